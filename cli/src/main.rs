@@ -1,0 +1,2 @@
+//! The `evaluator` command.
+fn main() {}

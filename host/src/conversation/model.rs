@@ -1,0 +1,173 @@
+//! What an evaluator gets to see of a recording, whatever recorded it.
+
+use std::sync::Arc;
+
+use crate::{json::Value, trace::SpanStatus};
+
+/// A group of traces that is evaluated as one: the turns of one trace, or of all traces of a session.
+#[derive(Clone, Debug)]
+pub struct Conversation {
+    /// Trace id the report shows: that of the group's first member.
+    pub trace_id: Arc<str>,
+    /// Turns in order of (start, span id), continuations joined. Empty when nothing was found or `error` is set.
+    pub turns: Vec<Turn>,
+    /// Value of the attribute `agentevals.eval.case.id`, if any span or resource carries it.
+    pub case_id: Option<String>,
+    /// Sorted, unique.
+    pub warnings: Vec<String>,
+    /// Latencies, tokens and counts; `None` when `error` is set.
+    pub performance: Option<PerformanceMetrics>,
+    /// Why extraction failed, if it did.
+    pub error: Option<String>,
+}
+
+/// One exchange: what the user said, what the agent did and answered.
+#[derive(Clone, Debug)]
+pub struct Turn {
+    /// Trace of the anchor span.
+    pub trace_id: Arc<str>,
+    /// Span id of the anchor span; the turn's `invocation_id` on the wire.
+    pub span_id: String,
+    /// Whether the anchor is a plain root span rather than an agent or workflow span.
+    pub root_anchored: bool,
+    /// Name of the agent, if recorded.
+    pub agent_name: Option<String>,
+    /// What the user said; `None` when no text was recorded.
+    pub user_text: Option<String>,
+    /// What the agent answered; `None` when no text was recorded.
+    pub final_text: Option<String>,
+    /// Logical LLM calls in order of (start, end).
+    pub llm_calls: Vec<LlmCall>,
+    /// Tool calls, paired with their results.
+    pub tool_calls: Vec<ToolCall>,
+    /// Nanoseconds since the epoch, least start of all member spans.
+    pub start_ns: i128,
+    /// Nanoseconds since the epoch, greatest end of all member spans.
+    pub end_ns: i128,
+    /// Status of the anchor span.
+    pub status: SpanStatus,
+}
+
+/// One logical call of a model; wrapper spans around it are folded in.
+#[derive(Clone, Debug, Default)]
+pub struct LlmCall {
+    /// Span id of the innermost span of the call.
+    pub span_id: String,
+    /// Model asked for.
+    pub request_model: Option<String>,
+    /// Model that answered.
+    pub response_model: Option<String>,
+    /// Id of the response.
+    pub response_id: Option<String>,
+    /// Input and output token counts, `None` when the call recorded no usage.
+    pub usage: Option<Usage>,
+    /// Whether a tool made this call.
+    pub delegated: bool,
+    /// Nanoseconds since the epoch.
+    pub start_ns: i128,
+    /// Nanoseconds since the epoch.
+    pub end_ns: i128,
+}
+
+/// Token counts of one call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Prompt tokens.
+    pub input_tokens: i64,
+    /// Completion tokens.
+    pub output_tokens: i64,
+    /// Tokens written to the prompt cache.
+    pub cache_creation_tokens: i64,
+    /// Tokens read from the prompt cache.
+    pub cache_read_tokens: i64,
+}
+
+/// One call of a tool.
+#[derive(Clone, Debug, Default)]
+pub struct ToolCall {
+    /// Name of the tool.
+    pub name: String,
+    /// Id that ties the request to its result, if recorded.
+    pub call_id: Option<String>,
+    /// Arguments as recorded; JSON text is parsed.
+    pub arguments: Value,
+    /// Result as recorded; JSON text is parsed, `Null` when none was recorded.
+    pub result: Value,
+    /// Whether the recording says that the call failed.
+    pub is_error: bool,
+    /// Start and end of the outermost tool span, `None` when only message parts speak of the call.
+    pub span: Option<(i128, i128)>,
+}
+
+/// Least, median, greatest and percentiles of a sample. Zeros when the sample is empty.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Stats {
+    /// Least value.
+    pub min: f64,
+    /// Mean of the middle two.
+    pub median: f64,
+    /// Greatest value.
+    pub max: f64,
+    /// Number of values.
+    pub count: usize,
+    /// The median.
+    pub p50: f64,
+    /// 95th percentile: `sorted[floor(n * 0.95)]`.
+    pub p95: f64,
+    /// 99th percentile: `sorted[floor(n * 0.99)]`.
+    pub p99: f64,
+}
+
+/// Latencies in milliseconds, token counts and call counts of one conversation, in the wire's shape.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct PerformanceMetrics {
+    /// Latencies in milliseconds.
+    pub latency: Latency,
+    /// Token counts.
+    pub tokens: Tokens,
+    /// Call counts.
+    pub counts: Counts,
+    /// Sorted names of the models used.
+    pub models: Vec<String>,
+    /// Sorted names of the tools called.
+    pub tool_names: Vec<String>,
+}
+
+/// Latencies in milliseconds.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Latency {
+    /// Per turn.
+    pub overall: Stats,
+    /// Per logical LLM call.
+    pub llm_calls: Stats,
+    /// Per tool call that has a span.
+    pub tool_executions: Stats,
+}
+
+/// Token counts.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Tokens {
+    /// Prompt tokens of all calls.
+    pub total_prompt: i64,
+    /// Completion tokens of all calls.
+    pub total_output: i64,
+    /// Both.
+    pub total: i64,
+    /// Input and output tokens per LLM call.
+    pub per_llm_call: Stats,
+    /// Tokens written to the prompt cache.
+    pub cache_creation_tokens: i64,
+    /// Tokens read from the prompt cache.
+    pub cache_read_tokens: i64,
+}
+
+/// Call counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Counts {
+    /// Logical LLM calls.
+    pub llm_calls: usize,
+    /// Tool calls, those without a span included.
+    pub tool_calls: usize,
+    /// Turns.
+    pub invocations: usize,
+}

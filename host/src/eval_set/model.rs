@@ -1,0 +1,58 @@
+//! Golden conversations.
+
+use crate::json::Value;
+
+/// A set of golden conversations.
+#[derive(Clone, Debug, Default)]
+pub struct EvalSet {
+    /// Id of the set.
+    pub id: String,
+    /// Cases in file order; those without a conversation cannot be matched.
+    pub cases: Vec<EvalCase>,
+}
+
+/// One golden conversation.
+#[derive(Clone, Debug, Default)]
+pub struct EvalCase {
+    /// Id of the case.
+    pub id: String,
+    /// Golden turns in order.
+    pub turns: Vec<ExpectedTurn>,
+}
+
+/// A golden turn.
+#[derive(Clone, Debug, Default)]
+pub struct ExpectedTurn {
+    /// `invocation_id` of the eval set, or empty.
+    pub invocation_id: String,
+    /// Text parts of what the user said, each non-empty.
+    pub user_parts: Vec<String>,
+    /// Text parts of the reference answer; `None` when the set has no answer for this turn.
+    pub final_parts: Option<Vec<String>>,
+    /// Expected tool calls in order.
+    pub tool_calls: Vec<ExpectedCall>,
+    /// Recorded results of the expected calls.
+    pub tool_responses: Vec<ExpectedResponse>,
+}
+
+/// An expected tool call.
+#[derive(Clone, Debug, Default)]
+pub struct ExpectedCall {
+    /// Id of the call.
+    pub id: Option<String>,
+    /// Name of the tool, empty if the set has none.
+    pub name: String,
+    /// Arguments: `Null` when the set has none, else an object.
+    pub args: Value,
+}
+
+/// The result of an expected tool call.
+#[derive(Clone, Debug, Default)]
+pub struct ExpectedResponse {
+    /// Id of the call it answers.
+    pub id: Option<String>,
+    /// Name of the tool, empty if the set has none.
+    pub name: String,
+    /// The result: `Null` or an object.
+    pub response: Value,
+}

@@ -1,0 +1,145 @@
+//! The [`Executor`] trait and the table of known executors.
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use crate::process::CommandSpec;
+
+/// Turns the command of a runtime into the command that is really started.
+///
+/// An executor does not start anything itself: supervision (time limits, output, process groups) is the same for all.
+pub trait Executor: Send + Sync + fmt::Debug {
+    /// Name as in the config's `executor:` key.
+    fn name(&self) -> &str;
+
+    /// Whether the executor can be used on this machine.
+    ///
+    /// # Errors
+    ///
+    /// Says what is missing. A run that asks for an executor that is not available does not start.
+    fn check(&self) -> Result<(), String>;
+
+    /// The command to start in place of `command`. Its standard streams must reach the evaluator unchanged.
+    ///
+    /// # Errors
+    ///
+    /// Says why the command cannot live in this executor.
+    fn wrap(&self, command: CommandSpec) -> Result<CommandSpec, String>;
+}
+
+/// Runs commands as they are, on this machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Local;
+
+impl Executor for Local {
+    fn name(&self) -> &str {
+        "local"
+    }
+
+    fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn wrap(&self, command: CommandSpec) -> Result<CommandSpec, String> {
+        Ok(command)
+    }
+}
+
+/// An executor that was asked for and cannot be had.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExecutorError {
+    /// No executor of that name is registered.
+    #[error("unknown executor `{name}` (available: {})", .available.join(", "))]
+    Unknown {
+        /// The name asked for.
+        name: String,
+        /// The names registered.
+        available: Vec<String>,
+    },
+    /// It is registered but cannot work on this machine.
+    #[error("executor `{name}` is not available: {reason}")]
+    Unavailable {
+        /// The name asked for.
+        name: String,
+        /// What is missing.
+        reason: String,
+    },
+}
+
+/// The executors a run may use, by name. Starts with `local`.
+#[derive(Clone, Debug)]
+pub struct Executors {
+    by_name: BTreeMap<String, Arc<dyn Executor>>,
+}
+
+impl Default for Executors {
+    fn default() -> Self {
+        let mut executors = Self { by_name: BTreeMap::new() };
+        executors.register_executor(Local);
+        executors
+    }
+}
+
+impl Executors {
+    /// Adds an executor; one of the same name is replaced.
+    pub fn register_executor(&mut self, executor: impl Executor + 'static) {
+        self.by_name.insert(executor.name().to_owned(), Arc::new(executor));
+    }
+
+    /// Names in alphabetical order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.by_name.keys().map(String::as_str)
+    }
+
+    /// The executor of that name, checked.
+    ///
+    /// # Errors
+    ///
+    /// [`ExecutorError`] when it is unknown or not available here.
+    pub fn get(&self, name: &str) -> Result<Arc<dyn Executor>, ExecutorError> {
+        let executor = self.by_name.get(name).ok_or_else(|| ExecutorError::Unknown {
+            name: name.to_owned(),
+            available: self.names().map(str::to_owned).collect(),
+        })?;
+        executor
+            .check()
+            .map_err(|reason| ExecutorError::Unavailable { name: name.to_owned(), reason })?;
+        Ok(Arc::clone(executor))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_names_list_the_known_ones() {
+        let error = Executors::default().get("docker").unwrap_err();
+        assert_eq!(error.to_string(), "unknown executor `docker` (available: local)");
+    }
+
+    #[test]
+    fn a_registered_executor_wraps_commands() {
+        #[derive(Debug)]
+        struct Nice;
+        impl Executor for Nice {
+            fn name(&self) -> &str {
+                "nice"
+            }
+            fn check(&self) -> Result<(), String> {
+                Ok(())
+            }
+            fn wrap(&self, command: CommandSpec) -> Result<CommandSpec, String> {
+                Ok(CommandSpec {
+                    program: "nice".into(),
+                    args: vec![command.program.clone()],
+                    ..command
+                })
+            }
+        }
+        let mut executors = Executors::default();
+        executors.register_executor(Nice);
+        let wrapped = executors.get("nice").unwrap().wrap(CommandSpec::new("check")).unwrap();
+        assert_eq!((wrapped.program, wrapped.args), ("nice".into(), vec!["check".into()]));
+    }
+}

@@ -1,0 +1,27 @@
+//! Loads recorded agent traces, runs evaluators over them and reports verdicts.
+//!
+//! Data flows one way, and each stage is a module with a plain data type between it and the next:
+//!
+//! | stage | module | gives |
+//! |---|---|---|
+//! | load | [`trace`] | [`trace::Trace`]: spans, logs and warnings of one trace id |
+//! | extract | [`conversation`] | [`conversation::Conversation`]: turns, LLM calls, tool calls |
+//! | match | [`eval_set`] | the golden case of a conversation |
+//! | plan | [`run`] | evaluator x conversation, everything checked and prepared |
+//! | execute | [`process`], [`pool`], [`metric`] | what happened to one evaluation |
+//! | validate | [`verdict`] | [`verdict::Verdict`]: an answer, or how the evaluator broke |
+//! | report | [`report`] | the report of a whole run |
+//!
+//! A failing evaluator is a [`verdict::Verdict`], never an error of this crate; errors are one enum per module.
+//! Nothing here prints or ends the process.
+
+pub mod conversation;
+pub mod eval_set;
+pub mod executor;
+pub mod json;
+pub mod metric;
+pub mod pool;
+pub mod process;
+pub mod runtime;
+pub mod trace;
+pub mod verdict;

@@ -1,0 +1,53 @@
+//! What to start, as a value: runtimes make it, executors may wrap it, only this module's siblings start it.
+
+use std::{ffi::OsString, path::PathBuf};
+
+/// A command line with its environment and working directory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CommandSpec {
+    /// Program: a path, or a name to be found on `PATH`.
+    pub program: OsString,
+    /// Arguments.
+    pub args: Vec<OsString>,
+    /// Variables set (`Some`) or removed (`None`) relative to the inherited environment, in order.
+    pub env: Vec<(OsString, Option<OsString>)>,
+    /// Start from an empty environment instead of the inherited one.
+    pub clear_env: bool,
+    /// Working directory; the caller's when `None`.
+    pub cwd: Option<PathBuf>,
+}
+
+impl CommandSpec {
+    /// A command without arguments.
+    pub fn new(program: impl Into<OsString>) -> Self {
+        Self { program: program.into(), ..Self::default() }
+    }
+
+    /// Adds an argument.
+    #[must_use]
+    pub fn arg(mut self, arg: impl Into<OsString>) -> Self {
+        self.args.push(arg.into());
+        self
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn args<A: Into<OsString>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets a variable.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.env.push((name.into(), Some(value.into())));
+        self
+    }
+
+    /// Removes an inherited variable.
+    #[must_use]
+    pub fn env_remove(mut self, name: impl Into<OsString>) -> Self {
+        self.env.push((name.into(), None));
+        self
+    }
+}

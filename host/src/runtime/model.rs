@@ -1,0 +1,118 @@
+//! The [`Runtime`] trait and what passes through it.
+
+use std::{fmt, path::PathBuf};
+
+use crate::process::CommandSpec;
+
+/// Maps files of one language to commands.
+///
+/// Implement it to teach the host a language, and add it with [`Runtimes::register`](super::Runtimes::register).
+pub trait Runtime: Send + Sync + fmt::Debug {
+    /// Name a person reads, e.g. `Python`.
+    fn name(&self) -> &str;
+
+    /// File name extensions with their dot, lower case, e.g. `[".py"]`. Compared without regard to case.
+    fn extensions(&self) -> &[&str];
+
+    /// Whether this machine can run files of this language. Looks things up; starts no evaluator.
+    fn availability(&self) -> Availability;
+
+    /// Makes evaluators ready to be launched, in the order of `sources`; one result for each.
+    ///
+    /// Runs before the clock of any evaluation starts and may take long (compile, install). All evaluators of a run that
+    /// belong to this runtime come in one call, so work can be shared.
+    fn prepare(
+        &self,
+        sources: &[PathBuf],
+        on_event: &mut dyn FnMut(PrepareEvent),
+    ) -> Vec<Result<Launch, PrepareError>>;
+}
+
+/// Whether a runtime can be used here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Availability {
+    /// It can; says what was found, e.g. the path of the interpreter.
+    Available {
+        /// What was found.
+        detail: String,
+    },
+    /// It cannot.
+    Missing {
+        /// What is missing and one hint, e.g. `node was not found on PATH; install Node.js 18 or later`.
+        reason: String,
+    },
+}
+
+/// How to start an evaluator that is ready.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// One document on standard input, one on standard output.
+    pub one_shot: CommandSpec,
+    /// The streaming form (`--stream`), to be used only when the evaluator says that it has one (`--describe`).
+    pub worker: Option<CommandSpec>,
+}
+
+/// Something a person may want to see while evaluators are made ready.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PrepareEvent {
+    /// Work on a source (or several) began: a build, an install.
+    Started {
+        /// What is done, e.g. `building 3 Rust evaluators`.
+        what: String,
+    },
+    /// A line of progress, e.g. `Compiling serde v1.0.229`.
+    Progress {
+        /// The line, without its line end.
+        line: String,
+    },
+    /// A compiler or installer said something a person should read as it is (rendered diagnostics).
+    Diagnostic {
+        /// The text, possibly of several lines, possibly with terminal colours.
+        rendered: String,
+    },
+    /// The work ended.
+    Finished {
+        /// What was done and how long it took.
+        what: String,
+    },
+}
+
+/// Why an evaluator could not be made ready.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PrepareError {
+    /// The file is not there (or is not a file).
+    #[error("evaluator file not found: {}", .path.display())]
+    NotFound {
+        /// Absolute path.
+        path: PathBuf,
+    },
+    /// No runtime is registered for the extension.
+    #[error("no runtime for {} (known extensions: {})", .path.display(), .known.join(", "))]
+    UnknownExtension {
+        /// The path as given.
+        path: PathBuf,
+        /// Extensions of all registered runtimes.
+        known: Vec<String>,
+    },
+    /// The runtime exists but not on this machine.
+    #[error("runtime not available: {reason}")]
+    RuntimeMissing {
+        /// What is missing and one hint.
+        reason: String,
+    },
+    /// It did not compile.
+    #[error("{summary}")]
+    BuildFailed {
+        /// One line.
+        summary: String,
+        /// The compiler's own text.
+        rendered: String,
+    },
+    /// Its package or manifest cannot be used.
+    #[error("{reason}")]
+    Unusable {
+        /// Names the file and gives one hint.
+        reason: String,
+    },
+}
