@@ -1,1 +1,42 @@
-//! evaluator-protocol
+//! The documents that evaluators read and write, as types.
+//!
+//! An evaluator reads one JSON document from standard input and writes one to standard output. This crate holds those
+//! documents, the rules for their versions, and how they are framed when many pass through one process. It does no
+//! I/O: it turns bytes into values and values into bytes.
+//!
+//! ```
+//! use evaluator_protocol::{EvalInput, EvalResult, Score, decode};
+//!
+//! let input: EvalInput = decode(br#"{"metric_name": "polite", "invocations": [{"final_response": "Gladly."}]}"#)?;
+//! assert_eq!(input.threshold, 0.5);
+//! let polite = input.invocations.iter().filter(|turn| turn.final_response.is_some()).count();
+//! let result = EvalResult::new(Score::ratio(polite, input.invocations.len()));
+//! assert_eq!(
+//!     serde_json::to_string(&result)?,
+//!     r#"{"score":1.0,"status":null,"per_invocation_scores":[],"details":null}"#
+//! );
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod agentevals;
+mod decode;
+mod describe;
+mod frame;
+mod lenient;
+mod manifest;
+mod score;
+mod version;
+
+pub use agentevals::{
+    EvalInput, EvalResult, EvalStatus, IntermediateStepData, InvocationData, ToolCallData,
+    ToolResponseData,
+};
+pub use decode::{DecodeError, DecodeErrorKind, MAX_DEPTH, decode};
+pub use describe::{Capability, Description, EvaluatorDescription};
+pub use frame::{ErrorBody, Frame};
+pub use manifest::Manifest;
+pub use score::{Score, ScoreError};
+pub use version::{Compatibility, ProtocolVersion, VersionError};
+
+/// A JSON object with string keys, as in `config`, `args` and `details`.
+pub type JsonObject = serde_json::Map<String, serde_json::Value>;

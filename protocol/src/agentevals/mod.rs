@@ -1,0 +1,9 @@
+//! The agentevals contract, version 1.1. Documents of version 1.0 read the same: every field added since has a default.
+//!
+//! Names are those of the contract's Python SDK.
+
+mod input;
+mod result;
+
+pub use input::{EvalInput, IntermediateStepData, InvocationData, ToolCallData, ToolResponseData};
+pub use result::{EvalResult, EvalStatus};

@@ -1,0 +1,234 @@
+//! The score type.
+
+use std::{cmp::Ordering, fmt};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::lenient;
+
+/// A score: finite and in `0.0..=1.0`, where 1 is best.
+///
+/// There is no way to hold any other number, so what an evaluator returns can always be written and compared.
+///
+/// ```
+/// use evaluator_protocol::Score;
+/// assert_eq!(Score::new(0.25)?.get(), 0.25);
+/// assert_eq!(Score::ratio(3, 4).get(), 0.75);
+/// assert!(Score::new(1.5).is_err());
+/// # Ok::<(), evaluator_protocol::ScoreError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Score(f64);
+
+impl Score {
+    /// The worst score.
+    pub const ZERO: Self = Self(0.0);
+    /// The best score.
+    pub const ONE: Self = Self(1.0);
+
+    /// A score of exactly this value.
+    ///
+    /// # Errors
+    ///
+    /// [`ScoreError`] when `value` is not finite or lies outside `0.0..=1.0`.
+    pub fn new(value: f64) -> Result<Self, ScoreError> {
+        if (0.0..=1.0).contains(&value) {
+            // Adding zero turns -0.0, which is in the range, into 0.0.
+            Ok(Self(value + 0.0))
+        } else {
+            Err(ScoreError { value })
+        }
+    }
+
+    /// The nearest score to a value that may have left the range by rounding or by penalties.
+    ///
+    /// `None` for NaN, which is near nothing.
+    #[must_use]
+    pub fn clamped(value: f64) -> Option<Self> {
+        (!value.is_nan()).then(|| Self(value.clamp(0.0, 1.0) + 0.0))
+    }
+
+    /// `part` of `whole`. A whole of 0 scores 1 (nothing was asked, nothing is missing); a part beyond it scores 1.
+    #[must_use]
+    pub fn ratio(part: usize, whole: usize) -> Self {
+        if part >= whole { Self::ONE } else { Self(part as f64 / whole as f64) }
+    }
+
+    /// The mean, `None` for no scores at all.
+    ///
+    /// ```
+    /// use evaluator_protocol::Score;
+    /// assert_eq!(Score::mean([Score::ZERO, Score::ONE]), Some(Score::ratio(1, 2)));
+    /// assert_eq!(Score::mean([]), None);
+    /// ```
+    #[must_use]
+    pub fn mean(scores: impl IntoIterator<Item = Self>) -> Option<Self> {
+        let (sum, count) = scores
+            .into_iter()
+            .fold((0.0, 0_usize), |(sum, count), score| (sum + score.0, count + 1));
+        // A mean lies between its least and greatest value; the clamp removes what rounding may add to that.
+        (count > 0).then(|| Self((sum / count as f64).clamp(0.0, 1.0)))
+    }
+
+    /// The number.
+    #[must_use]
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl Eq for Score {}
+
+impl Ord for Score {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+impl PartialOrd for Score {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl From<bool> for Score {
+    fn from(passed: bool) -> Self {
+        if passed { Self::ONE } else { Self::ZERO }
+    }
+}
+
+impl From<Score> for f64 {
+    fn from(score: Score) -> Self {
+        score.0
+    }
+}
+
+impl TryFrom<f64> for Score {
+    type Error = ScoreError;
+
+    fn try_from(value: f64) -> Result<Self, ScoreError> {
+        Self::new(value)
+    }
+}
+
+impl fmt::Display for Score {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Serialize for Score {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Score {
+    /// Also reads numeric text and booleans, as the hosts of this contract do.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::new(lenient::float(deserializer)?).map_err(de::Error::custom)
+    }
+}
+
+/// A number that is not a score.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ScoreError {
+    value: f64,
+}
+
+impl ScoreError {
+    /// The number.
+    #[must_use]
+    pub fn value(&self) -> f64 {
+        self.value
+    }
+}
+
+impl fmt::Display for ScoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = self.value;
+        if value.is_finite() {
+            write!(
+                f,
+                "{value} is not a score: it must lie in 0..=1 (scale it, or use `Score::clamped`)"
+            )
+        } else {
+            write!(f, "{value} is not a score: it must be finite (a division by zero?)")
+        }
+    }
+}
+
+impl std::error::Error for ScoreError {}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn says_what_is_wrong() {
+        assert_eq!(
+            Score::new(1.5).unwrap_err().to_string(),
+            "1.5 is not a score: it must lie in 0..=1 (scale it, or use `Score::clamped`)"
+        );
+        assert_eq!(
+            Score::new(f64::NAN).unwrap_err().to_string(),
+            "NaN is not a score: it must be finite (a division by zero?)"
+        );
+    }
+
+    #[test]
+    fn reads_what_hosts_read() {
+        for (text, expected) in [("1", 1.0), ("0.5", 0.5), ("true", 1.0), ("\" 0.25 \"", 0.25)] {
+            assert_eq!(serde_json::from_str::<Score>(text).unwrap().get(), expected, "{text}");
+        }
+        for text in ["2", "-0.1", "null", "\"\"", "\"x\"", "\"nan\"", "\"inf\"", "[]", "{}"] {
+            assert!(serde_json::from_str::<Score>(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn zero_has_no_sign() {
+        assert!(Score::new(-0.0).unwrap().get().is_sign_positive());
+        assert!(Score::clamped(-0.0).unwrap().get().is_sign_positive());
+    }
+
+    proptest! {
+        #[test]
+        fn only_finite_numbers_in_range_are_scores(value in proptest::num::f64::ANY) {
+            prop_assert_eq!(Score::new(value).is_ok(), value.is_finite() && (0.0..=1.0).contains(&value));
+        }
+
+        #[test]
+        fn clamping_is_idempotent_and_keeps_scores(value in proptest::num::f64::ANY) {
+            if let Some(score) = Score::clamped(value) {
+                prop_assert_eq!(Score::clamped(score.get()), Some(score));
+                if let Ok(exact) = Score::new(value) { prop_assert_eq!(exact, score); }
+            } else {
+                prop_assert!(value.is_nan());
+            }
+        }
+
+        #[test]
+        fn a_mean_lies_between_its_extremes(values in proptest::collection::vec(0.0..=1.0_f64, 1..50)) {
+            let scores: Vec<Score> = values.iter().map(|v| Score::new(*v).unwrap()).collect();
+            let mean = Score::mean(scores.iter().copied()).unwrap().get();
+            let least = scores.iter().min().unwrap().get();
+            let greatest = scores.iter().max().unwrap().get();
+            prop_assert!(mean >= least - 1e-12 && mean <= greatest + 1e-12);
+        }
+
+        #[test]
+        fn a_ratio_is_a_score(part in 0_usize..1000, whole in 0_usize..1000) {
+            prop_assert!(Score::new(Score::ratio(part, whole).get()).is_ok());
+        }
+
+        #[test]
+        fn round_trips(value in 0.0..=1.0_f64) {
+            let score = Score::new(value).unwrap();
+            let text = serde_json::to_string(&score).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Score>(&text).unwrap(), score);
+        }
+    }
+}
