@@ -1,5 +1,7 @@
 //! Reading and writing documents, as a host or an evaluator meets them.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 use evaluator_protocol::{
     DecodeErrorKind, Description, ErrorBody, EvalInput, EvalResult, EvalStatus, Frame,
     InvocationData, MAX_DEPTH, Manifest, ProtocolVersion, Score, ToolCallData, ToolResponseData,
@@ -67,7 +69,7 @@ fn errors_name_the_field_and_show_the_place() {
     assert_eq!(
         error(r#"{"metric_name": "m", "invocations": [{}, {"final_response": 5}]}"#),
         "invocations[1].final_response: invalid type: integer `5`, expected a string at line 1 column 61, \
-         near `\": \"m\", \"invocations\": [{}, {\"final_response\": 5}]}`"
+         near `\"invocations\": [{}, {\"final_response\": 5}]}`"
     );
     assert!(error("{}").starts_with("missing field `metric_name` at line 1 column 2"));
     assert!(
@@ -110,9 +112,8 @@ fn what_is_not_a_document_has_an_error_of_its_own() {
         assert!(matches!(kind(text.as_bytes()), DecodeErrorKind::Syntax { .. }), "{text}");
     }
     assert!(matches!(kind(br#"{"metric_name": "\ud800"}"#), DecodeErrorKind::Syntax { .. }));
-    assert!(
-        error("[1, 2").starts_with("invalid JSON: ") || error("[1, 2").contains("expected struct")
-    );
+    assert_eq!(kind(b"[\"1.1\", \"m\"]"), DecodeErrorKind::NotAnObject);
+    assert_eq!(error("5"), "expected a JSON object, near `5`");
     assert_eq!(
         error("{\"metric_name\":\n nope}"),
         "invalid JSON: expected ident at line 2 column 3, near `{\"metric_name\": nope}`"
