@@ -57,7 +57,9 @@ impl Node {
     pub(crate) fn to_json(&self) -> Result<Value, Span> {
         Ok(match &self.kind {
             NodeKind::Scalar(value) => value.clone(),
-            NodeKind::Sequence(items) => Value::Array(items.iter().map(Self::to_json).collect::<Result<_, _>>()?),
+            NodeKind::Sequence(items) => {
+                Value::Array(items.iter().map(Self::to_json).collect::<Result<_, _>>()?)
+            }
             NodeKind::Mapping(entries) => Value::Object(object(entries)?),
         })
     }

@@ -23,7 +23,13 @@ pub(crate) struct YamlError {
 
 /// Reads the only document of `text`; `None` when there is none.
 pub(crate) fn read(text: &str) -> Result<Option<Node>, YamlError> {
-    let mut builder = Builder { offsets: offsets(text), open: Vec::new(), anchors: HashMap::new(), nodes: 0, root: None };
+    let mut builder = Builder {
+        offsets: offsets(text),
+        open: Vec::new(),
+        anchors: HashMap::new(),
+        nodes: 0,
+        root: None,
+    };
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| YamlError {
             message: error.info().to_owned(),
@@ -61,15 +67,18 @@ enum OpenKind {
 
 impl Builder {
     fn span(&self, start: usize, end: usize) -> Span {
-        let at = |index: usize| self.offsets.get(index).or(self.offsets.last()).copied().unwrap_or_default();
+        let at = |index: usize| {
+            self.offsets.get(index).or(self.offsets.last()).copied().unwrap_or_default()
+        };
         Span { start: at(start), end: at(end.max(start)) }
     }
 
     fn event(&mut self, event: Event<'_>, span: Span) -> Result<(), YamlError> {
         match event {
-            Event::DocumentStart(_) if self.root.is_some() => {
-                Err(YamlError { message: "a second YAML document; a configuration has only one".to_owned(), span })
-            }
+            Event::DocumentStart(_) if self.root.is_some() => Err(YamlError {
+                message: "a second YAML document; a configuration has only one".to_owned(),
+                span,
+            }),
             Event::Scalar(text, style, anchor, tag) => {
                 let kind = NodeKind::Scalar(scalar_value(&text, style, tag.as_deref(), span)?);
                 self.complete(Node { span, kind }, anchor)
@@ -86,18 +95,28 @@ impl Builder {
             Event::SequenceEnd | Event::MappingEnd => self.close(span),
             Event::Alias(anchor) => {
                 let Some(node) = self.anchors.get(&anchor).cloned() else {
-                    return Err(YamlError { message: "an alias of something that contains it".to_owned(), span });
+                    return Err(YamlError {
+                        message: "an alias of something that contains it".to_owned(),
+                        span,
+                    });
                 };
                 self.count(size(&node), span)?;
                 self.complete(Node { span, ..node }, 0)
             }
-            Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentStart(_) | Event::DocumentEnd => Ok(()),
+            Event::Nothing
+            | Event::StreamStart
+            | Event::StreamEnd
+            | Event::DocumentStart(_)
+            | Event::DocumentEnd => Ok(()),
         }
     }
 
     fn push(&mut self, open: Open) -> Result<(), YamlError> {
         if self.open.len() >= MAX_DEPTH {
-            return Err(YamlError { message: format!("nested deeper than {MAX_DEPTH} levels"), span: open.start });
+            return Err(YamlError {
+                message: format!("nested deeper than {MAX_DEPTH} levels"),
+                span: open.start,
+            });
         }
         self.open.push(open);
         Ok(())
@@ -111,7 +130,10 @@ impl Builder {
             OpenKind::Mapping { mut entries, merged, .. } => {
                 // Merged entries give way to the mapping's own, and earlier ones to later.
                 for (key, value) in merged {
-                    if !entries.iter().any(|(own, _)| own.as_str().is_some() && own.as_str() == key.as_str()) {
+                    if !entries
+                        .iter()
+                        .any(|(own, _)| own.as_str().is_some() && own.as_str() == key.as_str())
+                    {
                         entries.push((key, value));
                     }
                 }
@@ -134,9 +156,11 @@ impl Builder {
                 let Some(name) = key.take() else { return Ok(()) };
                 if name.as_str() == Some("<<") {
                     merge(merged, node)?;
-                } else if let Some(first) = entries.iter().find(|(other, _)| same_key(other, &name)) {
+                } else if let Some(first) = entries.iter().find(|(other, _)| same_key(other, &name))
+                {
                     let shown = name.as_str().unwrap_or("this key");
-                    let message = format!("`{shown}` is given twice (first at byte {})", first.0.span.start);
+                    let message =
+                        format!("`{shown}` is given twice (first at byte {})", first.0.span.start);
                     return Err(YamlError { message, span: name.span });
                 } else {
                     entries.push((name, node));
@@ -149,7 +173,10 @@ impl Builder {
     fn count(&mut self, nodes: usize, span: Span) -> Result<(), YamlError> {
         self.nodes = self.nodes.saturating_add(nodes);
         if self.nodes > MAX_NODES {
-            return Err(YamlError { message: format!("more than {MAX_NODES} values, aliases expanded"), span });
+            return Err(YamlError {
+                message: format!("more than {MAX_NODES} values, aliases expanded"),
+                span,
+            });
         }
         Ok(())
     }
@@ -170,13 +197,19 @@ fn merge(merged: &mut Vec<(Node, Node)>, node: Node) -> Result<(), YamlError> {
         NodeKind::Sequence(items) => {
             for item in items {
                 let NodeKind::Mapping(entries) = item.kind else {
-                    return Err(YamlError { message: "`<<` merges mappings only".to_owned(), span: item.span });
+                    return Err(YamlError {
+                        message: "`<<` merges mappings only".to_owned(),
+                        span: item.span,
+                    });
                 };
                 merged.extend(entries);
             }
         }
         NodeKind::Scalar(_) => {
-            return Err(YamlError { message: "`<<` merges mappings only".to_owned(), span: node.span });
+            return Err(YamlError {
+                message: "`<<` merges mappings only".to_owned(),
+                span: node.span,
+            });
         }
     }
     Ok(())
@@ -186,11 +219,18 @@ fn size(node: &Node) -> usize {
     match &node.kind {
         NodeKind::Scalar(_) => 1,
         NodeKind::Sequence(items) => 1 + items.iter().map(size).sum::<usize>(),
-        NodeKind::Mapping(entries) => 1 + entries.iter().map(|(key, value)| size(key) + size(value)).sum::<usize>(),
+        NodeKind::Mapping(entries) => {
+            1 + entries.iter().map(|(key, value)| size(key) + size(value)).sum::<usize>()
+        }
     }
 }
 
-fn scalar_value(text: &str, style: ScalarStyle, tag: Option<&Tag>, span: Span) -> Result<Value, YamlError> {
+fn scalar_value(
+    text: &str,
+    style: ScalarStyle,
+    tag: Option<&Tag>,
+    span: Span,
+) -> Result<Value, YamlError> {
     let core = match tag {
         None if style == ScalarStyle::Plain => return Ok(scalar::resolve(text)),
         None => return Ok(Value::String(text.to_owned())),
@@ -216,13 +256,18 @@ fn scalar_value(text: &str, style: ScalarStyle, tag: Option<&Tag>, span: Span) -
 
 fn refuse_tag(tag: Option<&Tag>, expected: &str, span: Span) -> Result<(), YamlError> {
     match tag {
-        Some(tag) if !(tag.is_yaml_core_schema() && tag.suffix == expected) => Err(unknown_tag(tag, span)),
+        Some(tag) if !(tag.is_yaml_core_schema() && tag.suffix == expected) => {
+            Err(unknown_tag(tag, span))
+        }
         _ => Ok(()),
     }
 }
 
 fn unknown_tag(tag: &Tag, span: Span) -> YamlError {
-    YamlError { message: format!("the tag `{}{}` has no meaning here", tag.handle, tag.suffix), span }
+    YamlError {
+        message: format!("the tag `{}{}` has no meaning here", tag.handle, tag.suffix),
+        span,
+    }
 }
 
 #[cfg(test)]
@@ -250,7 +295,11 @@ mod tests {
 
     #[test]
     fn anchors_and_merge_keys_expand() {
-        let Value::Object(object) = json("a: &x {p: 1, q: 2}\nb: *x\nc: {<<: *x, q: 3}\nd: {<<: [*x, {r: 4}]}\n") else { panic!() };
+        let Value::Object(object) =
+            json("a: &x {p: 1, q: 2}\nb: *x\nc: {<<: *x, q: 3}\nd: {<<: [*x, {r: 4}]}\n")
+        else {
+            panic!()
+        };
         let Value::Object(c) = entry(&object, "c") else { panic!() };
         assert!(matches!(entry(c, "p"), Value::Int(1)) && matches!(entry(c, "q"), Value::Int(3)));
         let Value::Object(d) = entry(&object, "d") else { panic!() };

@@ -7,8 +7,12 @@ use crate::json::Value;
 pub(super) fn resolve(text: &str) -> Value {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Value::Null,
-        "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => return Value::Bool(true),
-        "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => return Value::Bool(false),
+        "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
+            return Value::Bool(true);
+        }
+        "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
+            return Value::Bool(false);
+        }
         _ => {}
     }
     if !text.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '+' | '-' | '.')) {
@@ -55,7 +59,9 @@ fn int(text: &str) -> Option<Value> {
         let whole = sexagesimal(first, rest)?;
         return Some(integer(if negative { -whole } else { whole }));
     }
-    if !(digits.starts_with(|c: char| c.is_ascii_digit()) && all(digits, |b| b.is_ascii_digit() || b == b'_')) {
+    if !(digits.starts_with(|c: char| c.is_ascii_digit())
+        && all(digits, |b| b.is_ascii_digit() || b == b'_'))
+    {
         return None;
     }
     radix(digits, 10).or_else(|| {
@@ -70,7 +76,9 @@ fn integer(value: i128) -> Value {
 
 /// `1:30` is 90: digits of base 60 after the first.
 fn sexagesimal(first: &str, rest: &str) -> Option<i128> {
-    if !(first.starts_with(|c: char| matches!(c, '1'..='9')) && all(first, |b| b.is_ascii_digit() || b == b'_')) {
+    if !(first.starts_with(|c: char| matches!(c, '1'..='9'))
+        && all(first, |b| b.is_ascii_digit() || b == b'_'))
+    {
         return None;
     }
     let mut value: i128 = first.replace('_', "").parse().ok()?;
@@ -96,13 +104,20 @@ fn float(text: &str) -> Option<f64> {
     let (whole, fraction) = rest.split_once('.')?;
     if let Some((first, others)) = whole.split_once(':') {
         // The fraction belongs to the last digit of base 60.
-        let fraction = decimal("0", fraction).filter(|_| fraction.bytes().all(|b| b.is_ascii_digit() || b == b'_'))?;
+        let fraction = decimal("0", fraction)
+            .filter(|_| fraction.bytes().all(|b| b.is_ascii_digit() || b == b'_'))?;
         return Some(sign * (sexagesimal(first, others)? as f64 + fraction));
     }
     // A sign before a leading point is text, and an exponent needs a point and a sign of its own.
-    let whole_is_number = whole.starts_with(|c: char| c.is_ascii_digit()) && all(whole, |b| b.is_ascii_digit() || b == b'_');
-    let starts_with_point = whole.is_empty() && text.starts_with('.') && fraction.starts_with(|c: char| c.is_ascii_digit());
-    (whole_is_number || starts_with_point).then(|| decimal(whole, fraction)).flatten().map(|value| sign * value)
+    let whole_is_number = whole.starts_with(|c: char| c.is_ascii_digit())
+        && all(whole, |b| b.is_ascii_digit() || b == b'_');
+    let starts_with_point = whole.is_empty()
+        && text.starts_with('.')
+        && fraction.starts_with(|c: char| c.is_ascii_digit());
+    (whole_is_number || starts_with_point)
+        .then(|| decimal(whole, fraction))
+        .flatten()
+        .map(|value| sign * value)
 }
 
 fn decimal(whole: &str, fraction: &str) -> Option<f64> {
@@ -161,7 +176,10 @@ mod tests {
             ("1:60", "text 1:60"),
             ("0:30", "text 0:30"),
             ("1:30.5", "float 90.5"),
-            ("123456789012345678901234567890123456789012345678", "big 123456789012345678901234567890123456789012345678"),
+            (
+                "123456789012345678901234567890123456789012345678",
+                "big 123456789012345678901234567890123456789012345678",
+            ),
             ("1e3", "text 1e3"),
             ("1.0e3", "text 1.0e3"),
             ("1.0e+3", "float 1000"),

@@ -19,11 +19,16 @@ pub(super) fn normalize(text: &str) -> Option<String> {
         return None;
     }
     let date = format!("{year:04}-{month:02}-{day:02}");
-    if rest.is_empty() { Some(date) } else { Some(format!("{date}T{}", time(rest[1..].trim_start_matches([' ', '\t']))?)) }
+    if rest.is_empty() {
+        Some(date)
+    } else {
+        Some(format!("{date}T{}", time(rest[1..].trim_start_matches([' ', '\t']))?))
+    }
 }
 
 fn number(text: &str, width: usize) -> Option<u32> {
-    let fits = !text.is_empty() && text.len() <= width && text.bytes().all(|byte| byte.is_ascii_digit());
+    let fits =
+        !text.is_empty() && text.len() <= width && text.bytes().all(|byte| byte.is_ascii_digit());
     fits.then(|| text.parse().ok())?
 }
 
@@ -38,21 +43,30 @@ fn days(year: u32, month: u32) -> u32 {
 
 /// `3:04:05.5 +1` as `03:04:05.500000+01:00`.
 fn time(text: &str) -> Option<String> {
-    let clock_end = text.find(|c: char| !(c.is_ascii_digit() || c == ':' || c == '.')).unwrap_or(text.len());
+    let clock_end =
+        text.find(|c: char| !(c.is_ascii_digit() || c == ':' || c == '.')).unwrap_or(text.len());
     let (clock, zone) = text.split_at(clock_end);
-    let (clock, fraction) = clock.split_once('.').map_or((clock, ""), |(clock, fraction)| (clock, fraction));
+    let (clock, fraction) =
+        clock.split_once('.').map_or((clock, ""), |(clock, fraction)| (clock, fraction));
     let mut parts = clock.split(':');
     let (hour, minute, second) = (parts.next()?, parts.next()?, parts.next()?);
     if parts.next().is_some() || minute.len() != 2 || second.len() != 2 {
         return None;
     }
     let (hour, minute, second) = (number(hour, 2)?, number(minute, 2)?, number(second, 2)?);
-    if hour > 23 || minute > 59 || second > 59 || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+    if hour > 23
+        || minute > 59
+        || second > 59
+        || !fraction.bytes().all(|byte| byte.is_ascii_digit())
+    {
         return None;
     }
     let micros = format!("{fraction:0<6}");
     let micros = if fraction.is_empty() { String::new() } else { format!(".{}", &micros[..6]) };
-    Some(format!("{hour:02}:{minute:02}:{second:02}{micros}{}", offset(zone.trim_start_matches([' ', '\t']))?))
+    Some(format!(
+        "{hour:02}:{minute:02}:{second:02}{micros}{}",
+        offset(zone.trim_start_matches([' ', '\t']))?
+    ))
 }
 
 fn offset(zone: &str) -> Option<String> {
@@ -61,9 +75,14 @@ fn offset(zone: &str) -> Option<String> {
     }
     let sign = zone.chars().next().filter(|sign| matches!(sign, '+' | '-'))?;
     let (hours, minutes) = zone[1..].split_once(':').unwrap_or((&zone[1..], "00"));
-    let (hours, minutes) = (number(hours, 2)?, Some(minutes).filter(|m| m.len() == 2).and_then(|m| number(m, 2))?);
+    let (hours, minutes) =
+        (number(hours, 2)?, Some(minutes).filter(|m| m.len() == 2).and_then(|m| number(m, 2))?);
     (hours < 24 && minutes < 60).then(|| {
-        if hours == 0 && minutes == 0 { "Z".to_owned() } else { format!("{sign}{hours:02}:{minutes:02}") }
+        if hours == 0 && minutes == 0 {
+            "Z".to_owned()
+        } else {
+            format!("{sign}{hours:02}:{minutes:02}")
+        }
     })
 }
 

@@ -1,0 +1,3 @@
+//! Run configuration.
+
+mod yaml;
