@@ -1,0 +1,55 @@
+//! From traces to conversations.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use super::{
+    Conversation, Group, GroupBy, Turn, group, join::join, performance::measure, turns::turns_of,
+};
+use crate::{json::Object, python_text::scalar_text, trace::Trace};
+
+/// Names the golden conversation a recording is to be compared with.
+const CASE_ID: &str = "agentevals.eval.case.id";
+
+/// Groups traces and extracts the conversation of each group, in the order in which the groups are first seen.
+///
+/// `eval_set_has_multi_turn` says whether a golden conversation has more than one turn; [`GroupBy::Auto`] asks.
+#[must_use]
+pub fn extract(
+    traces: &[Trace],
+    group_by: GroupBy,
+    eval_set_has_multi_turn: bool,
+) -> Vec<Conversation> {
+    group(traces, group_by, eval_set_has_multi_turn).iter().map(extract_group).collect()
+}
+
+/// Extracts the conversation of a group. Groups have nothing in common, so this can run on several threads.
+#[must_use]
+pub fn extract_group(group: &Group<'_>) -> Conversation {
+    let members = group.members();
+    let drafts = members.iter().flat_map(|trace| turns_of(trace)).collect();
+    let mut warnings: BTreeSet<String> =
+        members.iter().flat_map(|trace| trace.warnings.iter().cloned()).collect();
+    let turns: Vec<Turn> =
+        join(drafts).into_iter().map(|turn| turn.finish(&mut warnings)).collect();
+    Conversation {
+        trace_id: members
+            .first()
+            .map_or_else(|| Arc::from(""), |trace| Arc::clone(&trace.trace_id)),
+        performance: Some(measure(&turns, members)),
+        turns,
+        case_id: case_id(members),
+        warnings: warnings.into_iter().collect(),
+        error: None,
+    }
+}
+
+fn case_id(members: &[&Trace]) -> Option<String> {
+    let read = |attributes: &Object| {
+        let value = attributes.get(CASE_ID).filter(|value| !value.is_null())?;
+        scalar_text(value).filter(|id| !id.is_empty())
+    };
+    members
+        .iter()
+        .flat_map(|trace| &trace.spans)
+        .find_map(|span| read(&span.attributes).or_else(|| read(&span.resource)))
+}

@@ -1,0 +1,105 @@
+//! Grouping of traces into conversations.
+
+use indexmap::IndexMap;
+use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
+
+use crate::{
+    json::{Object, Value},
+    python_text::{scalar_text, strip},
+    trace::Trace,
+};
+
+/// Names a session of the recorder; only on resources.
+const SESSION_NAME: &str = "agentevals.session_name";
+/// Longer names of conversations are not names.
+const MAX_KEY_CHARS: usize = 256;
+
+/// What belongs to one conversation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GroupBy {
+    /// By conversation if a trace names its session or a golden conversation has several turns, else by trace.
+    #[default]
+    Auto,
+    /// Each trace id is a conversation.
+    Trace,
+    /// All traces with the same session name, conversation id or session id.
+    Conversation,
+}
+
+/// The traces of one conversation, by start. Never empty.
+#[derive(Clone, Debug)]
+pub struct Group<'a> {
+    members: Vec<&'a Trace>,
+}
+
+impl<'a> Group<'a> {
+    /// The traces, sorted by start.
+    #[must_use]
+    pub fn members(&self) -> &[&'a Trace] {
+        &self.members
+    }
+}
+
+/// Groups traces, in the order in which the groups are first seen.
+///
+/// `eval_set_has_multi_turn` says whether a golden conversation has more than one turn.
+#[must_use]
+pub fn group(traces: &[Trace], group_by: GroupBy, eval_set_has_multi_turn: bool) -> Vec<Group<'_>> {
+    let by_conversation = match group_by {
+        GroupBy::Trace => false,
+        GroupBy::Conversation => true,
+        GroupBy::Auto => eval_set_has_multi_turn || traces.iter().any(has_session_name),
+    };
+    let mut groups: IndexMap<String, Vec<&Trace>> = IndexMap::new();
+    for trace in traces {
+        let key = Some(trace)
+            .filter(|_| by_conversation)
+            .and_then(conversation_key)
+            .unwrap_or_else(|| trace.trace_id.to_string());
+        groups.entry(key).or_default().push(trace);
+    }
+    groups
+        .into_values()
+        .map(|mut members| {
+            members.sort_by_key(|trace| trace.spans.iter().map(|span| span.start_ns).min());
+            Group { members }
+        })
+        .collect()
+}
+
+fn has_session_name(trace: &Trace) -> bool {
+    trace.spans.iter().any(|span| key_in(&span.resource, SESSION_NAME).is_some())
+}
+
+/// The name under which a trace's conversation goes, from its earliest span that has one.
+fn conversation_key(trace: &Trace) -> Option<String> {
+    let mut spans: Vec<_> = trace.spans.iter().collect();
+    spans.sort_by(|a, b| (a.start_ns, &a.span_id).cmp(&(b.start_ns, &b.span_id)));
+    let on_resource = |key| spans.iter().find_map(|span| key_in(&span.resource, key));
+    let on_span = |key| spans.iter().find_map(|span| key_in(&span.attributes, key));
+    on_resource(SESSION_NAME).or_else(|| {
+        ["gen_ai.conversation.id", "session.id"]
+            .into_iter()
+            .find_map(|key| on_span(key).or_else(|| on_resource(key)))
+    })
+}
+
+/// A name: text or a number, printable and of reasonable length.
+fn key_in(attributes: &Object, key: &str) -> Option<String> {
+    let text = match attributes.get(key)? {
+        Value::Null | Value::Bool(_) => return None,
+        value => scalar_text(value)?,
+    };
+    let text = strip(&text);
+    let is_name =
+        !text.is_empty() && text.chars().count() <= MAX_KEY_CHARS && text.chars().all(is_printable);
+    is_name.then(|| text.to_owned())
+}
+
+fn is_printable(character: char) -> bool {
+    character == ' '
+        || !matches!(
+            character.general_category_group(),
+            GeneralCategoryGroup::Other | GeneralCategoryGroup::Separator
+        )
+}
