@@ -11,8 +11,11 @@ use super::{
 };
 use crate::metric::MatchType;
 
-const MATCH_TYPES: [(&str, MatchType); 3] =
-    [("EXACT", MatchType::Exact), ("IN_ORDER", MatchType::InOrder), ("ANY_ORDER", MatchType::AnyOrder)];
+const MATCH_TYPES: [(&str, MatchType); 3] = [
+    ("EXACT", MatchType::Exact),
+    ("IN_ORDER", MatchType::InOrder),
+    ("ANY_ORDER", MatchType::AnyOrder),
+];
 
 #[derive(Clone, Copy)]
 enum Type {
@@ -22,8 +25,12 @@ enum Type {
     OpenaiEval,
 }
 
-const TYPES: [(&str, Type); 4] =
-    [("builtin", Type::Builtin), ("code", Type::Code), ("remote", Type::Remote), ("openai_eval", Type::OpenaiEval)];
+const TYPES: [(&str, Type); 4] = [
+    ("builtin", Type::Builtin),
+    ("code", Type::Code),
+    ("remote", Type::Remote),
+    ("openai_eval", Type::OpenaiEval),
+];
 
 /// Names seen so far and where.
 #[derive(Default)]
@@ -31,10 +38,18 @@ pub(super) struct Names {
     seen: HashMap<String, Span>,
 }
 
-pub(super) fn read(node: &Node, names: &mut Names, problems: &mut Problems<'_>) -> Option<EvaluatorConfig> {
+pub(super) fn read(
+    node: &Node,
+    names: &mut Names,
+    problems: &mut Problems<'_>,
+) -> Option<EvaluatorConfig> {
     let NodeKind::Mapping(entries) = &node.kind else {
         let hint = Some("write `- name: NAME` with `type:` below it".to_owned());
-        problems.add(node.span, format!("an evaluator is a mapping with `name` and `type`, not {}", node.noun()), hint);
+        problems.add(
+            node.span,
+            format!("an evaluator is a mapping with `name` and `type`, not {}", node.noun()),
+            hint,
+        );
         return None;
     };
     let mut fields = Fields::new("this evaluator", entries);
@@ -43,7 +58,11 @@ pub(super) fn read(node: &Node, names: &mut Names, problems: &mut Problems<'_>) 
         // The tag is read first: which keys are known depends on it.
         Some(node) => choice("type", node, &TYPES, problems).map(|kind| (kind, node.span)),
         None => {
-            problems.add(start_of(node), "the key `type` is missing in this evaluator", Some("builtin or code".to_owned()));
+            problems.add(
+                start_of(node),
+                "the key `type` is missing in this evaluator",
+                Some("builtin or code".to_owned()),
+            );
             None
         }
     };
@@ -52,7 +71,11 @@ pub(super) fn read(node: &Node, names: &mut Names, problems: &mut Problems<'_>) 
         (Type::Code, _) => EvaluatorKind::Code(read_code(&mut fields, node, problems)),
         (Type::Remote, span) => {
             let hint = "download the evaluator and use `type: code` with its path";
-            problems.add(span, "`type: remote` cannot be run by this version", Some(hint.to_owned()));
+            problems.add(
+                span,
+                "`type: remote` cannot be run by this version",
+                Some(hint.to_owned()),
+            );
             return None;
         }
         (Type::OpenaiEval, span) => {
@@ -64,7 +87,12 @@ pub(super) fn read(node: &Node, names: &mut Names, problems: &mut Problems<'_>) 
     Some(EvaluatorConfig { name: name?, kind })
 }
 
-fn read_name(fields: &mut Fields<'_>, entry: &Node, names: &mut Names, problems: &mut Problems<'_>) -> Option<String> {
+fn read_name(
+    fields: &mut Fields<'_>,
+    entry: &Node,
+    names: &mut Names,
+    problems: &mut Problems<'_>,
+) -> Option<String> {
     let Some(node) = fields.take("name") else {
         problems.add(start_of(entry), "the key `name` is missing in this evaluator", None);
         return None;
@@ -72,7 +100,11 @@ fn read_name(fields: &mut Fields<'_>, entry: &Node, names: &mut Names, problems:
     let name = text("name", node, problems)?;
     if let Some(first) = names.seen.insert(name.to_owned(), node.span) {
         let line = Place::new(problems.text, first).line;
-        problems.add(node.span, format!("two evaluators are called `{name}`; the first one is in line {line}"), None);
+        problems.add(
+            node.span,
+            format!("two evaluators are called `{name}`; the first one is in line {line}"),
+            None,
+        );
     }
     Some(name.to_owned())
 }
@@ -83,7 +115,8 @@ fn read_builtin(fields: &mut Fields<'_>, problems: &mut Problems<'_>) -> Builtin
         builtin.threshold = threshold;
     }
     let match_type = fields.take_either("trajectory_match_type", "trajectoryMatchType", problems);
-    builtin.match_type = match_type.and_then(|node| choice("trajectory_match_type", node, &MATCH_TYPES, problems));
+    builtin.match_type =
+        match_type.and_then(|node| choice("trajectory_match_type", node, &MATCH_TYPES, problems));
     let mut optional_text = |key: &'static str, alias: &'static str| {
         let node = fields.take_either(key, alias, problems).filter(|node| !node.is_null())?;
         text(key, node, problems).map(str::to_owned)

@@ -16,12 +16,19 @@ pub(super) struct Problems<'a> {
 
 impl Problems<'_> {
     pub(super) fn add(&mut self, span: Span, message: impl Into<String>, hint: Option<String>) {
-        self.found.push(Problem { message: message.into(), place: Some(Place::new(self.text, span)), hint });
+        self.found.push(Problem {
+            message: message.into(),
+            place: Some(Place::new(self.text, span)),
+            hint,
+        });
     }
 }
 
 /// The closest of `known`, as a hint, if one is close enough to be what was meant.
-pub(super) fn did_you_mean<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<String> {
+pub(super) fn did_you_mean<'k>(
+    word: &str,
+    known: impl IntoIterator<Item = &'k str>,
+) -> Option<String> {
     known
         .into_iter()
         .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
@@ -54,25 +61,46 @@ impl<'n> Fields<'n> {
     }
 
     /// The value of `key` or of its other spelling.
-    pub(super) fn take_either(&mut self, key: &'static str, alias: &'static str, problems: &mut Problems<'_>) -> Option<&'n Node> {
+    pub(super) fn take_either(
+        &mut self,
+        key: &'static str,
+        alias: &'static str,
+        problems: &mut Problems<'_>,
+    ) -> Option<&'n Node> {
         let first = self.take(key);
         let second = self.take_entry(alias);
         if let (Some(_), Some((name, _))) = (first, second) {
-            problems.add(name.span, format!("`{alias}` and `{key}` are the same key"), Some("keep one of them".to_owned()));
+            problems.add(
+                name.span,
+                format!("`{alias}` and `{key}` are the same key"),
+                Some("keep one of them".to_owned()),
+            );
         }
         first.or(second.map(|(_, value)| value))
     }
 
-    pub(super) fn text(&mut self, key: &'static str, problems: &mut Problems<'_>) -> Option<&'n str> {
+    pub(super) fn text(
+        &mut self,
+        key: &'static str,
+        problems: &mut Problems<'_>,
+    ) -> Option<&'n str> {
         let node = self.take(key)?;
         text(key, node, problems)
     }
 
     /// A number in `0..=1`; numeric text counts, as in the tools this file is shared with.
-    pub(super) fn fraction(&mut self, key: &'static str, problems: &mut Problems<'_>) -> Option<f64> {
+    pub(super) fn fraction(
+        &mut self,
+        key: &'static str,
+        problems: &mut Problems<'_>,
+    ) -> Option<f64> {
         let node = self.take(key)?;
         let Some(number) = number(node) else {
-            problems.add(node.span, format!("`{key}` must be a number in 0..=1, not {}", node.noun()), None);
+            problems.add(
+                node.span,
+                format!("`{key}` must be a number in 0..=1, not {}", node.noun()),
+                None,
+            );
             return None;
         };
         if !(0.0..=1.0).contains(&number) {
@@ -83,9 +111,14 @@ impl<'n> Fields<'n> {
     }
 
     /// A whole, positive number of seconds.
-    pub(super) fn seconds(&mut self, key: &'static str, problems: &mut Problems<'_>) -> Option<Duration> {
+    pub(super) fn seconds(
+        &mut self,
+        key: &'static str,
+        problems: &mut Problems<'_>,
+    ) -> Option<Duration> {
         let node = self.take(key)?;
-        let seconds = number(node).filter(|number| number.fract() == 0.0 && (1.0..=1e9).contains(number));
+        let seconds =
+            number(node).filter(|number| number.fract() == 0.0 && (1.0..=1e9).contains(number));
         if seconds.is_none() {
             let message = format!("`{key}` must be a whole number of seconds, at least 1");
             problems.add(node.span, message, Some("for example 30".to_owned()));
@@ -94,16 +127,29 @@ impl<'n> Fields<'n> {
     }
 
     /// One of a few words, compared as written.
-    pub(super) fn choice<T: Copy>(&mut self, key: &'static str, choices: &[(&'static str, T)], problems: &mut Problems<'_>) -> Option<T> {
+    pub(super) fn choice<T: Copy>(
+        &mut self,
+        key: &'static str,
+        choices: &[(&'static str, T)],
+        problems: &mut Problems<'_>,
+    ) -> Option<T> {
         let node = self.take(key)?;
         choice(key, node, choices, problems)
     }
 
     /// A mapping with text keys.
-    pub(super) fn object(&mut self, key: &'static str, problems: &mut Problems<'_>) -> Option<Object> {
+    pub(super) fn object(
+        &mut self,
+        key: &'static str,
+        problems: &mut Problems<'_>,
+    ) -> Option<Object> {
         let node = self.take(key)?;
         let NodeKind::Mapping(entries) = &node.kind else {
-            problems.add(node.span, format!("`{key}` must be a mapping, not {}", node.noun()), None);
+            problems.add(
+                node.span,
+                format!("`{key}` must be a mapping, not {}", node.noun()),
+                None,
+            );
             return None;
         };
         object(entries)
@@ -124,7 +170,11 @@ impl<'n> Fields<'n> {
                         .or_else(|| Some(format!("known keys: {}", self.known.join(", "))));
                     problems.add(key.span, format!("unknown key `{name}` in {}", self.noun), hint);
                 }
-                None => problems.add(key.span, format!("keys in {} must be text, not {}", self.noun, key.noun()), None),
+                None => problems.add(
+                    key.span,
+                    format!("keys in {} must be text, not {}", self.noun, key.noun()),
+                    None,
+                ),
             }
         }
     }
@@ -134,7 +184,8 @@ pub(super) fn text<'n>(key: &str, node: &'n Node, problems: &mut Problems<'_>) -
     let text = node.as_str();
     match text {
         None => {
-            let hint = matches!(node.kind, NodeKind::Scalar(_)).then(|| "put it in quotes if it is meant as text".to_owned());
+            let hint = matches!(node.kind, NodeKind::Scalar(_))
+                .then(|| "put it in quotes if it is meant as text".to_owned());
             problems.add(node.span, format!("`{key}` must be text, not {}", node.noun()), hint);
         }
         Some("") => problems.add(node.span, format!("`{key}` is empty"), None),
@@ -143,13 +194,22 @@ pub(super) fn text<'n>(key: &str, node: &'n Node, problems: &mut Problems<'_>) -
     text.filter(|text| !text.is_empty())
 }
 
-pub(super) fn choice<T: Copy>(key: &str, node: &Node, choices: &[(&'static str, T)], problems: &mut Problems<'_>) -> Option<T> {
+pub(super) fn choice<T: Copy>(
+    key: &str,
+    node: &Node,
+    choices: &[(&'static str, T)],
+    problems: &mut Problems<'_>,
+) -> Option<T> {
     let word = text(key, node, problems)?;
     let found = choices.iter().find(|(name, _)| *name == word).map(|(_, value)| *value);
     if found.is_none() {
         let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
         let hint = did_you_mean(word, names.iter().copied());
-        problems.add(node.span, format!("`{key}` must be one of {}, not `{word}`", names.join(", ")), hint);
+        problems.add(
+            node.span,
+            format!("`{key}` must be one of {}, not `{word}`", names.join(", ")),
+            hint,
+        );
     }
     found
 }

@@ -11,6 +11,9 @@ mod problem;
 mod run;
 mod yaml;
 
+#[cfg(test)]
+mod tests;
+
 pub use model::{BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind, OutputFormat};
 pub use overrides::Overrides;
 pub use problem::{ConfigError, Place, Problem};

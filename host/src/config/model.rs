@@ -62,7 +62,10 @@ impl EvaluatorConfig {
 
     /// The program at `path` with default settings.
     pub fn code(name: impl Into<String>, path: impl Into<PathBuf>) -> Self {
-        Self { name: name.into(), kind: EvaluatorKind::Code(CodeConfig { path: path.into(), ..CodeConfig::default() }) }
+        Self {
+            name: name.into(),
+            kind: EvaluatorKind::Code(CodeConfig { path: path.into(), ..CodeConfig::default() }),
+        }
     }
 
     /// Score from which on an evaluation passes.

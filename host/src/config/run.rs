@@ -11,11 +11,15 @@ use super::{
 };
 use crate::{conversation::GroupBy, trace::Format};
 
-pub(super) const FORMATS: [(&str, Format); 2] = [("jaeger-json", Format::JaegerJson), ("otlp-json", Format::OtlpJson)];
+pub(super) const FORMATS: [(&str, Format); 2] =
+    [("jaeger-json", Format::JaegerJson), ("otlp-json", Format::OtlpJson)];
 const GROUPINGS: [(&str, GroupBy); 3] =
     [("auto", GroupBy::Auto), ("trace", GroupBy::Trace), ("conversation", GroupBy::Conversation)];
-const OUTPUTS: [(&str, OutputFormat); 3] =
-    [("table", OutputFormat::Table), ("json", OutputFormat::Json), ("summary", OutputFormat::Summary)];
+const OUTPUTS: [(&str, OutputFormat); 3] = [
+    ("table", OutputFormat::Table),
+    ("json", OutputFormat::Json),
+    ("summary", OutputFormat::Summary),
+];
 
 /// Keys of an older form of the file, and what replaced them.
 const REPLACED: [(&str, &str); 5] = [
@@ -38,10 +42,14 @@ impl Config {
             source_text: String::new(),
             problems: vec![Problem { message, place: None, hint: hint.map(str::to_owned) }],
         };
-        let bytes = std::fs::read(file).map_err(|error| unreadable(format!("cannot read the configuration: {error}"), None))?;
+        let bytes = std::fs::read(file)
+            .map_err(|error| unreadable(format!("cannot read the configuration: {error}"), None))?;
         let text = String::from_utf8(bytes).map_err(|error| {
             let offset = error.utf8_error().valid_up_to();
-            unreadable(format!("the configuration is not UTF-8 (byte {offset})"), Some("save it as UTF-8"))
+            unreadable(
+                format!("the configuration is not UTF-8 (byte {offset})"),
+                Some("save it as UTF-8"),
+            )
         })?;
         Self::parse(&text, file)
     }
@@ -64,7 +72,11 @@ impl Config {
             return Ok(Self { file: Some(file.to_owned()), ..config });
         }
         problems.found.sort_by_key(|problem| problem.place.map(|place| place.start));
-        Err(ConfigError { file: file.to_owned(), source_text: text.to_owned(), problems: problems.found })
+        Err(ConfigError {
+            file: file.to_owned(),
+            source_text: text.to_owned(),
+            problems: problems.found,
+        })
     }
 }
 
@@ -84,11 +96,24 @@ fn read_root(root: Option<&Node>, problems: &mut Problems<'_>) -> Config {
     match fields.take("evaluators").map(|node| (node, &node.kind)) {
         Some((_, NodeKind::Sequence(items))) if !items.is_empty() => {
             let mut names = Names::default();
-            config.evaluators = items.iter().filter_map(|item| evaluator::read(item, &mut names, problems)).collect();
+            config.evaluators = items
+                .iter()
+                .filter_map(|item| evaluator::read(item, &mut names, problems))
+                .collect();
         }
-        Some((node, NodeKind::Sequence(_))) => problems.add(node.span, "`evaluators` is empty", None),
-        Some((node, _)) => problems.add(node.span, format!("`evaluators` must be a list, not {}", node.noun()), None),
-        None => problems.add(yaml::Span { start: span.start, end: span.start }, "the key `evaluators` is missing", None),
+        Some((node, NodeKind::Sequence(_))) => {
+            problems.add(node.span, "`evaluators` is empty", None)
+        }
+        Some((node, _)) => problems.add(
+            node.span,
+            format!("`evaluators` must be a list, not {}", node.noun()),
+            None,
+        ),
+        None => problems.add(
+            yaml::Span { start: span.start, end: span.start },
+            "the key `evaluators` is missing",
+            None,
+        ),
     }
     config.eval_set = fields.text("eval_set", problems).map(Into::into);
     config.trace_format = fields.choice("trace_format", &FORMATS, problems);
@@ -97,7 +122,11 @@ fn read_root(root: Option<&Node>, problems: &mut Problems<'_>) -> Config {
     config.output = output.and_then(|node| choice("output_format", node, &OUTPUTS, problems));
     for (key, instead) in REPLACED {
         if let Some((name, _)) = fields.take_entry(key) {
-            problems.add(name.span, format!("`{key}` is no longer a key of the configuration"), Some(instead.to_owned()));
+            problems.add(
+                name.span,
+                format!("`{key}` is no longer a key of the configuration"),
+                Some(instead.to_owned()),
+            );
         }
     }
     fields.finish(problems);
@@ -107,9 +136,15 @@ fn read_root(root: Option<&Node>, problems: &mut Problems<'_>) -> Config {
 /// Text values of a list, e.g. rubrics.
 pub(super) fn texts(key: &str, node: &Node, problems: &mut Problems<'_>) -> Vec<String> {
     match &node.kind {
-        NodeKind::Sequence(items) => items.iter().filter_map(|item| text(key, item, problems)).map(str::to_owned).collect(),
+        NodeKind::Sequence(items) => {
+            items.iter().filter_map(|item| text(key, item, problems)).map(str::to_owned).collect()
+        }
         _ => {
-            problems.add(node.span, format!("`{key}` must be a list of texts, not {}", node.noun()), None);
+            problems.add(
+                node.span,
+                format!("`{key}` must be a list of texts, not {}", node.noun()),
+                None,
+            );
             Vec::new()
         }
     }

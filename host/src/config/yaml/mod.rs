@@ -9,5 +9,5 @@ mod read;
 mod scalar;
 mod timestamp;
 
-pub(crate) use node::{Node, NodeKind, Span};
-pub(crate) use read::{YamlError, read};
+pub(crate) use node::{Node, NodeKind, Span, object};
+pub(crate) use read::read;
