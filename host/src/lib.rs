@@ -22,6 +22,7 @@ pub mod json;
 pub mod metric;
 pub mod pool;
 pub mod process;
+pub mod python_text;
 pub mod runtime;
 pub mod trace;
 pub mod verdict;
