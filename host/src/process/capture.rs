@@ -25,6 +25,11 @@ impl Captured {
         Self { head_cap: head.len(), head, ended: true, ..Self::default() }
     }
 
+    #[cfg(test)]
+    pub(crate) fn unfinished(bytes: impl Into<Vec<u8>>) -> Self {
+        Self { ended: false, ..Self::complete(bytes) }
+    }
+
     /// The first bytes, all of them unless [`omitted`](Self::omitted) is above zero.
     #[must_use]
     pub fn head(&self) -> &[u8] {

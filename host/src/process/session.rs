@@ -161,7 +161,13 @@ impl Session {
             }
             () = std::future::ready(()) => {}
         }
-        self.stdout.is_some() && self.lines.len() == 0 && !self.started.has_exited()
+        self.stdout.is_some() && !self.has_unread() && !self.started.has_exited()
+    }
+
+    /// Whether something was received that no call has returned yet.
+    #[must_use]
+    pub fn has_unread(&self) -> bool {
+        self.lines.len() > 0
     }
 
     /// Standard error since the last call. What the process writes there just before it answers may come a call later.
