@@ -9,7 +9,7 @@ use super::{
     LlmCall, Usage,
     message::Messages,
     tree::Tree,
-    view::{Kind, SpanView, keys},
+    view::{Kind, SpanView, TooLarge, keys},
 };
 use crate::{json::Value, python_text::scalar_text};
 
@@ -24,7 +24,11 @@ pub(super) struct Call {
 }
 
 /// The calls among the spans `members` (in walk order), sorted by (start, end).
-pub(super) fn llm_calls(tree: &Tree<'_>, members: &[usize]) -> Vec<Call> {
+pub(super) fn llm_calls(
+    tree: &Tree<'_>,
+    members: &[usize],
+    warnings: &mut Vec<String>,
+) -> Vec<Call> {
     let inference: Vec<usize> =
         members.iter().copied().filter(|&index| tree.view(index).kind == Kind::Inference).collect();
     let parent = |index: usize| tree.nodes[index].inference_parent;
@@ -48,7 +52,7 @@ pub(super) fn llm_calls(tree: &Tree<'_>, members: &[usize]) -> Vec<Call> {
             let mut chain: Vec<usize> =
                 std::iter::successors(Some(outermost), |index| child.get(index).copied()).collect();
             chain.reverse();
-            call(tree, &chain)
+            call(tree, &chain, warnings)
         })
         .collect();
     sort(&mut calls);
@@ -61,7 +65,7 @@ pub(super) fn sort(calls: &mut [Call]) {
 }
 
 /// The call of a chain of spans, innermost first. Each figure comes from the innermost span that has it.
-fn call(tree: &Tree<'_>, chain: &[usize]) -> Call {
+fn call(tree: &Tree<'_>, chain: &[usize], warnings: &mut Vec<String>) -> Call {
     let views: Vec<&SpanView<'_>> = chain.iter().map(|&index| tree.view(index)).collect();
     let innermost = &tree.nodes[chain[0]];
     let text = |key| views.iter().find_map(|view| view.attributes.nonempty_text(key));
@@ -71,7 +75,7 @@ fn call(tree: &Tree<'_>, chain: &[usize]) -> Call {
             request_model: text(keys::REQUEST_MODEL),
             response_model: text(keys::RESPONSE_MODEL),
             response_id: text(keys::RESPONSE_ID),
-            usage: views.iter().find_map(|view| usage(view)),
+            usage: views.iter().find_map(|view| usage(view, warnings)),
             delegated: innermost.under_tool,
             start_ns: views.iter().map(|view| view.span.start_ns).min().unwrap_or_default(),
             end_ns: views.iter().map(|view| view.span.end_ns).max().unwrap_or_default(),
@@ -91,8 +95,14 @@ fn first_recorded<'a>(mut messages: impl Iterator<Item = &'a Messages>) -> Messa
     messages.find(|messages| !messages.is_empty()).map_or_else(|| Rc::from([]), Rc::clone)
 }
 
-fn usage(view: &SpanView<'_>) -> Option<Usage> {
-    let count = |key| view.attributes.int(key);
+fn usage(view: &SpanView<'_>, warnings: &mut Vec<String>) -> Option<Usage> {
+    let mut count = |key| {
+        view.attributes.int(key).unwrap_or_else(|TooLarge { key }| {
+            let id = &view.span.span_id;
+            warnings.push(format!("span {id}: {key} is too large for a count; ignored"));
+            None
+        })
+    };
     let (input, output) = (count(keys::INPUT_TOKENS), count(keys::OUTPUT_TOKENS));
     if input.is_none() && output.is_none() {
         return None;

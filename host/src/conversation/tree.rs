@@ -42,7 +42,7 @@ struct Above {
 impl<'a> Tree<'a> {
     /// Reads a trace.
     pub(super) fn new(trace: &'a Trace) -> Self {
-        let order = walk(trace);
+        let order: Vec<usize> = trace.walk().collect();
         let mut above: Vec<Above> = vec![Above::default(); trace.spans.len()];
         let mut agentic_anchor = vec![false; trace.spans.len()];
         let mut members = vec![Vec::new(); trace.spans.len()];
@@ -126,18 +126,6 @@ fn is_turn(index: usize, agentic: bool, nodes: &[Node<'_>], members: &[usize]) -
             || !view.output.is_empty()
             || view.span.status == SpanStatus::Error
             || view.attributes.text(keys::ERROR_TYPE).is_some())
-}
-
-/// All spans, parents before children, depth first; siblings in their order. Recorded nesting can be deeper than a
-/// stack is, so there is no recursion.
-fn walk(trace: &Trace) -> Vec<usize> {
-    let mut order = Vec::with_capacity(trace.spans.len());
-    let mut open: Vec<usize> = trace.roots.iter().rev().copied().collect();
-    while let Some(index) = open.pop() {
-        order.push(index);
-        open.extend(trace.children[index].iter().rev());
-    }
-    order
 }
 
 /// The view of every span.

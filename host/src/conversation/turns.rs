@@ -76,7 +76,7 @@ fn turn(tree: &Tree<'_>, anchor: usize) -> DraftTurn {
     let members = &tree.members[anchor];
     let view = tree.view(anchor);
     let mut warnings = Vec::new();
-    let calls = llm_calls(tree, members);
+    let calls = llm_calls(tree, members, &mut warnings);
     let tools = match calls_in_spans(tree, members, &mut warnings) {
         spans if spans.is_empty() => calls_in_parts(&calls, &mut warnings),
         spans => complete_from_parts(spans, &calls, &mut warnings),

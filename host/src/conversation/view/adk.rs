@@ -78,11 +78,9 @@ impl Draft<'_> {
         }
         self.fill_text(RESPONSE_MODEL, response.get("model_version"));
         for (count, key) in USAGE {
-            match response.get("usage_metadata").and_then(|usage| usage.get(count)) {
-                Some(value @ (Value::Int(_) | Value::BigInt(_))) => {
-                    self.attributes.fill(key, Cow::Owned(value.clone()));
-                }
-                _ => {}
+            let count = response.get("usage_metadata").and_then(|usage| usage.get(count));
+            if let Some(count @ (Value::Int(_) | Value::BigInt(_))) = count {
+                self.attributes.fill(key, Cow::Owned(count.clone()));
             }
         }
     }

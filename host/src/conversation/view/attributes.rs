@@ -58,22 +58,33 @@ impl<'a> Attributes<'a> {
         self.text(key).filter(|text| !text.is_empty())
     }
 
-    /// An integer, a float without a fraction, or the text of an integer. One that does not fit counts as not recorded.
-    pub(crate) fn int(&self, key: &'static str) -> Option<i64> {
-        match self.get(key)? {
-            Value::Int(int) => Some(*int),
-            // Floats from 2^63 on do not fit; 2^63 itself is a float, so the bounds are exact.
-            Value::Float(float)
-                if float.fract() == 0.0 && (-(2f64.powi(63))..2f64.powi(63)).contains(float) =>
-            {
-                #[expect(clippy::cast_possible_truncation, reason = "checked to be in range")]
-                Some(*float as i64)
+    /// An integer, a float without a fraction, or the text of an integer.
+    ///
+    /// # Errors
+    ///
+    /// It is one, but too large to count anything.
+    pub(crate) fn int(&self, key: &'static str) -> Result<Option<i64>, TooLarge> {
+        let int = match self.get(key) {
+            Some(int @ Value::Int(_)) => int.clone(),
+            Some(big @ Value::BigInt(_)) => big.clone(),
+            Some(Value::Float(float)) if float.fract() == 0.0 => {
+                // Every float of this size is an integer, so its text has no fraction and no exponent.
+                Value::from_digits(&format!("{float:.0}")).unwrap_or_default()
             }
-            Value::String(text) => match parse_int(text)? {
-                Value::Int(int) => Some(int),
-                _ => None,
-            },
-            _ => None,
+            Some(Value::String(text)) => parse_int(text).unwrap_or_default(),
+            _ => Value::Null,
+        };
+        match int {
+            Value::Int(int) => Ok(Some(int)),
+            Value::BigInt(_) => Err(TooLarge { key }),
+            _ => Ok(None),
         }
     }
+}
+
+/// A count that does not fit 64 bits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TooLarge {
+    /// The attribute.
+    pub(crate) key: &'static str,
 }

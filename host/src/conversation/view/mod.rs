@@ -14,7 +14,7 @@ mod operation;
 
 use std::{borrow::Cow, rc::Rc};
 
-pub(super) use attributes::Attributes;
+pub(super) use attributes::{Attributes, TooLarge};
 use keys::{INPUT_MESSAGES, OUTPUT_MESSAGES};
 pub(super) use operation::{Kind, kind_of};
 
