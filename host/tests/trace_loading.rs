@@ -77,7 +77,7 @@ fn every_sound_sample_has_its_shape() {
         ("d03_tempo_v2_wrapper_batches.json", one),
         ("d04_tempo_batches_scopespans.json", one),
         ("d06_both_batches_and_rs.json", one),
-        ("e01_proto_names.json", one),
+        ("e01_proto_names.json", &[[4, 1, 1, 0]]),
         ("e05_odd_ids.json", &[[4, 2, 0, 0]]),
         ("e06_duplicates_and_cycles.json", &[[6, 3, 0, 0]]),
         ("e13_spans_null.json", &[]),
