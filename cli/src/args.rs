@@ -3,7 +3,9 @@
 use std::{num::NonZeroUsize, path::PathBuf};
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
-use evaluator_host::{config::OutputFormat, conversation::GroupBy, metric::MatchType, trace::Format};
+use evaluator_host::{
+    config::OutputFormat, conversation::GroupBy, metric::MatchType, trace::Format,
+};
 
 /// Scores what AI agents did, with evaluators in any language.
 #[derive(Debug, Parser)]
@@ -19,7 +21,9 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run evaluators over recorded traces and report
-    #[command(after_help = "Exit codes: 0 all passed, 1 something failed, 2 usage or configuration error (nothing ran), 3 something broke")]
+    #[command(
+        after_help = "Exit codes: 0 all passed, 1 something failed, 2 usage or configuration error (nothing ran), 3 something broke"
+    )]
     Run(RunArgs),
     /// List the languages evaluators can be written in, and whether this machine can run them
     Runtimes,

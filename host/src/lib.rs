@@ -24,6 +24,8 @@ pub mod metric;
 pub mod pool;
 pub mod process;
 pub mod python_text;
+pub mod report;
+pub mod run;
 pub mod runtime;
 pub mod trace;
 pub mod verdict;

@@ -27,12 +27,16 @@ fn entry(evaluator: &str) -> Result<String, String> {
     match Metrics::default().get(evaluator) {
         Ok(metric) => Ok(builtin_entry(metric.name(), metric.description())),
         Err(_) if evaluator.contains(['/', '.']) => Err(format!("no such file: {evaluator}")),
-        Err(error) => Err(format!("{error} Name a built-in metric (`evaluator list`) or the file of an evaluator")),
+        Err(error) => Err(format!(
+            "{error} Name a built-in metric (`evaluator list`) or the file of an evaluator"
+        )),
     }
 }
 
 fn builtin_entry(name: &str, description: &str) -> String {
-    let mut text = format!("# {description}\nevaluators:\n  - name: {name}\n    type: builtin\n    threshold: 0.5\n");
+    let mut text = format!(
+        "# {description}\nevaluators:\n  - name: {name}\n    type: builtin\n    threshold: 0.5\n"
+    );
     if name == "tool_trajectory_avg_score" {
         text.push_str("    trajectory_match_type: EXACT  # or IN_ORDER, ANY_ORDER\n");
     }
@@ -42,7 +46,11 @@ fn builtin_entry(name: &str, description: &str) -> String {
 fn code_entry(path: &Path, runtime: &str) -> String {
     // `checks/polite.py` is called `polite`; `polite/src/main.rs` too.
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let package = path.ancestors().nth(2).and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+    let package = path
+        .ancestors()
+        .nth(2)
+        .and_then(Path::file_name)
+        .map(|name| name.to_string_lossy().into_owned());
     let name = if stem == "main" { package.unwrap_or(stem) } else { stem };
     format!(
         "# {runtime}\nevaluators:\n  - name: {}\n    type: code\n    path: {}\n    threshold: 0.5\n    timeout: 30\n    config: {{}}\n",
@@ -55,7 +63,8 @@ fn code_entry(path: &Path, runtime: &str) -> String {
 fn scalar(text: &str) -> String {
     let plain = text.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '/'))
         && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/'))
-        && !["yes", "no", "on", "off", "true", "false", "null"].contains(&text.to_ascii_lowercase().as_str());
+        && !["yes", "no", "on", "off", "true", "false", "null"]
+            .contains(&text.to_ascii_lowercase().as_str());
     if plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "''")) }
 }
 
@@ -65,10 +74,14 @@ mod tests {
 
     #[test]
     fn entries_can_be_read_back() {
-        for path in ["checks/polite.py", "it's here/été.js", "on", "5.py", "my_check/src/main.rs"] {
+        for path in ["checks/polite.py", "it's here/été.js", "on", "5.py", "my_check/src/main.rs"]
+        {
             let text = code_entry(Path::new(path), "x");
             let config = evaluator_host::config::Config::parse(&text, Path::new("c.yaml")).unwrap();
-            let evaluator_host::config::EvaluatorKind::Code(code) = &config.evaluators[0].kind else { panic!() };
+            let evaluator_host::config::EvaluatorKind::Code(code) = &config.evaluators[0].kind
+            else {
+                panic!()
+            };
             assert_eq!(code.path, Path::new(path));
         }
         let text = builtin_entry("tool_trajectory_avg_score", "x");

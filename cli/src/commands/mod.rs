@@ -19,8 +19,11 @@ pub(crate) fn dispatch(cli: Cli) -> ExitCode {
     let code = match cli.command {
         Command::Run(args) => run::run(args, cli.verbose),
         Command::Runtimes | Command::Evaluator(EvaluatorCommand::Runtimes) => runtimes::runtimes(),
-        Command::List { source } | Command::Evaluator(EvaluatorCommand::List { source }) => list::list(source),
-        Command::Config { evaluator } | Command::Evaluator(EvaluatorCommand::Config { evaluator }) => config::config(&evaluator),
+        Command::List { source } | Command::Evaluator(EvaluatorCommand::List { source }) => {
+            list::list(source)
+        }
+        Command::Config { evaluator }
+        | Command::Evaluator(EvaluatorCommand::Config { evaluator }) => config::config(&evaluator),
     };
     code.into()
 }

@@ -12,7 +12,12 @@ pub(super) fn runtimes() -> u8 {
             Availability::Available { detail } => ("yes", detail),
             Availability::Missing { reason } => ("no", reason),
         };
-        table.row([runtime.name().to_owned(), runtime.extensions().join(", "), available.to_owned(), detail]);
+        table.row([
+            runtime.name().to_owned(),
+            runtime.extensions().join(", "),
+            available.to_owned(),
+            detail,
+        ]);
     }
     print(&table.to_text(), exit::OK)
 }

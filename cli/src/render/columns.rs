@@ -30,7 +30,10 @@ impl<const N: usize> Columns<N> {
                     text => text.parse().ok().filter(|number: &f64| number.is_finite()).map(Some),
                 })
                 .collect();
-            let Some(numbers) = numbers.filter(|numbers| numbers.iter().any(Option::is_some)) else { continue };
+            let Some(numbers) = numbers.filter(|numbers| numbers.iter().any(Option::is_some))
+            else {
+                continue;
+            };
             self.right[column] = true;
             for (row, number) in self.rows.iter_mut().zip(numbers) {
                 row[column] = number.map(shortest).unwrap_or_default();
@@ -40,10 +43,15 @@ impl<const N: usize> Columns<N> {
 
     /// The table, each line without trailing blanks.
     pub(crate) fn to_text(&self) -> String {
-        let lines: Vec<[Vec<&str>; N]> = self.rows.iter().map(|row| row.each_ref().map(|cell| cell.lines().collect())).collect();
+        let lines: Vec<[Vec<&str>; N]> =
+            self.rows.iter().map(|row| row.each_ref().map(|cell| cell.lines().collect())).collect();
         let widths: [usize; N] = std::array::from_fn(|column| {
             let cells = lines.iter().flat_map(|row| &row[column]).copied();
-            cells.chain([self.header[column].as_str()]).map(UnicodeWidthStr::width).max().unwrap_or_default()
+            cells
+                .chain([self.header[column].as_str()])
+                .map(UnicodeWidthStr::width)
+                .max()
+                .unwrap_or_default()
         });
         let mut text = String::new();
         self.line(&mut text, &widths, |column| self.header[column].as_str());
@@ -52,7 +60,9 @@ impl<const N: usize> Columns<N> {
         for row in &lines {
             let height = row.iter().map(Vec::len).max().unwrap_or_default();
             for index in 0..height {
-                self.line(&mut text, &widths, |column| row[column].get(index).copied().unwrap_or_default());
+                self.line(&mut text, &widths, |column| {
+                    row[column].get(index).copied().unwrap_or_default()
+                });
             }
         }
         text
@@ -85,7 +95,8 @@ fn shortest(number: f64) -> String {
     let magnitude = if number == 0.0 { 0 } else { number.abs().log10().floor() as i32 };
     let decimals = usize::try_from(5 - magnitude).unwrap_or_default();
     let text = format!("{number:.decimals$}");
-    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    let text =
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
@@ -114,7 +125,14 @@ mod tests {
 
     #[test]
     fn numbers_have_six_digits_at_most() {
-        for (number, text) in [(1.0, "1"), (0.0, "0"), (0.5, "0.5"), (0.1235, "0.1235"), (-3.0, "-3"), (1234.5, "1234.5")] {
+        for (number, text) in [
+            (1.0, "1"),
+            (0.0, "0"),
+            (0.5, "0.5"),
+            (0.1235, "0.1235"),
+            (-3.0, "-3"),
+            (1234.5, "1234.5"),
+        ] {
             assert_eq!(shortest(number), text);
         }
     }

@@ -17,7 +17,8 @@ fn text(error: &ConfigError) -> String {
         .iter()
         .map(|problem| {
             let Some(place) = problem.place else {
-                let hint = problem.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+                let hint =
+                    problem.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
                 return format!("error: {path}: {}{hint}", problem.message);
             };
             // An empty range, e.g. at the end of the text, is shown as one character.
@@ -42,7 +43,9 @@ mod tests {
 
     #[test]
     fn the_place_is_underlined() {
-        let error = Config::parse("evaluators:\n  - {name: a, type: biultin}\n", Path::new("c.yaml")).unwrap_err();
+        let error =
+            Config::parse("evaluators:\n  - {name: a, type: biultin}\n", Path::new("c.yaml"))
+                .unwrap_err();
         let text = super::text(&error);
         assert!(text.contains("--> c.yaml:2:21"), "{text}");
         assert!(text.contains("^^^^^^^ did you mean `builtin`?"), "{text}");

@@ -19,9 +19,15 @@ mod tests {
 
     #[test]
     fn units_change_with_size() {
-        for (value, text) in
-            [(0.0, "0ms"), (0.5, "0ms"), (1.5, "2ms"), (999.4, "999ms"), (999.6, "1.0s"), (59_900.0, "59.9s"), (125_000.0, "2m 5s")]
-        {
+        for (value, text) in [
+            (0.0, "0ms"),
+            (0.5, "0ms"),
+            (1.5, "2ms"),
+            (999.4, "999ms"),
+            (999.6, "1.0s"),
+            (59_900.0, "59.9s"),
+            (125_000.0, "2m 5s"),
+        ] {
             assert_eq!(milliseconds(value), text, "{value}");
         }
     }

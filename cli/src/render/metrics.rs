@@ -13,8 +13,13 @@ pub(super) fn conversation(text: &mut String, metrics: &PerformanceMetrics) {
         let _ = writeln!(text, "    Model: {}", metrics.models.join(", "));
     }
     let counts = &metrics.counts;
-    let counts = [(counts.llm_calls, "LLM calls"), (counts.tool_calls, "tool calls"), (counts.invocations, "invocations")];
-    let counts: Vec<String> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, noun)| format!("{n} {noun}")).collect();
+    let counts = [
+        (counts.llm_calls, "LLM calls"),
+        (counts.tool_calls, "tool calls"),
+        (counts.invocations, "invocations"),
+    ];
+    let counts: Vec<String> =
+        counts.iter().filter(|(n, _)| *n > 0).map(|(n, noun)| format!("{n} {noun}")).collect();
     if !counts.is_empty() {
         let _ = writeln!(text, "    Counts: {}", counts.join(", "));
     }
@@ -25,7 +30,8 @@ pub(super) fn conversation(text: &mut String, metrics: &PerformanceMetrics) {
     if tokens.total > 0 {
         let cache = cache(tokens.cache_read_tokens, tokens.cache_creation_tokens);
         let (total, prompt, output) = (tokens.total, tokens.total_prompt, tokens.total_output);
-        let _ = writeln!(text, "    Tokens: {total} total ({prompt} prompt + {output} output){cache}");
+        let _ =
+            writeln!(text, "    Tokens: {total} total ({prompt} prompt + {output} output){cache}");
     }
     text.push('\n');
 }
@@ -50,9 +56,14 @@ pub(super) fn run(text: &mut String, run: &RunPerformance) {
     if tokens.total > 0 {
         let cache = cache(tokens.cache_read_tokens, tokens.cache_creation_tokens);
         let (total, prompt, output) = (tokens.total, tokens.total_prompt, tokens.total_output);
-        let _ = writeln!(text, "  Total Tokens: {total} ({prompt} prompt + {output} output){cache}");
+        let _ =
+            writeln!(text, "  Total Tokens: {total} ({prompt} prompt + {output} output){cache}");
         let per_trace = &tokens.avg_per_trace;
-        let _ = writeln!(text, "  Avg per Trace: {:.0} prompt, {:.0} output", per_trace.prompt, per_trace.output);
+        let _ = writeln!(
+            text,
+            "  Avg per Trace: {:.0} prompt, {:.0} output",
+            per_trace.prompt, per_trace.output
+        );
     }
     text.push('\n');
 }
@@ -65,5 +76,9 @@ fn latency(text: &mut String, name: &str, stats: &Stats) {
 }
 
 fn cache(read: i64, written: i64) -> String {
-    if read > 0 || written > 0 { format!(" [{read} cache read, {written} cache write]") } else { String::new() }
+    if read > 0 || written > 0 {
+        format!(" [{read} cache read, {written} cache write]")
+    } else {
+        String::new()
+    }
 }

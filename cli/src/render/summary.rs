@@ -9,9 +9,16 @@ use super::{duration::milliseconds, icon, table::errors};
 pub(crate) fn summary(report: &Report) -> String {
     let mut text = errors(report);
     for conversation in &report.conversations {
-        let _ = writeln!(text, "Trace {} ({} invocations):", conversation.trace_id, conversation.turns);
+        let _ =
+            writeln!(text, "Trace {} ({} invocations):", conversation.trace_id, conversation.turns);
         for evaluation in &conversation.evaluations {
-            let _ = writeln!(text, "  {} {}: {}", icon(evaluation.status), evaluation.name, outcome(evaluation));
+            let _ = writeln!(
+                text,
+                "  {} {}: {}",
+                icon(evaluation.status),
+                evaluation.name,
+                outcome(evaluation)
+            );
         }
         text.push('\n');
     }

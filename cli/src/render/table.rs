@@ -39,22 +39,35 @@ fn one(text: &mut String, conversation: &ConversationReport) {
     for warning in &conversation.warnings {
         let _ = writeln!(text, "  Warning: {warning}");
     }
-    let mut table = Columns::new(["", "Metric", "Score", "Status", "Per-Invocation", "Time", "Error"]);
+    let mut table =
+        Columns::new(["", "Metric", "Score", "Status", "Per-Invocation", "Time", "Error"]);
     for evaluation in &conversation.evaluations {
-        let time = evaluation.duration.map(|duration| milliseconds(duration.as_secs_f64() * 1000.0));
+        let time =
+            evaluation.duration.map(|duration| milliseconds(duration.as_secs_f64() * 1000.0));
         table.row([
             icon(evaluation.status).to_owned(),
             evaluation.name.clone(),
             score(evaluation.score),
-            if evaluation.error.is_some() { "ERROR".to_owned() } else { evaluation.status.as_str().to_owned() },
-            evaluation.per_invocation_scores.iter().map(|value| score(*value)).collect::<Vec<_>>().join(", "),
+            if evaluation.error.is_some() {
+                "ERROR".to_owned()
+            } else {
+                evaluation.status.as_str().to_owned()
+            },
+            evaluation
+                .per_invocation_scores
+                .iter()
+                .map(|value| score(*value))
+                .collect::<Vec<_>>()
+                .join(", "),
             time.unwrap_or_default(),
             evaluation.error.clone().unwrap_or_default(),
         ]);
     }
     table.shorten_numbers();
     text.push_str(&table.to_text());
-    for evaluation in conversation.evaluations.iter().filter(|evaluation| evaluation.status == Status::Failed) {
+    for evaluation in
+        conversation.evaluations.iter().filter(|evaluation| evaluation.status == Status::Failed)
+    {
         mismatches(text, evaluation);
     }
     text.push('\n');
@@ -69,7 +82,11 @@ fn score(score: Option<f64>) -> String {
 
 /// Expected and actual tool calls of the turns that do not match.
 fn mismatches(text: &mut String, evaluation: &EvaluationReport) {
-    let comparisons = evaluation.details.as_ref().and_then(|details| details.get("comparisons")).and_then(Value::as_array);
+    let comparisons = evaluation
+        .details
+        .as_ref()
+        .and_then(|details| details.get("comparisons"))
+        .and_then(Value::as_array);
     for (index, comparison) in comparisons.unwrap_or_default().iter().enumerate() {
         let Some(comparison) = comparison.as_object() else { continue };
         if comparison.get("matched").and_then(Value::as_bool) != Some(false) {

@@ -15,11 +15,15 @@ impl Report {
     /// When a performance metric cannot be represented; does not happen with metrics this crate computed.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         let mut root = Object::new();
-        let conversations = self.conversations.iter().map(conversation).collect::<Result<_, _>>()?;
+        let conversations =
+            self.conversations.iter().map(conversation).collect::<Result<_, _>>()?;
         root.insert("traces".to_owned(), Value::Array(conversations));
         root.insert("errors".to_owned(), texts(&self.errors));
         if let Some(performance) = &self.performance {
-            root.insert("performance_metrics".to_owned(), Value::from(serde_json::to_value(performance)?));
+            root.insert(
+                "performance_metrics".to_owned(),
+                Value::from(serde_json::to_value(performance)?),
+            );
         }
         let tally = self.tally();
         let counts = [
@@ -29,7 +33,10 @@ impl Report {
             ("not_evaluated", tally.not_evaluated),
             ("total", tally.total()),
         ];
-        let counts = counts.into_iter().map(|(key, count)| (key.to_owned(), Value::Int(count as i64))).collect();
+        let counts = counts
+            .into_iter()
+            .map(|(key, count)| (key.to_owned(), Value::Int(count as i64)))
+            .collect();
         root.insert("summary".to_owned(), Value::Object(counts));
         Ok(json::to_pretty(&Value::Object(root)))
     }
@@ -40,9 +47,15 @@ fn conversation(conversation: &ConversationReport) -> Result<Value, serde_json::
     object.insert("trace_id".to_owned(), Value::String(conversation.trace_id.to_string()));
     object.insert("num_invocations".to_owned(), Value::Int(conversation.turns as i64));
     object.insert("conversion_warnings".to_owned(), texts(&conversation.warnings));
-    object.insert("metrics".to_owned(), Value::Array(conversation.evaluations.iter().map(evaluation).collect()));
+    object.insert(
+        "metrics".to_owned(),
+        Value::Array(conversation.evaluations.iter().map(evaluation).collect()),
+    );
     if let Some(performance) = &conversation.performance {
-        object.insert("performance_metrics".to_owned(), Value::from(serde_json::to_value(performance)?));
+        object.insert(
+            "performance_metrics".to_owned(),
+            Value::from(serde_json::to_value(performance)?),
+        );
     }
     Ok(Value::Object(object))
 }
@@ -50,7 +63,8 @@ fn conversation(conversation: &ConversationReport) -> Result<Value, serde_json::
 fn evaluation(evaluation: &EvaluationReport) -> Value {
     let mut object = Object::new();
     let number = |value: Option<f64>| value.map_or(Value::Null, Value::Float);
-    let text = |value: Option<&str>| value.map_or(Value::Null, |text| Value::String(text.to_owned()));
+    let text =
+        |value: Option<&str>| value.map_or(Value::Null, |text| Value::String(text.to_owned()));
     object.insert("metric_name".to_owned(), Value::String(evaluation.name.clone()));
     object.insert("score".to_owned(), number(evaluation.score));
     object.insert("eval_status".to_owned(), Value::String(evaluation.status.as_str().to_owned()));

@@ -60,7 +60,9 @@ impl Report {
     #[must_use]
     pub fn tally(&self) -> Tally {
         let mut tally = Tally::default();
-        for evaluation in self.conversations.iter().flat_map(|conversation| &conversation.evaluations) {
+        for evaluation in
+            self.conversations.iter().flat_map(|conversation| &conversation.evaluations)
+        {
             match (&evaluation.error, evaluation.status) {
                 (Some(_), _) => tally.errored += 1,
                 (None, Status::Passed) => tally.passed += 1,

@@ -23,7 +23,8 @@ impl Turns {
     pub(crate) fn new(conversation: &Conversation, case: Option<&EvalCase>) -> Self {
         let mut out = Writer::default();
         // The metrics are those of the whole conversation, the same on every turn.
-        let metrics = conversation.performance.as_ref().map_or_else(|| "null".to_owned(), metrics_text);
+        let metrics =
+            conversation.performance.as_ref().map_or_else(|| "null".to_owned(), metrics_text);
         out.raw("\"invocations\":");
         out.list(&conversation.turns, |out, turn| out.turn(turn, &metrics));
         out.raw(",\"expected_invocations\":");
@@ -115,10 +116,17 @@ impl Writer {
     }
 
     fn turn(&mut self, turn: &Turn, metrics: &str) {
-        self.head(&turn.span_id, turn.user_text.as_deref().unwrap_or_default(), turn.final_text.as_deref());
-        self.list(&turn.tool_calls, |out, call| out.call(&call.name, &call.arguments, call.call_id.as_deref()));
+        self.head(
+            &turn.span_id,
+            turn.user_text.as_deref().unwrap_or_default(),
+            turn.final_text.as_deref(),
+        );
+        self.list(&turn.tool_calls, |out, call| {
+            out.call(&call.name, &call.arguments, call.call_id.as_deref())
+        });
         self.raw(",\"tool_responses\":");
-        let answered: Vec<&ToolCall> = turn.tool_calls.iter().filter(|call| !call.result.is_null() || call.is_error).collect();
+        let answered: Vec<&ToolCall> =
+            turn.tool_calls.iter().filter(|call| !call.result.is_null() || call.is_error).collect();
         self.list(&answered, |out, call| {
             out.response(&call.name, call.is_error, call.call_id.as_deref(), &call.result);
         });
@@ -134,7 +142,9 @@ impl Writer {
     fn expected(&mut self, turn: &ExpectedTurn) {
         let answer = turn.final_parts.as_ref().map(|parts| parts.concat());
         self.head(&turn.invocation_id, &turn.user_parts.concat(), answer.as_deref());
-        self.list(&turn.tool_calls, |out, call| out.call(&call.name, &call.args, call.id.as_deref()));
+        self.list(&turn.tool_calls, |out, call| {
+            out.call(&call.name, &call.args, call.id.as_deref())
+        });
         self.raw(",\"tool_responses\":");
         self.list(&turn.tool_responses, |out, response| {
             out.response(&response.name, false, response.id.as_deref(), &response.response);
@@ -199,11 +209,19 @@ mod tests {
         let call = ToolCall {
             name: "get_weather".to_owned(),
             call_id: Some("c1".to_owned()),
-            arguments: json::parse_python(r#"{"city": "Paris", "n": 123456789012345678901234567890}"#).unwrap(),
+            arguments: json::parse_python(
+                r#"{"city": "Paris", "n": 123456789012345678901234567890}"#,
+            )
+            .unwrap(),
             result: json::parse_python(r#"{"temp": 21.0, "sky": "☀", "inf": Infinity}"#).unwrap(),
             ..ToolCall::default()
         };
-        let scalar = ToolCall { name: "ping".to_owned(), arguments: Value::Int(5), is_error: true, ..ToolCall::default() };
+        let scalar = ToolCall {
+            name: "ping".to_owned(),
+            arguments: Value::Int(5),
+            is_error: true,
+            ..ToolCall::default()
+        };
         let silent = ToolCall { name: "log".to_owned(), ..ToolCall::default() };
         Conversation {
             trace_id: "t1".into(),
@@ -235,8 +253,16 @@ mod tests {
                 invocation_id: "g1".to_owned(),
                 user_parts: vec!["a".to_owned(), "b".to_owned()],
                 final_parts: None,
-                tool_calls: vec![ExpectedCall { id: None, name: "x".to_owned(), args: Value::Null }],
-                tool_responses: vec![ExpectedResponse { id: None, name: "x".to_owned(), response: Value::Null }],
+                tool_calls: vec![ExpectedCall {
+                    id: None,
+                    name: "x".to_owned(),
+                    args: Value::Null,
+                }],
+                tool_responses: vec![ExpectedResponse {
+                    id: None,
+                    name: "x".to_owned(),
+                    response: Value::Null,
+                }],
             }],
         };
         let config: Object = [("min".to_owned(), Value::Int(3))].into_iter().collect();
@@ -253,7 +279,10 @@ mod tests {
         assert!(steps.tool_calls[2].args.is_empty());
         // A call without result or error has no response.
         assert_eq!(steps.tool_responses.len(), 2);
-        assert_eq!(steps.tool_responses[0].output, r#"{"inf": Infinity, "sky": "\u2600", "temp": 21.0}"#);
+        assert_eq!(
+            steps.tool_responses[0].output,
+            r#"{"inf": Infinity, "sky": "\u2600", "temp": 21.0}"#
+        );
         assert_eq!(steps.tool_responses[0].response["inf"], serde_json::Value::Null);
         assert_eq!(steps.tool_responses[1].status.as_deref(), Some("error"));
         let golden = &input.expected_invocations.as_ref().unwrap()[0];
@@ -264,8 +293,16 @@ mod tests {
     #[test]
     fn fields_come_in_the_order_of_the_contract() {
         let text = Turns::new(&conversation(), None).document("check", 0.5, &Object::new());
-        let order = ["protocol_version", "metric_name", "threshold", "config", "invocations", "expected_invocations\":null}"];
-        let places: Vec<usize> = order.iter().map(|key| text.find(&format!("\"{key}")).unwrap()).collect();
+        let order = [
+            "protocol_version",
+            "metric_name",
+            "threshold",
+            "config",
+            "invocations",
+            "expected_invocations\":null}",
+        ];
+        let places: Vec<usize> =
+            order.iter().map(|key| text.find(&format!("\"{key}")).unwrap()).collect();
         assert!(places.is_sorted(), "{text}");
     }
 }

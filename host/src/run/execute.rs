@@ -1,6 +1,7 @@
 //! Every evaluator on every conversation, a bounded number at a time.
 
 use std::{
+    num::NonZeroUsize,
     sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
@@ -26,6 +27,9 @@ use crate::{
 /// Time a program may take to describe itself.
 const DESCRIBE_LIMIT: Duration = Duration::from_secs(10);
 
+/// Time a worker may take to end when there is nothing left to do.
+const LAST_PATIENCE: Duration = Duration::from_millis(200);
+
 /// The evaluations of each usable conversation, both in their given order, however they finish.
 pub(super) async fn all(
     runner: &Runner,
@@ -35,7 +39,9 @@ pub(super) async fn all(
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Vec<Vec<EvaluationReport>> {
     let subjects: Vec<Arc<Subject>> = (0..conversations.len())
-        .filter(|index| conversations[*index].error.is_none() && !conversations[*index].turns.is_empty())
+        .filter(|index| {
+            conversations[*index].error.is_none() && !conversations[*index].turns.is_empty()
+        })
         .map(|index| Subject::new(conversations, index, eval_set.clone()))
         .map(Arc::new)
         .collect();
@@ -45,7 +51,8 @@ pub(super) async fn all(
     let mut tasks = JoinSet::new();
     for (row, subject) in subjects.iter().enumerate() {
         for (column, evaluator) in evaluators.iter().enumerate() {
-            let (subject, evaluator, permits) = (Arc::clone(subject), Arc::clone(evaluator), Arc::clone(&permits));
+            let (subject, evaluator, permits) =
+                (Arc::clone(subject), Arc::clone(evaluator), Arc::clone(&permits));
             tasks.spawn(async move {
                 // The semaphore is never closed; a task without a permit is as good as one with it.
                 let _permit = permits.acquire().await;
@@ -53,7 +60,8 @@ pub(super) async fn all(
             });
         }
     }
-    let mut grid: Vec<Vec<Option<EvaluationReport>>> = vec![vec![None; evaluators.len()]; subjects.len()];
+    let mut grid: Vec<Vec<Option<EvaluationReport>>> =
+        vec![vec![None; evaluators.len()]; subjects.len()];
     let (mut done, mut errored) = (0, 0);
     while let Some(joined) = tasks.join_next().await {
         // A task that panicked leaves its place empty; it is filled below.
@@ -89,13 +97,27 @@ struct Subject {
 }
 
 impl Subject {
-    fn new(conversations: &Arc<Vec<Conversation>>, index: usize, eval_set: Option<Arc<EvalSet>>) -> Self {
-        let matched = eval_set::match_case(eval_set.as_deref(), &conversations[index], conversations.len());
+    fn new(
+        conversations: &Arc<Vec<Conversation>>,
+        index: usize,
+        eval_set: Option<Arc<EvalSet>>,
+    ) -> Self {
+        let matched =
+            eval_set::match_case(eval_set.as_deref(), &conversations[index], conversations.len());
         let case = matched.map_err(|reason| reason.to_string()).and_then(|case| {
             let cases = eval_set.as_deref().map_or(&[][..], |set| &set.cases);
-            cases.iter().position(|other| std::ptr::eq(other, case)).ok_or_else(|| "no matching eval case".to_owned())
+            cases
+                .iter()
+                .position(|other| std::ptr::eq(other, case))
+                .ok_or_else(|| "no matching eval case".to_owned())
         });
-        Self { conversations: Arc::clone(conversations), index, eval_set, case, turns: OnceLock::new() }
+        Self {
+            conversations: Arc::clone(conversations),
+            index,
+            eval_set,
+            case,
+            turns: OnceLock::new(),
+        }
     }
 
     fn conversation(&self) -> &Conversation {
@@ -150,7 +172,11 @@ async fn pool(program: &Program, runner: &Runner, evaluations: usize) -> Option<
         Ending::Exited(0) => decode(outcome.stdout.head()).ok()?,
         _ => return None,
     };
-    description.streams().then(|| Pool::new(worker, runner.jobs.get().min(evaluations)))
+    let size = NonZeroUsize::new(evaluations)
+        .map_or(runner.jobs, |evaluations| runner.jobs.min(evaluations));
+    description
+        .streams()
+        .then(|| Pool::new(worker, size, Limits::default(), runner.cancellation.clone()))
 }
 
 impl Ready {
@@ -169,14 +195,22 @@ impl Ready {
                 Evaluation::without_process(verdict, begun.elapsed())
             }
             Work::Program(program) => {
-                let document =
-                    subject.turns().document(&self.evaluator.name, self.evaluator.threshold, &program.config);
+                let document = subject.turns().document(
+                    &self.evaluator.name,
+                    self.evaluator.threshold,
+                    &program.config,
+                );
                 match &self.pool {
-                    Some(pool) => pool.evaluate(document.as_bytes(), program.timeout, &self.cancellation).await,
+                    Some(pool) => pool.evaluate(document.as_bytes(), program.timeout).await,
                     None => {
                         let limits = Limits::with_timeout(program.timeout);
-                        let outcome =
-                            process::run(&program.one_shot, document.as_bytes(), &limits, &self.cancellation).await;
+                        let outcome = process::run(
+                            &program.one_shot,
+                            document.as_bytes(),
+                            &limits,
+                            &self.cancellation,
+                        )
+                        .await;
                         Evaluation::from_outcome(&outcome)
                     }
                 }
@@ -215,7 +249,7 @@ impl Ready {
 
     async fn close(self) {
         if let Some(pool) = self.pool {
-            pool.close().await;
+            pool.shutdown(LAST_PATIENCE).await;
         }
     }
 }

@@ -46,7 +46,10 @@ impl PlannedEvaluator {
 
 #[derive(Debug)]
 pub(super) enum Work {
-    Metric { metric: Arc<dyn Metric>, settings: MetricSettings },
+    Metric {
+        metric: Arc<dyn Metric>,
+        settings: MetricSettings,
+    },
     Program(Program),
     /// Every evaluation has this verdict: the others of the run go on.
     Broken(Verdict),
@@ -71,12 +74,16 @@ impl Plan {
             .evaluators
             .iter()
             .filter_map(|evaluator| match &evaluator.kind {
-                EvaluatorKind::Code(code) => Some(locate(&evaluator.name, &code.path, config.file.as_deref(), on_event)),
+                EvaluatorKind::Code(code) => {
+                    Some(locate(&evaluator.name, &code.path, config.file.as_deref(), on_event))
+                }
                 EvaluatorKind::Builtin(_) => None,
             })
             .collect();
-        let mut launches =
-            runner.runtimes.prepare_all(&paths, &mut |event| on_event(RunEvent::Prepare(event))).into_iter();
+        let mut launches = runner
+            .runtimes
+            .prepare_all(&paths, &mut |event| on_event(RunEvent::Prepare(event)))
+            .into_iter();
         let evaluators = config
             .evaluators
             .iter()
@@ -94,14 +101,25 @@ impl Plan {
 }
 
 /// A path is relative to the working directory, and if there is no such file, to the configuration.
-fn locate(evaluator: &str, path: &Path, config: Option<&Path>, on_event: &mut dyn FnMut(RunEvent)) -> PathBuf {
+fn locate(
+    evaluator: &str,
+    path: &Path,
+    config: Option<&Path>,
+    on_event: &mut dyn FnMut(RunEvent),
+) -> PathBuf {
     if path.is_absolute() || path.exists() {
         return path.to_owned();
     }
-    let beside = config.and_then(Path::parent).map(|folder| folder.join(path)).filter(|beside| beside.exists());
+    let beside = config
+        .and_then(Path::parent)
+        .map(|folder| folder.join(path))
+        .filter(|beside| beside.exists());
     match beside {
         Some(beside) => {
-            on_event(RunEvent::FoundBesideConfig { evaluator: evaluator.to_owned(), path: beside.clone() });
+            on_event(RunEvent::FoundBesideConfig {
+                evaluator: evaluator.to_owned(),
+                path: beside.clone(),
+            });
             beside
         }
         None => path.to_owned(),
@@ -121,7 +139,11 @@ fn metric(evaluator: &EvaluatorConfig, builtin: &BuiltinConfig, runner: &Runner)
     }
 }
 
-fn program(code: &CodeConfig, launch: Option<Result<Launch, PrepareError>>, runner: &Runner) -> Work {
+fn program(
+    code: &CodeConfig,
+    launch: Option<Result<Launch, PrepareError>>,
+    runner: &Runner,
+) -> Work {
     let broken = |reason: String| Work::Broken(Verdict::PrepareFailed { reason });
     let launch = match launch {
         Some(Ok(launch)) => launch,
@@ -135,9 +157,14 @@ fn program(code: &CodeConfig, launch: Option<Result<Launch, PrepareError>>, runn
     let one_shot = executor.wrap(launch.one_shot);
     let worker = launch.worker.map(|worker| executor.wrap(worker)).transpose();
     match (one_shot, worker) {
-        (Ok(one_shot), Ok(worker)) => {
-            Work::Program(Program { one_shot, worker, timeout: code.timeout, config: code.config.clone() })
+        (Ok(one_shot), Ok(worker)) => Work::Program(Program {
+            one_shot,
+            worker,
+            timeout: code.timeout,
+            config: code.config.clone(),
+        }),
+        (Err(reason), _) | (_, Err(reason)) => {
+            broken(format!("executor `{}`: {reason}", code.executor))
         }
-        (Err(reason), _) | (_, Err(reason)) => broken(format!("executor `{}`: {reason}", code.executor)),
     }
 }

@@ -75,14 +75,19 @@ impl Runner {
                 None
             }
         };
-        let multi_turn = eval_set.as_ref().is_some_and(|set| set.cases.iter().any(|case| case.turns.len() > 1));
-        let conversations = conversation::extract(&loaded.traces, config.group_by.unwrap_or_default(), multi_turn);
+        let multi_turn =
+            eval_set.as_ref().is_some_and(|set| set.cases.iter().any(|case| case.turns.len() > 1));
+        let conversations =
+            conversation::extract(&loaded.traces, config.group_by.unwrap_or_default(), multi_turn);
         let plan = Plan::new(config, self, on_event);
         let conversations = Arc::new(conversations);
         let mut evaluations =
-            execute::all(self, plan, &conversations, eval_set.map(Arc::new), on_event).await.into_iter();
-        report.performance =
-            RunPerformance::of(conversations.iter().map(|conversation| conversation.performance.as_ref()));
+            execute::all(self, plan, &conversations, eval_set.map(Arc::new), on_event)
+                .await
+                .into_iter();
+        report.performance = RunPerformance::of(
+            conversations.iter().map(|conversation| conversation.performance.as_ref()),
+        );
         report.conversations = conversations
             .iter()
             .map(|conversation| ConversationReport {
@@ -104,7 +109,9 @@ impl Runner {
 fn unusable(conversation: &conversation::Conversation) -> Option<EvaluationReport> {
     let (error, error_type) = match &conversation.error {
         Some(error) => (format!("Turn extraction failed: {error}"), "extraction_failed"),
-        None if conversation.turns.is_empty() => ("No invocations extracted from trace.".to_owned(), "no_invocations"),
+        None if conversation.turns.is_empty() => {
+            ("No invocations extracted from trace.".to_owned(), "no_invocations")
+        }
         None => return None,
     };
     Some(EvaluationReport {
