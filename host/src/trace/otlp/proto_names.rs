@@ -1,8 +1,8 @@
 //! Documents written with the field names of the protobuf definition.
 
-use std::mem;
+use std::{borrow::Cow, mem};
 
-use crate::json::{Object, Value};
+use crate::json::{self, Object, Value};
 
 /// Puts every `snake_case` key of the document into camel case. Attributes that are an object keep their keys: those
 /// are names of the recording and not of the format.
@@ -12,7 +12,10 @@ pub(super) fn camel_case(object: &mut Object) {
     let recorded = mem::take(object);
     object.reserve(recorded.len());
     for (key, mut value) in recorded {
-        let key = camel_case_key(key);
+        let key = match json::camel_case(&key) {
+            Cow::Owned(renamed) => renamed,
+            Cow::Borrowed(_) => key,
+        };
         if key != "attributes" || value.as_object().is_none() {
             camel_value(&mut value);
         }
@@ -30,18 +33,6 @@ fn camel_value(value: &mut Value) {
         }
         _ => {}
     }
-}
-
-fn camel_case_key(key: String) -> String {
-    let mut words = key.split('_');
-    let Some(first) = words.next().filter(|first| first.len() < key.len()) else { return key };
-    let mut out = first.to_owned();
-    for word in words {
-        let mut characters = word.chars();
-        out.extend(characters.next().into_iter().flat_map(char::to_uppercase));
-        out.push_str(characters.as_str());
-    }
-    out
 }
 
 #[cfg(test)]
