@@ -57,8 +57,10 @@ fn trace(
     let mut logs: Vec<Vec<_>> = spans.iter().map(|_| Vec::new()).collect();
     let mut orphan_logs = Vec::new();
     for log in recorded_logs {
-        match log.span_id.and_then(|id| index.get(id.as_str()).copied()) {
-            Some(span) => logs[span].push(log.record),
+        match log.span_id.as_deref().map(|id| index.get(id)) {
+            Some(Some(&span)) => logs[span].push(log.record),
+            // It is about a span that was not recorded, so it is not about any of these.
+            Some(None) => {}
             None => orphan_logs.push(log.record),
         }
     }
