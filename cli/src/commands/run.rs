@@ -10,6 +10,18 @@ use super::print;
 use crate::{args::RunArgs, exit, render};
 
 pub(super) fn run(args: RunArgs, verbose: u8) -> u8 {
+    if args.config.is_none() {
+        // Beside a configuration a repeated name is harmless: it replaces the same entry twice.
+        let repeated = args
+            .metrics
+            .iter()
+            .enumerate()
+            .find(|(index, name)| args.metrics[..*index].contains(name));
+        if let Some((_, name)) = repeated {
+            render::message(&format!("the metric `{name}` is given twice; name it once"));
+            return exit::USAGE;
+        }
+    }
     let output = args.output.map(OutputFormat::from);
     let overrides = Overrides {
         metrics: args.metrics,

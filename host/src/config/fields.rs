@@ -42,21 +42,30 @@ pub(super) struct Fields<'n> {
     /// What messages call the mapping, e.g. `evaluator`.
     noun: &'static str,
     entries: &'n [(Node, Node)],
+    /// Keys to name in messages.
     known: Vec<&'static str>,
+    /// Keys that are read but that nobody should be told to use: other spellings and what was replaced.
+    tolerated: Vec<&'static str>,
 }
 
 impl<'n> Fields<'n> {
     pub(super) fn new(noun: &'static str, entries: &'n [(Node, Node)]) -> Self {
-        Self { noun, entries, known: Vec::new() }
+        Self { noun, entries, known: Vec::new(), tolerated: Vec::new() }
     }
 
     /// The value of `key`; an explicit `null` counts as given.
     pub(super) fn take(&mut self, key: &'static str) -> Option<&'n Node> {
-        self.take_entry(key).map(|(_, value)| value)
+        self.known.push(key);
+        self.find(key).map(|(_, value)| value)
     }
 
-    pub(super) fn take_entry(&mut self, key: &'static str) -> Option<&'n (Node, Node)> {
-        self.known.push(key);
+    /// Key and value of something that is read but not to be suggested.
+    pub(super) fn take_tolerated(&mut self, key: &'static str) -> Option<&'n (Node, Node)> {
+        self.tolerated.push(key);
+        self.find(key)
+    }
+
+    fn find(&self, key: &str) -> Option<&'n (Node, Node)> {
         self.entries.iter().find(|(name, _)| name.as_str() == Some(key))
     }
 
@@ -68,7 +77,7 @@ impl<'n> Fields<'n> {
         problems: &mut Problems<'_>,
     ) -> Option<&'n Node> {
         let first = self.take(key);
-        let second = self.take_entry(alias);
+        let second = self.take_tolerated(alias);
         if let (Some(_), Some((name, _))) = (first, second) {
             problems.add(
                 name.span,
@@ -164,7 +173,7 @@ impl<'n> Fields<'n> {
     pub(super) fn finish(self, problems: &mut Problems<'_>) {
         for (key, _) in self.entries {
             match key.as_str() {
-                Some(name) if self.known.contains(&name) => {}
+                Some(name) if self.known.contains(&name) || self.tolerated.contains(&name) => {}
                 Some(name) => {
                     let hint = did_you_mean(name, self.known.iter().copied())
                         .or_else(|| Some(format!("known keys: {}", self.known.join(", "))));

@@ -258,6 +258,7 @@ mod tests {
                     name: "x".to_owned(),
                     args: Value::Null,
                 }],
+                event_calls: Vec::new(),
                 tool_responses: vec![ExpectedResponse {
                     id: None,
                     name: "x".to_owned(),
