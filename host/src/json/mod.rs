@@ -14,10 +14,13 @@
 
 mod convert;
 mod error;
+mod keys;
 mod parse;
 mod python_eq;
 mod value;
 mod write;
+
+pub(crate) use keys::camel_case;
 
 pub use error::{ParseError, ParseErrorKind};
 pub use parse::{MAX_DEPTH, ParseOptions, Parsed, Surrogates, parse, parse_python};

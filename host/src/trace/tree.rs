@@ -23,7 +23,14 @@ pub(super) fn build(pool: Pool, file: &Path) -> Vec<Trace> {
     for log in pool.logs {
         logs.entry(Arc::clone(&log.trace_id)).or_default().push(log);
     }
+    let mut own_warnings: HashMap<Arc<str>, Vec<String>> = HashMap::new();
+    for (trace_id, warning) in pool.warnings {
+        own_warnings.entry(trace_id).or_default().push(warning);
+    }
+    // Every trace gets all of these, so one of a kind has to do.
     let mut file_warnings = pool.file_warnings;
+    file_warnings.sort_unstable();
+    file_warnings.dedup();
     if pool.replaced_surrogates > 0 {
         let count = pool.replaced_surrogates;
         let text = "lone surrogate escapes of the file were replaced by U+FFFD";
@@ -32,8 +39,7 @@ pub(super) fn build(pool: Pool, file: &Path) -> Vec<Trace> {
     let mut traces: Vec<Trace> = Vec::with_capacity(groups.len());
     for (trace_id, spans) in groups {
         let mut warnings = file_warnings.clone();
-        let own = pool.warnings.iter().filter(|(id, _)| *id == trace_id);
-        warnings.extend(own.map(|(_, warning)| warning.clone()));
+        warnings.extend(own_warnings.remove(&trace_id).unwrap_or_default());
         let logs = logs.remove(&trace_id).unwrap_or_default();
         traces.push(trace(trace_id, file, spans, logs, warnings));
     }

@@ -48,7 +48,7 @@ pub(super) fn document(mut document: Object, pool: &mut Pool) -> Result<(), Load
         document = take_object(&mut document, "trace");
     }
     if document.contains_key("resource_spans") || document.contains_key("resource_logs") {
-        document = camel_case(document);
+        camel_case(&mut document);
     }
     let (key, spans) = match take(&mut document, "resourceSpans") {
         spans if spans.is_truthy() => ("resourceSpans", spans),
