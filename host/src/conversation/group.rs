@@ -103,3 +103,70 @@ fn is_printable(character: char) -> bool {
             GeneralCategoryGroup::Other | GeneralCategoryGroup::Separator
         )
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::conversation::recording::Recording;
+
+    fn trace(number: u64, start: u64, resource: Value, attributes: Value) -> Trace {
+        Recording::default()
+            .with_trace_id(number)
+            .with_resource(resource)
+            .span((number, 0), "span", (start, start + 1), attributes)
+            .trace()
+    }
+
+    /// The trace numbers of each group.
+    fn groups(traces: &[Trace], group_by: GroupBy, multi_turn: bool) -> Vec<Vec<u64>> {
+        let number = |trace: &&Trace| u64::from_str_radix(&trace.trace_id, 16).unwrap();
+        group(traces, group_by, multi_turn)
+            .iter()
+            .map(|group| group.members().iter().map(number).collect())
+            .collect()
+    }
+
+    #[test]
+    fn traces_of_a_session_are_one_group_in_order_of_time() {
+        let session = |name: &str| json!({"agentevals.session_name": name});
+        let traces = [
+            trace(1, 30, session("s"), json!({})),
+            trace(2, 10, json!({}), json!({})),
+            trace(3, 20, session(" s "), json!({})),
+        ];
+        assert_eq!(groups(&traces, GroupBy::Auto, false), [vec![3, 1], vec![2]]);
+        assert_eq!(groups(&traces, GroupBy::Trace, true), [[1], [2], [3]]);
+    }
+
+    #[test]
+    fn conversation_ids_count_when_the_eval_set_has_several_turns() {
+        let traces = [
+            trace(1, 0, json!({"session.id": "c"}), json!({"gen_ai.conversation.id": 7})),
+            trace(2, 5, json!({"gen_ai.conversation.id": "7"}), json!({})),
+            trace(3, 9, json!({"session.id": "c"}), json!({})),
+        ];
+        assert_eq!(groups(&traces, GroupBy::Auto, true), [vec![1, 2], vec![3]]);
+        assert_eq!(groups(&traces, GroupBy::Auto, false), [[1], [2], [3]]);
+    }
+
+    #[test]
+    fn what_cannot_be_a_name_is_none() {
+        let key =
+            |value: Value| conversation_key(&trace(1, 0, json!({"session.id": value}), json!({})));
+        assert_eq!(key(json!(42)).as_deref(), Some("42"));
+        assert_eq!(key(json!(3.0)).as_deref(), Some("3.0"));
+        assert_eq!(key(json!("é x")).as_deref(), Some("é x"));
+        for bad in [
+            json!(true),
+            json!(""),
+            json!("a\tb"),
+            json!("a\u{200b}b"),
+            json!("x".repeat(257)),
+            json!(["x"]),
+        ] {
+            assert_eq!(key(bad.clone()), None, "{bad}");
+        }
+    }
+}

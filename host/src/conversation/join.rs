@@ -100,3 +100,82 @@ fn merge(previous: &mut DraftTurn, turn: DraftTurn) {
         previous.status = SpanStatus::Error;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::conversation::{
+        recording::{Recording, answers, asks, says, span_id},
+        turns::turns_of,
+    };
+
+    /// The turns of two traces, the first of which asks for a tool.
+    fn joined(output: Value, second: Recording) -> Vec<DraftTurn> {
+        let first = Recording::default()
+            .with_trace_id(1)
+            .chat((1, 0), (0, 10), json!([says("user", "weather?")]), output)
+            .trace();
+        join(turns_of(&first).into_iter().chain(turns_of(&second.trace())).collect())
+    }
+
+    fn round(input: Value) -> Recording {
+        Recording::default().with_trace_id(2).chat(
+            (2, 0),
+            (20, 30),
+            input,
+            json!([says("assistant", "sunny")]),
+        )
+    }
+
+    #[test]
+    fn a_round_with_results_continues_the_turn_that_asked() {
+        let ask = json!([asks("c1", "weather", json!({"city": "Paris"}))]);
+        let turns =
+            joined(ask, round(json!([says("user", "weather?"), answers("c1", json!("sun"))])));
+        assert_eq!(turns.len(), 1);
+        let turn = &turns[0];
+        assert_eq!(turn.span_id, span_id(1));
+        assert_eq!(turn.user.text.as_deref(), Some("weather?"));
+        assert_eq!(turn.answer.text.as_deref(), Some("sunny"));
+        assert_eq!((turn.start_ns, turn.end_ns), (0, 30_000_000));
+        assert_eq!(turn.tools[0].result.as_str(), Some("sun"));
+    }
+
+    #[test]
+    fn ids_that_differ_and_agents_of_their_own_do_not_continue() {
+        let ask = || json!([asks("c1", "weather", json!({}))]);
+        assert_eq!(joined(ask(), round(json!([answers("c2", json!("sun"))]))).len(), 2);
+        assert_eq!(joined(ask(), round(json!([answers("", json!("sun"))]))).len(), 1);
+        let nothing_asked = json!([says("assistant", "hm")]);
+        assert_eq!(joined(nothing_asked, round(json!([answers("c1", json!("sun"))]))).len(), 2);
+        let agent = Recording::default()
+            .with_trace_id(2)
+            .span((9, 0), "agent", (20, 40), json!({"gen_ai.operation.name": "invoke_agent"}))
+            .chat((2, 9), (20, 30), json!([answers("c1", json!("sun"))]), json!(null));
+        assert_eq!(joined(ask(), agent).len(), 2);
+    }
+
+    #[test]
+    fn without_content_there_is_only_a_warning() {
+        let silent = |number, times, attributes: Value| {
+            let mut all = json!({"gen_ai.operation.name": "chat"});
+            if let (Some(all), Some(more)) = (all.as_object_mut(), attributes.as_object()) {
+                all.extend(more.clone());
+            }
+            Recording::default().with_trace_id(number).span((number, 0), "chat", times, all).trace()
+        };
+        let reason = json!({"gen_ai.response.finish_reasons": ["tool_calls"]});
+        let (first, second) = (silent(1, (0, 10), reason), silent(2, (20, 30), json!({})));
+        let turns = join(turns_of(&first).into_iter().chain(turns_of(&second)).collect());
+        assert_eq!(turns.len(), 2);
+        let warning = format!(
+            "turn {} may continue turn {} after a tool call, but message content was not captured; \
+             kept as its own turn",
+            span_id(2),
+            span_id(1)
+        );
+        assert_eq!(turns[1].warnings, [warning]);
+    }
+}

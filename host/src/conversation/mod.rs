@@ -16,6 +16,8 @@ mod llm_calls;
 mod message;
 mod model;
 mod performance;
+#[cfg(test)]
+mod recording;
 mod tool_calls;
 mod tree;
 mod turns;

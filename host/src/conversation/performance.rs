@@ -262,3 +262,36 @@ impl RunTokens {
 fn mean(sum: i128, count: usize) -> f64 {
     float(sum) / float(count as i128)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_values_of_the_sample() {
+        let stats = Stats::of((1..=20).rev().map(f64::from));
+        assert_eq!((stats.min, stats.median, stats.max, stats.count), (1.0, 10.5, 20.0, 20));
+        assert_eq!((stats.p50, stats.p95, stats.p99), (10.5, 20.0, 20.0));
+        assert_eq!(Stats::of((1..=100).map(f64::from)).p95, 96.0);
+        assert_eq!(Stats::of([7.0]).p99, 7.0);
+        assert_eq!(Stats::of([]), Stats::default());
+    }
+
+    #[test]
+    fn a_run_counts_conversations_that_could_not_be_measured() {
+        let metrics = PerformanceMetrics {
+            latency: Latency { overall: Stats::of([10.0]), ..Latency::default() },
+            tokens: Tokens { total_prompt: 3, total_output: 1, total: 4, ..Tokens::default() },
+            counts: Counts { llm_calls: 2, tool_calls: 1, invocations: 1 },
+            models: vec!["m".to_owned()],
+            ..PerformanceMetrics::default()
+        };
+        let run = RunPerformance::of([Some(&metrics), None]).unwrap();
+        let expected = r#"{"tokens":{"total_prompt":3,"total_output":1,"total":4,"avg_per_trace":{"prompt":3.0,"output":1.0},"cache_creation_tokens":0,"cache_read_tokens":0},"latency":{"overall_per_trace":{"p50":10.0,"p95":10.0,"p99":10.0}},"counts":{"traces":2,"total_llm_calls":2,"total_tool_calls":1,"avg_llm_calls_per_trace":1.0,"avg_tool_calls_per_trace":0.5},"models":["m"],"trace_count":1}"#;
+        assert_eq!(serde_json::to_string(&run).unwrap(), expected);
+        assert_eq!(RunPerformance::of([None]), None);
+        let unmeasured = RunPerformance::of([Some(&PerformanceMetrics::default())]).unwrap();
+        let latency = serde_json::to_string(&unmeasured.latency).unwrap();
+        assert_eq!(latency, r#"{"overall_per_trace":{}}"#);
+    }
+}

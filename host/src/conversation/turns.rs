@@ -129,3 +129,242 @@ fn final_output<'a>(anchor: &'a [Message], calls: &'a [Call]) -> &'a [Message] {
         .map(|call| &*call.output)
         .unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::conversation::recording::{Recording, answers, asks, says, span_id};
+
+    fn agent(recording: Recording, ids: (u64, u64), times: (u64, u64)) -> Recording {
+        let attributes =
+            json!({"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "bot"});
+        recording.span(ids, "agent", times, attributes)
+    }
+
+    fn tool(recording: Recording, ids: (u64, u64), times: (u64, u64), name: &str) -> Recording {
+        let attributes = json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name});
+        recording.span(ids, "tool", times, attributes)
+    }
+
+    fn anchors(recording: Recording) -> Vec<String> {
+        turns_of(&recording.trace()).into_iter().map(|turn| turn.span_id).collect()
+    }
+
+    #[test]
+    fn agents_below_a_plain_root_are_turns_and_so_are_calls_no_agent_covers() {
+        let recording = Recording::default().span((1, 0), "GET", (0, 90), json!({}));
+        let recording = agent(recording, (2, 1), (10, 30));
+        let recording = recording.chat((3, 2), (11, 20), json!(null), json!(null));
+        let recording = agent(recording, (4, 1), (40, 60));
+        let recording = recording.chat((5, 4), (41, 50), json!(null), json!(null)).chat(
+            (6, 1),
+            (70, 80),
+            json!(null),
+            json!(null),
+        );
+        assert_eq!(anchors(recording), [span_id(1), span_id(2), span_id(4)]);
+    }
+
+    #[test]
+    fn the_outermost_agent_is_the_turn_and_a_tool_covers_agents() {
+        let recording = agent(Recording::default(), (1, 0), (0, 90));
+        let recording = agent(recording, (2, 1), (10, 30));
+        let recording = recording.chat((3, 2), (11, 20), json!(null), json!(null));
+        assert_eq!(anchors(recording), [span_id(1)]);
+        let recording = tool(Recording::default(), (1, 0), (0, 90), "ask_agent");
+        let recording = agent(recording, (2, 1), (10, 30));
+        let recording = recording.chat((3, 2), (11, 20), json!(null), json!(null));
+        assert_eq!(anchors(recording), [span_id(1)]);
+    }
+
+    #[test]
+    fn an_agent_that_did_nothing_is_a_turn_only_if_it_failed() {
+        let idle = agent(Recording::default(), (1, 0), (0, 90));
+        assert_eq!(anchors(idle), Vec::<String>::new());
+        let failed = json!({"gen_ai.operation.name": "invoke_agent", "error.type": "Boom"});
+        let failed = Recording::default().span((1, 0), "agent", (0, 90), failed);
+        assert_eq!(anchors(failed), [span_id(1)]);
+        assert_eq!(anchors(tool(Recording::default(), (1, 0), (0, 90), "t")), Vec::<String>::new());
+    }
+
+    #[test]
+    fn wrappers_around_one_call_are_folded_into_it() {
+        let usage =
+            |tokens| json!({"gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": tokens});
+        let mut outer = usage(999);
+        outer["gen_ai.output.messages"] = json!(json!([says("assistant", "yes")]).to_string());
+        let recording = Recording::default()
+            .span((1, 0), "outer", (0, 50), outer)
+            .span((2, 1), "http", (1, 49), json!({}))
+            .span((3, 2), "inner", (2, 48), usage(10));
+        let turn = turns_of(&recording.trace()).remove(0);
+        let calls: Vec<_> = turn.calls.iter().map(|call| &call.record).collect();
+        assert_eq!(calls.len(), 1);
+        assert_eq!((&calls[0].span_id, calls[0].start_ns), (&span_id(3), 0));
+        assert_eq!(calls[0].usage.unwrap().input_tokens, 10);
+        assert_eq!(turn.answer.text.as_deref(), Some("yes"));
+
+        let recording = Recording::default()
+            .span((1, 0), "outer", (0, 50), usage(999))
+            .span((2, 1), "one", (2, 10), usage(1))
+            .span((3, 1), "two", (12, 20), usage(2));
+        let turn = turns_of(&recording.trace()).remove(0);
+        let tokens: Vec<_> =
+            turn.calls.iter().map(|call| call.record.usage.unwrap().input_tokens).collect();
+        assert_eq!(tokens, [1, 2]);
+    }
+
+    #[test]
+    fn counts_below_zero_are_zero_and_huge_ones_are_ignored_with_a_warning() {
+        let recording = Recording::default().span((1, 0), "chat", (0, 1), json!({
+            "gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": "99999999999999999999",
+            "gen_ai.usage.output_tokens": -1, "gen_ai.usage.cache_read.input_tokens": 3.0,
+        }));
+        let turn = turns_of(&recording.trace()).remove(0);
+        let usage = turn.calls[0].record.usage.unwrap();
+        assert_eq!((usage.input_tokens, usage.output_tokens, usage.cache_read_tokens), (0, 0, 3));
+        let warning = format!(
+            "span {}: gen_ai.usage.input_tokens is too large for a count; ignored",
+            span_id(1)
+        );
+        assert_eq!(turn.warnings, [warning]);
+    }
+
+    #[test]
+    fn calls_of_tools_speak_only_when_nobody_else_does() {
+        let both = |outer: Option<&str>| {
+            let output = outer.map_or(json!(null), |text| json!([says("assistant", text)]));
+            let recording = agent(Recording::default(), (1, 0), (0, 90));
+            let recording = recording.chat((2, 1), (1, 10), json!([says("user", "hi")]), output);
+            let recording = tool(recording, (3, 1), (20, 80), "ask");
+            let inner = json!([says("assistant", "from the tool")]);
+            let recording = recording.chat((4, 3), (30, 40), json!(null), inner);
+            turns_of(&recording.trace()).remove(0).answer.text
+        };
+        assert_eq!(both(Some("from the agent")).as_deref(), Some("from the agent"));
+        assert_eq!(both(None), None);
+        let recording = tool(agent(Recording::default(), (1, 0), (0, 90)), (3, 1), (20, 80), "ask");
+        let inner = json!([says("assistant", "from the tool")]);
+        let recording = recording.chat((4, 3), (30, 40), json!(null), inner);
+        let turn = turns_of(&recording.trace()).remove(0);
+        assert_eq!(turn.answer.text.as_deref(), Some("from the tool"));
+        assert!(turn.calls[0].record.delegated);
+    }
+
+    #[test]
+    fn results_go_to_the_call_with_their_id_and_never_back_in_time() {
+        let recording = Recording::default()
+            .span((1, 0), "GET", (0, 90), json!({}))
+            .chat(
+                (2, 1),
+                (1, 10),
+                json!([answers("c1", json!("an earlier result")), says("user", "hi")]),
+                json!([asks("c1", "t", json!({"n": 1})), asks("c2", "u", json!({"n": 2}))]),
+            )
+            .chat((3, 1), (20, 30), json!([answers("c2", json!({"ok": true}))]), json!(null));
+        let turn = turns_of(&recording.trace()).remove(0);
+        let results: Vec<_> =
+            turn.tools.iter().map(|call| crate::json::to_python(&call.result)).collect();
+        assert_eq!(results, ["null", r#"{"ok": true}"#]);
+        assert_eq!(turn.warnings, Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_arguments_of_a_span_are_completed_from_the_messages() {
+        let recording = agent(Recording::default(), (1, 0), (0, 90));
+        let output = json!([
+            asks("c0", "elsewhere", json!({"x": 0})),
+            asks("c1", "t", json!({"x": 1})),
+            asks("c2", "elsewhere", json!({"x": 2})),
+        ]);
+        let recording = recording.chat((2, 1), (1, 10), json!([says("user", "hi")]), output);
+        let recording = tool(recording, (3, 1), (20, 30), "t");
+        let recording = recording.chat(
+            (4, 1),
+            (40, 50),
+            json!([answers("c1", json!("r1")), answers("odd", json!("r2"))]),
+            json!([says("assistant", "done")]),
+        );
+        let turn = turns_of(&recording.trace()).remove(0);
+        let calls: Vec<_> = turn
+            .tools
+            .iter()
+            .map(|call| {
+                let text = crate::json::to_python;
+                (call.name.as_str(), text(&call.arguments), text(&call.result), call.span.is_some())
+            })
+            .collect();
+        assert_eq!(
+            calls,
+            [
+                ("elsewhere", r#"{"x": 0}"#.to_owned(), r#""r2""#.to_owned(), false),
+                ("t", r#"{"x": 1}"#.to_owned(), r#""r1""#.to_owned(), true),
+                ("elsewhere", r#"{"x": 2}"#.to_owned(), "null".to_owned(), false),
+            ]
+        );
+        assert_eq!(
+            turn.warnings,
+            [
+                "tool elsewhere result joined by order (response id 'odd' matches no call)",
+                "tool t arguments and result joined from message parts by name (call ids differ)",
+                "tool elsewhere appears only in message parts, without a tool span",
+                "tool elsewhere appears only in message parts, without a tool span",
+            ]
+        );
+    }
+
+    #[test]
+    fn nested_spans_of_one_tool_are_one_call() {
+        let attributes = |name: &str, id: &str, result: &str| {
+            json!({
+                "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name,
+                "gen_ai.tool.call.id": id, "gen_ai.tool.call.result": result,
+            })
+        };
+        let recording = agent(Recording::default(), (1, 0), (0, 90))
+            .span((2, 1), "framework", (10, 50), attributes("search", "c1", ""))
+            .span((3, 2), "client", (20, 40), attributes("search", "rpc", "hits"))
+            .span((4, 3), "database", (25, 30), attributes("query", "q", "rows"));
+        let turn = turns_of(&recording.trace()).remove(0);
+        let names: Vec<_> = turn.tools.iter().map(|call| call.name.as_str()).collect();
+        assert_eq!(names, ["search", "query"]);
+        assert_eq!(turn.tools[0].span, Some((10_000_000, 50_000_000)));
+        assert_eq!(turn.tools[0].call_id.as_deref(), Some("c1"));
+    }
+
+    #[test]
+    fn a_tool_without_a_name_is_called_by_its_span() {
+        let recording = agent(Recording::default(), (1, 0), (0, 90)).span(
+            (2, 1),
+            "execute_tool from_name extra",
+            (10, 50),
+            json!({"gen_ai.operation.name": "execute_tool", "error.type": "Timeout"}),
+        );
+        let turn = turns_of(&recording.trace()).remove(0);
+        assert_eq!(turn.tools[0].name, "from_name");
+        assert!(turn.tools[0].is_error);
+        let id = span_id(2);
+        let warning =
+            format!("tool span {id} has no gen_ai.tool.name; used span name token 'from_name'");
+        assert_eq!(turn.warnings, [warning]);
+    }
+
+    #[test]
+    fn records_without_a_span_are_about_the_only_call() {
+        let one = Recording::default()
+            .span((1, 0), "GET", (0, 90), json!({}))
+            .chat((2, 1), (1, 10), json!(null), json!(null))
+            .log(0, "gen_ai.choice", 1, json!({"content": "yes"}))
+            .log(9, "gen_ai.choice", 2, json!({"content": " of another span"}));
+        let turn = turns_of(&one.trace()).remove(0);
+        assert_eq!(turn.answer.text.as_deref(), Some("yes"));
+        let two = Recording::default()
+            .span((1, 0), "GET", (0, 90), json!({}))
+            .chat((2, 1), (1, 10), json!(null), json!(null))
+            .chat((3, 1), (11, 20), json!(null), json!(null))
+            .log(0, "gen_ai.choice", 1, json!({"content": "yes"}));
+        assert_eq!(turns_of(&two.trace()).remove(0).answer.text, None);
+    }
+}

@@ -5,7 +5,7 @@ use super::{
     align::{mean_over_turns, reference},
     rouge_1,
 };
-use crate::{json::Object, verdict::Verdict};
+use crate::{conversation::Turn, eval_set::ExpectedTurn, json::Object, verdict::Verdict};
 
 /// Scores how many words each answer shares with the expected one: the F-measure of ROUGE-1 over stemmed words.
 ///
@@ -27,11 +27,10 @@ impl Metric for ResponseMatch {
             Ok(expected) => expected,
             Err(not_evaluated) => return Verdict::Answer(not_evaluated),
         };
-        let score =
-            |(turn, expected): (&crate::conversation::Turn, &crate::eval_set::ExpectedTurn)| {
-                let reference = expected.final_parts.as_deref().unwrap_or_default().join("\n");
-                rouge_1(turn.final_text.as_deref().unwrap_or_default(), &reference)
-            };
+        let score = |(turn, expected): (&Turn, &ExpectedTurn)| {
+            let reference = expected.final_parts.as_deref().unwrap_or_default().join("\n");
+            rouge_1(turn.final_text.as_deref().unwrap_or_default(), &reference)
+        };
         Verdict::Answer(mean_over_turns(input.turns, expected, Object::new(), score))
     }
 }

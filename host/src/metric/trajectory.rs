@@ -132,3 +132,122 @@ fn matches(match_type: MatchType, actual: &[Call<'_>], expected: &[Call<'_>]) ->
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        eval_set::EvalCase,
+        json::{parse_python, to_python},
+        metric::{Golden, MetricSettings},
+        verdict::{Answer, Status},
+    };
+
+    /// The calls in intermediate data of either shape.
+    fn calls(data: &Value) -> Vec<Call<'_>> {
+        fn items_of(value: Option<&Value>) -> impl Iterator<Item = &Value> {
+            value.and_then(Value::as_array).unwrap_or_default().iter()
+        }
+        let in_events = items_of(data.get("invocation_events"))
+            .filter_map(|event| event.get("content"))
+            .flat_map(|content| items_of(content.get("parts")))
+            .filter_map(|part| part.get("function_call"));
+        items_of(data.get("tool_uses"))
+            .chain(in_events)
+            .map(|call| Call {
+                name: call.get("name").and_then(Value::as_str).unwrap_or_default(),
+                args: call.get("args").cloned().unwrap_or_default(),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn agrees_with_the_reference_implementation() {
+        let vectors = include_str!("../../tests/data/trajectory/trajectory.jsonl");
+        for line in vectors.lines() {
+            let vector = parse_python(line).unwrap();
+            let side = |key| vector.get(key).map(calls).unwrap_or_default();
+            let (actual, expected) = (side("actual"), side("expected"));
+            let scores = vector.get("args").and_then(Value::as_array).unwrap();
+            for (match_type, score) in MatchType::ALL.into_iter().zip(scores) {
+                let matched = matches(match_type, &actual, &expected);
+                assert_eq!(Some(i128::from(matched)), score.as_i128(), "{match_type}: {line}");
+            }
+        }
+    }
+
+    fn turn(span_id: &str, calls: &[(&str, &str)]) -> Turn {
+        let call = |(name, arguments): &(&str, &str)| ToolCall {
+            name: (*name).to_owned(),
+            arguments: parse_python(arguments).unwrap(),
+            ..ToolCall::default()
+        };
+        Turn {
+            trace_id: "t".into(),
+            span_id: span_id.to_owned(),
+            root_anchored: true,
+            agent_name: None,
+            user_text: None,
+            final_text: None,
+            llm_calls: Vec::new(),
+            tool_calls: calls.iter().map(call).collect(),
+            start_ns: 0,
+            end_ns: 0,
+            status: crate::trace::SpanStatus::Unset,
+        }
+    }
+
+    fn case(turns: &[&[(&str, &str)]]) -> EvalCase {
+        let call = |(name, args): &(&str, &str)| ExpectedCall {
+            id: None,
+            name: (*name).to_owned(),
+            args: parse_python(args).unwrap(),
+        };
+        let turn = |calls: &&[(&str, &str)]| ExpectedTurn {
+            tool_calls: calls.iter().map(call).collect(),
+            ..ExpectedTurn::default()
+        };
+        EvalCase { id: "c".to_owned(), turns: turns.iter().map(turn).collect() }
+    }
+
+    fn evaluate(turns: &[Turn], golden: Golden<'_>) -> Answer {
+        let settings = MetricSettings::default();
+        let input = MetricInput { turns, golden, threshold: 0.5, settings: &settings };
+        match ToolTrajectory.evaluate(&input) {
+            Verdict::Answer(answer) => answer,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn arguments_that_are_no_object_are_compared_as_one() {
+        let turns = [turn("a", &[("f", "null")]), turn("b", &[("f", "5")])];
+        let case = case(&[&[("f", "{}")], &[("f", "{\"value\": 5.0}")]]);
+        let answer = evaluate(&turns, Golden::Case(&case));
+        assert_eq!((answer.score, answer.status), (Some(1.0), None));
+        assert_eq!(answer.per_invocation_scores, [Some(1.0), Some(1.0)]);
+    }
+
+    #[test]
+    fn turns_without_a_counterpart_are_only_counted() {
+        let turns = [turn("a", &[("f", "{}")]), turn("b", &[]), turn("c", &[])];
+        let case = case(&[&[("f", "{\"x\": 1}")]]);
+        let answer = evaluate(&turns, Golden::Case(&case));
+        assert_eq!(answer.score, Some(0.0));
+        assert_eq!(
+            crate::json::to_string(
+                &Value::Object(answer.details.unwrap()),
+                crate::json::NonFinite::Null
+            ),
+            r#"{"comparisons":[{"invocation_id":"a","expected":[{"name":"f","args":{"x":1}}],"actual":[{"name":"f","args":{}}],"matched":false}],"missing_turns":0,"unexpected_turns":2}"#
+        );
+    }
+
+    #[test]
+    fn without_a_golden_case_nothing_is_evaluated() {
+        let answer = evaluate(&[], Golden::Missing { reason: "no eval set provided" });
+        assert_eq!((answer.score, answer.status), (None, Some(Status::NotEvaluated)));
+        let details = to_python(&Value::Object(answer.details.unwrap()));
+        assert_eq!(details, r#"{"reason": "no eval set provided"}"#);
+    }
+}

@@ -101,7 +101,7 @@ impl Case {
         let performance = RunPerformance::of(
             conversations.iter().map(|conversation| conversation.performance.as_ref()),
         );
-        let performance = performance.map(|performance| serialized(&performance));
+        let performance = performance.as_ref().map(serialized);
         compare(
             &performance.unwrap_or_default(),
             self.output.get("performance_metrics").unwrap_or(&Value::Null),
@@ -120,7 +120,7 @@ fn compare_conversation(conversation: &Conversation, expected: &Value, found: &m
     compare(&Value::Array(warnings), &expect("conversion_warnings"), "warnings", found);
     let count = Value::Int(conversation.turns.len().try_into().unwrap());
     compare(&count, &expect("num_invocations"), "num_invocations", found);
-    let performance = conversation.performance.as_ref().map(|performance| serialized(performance));
+    let performance = conversation.performance.as_ref().map(serialized);
     compare(&performance.unwrap_or_default(), &expect("performance_metrics"), "performance", found);
     let metrics = expected.get("metrics").and_then(Value::as_array).unwrap_or_default();
     let echoed = metrics.iter().find_map(|metric| {

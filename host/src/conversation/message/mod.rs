@@ -203,3 +203,120 @@ pub(super) fn tool_responses(messages: &[Message]) -> impl Iterator<Item = &Resp
         _ => None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::json::parse_python;
+
+    fn read(messages: serde_json::Value) -> Vec<Message> {
+        read_messages(&parse_python(&messages.to_string()).unwrap())
+    }
+
+    fn text(messages: serde_json::Value) -> Option<String> {
+        text_of(&read(messages))
+    }
+
+    #[test]
+    fn text_is_joined_without_separator_and_without_placeholders() {
+        let part = |content| json!({"type": "text", "content": content});
+        let parts = [
+            part(json!("one")),
+            part(json!(" <REDACTED> ")),
+            part(json!("  ")),
+            part(json!(null)),
+            part(json!({"b": 1, "a": "é"})),
+            part(json!(3.0)),
+            json!({"type": "reasoning", "content": "hidden"}),
+            json!({"content": "no type"}),
+        ];
+        let said = text(json!([{"role": "assistant", "parts": parts}]));
+        assert_eq!(said.as_deref(), Some(r#"one{"a": "\u00e9", "b": 1}3.0"#));
+        assert_eq!(text(json!([{"role": "assistant", "parts": [part(json!("<elided>"))]}])), None);
+    }
+
+    #[test]
+    fn content_comes_in_many_shapes() {
+        let said = |content| text(json!({"role": "user", "content": content}));
+        assert_eq!(said(json!("plain")).as_deref(), Some("plain"));
+        assert_eq!(said(json!(true)).as_deref(), Some("true"));
+        assert_eq!(said(json!({"k": null})).as_deref(), Some(r#"{"k": null}"#));
+        assert_eq!(said(json!({"parts": [{"text": "google"}]})).as_deref(), Some("google"));
+        let items = json!(["a", {"type": "text", "text": "b"}, {"type": "text", "content": "c"}, {"text": "d"},
+            {"type": "image_url"}, 5, null, {"no": "type"}]);
+        assert_eq!(said(items).as_deref(), Some("abcd"));
+        assert_eq!(said(json!("")), None);
+    }
+
+    #[test]
+    fn parts_hide_content() {
+        let both = json!([{"role": "user", "content": "content", "parts": [{"type": "text", "content": "part"}]}]);
+        assert_eq!(text(both).as_deref(), Some("part"));
+    }
+
+    #[test]
+    fn messages_are_a_list_or_one_and_may_be_text() {
+        let one = json!({"role": "user", "content": "hi"});
+        assert_eq!(text(json!([one, "junk", 5])).as_deref(), Some("hi"));
+        assert_eq!(text(json!(one.to_string())).as_deref(), Some("hi"));
+        for nothing in
+            [json!("just prose"), json!("<REDACTED>"), json!([one.to_string()]), json!(5)]
+        {
+            assert!(read(nothing.clone()).is_empty(), "{nothing}");
+        }
+    }
+
+    #[test]
+    fn the_user_turn_is_the_last_run_of_user_messages_with_text() {
+        let user = |text| json!({"role": "user", "content": text});
+        let other = |role| json!({"role": role, "content": "other"});
+        let turn = |messages| text_of(user_turn(&read(messages)));
+        let messages =
+            json!([user("old"), other("assistant"), user("a"), user("b"), other("tool"), user("")]);
+        assert_eq!(turn(messages).as_deref(), Some("ab"));
+        assert_eq!(turn(json!([user("a"), user(" "), user("b")])).as_deref(), Some("b"));
+        assert_eq!(turn(json!([other("system")])), None);
+    }
+
+    #[test]
+    fn tool_parts_have_parsed_values_and_ids_of_any_type() {
+        let messages = read(json!([{"role": "assistant", "parts": [
+            {"type": "tool_call", "id": "a", "name": "t", "arguments": "{\"x\": 1}"},
+            {"type": "tool_call", "id": 7, "name": "t", "arguments": "not json"},
+            {"type": "tool_call", "id": 0, "name": ""},
+            {"type": "tool_call_response", "id": {"k": 1}, "response": "null"},
+        ]}]));
+        let calls: Vec<_> = tool_calls(&messages)
+            .map(|call| (call.id.text.as_deref(), call.id.odd_kind, to_python(&call.arguments)))
+            .collect();
+        assert_eq!(
+            calls,
+            [
+                (Some("a"), None, r#"{"x": 1}"#.to_owned()),
+                (Some("7"), Some("an integer"), "null".to_owned())
+            ]
+        );
+        let response = tool_responses(&messages).next().unwrap();
+        assert_eq!(response.id.text.as_deref(), Some(r#"{"k": 1}"#));
+        assert_eq!(response.response.as_str(), Some("null"));
+    }
+
+    #[test]
+    fn google_content_has_roles_of_its_own() {
+        let message = |content: serde_json::Value| {
+            google_message(&parse_python(&content.to_string()).unwrap(), "user").unwrap()
+        };
+        let model = message(json!({"role": "model", "parts": [
+            {"text": "thinking", "thought": true}, {"text": "said", "function_call": null},
+            {"function_call": {"id": "i", "name": "n", "args": {"a": 1}}}, {"x": null}
+        ]}));
+        assert_eq!((model.role.as_str(), model.parts.len()), ("assistant", 3));
+        assert_eq!(text_of([&model]).as_deref(), Some("said"));
+        let response =
+            message(json!({"role": "user", "parts": [{"function_response": {"name": "n"}}]}));
+        assert_eq!(response.role, "tool");
+        assert!(end_with_tool_response(&[model, response]));
+    }
+}
