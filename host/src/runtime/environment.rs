@@ -3,6 +3,7 @@
 use std::{
     env,
     ffi::{OsStr, OsString},
+    fmt,
     path::{Path, PathBuf},
 };
 
@@ -10,9 +11,16 @@ use std::{
 ///
 /// A value of its own, because what a runtime finds must be testable without changing the variables of the whole
 /// process.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     vars: Vec<(OsString, OsString)>,
+}
+
+/// Shows names only: values may be secrets.
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.vars.iter().map(|(name, _)| name)).finish()
+    }
 }
 
 impl Environment {
@@ -116,6 +124,11 @@ mod tests {
         let environment = Environment::new([("A", "1"), ("B", "")]).with("A", "2");
         assert_eq!(environment.get("A"), Some(OsStr::new("2")));
         assert_eq!(environment.get("B"), None);
+    }
+
+    #[test]
+    fn values_do_not_get_into_logs() {
+        assert_eq!(format!("{:?}", Environment::new([("API_KEY", "secret")])), "{\"API_KEY\"}");
     }
 
     #[cfg(unix)]

@@ -31,7 +31,7 @@ pub trait Runtime: Send + Sync + fmt::Debug {
     /// Makes evaluators ready to be launched, in the order of `sources`; one result for each.
     ///
     /// Runs before the clock of any evaluation starts and may take long (compile, install). All evaluators of a run that
-    /// belong to this runtime come in one call, so work can be shared.
+    /// belong to this runtime come in one call, so work can be shared. Blocks the calling thread.
     fn prepare(
         &self,
         sources: &[PathBuf],

@@ -20,6 +20,16 @@ pub(super) fn not_found(path: &Path) -> PrepareError {
     PrepareError::NotFound { path: absolute(path) }
 }
 
+/// The error for a folder that no runtime can run.
+pub(super) fn not_a_package(folder: &Path) -> PrepareError {
+    let folder = folder.display();
+    PrepareError::Unusable {
+        reason: format!(
+            "{folder} is a folder without a Cargo.toml; name the file of the evaluator"
+        ),
+    }
+}
+
 /// An absolute path for something that may not exist: `..` is resolved as far as the folder exists.
 pub(super) fn absolute(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());

@@ -68,7 +68,7 @@ impl Runtimes {
     /// Makes evaluators ready to be launched; one result for each path, in their order.
     ///
     /// Each runtime is asked once, for all its evaluators, so that it can share work between them. An evaluator that
-    /// cannot be made ready does not keep the others from it.
+    /// cannot be made ready does not keep the others from it. Blocks until all is done, which may take minutes.
     #[must_use = "an evaluator that could not be made ready must be reported"]
     pub fn prepare_all(
         &self,
@@ -119,12 +119,7 @@ impl Runtimes {
         };
         claimant(false).or_else(|| claimant(true)).ok_or_else(|| {
             if resolved.is_dir() {
-                return PrepareError::Unusable {
-                    reason: format!(
-                        "{} is a folder without a Cargo.toml; name the file of the evaluator",
-                        path.display()
-                    ),
-                };
+                return paths::not_a_package(path);
             }
             let known: IndexSet<&str> =
                 self.runtimes.iter().flat_map(|runtime| runtime.extensions()).copied().collect();

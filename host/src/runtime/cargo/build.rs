@@ -19,6 +19,9 @@ use crate::{
 /// How many of cargo's own last lines are kept to explain a failure that no compiler explains.
 const KEPT_LINES: usize = 200;
 
+/// How long cargo may take for what compiles nothing. It may wait for another cargo to let go of the package cache.
+const QUERY_LIMIT: Duration = Duration::from_secs(5 * 60);
+
 /// Cargo, and how it is called here.
 #[derive(Clone, Debug)]
 pub(super) struct Toolchain {
@@ -85,7 +88,7 @@ impl Toolchain {
             .arg("--manifest-path")
             .arg(manifest);
         let (mut answer, mut complaint) = (String::new(), String::new());
-        let outcome = tool::run(&command, self.limit, &mut |stream, line| {
+        let outcome = tool::run(&command, QUERY_LIMIT, &mut |stream, line| {
             let text = if stream == Stream::Stdout { &mut answer } else { &mut complaint };
             text.push_str(line);
             text.push('\n');
@@ -113,7 +116,7 @@ impl Toolchain {
             .call(["generate-lockfile", "--offline", "--quiet"])
             .arg("--manifest-path")
             .arg(manifest);
-        match tool::run(&command, self.limit, &mut |_, _| ()) {
+        match tool::run(&command, QUERY_LIMIT, &mut |_, _| ()) {
             Ok(_) => Ok(()),
             Err(error) => Err(unusable(&error)),
         }

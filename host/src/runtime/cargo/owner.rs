@@ -104,7 +104,12 @@ impl<'a> Owners<'a> {
     pub(super) fn find(&mut self, source: &Path) -> Result<Owner, PrepareError> {
         let resolved = paths::resolve(source)?;
         if resolved.is_dir() {
-            return self.of_package(&resolved.join("Cargo.toml"));
+            let manifest = resolved.join("Cargo.toml");
+            return if manifest.is_file() {
+                self.of_package(&manifest)
+            } else {
+                Err(paths::not_a_package(source))
+            };
         }
         if is_manifest(&resolved) {
             return self.of_package(&resolved);
@@ -343,6 +348,22 @@ mod tests {
             ]
         );
         assert_eq!(asked, 1);
+    }
+
+    #[test]
+    fn a_folder_is_not_a_file_whatever_it_is_called() {
+        let folder = Folder::new("owner-folder");
+        fs::create_dir(folder.path("check.rs")).unwrap();
+        assert_eq!(
+            owner_of(&folder, "", &["check.rs"]),
+            (
+                vec![
+                    "check.rs is a folder without a Cargo.toml; name the file of the evaluator"
+                        .to_owned()
+                ],
+                0
+            )
+        );
     }
 
     #[test]

@@ -71,7 +71,7 @@ impl Cargo {
         self
     }
 
-    /// How long one call of cargo may take before it is stopped; 30 minutes by default.
+    /// How long one build may take before it is stopped; 30 minutes by default.
     #[must_use]
     pub fn with_build_limit(mut self, limit: Duration) -> Self {
         self.build_limit = limit;
