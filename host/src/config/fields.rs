@@ -44,13 +44,15 @@ pub(super) struct Fields<'n> {
     entries: &'n [(Node, Node)],
     /// Keys to name in messages.
     known: Vec<&'static str>,
-    /// Keys that are read but that nobody should be told to use: other spellings and what was replaced.
-    tolerated: Vec<&'static str>,
+    /// Other spellings of them.
+    aliases: Vec<&'static str>,
+    /// Keys that are read but that nobody should be told to use.
+    replaced: Vec<&'static str>,
 }
 
 impl<'n> Fields<'n> {
     pub(super) fn new(noun: &'static str, entries: &'n [(Node, Node)]) -> Self {
-        Self { noun, entries, known: Vec::new(), tolerated: Vec::new() }
+        Self { noun, entries, known: Vec::new(), aliases: Vec::new(), replaced: Vec::new() }
     }
 
     /// The value of `key`; an explicit `null` counts as given.
@@ -60,8 +62,8 @@ impl<'n> Fields<'n> {
     }
 
     /// Key and value of something that is read but not to be suggested.
-    pub(super) fn take_tolerated(&mut self, key: &'static str) -> Option<&'n (Node, Node)> {
-        self.tolerated.push(key);
+    pub(super) fn take_replaced(&mut self, key: &'static str) -> Option<&'n (Node, Node)> {
+        self.replaced.push(key);
         self.find(key)
     }
 
@@ -77,7 +79,8 @@ impl<'n> Fields<'n> {
         problems: &mut Problems<'_>,
     ) -> Option<&'n Node> {
         let first = self.take(key);
-        let second = self.take_tolerated(alias);
+        self.aliases.push(alias);
+        let second = self.find(alias);
         if let (Some(_), Some((name, _))) = (first, second) {
             problems.add(
                 name.span,
@@ -171,11 +174,12 @@ impl<'n> Fields<'n> {
 
     /// Reports what nothing has taken.
     pub(super) fn finish(self, problems: &mut Problems<'_>) {
+        let accepted = [&*self.known, &*self.aliases, &*self.replaced].concat();
         for (key, _) in self.entries {
             match key.as_str() {
-                Some(name) if self.known.contains(&name) || self.tolerated.contains(&name) => {}
+                Some(name) if accepted.contains(&name) => {}
                 Some(name) => {
-                    let hint = did_you_mean(name, self.known.iter().copied())
+                    let hint = did_you_mean(name, self.known.iter().chain(&self.aliases).copied())
                         .or_else(|| Some(format!("known keys: {}", self.known.join(", "))));
                     problems.add(key.span, format!("unknown key `{name}` in {}", self.noun), hint);
                 }

@@ -121,7 +121,7 @@ fn read_root(root: Option<&Node>, problems: &mut Problems<'_>) -> Config {
     let output = fields.take_either("output_format", "output", problems);
     config.output = output.and_then(|node| choice("output_format", node, &OUTPUTS, problems));
     for (key, instead) in REPLACED {
-        if let Some((name, _)) = fields.take_tolerated(key) {
+        if let Some((name, _)) = fields.take_replaced(key) {
             problems.add(
                 name.span,
                 format!("`{key}` is no longer a key of the configuration"),
