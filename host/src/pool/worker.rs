@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::{
-    process::{Cancellation, CommandSpec, Interruption, Limits, Session, SpawnError},
+    process::{Cancellation, CommandSpec, Ending, Interruption, Limits, Session, SpawnError},
     verdict::{self, BadAnswer, Evaluation, Verdict},
 };
 
@@ -53,7 +53,10 @@ impl Worker {
         let (verdict, printed) = match self.session.receive(timeout, cancellation).await {
             Ok(line) if self.session.has_unread() => (more_than_one_line(), line),
             Ok(line) => (verdict::from_line(&line), line),
-            Err(interruption) => from_interruption(interruption),
+            Err(Interruption::Ended { ending, rest, leaked_pipe }) => {
+                (from_end(&ending, &rest, leaked_pipe), rest)
+            }
+            Err(interruption) => (from_interruption(interruption), self.session.take_unread()),
         };
         self.in_step = matches!(verdict, Verdict::Answer(_) | Verdict::Reported { .. });
         if !self.in_step {
@@ -73,23 +76,23 @@ impl Worker {
     }
 }
 
-/// The verdict when no line came, and what was printed instead.
-fn from_interruption(interruption: Interruption) -> (Verdict, Vec<u8>) {
+/// The verdict when the process ended before its answer did.
+fn from_end(ending: &Ending, rest: &[u8], leaked_pipe: bool) -> Verdict {
+    match verdict::from_ending(ending) {
+        Some(verdict) => verdict,
+        None if leaked_pipe => Verdict::LeakedPipe,
+        // The last line need not end with a line feed.
+        None => verdict::from_line(rest),
+    }
+}
+
+/// The verdict when no line came from a process that still runs.
+fn from_interruption(interruption: Interruption) -> Verdict {
     match interruption {
-        Interruption::TimedOut { limit } => (Verdict::TimedOut { limit }, Vec::new()),
-        Interruption::Cancelled => (Verdict::Cancelled, Vec::new()),
-        Interruption::LineTooLong { limit } => {
-            (Verdict::BadAnswer(BadAnswer::TooLarge { limit }), Vec::new())
-        }
-        Interruption::Ended { ending, rest, leaked_pipe } => {
-            let verdict = match verdict::from_ending(&ending) {
-                Some(verdict) => verdict,
-                None if leaked_pipe => Verdict::LeakedPipe,
-                // The last line need not end with a line feed.
-                None => verdict::from_line(&rest),
-            };
-            (verdict, rest)
-        }
+        Interruption::TimedOut { limit } => Verdict::TimedOut { limit },
+        Interruption::Cancelled => Verdict::Cancelled,
+        Interruption::LineTooLong { limit } => Verdict::BadAnswer(BadAnswer::TooLarge { limit }),
+        Interruption::Ended { ending, rest, leaked_pipe } => from_end(&ending, &rest, leaked_pipe),
     }
 }
 

@@ -109,7 +109,7 @@ impl Session {
         let Self { started, stdin, outgoing, stdout, lines, chunk, stderr, err, limits, .. } = self;
         let mut exited = self.ending.is_some();
         {
-            let mut deadline = pin!(sleep(limit));
+            let mut deadline = pin!(sleep(if exited { Duration::ZERO } else { limit }));
             let mut exit = pin!(started.exited());
             let mut background = pin!(async {
                 tokio::join!(feed(stdin, outgoing), drain(stderr, err));
@@ -168,6 +168,11 @@ impl Session {
     #[must_use]
     pub fn has_unread(&self) -> bool {
         self.lines.len() > 0
+    }
+
+    /// Gives up what was received and not returned by any call.
+    pub fn take_unread(&mut self) -> Vec<u8> {
+        self.lines.take_rest()
     }
 
     /// Standard error since the last call. What the process writes there just before it answers may come a call later.

@@ -20,7 +20,7 @@ pub struct Evaluation {
     pub stderr_tail: String,
     /// The end of what was kept of standard output; empty for answers.
     pub stdout_tail: String,
-    /// How many times the document was given to the evaluator: 0 when it did not start.
+    /// How many times the document was given to the evaluator: 0 when it could not be started.
     pub attempts: u32,
 }
 

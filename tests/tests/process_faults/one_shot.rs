@@ -60,6 +60,7 @@ async fn good_answers() {
 async fn each_fault_has_its_verdict() {
     for (name, timeout, expected, detail) in [
         ("hang", SHORT, "timed_out", "timed out after 0.3s"),
+        ("hang-with-a-child", SHORT, "timed_out", "timed out after 0.3s"),
         ("ignore-term", SHORT, "timed_out", "timed out after 0.3s"),
         ("close-outputs-and-hang", SHORT, "timed_out", "timed out after 0.3s"),
         ("endless-stdout", SHORT, "timed_out", "timed out after 0.3s"),
@@ -223,7 +224,7 @@ async fn a_file_that_is_still_open_for_writing_is_started_once_it_is_closed() {
 #[tokio::test]
 async fn cancelling_ends_what_runs_and_starts_nothing_more() {
     let (mark, cancellation) = (Mark::new(), Cancellation::new());
-    for name in ["hang", "ignore-term"] {
+    for name in ["hang", "hang-with-a-child", "ignore-term"] {
         let cancellation = Cancellation::new();
         let (command, limits) = (fault(name, &mark), Limits::default());
         let running = process::run(&command, INPUT, &limits, &cancellation);
@@ -248,9 +249,10 @@ async fn cancelling_ends_what_runs_and_starts_nothing_more() {
 #[tokio::test]
 async fn dropping_a_run_ends_its_processes() {
     let mark = Mark::new();
-    let (command, limits, never) =
-        (fault("ignore-term", &mark), Limits::default(), Cancellation::new());
+    let command = fault("hang-with-a-child", &mark);
+    let (limits, never) = (Limits::default(), Cancellation::new());
     let running = process::run(&command, INPUT, &limits, &never);
-    assert!(tokio::time::timeout(SHORT, running).await.is_err());
+    // Long enough for the child to be there.
+    assert!(tokio::time::timeout(Duration::from_secs(1), running).await.is_err());
     mark.assert_nothing_left();
 }

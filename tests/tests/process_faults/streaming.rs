@@ -1,6 +1,6 @@
 //! The form that is given one document per line and answers with one line each.
 
-use std::{num::NonZeroUsize, time::Duration};
+use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use evaluator_host::{
     pool::{Pool, Worker},
@@ -102,20 +102,20 @@ async fn a_worker_that_left_in_between_costs_nothing() {
 #[tokio::test]
 async fn workers_share_the_documents() {
     let mark = Mark::new();
-    let pool = pool(2, &mark);
+    let pool = Arc::new(pool(2, &mark));
     let documents =
         ["1", "\"partial\"", "\"abort\"", "\"partial\"", "\"error\"", "\"twice\"", "7", "8"];
-    let evaluations = {
-        let one = |document: &'static str| pool.evaluate(document.as_bytes(), AMPLE);
-        let [a, b, c, d, e, f, g, h] = documents;
-        let (a, b, c, d, e, f, g, h) =
-            tokio::join!(one(a), one(b), one(c), one(d), one(e), one(f), one(g), one(h));
-        [a, b, c, d, e, f, g, h]
-    };
-    let found = evaluations.each_ref().map(|evaluation| evaluation.verdict.error_type());
+    let evaluating = documents.map(|document| {
+        let pool = Arc::clone(&pool);
+        tokio::spawn(async move { pool.evaluate(document.as_bytes(), AMPLE).await })
+    });
+    let mut found = Vec::new();
+    for evaluation in evaluating {
+        found.push(evaluation.await.unwrap().verdict.error_type());
+    }
     let (broken, odd, reported) = (Some("signalled"), Some("bad_answer"), Some("reported"));
     assert_eq!(found, [None, None, broken, None, reported, odd, None, None]);
-    pool.shutdown(BOUNDED).await;
+    Arc::into_inner(pool).unwrap().shutdown(BOUNDED).await;
     mark.assert_nothing_left();
 }
 
