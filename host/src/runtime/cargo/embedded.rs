@@ -3,6 +3,10 @@
 //! Two forms are read: the frontmatter of cargo scripts, between `---` fences at the top of the file, and the
 //! <code>```cargo</code> block in the leading `//!` comment that `rust-script` introduced.
 
+use std::{fs, path::Path};
+
+use crate::runtime::PrepareError;
+
 /// A manifest found in a source file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Embedded {
@@ -16,15 +20,26 @@ pub(super) struct Embedded {
 
 /// An embedded manifest that is not well formed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Malformed {
+struct Malformed {
     /// Line of the file, from 1.
-    pub(super) line: usize,
+    line: usize,
     /// What is wrong and what to write.
-    pub(super) reason: String,
+    reason: String,
+}
+
+/// The manifest embedded in a file. One that is not text has none, and the compiler will say so.
+pub(super) fn read(path: &Path) -> Result<Option<Embedded>, PrepareError> {
+    let bytes = fs::read(path).map_err(|error| PrepareError::Unusable {
+        reason: format!("cannot read {}: {error}", path.display()),
+    })?;
+    let Ok(text) = std::str::from_utf8(&bytes) else { return Ok(None) };
+    find(text).map_err(|malformed| PrepareError::Unusable {
+        reason: format!("{}:{}: {}", path.display(), malformed.line, malformed.reason),
+    })
 }
 
 /// Finds the manifest embedded in `source`, if there is one.
-pub(super) fn find(source: &str) -> Result<Option<Embedded>, Malformed> {
+fn find(source: &str) -> Result<Option<Embedded>, Malformed> {
     match frontmatter(source)? {
         Some(embedded) => Ok(Some(embedded)),
         None => comment_block(source),

@@ -2,14 +2,13 @@
 
 use std::{
     collections::HashMap,
-    fs,
     path::{Path, PathBuf},
     rc::Rc,
 };
 
 use serde::Deserialize;
 
-use super::embedded::{self, Embedded};
+use super::embedded;
 use crate::runtime::{PrepareError, paths};
 
 /// What has to be built to run a source.
@@ -24,7 +23,7 @@ pub(super) enum Owner {
         target: usize,
     },
     /// A file that needs a package around it.
-    LoneFile { source: PathBuf, embedded: Option<Embedded> },
+    LoneFile { source: PathBuf },
 }
 
 /// What `cargo metadata --no-deps` says, as far as it matters here.
@@ -114,10 +113,9 @@ impl<'a> Owners<'a> {
         if is_manifest(&resolved) {
             return self.of_package(&resolved);
         }
-        let embedded = read_embedded(&resolved)?;
         // A file with a manifest of its own is a package of its own, wherever it lies.
-        if embedded.is_some() {
-            return Ok(Owner::LoneFile { source: resolved, embedded });
+        if embedded::read(&resolved)?.is_some() {
+            return Ok(Owner::LoneFile { source: resolved });
         }
         let manifest = resolved
             .ancestors()
@@ -126,7 +124,7 @@ impl<'a> Owners<'a> {
             .find(|path| path.is_file());
         match manifest {
             Some(manifest) => self.of_file(resolved, &manifest),
-            None => Ok(Owner::LoneFile { source: resolved, embedded: None }),
+            None => Ok(Owner::LoneFile { source: resolved }),
         }
     }
 
@@ -160,7 +158,7 @@ impl<'a> Owners<'a> {
             _ => None,
         };
         match misplaced {
-            None => Ok(Owner::LoneFile { source, embedded: None }),
+            None => Ok(Owner::LoneFile { source }),
             Some((package, what)) => {
                 let package = &workspace.packages[package];
                 let advice = match package.programs() {
@@ -242,24 +240,13 @@ pub(super) fn is_manifest(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == "Cargo.toml")
 }
 
-/// The manifest in a source; a source that is not text has none, and the compiler will say so.
-fn read_embedded(source: &Path) -> Result<Option<Embedded>, PrepareError> {
-    let bytes = fs::read(source).map_err(|error| PrepareError::Unusable {
-        reason: format!("cannot read {}: {error}", source.display()),
-    })?;
-    let Ok(text) = std::str::from_utf8(&bytes) else { return Ok(None) };
-    embedded::find(text).map_err(|malformed| PrepareError::Unusable {
-        reason: format!("{}:{}: {}", source.display(), malformed.line, malformed.reason),
-    })
-}
-
 fn is_same_file(target: &Path, source: &Path) -> bool {
     target == source || paths::resolve(target).is_ok_and(|target| target == source)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::fmt::Write;
+    use std::{fmt::Write, fs};
 
     use super::*;
     use crate::runtime::testing::Folder;

@@ -116,14 +116,14 @@ impl Cargo {
                 };
                 (unit, None, target.name.clone())
             }
-            Owner::LoneFile { source, embedded } => {
+            Owner::LoneFile { source } => {
                 let cache = script::cache_folder(&self.environment).ok_or_else(|| {
                     PrepareError::Unusable {
                         reason: "no home folder to keep builds in; set EVALUATOR_CACHE_DIR"
                             .to_owned(),
                     }
                 })?;
-                let script = Script::new(source, embedded, &cache);
+                let script = Script::new(source, &cache);
                 let unit = Unit {
                     manifest: script.manifest(),
                     package: None,

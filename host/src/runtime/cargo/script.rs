@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    embedded::Embedded,
+    embedded,
     manifest::{self, Parts, SdkSource},
 };
 use crate::runtime::{Environment, PrepareError, PrepareEvent};
@@ -34,17 +34,16 @@ pub(super) fn cache_folder(environment: &Environment) -> Option<PathBuf> {
 #[derive(Clone, Debug)]
 pub(super) struct Script {
     source: PathBuf,
-    embedded: Option<Embedded>,
     name: String,
     folder: PathBuf,
 }
 
 impl Script {
     /// `source` is absolute and resolved: it decides the name, so that one file is one package.
-    pub(super) fn new(source: PathBuf, embedded: Option<Embedded>, cache: &Path) -> Self {
+    pub(super) fn new(source: PathBuf, cache: &Path) -> Self {
         let name = package_name(&source);
         let folder = cache.join("scripts").join(&name);
-        Self { source, embedded, name, folder }
+        Self { source, name, folder }
     }
 
     /// Name of the package and of its program.
@@ -57,15 +56,12 @@ impl Script {
         self.package().join("Cargo.toml")
     }
 
-    /// The file that is compiled: the source, or a copy without frontmatter.
+    /// The copy that is compiled of a source with frontmatter.
     ///
-    /// A copy is not inside the package, so that the compiler calls it by its full path, which can be told from any
-    /// other text and replaced.
-    fn main(&self) -> PathBuf {
-        match &self.embedded {
-            Some(Embedded { plain_source: Some(_), .. }) => self.folder.join("main.rs"),
-            _ => self.source.clone(),
-        }
+    /// It is not inside the package, so that the compiler calls it by its full path, which can be told from any other text
+    /// and replaced.
+    fn copy(&self) -> PathBuf {
+        self.folder.join("main.rs")
     }
 
     fn package(&self) -> PathBuf {
@@ -75,11 +71,9 @@ impl Script {
     /// What cargo and the compiler call the files, and what the user calls them.
     pub(super) fn renames(&self) -> Vec<(String, String)> {
         let source = self.source.display().to_string();
-        [self.main(), self.manifest()]
-            .into_iter()
-            .filter(|path| *path != self.source)
+        [self.copy(), self.manifest()]
             .map(|path| (path.display().to_string(), source.clone()))
-            .collect()
+            .into()
     }
 
     /// Keeps other runs from generating or building this package until the result is dropped.
@@ -111,21 +105,23 @@ impl Script {
     }
 
     /// Writes the package. Files that have not changed keep their times, or cargo would build again.
+    ///
+    /// The source is read here, under the lock, so that a run which waited for another does not bring back an older state.
     pub(super) fn generate(&self, sdk: &SdkSource) -> Result<(), PrepareError> {
-        let package = self.package();
-        fs::create_dir_all(&package).map_err(|error| unusable("create", &package, &error))?;
+        let embedded = embedded::read(&self.source)?;
+        let plain_source = embedded.as_ref().and_then(|embedded| embedded.plain_source.as_deref());
+        let copy = self.copy();
         let manifest = manifest::render(&Parts {
             script: &self.source,
-            embedded: self.embedded.as_ref(),
+            embedded: embedded.as_ref(),
             name: &self.name,
-            main: &self.main(),
+            main: if plain_source.is_some() { &copy } else { &self.source },
             sdk,
         })?;
+        let package = self.package();
+        fs::create_dir_all(&package).map_err(|error| unusable("create", &package, &error))?;
         write_if_changed(&self.manifest(), &manifest)?;
-        match self.embedded.as_ref().and_then(|embedded| embedded.plain_source.as_deref()) {
-            Some(source) => write_if_changed(&self.main(), source),
-            None => Ok(()),
-        }
+        plain_source.map_or(Ok(()), |source| write_if_changed(&copy, source))
     }
 
     /// Whether versions of the dependencies were chosen before.
@@ -247,7 +243,7 @@ mod tests {
     #[test]
     fn a_lock_is_waited_for_and_the_wait_is_told() {
         let folder = Folder::new("script-lock");
-        let script = Script::new(folder.path("check.rs"), None, &folder.path("cache"));
+        let script = Script::new(folder.path("check.rs"), &folder.path("cache"));
         let held = script.lock(&mut no_events).unwrap();
         std::thread::scope(|scope| {
             let (sender, told) = std::sync::mpsc::channel();
