@@ -123,18 +123,20 @@ impl Drop for Running {
     }
 }
 
-/// Kills the whole group through the system's own tool: a build that hangs is rare, and this needs no unsafe code.
+/// Kills the whole group of a leader that is not reaped yet.
+#[cfg(unix)]
 fn stop_group(leader: &Child) {
-    let id = leader.id().to_string();
-    let spec = if cfg!(windows) {
-        CommandSpec::new("taskkill").args(["/T", "/F", "/PID", &id])
-    } else {
-        CommandSpec::new("kill").args(["-KILL", "--", &format!("-{id}")])
-    };
-    if let Ok(mut killer) = start(&spec) {
-        let _ = killer.wait();
+    if let Ok(id) = i32::try_from(leader.id()) {
+        if let Some(group) = rustix::process::Pid::from_raw(id) {
+            // An error means that the group is gone.
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
     }
 }
+
+/// Only the tool itself is killed, by its caller: there are no process groups here.
+#[cfg(not(unix))]
+fn stop_group(_: &Child) {}
 
 /// Reads lines on a thread that nobody joins: after an exit, a pipe may be held open by others.
 fn pump(stream: Stream, pipe: impl Read + Send + 'static, lines: Sender<(Stream, String)>) {
