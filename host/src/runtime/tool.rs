@@ -126,11 +126,10 @@ impl Drop for Running {
 /// Kills the whole group of a leader that is not reaped yet.
 #[cfg(unix)]
 fn stop_group(leader: &Child) {
-    if let Ok(id) = i32::try_from(leader.id()) {
-        if let Some(group) = rustix::process::Pid::from_raw(id) {
-            // An error means that the group is gone.
-            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-        }
+    let group = i32::try_from(leader.id()).ok().and_then(rustix::process::Pid::from_raw);
+    if let Some(group) = group {
+        // An error means that the group is gone.
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
 }
 
