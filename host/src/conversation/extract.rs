@@ -53,3 +53,40 @@ fn case_id(members: &[&Trace]) -> Option<String> {
         .flat_map(|trace| &trace.spans)
         .find_map(|span| read(&span.attributes).or_else(|| read(&span.resource)))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::conversation::recording::{Recording, says};
+
+    #[test]
+    fn groups_can_be_extracted_on_threads() {
+        let traces: Vec<_> = (1..=4)
+            .map(|number| {
+                Recording::default()
+                    .with_trace_id(number)
+                    .with_resource(json!({CASE_ID: number}))
+                    .chat((number, 0), (0, 1), json!([says("user", "hi")]), json!(null))
+                    .trace()
+            })
+            .collect();
+        let groups = group(&traces, GroupBy::Trace, false);
+        let case_ids: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                groups.iter().map(|group| scope.spawn(|| extract_group(group))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap().case_id.unwrap()).collect()
+        });
+        assert_eq!(case_ids, ["1", "2", "3", "4"]);
+    }
+
+    #[test]
+    fn a_trace_without_turns_is_a_conversation_without_turns() {
+        let recording = Recording::default().span((1, 0), "GET", (5, 25), json!({}));
+        let conversations = extract(&[recording.trace()], GroupBy::Auto, false);
+        let performance = conversations[0].performance.as_ref().unwrap();
+        assert!(conversations[0].turns.is_empty() && conversations[0].error.is_none());
+        assert_eq!((performance.latency.overall.median, performance.counts.invocations), (20.0, 0));
+    }
+}

@@ -14,18 +14,20 @@ pub(super) fn measure(turns: &[Turn], traces: &[&Trace]) -> PerformanceMetrics {
     let overall = if turns.is_empty() {
         let roots =
             traces.iter().flat_map(|trace| trace.roots.iter().map(|&root| &trace.spans[root]));
-        Stats::of(roots.map(|span| milliseconds((span.end_ns - span.start_ns).max(0))))
+        Stats::of(roots.map(|span| milliseconds(span.end_ns.saturating_sub(span.start_ns).max(0))))
     } else {
-        Stats::of(turns.iter().map(|turn| milliseconds(turn.end_ns - turn.start_ns)))
+        Stats::of(turns.iter().map(|turn| milliseconds(turn.end_ns.saturating_sub(turn.start_ns))))
     };
     PerformanceMetrics {
         latency: Latency {
             overall,
-            llm_calls: Stats::of(calls().map(|call| milliseconds(call.end_ns - call.start_ns))),
+            llm_calls: Stats::of(
+                calls().map(|call| milliseconds(call.end_ns.saturating_sub(call.start_ns))),
+            ),
             tool_executions: Stats::of(
                 tools()
                     .filter_map(|tool| tool.span)
-                    .map(|(start, end)| milliseconds((end - start).max(0))),
+                    .map(|(start, end)| milliseconds(end.saturating_sub(start).max(0))),
             ),
         },
         tokens: tokens(calls()),

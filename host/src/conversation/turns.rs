@@ -254,6 +254,41 @@ mod tests {
     }
 
     #[test]
+    fn the_call_that_ends_last_has_the_last_word_and_among_equals_the_first() {
+        let last_word = |times: [(u64, u64); 2]| {
+            let mut recording = Recording::default().span((1, 0), "GET", (0, 90), json!({}));
+            for ((number, said), times) in [(2, "first"), (3, "second")].into_iter().zip(times) {
+                let output = json!([says("assistant", said)]);
+                recording = recording.chat((number, 1), times, json!(null), output);
+            }
+            turns_of(&recording.trace()).remove(0).answer.text.unwrap()
+        };
+        assert_eq!(last_word([(10, 50), (20, 40)]), "first");
+        assert_eq!(last_word([(10, 40), (20, 50)]), "second");
+        assert_eq!(last_word([(10, 50), (20, 50)]), "second");
+        assert_eq!(last_word([(10, 50), (10, 50)]), "first");
+    }
+
+    #[test]
+    fn what_an_agent_recorded_of_itself_counts_even_without_text() {
+        let attributes = json!({
+            "gen_ai.operation.name": "invoke_agent",
+            "gen_ai.input.messages": json!([says("system", "be nice")]).to_string(),
+            "gen_ai.output.messages": json!([asks("c", "t", json!({}))]).to_string(),
+        });
+        let recording = Recording::default().span((1, 0), "agent", (0, 90), attributes).chat(
+            (2, 1),
+            (1, 10),
+            json!([says("user", "hi")]),
+            json!([says("assistant", "hello")]),
+        );
+        let turn = turns_of(&recording.trace()).remove(0);
+        assert_eq!(turn.user.text.as_deref(), Some("be nice"));
+        assert_eq!(turn.answer.text, None);
+        assert!(turn.answer.recorded && turn.tools.is_empty());
+    }
+
+    #[test]
     fn results_go_to_the_call_with_their_id_and_never_back_in_time() {
         let recording = Recording::default()
             .span((1, 0), "GET", (0, 90), json!({}))

@@ -1,6 +1,6 @@
 //! Comparing a conversation turn by turn with its golden case.
 
-use super::{Golden, MetricInput};
+use super::MetricInput;
 use crate::{
     conversation::Turn,
     eval_set::ExpectedTurn,
@@ -11,8 +11,8 @@ use crate::{
 /// The golden turns, or the answer to give when there are none.
 pub(super) fn reference<'a>(input: &MetricInput<'a>) -> Result<&'a [ExpectedTurn], Answer> {
     match input.golden {
-        Golden::Case(case) => Ok(&case.turns),
-        Golden::Missing { reason } => Err(not_evaluated(reason)),
+        Ok(case) => Ok(&case.turns),
+        Err(unmatched) => Err(not_evaluated(&unmatched.to_string())),
     }
 }
 

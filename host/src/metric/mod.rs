@@ -11,7 +11,7 @@ mod rouge;
 mod trajectory;
 mod unavailable;
 
-pub use model::{Golden, MatchType, Metric, MetricInput, MetricSettings, UnknownMatchType};
+pub use model::{MatchType, Metric, MetricInput, MetricSettings, UnknownMatchType};
 pub use registry::{Metrics, UnknownMetric};
 pub use response_match::ResponseMatch;
 pub use rouge::rouge_1;

@@ -2,7 +2,11 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::{conversation::Turn, eval_set::EvalCase, verdict::Verdict};
+use crate::{
+    conversation::Turn,
+    eval_set::{EvalCase, Unmatched},
+    verdict::Verdict,
+};
 
 /// A metric that is computed in this process.
 pub trait Metric: Send + Sync + fmt::Debug {
@@ -29,24 +33,12 @@ pub trait Metric: Send + Sync + fmt::Debug {
 pub struct MetricInput<'a> {
     /// Turns of the conversation in order.
     pub turns: &'a [Turn],
-    /// The golden case of the conversation.
-    pub golden: Golden<'a>,
+    /// The golden case of the conversation, or why there is none.
+    pub golden: Result<&'a EvalCase, &'a Unmatched>,
     /// The score that is enough to pass.
     pub threshold: f64,
     /// Settings of this metric.
     pub settings: &'a MetricSettings,
-}
-
-/// The golden case of a conversation, or why there is none.
-#[derive(Clone, Copy, Debug)]
-pub enum Golden<'a> {
-    /// The case the conversation is compared with.
-    Case(&'a EvalCase),
-    /// There is none.
-    Missing {
-        /// For people, e.g. `no eval set provided`.
-        reason: &'a str,
-    },
 }
 
 /// Settings a config can give to a built-in metric.

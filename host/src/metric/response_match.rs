@@ -28,9 +28,61 @@ impl Metric for ResponseMatch {
             Err(not_evaluated) => return Verdict::Answer(not_evaluated),
         };
         let score = |(turn, expected): (&Turn, &ExpectedTurn)| {
-            let reference = expected.final_parts.as_deref().unwrap_or_default().join("\n");
+            let reference = expected.final_text("\n").unwrap_or_default();
             rouge_1(turn.final_text.as_deref().unwrap_or_default(), &reference)
         };
         Verdict::Answer(mean_over_turns(input.turns, expected, Object::new(), score))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        eval_set::EvalCase,
+        metric::{MetricInput, MetricSettings},
+        trace::SpanStatus,
+    };
+
+    fn score(answer: Option<&str>, expected: Option<&[&str]>) -> Option<f64> {
+        let turn = Turn {
+            trace_id: "t".into(),
+            span_id: "s".to_owned(),
+            root_anchored: true,
+            agent_name: None,
+            user_text: None,
+            final_text: answer.map(str::to_owned),
+            llm_calls: Vec::new(),
+            tool_calls: Vec::new(),
+            start_ns: 0,
+            end_ns: 0,
+            status: SpanStatus::Unset,
+        };
+        let parts = |parts: &[&str]| parts.iter().map(|part| (*part).to_owned()).collect();
+        let expected = ExpectedTurn { final_parts: expected.map(parts), ..ExpectedTurn::default() };
+        let case = EvalCase { id: "c".to_owned(), turns: vec![expected] };
+        let verdict = ResponseMatch.evaluate(&MetricInput {
+            turns: &[turn],
+            golden: Ok(&case),
+            threshold: 0.5,
+            settings: &MetricSettings::default(),
+        });
+        match verdict {
+            Verdict::Answer(answer) => answer.score,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn parts_of_the_expected_answer_are_lines() {
+        assert_eq!(score(Some("one two"), Some(&["one", "two"])), Some(1.0));
+        assert_eq!(score(Some("onetwo"), Some(&["one", "two"])), Some(0.0));
+    }
+
+    #[test]
+    fn an_answer_that_is_missing_matches_nothing() {
+        assert_eq!(score(None, Some(&["one"])), Some(0.0));
+        assert_eq!(score(Some("one"), None), Some(0.0));
+        assert_eq!(score(None, None), Some(0.0));
     }
 }

@@ -97,7 +97,7 @@ struct Comparison<'a> {
 impl<'a> Comparison<'a> {
     fn new(turn: &'a Turn, expected: &'a ExpectedTurn, match_type: MatchType) -> Self {
         let actual: Vec<_> = turn.tool_calls.iter().map(Call::actual).collect();
-        let expected: Vec<_> = expected.tool_calls.iter().map(Call::expected).collect();
+        let expected: Vec<_> = expected.trajectory().map(Call::expected).collect();
         let matched = matches(match_type, &actual, &expected);
         Self { invocation_id: &turn.span_id, actual, expected, matched }
     }
@@ -137,9 +137,9 @@ fn matches(match_type: MatchType, actual: &[Call<'_>], expected: &[Call<'_>]) ->
 mod tests {
     use super::*;
     use crate::{
-        eval_set::EvalCase,
+        eval_set::{EvalCase, Unmatched},
         json::{parse_python, to_python},
-        metric::{Golden, MetricSettings},
+        metric::MetricSettings,
         verdict::{Answer, Status},
     };
 
@@ -210,7 +210,7 @@ mod tests {
         EvalCase { id: "c".to_owned(), turns: turns.iter().map(turn).collect() }
     }
 
-    fn evaluate(turns: &[Turn], golden: Golden<'_>) -> Answer {
+    fn evaluate(turns: &[Turn], golden: Result<&EvalCase, &Unmatched>) -> Answer {
         let settings = MetricSettings::default();
         let input = MetricInput { turns, golden, threshold: 0.5, settings: &settings };
         match ToolTrajectory.evaluate(&input) {
@@ -223,7 +223,7 @@ mod tests {
     fn arguments_that_are_no_object_are_compared_as_one() {
         let turns = [turn("a", &[("f", "null")]), turn("b", &[("f", "5")])];
         let case = case(&[&[("f", "{}")], &[("f", "{\"value\": 5.0}")]]);
-        let answer = evaluate(&turns, Golden::Case(&case));
+        let answer = evaluate(&turns, Ok(&case));
         assert_eq!((answer.score, answer.status), (Some(1.0), None));
         assert_eq!(answer.per_invocation_scores, [Some(1.0), Some(1.0)]);
     }
@@ -232,7 +232,7 @@ mod tests {
     fn turns_without_a_counterpart_are_only_counted() {
         let turns = [turn("a", &[("f", "{}")]), turn("b", &[]), turn("c", &[])];
         let case = case(&[&[("f", "{\"x\": 1}")]]);
-        let answer = evaluate(&turns, Golden::Case(&case));
+        let answer = evaluate(&turns, Ok(&case));
         assert_eq!(answer.score, Some(0.0));
         assert_eq!(
             crate::json::to_string(
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn without_a_golden_case_nothing_is_evaluated() {
-        let answer = evaluate(&[], Golden::Missing { reason: "no eval set provided" });
+        let answer = evaluate(&[], Err(&Unmatched::NoEvalSet));
         assert_eq!((answer.score, answer.status), (None, Some(Status::NotEvaluated)));
         let details = to_python(&Value::Object(answer.details.unwrap()));
         assert_eq!(details, r#"{"reason": "no eval set provided"}"#);

@@ -113,8 +113,8 @@ pub(super) const KNOWN: [Unavailable; 15] = [
 mod tests {
     use super::*;
     use crate::{
-        eval_set::EvalCase,
-        metric::{Golden, MetricSettings},
+        eval_set::{EvalCase, Unmatched},
+        metric::MetricSettings,
         verdict::Status,
     };
 
@@ -130,14 +130,14 @@ mod tests {
                 settings: &settings,
             })
         };
-        let missing = Golden::Missing { reason: "no eval set provided" };
+        let missing = Err(&Unmatched::NoEvalSet);
         let case = EvalCase::default();
         assert!(matches!(
             evaluate("final_response_match_v2", missing),
             Verdict::Answer(answer) if answer.status == Some(Status::NotEvaluated)
         ));
         for (name, golden) in
-            [("final_response_match_v2", Golden::Case(&case)), ("hallucinations_v1", missing)]
+            [("final_response_match_v2", Ok(&case)), ("hallucinations_v1", missing)]
         {
             let Verdict::MetricFailed { reason } = evaluate(name, golden) else {
                 panic!("{name} should fail");

@@ -7,8 +7,11 @@ use std::{
 
 use evaluator_host::{
     conversation::{Conversation, GroupBy, RunPerformance, extract},
+    eval_set::{EvalCase, EvalSet, Unmatched, match_case},
     json::{self, Value},
+    metric::{MetricInput, MetricSettings, Metrics},
     trace,
+    verdict::Verdict,
 };
 
 use crate::{
@@ -43,18 +46,9 @@ impl Corpus {
         files.iter().filter_map(|file| Case::read(file)).collect()
     }
 
-    fn parse(&self, path: &str) -> Value {
-        json::parse_python(&fs::read_to_string(self.root.join(path)).unwrap()).unwrap_or_default()
-    }
-
-    /// Whether a golden conversation of the set has several turns. A set that cannot be loaded counts as none.
-    fn has_multi_turn(&self, eval_set: &str) -> bool {
-        let cases = self.parse(eval_set);
-        let cases = cases.get("eval_cases").and_then(Value::as_array).unwrap_or_default();
-        cases
-            .iter()
-            .filter_map(|case| case.get("conversation")?.as_array())
-            .any(|conversation| conversation.len() > 1)
+    /// The eval set; one that cannot be loaded counts as none.
+    fn eval_set(&self, path: &str) -> Option<EvalSet> {
+        EvalSet::load(&self.root.join(path)).ok()
     }
 }
 
@@ -86,7 +80,9 @@ impl Case {
             Some("conversation") => GroupBy::Conversation,
             _ => GroupBy::Auto,
         };
-        let multi_turn = self.option("-e").is_some_and(|eval_set| corpus.has_multi_turn(eval_set));
+        let eval_set = self.option("-e").and_then(|path| corpus.eval_set(path));
+        let multi_turn =
+            eval_set.iter().flat_map(|set| &set.cases).any(|case| case.turns.len() > 1);
         let conversations = extract(&traces, group_by, multi_turn);
 
         let mut found = Vec::new();
@@ -97,6 +93,8 @@ impl Case {
         }
         for (conversation, expected) in conversations.iter().zip(expected) {
             compare_conversation(conversation, expected, &mut found);
+            let golden = match_case(eval_set.as_ref(), conversation, conversations.len());
+            self.compare_metrics(conversation, golden.as_ref().copied(), expected, &mut found);
         }
         let performance = RunPerformance::of(
             conversations.iter().map(|conversation| conversation.performance.as_ref()),
@@ -109,6 +107,44 @@ impl Case {
             &mut found,
         );
         found
+    }
+
+    /// Compares what the built-in metrics say, unless their settings are in a config file.
+    fn compare_metrics(
+        &self,
+        conversation: &Conversation,
+        golden: Result<&EvalCase, &Unmatched>,
+        expected: &Value,
+        found: &mut Vec<String>,
+    ) {
+        if !matches!(self.option("-c"), None | Some("configs/full.yaml")) {
+            return;
+        }
+        let match_type = self.option("--trajectory-match-type").unwrap_or("EXACT");
+        let settings = MetricSettings {
+            trajectory_match_type: match_type.parse().unwrap(),
+            ..MetricSettings::default()
+        };
+        let input =
+            MetricInput { turns: &conversation.turns, golden, threshold: 0.5, settings: &settings };
+        let metrics = Metrics::default();
+        for expected in expected.get("metrics").and_then(Value::as_array).unwrap_or_default() {
+            let name = expected.get("metric_name").and_then(Value::as_str).unwrap();
+            let Ok(metric) = metrics.get(name) else { continue };
+            let Verdict::Answer(answer) = metric.evaluate(&input) else {
+                found.push(format!("{name} failed"));
+                continue;
+            };
+            let number = |score: Option<f64>| score.map_or(Value::Null, Value::Float);
+            let expect = |key: &str| expected.get(key).cloned().unwrap_or_default();
+            let path = |key: &str| format!("{name}.{key}");
+            compare(&number(answer.score), &expect("score"), &path("score"), found);
+            let scores = answer.per_invocation_scores.into_iter().map(number).collect();
+            let key = "per_invocation_scores";
+            compare(&Value::Array(scores), &expect(key), &path(key), found);
+            let details = answer.details.map_or(Value::Null, Value::Object);
+            compare(&details, &expect("details"), &path("details"), found);
+        }
     }
 }
 
