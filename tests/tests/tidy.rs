@@ -10,7 +10,10 @@ use std::{
 
 /// Lines a source file may have, its tests not counted, and the files that have more, each with the reason.
 const MAX_LINES: usize = 400;
-const LONGER: [(&str, &str); 0] = [];
+const LONGER: [(&str, &str); 1] = [(
+    "host/src/json/parse.rs",
+    "one state machine over one cursor: every part moves the same position",
+)];
 
 /// Crates and what they may depend on inside the workspace.
 const DEPENDENCIES: [(&str, &[&str]); 7] = [
