@@ -1,0 +1,44 @@
+//! An evaluator: reads a conversation from standard input, writes a score to standard output.
+
+use std::process::ExitCode;
+
+use evaluator_sdk::{EvalInput, EvalResult, Score, evaluator};
+
+/// Scores the share of turns that the agent answered.
+#[evaluator]
+fn {{crate_name}}(input: &EvalInput) -> EvalResult {
+    EvalResult::mean_of(input.invocations.iter().map(|turn| {
+        let answer = turn.final_response.as_deref().unwrap_or_default();
+        Score::from(!answer.trim().is_empty())
+    }))
+}
+
+fn main() -> ExitCode {
+    {{crate_name}}::run()
+}
+
+#[cfg(test)]
+mod tests {
+    use evaluator_sdk::{EvalStatus, InvocationData};
+
+    use super::*;
+
+    #[test]
+    fn answered_turns_score() {
+        let input = EvalInput::new("{{crate_name}}")
+            .invocation(InvocationData::new("Hello?", "Hello, what can I do for you?"))
+            .invocation(InvocationData::new("Book a table.", "").unanswered());
+
+        let result = {{crate_name}}(&input);
+
+        assert_eq!(result.score, Score::ratio(1, 2));
+        assert_eq!(result.per_invocation_scores, [Some(Score::ONE), Some(Score::ZERO)]);
+    }
+
+    #[test]
+    fn an_empty_conversation_is_not_judged() {
+        let result = {{crate_name}}(&EvalInput::new("{{crate_name}}"));
+
+        assert_eq!(result.status, Some(EvalStatus::NotEvaluated));
+    }
+}
