@@ -1,1 +1,78 @@
-//! evaluator-sdk
+//! Write evaluators: programs that score what an AI agent did.
+//!
+//! An evaluator is a function with `#[evaluator]` on it. The function stays a function, which tests call; beside it there
+//! is a program that reads one JSON document from standard input and writes its answer to standard output.
+//!
+//! ```
+//! use evaluator_sdk::{Config, EvalInput, EvalResult, Score, evaluator};
+//!
+//! #[derive(serde::Deserialize)]
+//! struct Settings {
+//!     #[serde(default = "ten")]
+//!     min_length: usize,
+//! }
+//!
+//! fn ten() -> usize {
+//!     10
+//! }
+//!
+//! /// Scores how many of the agent's answers are long enough.
+//! #[evaluator]
+//! fn response_quality(input: &EvalInput, Config(settings): Config<Settings>) -> EvalResult {
+//!     let length = |answer: &Option<String>| answer.as_deref().map_or(0, |text| text.trim().len());
+//!     let turns = input.invocations.iter();
+//!     EvalResult::mean_of(turns.map(|turn| Score::from(length(&turn.final_response) >= settings.min_length)))
+//! }
+//!
+//! fn main() -> std::process::ExitCode {
+//! # if true {
+//! #     let input = evaluator_sdk::testing::input("response_quality").turn("Hi", "Good morning!").turn("Bye", "Bye");
+//! #     evaluator_sdk::testing::assert_score(&response_quality(&input, Config(Settings { min_length: 10 })), 0.5);
+//! #     return std::process::ExitCode::SUCCESS;
+//! # }
+//!     response_quality::run()
+//! }
+//! ```
+//!
+//! - What it may take: see [`FromInput`]. What it may return: see [`IntoOutcome`].
+//! - What the program does and promises: see [`program`].
+//! - How it is tested: see [`testing`].
+//!
+//! # Features
+//!
+//! - `tokio`: `async` evaluators run on a tokio runtime. Without it they run on an executor that has no timers and no I/O.
+//! - `schema`: puts the JSON Schema of [`Config<T>`](Config) into `--describe`, where `T` implements
+//!   `schemars::JsonSchema`.
+
+mod block_on;
+mod context;
+mod evaluator;
+mod extract;
+mod failure;
+mod log;
+mod os;
+mod outcome;
+
+pub mod contract;
+pub mod exit;
+pub mod program;
+pub mod testing;
+
+#[doc(hidden)]
+#[path = "support.rs"]
+pub mod __private_0_1;
+
+pub use context::Context;
+pub use evaluator::Evaluator;
+pub use evaluator_protocol::{
+    self as protocol, EvalInput, EvalResult, EvalStatus, IntermediateStepData, InvocationData,
+    JsonObject, Score, ScoreError, ToolCallData, ToolResponseData,
+};
+#[doc = include_str!("../docs/evaluator.md")]
+pub use evaluator_sdk_macros::evaluator;
+pub use extract::{Config, ConfigType, Expected, FromInput, Invocations, MetricName, Threshold};
+pub use failure::{Failure, Rejection};
+pub use outcome::{IntoFailure, IntoOutcome};
+pub use program::run_any;
+#[cfg(feature = "schema")]
+pub use schemars;

@@ -1,0 +1,280 @@
+//! From what was written to a plan, or to every complaint about it at once.
+
+use proc_macro2::TokenStream;
+use quote::ToTokens;
+use syn::{
+    Attribute, FnArg, GenericParam, Ident, Pat, PatType, Path, ReturnType, Safety, Signature, Type,
+    Visibility, ext::IdentExt,
+};
+
+use crate::{
+    docs,
+    function::Function,
+    options::{Contract, Options},
+};
+
+/// All that the expansion needs to know.
+pub(crate) struct Plan<'a> {
+    pub(crate) item: Item<'a>,
+    pub(crate) krate: Option<&'a Path>,
+    pub(crate) contract: Contract,
+    pub(crate) name: String,
+    pub(crate) docs: TokenStream,
+    pub(crate) strict: bool,
+    pub(crate) is_async: bool,
+    pub(crate) arguments: Vec<Argument<'a>>,
+    pub(crate) output: Output<'a>,
+}
+
+/// What is known of the type beside the function, whether or not the function is a good one.
+pub(crate) struct Item<'a> {
+    pub(crate) vis: &'a Visibility,
+    pub(crate) ident: &'a Ident,
+    /// Attributes of the function that hold for the type as well: `cfg`, `allow` and `deprecated`.
+    pub(crate) attrs: Vec<&'a Attribute>,
+    pub(crate) deprecated: bool,
+}
+
+/// One argument of the function.
+pub(crate) struct Argument<'a> {
+    /// What messages call it.
+    pub(crate) name: String,
+    pub(crate) ty: &'a Type,
+}
+
+/// What the function returns.
+pub(crate) enum Output<'a> {
+    /// A type that can be named.
+    Named(&'a Type),
+    /// A type with an `impl Trait` in it, which cannot be repeated elsewhere.
+    Opaque(&'a Type),
+}
+
+/// What is known of any function.
+pub(crate) fn item(function: &Function) -> Item<'_> {
+    const SHARED: [&str; 3] = ["cfg", "allow", "deprecated"];
+    let is = |attr: &Attribute, name: &str| attr.path().is_ident(name);
+    let attrs = function.attrs.iter();
+    Item {
+        vis: &function.vis,
+        ident: &function.sig.ident,
+        attrs: attrs.clone().filter(|attr| SHARED.iter().any(|name| is(attr, name))).collect(),
+        deprecated: attrs.clone().any(|attr| is(attr, "deprecated")),
+    }
+}
+
+/// Looks at the function whole.
+pub(crate) fn check<'a>(function: &'a Function, options: &'a Options) -> syn::Result<Plan<'a>> {
+    let sig = &function.sig;
+    let mut complaints = Complaints::default();
+    qualifiers(sig, &mut complaints);
+    generics(sig, &mut complaints);
+    runtime_attributes(&function.attrs, sig, &mut complaints);
+    let arguments =
+        sig.inputs.iter().filter_map(|input| argument(input, &mut complaints)).collect();
+    let output = output(sig, &mut complaints);
+    let plan = output.map(|output| Plan {
+        item: item(function),
+        krate: options.krate.as_ref(),
+        contract: options.contract,
+        name: options.name.clone().unwrap_or_else(|| sig.ident.unraw().to_string()),
+        docs: docs::expression(&function.attrs),
+        strict: options.strict,
+        is_async: sig.asyncness.is_some(),
+        arguments,
+        output,
+    });
+    complaints.or(plan)
+}
+
+fn qualifiers(sig: &Signature, complaints: &mut Complaints) {
+    if sig.ident == "main" {
+        complaints.add(
+            &sig.ident,
+            "an evaluator cannot be called `main`: give it a name, and call `name::run()` in `fn main`",
+        );
+    }
+    if let Some(token) = &sig.constness {
+        complaints.add(token, "an evaluator cannot be a `const fn`: remove `const`");
+    }
+    if let Some(token) = &sig.abi {
+        complaints.add(token, "an evaluator is a plain Rust function: remove the `extern`");
+    }
+    if let Safety::Unsafe(token) = &sig.safety {
+        complaints.add(
+            token,
+            "an evaluator cannot be unsafe to call: remove `unsafe`, and use an `unsafe` block in the body",
+        );
+    }
+    if let Some(variadic) = &sig.variadic {
+        complaints.add(variadic, "an evaluator cannot be variadic: list its arguments");
+    }
+}
+
+fn generics(sig: &Signature, complaints: &mut Complaints) {
+    for parameter in &sig.generics.params {
+        let message = match parameter {
+            GenericParam::Lifetime(_) => {
+                "an evaluator needs no lifetime parameter: leave it out and write `&EvalInput`"
+            }
+            GenericParam::Type(_) | GenericParam::Const(_) => {
+                "an evaluator cannot be generic, since a program reads one kind of document: write the type itself"
+            }
+        };
+        complaints.add(parameter, message);
+    }
+}
+
+/// `#[tokio::main]` below `#[evaluator]` would make the function blocking after we took it for an async one.
+fn runtime_attributes(attrs: &[Attribute], sig: &Signature, complaints: &mut Complaints) {
+    let runtime = attrs.iter().find(|attr| {
+        attr.path().segments.len() > 1
+            && attr.path().segments.last().is_some_and(|last| last.ident == "main")
+    });
+    if let (Some(attr), Some(_)) = (runtime, &sig.asyncness) {
+        complaints.add(
+            attr,
+            "`#[evaluator]` runs async functions itself: remove this attribute \
+             (the sdk's feature `tokio` brings a tokio runtime)",
+        );
+    }
+}
+
+fn argument<'a>(input: &'a FnArg, complaints: &mut Complaints) -> Option<Argument<'a>> {
+    match input {
+        FnArg::Receiver(receiver) => {
+            complaints.add(
+                receiver,
+                "an evaluator is a free function: move it out of the `impl` block and take `&EvalInput`",
+            );
+            None
+        }
+        FnArg::Typed(typed) => {
+            argument_attributes(typed, complaints);
+            argument_type(&typed.ty, complaints);
+            Some(Argument { name: argument_name(typed), ty: &typed.ty })
+        }
+    }
+}
+
+fn argument_name(argument: &PatType) -> String {
+    match &*argument.pat {
+        Pat::Ident(name) => name.ident.unraw().to_string(),
+        // A pattern says less than the type it takes apart.
+        _ => argument.ty.to_token_stream().to_string().replace(' ', ""),
+    }
+}
+
+fn argument_attributes(argument: &PatType, complaints: &mut Complaints) {
+    for attr in &argument.attrs {
+        if attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr") {
+            complaints.add(
+                attr,
+                "an argument of an evaluator cannot be conditional: put `#[cfg(..)]` on two versions of the function",
+            );
+        }
+    }
+}
+
+fn argument_type(ty: &Type, complaints: &mut Complaints) {
+    match peel(ty) {
+        Type::ImplTrait(_) => complaints.add(
+            ty,
+            "an argument of an evaluator needs a type of its own, such as `&EvalInput` or `Config<Settings>`",
+        ),
+        Type::Reference(reference) if reference.mutability.is_some() => complaints.add(
+            ty,
+            "an evaluator cannot change the document: take `&EvalInput`, or `mut input: EvalInput` to change a copy",
+        ),
+        Type::Reference(reference) => {
+            if let Some(lifetime) = &reference.lifetime {
+                if lifetime.ident == "static" {
+                    complaints.add(
+                        lifetime,
+                        "the document lives as long as the call, not `'static`: write the `&` without a lifetime",
+                    );
+                }
+            }
+            match peel(&reference.elem) {
+                Type::Slice(_) => complaints.add(
+                    ty,
+                    "a slice is not a part of the document that can be told by its type: \
+                     take `Invocations` or `Expected` for the turns",
+                ),
+                Type::Path(path) if path.path.is_ident("str") => complaints.add(
+                    ty,
+                    "a text is not a part of the document that can be told by its type: \
+                     take `&EvalInput` and read the field, or `MetricName`",
+                ),
+                _ => {}
+            }
+        }
+        _ => {}
+    }
+}
+
+fn output<'a>(sig: &'a Signature, complaints: &mut Complaints) -> Option<Output<'a>> {
+    const NOTHING: &str = "an evaluator returns what it found: `EvalResult`, `Score`, `f64`, `bool`, or a `Result` of one of these";
+    match &sig.output {
+        ReturnType::Default => {
+            complaints.add(&sig.ident, NOTHING);
+            None
+        }
+        ReturnType::Type(_, ty) => match peel(ty) {
+            Type::Never(_) => {
+                complaints.add(ty, NOTHING);
+                None
+            }
+            Type::Tuple(tuple) if tuple.elems.is_empty() => {
+                complaints.add(ty, NOTHING);
+                None
+            }
+            _ if mentions_impl(ty.to_token_stream()) => Some(Output::Opaque(ty)),
+            _ => Some(Output::Named(ty)),
+        },
+    }
+}
+
+/// Whether there is an `impl Trait` anywhere in a type.
+fn mentions_impl(tokens: TokenStream) -> bool {
+    tokens.into_iter().any(|token| match token {
+        proc_macro2::TokenTree::Ident(ident) => ident == "impl",
+        proc_macro2::TokenTree::Group(group) => mentions_impl(group.stream()),
+        _ => false,
+    })
+}
+
+/// The type without the parentheses around it and the invisible ones that `macro_rules!` puts there.
+fn peel(ty: &Type) -> &Type {
+    match ty {
+        Type::Group(group) => peel(&group.elem),
+        Type::Paren(paren) => peel(&paren.elem),
+        other => other,
+    }
+}
+
+/// Every complaint so far.
+#[derive(Default)]
+struct Complaints(Option<syn::Error>);
+
+impl Complaints {
+    fn add(&mut self, tokens: impl ToTokens, message: &str) {
+        let error = syn::Error::new_spanned(tokens, message);
+        match &mut self.0 {
+            Some(all) => all.combine(error),
+            none => *none = Some(error),
+        }
+    }
+
+    /// The value, if there were no complaints. It may only be missing if there were.
+    fn or<T>(self, value: Option<T>) -> syn::Result<T> {
+        match (self.0, value) {
+            (None, Some(value)) => Ok(value),
+            (Some(error), _) => Err(error),
+            (None, None) => Err(syn::Error::new(
+                proc_macro2::Span::call_site(),
+                "this function cannot be an evaluator",
+            )),
+        }
+    }
+}

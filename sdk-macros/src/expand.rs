@@ -1,0 +1,177 @@
+//! From a plan to code.
+//!
+//! Generated code is spanned `mixed_site` (so that neither the author's variables nor the author's lints reach into it)
+//! and located at the type it is about (so that the compiler's complaints point there). Every path is anchored. Inside
+//! `EVALUATOR` there are closures and no functions: an item there could shadow one of the author's.
+
+use proc_macro2::{Group, Span, TokenStream, TokenTree};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::{Ident, Path, spanned::Spanned};
+
+use crate::{
+    check::{self, Argument, Output, Plan},
+    function::Function,
+    options::Options,
+};
+
+/// The items beside the function.
+pub(crate) fn program(plan: &Plan<'_>) -> TokenStream {
+    let paths = Paths::new(plan.krate);
+    let support = &paths.support;
+    let Plan { name, docs, strict, .. } = plan;
+    let contract = Ident::new(plan.contract.type_name(), Span::mixed_site());
+    let krate = &paths.krate;
+    let contract = quote_spanned!(Span::mixed_site()=> #krate::contract::#contract);
+    let call = call(plan, &contract, &paths);
+    let schema = schema(&plan.arguments, &paths);
+    let evaluator = quote_spanned! {Span::mixed_site()=>
+        #support::evaluator::<#contract>(#name, #docs, #strict, #call, #schema)
+    };
+    items(&plan.item, &paths, &evaluator)
+}
+
+/// The error, and items of the same shape as those of a good function.
+pub(crate) fn stub(function: &Function, options: &Options, error: &syn::Error) -> TokenStream {
+    let errors = error.to_compile_error();
+    let paths = Paths::new(options.krate.as_ref());
+    let support = &paths.support;
+    let evaluator = quote_spanned!(Span::mixed_site()=> #support::stub());
+    let items = items(&check::item(function), &paths, &evaluator);
+    quote!(#errors #items)
+}
+
+/// Where the sdk is.
+struct Paths {
+    krate: TokenStream,
+    /// What only this macro uses. Its name holds the version, so that no two versions get mixed.
+    support: TokenStream,
+}
+
+impl Paths {
+    fn new(krate: Option<&Path>) -> Self {
+        let krate = krate.map_or_else(
+            || quote_spanned!(Span::mixed_site()=> ::evaluator_sdk),
+            ToTokens::to_token_stream,
+        );
+        let support = quote_spanned!(Span::mixed_site()=> #krate::__private_0_1);
+        Self { krate, support }
+    }
+}
+
+/// The type named like the function, which lives in another namespace, with what hangs on it.
+fn items(item: &check::Item<'_>, paths: &Paths, evaluator: &TokenStream) -> TokenStream {
+    let check::Item { attrs, ident, deprecated, .. } = item;
+    let krate = &paths.krate;
+    let vis = respan(item.vis.to_token_stream());
+    let mut name = Ident::clone(ident);
+    name.set_span(generated_at(ident.span()));
+    let about = format!("The evaluator `{ident}` as a program.");
+    // The function, and with it this type, may be deprecated: that concerns its users, not the code here.
+    let quiet = deprecated.then(|| quote_spanned!(Span::mixed_site()=> #[allow(deprecated)]));
+    quote_spanned! {Span::mixed_site()=>
+        #(#attrs)*
+        #[doc = #about]
+        #vis enum #name {}
+
+        #(#attrs)*
+        #quiet
+        // A program uses one of the two.
+        #[allow(dead_code)]
+        impl #name {
+            /// The evaluator as a value, to be run together with others or tested.
+            #vis const EVALUATOR: #krate::Evaluator = #evaluator;
+
+            /// Runs the program: reads a document from standard input, writes the answer to standard output.
+            #vis fn run() -> ::std::process::ExitCode {
+                #krate::run_any(&[Self::EVALUATOR])
+            }
+        }
+    }
+}
+
+/// A closure from a document to the outcome of the function.
+fn call(plan: &Plan<'_>, contract: &TokenStream, paths: &Paths) -> TokenStream {
+    let Paths { krate, support } = paths;
+    let context = local("context");
+    let variables: Vec<Ident> =
+        (0..plan.arguments.len()).map(|index| local(&format!("argument_{index}"))).collect();
+    // The only argument may have the document itself; several would take it from each other.
+    let (method, access) = match plan.arguments.len() {
+        1 => ("from_only_input", quote_spanned!(Span::mixed_site()=> &mut #context)),
+        _ => ("from_input", quote_spanned!(Span::mixed_site()=> &#context)),
+    };
+    let extractions = plan.arguments.iter().zip(&variables).map(|(argument, variable)| {
+        let Argument { name, ty } = argument;
+        let span = generated_at(ty.span());
+        let method = Ident::new(method, span);
+        quote_spanned! {span=>
+            let #variable = #support::argument(
+                #name,
+                <#ty as #krate::FromInput<'_, #contract>>::#method(#access),
+            )?;
+        }
+    });
+    let function = plan.item.ident;
+    let output = quote_spanned!(Span::mixed_site()=> #function(#(#variables),*));
+    let output = if plan.is_async {
+        quote_spanned!(Span::mixed_site()=> #support::block_on(#output))
+    } else {
+        output
+    };
+    let outcome = match &plan.output {
+        Output::Named(ty) => quote_spanned! {generated_at(ty.span())=>
+            <#ty as #krate::IntoOutcome<_>>::into_outcome(#output)
+        },
+        Output::Opaque(ty) => quote_spanned! {generated_at(ty.span())=>
+            #krate::IntoOutcome::into_outcome(#output)
+        },
+    };
+    quote_spanned! {Span::mixed_site()=>
+        |#context| {
+            #[allow(unused_mut)]
+            let mut #context = #support::context::<#contract>(#context);
+            #(#extractions)*
+            #outcome
+        }
+    }
+}
+
+/// A closure to the schema of the config, for the first argument that has one.
+fn schema(arguments: &[Argument<'_>], paths: &Paths) -> TokenStream {
+    let support = &paths.support;
+    let types = arguments.iter().map(|argument| argument.ty);
+    quote_spanned! {Span::mixed_site()=>
+        || {
+            // An inherent method of `Probe`, which is there for types with a schema only, wins over this trait's.
+            #[allow(unused_imports)]
+            use #support::WithoutSchema as _;
+            ::core::option::Option::None
+                #(.or_else(|| #support::Probe::<#types>::NEW.config_schema()))*
+        }
+    }
+}
+
+/// A span for generated code that belongs to what is at `span`.
+fn generated_at(span: Span) -> Span {
+    Span::mixed_site().located_at(span)
+}
+
+/// A name that does not meet a `const` or `static` of the author's, which hygiene does not keep out of patterns.
+fn local(name: &str) -> Ident {
+    format_ident!("__evaluator_{name}", span = Span::mixed_site())
+}
+
+/// The same tokens, as generated ones.
+fn respan(tokens: TokenStream) -> TokenStream {
+    tokens
+        .into_iter()
+        .map(|mut token| {
+            let span = generated_at(token.span());
+            if let TokenTree::Group(group) = &token {
+                token = Group::new(group.delimiter(), respan(group.stream())).into();
+            }
+            token.set_span(span);
+            token
+        })
+        .collect()
+}

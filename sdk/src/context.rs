@@ -1,0 +1,30 @@
+//! What extractors draw on.
+
+use crate::contract::{Agentevals, Contract};
+
+/// The document at hand, from which [`FromInput`](crate::FromInput) takes the arguments of an evaluator.
+pub struct Context<C: Contract = Agentevals> {
+    input: C::Input,
+}
+
+impl<C: Contract> Context<C> {
+    pub(crate) fn new(input: C::Input) -> Self {
+        Self { input }
+    }
+
+    /// The whole document.
+    #[must_use]
+    pub fn input(&self) -> &C::Input {
+        &self.input
+    }
+
+    pub(crate) fn input_mut(&mut self) -> &mut C::Input {
+        &mut self.input
+    }
+}
+
+impl<C: Contract> std::fmt::Debug for Context<C> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Context").field("contract", &C::NAME).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,90 @@
+//! The typed config.
+
+use std::ops::{Deref, DerefMut};
+
+use evaluator_protocol::DecodeError;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::FromInput;
+use crate::{context::Context, failure::Rejection};
+
+/// The config of the document as a type of yours.
+///
+/// Serde decides what is read: give fields `#[serde(default)]` and the type `#[serde(deny_unknown_fields)]` so that a
+/// typo in the host's configuration is an error. Errors name the key by its path, e.g. `config.min_length: invalid
+/// type: string "long", expected usize`.
+///
+/// `Config<T>` reads a missing config as an empty object. `Option<Config<T>>` is `None` for an empty one; a config that
+/// is there and wrong is an error for both.
+///
+/// ```
+/// use evaluator_sdk::{Config, EvalInput, Score, evaluator};
+///
+/// #[derive(serde::Deserialize)]
+/// #[serde(deny_unknown_fields)]
+/// struct Settings {
+///     words: Vec<String>,
+///     #[serde(default)]
+///     ignore_case: bool,
+/// }
+///
+/// /// Scores how many of the words are in the last answer.
+/// #[evaluator]
+/// fn mentions(input: &EvalInput, Config(settings): Config<Settings>) -> Score {
+///     let answer = input.invocations.last().and_then(|turn| turn.final_response.as_deref()).unwrap_or_default();
+///     let fold = |text: &str| if settings.ignore_case { text.to_lowercase() } else { text.to_owned() };
+///     let answer = fold(answer);
+///     let found = settings.words.iter().filter(|word| answer.contains(&fold(word))).count();
+///     Score::ratio(found, settings.words.len())
+/// }
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Config<T>(
+    /// The config.
+    pub T,
+);
+
+/// A type that [`Config`] can hold: any type that implements `serde::Deserialize` and borrows nothing.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be read from a config",
+    label = "does not implement `serde::Deserialize`, or borrows",
+    note = "add `#[derive(serde::Deserialize)]` to it, and own its texts (`String` instead of `&str`)"
+)]
+pub trait ConfigType: DeserializeOwned {}
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned> ConfigType for T {}
+
+#[diagnostic::do_not_recommend]
+impl<T: ConfigType> FromInput<'_> for Config<T> {
+    fn from_input(context: &Context) -> Result<Self, Rejection> {
+        let config = &context.input().config;
+        // Reading is fast without the path, which is only looked for when something is wrong.
+        match T::deserialize(config) {
+            Ok(value) => Ok(Self(value)),
+            Err(_) => Ok(Self(DecodeError::locate("config", Value::Object(config.clone()))?)),
+        }
+    }
+
+    fn from_input_if_present(context: &Context) -> Result<Option<Self>, Rejection> {
+        if context.input().config.is_empty() {
+            return Ok(None);
+        }
+        Self::from_input(context).map(Some)
+    }
+}
+
+impl<T> Deref for Config<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for Config<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}

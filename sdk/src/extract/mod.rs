@@ -1,0 +1,106 @@
+//! What evaluators may take as arguments.
+
+mod config;
+mod parts;
+
+pub use config::{Config, ConfigType};
+pub use parts::{Expected, Invocations, MetricName, Threshold};
+
+use evaluator_protocol::EvalInput;
+
+use crate::{
+    context::Context,
+    contract::{Agentevals, Contract},
+    failure::Rejection,
+};
+
+/// A type that an evaluator may take as an argument, under the contract `C`.
+///
+/// | type | what it is |
+/// |---|---|
+/// | `&EvalInput` | the document |
+/// | `EvalInput` | the document, owned; costs a copy when there are other arguments |
+/// | [`Config<T>`](Config) | the document's config as a type of yours |
+/// | [`Invocations`] | the turns |
+/// | [`Expected`] | the golden turns; an error without any |
+/// | [`Threshold`] | the score from which on the host counts a pass |
+/// | [`MetricName`] | the name of the evaluator in the host's configuration |
+/// | `Option<T>` of these | `None` where the document has nothing for it: no golden turns, an empty config |
+///
+/// Implement it for types of your own, to share what several evaluators do with a document:
+///
+/// ```
+/// use evaluator_sdk::{Context, EvalInput, FromInput, Rejection, evaluator};
+///
+/// /// The agent's last answer.
+/// struct Answer<'a>(&'a str);
+///
+/// impl<'a> FromInput<'a> for Answer<'a> {
+///     fn from_input(context: &'a Context) -> Result<Self, Rejection> {
+///         let last = context.input().invocations.last().and_then(|turn| turn.final_response.as_deref());
+///         last.map(Self).ok_or_else(|| Rejection::new("invocations", "the last turn has no answer"))
+///     }
+/// }
+///
+/// #[evaluator]
+/// fn polite(answer: Answer<'_>) -> bool {
+///     answer.0.contains("please")
+/// }
+/// # assert!(polite(Answer("please wait")));
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an argument that an evaluator can take",
+    label = "not a part of the document",
+    note = "take `&EvalInput`, `Config<T>`, `Invocations`, `Expected`, `Threshold`, `MetricName`, an `Option` of one of \
+            these, or a type of your own that implements `FromInput`"
+)]
+pub trait FromInput<'a, C: Contract = Agentevals>: Sized {
+    /// Takes the argument from the document.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejection`] when the document does not have it or not in the right form.
+    fn from_input(context: &'a Context<C>) -> Result<Self, Rejection>;
+
+    /// Takes the argument if the document has anything for it: what `Option<Self>` does.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejection`] when the document has it, but not in the right form.
+    fn from_input_if_present(context: &'a Context<C>) -> Result<Option<Self>, Rejection> {
+        Self::from_input(context).map(Some)
+    }
+
+    /// Takes the argument of an evaluator that has no others: whatever is in the document is free to be taken out.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FromInput::from_input`].
+    fn from_only_input(context: &'a mut Context<C>) -> Result<Self, Rejection> {
+        Self::from_input(context)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<'a> FromInput<'a> for &'a EvalInput {
+    fn from_input(context: &'a Context) -> Result<Self, Rejection> {
+        Ok(context.input())
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl FromInput<'_> for EvalInput {
+    fn from_input(context: &Context) -> Result<Self, Rejection> {
+        Ok(context.input().clone())
+    }
+
+    fn from_only_input(context: &mut Context) -> Result<Self, Rejection> {
+        Ok(std::mem::take(context.input_mut()))
+    }
+}
+
+impl<'a, C: Contract, T: FromInput<'a, C>> FromInput<'a, C> for Option<T> {
+    fn from_input(context: &'a Context<C>) -> Result<Self, Rejection> {
+        T::from_input_if_present(context)
+    }
+}

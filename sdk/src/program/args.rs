@@ -1,0 +1,163 @@
+//! The arguments of an evaluator program.
+
+use std::ffi::OsString;
+
+use super::Choice;
+use crate::evaluator::Evaluator;
+
+/// What the program was asked to do.
+#[derive(Debug)]
+pub(super) struct Arguments<'a> {
+    pub(super) form: Form,
+    pub(super) choice: Choice<'a>,
+}
+
+/// The forms of a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Form {
+    /// One document in, one out.
+    #[default]
+    OneShot,
+    /// One document per line in, one per line out.
+    Stream,
+    /// Says what is in here, for programs.
+    Describe,
+    /// The same, for people.
+    Help,
+    Version,
+}
+
+impl Form {
+    fn flag(self) -> &'static str {
+        match self {
+            Self::OneShot => "",
+            Self::Stream => "--stream",
+            Self::Describe => "--describe",
+            Self::Help => "--help",
+            Self::Version => "--version",
+        }
+    }
+}
+
+/// Reads the arguments.
+///
+/// # Errors
+///
+/// What is wrong with them, with a hint.
+pub(super) fn parse(
+    arguments: impl IntoIterator<Item = OsString>,
+    evaluators: &[Evaluator],
+) -> Result<Arguments<'_>, String> {
+    let mut form = Form::OneShot;
+    let mut name: Option<String> = None;
+    let mut arguments = arguments.into_iter().map(|text| text.to_string_lossy().into_owned());
+    while let Some(argument) = arguments.next() {
+        let asked = match argument.as_str() {
+            "--stream" => Form::Stream,
+            "--describe" => Form::Describe,
+            "--help" | "-h" => Form::Help,
+            "--version" | "-V" => Form::Version,
+            "--evaluator" => {
+                let value = arguments.next();
+                set_name(&mut name, value.ok_or("`--evaluator` needs a name (see --help)")?)?;
+                continue;
+            }
+            other => match other.strip_prefix("--evaluator=") {
+                Some(value) => {
+                    set_name(&mut name, value.to_owned())?;
+                    continue;
+                }
+                None => return Err(unexpected(other)),
+            },
+        };
+        if form != Form::OneShot && form != asked {
+            return Err(format!("`{}` and `{}` exclude each other", form.flag(), asked.flag()));
+        }
+        form = asked;
+    }
+    let choice = Choice::new(evaluators)?;
+    let choice = match name {
+        Some(name) => choice.named(&name)?,
+        None => choice,
+    };
+    Ok(Arguments { form, choice })
+}
+
+fn set_name(name: &mut Option<String>, value: String) -> Result<(), String> {
+    match name.replace(value) {
+        None => Ok(()),
+        Some(_) => Err("`--evaluator` is given twice".to_owned()),
+    }
+}
+
+fn unexpected(argument: &str) -> String {
+    if argument.starts_with('-') {
+        format!("unknown option `{argument}` (see --help)")
+    } else {
+        format!(
+            "unexpected argument `{argument}`; the document comes on standard input (see --help)"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{contract::Agentevals, failure::Failure};
+
+    const fn evaluator(name: &'static str) -> Evaluator {
+        Evaluator::new::<Agentevals>(
+            name,
+            "",
+            false,
+            |_| Err(Failure::new("", String::new())),
+            || None,
+        )
+    }
+
+    const TWO: [Evaluator; 2] = [evaluator("a"), evaluator("b")];
+
+    fn error(arguments: &[&str]) -> String {
+        parse(arguments.iter().map(OsString::from), &TWO).unwrap_err()
+    }
+
+    #[test]
+    fn reads_every_form() {
+        let form = |arguments: &[&str]| {
+            parse(arguments.iter().map(OsString::from), &TWO).map(|arguments| arguments.form)
+        };
+        assert_eq!(form(&[]), Ok(Form::OneShot));
+        assert_eq!(form(&["--stream", "--evaluator", "b"]), Ok(Form::Stream));
+        assert_eq!(form(&["--evaluator=a", "--describe"]), Ok(Form::Describe));
+        assert_eq!(form(&["-h"]), Ok(Form::Help));
+        assert_eq!(form(&["-V", "--version"]), Ok(Form::Version));
+    }
+
+    #[test]
+    fn says_what_is_wrong() {
+        assert_eq!(error(&["--fast"]), "unknown option `--fast` (see --help)");
+        assert!(
+            error(&["input.json"]).starts_with("unexpected argument `input.json`; the document")
+        );
+        assert_eq!(
+            error(&["--stream", "--describe"]),
+            "`--stream` and `--describe` exclude each other"
+        );
+        assert_eq!(error(&["--evaluator"]), "`--evaluator` needs a name (see --help)");
+        assert_eq!(error(&["--evaluator=a", "--evaluator=a"]), "`--evaluator` is given twice");
+        assert_eq!(
+            error(&["--evaluator=c"]),
+            "there is no evaluator `c` in this program; it has `a`, `b`"
+        );
+    }
+
+    #[test]
+    fn a_program_needs_evaluators_with_names_of_their_own() {
+        let error = |evaluators: &[Evaluator]| parse([], evaluators).unwrap_err();
+        assert_eq!(error(&[]), "there is no evaluator in this program");
+        assert_eq!(
+            error(&[evaluator("a"), evaluator("a")]),
+            "two evaluators of this program are called `a`; name one with `#[evaluator(name = \"..\")]`"
+        );
+    }
+}

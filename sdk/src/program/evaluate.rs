@@ -1,0 +1,151 @@
+//! From the bytes of a document to a result.
+
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Once,
+};
+
+use evaluator_protocol::{
+    Compatibility, DecodeError, DecodeErrorKind, EvalInput, EvalResult, ProtocolVersion, decode,
+};
+
+use crate::{
+    evaluator::Evaluator,
+    failure::{Failure, Kind, Rejection},
+};
+
+/// Which of a program's evaluators may answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Choice<'a> {
+    evaluators: &'a [Evaluator],
+}
+
+impl<'a> Choice<'a> {
+    /// Any of them.
+    pub(crate) fn new(evaluators: &'a [Evaluator]) -> Result<Self, String> {
+        if evaluators.is_empty() {
+            return Err("there is no evaluator in this program".to_owned());
+        }
+        for (index, evaluator) in evaluators.iter().enumerate() {
+            let name = evaluator.name();
+            if evaluators[..index].iter().any(|other| other.name() == name) {
+                return Err(format!(
+                    "two evaluators of this program are called `{name}`; name one with `#[evaluator(name = \"..\")]`"
+                ));
+            }
+        }
+        Ok(Self { evaluators })
+    }
+
+    /// The one of that name.
+    pub(super) fn named(self, name: &str) -> Result<Self, String> {
+        match self.position(name) {
+            Some(index) => Ok(Self { evaluators: &self.evaluators[index..=index] }),
+            None => Err(format!(
+                "there is no evaluator `{name}` in this program; it has {}",
+                self.names()
+            )),
+        }
+    }
+
+    pub(super) fn all(self) -> &'a [Evaluator] {
+        self.evaluators
+    }
+
+    /// The only one, if there is no choice.
+    pub(super) fn only(self) -> Option<&'a Evaluator> {
+        match self.evaluators {
+            [evaluator] => Some(evaluator),
+            _ => None,
+        }
+    }
+
+    fn position(self, name: &str) -> Option<usize> {
+        self.evaluators.iter().position(|evaluator| evaluator.name() == name)
+    }
+
+    /// The one that a document is for.
+    fn of_document(self, document: &EvalInput) -> Result<&'a Evaluator, Failure> {
+        let named = || Some(&self.evaluators[self.position(&document.metric_name)?]);
+        self.only().or_else(named).ok_or_else(|| {
+            let message = format!(
+                "there is no evaluator `{}` in this program; it has {} (choose one with --evaluator)",
+                document.metric_name,
+                self.names()
+            );
+            Rejection::new("metric_name", message).into()
+        })
+    }
+
+    fn names(self) -> String {
+        let names: Vec<String> =
+            self.evaluators.iter().map(|evaluator| format!("`{}`", evaluator.name())).collect();
+        names.join(", ")
+    }
+}
+
+/// A failure, and the evaluator whose failure it is, if that was known by then.
+#[derive(Debug)]
+pub(crate) struct Failed<'a> {
+    pub(crate) evaluator: Option<&'a Evaluator>,
+    pub(crate) failure: Failure,
+}
+
+/// Reads a document and has it judged.
+pub(crate) fn answer_document<'a>(
+    choice: Choice<'a>,
+    document: &[u8],
+) -> Result<EvalResult, Failed<'a>> {
+    let failed = |evaluator| move |failure| Failed { evaluator, failure };
+    let input: EvalInput = decode(document).map_err(unreadable).map_err(failed(choice.only()))?;
+    let evaluator = choice.of_document(&input).map_err(failed(None))?;
+    check_version(evaluator, input.protocol_version)
+        .and_then(|()| call(evaluator, input))
+        .map_err(failed(Some(evaluator)))
+}
+
+fn unreadable(error: DecodeError) -> Failure {
+    match error.kind {
+        DecodeErrorKind::Empty => Failure::of(
+            Kind::Input,
+            "standard input is empty; expected a JSON document with at least a `metric_name` (see --help)",
+        ),
+        _ => Rejection::from(error).into(),
+    }
+}
+
+fn check_version(evaluator: &Evaluator, version: ProtocolVersion) -> Result<(), Failure> {
+    static WARNING: Once = Once::new();
+    let ours = ProtocolVersion::CURRENT;
+    if ours.reads(version) != Compatibility::UnknownMajor {
+        return Ok(());
+    }
+    if evaluator.is_strict() {
+        let reason = format!(
+            "version {version} is not known; `{}` is strict and reads {}.x only",
+            evaluator.name(),
+            ours.major
+        );
+        return Err(Rejection::new("protocol_version", reason).into());
+    }
+    // One warning says it all, however many documents of a stream it holds for.
+    WARNING.call_once(|| {
+        tracing::warn!("protocol version {version} is not known (this program reads {}.x); its documents may be misread", ours.major);
+    });
+    Ok(())
+}
+
+fn call(evaluator: &Evaluator, input: EvalInput) -> Result<EvalResult, Failure> {
+    // Nothing of ours is touched by the evaluator, and its arguments are gone after a panic.
+    catch_unwind(AssertUnwindSafe(|| evaluator.call(input)))
+        .unwrap_or_else(|payload| Err(Failure::of(Kind::Panic, panic_message(&*payload))))
+}
+
+fn panic_message(payload: &(dyn Any + Send)) -> String {
+    let text = payload
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    format!("the evaluator panicked: {}", text.unwrap_or("(no message)"))
+}

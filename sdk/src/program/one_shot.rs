@@ -1,0 +1,47 @@
+//! One document in, one out.
+
+use std::io::Write;
+
+use evaluator_protocol::Frame;
+
+use super::{
+    Choice, answer::Answer, answer_document, answer_lost, evaluate::Failed, input, report, say,
+};
+use crate::{evaluator::Evaluator, exit};
+
+pub(super) fn run(choice: Choice<'_>, answer: &mut Answer<impl Write>) -> u8 {
+    let only = choice.only().map(Evaluator::name);
+    let document = match input::read_all() {
+        Ok(document) => document,
+        Err(error) => {
+            report(only, &format!("cannot read standard input: {error}"));
+            return exit::INPUT;
+        }
+    };
+    let result = match answer_document(choice, &document) {
+        Ok(result) => result,
+        Err(failed) => return give_up(&failed),
+    };
+    let line = match Frame::Result(result).to_line() {
+        Ok(line) => line,
+        Err(error) => {
+            report(only, &format!("the result cannot be written as JSON: {error}"));
+            return exit::FAILED;
+        }
+    };
+    match answer.write(&line).and_then(|()| answer.flush()) {
+        Ok(()) => exit::ANSWERED,
+        Err(error) => answer_lost(only, &error),
+    }
+}
+
+fn give_up(failed: &Failed<'_>) -> u8 {
+    let Failed { evaluator, failure } = failed;
+    // The panic hook has already said what the message is and where it comes from.
+    let message = if failure.is_panic() { "the evaluator panicked" } else { failure.message() };
+    report(evaluator.map(Evaluator::name), message);
+    for cause in failure.causes() {
+        say(&format!("  caused by: {cause}\n"));
+    }
+    if failure.blames_input() { exit::INPUT } else { exit::FAILED }
+}

@@ -1,0 +1,68 @@
+//! One document per line in, one answer per line out, in order.
+
+use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
+
+use evaluator_protocol::{ErrorBody, Frame};
+
+use super::{Choice, answer::Answer, answer_document, answer_lost, report, say};
+use crate::{evaluator::Evaluator, exit};
+
+pub(super) fn run(choice: Choice<'_>, answer: &mut Answer<impl Write>) -> u8 {
+    let stdin = io::stdin().lock();
+    if stdin.is_terminal() {
+        say(
+            "waiting for JSON documents on standard input, one per line, ended by Ctrl-D (see --help)\n",
+        );
+    }
+    let only = choice.only().map(Evaluator::name);
+    match serve(choice, stdin, answer) {
+        Ok(()) => exit::ANSWERED,
+        Err(Broken::Input(error)) => {
+            report(only, &format!("cannot read standard input: {error}"));
+            exit::INPUT
+        }
+        // The rest of the input is not drained: where nobody reads the answers, its writer has to stop as well.
+        Err(Broken::Answer(error)) => answer_lost(only, &error),
+    }
+}
+
+/// Which end of a stream broke.
+#[derive(Debug)]
+enum Broken {
+    Input(io::Error),
+    Answer(io::Error),
+}
+
+fn serve(
+    choice: Choice<'_>,
+    input: impl Read,
+    answer: &mut Answer<impl Write>,
+) -> Result<(), Broken> {
+    let mut input = BufReader::with_capacity(64 << 10, input);
+    let mut line = Vec::new();
+    loop {
+        // Answers may wait for company as long as there is another whole line to read. Otherwise the host may be
+        // waiting for them before it sends more.
+        if !input.buffer().contains(&b'\n') {
+            answer.flush().map_err(Broken::Answer)?;
+        }
+        line.clear();
+        if input.read_until(b'\n', &mut line).map_err(Broken::Input)? == 0 {
+            return Ok(());
+        }
+        if !line.iter().all(u8::is_ascii_whitespace) {
+            answer.write(&answer_line(choice, &line)).map_err(Broken::Answer)?;
+        }
+    }
+}
+
+fn answer_line(choice: Choice<'_>, document: &[u8]) -> Vec<u8> {
+    let frame = answer_document(choice, document)
+        .map_or_else(|failed| Frame::Error(failed.failure.to_body()), Frame::Result);
+    frame.to_line().unwrap_or_else(|error| {
+        let body =
+            ErrorBody::new("answer", format!("the result cannot be written as JSON: {error}"));
+        // Two strings can always be written.
+        Frame::Error(body).to_line().unwrap_or_default()
+    })
+}

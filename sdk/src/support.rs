@@ -1,0 +1,85 @@
+//! What the expansion of `#[evaluator]` uses beside the public items. Changes without notice.
+
+use std::{future::Future, marker::PhantomData};
+
+use evaluator_protocol::EvalInput;
+use serde_json::Value;
+
+use crate::{
+    context::Context,
+    contract::{Agentevals, Contract},
+    evaluator::{Call, ConfigSchema, Evaluator},
+    failure::{Failure, Rejection},
+};
+
+/// The value of `EVALUATOR`.
+pub const fn evaluator<C: Contract>(
+    name: &'static str,
+    docs: &'static str,
+    strict: bool,
+    call: Call,
+    config_schema: ConfigSchema,
+) -> Evaluator {
+    Evaluator::new::<C>(name, docs, strict, call, config_schema)
+}
+
+/// The value of `EVALUATOR` beside a compile error.
+pub const fn stub() -> Evaluator {
+    const NEVER: &str = "this evaluator did not compile";
+    evaluator::<Agentevals>("", "", false, |_| Err(Failure::new("stub", NEVER)), || None)
+}
+
+/// What the arguments are taken from.
+pub fn context<C: Contract>(document: EvalInput) -> Context<C> {
+    Context::new(C::adopt(document))
+}
+
+/// The argument, or its rejection with its name.
+pub fn argument<T>(name: &'static str, value: Result<T, Rejection>) -> Result<T, Failure> {
+    value.map_err(|rejection| rejection.of_argument(name).into())
+}
+
+/// The output of an async evaluator.
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    crate::block_on::block_on(future)
+}
+
+/// Finds out whether a type is a config that has a schema.
+///
+/// A type that has one gets it from an inherent method. All others fall back on the method of [`WithoutSchema`], since
+/// inherent methods whose bounds do not hold are passed over.
+#[derive(Debug)]
+pub struct Probe<T>(PhantomData<T>);
+
+impl<T> Probe<T> {
+    /// The probe.
+    pub const NEW: Self = Self(PhantomData);
+}
+
+#[cfg(feature = "schema")]
+impl<T: schemars::JsonSchema> Probe<crate::Config<T>> {
+    /// The schema.
+    pub fn config_schema(&self) -> Option<Value> {
+        Some(schemars::schema_for!(T).to_value())
+    }
+}
+
+#[cfg(feature = "schema")]
+impl<T: schemars::JsonSchema> Probe<Option<crate::Config<T>>> {
+    /// The schema.
+    pub fn config_schema(&self) -> Option<Value> {
+        Some(schemars::schema_for!(T).to_value())
+    }
+}
+
+/// The schema of what has none.
+pub trait WithoutSchema {
+    /// `None`.
+    fn config_schema(&self) -> Option<Value>;
+}
+
+impl<T> WithoutSchema for Probe<T> {
+    fn config_schema(&self) -> Option<Value> {
+        None
+    }
+}

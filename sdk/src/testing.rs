@@ -1,0 +1,252 @@
+//! Helpers for the tests of evaluators.
+//!
+//! An evaluator is a function: a test builds an input, calls it and looks at what it returns. [`input`] builds one in a
+//! line or two. [`run`] and [`run_json`] do what the program does with a document, without a process: they write it,
+//! read it, take the arguments from it, call the function, and write and read its answer. [`assert_score`] says all that
+//! is in a result when its score is another one.
+//!
+//! ```
+//! use evaluator_sdk::{EvalInput, EvalResult, Score, evaluator, testing};
+//!
+//! #[evaluator]
+//! fn answered(input: &EvalInput) -> EvalResult {
+//!     EvalResult::mean_of(input.invocations.iter().map(|turn| Score::from(turn.final_response.is_some())))
+//! }
+//!
+//! let input = testing::input("answered").turn("Hi", "Hello!").unanswered("Are you there?");
+//! testing::assert_score(&answered(&input), 0.5);
+//! testing::assert_score(&testing::run(&answered::EVALUATOR, &input)?, 0.5);
+//! # Ok::<(), evaluator_sdk::Failure>(())
+//! ```
+
+use std::{fmt::Write as _, ops::Deref};
+
+use evaluator_protocol::{
+    EvalInput, EvalResult, Frame, InvocationData, ToolCallData, ToolResponseData,
+};
+use serde_json::Value;
+
+use crate::{
+    evaluator::Evaluator,
+    failure::{Failure, Kind},
+    program::{Choice, answer_document},
+};
+
+/// Starts an input for the evaluator of that name in the host's configuration.
+///
+/// ```
+/// use evaluator_sdk::testing;
+/// use serde_json::json;
+///
+/// let input = testing::input("trip")
+///     .config("max_calls", 3)
+///     .turn("Weather in Paris?", "Sunny.")
+///     .tool_call("get_weather", json!({"city": "Paris"}))
+///     .tool_response("get_weather", json!({"sky": "clear"}))
+///     .expected("Weather in Paris?", "It is sunny.")
+///     .tool_call("get_weather", json!({"city": "Paris"}));
+/// assert_eq!(input.invocations[0].tool_names().collect::<Vec<_>>(), ["get_weather"]);
+/// ```
+pub fn input(metric_name: impl Into<String>) -> Input {
+    Input { document: EvalInput::new(metric_name), last_is_expected: false }
+}
+
+/// An input under construction. Where an [`EvalInput`] is asked for, `&input` is one; [`build`](Input::build) gives it
+/// away.
+#[derive(Clone, Debug, PartialEq)]
+#[must_use]
+pub struct Input {
+    document: EvalInput,
+    /// Whether the turn added last is a golden one.
+    last_is_expected: bool,
+}
+
+impl Input {
+    /// Adds a turn: what the user said and what the agent answered.
+    pub fn turn(self, user_content: impl Into<String>, final_response: impl Into<String>) -> Self {
+        self.invocation(InvocationData::new(user_content, final_response))
+    }
+
+    /// Adds a turn that the agent did not answer.
+    pub fn unanswered(self, user_content: impl Into<String>) -> Self {
+        self.invocation(InvocationData::new(user_content, "").unanswered())
+    }
+
+    /// Adds a turn built elsewhere.
+    pub fn invocation(mut self, invocation: InvocationData) -> Self {
+        self.document = self.document.invocation(invocation);
+        self.last_is_expected = false;
+        self
+    }
+
+    /// Adds a golden turn. The tool calls and responses that follow belong to it.
+    pub fn expected(
+        mut self,
+        user_content: impl Into<String>,
+        final_response: impl Into<String>,
+    ) -> Self {
+        self.document = self.document.expected(InvocationData::new(user_content, final_response));
+        self.last_is_expected = true;
+        self
+    }
+
+    /// Adds a tool call to the turn added last. `args` is a JSON object; anything else counts as no arguments.
+    pub fn tool_call(self, name: impl Into<String>, args: Value) -> Self {
+        let mut call = ToolCallData::new(name);
+        if let Value::Object(args) = args {
+            call.args = args;
+        }
+        self.edit(|turn| turn.tool_call(call))
+    }
+
+    /// Adds a tool response to the turn added last.
+    pub fn tool_response(self, name: impl Into<String>, response: impl Into<Value>) -> Self {
+        let response = ToolResponseData::new(name, response);
+        self.edit(|turn| turn.tool_response(response))
+    }
+
+    /// Sets the threshold.
+    pub fn threshold(mut self, threshold: f64) -> Self {
+        self.document = self.document.threshold(threshold);
+        self
+    }
+
+    /// Sets one key of the config.
+    pub fn config(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.document = self.document.config(key, value);
+        self
+    }
+
+    /// The finished input.
+    #[must_use]
+    pub fn build(self) -> EvalInput {
+        self.document
+    }
+
+    /// Changes the turn added last; without any, one is added first.
+    fn edit(mut self, change: impl FnOnce(InvocationData) -> InvocationData) -> Self {
+        let turns = if self.last_is_expected {
+            self.document.expected_invocations.get_or_insert_default()
+        } else {
+            &mut self.document.invocations
+        };
+        let turn = turns.pop().unwrap_or_default();
+        turns.push(change(turn));
+        self
+    }
+}
+
+impl Deref for Input {
+    type Target = EvalInput;
+
+    fn deref(&self) -> &EvalInput {
+        &self.document
+    }
+}
+
+impl From<Input> for EvalInput {
+    fn from(input: Input) -> Self {
+        input.build()
+    }
+}
+
+/// Has an evaluator judge an input as its program would, in this process.
+///
+/// # Errors
+///
+/// What the program would report: [`Failure`] when an argument cannot be taken from the input, the evaluator returns an
+/// error or panics, or its result cannot be written.
+pub fn run(evaluator: &Evaluator, input: &EvalInput) -> Result<EvalResult, Failure> {
+    let document = serde_json::to_vec(input).map_err(|error| {
+        Failure::of(Kind::Input, format!("the input cannot be written as JSON: {error}"))
+    })?;
+    run_json(evaluator, document)
+}
+
+/// Has an evaluator judge a document as its program would, in this process.
+///
+/// # Errors
+///
+/// Those of [`run`], and [`Failure`] when the document cannot be read.
+pub fn run_json(evaluator: &Evaluator, document: impl AsRef<[u8]>) -> Result<EvalResult, Failure> {
+    let unwritable = |error: &dyn std::fmt::Display| {
+        Failure::of(Kind::Answer, format!("the result does not survive being written: {error}"))
+    };
+    let evaluators = [*evaluator];
+    let choice = Choice::new(&evaluators).map_err(|error| Failure::of(Kind::Input, error))?;
+    let result = answer_document(choice, document.as_ref()).map_err(|failed| failed.failure)?;
+    let line = Frame::Result(result).to_line().map_err(|error| unwritable(&error))?;
+    match Frame::from_line(&line).map_err(|error| unwritable(&error))? {
+        Frame::Result(result) => Ok(result),
+        Frame::Error(body) => Err(unwritable(&body.message)),
+    }
+}
+
+/// Asserts that a result has this score, but for rounding (1e-9).
+///
+/// # Panics
+///
+/// When it has another one: with the scores of the turns and the details.
+#[track_caller]
+pub fn assert_score(result: &EvalResult, expected: f64) {
+    let score = result.score.get();
+    assert!((score - expected).abs() <= 1e-9, "{}", difference(result, expected));
+}
+
+fn difference(result: &EvalResult, expected: f64) -> String {
+    let mut text = format!("the score is {}, expected {expected}", result.score);
+    // Writing to a string does not fail.
+    let mut line = |label: &str, value: &dyn std::fmt::Display| {
+        let _ = write!(text, "\n  {label}: {value}");
+    };
+    if let Some(status) = result.status {
+        line("status", &format_args!("{status:?}"));
+    }
+    for (index, score) in result.per_invocation_scores.iter().enumerate() {
+        match score {
+            Some(score) => line(&format!("turn {index}"), score),
+            None => line(&format!("turn {index}"), &"not scored"),
+        }
+    }
+    for (key, value) in result.details.iter().flatten() {
+        line(key, value);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use evaluator_protocol::{EvalStatus, Score};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn tool_calls_belong_to_the_turn_added_last() {
+        let input = input("m")
+            .turn("a", "b")
+            .expected("a", "c")
+            .tool_call("golden", json!({"x": 1}))
+            .turn("d", "e")
+            .tool_call("made", json!(null))
+            .build();
+        let names =
+            |turn: &InvocationData| turn.tool_names().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(
+            input.invocations.iter().map(names).collect::<Vec<_>>(),
+            [vec![], vec!["made".to_owned()]]
+        );
+        assert_eq!(names(&input.expected_invocations.unwrap()[0]), ["golden"]);
+    }
+
+    #[test]
+    fn a_wrong_score_shows_the_whole_result() {
+        let result = EvalResult::mean_of([Score::ONE, Score::ZERO])
+            .status(EvalStatus::Failed)
+            .detail("issues", json!(["too short"]));
+        assert_eq!(
+            difference(&result, 1.0),
+            "the score is 0.5, expected 1\n  status: Failed\n  turn 0: 1\n  turn 1: 0\n  issues: [\"too short\"]"
+        );
+    }
+}
