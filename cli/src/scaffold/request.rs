@@ -68,7 +68,8 @@ impl Request {
 }
 
 fn split_extension(file_name: &str) -> Result<(&str, Option<Language>), ScaffoldError> {
-    let Some((name, extension)) = file_name.rsplit_once('.').filter(|(name, _)| !name.is_empty())
+    let Some((name, extension)) =
+        file_name.rsplit_once('.').filter(|(name, ext)| !name.is_empty() && !ext.is_empty())
     else {
         return Ok((file_name, None));
     };
