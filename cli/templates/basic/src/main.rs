@@ -19,26 +19,35 @@ fn main() -> ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use evaluator_sdk::{EvalStatus, InvocationData};
+    use evaluator_sdk::{EvalStatus, testing};
 
     use super::*;
 
     #[test]
     fn answered_turns_score() {
-        let input = EvalInput::new("{{crate_name}}")
-            .invocation(InvocationData::new("Hello?", "Hello, what can I do for you?"))
-            .invocation(InvocationData::new("Book a table.", "").unanswered());
+        let input = testing::input("{{crate_name}}")
+            .turn("Hello?", "Hello, what can I do for you?")
+            .unanswered("Book a table.");
 
         let result = {{crate_name}}(&input);
 
-        assert_eq!(result.score, Score::ratio(1, 2));
+        testing::assert_score(&result, 0.5);
         assert_eq!(result.per_invocation_scores, [Some(Score::ONE), Some(Score::ZERO)]);
     }
 
     #[test]
     fn an_empty_conversation_is_not_judged() {
-        let result = {{crate_name}}(&EvalInput::new("{{crate_name}}"));
+        let result = {{crate_name}}(&testing::input("{{crate_name}}"));
 
         assert_eq!(result.status, Some(EvalStatus::NotEvaluated));
+    }
+
+    #[test]
+    fn documents_are_read_and_answered() {
+        let document = r#"{"metric_name": "{{crate_name}}", "invocations": [{"final_response": "Hi."}]}"#;
+
+        let result = testing::run_json(&{{crate_name}}::EVALUATOR, document).unwrap();
+
+        testing::assert_score(&result, 1.0);
     }
 }

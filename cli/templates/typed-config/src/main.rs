@@ -45,14 +45,14 @@ fn main() -> ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use evaluator_sdk::InvocationData;
+    use evaluator_sdk::testing;
 
     use super::*;
 
-    fn conversation() -> EvalInput {
-        EvalInput::new("{{crate_name}}")
-            .invocation(InvocationData::new("When?", "At seven."))
-            .invocation(InvocationData::new("Sure?", "I guess it is seven, or eight."))
+    fn conversation() -> testing::Input {
+        testing::input("{{crate_name}}")
+            .turn("When?", "At seven.")
+            .turn("Sure?", "I guess it is seven, or eight.")
     }
 
     #[test]
@@ -70,7 +70,16 @@ mod tests {
 
         let result = {{crate_name}}(&conversation(), Config(settings));
 
-        assert_eq!(result.score, Score::ratio(1, 2));
+        testing::assert_score(&result, 0.5);
         assert_eq!(result.details.unwrap()["issues"][0], "turn 2 says \"i guess\"");
+    }
+
+    #[test]
+    fn a_setting_that_does_not_exist_is_an_error() {
+        let input = conversation().config("min_lenght", 18);
+
+        let failure = testing::run(&{{crate_name}}::EVALUATOR, &input).unwrap_err();
+
+        assert!(failure.to_string().contains("min_lenght"), "{failure}");
     }
 }
