@@ -16,8 +16,8 @@ use super::{
 };
 use crate::{
     conversation::Conversation,
-    eval_set::{self, EvalCase, EvalSet},
-    metric::{Golden, MetricInput},
+    eval_set::{self, EvalCase, EvalSet, Unmatched},
+    metric::MetricInput,
     pool::Pool,
     process::{self, Cancellation, Ending, Limits},
     report::EvaluationReport,
@@ -35,14 +35,14 @@ pub(super) async fn all(
     runner: &Runner,
     plan: Plan,
     conversations: &Arc<Vec<Conversation>>,
-    eval_set: Option<Arc<EvalSet>>,
+    eval_set: Option<&EvalSet>,
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Vec<Vec<EvaluationReport>> {
     let subjects: Vec<Arc<Subject>> = (0..conversations.len())
         .filter(|index| {
             conversations[*index].error.is_none() && !conversations[*index].turns.is_empty()
         })
-        .map(|index| Subject::new(conversations, index, eval_set.clone()))
+        .map(|index| Subject::new(conversations, index, eval_set))
         .map(Arc::new)
         .collect();
     let evaluators: Vec<Arc<Ready>> = ready(runner, plan, subjects.len()).await;
@@ -90,9 +90,7 @@ pub(super) async fn all(
 struct Subject {
     conversations: Arc<Vec<Conversation>>,
     index: usize,
-    eval_set: Option<Arc<EvalSet>>,
-    /// Index of the golden case, or why there is none.
-    case: Result<usize, String>,
+    case: Result<EvalCase, Unmatched>,
     turns: OnceLock<Turns>,
 }
 
@@ -100,44 +98,19 @@ impl Subject {
     fn new(
         conversations: &Arc<Vec<Conversation>>,
         index: usize,
-        eval_set: Option<Arc<EvalSet>>,
+        eval_set: Option<&EvalSet>,
     ) -> Self {
-        let matched =
-            eval_set::match_case(eval_set.as_deref(), &conversations[index], conversations.len());
-        let case = matched.map_err(|reason| reason.to_string()).and_then(|case| {
-            let cases = eval_set.as_deref().map_or(&[][..], |set| &set.cases);
-            cases
-                .iter()
-                .position(|other| std::ptr::eq(other, case))
-                .ok_or_else(|| "no matching eval case".to_owned())
-        });
-        Self {
-            conversations: Arc::clone(conversations),
-            index,
-            eval_set,
-            case,
-            turns: OnceLock::new(),
-        }
+        let case = eval_set::match_case(eval_set, &conversations[index], conversations.len());
+        let case = case.cloned();
+        Self { conversations: Arc::clone(conversations), index, case, turns: OnceLock::new() }
     }
 
     fn conversation(&self) -> &Conversation {
         &self.conversations[self.index]
     }
 
-    fn case(&self) -> Option<&EvalCase> {
-        self.eval_set.as_deref()?.cases.get(*self.case.as_ref().ok()?)
-    }
-
-    fn golden(&self) -> Golden<'_> {
-        match (&self.case, self.case()) {
-            (_, Some(case)) => Golden::Case(case),
-            (Err(reason), None) => Golden::Missing { reason },
-            (Ok(_), None) => Golden::Missing { reason: "no matching eval case" },
-        }
-    }
-
     fn turns(&self) -> &Turns {
-        self.turns.get_or_init(|| Turns::new(self.conversation(), self.case()))
+        self.turns.get_or_init(|| Turns::new(self.conversation(), self.case.as_ref().ok()))
     }
 }
 
@@ -187,7 +160,7 @@ impl Ready {
                 let begun = Instant::now();
                 let input = MetricInput {
                     turns: &subject.conversation().turns,
-                    golden: subject.golden(),
+                    golden: subject.case.as_ref(),
                     threshold: self.evaluator.threshold,
                     settings,
                 };

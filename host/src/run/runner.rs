@@ -82,9 +82,7 @@ impl Runner {
         let plan = Plan::new(config, self, on_event);
         let conversations = Arc::new(conversations);
         let mut evaluations =
-            execute::all(self, plan, &conversations, eval_set.map(Arc::new), on_event)
-                .await
-                .into_iter();
+            execute::all(self, plan, &conversations, eval_set.as_ref(), on_event).await.into_iter();
         report.performance = RunPerformance::of(
             conversations.iter().map(|conversation| conversation.performance.as_ref()),
         );
