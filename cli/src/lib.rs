@@ -12,6 +12,7 @@ mod args;
 mod commands;
 pub mod exit;
 mod render;
+pub mod scaffold;
 
 use std::{ffi::OsString, process::ExitCode};
 
