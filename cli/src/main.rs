@@ -1,2 +1,7 @@
 //! The `evaluator` command.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    evaluator_cli::evaluator(std::env::args_os())
+}

@@ -15,6 +15,7 @@
 //! A failing evaluator is a [`verdict::Verdict`], never an error of this crate; errors are one enum per module.
 //! Nothing here prints or ends the process.
 
+pub mod config;
 pub mod conversation;
 pub mod eval_set;
 pub mod executor;
@@ -22,6 +23,9 @@ pub mod json;
 pub mod metric;
 pub mod pool;
 pub mod process;
+pub mod python_text;
+pub mod report;
+pub mod run;
 pub mod runtime;
 pub mod trace;
 pub mod verdict;

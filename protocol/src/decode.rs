@@ -19,10 +19,14 @@ pub const MAX_DEPTH: usize = 512;
 pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, DecodeError> {
     // The plain deserializer is several times faster than one that tracks the path, so the path is only looked for
     // when something is wrong.
-    match serde_json::from_slice(bytes) {
-        Ok(value) => Ok(value),
-        Err(_) => decode_tracked(bytes),
+    //
+    // serde would also read a struct from an array of its fields; no document is one.
+    if bytes.trim_ascii_start().first() == Some(&b'{') {
+        if let Ok(value) = serde_json::from_slice(bytes) {
+            return Ok(value);
+        }
     }
+    decode_tracked(bytes)
 }
 
 #[cold]
@@ -52,7 +56,12 @@ fn obvious_problem(bytes: &[u8]) -> Option<DecodeErrorKind> {
     if let Err(error) = std::str::from_utf8(bytes) {
         return Some(DecodeErrorKind::NotUtf8 { offset: error.valid_up_to() });
     }
-    (depth(bytes) > MAX_DEPTH).then_some(DecodeErrorKind::TooDeep)
+    if depth(bytes) > MAX_DEPTH {
+        return Some(DecodeErrorKind::TooDeep);
+    }
+    let is_object = bytes.trim_ascii_start().first() == Some(&b'{');
+    let is_json = serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok();
+    (is_json && !is_object).then_some(DecodeErrorKind::NotAnObject)
 }
 
 /// Greatest nesting of brackets outside of strings.
@@ -109,6 +118,8 @@ pub enum DecodeErrorKind {
     },
     /// It is nested deeper than [`MAX_DEPTH`].
     TooDeep,
+    /// It is JSON, but an array, a string, a number ...
+    NotAnObject,
     /// It is not JSON.
     Syntax {
         /// What was found or expected.
@@ -181,6 +192,7 @@ impl fmt::Display for DecodeError {
             DecodeErrorKind::NotUtf8 { offset } => {
                 write!(f, "the document is not UTF-8 (byte {offset})")?
             }
+            DecodeErrorKind::NotAnObject => f.write_str("expected a JSON object")?,
             DecodeErrorKind::TooDeep => {
                 write!(f, "the document is nested deeper than {MAX_DEPTH} levels")?;
             }

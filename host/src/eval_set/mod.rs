@@ -1,5 +1,12 @@
 //! Eval sets: golden conversations, and finding the one a recording belongs to.
 
+mod content;
+mod error;
+mod fields;
+mod load;
+mod matching;
 mod model;
 
+pub use error::{EvalSetError, EvalSetErrorKind, FieldProblem};
+pub use matching::{Unmatched, match_case};
 pub use model::{EvalCase, EvalSet, ExpectedCall, ExpectedResponse, ExpectedTurn};

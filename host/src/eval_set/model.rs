@@ -31,8 +31,33 @@ pub struct ExpectedTurn {
     pub final_parts: Option<Vec<String>>,
     /// Expected tool calls in order.
     pub tool_calls: Vec<ExpectedCall>,
+    /// Calls found in the events of a turn that was recorded as events. The trajectory metric expects them; evaluators
+    /// are told of [`ExpectedTurn::tool_calls`] only. A turn has one kind or the other.
+    pub event_calls: Vec<ExpectedCall>,
     /// Recorded results of the expected calls.
     pub tool_responses: Vec<ExpectedResponse>,
+}
+
+impl ExpectedTurn {
+    /// What the user said, as one text.
+    #[must_use]
+    pub fn user_text(&self) -> String {
+        self.user_parts.concat()
+    }
+
+    /// The reference answer as one text, parts put together with `separator`; `None` when there is no text.
+    #[must_use]
+    pub fn final_text(&self, separator: &str) -> Option<String> {
+        self.final_parts
+            .as_ref()
+            .filter(|parts| !parts.is_empty())
+            .map(|parts| parts.join(separator))
+    }
+
+    /// The calls the trajectory metric expects, in order.
+    pub fn trajectory(&self) -> impl Iterator<Item = &ExpectedCall> {
+        self.tool_calls.iter().chain(&self.event_calls)
+    }
 }
 
 /// An expected tool call.

@@ -2,7 +2,28 @@
 //!
 //! `serde_json::Value` cannot hold what Python's `json` module reads and writes: integers of any size, `NaN` and
 //! `Infinity`. This module has a value type that can, a parser that is bounded in depth, and the text form Python gives.
+//!
+//! | to | use |
+//! |---|---|
+//! | read a document | [`parse`] with [`ParseOptions`] |
+//! | read text found inside a document | [`parse_python`] |
+//! | write for the wire | [`write()`], [`to_string`] or `serde::Serialize` |
+//! | write a report | [`to_pretty`] |
+//! | get the text Python would give | [`to_python`], [`output_text`] |
+//! | compare as Python does | [`python_eq`] |
 
+mod convert;
+mod error;
+mod keys;
+mod parse;
+mod python_eq;
 mod value;
+mod write;
 
+pub(crate) use keys::camel_case;
+
+pub use error::{ParseError, ParseErrorKind};
+pub use parse::{MAX_DEPTH, ParseOptions, Parsed, Surrogates, parse, parse_python};
+pub use python_eq::python_eq;
 pub use value::{Object, Value};
+pub use write::{NonFinite, output_text, to_pretty, to_python, to_string, write};

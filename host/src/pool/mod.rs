@@ -1,1 +1,10 @@
-//! pool
+//! Warm workers: evaluators that stay running and are given one document after the other.
+//!
+//! The form spoken is one JSON document per line in, one line per document out, in the same order; see
+//! [`verdict::from_line`](crate::verdict::from_line) for what a line may hold.
+
+mod worker;
+mod workers;
+
+pub use worker::Worker;
+pub use workers::Pool;

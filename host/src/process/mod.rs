@@ -1,5 +1,36 @@
 //! Starts and supervises processes. Nothing else in this crate starts one (but `runtime/cargo`, which builds).
+//!
+//! [`run`] is for programs that read one document and write one; [`Session`] keeps a program running and exchanges
+//! lines with it. Both hold to the same rules:
+//!
+//! - Input is written and both outputs are drained from the first moment on; what is kept of an output is bounded, what
+//!   is read is not.
+//! - Exit and end of output are two events. Something the program started may hold its outputs open for good, so the
+//!   end of output is awaited a bounded time only.
+//! - Every program leads a process group of its own, and nothing of the group outlives the call. A process that leaves
+//!   the group (a daemon in a session of its own) is out of reach.
+//!
+//! Everything runs on the caller's tokio runtime, which needs its I/O and time drivers enabled; a current-thread
+//! runtime is enough, and no thread is started.
 
+mod cancel;
+mod capture;
 mod command;
+mod group;
+mod limits;
+mod lines;
+mod os;
+mod outcome;
+mod pump;
+mod run;
+mod session;
+mod spawn;
 
+pub use cancel::Cancellation;
+pub use capture::Captured;
 pub use command::CommandSpec;
+pub use limits::Limits;
+pub use outcome::{Ending, Outcome};
+pub use run::run;
+pub use session::{Interruption, Session};
+pub use spawn::SpawnError;

@@ -1,8 +1,21 @@
 //! Runtimes: how a source file of some language becomes a command that can be started.
 
+mod cargo;
+mod environment;
+mod executable;
 mod model;
-
+mod node;
+mod paths;
+mod python;
 mod registry;
+#[cfg(test)]
+mod testing;
+mod tool;
 
+pub use cargo::Cargo;
+pub use environment::Environment;
+pub use executable::Executable;
 pub use model::{Availability, Launch, PrepareError, PrepareEvent, Runtime};
+pub use node::Node;
+pub use python::Python;
 pub use registry::Runtimes;

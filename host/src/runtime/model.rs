@@ -1,7 +1,11 @@
 //! The [`Runtime`] trait and what passes through it.
 
-use std::{fmt, path::PathBuf};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
+use super::paths;
 use crate::process::CommandSpec;
 
 /// Maps files of one language to commands.
@@ -12,7 +16,14 @@ pub trait Runtime: Send + Sync + fmt::Debug {
     fn name(&self) -> &str;
 
     /// File name extensions with their dot, lower case, e.g. `[".py"]`. Compared without regard to case.
+    ///
+    /// A runtime that lists none is asked only about files that no other runtime claims.
     fn extensions(&self) -> &[&str];
+
+    /// Whether this runtime wants the existing file or folder at `path`; by its extension unless overridden.
+    fn claims(&self, path: &Path) -> bool {
+        paths::has_extension(path, self.extensions())
+    }
 
     /// Whether this machine can run files of this language. Looks things up; starts no evaluator.
     fn availability(&self) -> Availability;
@@ -20,7 +31,7 @@ pub trait Runtime: Send + Sync + fmt::Debug {
     /// Makes evaluators ready to be launched, in the order of `sources`; one result for each.
     ///
     /// Runs before the clock of any evaluation starts and may take long (compile, install). All evaluators of a run that
-    /// belong to this runtime come in one call, so work can be shared.
+    /// belong to this runtime come in one call, so work can be shared. Blocks the calling thread.
     fn prepare(
         &self,
         sources: &[PathBuf],
@@ -87,8 +98,12 @@ pub enum PrepareError {
         /// Absolute path.
         path: PathBuf,
     },
-    /// No runtime is registered for the extension.
-    #[error("no runtime for {} (known extensions: {})", .path.display(), .known.join(", "))]
+    /// No runtime is registered for the extension, and the file is not executable.
+    #[error(
+        "no runtime for {} (known extensions: {}); a file of any other kind must be executable",
+        .path.display(),
+        .known.join(", ")
+    )]
     UnknownExtension {
         /// The path as given.
         path: PathBuf,

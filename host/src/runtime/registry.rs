@@ -1,16 +1,50 @@
 //! The table of known runtimes.
 
-use std::sync::Arc;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use super::Runtime;
+use indexmap::IndexSet;
+
+use super::{
+    Cargo, Environment, Executable, Launch, Node, PrepareError, PrepareEvent, Python, Runtime,
+    paths,
+};
 
 /// The runtimes a run may use.
-#[derive(Clone, Debug, Default)]
+///
+/// The default is what this crate knows: Python, JavaScript, TypeScript, Rust, and executable files.
+#[derive(Clone, Debug)]
 pub struct Runtimes {
     runtimes: Vec<Arc<dyn Runtime>>,
 }
 
+impl Default for Runtimes {
+    fn default() -> Self {
+        Self::in_environment(&Environment::inherited())
+    }
+}
+
 impl Runtimes {
+    /// No runtime at all, to be filled with [`register`](Self::register).
+    #[must_use]
+    pub fn empty() -> Self {
+        Self { runtimes: Vec::new() }
+    }
+
+    /// The default runtimes, which look for interpreters, compilers and settings in `environment`.
+    #[must_use]
+    pub fn in_environment(environment: &Environment) -> Self {
+        let mut runtimes = Self::empty();
+        runtimes.register(Python::new(environment.clone()));
+        runtimes.register(Node::javascript(environment.clone()));
+        runtimes.register(Node::typescript(environment.clone()));
+        runtimes.register(Cargo::new(environment.clone()));
+        runtimes.register(Executable);
+        runtimes
+    }
+
     /// Adds a runtime. For an extension that is known already, the one registered last is used.
     pub fn register(&mut self, runtime: impl Runtime + 'static) {
         self.runtimes.push(Arc::new(runtime));
@@ -19,5 +53,245 @@ impl Runtimes {
     /// The registered runtimes, in the order of registration.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Runtime>> {
         self.runtimes.iter()
+    }
+
+    /// The runtime that runs an evaluator: a file, or the folder or manifest of a Rust package.
+    ///
+    /// # Errors
+    ///
+    /// [`PrepareError::NotFound`], [`PrepareError::UnknownExtension`], or [`PrepareError::Unusable`] for a folder that no
+    /// runtime takes.
+    pub fn for_path(&self, path: &Path) -> Result<Arc<dyn Runtime>, PrepareError> {
+        self.position(path).map(|position| Arc::clone(&self.runtimes[position]))
+    }
+
+    /// Makes evaluators ready to be launched; one result for each path, in their order.
+    ///
+    /// Each runtime is asked once, for all its evaluators, so that it can share work between them. An evaluator that
+    /// cannot be made ready does not keep the others from it. Blocks until all is done, which may take minutes.
+    #[must_use = "an evaluator that could not be made ready must be reported"]
+    pub fn prepare_all(
+        &self,
+        paths: &[PathBuf],
+        on_event: &mut dyn FnMut(PrepareEvent),
+    ) -> Vec<Result<Launch, PrepareError>> {
+        let distinct: IndexSet<&PathBuf> = paths.iter().collect();
+        let runtime_of: Vec<_> = distinct.iter().map(|path| self.position(path)).collect();
+        let mut results: Vec<_> = runtime_of
+            .iter()
+            .zip(&distinct)
+            .map(|(runtime, path)| match runtime {
+                // Stands until the runtime gives its own answer.
+                Ok(position) => Err(PrepareError::Unusable {
+                    reason: format!(
+                        "runtime `{}` gave no result for {}; this is a mistake of the runtime",
+                        self.runtimes[*position].name(),
+                        path.display()
+                    ),
+                }),
+                Err(error) => Err(error.clone()),
+            })
+            .collect();
+        for (position, runtime) in self.runtimes.iter().enumerate() {
+            let mine: Vec<usize> =
+                (0..distinct.len()).filter(|&index| runtime_of[index] == Ok(position)).collect();
+            if mine.is_empty() {
+                continue;
+            }
+            let sources: Vec<PathBuf> = mine.iter().map(|&index| distinct[index].clone()).collect();
+            for (index, result) in mine.into_iter().zip(runtime.prepare(&sources, on_event)) {
+                results[index] = result;
+            }
+        }
+        paths
+            .iter()
+            .filter_map(|path| distinct.get_index_of(path))
+            .map(|index| results[index].clone())
+            .collect()
+    }
+
+    fn position(&self, path: &Path) -> Result<usize, PrepareError> {
+        let resolved = paths::resolve(path)?;
+        let claimant = |fallback: bool| {
+            self.runtimes.iter().rposition(|runtime| {
+                runtime.extensions().is_empty() == fallback && runtime.claims(path)
+            })
+        };
+        claimant(false).or_else(|| claimant(true)).ok_or_else(|| {
+            if resolved.is_dir() {
+                return paths::not_a_package(path);
+            }
+            let known: IndexSet<&str> =
+                self.runtimes.iter().flat_map(|runtime| runtime.extensions()).copied().collect();
+            PrepareError::UnknownExtension {
+                path: path.to_owned(),
+                known: known.into_iter().map(str::to_owned).collect(),
+            }
+        })
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::{
+        process::CommandSpec,
+        runtime::{
+            Availability,
+            testing::{Folder, no_events},
+        },
+    };
+
+    /// Remembers what it was asked to prepare, and fails for files called `bad`.
+    #[derive(Debug)]
+    struct Fake {
+        name: &'static str,
+        extensions: &'static [&'static str],
+        asked: Arc<Mutex<Vec<Vec<PathBuf>>>>,
+    }
+
+    impl Fake {
+        fn new(name: &'static str, extensions: &'static [&'static str]) -> Self {
+            Self { name, extensions, asked: Arc::default() }
+        }
+    }
+
+    impl Runtime for Fake {
+        fn name(&self) -> &str {
+            self.name
+        }
+        fn extensions(&self) -> &[&str] {
+            self.extensions
+        }
+        fn availability(&self) -> Availability {
+            Availability::Available { detail: String::new() }
+        }
+        fn prepare(
+            &self,
+            sources: &[PathBuf],
+            _: &mut dyn FnMut(PrepareEvent),
+        ) -> Vec<Result<Launch, PrepareError>> {
+            self.asked.lock().expect("no test panics while it holds it").push(sources.to_vec());
+            sources
+                .iter()
+                .map(|source| match source.file_stem() {
+                    Some(stem) if stem == "bad" => {
+                        Err(PrepareError::Unusable { reason: "bad".to_owned() })
+                    }
+                    _ => Ok(Launch {
+                        one_shot: CommandSpec::new(self.name).arg(source),
+                        worker: None,
+                    }),
+                })
+                .take_while(|_| self.name != "lazy")
+                .collect()
+        }
+    }
+
+    #[test]
+    fn languages_are_found_by_extension_in_any_case() {
+        let folder = Folder::new("registry-languages");
+        let runtimes = Runtimes::default();
+        let name_of = |file: &str| {
+            let path = folder.file(file, "");
+            runtimes.for_path(&path).map(|runtime| runtime.name().to_owned())
+        };
+        assert_eq!(name_of("a.py").unwrap(), "Python");
+        assert_eq!(name_of("a.PY").unwrap(), "Python");
+        assert_eq!(name_of("a.cjs").unwrap(), "JavaScript");
+        assert_eq!(name_of("a.mts").unwrap(), "TypeScript");
+        assert_eq!(name_of("a.rs").unwrap(), "Rust");
+        assert_eq!(name_of("package/Cargo.toml").unwrap(), "Rust");
+        assert_eq!(runtimes.for_path(&folder.path("package")).unwrap().name(), "Rust");
+    }
+
+    #[test]
+    fn executable_files_run_as_they_are_unless_a_language_claims_them() {
+        let folder = Folder::new("registry-executable");
+        let runtimes = Runtimes::default();
+        assert_eq!(runtimes.for_path(&folder.program("check")).unwrap().name(), "Executable");
+        assert_eq!(runtimes.for_path(&folder.program("check.sh")).unwrap().name(), "Executable");
+        assert_eq!(runtimes.for_path(&folder.program("check.py")).unwrap().name(), "Python");
+        let launch =
+            runtimes.prepare_all(&[folder.path("check")], &mut no_events).remove(0).unwrap();
+        assert_eq!(launch.one_shot, CommandSpec::new(folder.path("check")));
+        assert_eq!(launch.worker, Some(CommandSpec::new(folder.path("check")).arg("--stream")));
+    }
+
+    #[test]
+    fn what_cannot_be_run_says_why() {
+        let folder = Folder::new("registry-errors");
+        let runtimes = Runtimes::default();
+        let error = |path: &Path| runtimes.for_path(path).unwrap_err().to_string();
+        let notes = folder.file("notes.txt", "");
+        assert_eq!(
+            error(&notes),
+            format!(
+                "no runtime for {} (known extensions: .py, .js, .mjs, .cjs, .ts, .mts, .cts, .rs); \
+                 a file of any other kind must be executable",
+                notes.display()
+            )
+        );
+        let gone = folder.path("gone.py");
+        assert_eq!(error(&gone), format!("evaluator file not found: {}", gone.display()));
+        let empty = folder.path("");
+        assert_eq!(
+            error(&empty),
+            format!(
+                "{} is a folder without a Cargo.toml; name the file of the evaluator",
+                empty.display()
+            )
+        );
+    }
+
+    #[test]
+    fn the_runtime_registered_last_wins() {
+        let folder = Folder::new("registry-last");
+        let mut runtimes = Runtimes::default();
+        runtimes.register(Fake::new("my python", &[".py"]));
+        assert_eq!(runtimes.for_path(&folder.file("a.py", "")).unwrap().name(), "my python");
+        assert_eq!(runtimes.for_path(&folder.file("a.js", "")).unwrap().name(), "JavaScript");
+    }
+
+    #[test]
+    fn each_runtime_is_asked_once_and_the_order_is_kept() {
+        let folder = Folder::new("registry-all");
+        let ruby = Fake::new("ruby", &[".rb"]);
+        let perl = Fake::new("perl", &[".pl"]);
+        let (asked_ruby, asked_perl) = (Arc::clone(&ruby.asked), Arc::clone(&perl.asked));
+        let mut runtimes = Runtimes::empty();
+        runtimes.register(ruby);
+        runtimes.register(perl);
+        let a = folder.file("a.rb", "");
+        let b = folder.file("b.pl", "");
+        let bad = folder.file("bad.rb", "");
+        let gone = folder.path("gone.rb");
+        let all = [a.clone(), b.clone(), gone, bad.clone(), a.clone()];
+        let results = runtimes.prepare_all(&all, &mut no_events);
+
+        let started: Vec<_> = results
+            .iter()
+            .map(|result| match result {
+                Ok(launch) => launch.one_shot.args[0].clone().into_string().unwrap(),
+                Err(error) => error.to_string(),
+            })
+            .collect();
+        let text = |path: &Path| path.display().to_string();
+        let gone = format!("evaluator file not found: {}", all[2].display());
+        assert_eq!(started, [text(&a), text(&b), gone, "bad".to_owned(), text(&a)]);
+        assert_eq!(*asked_ruby.lock().unwrap(), [vec![a, bad]]);
+        assert_eq!(*asked_perl.lock().unwrap(), [vec![b]]);
+    }
+
+    #[test]
+    fn a_runtime_that_loses_a_source_is_reported() {
+        let folder = Folder::new("registry-lazy");
+        let mut runtimes = Runtimes::empty();
+        runtimes.register(Fake::new("lazy", &[".x"]));
+        let error =
+            runtimes.prepare_all(&[folder.file("a.x", "")], &mut no_events).remove(0).unwrap_err();
+        assert!(error.to_string().starts_with("runtime `lazy` gave no result for "), "{error}");
     }
 }

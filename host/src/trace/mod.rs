@@ -1,5 +1,30 @@
 //! Loads trace files: detection of the format from content, decoding, and the tree of spans.
+//!
+//! | file | what |
+//! |---|---|
+//! | `load` | files in, traces and errors out |
+//! | `format` | which format a text is in, judged by content |
+//! | `otlp` | OTLP JSON documents, bare spans and JSON lines |
+//! | `jaeger` | Jaeger JSON |
+//! | `pool` | spans and logs of a file before they are sorted into traces |
+//! | `tree` | parents, children, roots and logs of each trace |
+//!
+//! Decoding is lenient about fields, as recorders differ: a field of the wrong type counts as absent. What is lost
+//! that way and matters becomes a warning of the trace. A text whose outer structure is wrong is an error.
 
+mod bytes;
+mod coerce;
+mod error;
+mod format;
+mod ids;
+mod jaeger;
+mod load;
 mod model;
+mod otlp;
+mod pool;
+mod tree;
 
+pub use error::{LoadError, LoadErrorKind};
+pub use format::{Format, UnknownFormat};
+pub use load::{Loaded, load, load_file, load_text};
 pub use model::{Event, LogRecord, Scope, Span, SpanStatus, Trace};

@@ -95,7 +95,7 @@ pub struct Trace {
     pub roots: Vec<usize>,
     /// Log records of each span.
     pub logs: Vec<Vec<LogRecord>>,
-    /// Log records with this trace id and no known span.
+    /// Log records with this trace id that name no span.
     pub orphan_logs: Vec<LogRecord>,
     /// What was odd about the recording (duplicate spans, cycles, replaced text ...).
     pub warnings: Vec<String>,

@@ -1,6 +1,6 @@
 //! Verdict types.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use crate::json::Object;
 
@@ -30,6 +30,13 @@ pub enum Verdict {
     LeakedPipe,
     /// It ended well, but what it printed is not a result.
     BadAnswer(BadAnswer),
+    /// It was ended, or not even started, because the run was cancelled.
+    Cancelled,
+    /// It ended, but the system could not say how.
+    Lost {
+        /// What the system said.
+        reason: String,
+    },
     /// It could not be started.
     SpawnFailed {
         /// What the system said.
@@ -92,6 +99,20 @@ pub struct Answer {
     pub details: Option<Object>,
 }
 
+impl Answer {
+    /// The status at this threshold: the one given, else whether the score reaches the threshold. Without a score
+    /// nothing was evaluated.
+    #[must_use]
+    pub fn status_for(&self, threshold: f64) -> Status {
+        match (self.status, self.score) {
+            (Some(given), _) => given,
+            (None, None) => Status::NotEvaluated,
+            (None, Some(score)) if score >= threshold => Status::Passed,
+            (None, Some(_)) => Status::Failed,
+        }
+    }
+}
+
 /// Outcome of a scored evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Status {
@@ -101,4 +122,46 @@ pub enum Status {
     Failed,
     /// The evaluator did not judge (nothing to compare with, not applicable).
     NotEvaluated,
+}
+
+impl Status {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Passed, Self::Failed, Self::NotEvaluated];
+
+    /// The name on the wire, e.g. `NOT_EVALUATED`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Passed => "PASSED",
+            Self::Failed => "FAILED",
+            Self::NotEvaluated => "NOT_EVALUATED",
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_given_status_wins_over_the_threshold() {
+        let scored = |score, status| Answer { score, status, ..Answer::default() };
+        for (score, given, expected) in [
+            (Some(0.5), None, Status::Passed),
+            (Some(0.49), None, Status::Failed),
+            (None, None, Status::NotEvaluated),
+            (Some(1.0), Some(Status::Failed), Status::Failed),
+            (Some(0.0), Some(Status::Passed), Status::Passed),
+            (Some(1.0), Some(Status::NotEvaluated), Status::NotEvaluated),
+        ] {
+            assert_eq!(scored(score, given).status_for(0.5), expected, "{score:?} {given:?}");
+        }
+        assert_eq!(scored(Some(1.0), None).status_for(f64::NAN), Status::Failed);
+    }
 }

@@ -1,0 +1,182 @@
+//! The command line. Names and letters are those of the agentevals command where it has the same thing.
+
+use std::{num::NonZeroUsize, path::PathBuf};
+
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use evaluator_host::{
+    config::OutputFormat, conversation::GroupBy, metric::MatchType, trace::Format,
+};
+
+use crate::scaffold::{Language, Template};
+
+/// Scores what AI agents did, with evaluators in any language.
+#[derive(Debug, Parser)]
+#[command(name = "evaluator", version, arg_required_else_help = true, max_term_width = 100)]
+pub(crate) struct Cli {
+    /// Say more (twice: everything) on stderr
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub(crate) verbose: u8,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run evaluators over recorded traces and report
+    #[command(
+        after_help = "Exit codes: 0 all passed, 1 something failed, 2 usage or configuration error (nothing ran), 3 something broke"
+    )]
+    Run(RunArgs),
+    /// Create an evaluator from a template
+    #[command(visible_alias = "new")]
+    Init(InitArgs),
+    /// List the languages evaluators can be written in, and whether this machine can run them
+    Runtimes,
+    /// List evaluators that can be named in a configuration
+    List {
+        /// Where to look
+        #[arg(long, value_enum, default_value_t = Source::Builtin)]
+        source: Source,
+    },
+    /// Print a configuration entry for an evaluator
+    Config {
+        /// A built-in metric, or the file of an evaluator
+        evaluator: String,
+    },
+    /// Commands on evaluators, as agentevals groups them
+    #[command(subcommand, hide = true)]
+    Evaluator(EvaluatorCommand),
+}
+
+/// `agentevals evaluator ...`, so that changing the command's name is enough.
+#[derive(Debug, Subcommand)]
+pub(crate) enum EvaluatorCommand {
+    /// See `evaluator init`
+    Init(InitArgs),
+    /// See `evaluator runtimes`
+    Runtimes,
+    /// See `evaluator list`
+    List {
+        /// Where to look
+        #[arg(long, value_enum, default_value_t = Source::Builtin)]
+        source: Source,
+    },
+    /// See `evaluator config`
+    Config {
+        /// A built-in metric, or the file of an evaluator
+        evaluator: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InitArgs {
+    /// Name of the evaluator; folders before it and a language's extension after it are understood
+    pub(crate) name: PathBuf,
+    /// Language, by its extension (default: by the name's extension, else Rust)
+    #[arg(long, value_enum, ignore_case = true)]
+    pub(crate) runtime: Option<Language>,
+    /// What to start from (default: the language's plainest)
+    #[arg(long, value_enum)]
+    pub(crate) template: Option<Template>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Source {
+    /// Metrics of this program
+    Builtin,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// Trace files: Jaeger JSON, OTLP JSON or OTLP JSON lines
+    #[arg(required = true, value_name = "TRACE_FILE", value_parser = existing)]
+    pub(crate) traces: Vec<PathBuf>,
+    /// Configuration with the evaluators to run
+    #[arg(short, long, value_name = "FILE", value_parser = existing)]
+    pub(crate) config: Option<PathBuf>,
+    /// Eval set with golden conversations (overrides the configuration's)
+    #[arg(short, long, value_name = "FILE", value_parser = existing)]
+    pub(crate) eval_set: Option<PathBuf>,
+    /// Built-in metric to run, beside or instead of the configuration's; repeatable
+    #[arg(short, long = "metric", value_name = "NAME")]
+    pub(crate) metrics: Vec<String>,
+    /// Format of the trace files; found out from their content when not given
+    #[arg(short, long, value_enum, ignore_case = true)]
+    pub(crate) format: Option<TraceFormat>,
+    /// Model for metrics that need one
+    #[arg(short, long, value_name = "MODEL")]
+    pub(crate) judge_model: Option<String>,
+    /// Threshold of built-in metrics, in 0..=1
+    #[arg(short, long, value_name = "X", value_parser = fraction)]
+    pub(crate) threshold: Option<f64>,
+    /// How tool calls are compared with the expected ones
+    #[arg(long, value_enum, ignore_case = true)]
+    pub(crate) trajectory_match_type: Option<Match>,
+    /// Form of the report
+    #[arg(short, long, value_enum)]
+    pub(crate) output: Option<Output>,
+    /// What is evaluated as one conversation
+    #[arg(long, value_enum)]
+    pub(crate) group_by: Option<Grouping>,
+    /// Evaluations at a time (default: one per processor)
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+}
+
+fn existing(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    if path.exists() { Ok(path) } else { Err("no such file".to_owned()) }
+}
+
+fn fraction(text: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if (0.0..=1.0).contains(&number) { Ok(number) } else { Err("must be in 0..=1".to_owned()) }
+}
+
+/// Gives the host's own types the names they have on the command line.
+macro_rules! named {
+    ($(#[$doc:meta])* $name:ident for $target:ty { $($variant:ident = $text:literal => $value:expr, $help:literal;)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, ValueEnum)]
+        pub(crate) enum $name {
+            $(#[doc = $help] #[value(name = $text)] $variant,)*
+        }
+
+        impl From<$name> for $target {
+            fn from(name: $name) -> Self {
+                match name { $($name::$variant => $value,)* }
+            }
+        }
+    };
+}
+
+named! {
+    TraceFormat for Format {
+        Jaeger = "jaeger-json" => Format::JaegerJson, "Jaeger's JSON";
+        Otlp = "otlp-json" => Format::OtlpJson, "OTLP JSON, one document or one per line";
+    }
+}
+
+named! {
+    Match for MatchType {
+        Exact = "EXACT" => MatchType::Exact, "The same calls in the same order, and no others";
+        InOrder = "IN_ORDER" => MatchType::InOrder, "The expected calls in their order, others between them";
+        AnyOrder = "ANY_ORDER" => MatchType::AnyOrder, "The expected calls in any order, others between them";
+    }
+}
+
+named! {
+    Output for OutputFormat {
+        Table = "table" => OutputFormat::Table, "A table per conversation";
+        Json = "json" => OutputFormat::Json, "One JSON document";
+        Summary = "summary" => OutputFormat::Summary, "A line per metric";
+    }
+}
+
+named! {
+    Grouping for GroupBy {
+        Auto = "auto" => GroupBy::Auto, "By conversation where the traces or the eval set speak of some, else by trace";
+        Trace = "trace" => GroupBy::Trace, "Each trace";
+        Conversation = "conversation" => GroupBy::Conversation, "All traces of a session";
+    }
+}

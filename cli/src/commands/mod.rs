@@ -1,0 +1,44 @@
+//! One file per command.
+
+mod config;
+mod init;
+mod list;
+mod run;
+mod runtimes;
+
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
+
+use crate::{
+    args::{Cli, Command, EvaluatorCommand},
+    exit, render,
+};
+
+pub(crate) fn dispatch(cli: Cli) -> ExitCode {
+    let code = match cli.command {
+        Command::Run(args) => run::run(args, cli.verbose),
+        Command::Init(args) | Command::Evaluator(EvaluatorCommand::Init(args)) => init::init(&args),
+        Command::Runtimes | Command::Evaluator(EvaluatorCommand::Runtimes) => runtimes::runtimes(),
+        Command::List { source } | Command::Evaluator(EvaluatorCommand::List { source }) => {
+            list::list(source)
+        }
+        Command::Config { evaluator }
+        | Command::Evaluator(EvaluatorCommand::Config { evaluator }) => config::config(&evaluator),
+    };
+    code.into()
+}
+
+/// Writes a whole answer to stdout. A reader that went away is not an error of the run; a full disk is.
+fn print(text: &str, code: u8) -> u8 {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Ok(()) => code,
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => code,
+        Err(error) => {
+            render::message(&format!("cannot write to stdout: {error}"));
+            code.max(exit::ERRORED)
+        }
+    }
+}

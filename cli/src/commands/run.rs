@@ -1,0 +1,87 @@
+//! `evaluator run`.
+
+use evaluator_host::{
+    config::{Config, OutputFormat, Overrides},
+    report::Report,
+    run::{Request, Runner},
+};
+
+use super::print;
+use crate::{args::RunArgs, exit, render};
+
+pub(super) fn run(args: RunArgs, verbose: u8) -> u8 {
+    if args.config.is_none() {
+        // Beside a configuration a repeated name is harmless: it replaces the same entry twice.
+        let repeated = args
+            .metrics
+            .iter()
+            .enumerate()
+            .find(|(index, name)| args.metrics[..*index].contains(name));
+        if let Some((_, name)) = repeated {
+            render::message(&format!("the metric `{name}` is given twice; name it once"));
+            return exit::USAGE;
+        }
+    }
+    let output = args.output.map(OutputFormat::from);
+    let overrides = Overrides {
+        metrics: args.metrics,
+        threshold: args.threshold,
+        judge_model: args.judge_model,
+        match_type: args.trajectory_match_type.map(Into::into),
+    };
+    let mut config = match args.config.as_deref().map(Config::load).transpose() {
+        Ok(config) => config.unwrap_or_default(),
+        Err(error) => {
+            render::config_error(&error);
+            return exit::USAGE;
+        }
+    };
+    overrides.apply(&mut config);
+    config.eval_set = args.eval_set.or(config.eval_set);
+    config.trace_format = args.format.map(Into::into).or(config.trace_format);
+    config.group_by = args.group_by.map(Into::into).or(config.group_by);
+    let output = output.or(config.output).unwrap_or_default();
+
+    let mut runner = Runner::default();
+    if let Some(jobs) = args.jobs {
+        runner.jobs = jobs;
+    }
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            render::message(&format!("cannot start: {error}"));
+            return exit::ERRORED;
+        }
+    };
+    let request = Request { traces: args.traces, config };
+    let mut progress = render::Progress::new(verbose);
+    let report = runtime.block_on(async {
+        let mut on_event = |event| progress.event(&event);
+        runner.run(&request, &mut on_event).await
+    });
+    show(&report, output)
+}
+
+fn show(report: &Report, output: OutputFormat) -> u8 {
+    let code = exit_code(report);
+    let text = match output {
+        OutputFormat::Table => render::table(report),
+        OutputFormat::Summary => render::summary(report),
+        OutputFormat::Json => match report.to_json() {
+            Ok(json) => json + "\n",
+            Err(error) => {
+                render::message(&format!("cannot write the report as JSON: {error}"));
+                return exit::ERRORED;
+            }
+        },
+    };
+    let code = print(&text, code);
+    render::verdict(report);
+    code
+}
+
+/// A file that could not be loaded weighs as much as an evaluator that broke: what it holds was not judged.
+fn exit_code(report: &Report) -> u8 {
+    let code = report.tally().standing().exit_code();
+    if report.errors.is_empty() { code } else { code.max(exit::ERRORED) }
+}

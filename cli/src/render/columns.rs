@@ -1,0 +1,139 @@
+//! Columns of text under a header, two blanks apart.
+
+use unicode_width::UnicodeWidthStr;
+
+/// A table with a header. Cells may have several lines.
+pub(crate) struct Columns<const N: usize> {
+    header: [String; N],
+    rows: Vec<[String; N]>,
+    right: [bool; N],
+}
+
+impl<const N: usize> Columns<N> {
+    pub(crate) fn new(header: [&str; N]) -> Self {
+        Self { header: header.map(str::to_owned), rows: Vec::new(), right: [false; N] }
+    }
+
+    pub(crate) fn row(&mut self, row: [String; N]) {
+        self.rows.push(row);
+    }
+
+    /// Where every cell of a column that is not empty is a number, the numbers are written as short as they can be and
+    /// aligned to the right. A score column is easier to read that way, and scripts that read tables expect it.
+    pub(crate) fn shorten_numbers(&mut self) {
+        for column in 0..N {
+            let numbers: Option<Vec<Option<f64>>> = self
+                .rows
+                .iter()
+                .map(|row| match row[column].as_str() {
+                    "" => Some(None),
+                    text => text.parse().ok().filter(|number: &f64| number.is_finite()).map(Some),
+                })
+                .collect();
+            let Some(numbers) = numbers.filter(|numbers| numbers.iter().any(Option::is_some))
+            else {
+                continue;
+            };
+            self.right[column] = true;
+            for (row, number) in self.rows.iter_mut().zip(numbers) {
+                row[column] = number.map(shortest).unwrap_or_default();
+            }
+        }
+    }
+
+    /// The table, each line without trailing blanks.
+    pub(crate) fn to_text(&self) -> String {
+        let lines: Vec<[Vec<&str>; N]> =
+            self.rows.iter().map(|row| row.each_ref().map(|cell| cell.lines().collect())).collect();
+        let widths: [usize; N] = std::array::from_fn(|column| {
+            let cells = lines.iter().flat_map(|row| &row[column]).copied();
+            cells
+                .chain([self.header[column].as_str()])
+                .map(UnicodeWidthStr::width)
+                .max()
+                .unwrap_or_default()
+        });
+        let mut text = String::new();
+        self.line(&mut text, &widths, |column| self.header[column].as_str());
+        let rules = widths.map(|width| "-".repeat(width));
+        self.line(&mut text, &widths, |column| rules[column].as_str());
+        for row in &lines {
+            let height = row.iter().map(Vec::len).max().unwrap_or_default();
+            for index in 0..height {
+                self.line(&mut text, &widths, |column| {
+                    row[column].get(index).copied().unwrap_or_default()
+                });
+            }
+        }
+        text
+    }
+
+    fn line<'a>(&self, text: &mut String, widths: &[usize; N], cell: impl Fn(usize) -> &'a str) {
+        let start = text.len();
+        for (column, width) in widths.iter().enumerate() {
+            let cell = cell(column);
+            let padding = " ".repeat(width.saturating_sub(cell.width()));
+            if column > 0 {
+                text.push_str("  ");
+            }
+            if self.right[column] {
+                text.push_str(&padding);
+                text.push_str(cell);
+            } else {
+                text.push_str(cell);
+                text.push_str(&padding);
+            }
+        }
+        let end = start + text[start..].trim_end_matches(' ').len();
+        text.truncate(end);
+        text.push('\n');
+    }
+}
+
+/// At most six significant digits and no trailing zeros, as C's `%g` for numbers that need no exponent.
+fn shortest(number: f64) -> String {
+    let magnitude = if number == 0.0 { 0 } else { number.abs().log10().floor() as i32 };
+    let decimals = usize::try_from(5 - magnitude).unwrap_or_default();
+    let text = format!("{number:.decimals$}");
+    let text =
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_of_numbers_are_short_and_right_aligned() {
+        let mut table = Columns::new(["Name", "Score"]);
+        table.row(["a".to_owned(), "1.0000".to_owned()]);
+        table.row(["é☃".to_owned(), "0.9412".to_owned()]);
+        table.row(["c".to_owned(), String::new()]);
+        table.shorten_numbers();
+        assert_eq!(table.to_text(), "Name   Score\n----  ------\na          1\né☃    0.9412\nc\n");
+    }
+
+    #[test]
+    fn text_stays_as_it_is_and_cells_may_have_lines() {
+        let mut table = Columns::new(["A", "B"]);
+        table.row(["1.0000".to_owned(), "x\nyy".to_owned()]);
+        table.row(["N/A".to_owned(), String::new()]);
+        table.shorten_numbers();
+        assert_eq!(table.to_text(), "A       B\n------  --\n1.0000  x\n        yy\nN/A\n");
+    }
+
+    #[test]
+    fn numbers_have_six_digits_at_most() {
+        for (number, text) in [
+            (1.0, "1"),
+            (0.0, "0"),
+            (0.5, "0.5"),
+            (0.1235, "0.1235"),
+            (-3.0, "-3"),
+            (1234.5, "1234.5"),
+        ] {
+            assert_eq!(shortest(number), text);
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Configuration errors with the text they are about.
+
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use evaluator_host::config::ConfigError;
+
+use super::line;
+
+/// Shows every problem with its line underlined.
+pub(crate) fn config_error(error: &ConfigError) {
+    line(&text(error));
+}
+
+fn text(error: &ConfigError) -> String {
+    let path = error.file.display().to_string();
+    let shown: Vec<String> = error
+        .problems
+        .iter()
+        .map(|problem| {
+            let Some(place) = problem.place else {
+                let hint =
+                    problem.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+                return format!("error: {path}: {}{hint}", problem.message);
+            };
+            // An empty range, e.g. at the end of the text, is shown as one character.
+            let end = place.end.max(place.start);
+            let mut annotation = AnnotationKind::Primary.span(place.start..end);
+            if let Some(hint) = &problem.hint {
+                annotation = annotation.label(hint);
+            }
+            let snippet = Snippet::source(&error.source_text).path(&path).annotation(annotation);
+            let group = Level::ERROR.primary_title(&problem.message).element(snippet);
+            Renderer::plain().render(&[group])
+        })
+        .collect();
+    shown.join("\n\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use evaluator_host::config::Config;
+
+    #[test]
+    fn the_place_is_underlined() {
+        let error =
+            Config::parse("evaluators:\n  - {name: a, type: biultin}\n", Path::new("c.yaml"))
+                .unwrap_err();
+        let text = super::text(&error);
+        assert!(text.contains("--> c.yaml:2:21"), "{text}");
+        assert!(text.contains("^^^^^^^ did you mean `builtin`?"), "{text}");
+    }
+
+    #[test]
+    fn a_problem_at_the_end_of_the_text_can_be_shown() {
+        let error = Config::parse("evaluators: [", Path::new("c.yaml")).unwrap_err();
+        assert!(super::text(&error).contains("error: "));
+    }
+}

@@ -1,0 +1,84 @@
+//! Performance metrics in words.
+
+use std::fmt::Write as _;
+
+use evaluator_host::conversation::{PerformanceMetrics, RunPerformance, Stats};
+
+use super::duration::milliseconds;
+
+/// The block below the table of a conversation.
+pub(super) fn conversation(text: &mut String, metrics: &PerformanceMetrics) {
+    text.push_str("  Performance Metrics:\n");
+    if !metrics.models.is_empty() {
+        let _ = writeln!(text, "    Model: {}", metrics.models.join(", "));
+    }
+    let counts = &metrics.counts;
+    let counts = [
+        (counts.llm_calls, "LLM calls"),
+        (counts.tool_calls, "tool calls"),
+        (counts.invocations, "invocations"),
+    ];
+    let counts: Vec<String> =
+        counts.iter().filter(|(n, _)| *n > 0).map(|(n, noun)| format!("{n} {noun}")).collect();
+    if !counts.is_empty() {
+        let _ = writeln!(text, "    Counts: {}", counts.join(", "));
+    }
+    latency(text, "Overall", &metrics.latency.overall);
+    latency(text, "LLM", &metrics.latency.llm_calls);
+    latency(text, "Tool", &metrics.latency.tool_executions);
+    let tokens = &metrics.tokens;
+    if tokens.total > 0 {
+        let cache = cache(tokens.cache_read_tokens, tokens.cache_creation_tokens);
+        let (total, prompt, output) = (tokens.total, tokens.total_prompt, tokens.total_output);
+        let _ =
+            writeln!(text, "    Tokens: {total} total ({prompt} prompt + {output} output){cache}");
+    }
+    text.push('\n');
+}
+
+/// The block at the end of a report.
+pub(super) fn run(text: &mut String, run: &RunPerformance) {
+    let counts = &run.counts;
+    text.push_str("Overall Performance:\n");
+    let _ = writeln!(
+        text,
+        "  Traces: {}, LLM Calls: {}, Tool Calls: {}",
+        counts.traces, counts.total_llm_calls, counts.total_tool_calls
+    );
+    if !run.models.is_empty() {
+        let _ = writeln!(text, "  Models: {}", run.models.join(", "));
+    }
+    if let Some(latency) = &run.latency.overall_per_trace {
+        let [p50, p95, p99] = [latency.p50, latency.p95, latency.p99].map(milliseconds);
+        let _ = writeln!(text, "  Latency per Trace: p50={p50}, p95={p95}, p99={p99}");
+    }
+    let tokens = &run.tokens;
+    if tokens.total > 0 {
+        let cache = cache(tokens.cache_read_tokens, tokens.cache_creation_tokens);
+        let (total, prompt, output) = (tokens.total, tokens.total_prompt, tokens.total_output);
+        let _ =
+            writeln!(text, "  Total Tokens: {total} ({prompt} prompt + {output} output){cache}");
+        let per_trace = &tokens.avg_per_trace;
+        let _ = writeln!(
+            text,
+            "  Avg per Trace: {:.0} prompt, {:.0} output",
+            per_trace.prompt, per_trace.output
+        );
+    }
+    text.push('\n');
+}
+
+fn latency(text: &mut String, name: &str, stats: &Stats) {
+    if stats.count > 0 {
+        let [min, median, max] = [stats.min, stats.median, stats.max].map(milliseconds);
+        let _ = writeln!(text, "    {name} Latency: min={min}, median={median}, max={max}");
+    }
+}
+
+fn cache(read: i64, written: i64) -> String {
+    if read > 0 || written > 0 {
+        format!(" [{read} cache read, {written} cache write]")
+    } else {
+        String::new()
+    }
+}

@@ -1,0 +1,38 @@
+//! A line per metric.
+
+use std::fmt::Write as _;
+
+use evaluator_host::report::{EvaluationReport, Report};
+
+use super::{duration::milliseconds, icon, table::errors};
+
+pub(crate) fn summary(report: &Report) -> String {
+    let mut text = errors(report);
+    for conversation in &report.conversations {
+        let _ =
+            writeln!(text, "Trace {} ({} invocations):", conversation.trace_id, conversation.turns);
+        for evaluation in &conversation.evaluations {
+            let _ = writeln!(
+                text,
+                "  {} {}: {}",
+                icon(evaluation.status),
+                evaluation.name,
+                outcome(evaluation)
+            );
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn outcome(evaluation: &EvaluationReport) -> String {
+    let mut text = match (&evaluation.error, evaluation.score) {
+        (Some(error), _) => format!("ERROR - {error}"),
+        (None, Some(score)) => format!("{score:.4} ({})", evaluation.status.as_str()),
+        (None, None) => format!("N/A ({})", evaluation.status.as_str()),
+    };
+    if let Some(duration) = evaluation.duration {
+        let _ = write!(text, " [{}]", milliseconds(duration.as_secs_f64() * 1000.0));
+    }
+    text
+}

@@ -1,0 +1,113 @@
+//! A table per conversation.
+
+use std::fmt::Write as _;
+
+use evaluator_host::{
+    json::{self, Object, Value},
+    report::{ConversationReport, EvaluationReport, Report},
+    verdict::Status,
+};
+
+use super::{Columns, duration::milliseconds, icon, metrics};
+
+pub(crate) fn table(report: &Report) -> String {
+    let mut text = errors(report);
+    for conversation in &report.conversations {
+        one(&mut text, conversation);
+    }
+    if let Some(performance) = &report.performance {
+        metrics::run(&mut text, performance);
+    }
+    text
+}
+
+/// The block of errors outside of any conversation; empty when there are none.
+pub(super) fn errors(report: &Report) -> String {
+    let mut text = String::new();
+    if !report.errors.is_empty() {
+        text.push_str("Errors:\n");
+        for error in &report.errors {
+            let _ = writeln!(text, "  - {error}");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn one(text: &mut String, conversation: &ConversationReport) {
+    let _ = writeln!(text, "Trace: {}\nInvocations: {}", conversation.trace_id, conversation.turns);
+    for warning in &conversation.warnings {
+        let _ = writeln!(text, "  Warning: {warning}");
+    }
+    let mut table =
+        Columns::new(["", "Metric", "Score", "Status", "Per-Invocation", "Time", "Error"]);
+    for evaluation in &conversation.evaluations {
+        let time =
+            evaluation.duration.map(|duration| milliseconds(duration.as_secs_f64() * 1000.0));
+        table.row([
+            icon(evaluation.status).to_owned(),
+            evaluation.name.clone(),
+            score(evaluation.score),
+            if evaluation.error.is_some() {
+                "ERROR".to_owned()
+            } else {
+                evaluation.status.as_str().to_owned()
+            },
+            evaluation
+                .per_invocation_scores
+                .iter()
+                .map(|value| score(*value))
+                .collect::<Vec<_>>()
+                .join(", "),
+            time.unwrap_or_default(),
+            evaluation.error.clone().unwrap_or_default(),
+        ]);
+    }
+    table.shorten_numbers();
+    text.push_str(&table.to_text());
+    for evaluation in
+        conversation.evaluations.iter().filter(|evaluation| evaluation.status == Status::Failed)
+    {
+        mismatches(text, evaluation);
+    }
+    text.push('\n');
+    if let Some(performance) = &conversation.performance {
+        metrics::conversation(text, performance);
+    }
+}
+
+fn score(score: Option<f64>) -> String {
+    score.map_or_else(|| "N/A".to_owned(), |score| format!("{score:.4}"))
+}
+
+/// Expected and actual tool calls of the turns that do not match.
+fn mismatches(text: &mut String, evaluation: &EvaluationReport) {
+    let comparisons = evaluation
+        .details
+        .as_ref()
+        .and_then(|details| details.get("comparisons"))
+        .and_then(Value::as_array);
+    for (index, comparison) in comparisons.unwrap_or_default().iter().enumerate() {
+        let Some(comparison) = comparison.as_object() else { continue };
+        if comparison.get("matched").and_then(Value::as_bool) != Some(false) {
+            continue;
+        }
+        let _ = writeln!(text, "  Invocation {} trajectory mismatch:", index + 1);
+        for (title, key) in [("Expected", "expected"), ("Actual", "actual")] {
+            let _ = writeln!(text, "    {title}:");
+            calls(text, comparison, key);
+        }
+    }
+}
+
+fn calls(text: &mut String, comparison: &Object, key: &str) {
+    let calls = comparison.get(key).and_then(Value::as_array).unwrap_or_default();
+    if calls.is_empty() {
+        text.push_str("      (none)\n");
+    }
+    for call in calls {
+        let name = call.get("name").and_then(Value::as_str).unwrap_or_default();
+        let args = call.get("args").map(json::to_python).unwrap_or_default();
+        let _ = writeln!(text, "      - {name}({args})");
+    }
+}

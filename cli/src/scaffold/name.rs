@@ -1,0 +1,263 @@
+//! Names of new evaluators.
+
+use super::{Language, NameProblem, ScaffoldError};
+
+const MAX_LENGTH: usize = 64;
+
+/// A name that can be the name of a folder, a package, a file and a function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Name(String);
+
+impl Name {
+    /// Checks a name for use in a language.
+    ///
+    /// # Errors
+    ///
+    /// [`ScaffoldError::Name`] says what is wrong and suggests another name.
+    pub fn new(name: &str, language: Language) -> Result<Self, ScaffoldError> {
+        match problem(name, language) {
+            None => Ok(Self(name.to_owned())),
+            Some(problem) => Err(ScaffoldError::Name {
+                name: name.to_owned(),
+                problem,
+                suggestion: suggest(name, language),
+            }),
+        }
+    }
+
+    /// The name as given: of the folder, the package.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The name with `_` for `-`: of the function, the module, the evaluator.
+    #[must_use]
+    pub fn identifier(&self) -> String {
+        self.0.replace('-', "_")
+    }
+}
+
+fn problem(name: &str, language: Language) -> Option<NameProblem> {
+    let first = match name.chars().next() {
+        Some(first) => first,
+        None => return Some(NameProblem::Empty),
+    };
+    // A capital letter at the beginning is a wrong character, not a wrong beginning.
+    if !first.is_alphabetic() {
+        return Some(NameProblem::FirstCharacter(first));
+    }
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
+    if let Some(other) = name.chars().find(|c| !fits(*c)) {
+        return Some(NameProblem::Character(other));
+    }
+    if name.len() > MAX_LENGTH {
+        return Some(NameProblem::TooLong);
+    }
+    taken(&name.replace('-', "_"), language).map(|why| NameProblem::Taken { why })
+}
+
+/// Why an identifier belongs to somebody else.
+fn taken(identifier: &str, language: Language) -> Option<&'static str> {
+    if is_one_of(identifier, DEVICES) {
+        return Some("is the name of a device on Windows");
+    }
+    match language {
+        Language::Rust if is_one_of(identifier, RUST_KEYWORDS) => Some("is a keyword of Rust"),
+        Language::Rust if is_one_of(identifier, RUST_CRATES) => {
+            Some("is the name of a crate that the evaluator uses")
+        }
+        Language::Rust if is_one_of(identifier, RUST_TYPES) => {
+            Some("is the name of a type in Rust")
+        }
+        Language::Rust if is_one_of(identifier, CARGO_FOLDERS) => {
+            Some("is a name that cargo uses in its target folder")
+        }
+        Language::Rust if identifier == "main" => {
+            Some("is the name of the function a program begins with")
+        }
+        Language::Rust if identifier == "tests" => {
+            Some("is the name of the module the tests are in")
+        }
+        Language::Python if is_one_of(identifier, PYTHON_KEYWORDS) => {
+            Some("is a keyword of Python")
+        }
+        Language::Python if is_one_of(identifier, PYTHON_MODULES) => {
+            Some("is the name of a module of Python's library, which it would hide")
+        }
+        Language::Javascript | Language::Typescript
+            if identifier == "test"
+                || identifier.starts_with("test_")
+                || identifier.ends_with("_test") =>
+        {
+            Some("is what Node.js takes for the name of a test")
+        }
+        _ => None,
+    }
+}
+
+fn is_one_of(word: &str, list: &str) -> bool {
+    list.split_ascii_whitespace().any(|other| other == word)
+}
+
+const DEVICES: &str = "aux con nul prn com0 com1 com2 com3 com4 com5 com6 com7 com8 com9 \
+     lpt0 lpt1 lpt2 lpt3 lpt4 lpt5 lpt6 lpt7 lpt8 lpt9";
+
+const RUST_KEYWORDS: &str = "abstract as async await become box break const continue crate do dyn else enum extern \
+     false final fn for gen if impl in let loop macro match mod move mut override priv pub ref return self static \
+     struct super trait true try type typeof unsafe unsized use virtual where while yield";
+
+const RUST_CRATES: &str = "alloc core evaluator_protocol evaluator_sdk evaluator_sdk_macros proc_macro serde serde_json std test";
+
+/// The macro adds a type of the same name as the function, which would hide these.
+const RUST_TYPES: &str =
+    "bool char f16 f32 f64 f128 i8 i16 i32 i64 i128 isize str u8 u16 u32 u64 u128 usize";
+
+const CARGO_FOLDERS: &str = "build deps examples incremental";
+
+const PYTHON_KEYWORDS: &str = "and as assert async await break case class continue def del elif else except finally for \
+     from global if import in is lambda match nonlocal not or pass raise return try type while with yield";
+
+/// Those that Python itself, the evaluator and its tests are likely to import.
+const PYTHON_MODULES: &str = "abc argparse array ast asyncio base64 bisect calendar cmath code codecs collections copy csv \
+     dataclasses datetime decimal difflib dis email enum errno fractions functools gc glob gzip hashlib heapq html http \
+     inspect io itertools json keyword linecache locale logging math numbers operator os pathlib pickle platform pprint \
+     queue random re runpy secrets select selectors shutil signal site socket ssl stat statistics string struct \
+     subprocess sys sysconfig tempfile textwrap threading time timeit token tokenize tomllib traceback types typing \
+     unicodedata unittest urllib uuid warnings weakref xml zipfile zlib";
+
+/// A name like the given one that can be used.
+fn suggest(name: &str, language: Language) -> String {
+    let mut suggestion = String::new();
+    let mut previous = ' ';
+    for character in name.chars() {
+        if character.is_ascii_uppercase() && previous.is_ascii_lowercase() {
+            suggestion.push('_');
+        }
+        if character.is_ascii_alphanumeric() {
+            suggestion.push(character.to_ascii_lowercase());
+        } else if !suggestion.ends_with('_') {
+            suggestion.push('_');
+        }
+        previous = character;
+    }
+    let words = suggestion.trim_matches('_');
+    let mut suggestion = match words.chars().next() {
+        None => "my_check".to_owned(),
+        Some(first) if first.is_ascii_digit() => format!("check_{words}"),
+        Some(_) => words.to_owned(),
+    };
+    suggestion.truncate(MAX_LENGTH);
+    for attempt in ["", "_check", "s_check"] {
+        let candidate = format!("{suggestion}{attempt}");
+        if problem(&candidate, language).is_none() {
+            return candidate;
+        }
+    }
+    "my_check".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LANGUAGES: [Language; 4] =
+        [Language::Rust, Language::Python, Language::Javascript, Language::Typescript];
+
+    #[test]
+    fn ordinary_names_can_be_used() {
+        for language in LANGUAGES {
+            for name in ["my_check", "my-check", "a", "check2", "a__b", "x-", &"a".repeat(64)] {
+                assert_eq!(Name::new(name, language).unwrap().as_str(), name);
+            }
+        }
+        assert_eq!(Name::new("my-check", Language::Rust).unwrap().identifier(), "my_check");
+    }
+
+    #[test]
+    fn the_error_names_the_problem_and_a_way_out() {
+        let cases = [
+            ("", Language::Rust, "it is empty; try `my_check`"),
+            ("2fast", Language::Rust, "it begins with '2', not with a letter; try `check_2fast`"),
+            ("_hidden", Language::Python, "it begins with '_', not with a letter; try `hidden`"),
+            (
+                "MyCheck",
+                Language::Rust,
+                "it contains 'M', but names are written in lower case; try `my_check`",
+            ),
+            (
+                "naïve",
+                Language::Rust,
+                "it contains 'ï', but only a-z, 0-9, `_` and `-` can be used; try `na_ve`",
+            ),
+            (
+                "a b",
+                Language::Javascript,
+                "it contains ' ', but only a-z, 0-9, `_` and `-` can be used; try `a_b`",
+            ),
+            ("match", Language::Rust, "it is a keyword of Rust; try `match_check`"),
+            (
+                "test",
+                Language::Rust,
+                "it is the name of a crate that the evaluator uses; try `test_check`",
+            ),
+            (
+                "std",
+                Language::Rust,
+                "it is the name of a crate that the evaluator uses; try `std_check`",
+            ),
+            (
+                "evaluator-sdk",
+                Language::Rust,
+                "it is the name of a crate that the evaluator uses; try `evaluator_sdk_check`",
+            ),
+            (
+                "tests",
+                Language::Rust,
+                "it is the name of the module the tests are in; try `tests_check`",
+            ),
+            (
+                "main",
+                Language::Rust,
+                "it is the name of the function a program begins with; try `main_check`",
+            ),
+            ("str", Language::Rust, "it is the name of a type in Rust; try `str_check`"),
+            ("nul", Language::Typescript, "it is the name of a device on Windows; try `nul_check`"),
+            (
+                "json",
+                Language::Python,
+                "it is the name of a module of Python's library, which it would hide; try `json_check`",
+            ),
+            (
+                "my_test",
+                Language::Javascript,
+                "it is what Node.js takes for the name of a test; try `my_test_check`",
+            ),
+            (
+                "test",
+                Language::Typescript,
+                "it is what Node.js takes for the name of a test; try `tests_check`",
+            ),
+            ("-", Language::Rust, "it begins with '-', not with a letter; try `my_check`"),
+        ];
+        for (name, language, expected) in cases {
+            let error = Name::new(name, language).unwrap_err().to_string();
+            assert_eq!(error, format!("`{name}` cannot be the name of an evaluator: {expected}"));
+        }
+    }
+
+    #[test]
+    fn what_is_suggested_can_be_used() {
+        let long = "x".repeat(100);
+        for language in LANGUAGES {
+            for name in [
+                "", "???", "9", "ÄÖ", "Fn", "FN", "--", "com1", "test_", "TEST-", &long, "a/b",
+                "gen",
+            ] {
+                if let Err(ScaffoldError::Name { suggestion, .. }) = Name::new(name, language) {
+                    assert!(Name::new(&suggestion, language).is_ok(), "{name:?}: {suggestion:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! The templates, built into the program.
+
+use clap::ValueEnum;
+
+/// A template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[non_exhaustive]
+pub enum Template {
+    /// Rust: the share of turns that the agent answered.
+    Basic,
+    /// Rust: length and wording of answers, with typed settings.
+    TypedConfig,
+    /// Rust: tool calls against the golden turns of an eval set.
+    ToolTrajectory,
+    /// Python, without any library.
+    Python,
+    /// JavaScript, without any library.
+    Javascript,
+    /// TypeScript, without any library.
+    Typescript,
+}
+
+/// A language evaluators are written in; on the command line it is called by the extension of its files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[non_exhaustive]
+pub enum Language {
+    /// Rust.
+    #[value(name = "rs", alias = "rust")]
+    Rust,
+    /// Python.
+    #[value(name = "py", alias = "python")]
+    Python,
+    /// JavaScript.
+    #[value(name = "js", alias = "javascript")]
+    Javascript,
+    /// TypeScript.
+    #[value(name = "ts", alias = "typescript")]
+    Typescript,
+}
+
+/// A file of a template: its name below the new folder and its text, both with placeholders.
+pub(super) struct TemplateFile {
+    pub(super) name: &'static str,
+    pub(super) text: &'static str,
+}
+
+/// The files of one folder below `templates/`. A manifest is named `Cargo.toml.tmpl` there, so that cargo does not take the
+/// template itself for a package.
+macro_rules! files {
+    ($folder:literal: $($file:literal),+) => {
+        &[$(TemplateFile {
+            name: $file,
+            text: include_str!(concat!("../../templates/", $folder, "/", $file)),
+        }),+]
+    };
+}
+
+impl Template {
+    /// All templates.
+    pub const ALL: [Self; 6] = [
+        Self::Basic,
+        Self::TypedConfig,
+        Self::ToolTrajectory,
+        Self::Python,
+        Self::Javascript,
+        Self::Typescript,
+    ];
+
+    /// The template to take when only the language is known.
+    #[must_use]
+    pub fn default_of(language: Language) -> Self {
+        match language {
+            Language::Rust => Self::Basic,
+            Language::Python => Self::Python,
+            Language::Javascript => Self::Javascript,
+            Language::Typescript => Self::Typescript,
+        }
+    }
+
+    /// The language it is written in.
+    #[must_use]
+    pub fn language(self) -> Language {
+        match self {
+            Self::Basic | Self::TypedConfig | Self::ToolTrajectory => Language::Rust,
+            Self::Python => Language::Python,
+            Self::Javascript => Language::Javascript,
+            Self::Typescript => Language::Typescript,
+        }
+    }
+
+    /// What it is called on the command line, and the name of its folder below `templates/`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Basic => "basic",
+            Self::TypedConfig => "typed-config",
+            Self::ToolTrajectory => "tool-trajectory",
+            Self::Python => "python",
+            Self::Javascript => "javascript",
+            Self::Typescript => "typescript",
+        }
+    }
+
+    pub(super) fn files(self) -> &'static [TemplateFile] {
+        match self {
+            Self::Basic => files!("basic":
+                "Cargo.toml.tmpl", "src/main.rs", "evaluator.yaml", "README.md", ".gitignore"),
+            Self::TypedConfig => files!("typed-config":
+                "Cargo.toml.tmpl", "src/main.rs", "evaluator.yaml", "README.md", ".gitignore"),
+            Self::ToolTrajectory => files!("tool-trajectory":
+                "Cargo.toml.tmpl", "src/main.rs", "evaluator.yaml", "README.md", ".gitignore"),
+            Self::Python => files!("python":
+                "{{crate_name}}.py", "test_{{crate_name}}.py", "evaluator.yaml", "README.md", ".gitignore"),
+            Self::Javascript => files!("javascript":
+                "{{crate_name}}.js", "{{crate_name}}.test.js", "package.json", "evaluator.yaml", "README.md",
+                ".gitignore"),
+            Self::Typescript => files!("typescript":
+                "{{crate_name}}.ts", "{{crate_name}}.test.ts", "package.json", "tsconfig.json", "evaluator.yaml",
+                "README.md", ".gitignore"),
+        }
+    }
+
+    /// The file a configuration names, with placeholders.
+    pub(super) fn entrypoint(self) -> &'static str {
+        match self.language() {
+            Language::Rust => "src/main.rs",
+            Language::Python => "{{crate_name}}.py",
+            Language::Javascript => "{{crate_name}}.js",
+            Language::Typescript => "{{crate_name}}.ts",
+        }
+    }
+
+    /// Settings to show in the entry of a configuration, indented for it.
+    pub(super) fn settings(self) -> &'static str {
+        match self {
+            Self::TypedConfig => "    config:\n      min_length: 20\n      forbidden: [I guess]\n",
+            _ => "",
+        }
+    }
+}
+
+impl Language {
+    /// Its name as a person writes it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rust => "Rust",
+            Self::Python => "Python",
+            Self::Javascript => "JavaScript",
+            Self::Typescript => "TypeScript",
+        }
+    }
+
+    /// The extension of its files, without the dot.
+    #[must_use]
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Rust => "rs",
+            Self::Python => "py",
+            Self::Javascript => "js",
+            Self::Typescript => "ts",
+        }
+    }
+
+    /// The command that runs the tests of a new evaluator.
+    pub(super) fn test_command(self) -> &'static str {
+        match self {
+            Self::Rust => "cargo test",
+            Self::Python => "python3 -m unittest",
+            Self::Javascript | Self::Typescript => "node --test",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeSet, fs, path::Path};
+
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_command_line() {
+        for template in Template::ALL {
+            assert_eq!(template.to_possible_value().unwrap().get_name(), template.name());
+        }
+        assert_eq!(Template::value_variants(), Template::ALL);
+    }
+
+    #[test]
+    fn every_file_of_a_template_is_built_in() {
+        for template in Template::ALL {
+            let root =
+                Path::new(env!("CARGO_MANIFEST_DIR")).join("templates").join(template.name());
+            let built_in: BTreeSet<_> =
+                template.files().iter().map(|file| root.join(file.name)).collect();
+            let mut folders = vec![root];
+            while let Some(folder) = folders.pop() {
+                for entry in fs::read_dir(folder).unwrap() {
+                    let path = entry.unwrap().path();
+                    if path.is_dir() {
+                        folders.push(path);
+                        continue;
+                    }
+                    let for_cargo_generate = path.file_stem().unwrap() == "cargo-generate";
+                    assert!(for_cargo_generate || built_in.contains(&path), "{}", path.display());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_template_has_what_people_look_for() {
+        for template in Template::ALL {
+            let names: Vec<_> = template.files().iter().map(|file| file.name).collect();
+            for expected in [template.entrypoint(), "evaluator.yaml", "README.md", ".gitignore"] {
+                assert!(names.contains(&expected), "{}: {expected}", template.name());
+            }
+        }
+    }
+}

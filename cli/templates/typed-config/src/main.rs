@@ -1,0 +1,85 @@
+//! An evaluator with settings: reads a conversation from standard input, writes a score to standard output.
+
+use std::process::ExitCode;
+
+use evaluator_sdk::{Config, EvalInput, EvalResult, Score, evaluator};
+use serde::Deserialize;
+
+/// What `config:` may hold. A key of the wrong type is an error that names it.
+#[derive(Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Settings {
+    /// Answers of at least this many characters score in full.
+    min_length: usize,
+    /// Words that must not be in an answer; upper or lower case makes no difference.
+    forbidden: Vec<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { min_length: 20, forbidden: Vec::new() }
+    }
+}
+
+/// Scores whether answers are long enough and free of forbidden words.
+#[evaluator]
+fn {{crate_name}}(input: &EvalInput, Config(settings): Config<Settings>) -> EvalResult {
+    let mut issues = Vec::new();
+    let mut scores = Vec::new();
+    for (number, turn) in (1..).zip(&input.invocations) {
+        let answer = turn.final_response.as_deref().unwrap_or_default().to_lowercase();
+        let found = settings.forbidden.iter().find(|word| answer.contains(&word.to_lowercase()));
+        scores.push(if let Some(word) = found {
+            issues.push(format!("turn {number} says {word:?}"));
+            Score::ZERO
+        } else {
+            Score::ratio(answer.chars().count(), settings.min_length)
+        });
+    }
+    EvalResult::mean_of(scores).detail("issues", issues)
+}
+
+fn main() -> ExitCode {
+    {{crate_name}}::run()
+}
+
+#[cfg(test)]
+mod tests {
+    use evaluator_sdk::testing;
+
+    use super::*;
+
+    fn conversation() -> testing::Input {
+        testing::input("{{crate_name}}")
+            .turn("When?", "At seven.")
+            .turn("Sure?", "I guess it is seven, or eight.")
+    }
+
+    #[test]
+    fn short_answers_score_in_part() {
+        let settings = Settings { min_length: 18, ..Settings::default() };
+
+        let result = {{crate_name}}(&conversation(), Config(settings));
+
+        assert_eq!(result.per_invocation_scores, [Some(Score::ratio(1, 2)), Some(Score::ONE)]);
+    }
+
+    #[test]
+    fn forbidden_words_are_named() {
+        let settings = Settings { min_length: 1, forbidden: vec!["i guess".to_owned()] };
+
+        let result = {{crate_name}}(&conversation(), Config(settings));
+
+        testing::assert_score(&result, 0.5);
+        assert_eq!(result.details.unwrap()["issues"][0], "turn 2 says \"i guess\"");
+    }
+
+    #[test]
+    fn a_setting_that_does_not_exist_is_an_error() {
+        let input = conversation().config("min_lenght", 18);
+
+        let failure = testing::run(&{{crate_name}}::EVALUATOR, &input).unwrap_err();
+
+        assert!(failure.to_string().contains("min_lenght"), "{failure}");
+    }
+}

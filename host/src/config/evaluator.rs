@@ -1,0 +1,157 @@
+//! An entry of `evaluators`.
+
+use std::collections::HashMap;
+
+use super::{
+    BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind,
+    fields::{Fields, Problems, choice, text},
+    problem::Place,
+    run::texts,
+    yaml::{Node, NodeKind, Span},
+};
+use crate::metric::MatchType;
+
+const MATCH_TYPES: [(&str, MatchType); 3] = [
+    ("EXACT", MatchType::Exact),
+    ("IN_ORDER", MatchType::InOrder),
+    ("ANY_ORDER", MatchType::AnyOrder),
+];
+
+#[derive(Clone, Copy)]
+enum Type {
+    Builtin,
+    Code,
+    Remote,
+    OpenaiEval,
+}
+
+const TYPES: [(&str, Type); 4] = [
+    ("builtin", Type::Builtin),
+    ("code", Type::Code),
+    ("remote", Type::Remote),
+    ("openai_eval", Type::OpenaiEval),
+];
+
+/// Names seen so far and where.
+#[derive(Default)]
+pub(super) struct Names {
+    seen: HashMap<String, Span>,
+}
+
+pub(super) fn read(
+    node: &Node,
+    names: &mut Names,
+    problems: &mut Problems<'_>,
+) -> Option<EvaluatorConfig> {
+    let NodeKind::Mapping(entries) = &node.kind else {
+        let hint = Some("write `- name: NAME` with `type:` below it".to_owned());
+        problems.add(
+            node.span,
+            format!("an evaluator is a mapping with `name` and `type`, not {}", node.noun()),
+            hint,
+        );
+        return None;
+    };
+    let mut fields = Fields::new("this evaluator", entries);
+    let name = read_name(&mut fields, node, names, problems);
+    let kind = match fields.take("type") {
+        // The tag is read first: which keys are known depends on it.
+        Some(node) => choice("type", node, &TYPES, problems).map(|kind| (kind, node.span)),
+        None => {
+            problems.add(
+                start_of(node),
+                "the key `type` is missing in this evaluator",
+                Some("builtin or code".to_owned()),
+            );
+            None
+        }
+    };
+    let kind = match kind? {
+        (Type::Builtin, _) => EvaluatorKind::Builtin(read_builtin(&mut fields, problems)),
+        (Type::Code, _) => EvaluatorKind::Code(read_code(&mut fields, node, problems)),
+        (Type::Remote, span) => {
+            let hint = "download the evaluator and use `type: code` with its path";
+            problems.add(
+                span,
+                "`type: remote` cannot be run by this version",
+                Some(hint.to_owned()),
+            );
+            return None;
+        }
+        (Type::OpenaiEval, span) => {
+            problems.add(span, "`type: openai_eval` cannot be run by this version", None);
+            return None;
+        }
+    };
+    fields.finish(problems);
+    Some(EvaluatorConfig { name: name?, kind })
+}
+
+fn read_name(
+    fields: &mut Fields<'_>,
+    entry: &Node,
+    names: &mut Names,
+    problems: &mut Problems<'_>,
+) -> Option<String> {
+    let Some(node) = fields.take("name") else {
+        problems.add(start_of(entry), "the key `name` is missing in this evaluator", None);
+        return None;
+    };
+    let name = text("name", node, problems)?;
+    if let Some(first) = names.seen.insert(name.to_owned(), node.span) {
+        let line = Place::new(problems.text, first).line;
+        problems.add(
+            node.span,
+            format!("two evaluators are called `{name}`; the first one is in line {line}"),
+            None,
+        );
+    }
+    Some(name.to_owned())
+}
+
+fn read_builtin(fields: &mut Fields<'_>, problems: &mut Problems<'_>) -> BuiltinConfig {
+    let mut builtin = BuiltinConfig::default();
+    if let Some(threshold) = fields.fraction("threshold", problems) {
+        builtin.threshold = threshold;
+    }
+    let match_type = fields.take_either("trajectory_match_type", "trajectoryMatchType", problems);
+    builtin.match_type =
+        match_type.and_then(|node| choice("trajectory_match_type", node, &MATCH_TYPES, problems));
+    let mut optional_text = |key: &'static str, alias: &'static str| {
+        let node = fields.take_either(key, alias, problems).filter(|node| !node.is_null())?;
+        text(key, node, problems).map(str::to_owned)
+    };
+    builtin.judge_model = optional_text("judge_model", "judgeModel");
+    builtin.judge_base_url = optional_text("judge_base_url", "judgeBaseUrl");
+    builtin.credential_ref = optional_text("credential_ref", "credentialRef");
+    if let Some(node) = fields.take("rubrics").filter(|node| !node.is_null()) {
+        builtin.rubrics = texts("rubrics", node, problems);
+    }
+    builtin
+}
+
+fn read_code(fields: &mut Fields<'_>, entry: &Node, problems: &mut Problems<'_>) -> CodeConfig {
+    let mut code = CodeConfig::default();
+    match fields.take("path") {
+        Some(node) => code.path = text("path", node, problems).unwrap_or_default().into(),
+        None => problems.add(start_of(entry), "the key `path` is missing in this evaluator", None),
+    }
+    if let Some(threshold) = fields.fraction("threshold", problems) {
+        code.threshold = threshold;
+    }
+    if let Some(timeout) = fields.seconds("timeout", problems) {
+        code.timeout = timeout;
+    }
+    if let Some(config) = fields.object("config", problems) {
+        code.config = config;
+    }
+    if let Some(executor) = fields.text("executor", problems) {
+        code.executor = executor.to_owned();
+    }
+    code
+}
+
+/// The first character: underlining a whole entry would say nothing.
+fn start_of(node: &Node) -> Span {
+    Span { start: node.span.start, end: node.span.start + 1 }
+}

@@ -1,0 +1,237 @@
+//! Reads the keys of a mapping, collecting what is wrong instead of stopping at it.
+
+use std::time::Duration;
+
+use super::{
+    problem::{Place, Problem},
+    yaml::{Node, NodeKind, Span, object},
+};
+use crate::json::{Object, Value};
+
+/// Problems found so far in a text.
+pub(super) struct Problems<'a> {
+    pub(super) text: &'a str,
+    pub(super) found: Vec<Problem>,
+}
+
+impl Problems<'_> {
+    pub(super) fn add(&mut self, span: Span, message: impl Into<String>, hint: Option<String>) {
+        self.found.push(Problem {
+            message: message.into(),
+            place: Some(Place::new(self.text, span)),
+            hint,
+        });
+    }
+}
+
+/// The closest of `known`, as a hint, if one is close enough to be what was meant.
+pub(super) fn did_you_mean<'k>(
+    word: &str,
+    known: impl IntoIterator<Item = &'k str>,
+) -> Option<String> {
+    known
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
+        .filter(|(distance, candidate)| *distance <= 1 + candidate.chars().count() / 4)
+        .min()
+        .map(|(_, candidate)| format!("did you mean `{candidate}`?"))
+}
+
+/// The keys of one mapping, taken one after the other; what is left at the end is unknown.
+pub(super) struct Fields<'n> {
+    /// What messages call the mapping, e.g. `evaluator`.
+    noun: &'static str,
+    entries: &'n [(Node, Node)],
+    /// Keys to name in messages.
+    known: Vec<&'static str>,
+    /// Other spellings of them.
+    aliases: Vec<&'static str>,
+    /// Keys that are read but that nobody should be told to use.
+    replaced: Vec<&'static str>,
+}
+
+impl<'n> Fields<'n> {
+    pub(super) fn new(noun: &'static str, entries: &'n [(Node, Node)]) -> Self {
+        Self { noun, entries, known: Vec::new(), aliases: Vec::new(), replaced: Vec::new() }
+    }
+
+    /// The value of `key`; an explicit `null` counts as given.
+    pub(super) fn take(&mut self, key: &'static str) -> Option<&'n Node> {
+        self.known.push(key);
+        self.find(key).map(|(_, value)| value)
+    }
+
+    /// Key and value of something that is read but not to be suggested.
+    pub(super) fn take_replaced(&mut self, key: &'static str) -> Option<&'n (Node, Node)> {
+        self.replaced.push(key);
+        self.find(key)
+    }
+
+    fn find(&self, key: &str) -> Option<&'n (Node, Node)> {
+        self.entries.iter().find(|(name, _)| name.as_str() == Some(key))
+    }
+
+    /// The value of `key` or of its other spelling.
+    pub(super) fn take_either(
+        &mut self,
+        key: &'static str,
+        alias: &'static str,
+        problems: &mut Problems<'_>,
+    ) -> Option<&'n Node> {
+        let first = self.take(key);
+        self.aliases.push(alias);
+        let second = self.find(alias);
+        if let (Some(_), Some((name, _))) = (first, second) {
+            problems.add(
+                name.span,
+                format!("`{alias}` and `{key}` are the same key"),
+                Some("keep one of them".to_owned()),
+            );
+        }
+        first.or(second.map(|(_, value)| value))
+    }
+
+    pub(super) fn text(
+        &mut self,
+        key: &'static str,
+        problems: &mut Problems<'_>,
+    ) -> Option<&'n str> {
+        let node = self.take(key)?;
+        text(key, node, problems)
+    }
+
+    /// A number in `0..=1`; numeric text counts, as in the tools this file is shared with.
+    pub(super) fn fraction(
+        &mut self,
+        key: &'static str,
+        problems: &mut Problems<'_>,
+    ) -> Option<f64> {
+        let node = self.take(key)?;
+        let Some(number) = number(node) else {
+            problems.add(
+                node.span,
+                format!("`{key}` must be a number in 0..=1, not {}", node.noun()),
+                None,
+            );
+            return None;
+        };
+        if !(0.0..=1.0).contains(&number) {
+            problems.add(node.span, format!("`{key}` must be in 0..=1, not {number}"), None);
+            return None;
+        }
+        Some(number)
+    }
+
+    /// A whole, positive number of seconds.
+    pub(super) fn seconds(
+        &mut self,
+        key: &'static str,
+        problems: &mut Problems<'_>,
+    ) -> Option<Duration> {
+        let node = self.take(key)?;
+        let seconds =
+            number(node).filter(|number| number.fract() == 0.0 && (1.0..=1e9).contains(number));
+        if seconds.is_none() {
+            let message = format!("`{key}` must be a whole number of seconds, at least 1");
+            problems.add(node.span, message, Some("for example 30".to_owned()));
+        }
+        seconds.map(Duration::from_secs_f64)
+    }
+
+    /// One of a few words, compared as written.
+    pub(super) fn choice<T: Copy>(
+        &mut self,
+        key: &'static str,
+        choices: &[(&'static str, T)],
+        problems: &mut Problems<'_>,
+    ) -> Option<T> {
+        let node = self.take(key)?;
+        choice(key, node, choices, problems)
+    }
+
+    /// A mapping with text keys.
+    pub(super) fn object(
+        &mut self,
+        key: &'static str,
+        problems: &mut Problems<'_>,
+    ) -> Option<Object> {
+        let node = self.take(key)?;
+        let NodeKind::Mapping(entries) = &node.kind else {
+            problems.add(
+                node.span,
+                format!("`{key}` must be a mapping, not {}", node.noun()),
+                None,
+            );
+            return None;
+        };
+        object(entries)
+            .map_err(|span| {
+                let hint = Some("put it in quotes".to_owned());
+                problems.add(span, format!("keys in `{key}` must be text, as in JSON"), hint);
+            })
+            .ok()
+    }
+
+    /// Reports what nothing has taken.
+    pub(super) fn finish(self, problems: &mut Problems<'_>) {
+        let accepted = [&*self.known, &*self.aliases, &*self.replaced].concat();
+        for (key, _) in self.entries {
+            match key.as_str() {
+                Some(name) if accepted.contains(&name) => {}
+                Some(name) => {
+                    let hint = did_you_mean(name, self.known.iter().chain(&self.aliases).copied())
+                        .or_else(|| Some(format!("known keys: {}", self.known.join(", "))));
+                    problems.add(key.span, format!("unknown key `{name}` in {}", self.noun), hint);
+                }
+                None => problems.add(
+                    key.span,
+                    format!("keys in {} must be text, not {}", self.noun, key.noun()),
+                    None,
+                ),
+            }
+        }
+    }
+}
+
+pub(super) fn text<'n>(key: &str, node: &'n Node, problems: &mut Problems<'_>) -> Option<&'n str> {
+    let text = node.as_str();
+    match text {
+        None => {
+            let hint = matches!(node.kind, NodeKind::Scalar(_))
+                .then(|| "put it in quotes if it is meant as text".to_owned());
+            problems.add(node.span, format!("`{key}` must be text, not {}", node.noun()), hint);
+        }
+        Some("") => problems.add(node.span, format!("`{key}` is empty"), None),
+        Some(_) => {}
+    }
+    text.filter(|text| !text.is_empty())
+}
+
+pub(super) fn choice<T: Copy>(
+    key: &str,
+    node: &Node,
+    choices: &[(&'static str, T)],
+    problems: &mut Problems<'_>,
+) -> Option<T> {
+    let word = text(key, node, problems)?;
+    let found = choices.iter().find(|(name, _)| *name == word).map(|(_, value)| *value);
+    if found.is_none() {
+        let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+        let hint = did_you_mean(word, names.iter().copied());
+        problems.add(
+            node.span,
+            format!("`{key}` must be one of {}, not `{word}`", names.join(", ")),
+            hint,
+        );
+    }
+    found
+}
+
+fn number(node: &Node) -> Option<f64> {
+    match &node.kind {
+        NodeKind::Scalar(Value::Int(value)) => Some(*value as f64),
+        NodeKind::Scalar(Value::Float(value)) => Some(*value),
+        NodeKind::Scalar(Value::String(text)) => text.trim().parse().ok(),
+        _ => None,
+    }
+}

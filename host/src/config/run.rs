@@ -1,0 +1,151 @@
+//! The top level of a configuration file.
+
+use std::path::Path;
+
+use super::{
+    Config, ConfigError, OutputFormat, Problem,
+    evaluator::{self, Names},
+    fields::{Fields, Problems, choice, text},
+    problem::Place,
+    yaml::{self, Node, NodeKind},
+};
+use crate::{conversation::GroupBy, trace::Format};
+
+pub(super) const FORMATS: [(&str, Format); 2] =
+    [("jaeger-json", Format::JaegerJson), ("otlp-json", Format::OtlpJson)];
+const GROUPINGS: [(&str, GroupBy); 3] =
+    [("auto", GroupBy::Auto), ("trace", GroupBy::Trace), ("conversation", GroupBy::Conversation)];
+const OUTPUTS: [(&str, OutputFormat); 3] = [
+    ("table", OutputFormat::Table),
+    ("json", OutputFormat::Json),
+    ("summary", OutputFormat::Summary),
+];
+
+/// Keys of an older form of the file, and what replaced them.
+const REPLACED: [(&str, &str); 5] = [
+    ("metrics", "list them under `evaluators` with `type: builtin`"),
+    ("custom_evaluators", "list them under `evaluators` with `type: code`"),
+    ("judge_model", "give it to the evaluator that uses it"),
+    ("threshold", "give it to the evaluator that uses it"),
+    ("trajectory_match_type", "give it to the evaluator that uses it"),
+];
+
+impl Config {
+    /// Reads and checks a configuration file. Looks at nothing but that file.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] with every problem found and its place.
+    pub fn load(file: &Path) -> Result<Self, ConfigError> {
+        let unreadable = |message: String, hint: Option<&str>| ConfigError {
+            file: file.to_owned(),
+            source_text: String::new(),
+            problems: vec![Problem { message, place: None, hint: hint.map(str::to_owned) }],
+        };
+        let bytes = std::fs::read(file)
+            .map_err(|error| unreadable(format!("cannot read the configuration: {error}"), None))?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let offset = error.utf8_error().valid_up_to();
+            unreadable(
+                format!("the configuration is not UTF-8 (byte {offset})"),
+                Some("save it as UTF-8"),
+            )
+        })?;
+        Self::parse(&text, file)
+    }
+
+    /// Checks the text of a configuration; `file` is what messages call it.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] with every problem found and its place.
+    pub fn parse(text: &str, file: &Path) -> Result<Self, ConfigError> {
+        let mut problems = Problems { text, found: Vec::new() };
+        let config = match yaml::read(text) {
+            Ok(root) => read_root(root.as_ref(), &mut problems),
+            Err(error) => {
+                problems.add(error.span, error.message, None);
+                Self::default()
+            }
+        };
+        if problems.found.is_empty() {
+            return Ok(Self { file: Some(file.to_owned()), ..config });
+        }
+        problems.found.sort_by_key(|problem| problem.place.map(|place| place.start));
+        Err(ConfigError {
+            file: file.to_owned(),
+            source_text: text.to_owned(),
+            problems: problems.found,
+        })
+    }
+}
+
+fn read_root(root: Option<&Node>, problems: &mut Problems<'_>) -> Config {
+    let mut config = Config::default();
+    let Some(Node { kind: NodeKind::Mapping(entries), span }) = root else {
+        let found = root.map_or("nothing", Node::noun);
+        let place = root.map(|node| Place::new(problems.text, node.span));
+        problems.found.push(Problem {
+            message: format!("a configuration is a mapping with the key `evaluators`, not {found}"),
+            place,
+            hint: None,
+        });
+        return config;
+    };
+    let mut fields = Fields::new("the configuration", entries);
+    match fields.take("evaluators").map(|node| (node, &node.kind)) {
+        Some((_, NodeKind::Sequence(items))) if !items.is_empty() => {
+            let mut names = Names::default();
+            config.evaluators = items
+                .iter()
+                .filter_map(|item| evaluator::read(item, &mut names, problems))
+                .collect();
+        }
+        Some((node, NodeKind::Sequence(_))) => {
+            problems.add(node.span, "`evaluators` is empty", None)
+        }
+        Some((node, _)) => problems.add(
+            node.span,
+            format!("`evaluators` must be a list, not {}", node.noun()),
+            None,
+        ),
+        None => problems.add(
+            yaml::Span { start: span.start, end: span.start },
+            "the key `evaluators` is missing",
+            None,
+        ),
+    }
+    config.eval_set = fields.text("eval_set", problems).map(Into::into);
+    config.trace_format = fields.choice("trace_format", &FORMATS, problems);
+    config.group_by = fields.choice("group_by", &GROUPINGS, problems);
+    let output = fields.take_either("output_format", "output", problems);
+    config.output = output.and_then(|node| choice("output_format", node, &OUTPUTS, problems));
+    for (key, instead) in REPLACED {
+        if let Some((name, _)) = fields.take_replaced(key) {
+            problems.add(
+                name.span,
+                format!("`{key}` is no longer a key of the configuration"),
+                Some(instead.to_owned()),
+            );
+        }
+    }
+    fields.finish(problems);
+    config
+}
+
+/// Text values of a list, e.g. rubrics.
+pub(super) fn texts(key: &str, node: &Node, problems: &mut Problems<'_>) -> Vec<String> {
+    match &node.kind {
+        NodeKind::Sequence(items) => {
+            items.iter().filter_map(|item| text(key, item, problems)).map(str::to_owned).collect()
+        }
+        _ => {
+            problems.add(
+                node.span,
+                format!("`{key}` must be a list of texts, not {}", node.noun()),
+                None,
+            );
+            Vec::new()
+        }
+    }
+}

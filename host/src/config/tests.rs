@@ -1,0 +1,167 @@
+//! What a configuration may say, and what is said about one that may not be used.
+
+use std::{path::Path, time::Duration};
+
+use super::{Config, EvaluatorKind, OutputFormat, Overrides};
+use crate::{json::Value, metric::MatchType};
+
+fn parse(text: &str) -> Config {
+    Config::parse(text, Path::new("eval_config.yaml")).unwrap()
+}
+
+fn problems(text: &str) -> String {
+    Config::parse(text, Path::new("c.yaml")).unwrap_err().to_string()
+}
+
+#[test]
+fn a_whole_configuration_reads() {
+    let config = parse(
+        "eval_set: sets/trips.json\ntrace_format: otlp-json\noutput_format: json\ngroup_by: conversation\nevaluators:\n\
+         - {name: tool_trajectory_avg_score, type: builtin, threshold: '0.9', trajectoryMatchType: ANY_ORDER}\n\
+         - name: polite\n  type: code\n  path: checks/polite.rs\n  threshold: 0.7\n  timeout: 5\n  config: {words: [please], since: 2024-01-02}\n",
+    );
+    assert_eq!(config.eval_set.as_deref(), Some(Path::new("sets/trips.json")));
+    assert_eq!(config.output, Some(OutputFormat::Json));
+    let EvaluatorKind::Builtin(builtin) = &config.evaluators[0].kind else { panic!() };
+    assert_eq!((builtin.threshold, builtin.match_type), (0.9, Some(MatchType::AnyOrder)));
+    let EvaluatorKind::Code(code) = &config.evaluators[1].kind else { panic!() };
+    assert_eq!(
+        (code.path.as_path(), code.timeout),
+        (Path::new("checks/polite.rs"), Duration::from_secs(5))
+    );
+    assert_eq!(code.config["since"].as_str(), Some("2024-01-02"));
+    assert!(matches!(&code.config["words"], Value::Array(words) if words.len() == 1));
+}
+
+#[test]
+fn defaults_are_those_of_the_format() {
+    let config = parse("evaluators: [{name: a, type: code, path: a.py}, {name: b, type: builtin}]");
+    let EvaluatorKind::Code(code) = &config.evaluators[0].kind else { panic!() };
+    assert_eq!(
+        (code.threshold, code.timeout, code.executor.as_str()),
+        (0.5, Duration::from_secs(30), "local")
+    );
+    assert!(code.config.is_empty());
+    assert_eq!(config.evaluators[1].threshold(), 0.5);
+    assert_eq!((config.output, config.group_by, config.trace_format), (None, None, None));
+}
+
+#[test]
+fn every_problem_is_reported_with_its_place() {
+    let text = "evaluators:\n  - name: polite\n    type: code\n    path: a.py\n    treshold: 0.5\n    timeout: soon\n\
+                \x20 - name: polite\n    type: biultin\n  - type: code\n    path: 5\nouptut: json\n";
+    assert_eq!(
+        problems(text),
+        "c.yaml:5:5: unknown key `treshold` in this evaluator (did you mean `threshold`?)\n\
+         c.yaml:6:14: `timeout` must be a whole number of seconds, at least 1 (for example 30)\n\
+         c.yaml:7:11: two evaluators are called `polite`; the first one is in line 2\n\
+         c.yaml:8:11: `type` must be one of builtin, code, remote, openai_eval, not `biultin` (did you mean `builtin`?)\n\
+         c.yaml:9:5: the key `name` is missing in this evaluator\n\
+         c.yaml:10:11: `path` must be text, not a number (put it in quotes if it is meant as text)\n\
+         c.yaml:11:1: unknown key `ouptut` in the configuration (did you mean `output`?)"
+    );
+}
+
+#[test]
+fn single_problems_say_what_to_write() {
+    for (text, expected) in [
+        ("", "c.yaml: a configuration is a mapping with the key `evaluators`, not nothing"),
+        ("[]", "c.yaml:1:1: a configuration is a mapping with the key `evaluators`, not a list"),
+        ("eval_set: a.json", "c.yaml:1:1: the key `evaluators` is missing"),
+        ("evaluators: []", "c.yaml:1:13: `evaluators` is empty"),
+        ("evaluators: 5", "c.yaml:1:13: `evaluators` must be a list, not a number"),
+        (
+            "evaluators: [polite]",
+            "c.yaml:1:14: an evaluator is a mapping with `name` and `type`, not text (write `- name: NAME` with `type:` below it)",
+        ),
+        (
+            "evaluators: [{name: 5, type: builtin}]",
+            "c.yaml:1:21: `name` must be text, not a number (put it in quotes if it is meant as text)",
+        ),
+        (
+            "evaluators: [{name: a}]",
+            "c.yaml:1:14: the key `type` is missing in this evaluator (builtin or code)",
+        ),
+        (
+            "evaluators: [{name: a, type: code}]",
+            "c.yaml:1:14: the key `path` is missing in this evaluator",
+        ),
+        (
+            "evaluators: [{name: a, type: code, path: a.py, threshold: 1.5}]",
+            "c.yaml:1:59: `threshold` must be in 0..=1, not 1.5",
+        ),
+        (
+            "evaluators: [{name: a, type: code, path: a.py, threshold: .nan}]",
+            "c.yaml:1:59: `threshold` must be in 0..=1, not NaN",
+        ),
+        (
+            "evaluators: [{name: a, type: code, path: a.py, timeout: 0.5}]",
+            "c.yaml:1:57: `timeout` must be a whole number of seconds, at least 1 (for example 30)",
+        ),
+        (
+            "evaluators: [{name: a, type: code, path: a.py, config: }]",
+            "c.yaml:1:54: `config` must be a mapping, not nothing",
+        ),
+        (
+            "evaluators: [{name: a, type: code, path: a.py, config: {1: x}}]",
+            "c.yaml:1:57: keys in `config` must be text, as in JSON (put it in quotes)",
+        ),
+        (
+            "evaluators: [{name: a, type: remote, ref: x.py}]",
+            "c.yaml:1:30: `type: remote` cannot be run by this version (download the evaluator and use `type: code` with its path)",
+        ),
+        (
+            "metrics: [a]\nevaluators: [{name: a, type: builtin}]",
+            "c.yaml:1:1: `metrics` is no longer a key of the configuration (list them under `evaluators` with `type: builtin`)",
+        ),
+        (
+            "evaluators: [{name: a, type: builtin, path: a.py}]",
+            "c.yaml:1:39: unknown key `path` in this evaluator (known keys: name, type, threshold, trajectory_match_type, judge_model, judge_base_url, credential_ref, rubrics)",
+        ),
+    ] {
+        assert_eq!(problems(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn broken_yaml_has_a_place() {
+    let error = Config::parse("evaluators:\n  - name: [a\n    type: code\n", Path::new("c.yaml"))
+        .unwrap_err();
+    assert_eq!(error.problems.len(), 1);
+    assert!(error.problems[0].place.is_some_and(|place| place.line >= 2), "{error}");
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let error = Config::load(Path::new("no/such.yaml")).unwrap_err().to_string();
+    assert!(error.starts_with("no/such.yaml: cannot read the configuration: "), "{error}");
+}
+
+#[test]
+fn metrics_named_beside_a_configuration_replace_or_join_it() {
+    let text = "evaluators: [{name: m, type: code, path: m.py, threshold: 0.1}, {name: n, type: builtin, threshold: 0.2}]";
+    let overrides = Overrides {
+        metrics: vec!["m".into(), "x".into(), "x".into()],
+        threshold: Some(0.9),
+        ..Overrides::default()
+    };
+    let mut config = parse(text);
+    overrides.apply(&mut config);
+    let shown: Vec<(&str, bool, f64)> = config
+        .evaluators
+        .iter()
+        .map(|e| (e.name.as_str(), matches!(e.kind, EvaluatorKind::Builtin(_)), e.threshold()))
+        .collect();
+    assert_eq!(shown, [("m", true, 0.9), ("n", true, 0.2), ("x", true, 0.9)]);
+
+    let mut config = parse(text);
+    Overrides { threshold: Some(0.9), ..Overrides::default() }.apply(&mut config);
+    assert_eq!(
+        config.evaluators.iter().map(super::EvaluatorConfig::threshold).collect::<Vec<_>>(),
+        [0.1, 0.9]
+    );
+
+    let mut config = Config::default();
+    Overrides::default().apply(&mut config);
+    assert_eq!(config.evaluators[0].name, "tool_trajectory_avg_score");
+}

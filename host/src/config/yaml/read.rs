@@ -1,0 +1,343 @@
+//! From text to the tree.
+
+use std::collections::HashMap;
+
+use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
+
+use super::{
+    node::{Node, NodeKind, Span},
+    scalar,
+};
+use crate::json::Value;
+
+/// Nesting and size (aliases expanded) that no honest configuration reaches.
+const MAX_DEPTH: usize = 100;
+const MAX_NODES: usize = 200_000;
+
+/// Text that is not YAML, or not YAML that a configuration may hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct YamlError {
+    pub(crate) message: String,
+    pub(crate) span: Span,
+}
+
+/// Reads the only document of `text`; `None` when there is none.
+pub(crate) fn read(text: &str) -> Result<Option<Node>, YamlError> {
+    let mut builder = Builder {
+        offsets: offsets(text),
+        open: Vec::new(),
+        anchors: HashMap::new(),
+        nodes: 0,
+        root: None,
+    };
+    for event in Parser::new_from_str(text) {
+        let (event, span) = event.map_err(|error| YamlError {
+            message: error.info().to_owned(),
+            span: builder.span(error.marker().index(), error.marker().index()),
+        })?;
+        let span = builder.span(span.start.index(), span.end.index());
+        builder.event(event, span)?;
+    }
+    Ok(builder.root)
+}
+
+/// Byte offset of every character, and of the end: the parser counts characters.
+fn offsets(text: &str) -> Vec<usize> {
+    text.char_indices().map(|(offset, _)| offset).chain([text.len()]).collect()
+}
+
+struct Builder {
+    offsets: Vec<usize>,
+    open: Vec<Open>,
+    anchors: HashMap<usize, Node>,
+    nodes: usize,
+    root: Option<Node>,
+}
+
+struct Open {
+    start: Span,
+    anchor: usize,
+    kind: OpenKind,
+}
+
+enum OpenKind {
+    Sequence(Vec<Node>),
+    Mapping { entries: Vec<(Node, Node)>, merged: Vec<(Node, Node)>, key: Option<Node> },
+}
+
+impl Builder {
+    fn span(&self, start: usize, end: usize) -> Span {
+        let at = |index: usize| {
+            self.offsets.get(index).or(self.offsets.last()).copied().unwrap_or_default()
+        };
+        Span { start: at(start), end: at(end.max(start)) }
+    }
+
+    fn event(&mut self, event: Event<'_>, span: Span) -> Result<(), YamlError> {
+        match event {
+            Event::DocumentStart(_) if self.root.is_some() => Err(YamlError {
+                message: "a second YAML document; a configuration has only one".to_owned(),
+                span,
+            }),
+            Event::Scalar(text, style, anchor, tag) => {
+                let kind = NodeKind::Scalar(scalar_value(&text, style, tag.as_deref(), span)?);
+                self.complete(Node { span, kind }, anchor)
+            }
+            Event::SequenceStart(anchor, tag) => {
+                refuse_tag(tag.as_deref(), "seq", span)?;
+                self.push(Open { start: span, anchor, kind: OpenKind::Sequence(Vec::new()) })
+            }
+            Event::MappingStart(anchor, tag) => {
+                refuse_tag(tag.as_deref(), "map", span)?;
+                let kind = OpenKind::Mapping { entries: Vec::new(), merged: Vec::new(), key: None };
+                self.push(Open { start: span, anchor, kind })
+            }
+            Event::SequenceEnd | Event::MappingEnd => self.close(span),
+            Event::Alias(anchor) => {
+                let Some(node) = self.anchors.get(&anchor).cloned() else {
+                    return Err(YamlError {
+                        message: "an alias of something that contains it".to_owned(),
+                        span,
+                    });
+                };
+                self.count(size(&node), span)?;
+                self.complete(Node { span, ..node }, 0)
+            }
+            Event::Nothing
+            | Event::StreamStart
+            | Event::StreamEnd
+            | Event::DocumentStart(_)
+            | Event::DocumentEnd => Ok(()),
+        }
+    }
+
+    fn push(&mut self, open: Open) -> Result<(), YamlError> {
+        if self.open.len() >= MAX_DEPTH {
+            return Err(YamlError {
+                message: format!("nested deeper than {MAX_DEPTH} levels"),
+                span: open.start,
+            });
+        }
+        self.open.push(open);
+        Ok(())
+    }
+
+    fn close(&mut self, end: Span) -> Result<(), YamlError> {
+        let Some(open) = self.open.pop() else { return Ok(()) };
+        let span = Span { start: open.start.start, end: end.end.max(open.start.end) };
+        let kind = match open.kind {
+            OpenKind::Sequence(items) => NodeKind::Sequence(items),
+            OpenKind::Mapping { mut entries, merged, .. } => {
+                // Merged entries give way to the mapping's own, and earlier ones to later.
+                for (key, value) in merged {
+                    if !entries
+                        .iter()
+                        .any(|(own, _)| own.as_str().is_some() && own.as_str() == key.as_str())
+                    {
+                        entries.push((key, value));
+                    }
+                }
+                NodeKind::Mapping(entries)
+            }
+        };
+        self.complete(Node { span, kind }, open.anchor)
+    }
+
+    fn complete(&mut self, node: Node, anchor: usize) -> Result<(), YamlError> {
+        self.count(1, node.span)?;
+        if anchor != 0 {
+            self.anchors.insert(anchor, node.clone());
+        }
+        match self.open.last_mut().map(|open| &mut open.kind) {
+            None => self.root = Some(node),
+            Some(OpenKind::Sequence(items)) => items.push(node),
+            Some(OpenKind::Mapping { key: key @ None, .. }) => *key = Some(node),
+            Some(OpenKind::Mapping { entries, merged, key }) => {
+                let Some(name) = key.take() else { return Ok(()) };
+                if name.as_str() == Some("<<") {
+                    merge(merged, node)?;
+                } else if let Some(first) = entries.iter().find(|(other, _)| same_key(other, &name))
+                {
+                    let shown = name.as_str().unwrap_or("this key");
+                    let message =
+                        format!("`{shown}` is given twice (first at byte {})", first.0.span.start);
+                    return Err(YamlError { message, span: name.span });
+                } else {
+                    entries.push((name, node));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, nodes: usize, span: Span) -> Result<(), YamlError> {
+        self.nodes = self.nodes.saturating_add(nodes);
+        if self.nodes > MAX_NODES {
+            return Err(YamlError {
+                message: format!("more than {MAX_NODES} values, aliases expanded"),
+                span,
+            });
+        }
+        Ok(())
+    }
+}
+
+fn same_key(a: &Node, b: &Node) -> bool {
+    match (&a.kind, &b.kind) {
+        (NodeKind::Scalar(Value::String(a)), NodeKind::Scalar(Value::String(b))) => a == b,
+        (NodeKind::Scalar(Value::Int(a)), NodeKind::Scalar(Value::Int(b))) => a == b,
+        _ => false,
+    }
+}
+
+/// Entries of `<<: *anchor` or `<<: [*a, *b]`.
+fn merge(merged: &mut Vec<(Node, Node)>, node: Node) -> Result<(), YamlError> {
+    match node.kind {
+        NodeKind::Mapping(entries) => merged.extend(entries),
+        NodeKind::Sequence(items) => {
+            for item in items {
+                let NodeKind::Mapping(entries) = item.kind else {
+                    return Err(YamlError {
+                        message: "`<<` merges mappings only".to_owned(),
+                        span: item.span,
+                    });
+                };
+                merged.extend(entries);
+            }
+        }
+        NodeKind::Scalar(_) => {
+            return Err(YamlError {
+                message: "`<<` merges mappings only".to_owned(),
+                span: node.span,
+            });
+        }
+    }
+    Ok(())
+}
+
+fn size(node: &Node) -> usize {
+    match &node.kind {
+        NodeKind::Scalar(_) => 1,
+        NodeKind::Sequence(items) => 1 + items.iter().map(size).sum::<usize>(),
+        NodeKind::Mapping(entries) => {
+            1 + entries.iter().map(|(key, value)| size(key) + size(value)).sum::<usize>()
+        }
+    }
+}
+
+fn scalar_value(
+    text: &str,
+    style: ScalarStyle,
+    tag: Option<&Tag>,
+    span: Span,
+) -> Result<Value, YamlError> {
+    let core = match tag {
+        None if style == ScalarStyle::Plain => return Ok(scalar::resolve(text)),
+        None => return Ok(Value::String(text.to_owned())),
+        // `!` alone says "not plain".
+        Some(tag) if tag.handle.is_empty() && tag.suffix == "!" => "str",
+        Some(tag) if tag.is_yaml_core_schema() => tag.suffix.as_str(),
+        Some(tag) => return Err(unknown_tag(tag, span)),
+    };
+    let resolved = scalar::resolve(text);
+    let fits = match (core, &resolved) {
+        ("str", _) => return Ok(Value::String(text.to_owned())),
+        ("float", Value::Int(number)) => return Ok(Value::Float(*number as f64)),
+        ("null", Value::Null) | ("bool", Value::Bool(_)) | ("float", Value::Float(_)) => true,
+        ("int", Value::Int(_) | Value::BigInt(_)) | ("timestamp", Value::String(_)) => true,
+        _ => false,
+    };
+    if fits {
+        Ok(resolved)
+    } else {
+        Err(YamlError { message: format!("`{text}` is not a value of `!!{core}`"), span })
+    }
+}
+
+fn refuse_tag(tag: Option<&Tag>, expected: &str, span: Span) -> Result<(), YamlError> {
+    match tag {
+        Some(tag) if !(tag.is_yaml_core_schema() && tag.suffix == expected) => {
+            Err(unknown_tag(tag, span))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn unknown_tag(tag: &Tag, span: Span) -> YamlError {
+    YamlError {
+        message: format!("the tag `{}{}` has no meaning here", tag.handle, tag.suffix),
+        span,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::Object;
+
+    fn json(text: &str) -> Value {
+        read(text).unwrap().unwrap().to_json().unwrap()
+    }
+
+    fn entry<'a>(object: &'a Object, key: &str) -> &'a Value {
+        &object[key]
+    }
+
+    #[test]
+    fn places_are_byte_ranges() {
+        let text = "é: [1, deux]\n";
+        let node = read(text).unwrap().unwrap();
+        let NodeKind::Mapping(entries) = &node.kind else { panic!("{node:?}") };
+        let NodeKind::Sequence(items) = &entries[0].1.kind else { panic!("{node:?}") };
+        let span = items[1].span;
+        assert_eq!(&text[span.start..span.end], "deux");
+    }
+
+    #[test]
+    fn anchors_and_merge_keys_expand() {
+        let Value::Object(object) =
+            json("a: &x {p: 1, q: 2}\nb: *x\nc: {<<: *x, q: 3}\nd: {<<: [*x, {r: 4}]}\n")
+        else {
+            panic!()
+        };
+        let Value::Object(c) = entry(&object, "c") else { panic!() };
+        assert!(matches!(entry(c, "p"), Value::Int(1)) && matches!(entry(c, "q"), Value::Int(3)));
+        let Value::Object(d) = entry(&object, "d") else { panic!() };
+        assert!(matches!(entry(d, "r"), Value::Int(4)));
+    }
+
+    #[test]
+    fn what_a_configuration_cannot_mean_is_an_error_at_its_place() {
+        for (text, message, place) in [
+            ("a: [", "", 4),
+            ("a: 1\na: 2\n", "`a` is given twice (first at byte 0)", 5),
+            ("a: !env HOME\n", "the tag `!env` has no meaning here", 3),
+            ("a: 1\n---\nb: 2\n", "a second YAML document; a configuration has only one", 5),
+            ("a: {<<: 5}\n", "`<<` merges mappings only", 8),
+            ("a: !!int x\n", "`x` is not a value of `!!int`", 3),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.message.contains(message), "{text:?}: {error:?}");
+            assert!(error.span.start.abs_diff(place) <= 6, "{text:?}: {error:?}");
+        }
+    }
+
+    #[test]
+    fn expansion_and_nesting_are_bounded() {
+        let mut bomb = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
+        for level in 1..12 {
+            let previous = level - 1;
+            let items = vec![format!("*a{previous}"); 10].join(", ");
+            bomb.push_str(&format!("a{level}: &a{level} [{items}]\n"));
+        }
+        assert!(read(&bomb).unwrap_err().message.starts_with("more than"));
+        let deep = format!("a: {}{}", "[".repeat(5000), "]".repeat(5000));
+        assert!(read(&deep).is_err());
+    }
+
+    #[test]
+    fn no_document_is_none() {
+        assert!(read("").unwrap().is_none());
+        assert!(read("# only a comment\n").unwrap().is_none());
+    }
+}

@@ -1,0 +1,92 @@
+//! From traces to conversations.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use super::{
+    Conversation, Group, GroupBy, Turn, group, join::join, performance::measure, turns::turns_of,
+};
+use crate::{json::Object, python_text::scalar_text, trace::Trace};
+
+/// Names the golden conversation a recording is to be compared with.
+const CASE_ID: &str = "agentevals.eval.case.id";
+
+/// Groups traces and extracts the conversation of each group, in the order in which the groups are first seen.
+///
+/// `eval_set_has_multi_turn` says whether a golden conversation has more than one turn; [`GroupBy::Auto`] asks.
+#[must_use]
+pub fn extract(
+    traces: &[Trace],
+    group_by: GroupBy,
+    eval_set_has_multi_turn: bool,
+) -> Vec<Conversation> {
+    group(traces, group_by, eval_set_has_multi_turn).iter().map(extract_group).collect()
+}
+
+/// Extracts the conversation of a group. Groups have nothing in common, so this can run on several threads.
+#[must_use]
+pub fn extract_group(group: &Group<'_>) -> Conversation {
+    let members = group.members();
+    let drafts = members.iter().flat_map(|trace| turns_of(trace)).collect();
+    let mut warnings: BTreeSet<String> =
+        members.iter().flat_map(|trace| trace.warnings.iter().cloned()).collect();
+    let turns: Vec<Turn> =
+        join(drafts).into_iter().map(|turn| turn.finish(&mut warnings)).collect();
+    Conversation {
+        trace_id: members
+            .first()
+            .map_or_else(|| Arc::from(""), |trace| Arc::clone(&trace.trace_id)),
+        performance: Some(measure(&turns, members)),
+        turns,
+        case_id: case_id(members),
+        warnings: warnings.into_iter().collect(),
+        error: None,
+    }
+}
+
+fn case_id(members: &[&Trace]) -> Option<String> {
+    let read = |attributes: &Object| {
+        let value = attributes.get(CASE_ID).filter(|value| !value.is_null())?;
+        scalar_text(value).filter(|id| !id.is_empty())
+    };
+    members
+        .iter()
+        .flat_map(|trace| &trace.spans)
+        .find_map(|span| read(&span.attributes).or_else(|| read(&span.resource)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::conversation::recording::{Recording, says};
+
+    #[test]
+    fn groups_can_be_extracted_on_threads() {
+        let traces: Vec<_> = (1..=4)
+            .map(|number| {
+                Recording::default()
+                    .with_trace_id(number)
+                    .with_resource(json!({CASE_ID: number}))
+                    .chat((number, 0), (0, 1), json!([says("user", "hi")]), json!(null))
+                    .trace()
+            })
+            .collect();
+        let groups = group(&traces, GroupBy::Trace, false);
+        let case_ids: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                groups.iter().map(|group| scope.spawn(|| extract_group(group))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap().case_id.unwrap()).collect()
+        });
+        assert_eq!(case_ids, ["1", "2", "3", "4"]);
+    }
+
+    #[test]
+    fn a_trace_without_turns_is_a_conversation_without_turns() {
+        let recording = Recording::default().span((1, 0), "GET", (5, 25), json!({}));
+        let conversations = extract(&[recording.trace()], GroupBy::Auto, false);
+        let performance = conversations[0].performance.as_ref().unwrap();
+        assert!(conversations[0].turns.is_empty() && conversations[0].error.is_none());
+        assert_eq!((performance.latency.overall.median, performance.counts.invocations), (20.0, 0));
+    }
+}

@@ -1,0 +1,181 @@
+//! Joining turns that are rounds of one turn.
+//!
+//! Telemetry of a client library knows no agents: each call of the model is a trace of its own, and a turn with tools
+//! comes as several. A round that starts with the results of tools continues the turn that asked for them.
+
+use std::collections::HashSet;
+
+use super::{
+    llm_calls::{self, Call},
+    message::{end_with_tool_response, tool_calls, tool_responses},
+    tool_calls::{calls_in_parts, complete_from_parts},
+    turns::DraftTurn,
+};
+use crate::trace::SpanStatus;
+
+/// Finish reasons that say the model asked for a tool.
+const TOOL_REASONS: [&str; 4] = ["tool_calls", "tool_call", "tool_use", "function_call"];
+
+/// Sorts turns by (start, span id) and joins continuations.
+pub(super) fn join(mut turns: Vec<DraftTurn>) -> Vec<DraftTurn> {
+    turns.sort_by(|a, b| (a.start_ns, &a.span_id).cmp(&(b.start_ns, &b.span_id)));
+    let mut joined: Vec<DraftTurn> = Vec::with_capacity(turns.len());
+    for mut turn in turns {
+        match joined.last_mut() {
+            Some(previous) if continues(previous, &turn) => merge(previous, turn),
+            previous => {
+                if let Some(previous) = previous.filter(|previous| may_continue(previous, &turn)) {
+                    turn.warnings.push(format!(
+                        "turn {} may continue turn {} after a tool call, but message content was not captured; \
+                         kept as its own turn",
+                        turn.span_id, previous.span_id
+                    ));
+                }
+                joined.push(turn);
+            }
+        }
+    }
+    joined
+}
+
+/// The call a continuation starts with; calls are sorted.
+fn first_call(turn: &DraftTurn) -> Option<&Call> {
+    turn.calls.first()
+}
+
+/// The call that ended last, the first of several.
+fn last_call(turn: &DraftTurn) -> Option<&Call> {
+    turn.calls.iter().rev().max_by_key(|call| (call.record.end_ns, call.record.start_ns))
+}
+
+fn continues(previous: &DraftTurn, turn: &DraftTurn) -> bool {
+    let (Some(first), Some(last)) = (first_call(turn), last_call(previous)) else { return false };
+    if !turn.root_anchored || !end_with_tool_response(&first.input) {
+        return false;
+    }
+    let requested: HashSet<&str> =
+        tool_calls(&last.output).filter_map(|part| part.id.text.as_deref()).collect();
+    let mut answered =
+        tool_responses(&first.input).filter_map(|part| part.id.text.as_deref()).peekable();
+    if requested.is_empty() || answered.peek().is_none() {
+        tool_calls(&last.output).next().is_some()
+    } else {
+        answered.any(|id| requested.contains(id))
+    }
+}
+
+/// Whether only the missing content keeps us from knowing.
+fn may_continue(previous: &DraftTurn, turn: &DraftTurn) -> bool {
+    let (Some(first), Some(last)) = (first_call(turn), last_call(previous)) else { return false };
+    turn.root_anchored
+        && first.input.is_empty()
+        && last.finish_reasons.iter().any(|reason| TOOL_REASONS.contains(&reason.as_str()))
+}
+
+fn merge(previous: &mut DraftTurn, turn: DraftTurn) {
+    previous.calls.extend(turn.calls);
+    llm_calls::sort(&mut previous.calls);
+    previous.warnings.extend(turn.warnings);
+    // Calls that only the messages knew are looked for again: now there are more messages.
+    let spans: Vec<_> = std::mem::take(&mut previous.tools)
+        .into_iter()
+        .chain(turn.tools)
+        .filter(|tool| tool.span.is_some())
+        .collect();
+    previous.tools = if spans.is_empty() {
+        calls_in_parts(&previous.calls, &mut previous.warnings)
+    } else {
+        complete_from_parts(spans, &previous.calls, &mut previous.warnings)
+    };
+    previous.agent_name = previous.agent_name.take().or(turn.agent_name);
+    if !previous.user.recorded {
+        previous.user = turn.user;
+    }
+    if turn.answer.recorded {
+        previous.answer = turn.answer;
+    }
+    previous.start_ns = previous.start_ns.min(turn.start_ns);
+    previous.end_ns = previous.end_ns.max(turn.end_ns);
+    if turn.status == SpanStatus::Error {
+        previous.status = SpanStatus::Error;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::conversation::{
+        recording::{Recording, answers, asks, says, span_id},
+        turns::turns_of,
+    };
+
+    /// The turns of two traces, the first of which asks for a tool.
+    fn joined(output: Value, second: Recording) -> Vec<DraftTurn> {
+        let first = Recording::default()
+            .with_trace_id(1)
+            .chat((1, 0), (0, 10), json!([says("user", "weather?")]), output)
+            .trace();
+        join(turns_of(&first).into_iter().chain(turns_of(&second.trace())).collect())
+    }
+
+    fn round(input: Value) -> Recording {
+        Recording::default().with_trace_id(2).chat(
+            (2, 0),
+            (20, 30),
+            input,
+            json!([says("assistant", "sunny")]),
+        )
+    }
+
+    #[test]
+    fn a_round_with_results_continues_the_turn_that_asked() {
+        let ask = json!([asks("c1", "weather", json!({"city": "Paris"}))]);
+        let turns =
+            joined(ask, round(json!([says("user", "weather?"), answers("c1", json!("sun"))])));
+        assert_eq!(turns.len(), 1);
+        let turn = &turns[0];
+        assert_eq!(turn.span_id, span_id(1));
+        assert_eq!(turn.user.text.as_deref(), Some("weather?"));
+        assert_eq!(turn.answer.text.as_deref(), Some("sunny"));
+        assert_eq!((turn.start_ns, turn.end_ns), (0, 30_000_000));
+        assert_eq!(turn.tools[0].result.as_str(), Some("sun"));
+    }
+
+    #[test]
+    fn ids_that_differ_and_agents_of_their_own_do_not_continue() {
+        let ask = || json!([asks("c1", "weather", json!({}))]);
+        assert_eq!(joined(ask(), round(json!([answers("c2", json!("sun"))]))).len(), 2);
+        assert_eq!(joined(ask(), round(json!([answers("", json!("sun"))]))).len(), 1);
+        let nothing_asked = json!([says("assistant", "hm")]);
+        assert_eq!(joined(nothing_asked, round(json!([answers("c1", json!("sun"))]))).len(), 2);
+        let agent = Recording::default()
+            .with_trace_id(2)
+            .span((9, 0), "agent", (20, 40), json!({"gen_ai.operation.name": "invoke_agent"}))
+            .chat((2, 9), (20, 30), json!([answers("c1", json!("sun"))]), json!(null));
+        assert_eq!(joined(ask(), agent).len(), 2);
+    }
+
+    #[test]
+    fn without_content_there_is_only_a_warning() {
+        let silent = |number, times, attributes: Value| {
+            let mut all = json!({"gen_ai.operation.name": "chat"});
+            if let (Some(all), Some(more)) = (all.as_object_mut(), attributes.as_object()) {
+                all.extend(more.clone());
+            }
+            Recording::default().with_trace_id(number).span((number, 0), "chat", times, all).trace()
+        };
+        let reason = json!({"gen_ai.response.finish_reasons": ["tool_calls"]});
+        let (first, second) = (silent(1, (0, 10), reason), silent(2, (20, 30), json!({})));
+        let turns = join(turns_of(&first).into_iter().chain(turns_of(&second)).collect());
+        assert_eq!(turns.len(), 2);
+        let warning = format!(
+            "turn {} may continue turn {} after a tool call, but message content was not captured; \
+             kept as its own turn",
+            span_id(2),
+            span_id(1)
+        );
+        assert_eq!(turns[1].warnings, [warning]);
+    }
+}

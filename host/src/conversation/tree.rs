@@ -1,0 +1,155 @@
+//! The spans of a trace with what lies above each of them, and the spans that anchor turns.
+
+use super::view::{Kind, SpanView, keys, kind_of};
+use crate::trace::{LogRecord, SpanStatus, Trace};
+
+/// A trace that has been read.
+#[derive(Debug)]
+pub(super) struct Tree<'a> {
+    pub(super) nodes: Vec<Node<'a>>,
+    /// Spans that anchor a turn, in the order of the walk.
+    pub(super) anchors: Vec<usize>,
+    /// All spans of each anchor in the order of the walk; empty for spans that anchor nothing.
+    pub(super) members: Vec<Vec<usize>>,
+}
+
+/// A span and its place.
+#[derive(Debug)]
+pub(super) struct Node<'a> {
+    pub(super) view: SpanView<'a>,
+    /// The nearest model call above, with no agent or tool between.
+    pub(super) inference_parent: Option<usize>,
+    /// The nearest tool call above, with no agent or model call between.
+    pub(super) tool_parent: Option<usize>,
+    /// Whether a tool made it happen.
+    pub(super) under_tool: bool,
+    /// The agent at work: that of the last agent or workflow at or above, else the name a call gives itself.
+    pub(super) agent_name: Option<String>,
+}
+
+/// What the spans below a span need to know about those above.
+#[derive(Clone, Debug, Default)]
+struct Above {
+    /// Whether there is an agent, a workflow or a tool.
+    covered: bool,
+    inference: Option<usize>,
+    tool: Option<usize>,
+    under_tool: bool,
+    agent_name: Option<String>,
+    anchor: usize,
+}
+
+impl<'a> Tree<'a> {
+    /// Reads a trace.
+    pub(super) fn new(trace: &'a Trace) -> Self {
+        let order: Vec<usize> = trace.walk().collect();
+        let mut above: Vec<Above> = vec![Above::default(); trace.spans.len()];
+        let mut agentic_anchor = vec![false; trace.spans.len()];
+        let mut members = vec![Vec::new(); trace.spans.len()];
+        let mut nodes: Vec<Node<'a>> = views(trace)
+            .into_iter()
+            .map(|view| Node {
+                view,
+                inference_parent: None,
+                tool_parent: None,
+                under_tool: false,
+                agent_name: None,
+            })
+            .collect();
+        for &index in &order {
+            let node = &mut nodes[index];
+            let kind = node.view.kind;
+            let inherited = match trace.parent[index] {
+                Some(parent) => above[parent].clone(),
+                None => Above { anchor: index, ..Above::default() },
+            };
+            let mut below = inherited.clone();
+            let own_name = node.view.attributes.nonempty_text(keys::AGENT_NAME);
+            if kind.is_agentic() {
+                if !inherited.covered {
+                    agentic_anchor[index] = true;
+                    below.anchor = index;
+                }
+                below.agent_name = own_name.clone().or(below.agent_name);
+            }
+            node.agent_name = below
+                .agent_name
+                .clone()
+                .or_else(|| own_name.filter(|_| matches!(kind, Kind::Inference | Kind::Tool)));
+            node.inference_parent = inherited.inference;
+            node.tool_parent = inherited.tool;
+            node.under_tool = inherited.under_tool;
+            match kind {
+                Kind::Plain => {}
+                Kind::Inference => {
+                    below.inference = Some(index);
+                    below.tool = None;
+                }
+                Kind::Agent | Kind::Workflow => {
+                    below.covered = true;
+                    below.inference = None;
+                    below.tool = None;
+                }
+                Kind::Tool => {
+                    below.covered = true;
+                    below.inference = None;
+                    below.tool = Some(index);
+                    below.under_tool = true;
+                }
+            }
+            members[below.anchor].push(index);
+            above[index] = below;
+        }
+        let anchors = order
+            .into_iter()
+            .filter(|&index| is_turn(index, agentic_anchor[index], &nodes, &members[index]))
+            .collect();
+        Self { nodes, anchors, members }
+    }
+
+    /// The view of a span.
+    pub(super) fn view(&self, index: usize) -> &SpanView<'a> {
+        &self.nodes[index].view
+    }
+}
+
+/// Whether an anchor is a turn: something was said or done there, or it failed.
+fn is_turn(index: usize, agentic: bool, nodes: &[Node<'_>], members: &[usize]) -> bool {
+    let any = |kind| members.iter().any(|&member| nodes[member].view.kind == kind);
+    if any(Kind::Inference) {
+        return true;
+    }
+    let view = &nodes[index].view;
+    agentic
+        && (any(Kind::Tool)
+            || !view.input.is_empty()
+            || !view.output.is_empty()
+            || view.span.status == SpanStatus::Error
+            || view.attributes.text(keys::ERROR_TYPE).is_some())
+}
+
+/// The view of every span.
+fn views(trace: &Trace) -> Vec<SpanView<'_>> {
+    let kinds: Vec<Kind> = trace.spans.iter().map(kind_of).collect();
+    let mut inference = (0..kinds.len()).filter(|&index| kinds[index] == Kind::Inference);
+    // Records without a span can only be about the one call there is.
+    let orphans_belong_to = match (inference.next(), inference.next()) {
+        (Some(only), None) => Some(only),
+        _ => None,
+    };
+    trace
+        .spans
+        .iter()
+        .enumerate()
+        .map(|(index, span)| {
+            let mut logs: Vec<&LogRecord> = trace.logs[index].iter().collect();
+            if orphans_belong_to == Some(index) {
+                logs.extend(&trace.orphan_logs);
+            }
+            let kind = kinds[index];
+            let with_messages =
+                kind == Kind::Inference || kind.is_agentic() || { trace.parent[index].is_none() };
+            SpanView::new(span, kind, &logs, with_messages)
+        })
+        .collect()
+}

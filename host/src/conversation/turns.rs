@@ -1,0 +1,405 @@
+//! Turns of one trace.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use super::{
+    ToolCall, Turn,
+    llm_calls::{Call, llm_calls},
+    message::{Message, have_text, text_of, user_turn},
+    tool_calls::{calls_in_parts, calls_in_spans, complete_from_parts},
+    tree::Tree,
+    view::keys,
+};
+use crate::trace::{SpanStatus, Trace};
+
+/// A turn with what joining and pairing still need.
+#[derive(Clone, Debug)]
+pub(super) struct DraftTurn {
+    pub(super) trace_id: Arc<str>,
+    pub(super) span_id: String,
+    pub(super) root_anchored: bool,
+    pub(super) agent_name: Option<String>,
+    pub(super) user: Speech,
+    pub(super) answer: Speech,
+    pub(super) calls: Vec<Call>,
+    pub(super) tools: Vec<ToolCall>,
+    pub(super) start_ns: i128,
+    pub(super) end_ns: i128,
+    pub(super) status: SpanStatus,
+    pub(super) warnings: Vec<String>,
+}
+
+/// What one side of a turn said.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Speech {
+    /// Whether there are messages at all; they may hold no text.
+    pub(super) recorded: bool,
+    pub(super) text: Option<String>,
+}
+
+impl Speech {
+    fn of(messages: &[Message]) -> Self {
+        Self { recorded: !messages.is_empty(), text: text_of(messages) }
+    }
+}
+
+impl DraftTurn {
+    /// The turn as later stages see it.
+    pub(super) fn finish(self, warnings: &mut BTreeSet<String>) -> Turn {
+        warnings.extend(self.warnings);
+        Turn {
+            trace_id: self.trace_id,
+            span_id: self.span_id,
+            root_anchored: self.root_anchored,
+            agent_name: self.agent_name,
+            user_text: self.user.text,
+            final_text: self.answer.text,
+            llm_calls: self.calls.into_iter().map(|call| call.record).collect(),
+            tool_calls: self.tools,
+            start_ns: self.start_ns,
+            end_ns: self.end_ns,
+            status: self.status,
+        }
+    }
+}
+
+/// The turns of a trace in the order of the walk.
+///
+/// A turn hangs on an agent or workflow with no other above it, or on the root span of model calls that no agent
+/// covers.
+pub(super) fn turns_of(trace: &Trace) -> Vec<DraftTurn> {
+    let tree = Tree::new(trace);
+    tree.anchors.iter().map(|&anchor| turn(&tree, anchor)).collect()
+}
+
+fn turn(tree: &Tree<'_>, anchor: usize) -> DraftTurn {
+    let members = &tree.members[anchor];
+    let view = tree.view(anchor);
+    let mut warnings = Vec::new();
+    let calls = llm_calls(tree, members, &mut warnings);
+    let tools = match calls_in_spans(tree, members, &mut warnings) {
+        spans if spans.is_empty() => calls_in_parts(&calls, &mut warnings),
+        spans => complete_from_parts(spans, &calls, &mut warnings),
+    };
+    let spans = || members.iter().map(|&member| tree.view(member).span);
+    DraftTurn {
+        trace_id: Arc::clone(&view.span.trace_id),
+        span_id: view.span.span_id.clone(),
+        root_anchored: !view.kind.is_agentic(),
+        agent_name: view
+            .attributes
+            .text(keys::AGENT_NAME)
+            .or_else(|| calls.iter().find_map(|call| call.agent_name.clone())),
+        user: Speech::of(user_input(&view.input, &calls)),
+        answer: Speech::of(final_output(&view.output, &calls)),
+        start_ns: spans().map(|span| span.start_ns).min().unwrap_or_default(),
+        end_ns: spans().map(|span| span.end_ns).max().unwrap_or_default(),
+        status: view.span.status,
+        calls,
+        tools,
+        warnings,
+    }
+}
+
+/// What the user said: to the anchor, else to the first call that recorded its input.
+fn user_input<'a>(anchor: &'a [Message], calls: &'a [Call]) -> &'a [Message] {
+    if anchor.is_empty() {
+        let first = calls.iter().find(|call| !call.input.is_empty());
+        return first.map(|call| user_turn(&call.input)).unwrap_or_default();
+    }
+    match user_turn(anchor) {
+        [] => anchor,
+        said => said,
+    }
+}
+
+/// What the agent answered: the anchor's output, else that of the last call that says something. Calls a tool makes
+/// speak to the tool, not to the user, unless there are no others.
+fn final_output<'a>(anchor: &'a [Message], calls: &'a [Call]) -> &'a [Message] {
+    if !anchor.is_empty() {
+        return anchor;
+    }
+    let all_delegated = calls.iter().all(|call| call.record.delegated);
+    calls
+        .iter()
+        .filter(|call| (all_delegated || !call.record.delegated) && have_text(&call.output))
+        // The first of those that end and start at the same time.
+        .rev()
+        .max_by_key(|call| (call.record.end_ns, call.record.start_ns))
+        .map(|call| &*call.output)
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::conversation::recording::{Recording, answers, asks, says, span_id};
+
+    fn agent(recording: Recording, ids: (u64, u64), times: (u64, u64)) -> Recording {
+        let attributes =
+            json!({"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "bot"});
+        recording.span(ids, "agent", times, attributes)
+    }
+
+    fn tool(recording: Recording, ids: (u64, u64), times: (u64, u64), name: &str) -> Recording {
+        let attributes = json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name});
+        recording.span(ids, "tool", times, attributes)
+    }
+
+    fn anchors(recording: Recording) -> Vec<String> {
+        turns_of(&recording.trace()).into_iter().map(|turn| turn.span_id).collect()
+    }
+
+    #[test]
+    fn agents_below_a_plain_root_are_turns_and_so_are_calls_no_agent_covers() {
+        let recording = Recording::default().span((1, 0), "GET", (0, 90), json!({}));
+        let recording = agent(recording, (2, 1), (10, 30));
+        let recording = recording.chat((3, 2), (11, 20), json!(null), json!(null));
+        let recording = agent(recording, (4, 1), (40, 60));
+        let recording = recording.chat((5, 4), (41, 50), json!(null), json!(null)).chat(
+            (6, 1),
+            (70, 80),
+            json!(null),
+            json!(null),
+        );
+        assert_eq!(anchors(recording), [span_id(1), span_id(2), span_id(4)]);
+    }
+
+    #[test]
+    fn the_outermost_agent_is_the_turn_and_a_tool_covers_agents() {
+        let recording = agent(Recording::default(), (1, 0), (0, 90));
+        let recording = agent(recording, (2, 1), (10, 30));
+        let recording = recording.chat((3, 2), (11, 20), json!(null), json!(null));
+        assert_eq!(anchors(recording), [span_id(1)]);
+        let recording = tool(Recording::default(), (1, 0), (0, 90), "ask_agent");
+        let recording = agent(recording, (2, 1), (10, 30));
+        let recording = recording.chat((3, 2), (11, 20), json!(null), json!(null));
+        assert_eq!(anchors(recording), [span_id(1)]);
+    }
+
+    #[test]
+    fn an_agent_that_did_nothing_is_a_turn_only_if_it_failed() {
+        let idle = agent(Recording::default(), (1, 0), (0, 90));
+        assert_eq!(anchors(idle), Vec::<String>::new());
+        let failed = json!({"gen_ai.operation.name": "invoke_agent", "error.type": "Boom"});
+        let failed = Recording::default().span((1, 0), "agent", (0, 90), failed);
+        assert_eq!(anchors(failed), [span_id(1)]);
+        assert_eq!(anchors(tool(Recording::default(), (1, 0), (0, 90), "t")), Vec::<String>::new());
+    }
+
+    #[test]
+    fn wrappers_around_one_call_are_folded_into_it() {
+        let usage =
+            |tokens| json!({"gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": tokens});
+        let mut outer = usage(999);
+        outer["gen_ai.output.messages"] = json!(json!([says("assistant", "yes")]).to_string());
+        let recording = Recording::default()
+            .span((1, 0), "outer", (0, 50), outer)
+            .span((2, 1), "http", (1, 49), json!({}))
+            .span((3, 2), "inner", (2, 48), usage(10));
+        let turn = turns_of(&recording.trace()).remove(0);
+        let calls: Vec<_> = turn.calls.iter().map(|call| &call.record).collect();
+        assert_eq!(calls.len(), 1);
+        assert_eq!((&calls[0].span_id, calls[0].start_ns), (&span_id(3), 0));
+        assert_eq!(calls[0].usage.unwrap().input_tokens, 10);
+        assert_eq!(turn.answer.text.as_deref(), Some("yes"));
+
+        let recording = Recording::default()
+            .span((1, 0), "outer", (0, 50), usage(999))
+            .span((2, 1), "one", (2, 10), usage(1))
+            .span((3, 1), "two", (12, 20), usage(2));
+        let turn = turns_of(&recording.trace()).remove(0);
+        let tokens: Vec<_> =
+            turn.calls.iter().map(|call| call.record.usage.unwrap().input_tokens).collect();
+        assert_eq!(tokens, [1, 2]);
+    }
+
+    #[test]
+    fn counts_below_zero_are_zero_and_huge_ones_are_ignored_with_a_warning() {
+        let recording = Recording::default().span((1, 0), "chat", (0, 1), json!({
+            "gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": "99999999999999999999",
+            "gen_ai.usage.output_tokens": -1, "gen_ai.usage.cache_read.input_tokens": 3.0,
+        }));
+        let turn = turns_of(&recording.trace()).remove(0);
+        let usage = turn.calls[0].record.usage.unwrap();
+        assert_eq!((usage.input_tokens, usage.output_tokens, usage.cache_read_tokens), (0, 0, 3));
+        let warning = format!(
+            "span {}: gen_ai.usage.input_tokens is too large for a count; ignored",
+            span_id(1)
+        );
+        assert_eq!(turn.warnings, [warning]);
+    }
+
+    #[test]
+    fn calls_of_tools_speak_only_when_nobody_else_does() {
+        let both = |outer: Option<&str>| {
+            let output = outer.map_or(json!(null), |text| json!([says("assistant", text)]));
+            let recording = agent(Recording::default(), (1, 0), (0, 90));
+            let recording = recording.chat((2, 1), (1, 10), json!([says("user", "hi")]), output);
+            let recording = tool(recording, (3, 1), (20, 80), "ask");
+            let inner = json!([says("assistant", "from the tool")]);
+            let recording = recording.chat((4, 3), (30, 40), json!(null), inner);
+            turns_of(&recording.trace()).remove(0).answer.text
+        };
+        assert_eq!(both(Some("from the agent")).as_deref(), Some("from the agent"));
+        assert_eq!(both(None), None);
+        let recording = tool(agent(Recording::default(), (1, 0), (0, 90)), (3, 1), (20, 80), "ask");
+        let inner = json!([says("assistant", "from the tool")]);
+        let recording = recording.chat((4, 3), (30, 40), json!(null), inner);
+        let turn = turns_of(&recording.trace()).remove(0);
+        assert_eq!(turn.answer.text.as_deref(), Some("from the tool"));
+        assert!(turn.calls[0].record.delegated);
+    }
+
+    #[test]
+    fn the_call_that_ends_last_has_the_last_word_and_among_equals_the_first() {
+        let last_word = |times: [(u64, u64); 2]| {
+            let mut recording = Recording::default().span((1, 0), "GET", (0, 90), json!({}));
+            for ((number, said), times) in [(2, "first"), (3, "second")].into_iter().zip(times) {
+                let output = json!([says("assistant", said)]);
+                recording = recording.chat((number, 1), times, json!(null), output);
+            }
+            turns_of(&recording.trace()).remove(0).answer.text.unwrap()
+        };
+        assert_eq!(last_word([(10, 50), (20, 40)]), "first");
+        assert_eq!(last_word([(10, 40), (20, 50)]), "second");
+        assert_eq!(last_word([(10, 50), (20, 50)]), "second");
+        assert_eq!(last_word([(10, 50), (10, 50)]), "first");
+    }
+
+    #[test]
+    fn what_an_agent_recorded_of_itself_counts_even_without_text() {
+        let attributes = json!({
+            "gen_ai.operation.name": "invoke_agent",
+            "gen_ai.input.messages": json!([says("system", "be nice")]).to_string(),
+            "gen_ai.output.messages": json!([asks("c", "t", json!({}))]).to_string(),
+        });
+        let recording = Recording::default().span((1, 0), "agent", (0, 90), attributes).chat(
+            (2, 1),
+            (1, 10),
+            json!([says("user", "hi")]),
+            json!([says("assistant", "hello")]),
+        );
+        let turn = turns_of(&recording.trace()).remove(0);
+        assert_eq!(turn.user.text.as_deref(), Some("be nice"));
+        assert_eq!(turn.answer.text, None);
+        assert!(turn.answer.recorded && turn.tools.is_empty());
+    }
+
+    #[test]
+    fn results_go_to_the_call_with_their_id_and_never_back_in_time() {
+        let recording = Recording::default()
+            .span((1, 0), "GET", (0, 90), json!({}))
+            .chat(
+                (2, 1),
+                (1, 10),
+                json!([answers("c1", json!("an earlier result")), says("user", "hi")]),
+                json!([asks("c1", "t", json!({"n": 1})), asks("c2", "u", json!({"n": 2}))]),
+            )
+            .chat((3, 1), (20, 30), json!([answers("c2", json!({"ok": true}))]), json!(null));
+        let turn = turns_of(&recording.trace()).remove(0);
+        let results: Vec<_> =
+            turn.tools.iter().map(|call| crate::json::to_python(&call.result)).collect();
+        assert_eq!(results, ["null", r#"{"ok": true}"#]);
+        assert_eq!(turn.warnings, Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_arguments_of_a_span_are_completed_from_the_messages() {
+        let recording = agent(Recording::default(), (1, 0), (0, 90));
+        let output = json!([
+            asks("c0", "elsewhere", json!({"x": 0})),
+            asks("c1", "t", json!({"x": 1})),
+            asks("c2", "elsewhere", json!({"x": 2})),
+        ]);
+        let recording = recording.chat((2, 1), (1, 10), json!([says("user", "hi")]), output);
+        let recording = tool(recording, (3, 1), (20, 30), "t");
+        let recording = recording.chat(
+            (4, 1),
+            (40, 50),
+            json!([answers("c1", json!("r1")), answers("odd", json!("r2"))]),
+            json!([says("assistant", "done")]),
+        );
+        let turn = turns_of(&recording.trace()).remove(0);
+        let calls: Vec<_> = turn
+            .tools
+            .iter()
+            .map(|call| {
+                let text = crate::json::to_python;
+                (call.name.as_str(), text(&call.arguments), text(&call.result), call.span.is_some())
+            })
+            .collect();
+        assert_eq!(
+            calls,
+            [
+                ("elsewhere", r#"{"x": 0}"#.to_owned(), r#""r2""#.to_owned(), false),
+                ("t", r#"{"x": 1}"#.to_owned(), r#""r1""#.to_owned(), true),
+                ("elsewhere", r#"{"x": 2}"#.to_owned(), "null".to_owned(), false),
+            ]
+        );
+        assert_eq!(
+            turn.warnings,
+            [
+                "tool elsewhere result joined by order (response id 'odd' matches no call)",
+                "tool t arguments and result joined from message parts by name (call ids differ)",
+                "tool elsewhere appears only in message parts, without a tool span",
+                "tool elsewhere appears only in message parts, without a tool span",
+            ]
+        );
+    }
+
+    #[test]
+    fn nested_spans_of_one_tool_are_one_call() {
+        let attributes = |name: &str, id: &str, result: &str| {
+            json!({
+                "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name,
+                "gen_ai.tool.call.id": id, "gen_ai.tool.call.result": result,
+            })
+        };
+        let recording = agent(Recording::default(), (1, 0), (0, 90))
+            .span((2, 1), "framework", (10, 50), attributes("search", "c1", ""))
+            .span((3, 2), "client", (20, 40), attributes("search", "rpc", "hits"))
+            .span((4, 3), "database", (25, 30), attributes("query", "q", "rows"));
+        let turn = turns_of(&recording.trace()).remove(0);
+        let names: Vec<_> = turn.tools.iter().map(|call| call.name.as_str()).collect();
+        assert_eq!(names, ["search", "query"]);
+        assert_eq!(turn.tools[0].span, Some((10_000_000, 50_000_000)));
+        assert_eq!(turn.tools[0].call_id.as_deref(), Some("c1"));
+    }
+
+    #[test]
+    fn a_tool_without_a_name_is_called_by_its_span() {
+        let recording = agent(Recording::default(), (1, 0), (0, 90)).span(
+            (2, 1),
+            "execute_tool from_name extra",
+            (10, 50),
+            json!({"gen_ai.operation.name": "execute_tool", "error.type": "Timeout"}),
+        );
+        let turn = turns_of(&recording.trace()).remove(0);
+        assert_eq!(turn.tools[0].name, "from_name");
+        assert!(turn.tools[0].is_error);
+        let id = span_id(2);
+        let warning =
+            format!("tool span {id} has no gen_ai.tool.name; used span name token 'from_name'");
+        assert_eq!(turn.warnings, [warning]);
+    }
+
+    #[test]
+    fn records_without_a_span_are_about_the_only_call() {
+        let one = Recording::default()
+            .span((1, 0), "GET", (0, 90), json!({}))
+            .chat((2, 1), (1, 10), json!(null), json!(null))
+            .log(0, "gen_ai.choice", 1, json!({"content": "yes"}))
+            .log(9, "gen_ai.choice", 2, json!({"content": " of another span"}));
+        let turn = turns_of(&one.trace()).remove(0);
+        assert_eq!(turn.answer.text.as_deref(), Some("yes"));
+        let two = Recording::default()
+            .span((1, 0), "GET", (0, 90), json!({}))
+            .chat((2, 1), (1, 10), json!(null), json!(null))
+            .chat((3, 1), (11, 20), json!(null), json!(null))
+            .log(0, "gen_ai.choice", 1, json!({"content": "yes"}));
+        assert_eq!(turns_of(&two.trace()).remove(0).answer.text, None);
+    }
+}

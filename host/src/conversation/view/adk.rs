@@ -1,0 +1,114 @@
+//! Attributes of Google's Agent Development Kit.
+
+use std::borrow::Cow;
+
+use super::{
+    Draft,
+    keys::{
+        CACHE_READ_TOKENS, FINISH_REASONS, INPUT_TOKENS, NOT_SPECIFIED, OUTPUT_TOKENS,
+        REQUEST_MODEL, RESPONSE_MODEL, TOOL_ARGUMENTS, TOOL_RESULT,
+    },
+};
+use crate::{
+    conversation::message::{google_message, have_content, json_or_text, parse_json},
+    json::{Object, Value},
+};
+
+const LLM_REQUEST: &str = "gcp.vertex.agent.llm_request";
+const LLM_RESPONSE: &str = "gcp.vertex.agent.llm_response";
+const TOOL_CALL_ARGS: &str = "gcp.vertex.agent.tool_call_args";
+const TOOL_RESPONSE: &str = "gcp.vertex.agent.tool_response";
+
+/// Counts in the response's usage metadata.
+const USAGE: [(&str, &str); 3] = [
+    ("prompt_token_count", INPUT_TOKENS),
+    ("candidates_token_count", OUTPUT_TOKENS),
+    ("cached_content_token_count", CACHE_READ_TOKENS),
+];
+
+impl Draft<'_> {
+    /// Fills from what the kit recorded.
+    pub(super) fn apply_adk(&mut self) {
+        let recorded = &self.span.attributes;
+        if let Some(request) = recorded.get(LLM_REQUEST).and_then(object) {
+            self.apply_request(&request);
+        }
+        if let Some(response) = recorded.get(LLM_RESPONSE).and_then(object) {
+            self.apply_response(&response);
+        }
+        if let Some(arguments) = recorded.get(TOOL_CALL_ARGS)
+            && arguments.as_str() != Some("N/A")
+        {
+            self.attributes.fill(TOOL_ARGUMENTS, Cow::Owned(json_or_text(arguments)));
+        }
+        if let Some(result) = recorded.get(TOOL_RESPONSE).map(json_or_text)
+            && !is_not_specified(&result)
+        {
+            self.attributes.fill(TOOL_RESULT, Cow::Owned(result));
+        }
+    }
+
+    fn apply_request(&mut self, request: &Object) {
+        if let Some(contents) = request.get("contents").and_then(Value::as_array)
+            && self.needs_input()
+        {
+            let messages: Vec<_> = contents
+                .iter()
+                .filter_map(|content| google_message(content, "user"))
+                .filter(|message| !message.parts.is_empty())
+                .collect();
+            if have_content(&messages) {
+                self.input = messages;
+            }
+        }
+        self.fill_text(REQUEST_MODEL, request.get("model"));
+    }
+
+    fn apply_response(&mut self, response: &Object) {
+        if self.needs_output()
+            && let Some(message) =
+                response.get("content").and_then(|content| google_message(content, "assistant"))
+            && have_content(std::slice::from_ref(&message))
+        {
+            self.output = vec![message];
+        }
+        if let Some(reason) = response.get("finish_reason").and_then(Value::as_str) {
+            let reasons = Value::Array(vec![Value::String(reason.to_lowercase())]);
+            self.attributes.fill(FINISH_REASONS, Cow::Owned(reasons));
+        }
+        self.fill_text(RESPONSE_MODEL, response.get("model_version"));
+        for (count, key) in USAGE {
+            let count = response.get("usage_metadata").and_then(|usage| usage.get(count));
+            if let Some(count @ (Value::Int(_) | Value::BigInt(_))) = count {
+                self.attributes.fill(key, Cow::Owned(count.clone()));
+            }
+        }
+    }
+
+    fn fill_text(&mut self, key: &'static str, value: Option<&Value>) {
+        if let Some(text @ Value::String(_)) = value {
+            self.attributes.fill(key, Cow::Owned(text.clone()));
+        }
+    }
+}
+
+/// An object, or the object whose JSON a text is.
+fn object(value: &Value) -> Option<Cow<'_, Object>> {
+    match value {
+        Value::Object(object) => Some(Cow::Borrowed(object)),
+        Value::String(text) => match parse_json(text)? {
+            Value::Object(object) => Some(Cow::Owned(object)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The kit's way of saying that a tool gave nothing, alone or as the only member `result`.
+fn is_not_specified(result: &Value) -> bool {
+    let said = match result {
+        Value::Object(object) if object.len() == 1 => object.get("result"),
+        other => Some(other),
+    };
+    said.and_then(Value::as_str) == Some(NOT_SPECIFIED)
+}

@@ -1,0 +1,90 @@
+//! The canonical attributes of a span.
+
+use std::borrow::Cow;
+
+use crate::{
+    json::{Object, Value},
+    python_text::{parse_int, scalar_text},
+};
+
+/// Attributes under their canonical names: those the span recorded, and those found elsewhere where it recorded none.
+#[derive(Debug)]
+pub(crate) struct Attributes<'a> {
+    recorded: &'a Object,
+    /// What was filled in; it hides what was recorded. A handful at most, so a list is quicker than a map.
+    filled: Vec<(&'static str, Cow<'a, Value>)>,
+}
+
+impl<'a> Attributes<'a> {
+    pub(super) fn new(recorded: &'a Object) -> Self {
+        Self { recorded, filled: Vec::new() }
+    }
+
+    /// The value; never null.
+    pub(crate) fn get(&self, key: &'static str) -> Option<&Value> {
+        self.filled
+            .iter()
+            .find(|(filled, _)| *filled == key)
+            .map(|(_, value)| value.as_ref())
+            .or_else(|| self.recorded.get(key))
+            .filter(|value| !value.is_null())
+    }
+
+    /// Whether a source may still fill this attribute: absent, null, `""` and `[]` say nothing.
+    pub(super) fn is_missing(&self, key: &'static str) -> bool {
+        self.get(key).is_none_or(Value::is_empty_like)
+    }
+
+    /// Fills an attribute that is missing. What is there already stays.
+    pub(super) fn fill(&mut self, key: &'static str, value: Cow<'a, Value>) {
+        if !value.is_empty_like() && self.is_missing(key) {
+            self.filled.push((key, value));
+        }
+    }
+
+    /// Removes an attribute.
+    pub(super) fn remove(&mut self, key: &'static str) {
+        self.filled.retain(|(filled, _)| *filled != key);
+        self.filled.push((key, Cow::Owned(Value::Null)));
+    }
+
+    /// The text of a string, a boolean or a number; `None` for structures.
+    pub(crate) fn text(&self, key: &'static str) -> Option<String> {
+        self.get(key).and_then(scalar_text)
+    }
+
+    /// As [`Attributes::text`], without the empty text.
+    pub(crate) fn nonempty_text(&self, key: &'static str) -> Option<String> {
+        self.text(key).filter(|text| !text.is_empty())
+    }
+
+    /// An integer, a float without a fraction, or the text of an integer.
+    ///
+    /// # Errors
+    ///
+    /// It is one, but too large to count anything.
+    pub(crate) fn int(&self, key: &'static str) -> Result<Option<i64>, TooLarge> {
+        let int = match self.get(key) {
+            Some(int @ Value::Int(_)) => int.clone(),
+            Some(big @ Value::BigInt(_)) => big.clone(),
+            Some(Value::Float(float)) if float.fract() == 0.0 => {
+                // Every float of this size is an integer, so its text has no fraction and no exponent.
+                Value::from_digits(&format!("{float:.0}")).unwrap_or_default()
+            }
+            Some(Value::String(text)) => parse_int(text).unwrap_or_default(),
+            _ => Value::Null,
+        };
+        match int {
+            Value::Int(int) => Ok(Some(int)),
+            Value::BigInt(_) => Err(TooLarge { key }),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// A count that does not fit 64 bits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TooLarge {
+    /// The attribute.
+    pub(crate) key: &'static str,
+}

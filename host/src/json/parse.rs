@@ -1,0 +1,406 @@
+//! The parser: Python's dialect of JSON, without recursion.
+
+use super::{
+    error::{ParseError, ParseErrorKind as Kind},
+    value::{Object, Value},
+};
+
+/// The deepest nesting the parser ever accepts, whatever its options say.
+///
+/// It bounds everything that walks a [`Value`] by recursion (writing, comparing, cloning, dropping), so that none of
+/// it can overflow a thread's stack.
+pub const MAX_DEPTH: usize = 1000;
+
+/// How to read a text. The default reads what Python's `json.loads` reads.
+#[derive(Clone, Copy, Debug)]
+pub struct ParseOptions {
+    /// How many arrays and objects may be open at once. More than [`MAX_DEPTH`] counts as [`MAX_DEPTH`], the default.
+    pub max_depth: usize,
+    /// Whether `NaN`, `Infinity` and `-Infinity` are values. Default: yes.
+    pub non_finite: bool,
+    /// What to do with escapes of single surrogates. Default: [`Surrogates::Replace`].
+    pub surrogates: Surrogates,
+}
+
+impl Default for ParseOptions {
+    fn default() -> Self {
+        Self { max_depth: MAX_DEPTH, non_finite: true, surrogates: Surrogates::Replace }
+    }
+}
+
+/// What to do with a `\ud800`-like escape that is not half of a pair: no Rust string can hold it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Surrogates {
+    /// Put U+FFFD in its place and count it.
+    #[default]
+    Replace,
+    /// Refuse the text.
+    Reject,
+}
+
+/// A text that was read.
+#[derive(Clone, Debug)]
+pub struct Parsed {
+    /// The value.
+    pub value: Value,
+    /// How many lone surrogate escapes became U+FFFD.
+    pub replaced_surrogates: usize,
+}
+
+/// Reads one JSON value, surrounding whitespace allowed.
+///
+/// Of a repeated key the last value counts. Numbers without fraction and exponent are integers of any size.
+///
+/// # Errors
+///
+/// The text is not JSON, or holds what `options` refuse; the error says where.
+pub fn parse(text: &str, options: &ParseOptions) -> Result<Parsed, ParseError> {
+    let mut parser = Parser {
+        text,
+        bytes: text.as_bytes(),
+        at: 0,
+        non_finite: options.non_finite,
+        surrogates: options.surrogates,
+        max_depth: options.max_depth.min(MAX_DEPTH),
+        replaced_surrogates: 0,
+    };
+    match parser.document() {
+        Ok(value) => Ok(Parsed { value, replaced_surrogates: parser.replaced_surrogates }),
+        Err(kind) => Err(ParseError::at(kind, text, parser.at)),
+    }
+}
+
+/// Reads text found inside a recording with the default options; `None` when it is not JSON.
+///
+/// Callers that read "null" as "nothing there" have to look for [`Value::Null`] themselves.
+#[must_use]
+pub fn parse_python(text: &str) -> Option<Value> {
+    // Most texts that are asked about are prose: one look at the first character spares the position of an error.
+    let first = text.bytes().find(|byte| !is_space(*byte))?;
+    if !matches!(first, b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n' | b'N' | b'I')
+    {
+        return None;
+    }
+    parse(text, &ParseOptions::default()).ok().map(|parsed| parsed.value)
+}
+
+/// An array or object that is still open.
+enum Open {
+    Array(Vec<Value>),
+    /// With the key whose value is being read.
+    Object(Object, String),
+}
+
+/// What was read when a value was expected.
+enum Step {
+    /// A complete value.
+    Value(Value),
+    /// The start of a container that is not empty.
+    Opened(Open),
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    bytes: &'a [u8],
+    /// Where to go on; where the error is once a method failed.
+    at: usize,
+    non_finite: bool,
+    surrogates: Surrogates,
+    max_depth: usize,
+    replaced_surrogates: usize,
+}
+
+impl Parser<'_> {
+    fn document(&mut self) -> Result<Value, Kind> {
+        if self.text.starts_with('\u{feff}') {
+            return Err(Kind::ByteOrderMark);
+        }
+        let mut open: Vec<Open> = Vec::new();
+        loop {
+            self.skip_space();
+            let mut value = match self.step(open.len())? {
+                Step::Opened(container) => {
+                    open.push(container);
+                    continue;
+                }
+                Step::Value(value) => value,
+            };
+            // Put the value where it belongs; a container that ends with it is itself such a value.
+            loop {
+                self.skip_space();
+                match open.pop() {
+                    None => {
+                        return if self.at == self.bytes.len() {
+                            Ok(value)
+                        } else {
+                            Err(Kind::TrailingText)
+                        };
+                    }
+                    Some(Open::Array(mut items)) => {
+                        items.push(value);
+                        if self.goes_on(b']', Kind::ExpectedCommaOrBracket)? {
+                            open.push(Open::Array(items));
+                            break;
+                        }
+                        value = Value::Array(items);
+                    }
+                    Some(Open::Object(mut members, key)) => {
+                        members.insert(key, value);
+                        if self.goes_on(b'}', Kind::ExpectedCommaOrBrace)? {
+                            let key = self.key()?;
+                            open.push(Open::Object(members, key));
+                            break;
+                        }
+                        value = Value::Object(members);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads a scalar, an empty container, or the start of a container.
+    fn step(&mut self, depth: usize) -> Result<Step, Kind> {
+        let value = match self.peek() {
+            None => {
+                return Err(if self.at == 0 { Kind::ExpectedValue } else { Kind::UnexpectedEnd });
+            }
+            Some(b'"') => Value::String(self.string()?),
+            Some(b'{') => {
+                self.enter(depth)?;
+                if self.peek() == Some(b'}') {
+                    self.at += 1;
+                    Value::Object(Object::new())
+                } else {
+                    let key = self.key()?;
+                    return Ok(Step::Opened(Open::Object(Object::new(), key)));
+                }
+            }
+            Some(b'[') => {
+                self.enter(depth)?;
+                if self.peek() == Some(b']') {
+                    self.at += 1;
+                    Value::Array(Vec::new())
+                } else {
+                    return Ok(Step::Opened(Open::Array(Vec::new())));
+                }
+            }
+            Some(b'-' | b'0'..=b'9') => self.number()?,
+            Some(b'n') => self.word("null", Value::Null)?,
+            Some(b't') => self.word("true", Value::Bool(true))?,
+            Some(b'f') => self.word("false", Value::Bool(false))?,
+            Some(b'N') => self.non_finite("NaN", f64::NAN)?,
+            Some(b'I') => self.non_finite("Infinity", f64::INFINITY)?,
+            Some(_) => return Err(Kind::ExpectedValue),
+        };
+        Ok(Step::Value(value))
+    }
+
+    fn enter(&mut self, depth: usize) -> Result<(), Kind> {
+        if depth >= self.max_depth {
+            return Err(Kind::TooDeep { limit: self.max_depth });
+        }
+        self.at += 1;
+        self.skip_space();
+        Ok(())
+    }
+
+    /// After an item: whether another follows. The comma or the closing character is read.
+    fn goes_on(&mut self, close: u8, expected: Kind) -> Result<bool, Kind> {
+        match self.peek() {
+            Some(b',') => {
+                let comma = self.at;
+                self.at += 1;
+                self.skip_space();
+                if self.peek() == Some(close) {
+                    self.at = comma;
+                    return Err(Kind::TrailingComma);
+                }
+                Ok(true)
+            }
+            Some(byte) if byte == close => {
+                self.at += 1;
+                Ok(false)
+            }
+            Some(_) => Err(expected),
+            None => Err(Kind::UnexpectedEnd),
+        }
+    }
+
+    /// Reads a key and its colon.
+    fn key(&mut self) -> Result<String, Kind> {
+        match self.peek() {
+            Some(b'"') => {}
+            Some(_) => return Err(Kind::ExpectedKey),
+            None => return Err(Kind::UnexpectedEnd),
+        }
+        let key = self.string()?;
+        self.skip_space();
+        match self.peek() {
+            Some(b':') => self.at += 1,
+            Some(_) => return Err(Kind::ExpectedColon),
+            None => return Err(Kind::UnexpectedEnd),
+        }
+        Ok(key)
+    }
+
+    fn word(&mut self, word: &str, value: Value) -> Result<Value, Kind> {
+        if !self.bytes[self.at..].starts_with(word.as_bytes()) {
+            return Err(Kind::ExpectedValue);
+        }
+        self.at += word.len();
+        Ok(value)
+    }
+
+    fn non_finite(&mut self, word: &str, float: f64) -> Result<Value, Kind> {
+        let start = self.at;
+        let value = self.word(word, Value::Float(float))?;
+        if !self.non_finite {
+            self.at = start;
+            return Err(Kind::NonFinite);
+        }
+        Ok(value)
+    }
+
+    /// Reads a number. As in Python, what cannot belong to it ends it: `01` is `0` followed by trailing text.
+    fn number(&mut self) -> Result<Value, Kind> {
+        let start = self.at;
+        if self.peek() == Some(b'-') {
+            self.at += 1;
+            if self.peek() == Some(b'I') {
+                let infinity = self.non_finite("Infinity", f64::NEG_INFINITY);
+                if infinity.is_err() {
+                    self.at = start;
+                }
+                return infinity;
+            }
+        }
+        match self.peek() {
+            Some(b'0') => self.at += 1,
+            Some(b'1'..=b'9') => self.at = self.end_of_digits(self.at),
+            _ => {
+                self.at = start;
+                return Err(Kind::ExpectedValue);
+            }
+        }
+        let mut float = false;
+        if self.peek() == Some(b'.') {
+            let end = self.end_of_digits(self.at + 1);
+            if end > self.at + 1 {
+                self.at = end;
+                float = true;
+            }
+        }
+        if let Some(b'e' | b'E') = self.peek() {
+            let sign = usize::from(matches!(self.bytes.get(self.at + 1), Some(b'+' | b'-')));
+            let digits = self.at + 1 + sign;
+            let end = self.end_of_digits(digits);
+            if end > digits {
+                self.at = end;
+                float = true;
+            }
+        }
+        let text = &self.text[start..self.at];
+        let value =
+            if float { text.parse().ok().map(Value::Float) } else { Value::from_digits(text) };
+        value.ok_or(Kind::ExpectedValue)
+    }
+
+    fn end_of_digits(&self, from: usize) -> usize {
+        let rest = self.bytes.get(from..).unwrap_or_default();
+        from + rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
+    }
+
+    fn string(&mut self) -> Result<String, Kind> {
+        let opening = self.at;
+        self.at += 1;
+        let mut out = String::new();
+        loop {
+            let run = self.at;
+            let rest = &self.bytes[run..];
+            let length = rest.iter().position(|&byte| byte == b'"' || byte == b'\\' || byte < 0x20);
+            let Some(length) = length else {
+                self.at = opening;
+                return Err(Kind::UnterminatedString);
+            };
+            self.at += length;
+            // The run ends before an ASCII character, so it is whole characters.
+            out.push_str(&self.text[run..self.at]);
+            match rest[length] {
+                b'"' => {
+                    self.at += 1;
+                    return Ok(out);
+                }
+                b'\\' => out.push(self.escape(opening)?),
+                _ => return Err(Kind::ControlCharacter),
+            }
+        }
+    }
+
+    /// Reads an escape, the backslash included.
+    fn escape(&mut self, opening: usize) -> Result<char, Kind> {
+        let escaped = match self.bytes.get(self.at + 1) {
+            None => {
+                self.at = opening;
+                return Err(Kind::UnterminatedString);
+            }
+            Some(b'u') => return self.unicode_escape(),
+            Some(b'"') => '"',
+            Some(b'\\') => '\\',
+            Some(b'/') => '/',
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            Some(_) => return Err(Kind::InvalidEscape),
+        };
+        self.at += 2;
+        Ok(escaped)
+    }
+
+    fn unicode_escape(&mut self) -> Result<char, Kind> {
+        let first = self.hex(self.at + 2).ok_or(Kind::InvalidUnicodeEscape)?;
+        if let Some(character) = char::from_u32(first) {
+            self.at += 6;
+            return Ok(character);
+        }
+        let second = match self.bytes.get(self.at + 6..self.at + 8) {
+            Some(b"\\u") => self.hex(self.at + 8),
+            _ => None,
+        };
+        if let (0xd800..=0xdbff, Some(second @ 0xdc00..=0xdfff)) = (first, second) {
+            let scalar = 0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+            if let Some(character) = char::from_u32(scalar) {
+                self.at += 12;
+                return Ok(character);
+            }
+        }
+        if self.surrogates == Surrogates::Reject {
+            return Err(Kind::LoneSurrogate);
+        }
+        self.at += 6;
+        self.replaced_surrogates += 1;
+        Ok(char::REPLACEMENT_CHARACTER)
+    }
+
+    fn hex(&self, from: usize) -> Option<u32> {
+        let digits = self.bytes.get(from..from + 4)?;
+        digits
+            .iter()
+            .try_fold(0, |number, &byte| Some(number * 16 + char::from(byte).to_digit(16)?))
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn skip_space(&mut self) {
+        while self.peek().is_some_and(is_space) {
+            self.at += 1;
+        }
+    }
+}
+
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}

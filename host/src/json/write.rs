@@ -1,0 +1,208 @@
+//! Writing values as text.
+
+use std::{borrow::Cow, fmt, fmt::Write};
+
+use super::value::Value;
+use crate::python_text::float_repr;
+
+/// What to write for `NaN`, `Infinity` and `-Infinity`, which JSON proper does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NonFinite {
+    /// `null`.
+    Null,
+    /// The literals `NaN`, `Infinity` and `-Infinity`.
+    Literal,
+}
+
+/// Writes `value` without spaces and with non-ASCII characters as they are.
+///
+/// # Errors
+///
+/// Only what `out` itself reports.
+pub fn write(value: &Value, out: &mut impl Write, non_finite: NonFinite) -> fmt::Result {
+    Writer { out, layout: Layout::Compact, non_finite, ascii: false, sorted: false }.value(value, 0)
+}
+
+/// The text of [`write()`].
+#[must_use]
+pub fn to_string(value: &Value, non_finite: NonFinite) -> String {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = write(value, &mut out, non_finite);
+    out
+}
+
+/// The text for a report: indented by two spaces, ASCII only, with the literals `NaN`, `Infinity` and `-Infinity`.
+#[must_use]
+pub fn to_pretty(value: &Value) -> String {
+    let mut out = String::new();
+    let layout = Layout::Indented;
+    let mut writer = Writer {
+        out: &mut out,
+        layout,
+        non_finite: NonFinite::Literal,
+        ascii: true,
+        sorted: false,
+    };
+    // Writing to a string cannot fail.
+    let _ = writer.value(value, 0);
+    out
+}
+
+/// The text of Python's `json.dumps(value, sort_keys=True)`: keys sorted by code point, `", "` and `": "`, ASCII only.
+#[must_use]
+pub fn to_python(value: &Value) -> String {
+    let mut out = String::new();
+    let layout = Layout::Spaced;
+    let mut writer =
+        Writer { out: &mut out, layout, non_finite: NonFinite::Literal, ascii: true, sorted: true };
+    // Writing to a string cannot fail.
+    let _ = writer.value(value, 0);
+    out
+}
+
+/// The text that stands for a result where only text can: nothing for `null`, a string as it is, else [`to_python`].
+#[must_use]
+pub fn output_text(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::Null => Cow::Borrowed(""),
+        Value::String(text) => Cow::Borrowed(text),
+        other => Cow::Owned(to_python(other)),
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Layout {
+    Compact,
+    Spaced,
+    Indented,
+}
+
+struct Writer<'a, W> {
+    out: &'a mut W,
+    layout: Layout,
+    non_finite: NonFinite,
+    ascii: bool,
+    sorted: bool,
+}
+
+impl<W: Write> Writer<'_, W> {
+    fn value(&mut self, value: &Value, depth: usize) -> fmt::Result {
+        match value {
+            Value::Null => self.out.write_str("null"),
+            Value::Bool(true) => self.out.write_str("true"),
+            Value::Bool(false) => self.out.write_str("false"),
+            Value::Int(int) => write!(self.out, "{int}"),
+            Value::BigInt(digits) => self.out.write_str(digits),
+            Value::Float(float) => self.float(*float),
+            Value::String(text) => self.string(text),
+            Value::Array(items) => self.container('[', ']', items.iter(), depth, |writer, item| {
+                writer.value(item, depth + 1)
+            }),
+            Value::Object(object) => {
+                let mut members: Vec<(&String, &Value)> = Vec::new();
+                if self.sorted {
+                    members.extend(object);
+                    // The order of UTF-8 bytes is the order of code points.
+                    members.sort_unstable_by_key(|(key, _)| *key);
+                    return self.members(members.into_iter(), depth);
+                }
+                self.members(object.iter(), depth)
+            }
+        }
+    }
+
+    fn members<'v>(
+        &mut self,
+        members: impl ExactSizeIterator<Item = (&'v String, &'v Value)>,
+        depth: usize,
+    ) -> fmt::Result {
+        self.container('{', '}', members, depth, |writer, (key, value)| {
+            writer.string(key)?;
+            writer.out.write_str(if writer.layout == Layout::Compact { ":" } else { ": " })?;
+            writer.value(value, depth + 1)
+        })
+    }
+
+    fn container<T>(
+        &mut self,
+        open: char,
+        close: char,
+        items: impl ExactSizeIterator<Item = T>,
+        depth: usize,
+        mut item: impl FnMut(&mut Self, T) -> fmt::Result,
+    ) -> fmt::Result {
+        let empty = items.len() == 0;
+        self.out.write_char(open)?;
+        for (index, content) in items.enumerate() {
+            if index > 0 {
+                self.out.write_str(if self.layout == Layout::Spaced { ", " } else { "," })?;
+            }
+            self.line(depth + 1)?;
+            item(self, content)?;
+        }
+        if !empty {
+            self.line(depth)?;
+        }
+        self.out.write_char(close)
+    }
+
+    /// Starts a new line where lines are used.
+    fn line(&mut self, depth: usize) -> fmt::Result {
+        if self.layout == Layout::Indented {
+            write!(self.out, "\n{:1$}", "", depth * 2)?;
+        }
+        Ok(())
+    }
+
+    fn float(&mut self, float: f64) -> fmt::Result {
+        if float.is_finite() {
+            return self.out.write_str(&float_repr(float));
+        }
+        self.out.write_str(match self.non_finite {
+            NonFinite::Null => "null",
+            NonFinite::Literal if float.is_nan() => "NaN",
+            NonFinite::Literal if float > 0.0 => "Infinity",
+            NonFinite::Literal => "-Infinity",
+        })
+    }
+
+    fn string(&mut self, text: &str) -> fmt::Result {
+        self.out.write_char('"')?;
+        let mut written = 0;
+        for (at, character) in text.char_indices() {
+            let plain = match character {
+                '"' | '\\' | '\0'..='\x1f' => false,
+                ' '..='\x7e' => true,
+                // Python escapes DEL too where it escapes all that is not ASCII.
+                _ => !self.ascii,
+            };
+            if plain {
+                continue;
+            }
+            self.out.write_str(&text[written..at])?;
+            self.escape(character)?;
+            written = at + character.len_utf8();
+        }
+        self.out.write_str(&text[written..])?;
+        self.out.write_char('"')
+    }
+
+    fn escape(&mut self, character: char) -> fmt::Result {
+        match character {
+            '"' => self.out.write_str("\\\""),
+            '\\' => self.out.write_str("\\\\"),
+            '\n' => self.out.write_str("\\n"),
+            '\r' => self.out.write_str("\\r"),
+            '\t' => self.out.write_str("\\t"),
+            '\x08' => self.out.write_str("\\b"),
+            '\x0c' => self.out.write_str("\\f"),
+            _ => {
+                for unit in character.encode_utf16(&mut [0; 2]) {
+                    write!(self.out, "\\u{unit:04x}")?;
+                }
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Systems without process groups: only the started process itself can be ended, and what it starts may live on.
+
+use std::{io, process::ExitStatus};
+
+use tokio::process::{Child, Command};
+
+use super::super::Ending;
+
+/// Nothing to prepare.
+pub(in super::super) fn configure(_command: &mut Command) {}
+
+/// How a process ended, from its status.
+pub(in super::super) fn ending(status: ExitStatus) -> Ending {
+    match status.code() {
+        Some(code) => Ending::Exited(code),
+        None => Ending::Lost { reason: format!("its status makes no sense ({status})") },
+    }
+}
+
+/// The started process alone.
+#[derive(Debug)]
+pub(in super::super) struct Group {}
+
+impl Group {
+    /// The group of `child`; `None` when it has been reaped already.
+    pub(in super::super) fn of(child: &Child) -> Option<Self> {
+        child.id().map(|_| Self {})
+    }
+
+    /// There is no gentle way: the same as [`Group::kill`].
+    pub(in super::super) fn terminate(&self, child: &mut Child) {
+        self.kill(child);
+    }
+
+    /// Ends the process.
+    pub(in super::super) fn kill(&self, child: &mut Child) {
+        // It fails only when the process is dead already.
+        let _ = child.start_kill();
+    }
+}
+
+/// Waits for the exit. Reaping is harmless here, because no number is used afterwards.
+#[derive(Debug)]
+pub(in super::super) struct ExitWatch {}
+
+impl ExitWatch {
+    /// Nothing to prepare.
+    pub(in super::super) fn new() -> io::Result<Self> {
+        Ok(Self {})
+    }
+
+    /// Returns when the process is dead. Cancel safe.
+    pub(in super::super) async fn exited(&mut self, _group: &Group, child: &mut Child) {
+        // An error means that the status is lost; reaping will say so.
+        let _ = child.wait().await;
+    }
+
+    /// Whether the process is dead.
+    pub(in super::super) fn has_exited(&self, _group: &Group, child: &mut Child) -> bool {
+        !matches!(child.try_wait(), Ok(None))
+    }
+}

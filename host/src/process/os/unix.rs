@@ -1,0 +1,114 @@
+//! Unix: process groups, and `waitid` with `WNOWAIT`.
+//!
+//! A process group can be signalled safely only while its leader has not been reaped: after that the number may belong
+//! to somebody else. So the leader's exit is noticed with `WNOWAIT`, which leaves it a zombie and its number taken, and
+//! the status is collected only when nothing is left to signal.
+
+use std::{io, os::unix::process::ExitStatusExt, process::ExitStatus, time::Duration};
+
+use rustix::{
+    io::Errno,
+    process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid},
+};
+use tokio::{
+    process::{Child, Command},
+    signal::unix::{Signal as Signals, SignalKind, signal},
+    time::sleep,
+};
+
+use super::super::Ending;
+
+/// How often to look for the exit even if no signal told of it: `SIGCHLD` may be blocked in this process, by a mask
+/// inherited from whoever started it.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// Makes the process lead a group of its own.
+pub(in super::super) fn configure(command: &mut Command) {
+    command.process_group(0);
+}
+
+/// How a process ended, from its status.
+pub(in super::super) fn ending(status: ExitStatus) -> Ending {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Ending::Exited(code),
+        (None, Some(signal)) => Ending::Signalled(signal),
+        (None, None) => Ending::Lost { reason: format!("its status makes no sense ({status})") },
+    }
+}
+
+/// The group led by a process that was started and not reaped yet.
+#[derive(Debug)]
+pub(in super::super) struct Group {
+    leader: Pid,
+}
+
+impl Group {
+    /// The group of `child`; `None` when it has been reaped already.
+    pub(in super::super) fn of(child: &Child) -> Option<Self> {
+        let id = i32::try_from(child.id()?).ok()?;
+        Pid::from_raw(id).map(|leader| Self { leader })
+    }
+
+    /// Asks all members to end.
+    pub(in super::super) fn terminate(&self, _child: &mut Child) {
+        self.signal(Signal::TERM);
+    }
+
+    /// Ends all members.
+    pub(in super::super) fn kill(&self, _child: &mut Child) {
+        self.signal(Signal::KILL);
+    }
+
+    fn signal(&self, signal: Signal) {
+        if peek(self.leader).is_err() {
+            // Somebody else in this process has reaped the leader, so the number may be anybody's.
+            return;
+        }
+        // It can fail when no member is left but the zombie of the leader, or when all of them changed their user.
+        // Neither can be helped, and the wait that follows is bounded.
+        let _ = kill_process_group(self.leader, signal);
+    }
+}
+
+/// Waits for the leader's exit and leaves it unreaped.
+#[derive(Debug)]
+pub(in super::super) struct ExitWatch {
+    child_signals: Signals,
+}
+
+impl ExitWatch {
+    /// Starts to listen; to be made before the process is started, so that no exit is missed.
+    pub(in super::super) fn new() -> io::Result<Self> {
+        signal(SignalKind::child()).map(|child_signals| Self { child_signals })
+    }
+
+    /// Returns when the leader of `group` is dead. Cancel safe.
+    pub(in super::super) async fn exited(&mut self, group: &Group, _child: &mut Child) {
+        while !has_exited(group.leader) {
+            tokio::select! {
+                _ = self.child_signals.recv() => {}
+                () = sleep(LOOK_AGAIN) => {}
+            }
+        }
+    }
+
+    /// Whether the leader of `group` is dead.
+    pub(in super::super) fn has_exited(&self, group: &Group, _child: &mut Child) -> bool {
+        has_exited(group.leader)
+    }
+}
+
+fn has_exited(leader: Pid) -> bool {
+    // When somebody else in this process has reaped it, the status is lost, and reaping will say so.
+    peek(leader).unwrap_or(true)
+}
+
+/// Whether the leader is dead, without reaping it; an error when it is not our unreaped child any more.
+fn peek(leader: Pid) -> Result<bool, Errno> {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    match waitid(WaitId::Pid(leader), options) {
+        Ok(status) => Ok(status.is_some()),
+        Err(Errno::INTR) => Ok(false),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,133 @@
+//! Moves bytes between us and the standard streams of a process.
+//!
+//! Every step here is cancel safe: bytes are accounted for as soon as they are moved, so a future can be dropped at any
+//! await, and what was read or written by then is not lost.
+
+use std::{borrow::Cow, pin::pin, time::Duration};
+
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    process::{ChildStderr, ChildStdin, ChildStdout},
+    time::timeout,
+};
+
+use super::{Captured, Limits, group::Pipes};
+
+/// As much as a pipe holds by default.
+const CHUNK: usize = 64 << 10;
+
+/// The three streams of a process that reads one document and writes one.
+#[derive(Debug)]
+pub(super) struct Pumps<'a> {
+    stdin: Option<ChildStdin>,
+    outgoing: Outgoing<'a>,
+    stdout: Option<ChildStdout>,
+    stderr: Option<ChildStderr>,
+    pub(super) out: Captured,
+    pub(super) err: Captured,
+}
+
+impl<'a> Pumps<'a> {
+    pub(super) fn new(pipes: Pipes, input: &'a [u8], limits: &Limits) -> Self {
+        Self {
+            stdin: pipes.stdin,
+            outgoing: Outgoing::all_of(input),
+            stdout: pipes.stdout,
+            stderr: pipes.stderr,
+            out: Captured::new(limits.stdout_cap, 0),
+            err: Captured::new(limits.stderr_head, limits.stderr_tail),
+        }
+    }
+
+    /// Moves bytes until `event` happens.
+    pub(super) async fn pump_until<T>(&mut self, event: impl Future<Output = T>) -> T {
+        let mut event = pin!(event);
+        let mut moving = pin!(self.pump());
+        tokio::select! {
+            // The event first: it must be noticed however fast the process writes.
+            biased;
+            value = &mut event => return value,
+            () = &mut moving => {}
+        }
+        event.await
+    }
+
+    /// Moves what the outputs still hold, until both have ended or the time is over; input is given up.
+    pub(super) async fn finish(&mut self, patience: Duration) {
+        self.stdin = None;
+        // Running out of patience shows in `Captured::ended`.
+        let _ = timeout(patience, self.pump()).await;
+    }
+
+    /// Input is given up: the process finds the end of its standard input.
+    pub(super) fn close_stdin(&mut self) {
+        self.stdin = None;
+    }
+
+    async fn pump(&mut self) {
+        let feed = async {
+            feed(&mut self.stdin, &mut self.outgoing).await;
+            self.stdin = None;
+        };
+        tokio::join!(
+            feed,
+            drain(&mut self.stdout, &mut self.out),
+            drain(&mut self.stderr, &mut self.err),
+        );
+    }
+}
+
+/// Bytes on their way into a process.
+#[derive(Debug, Default)]
+pub(super) struct Outgoing<'a> {
+    bytes: Cow<'a, [u8]>,
+    sent: usize,
+}
+
+impl<'a> Outgoing<'a> {
+    pub(super) fn all_of(bytes: &'a [u8]) -> Self {
+        Self { bytes: Cow::Borrowed(bytes), sent: 0 }
+    }
+
+    /// Puts more bytes at the end of the queue.
+    pub(super) fn extend(&mut self, bytes: impl IntoIterator<Item = u8>) {
+        let queue = self.bytes.to_mut();
+        queue.drain(..std::mem::take(&mut self.sent));
+        queue.extend(bytes);
+    }
+}
+
+/// Writes until nothing is left to send. Closes the pipe when nobody reads from it any more: that is no error, a
+/// program need not read its input.
+pub(super) async fn feed<W: AsyncWrite + Unpin>(pipe: &mut Option<W>, outgoing: &mut Outgoing<'_>) {
+    while let (Some(open), unsent @ [_, ..]) = (&mut *pipe, &outgoing.bytes[outgoing.sent..]) {
+        match open.write(unsent).await {
+            Ok(sent @ 1..) => outgoing.sent += sent,
+            Ok(0) | Err(_) => *pipe = None,
+        }
+    }
+}
+
+/// Reads to the end.
+pub(super) async fn drain<R: AsyncRead + Unpin>(pipe: &mut Option<R>, captured: &mut Captured) {
+    let mut chunk = vec![0; CHUNK];
+    while let Some(bytes) = read_some(pipe, &mut chunk).await {
+        captured.push(bytes);
+    }
+    captured.end();
+}
+
+/// Reads once; `None` at the end, which closes the pipe. An unreadable pipe counts as ended.
+pub(super) async fn read_some<'c, R: AsyncRead + Unpin>(
+    pipe: &mut Option<R>,
+    chunk: &'c mut [u8],
+) -> Option<&'c [u8]> {
+    let open = pipe.as_mut()?;
+    match open.read(chunk).await {
+        Ok(read @ 1..) => Some(&chunk[..read]),
+        Ok(0) | Err(_) => {
+            *pipe = None;
+            None
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! One process from its start to its end.
+
+use std::time::{Duration, Instant};
+
+use tokio::time::{sleep, timeout};
+
+use super::{
+    Cancellation, Captured, CommandSpec, Ending, Limits, Outcome, group::Started, pump::Pumps,
+};
+
+/// How long a killed process may take to die. The kernel needs next to nothing, unless the process is stuck in a
+/// system call that cannot be interrupted (a dead network disk); then the runtime reaps it later.
+pub(super) const KILL_PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long to read what a killed group has left in its pipes. Nobody is there to write more.
+const LAST_WORDS: Duration = Duration::from_millis(20);
+
+/// Starts a process, writes `input` to its standard input, reads its outputs, and supervises it to its end.
+///
+/// When the time is up, or the run is cancelled, the process group is asked to end, and killed if it does not.
+/// When the process has ended, what is left of its group is killed too. Dropping the future kills the group.
+///
+/// How it ended, good or bad, is the returned value.
+pub async fn run(
+    spec: &CommandSpec,
+    input: &[u8],
+    limits: &Limits,
+    cancellation: &Cancellation,
+) -> Outcome {
+    let begun = Instant::now();
+    let nothing = |ending| Outcome {
+        ending,
+        stdout: Captured::complete([]),
+        stderr: Captured::complete([]),
+        duration: begun.elapsed(),
+    };
+    if cancellation.is_cancelled() {
+        return nothing(Ending::Cancelled);
+    }
+    let (mut started, pipes) = match Started::start(spec).await {
+        Ok(started) => started,
+        Err(error) => return nothing(Ending::SpawnFailed(error)),
+    };
+    let mut pumps = Pumps::new(pipes, input, limits);
+
+    let event = pumps
+        .pump_until(async {
+            tokio::select! {
+                // An exit at the last moment is still an exit.
+                biased;
+                () = started.exited() => Event::Exited,
+                () = cancellation.cancelled() => Event::Cancelled,
+                () = sleep(limits.timeout) => Event::TimedOut,
+            }
+        })
+        .await;
+    let ending = match event {
+        Event::Exited => {
+            pumps.finish(limits.eof_grace).await;
+            started.reap()
+        }
+        Event::TimedOut => {
+            stop(&mut started, &mut pumps, limits).await;
+            Ending::TimedOut { limit: limits.timeout }
+        }
+        Event::Cancelled => {
+            stop(&mut started, &mut pumps, limits).await;
+            Ending::Cancelled
+        }
+    };
+    Outcome { ending, stdout: pumps.out, stderr: pumps.err, duration: begun.elapsed() }
+}
+
+enum Event {
+    Exited,
+    TimedOut,
+    Cancelled,
+}
+
+/// Ends a running process, gently first.
+async fn stop(started: &mut Started, pumps: &mut Pumps<'_>, limits: &Limits) {
+    started.terminate();
+    pumps.close_stdin();
+    if pumps.pump_until(timeout(limits.term_grace, started.exited())).await.is_err() {
+        started.kill();
+        // A process that cannot even be killed is left to the runtime.
+        let _ = pumps.pump_until(timeout(KILL_PATIENCE, started.exited())).await;
+    }
+    // The status says nothing more than that we ended it.
+    let _ = started.reap();
+    pumps.finish(LAST_WORDS).await;
+}

@@ -1,0 +1,96 @@
+//! The one place where a process is started.
+
+use std::{ffi::OsString, io, path::Path, process::Stdio, time::Duration};
+
+use tokio::{
+    process::{Child, Command},
+    time::sleep,
+};
+
+use super::{CommandSpec, os};
+
+/// Waits between attempts to start a file that something still has open for writing. A file written a moment ago may
+/// be open in a child of another thread that was forked, but has not yet executed its own program.
+const BUSY_RETRIES: [Duration; 5] = [
+    Duration::from_millis(5),
+    Duration::from_millis(10),
+    Duration::from_millis(20),
+    Duration::from_millis(50),
+    Duration::from_millis(100),
+];
+
+/// Why a process could not be started.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("failed to start `{}`: {reason}", .program.display())]
+#[non_exhaustive]
+pub struct SpawnError {
+    /// The program as it was given.
+    pub program: OsString,
+    /// What is wrong, with a hint where there is one.
+    pub reason: String,
+}
+
+/// Starts the command as leader of its own group, with pipes for all three standard streams.
+pub(super) async fn spawn(spec: &CommandSpec) -> Result<Child, SpawnError> {
+    let mut command = command(spec);
+    let mut waits = BUSY_RETRIES.iter();
+    loop {
+        match (command.spawn(), waits.next()) {
+            (Ok(child), _) => return Ok(child),
+            (Err(error), Some(wait)) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
+                sleep(*wait).await;
+            }
+            (Err(error), _) => return Err(explain(spec, &error)),
+        }
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the place where supervised processes are started"
+)]
+fn command(spec: &CommandSpec) -> Command {
+    let mut command = Command::new(&spec.program);
+    command.args(&spec.args);
+    if spec.clear_env {
+        command.env_clear();
+    }
+    for (name, value) in &spec.env {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    if let Some(cwd) = &spec.cwd {
+        command.current_dir(cwd);
+    }
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // The net below the net: groups are ended by `Group`, this ends the leader if even that is skipped.
+    command.kill_on_drop(true);
+    os::configure(&mut command);
+    command
+}
+
+pub(super) fn explain(spec: &CommandSpec, error: &io::Error) -> SpawnError {
+    let missing_cwd = spec.cwd.as_deref().filter(|cwd| !cwd.is_dir());
+    let reason = match (error.kind(), missing_cwd) {
+        (io::ErrorKind::NotFound | io::ErrorKind::NotADirectory, Some(cwd)) => {
+            format!("its working directory {} is not there", cwd.display())
+        }
+        (io::ErrorKind::NotFound, None) => {
+            let program = Path::new(&spec.program);
+            if program.components().count() == 1 && !program.has_root() {
+                "it was not found on PATH".to_owned()
+            } else if program.exists() {
+                "the file is there, but the interpreter named in its first line is not".to_owned()
+            } else {
+                "there is no such file".to_owned()
+            }
+        }
+        (io::ErrorKind::PermissionDenied, _) => {
+            format!("{error}; is it a file that may be executed (chmod +x)?")
+        }
+        _ => error.to_string(),
+    };
+    SpawnError { program: spec.program.clone(), reason }
+}

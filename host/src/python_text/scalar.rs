@@ -1,0 +1,70 @@
+//! The text of scalars.
+
+use super::number::float_repr;
+use crate::json::Value;
+
+/// The text of Python's `str()` for a scalar: `True`, `None`, `12.5`, a string as it is; `None` for arrays and objects.
+#[must_use]
+pub fn scalar_text(value: &Value) -> Option<String> {
+    Some(match value {
+        Value::Null => "None".to_owned(),
+        Value::Bool(true) => "True".to_owned(),
+        Value::Bool(false) => "False".to_owned(),
+        Value::Int(int) => int.to_string(),
+        Value::BigInt(digits) => digits.to_string(),
+        Value::Float(float) => float_repr(*float),
+        Value::String(text) => text.clone(),
+        Value::Array(_) | Value::Object(_) => return None,
+    })
+}
+
+/// The text in the quotes Python's `repr()` would choose: single ones, unless only a single quote is in the text.
+///
+/// Control characters are escaped; other characters stay as they are.
+#[must_use]
+pub fn string_repr(text: &str) -> String {
+    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push(quote);
+    for character in text.chars() {
+        match character {
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            _ if character == quote => out.extend(['\\', quote]),
+            _ if character.is_ascii_control() => {
+                out.push_str(&format!("\\x{:02x}", u32::from(character)))
+            }
+            _ => out.push(character),
+        }
+    }
+    out.push(quote);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scalars() {
+        for (value, expected) in [
+            (Value::Null, Some("None")),
+            (Value::Bool(true), Some("True")),
+            (Value::Float(12.5), Some("12.5")),
+            (Value::BigInt("-100000000000000000000".into()), Some("-100000000000000000000")),
+            (Value::from("é"), Some("é")),
+            (Value::Array(vec![]), None),
+        ] {
+            assert_eq!(scalar_text(&value).as_deref(), expected);
+        }
+    }
+
+    #[test]
+    fn quotes() {
+        assert_eq!(string_repr("a/b.json"), "'a/b.json'");
+        assert_eq!(string_repr("it's"), "\"it's\"");
+        assert_eq!(string_repr("'\"\\\n\x01é"), "'\\'\"\\\\\\n\\x01é'");
+    }
+}

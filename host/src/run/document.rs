@@ -1,0 +1,309 @@
+//! The document an evaluator reads, written straight from the conversation.
+//!
+//! `evaluator_protocol::EvalInput` is the same document for authors in Rust; it cannot hold integers beyond 64 bits, which
+//! recordings contain, so the host writes the text itself. A test reads it back with those types.
+
+use std::fmt::Write as _;
+
+use evaluator_protocol::ProtocolVersion;
+
+use crate::{
+    conversation::{Conversation, PerformanceMetrics, ToolCall, Turn},
+    eval_set::{EvalCase, ExpectedTurn},
+    json::{self, NonFinite, Object, Value},
+};
+
+/// The part of the document that all evaluators of a conversation share: everything after the evaluator's own settings.
+#[derive(Clone, Debug)]
+pub(crate) struct Turns {
+    text: String,
+}
+
+impl Turns {
+    pub(crate) fn new(conversation: &Conversation, case: Option<&EvalCase>) -> Self {
+        let mut out = Writer::default();
+        // The metrics are those of the whole conversation, the same on every turn.
+        let metrics =
+            conversation.performance.as_ref().map_or_else(|| "null".to_owned(), metrics_text);
+        out.raw("\"invocations\":");
+        out.list(&conversation.turns, |out, turn| out.turn(turn, &metrics));
+        out.raw(",\"expected_invocations\":");
+        match case {
+            Some(case) => out.list(&case.turns, Writer::expected),
+            None => out.raw("null"),
+        }
+        Self { text: out.text }
+    }
+
+    /// The whole document, on one line, without a line end.
+    pub(crate) fn document(&self, metric_name: &str, threshold: f64, config: &Object) -> String {
+        let mut out = Writer { text: String::with_capacity(self.text.len() + 256) };
+        out.raw("{\"protocol_version\":");
+        out.string(&ProtocolVersion::CURRENT.to_string());
+        out.raw(",\"metric_name\":");
+        out.string(metric_name);
+        out.raw(",\"threshold\":");
+        out.value(&Value::Float(threshold));
+        out.raw(",\"config\":");
+        out.object(config);
+        out.raw(",");
+        out.raw(&self.text);
+        out.raw("}");
+        out.text
+    }
+}
+
+/// Numbers, names and nothing else: this cannot fail, but a metric that could not be written must not look measured.
+fn metrics_text(metrics: &PerformanceMetrics) -> String {
+    serde_json::to_string(metrics).unwrap_or_else(|_| "null".to_owned())
+}
+
+#[derive(Default)]
+struct Writer {
+    text: String,
+}
+
+impl Writer {
+    fn raw(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    fn string(&mut self, text: &str) {
+        struct Json<'a>(&'a str);
+        impl std::fmt::Display for Json<'_> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&serde_json::to_string(self.0).map_err(|_| std::fmt::Error)?)
+            }
+        }
+        // Writing text to a string cannot fail.
+        let _ = write!(self.text, "{}", Json(text));
+    }
+
+    fn optional_string(&mut self, text: Option<&str>) {
+        match text {
+            Some(text) => self.string(text),
+            None => self.raw("null"),
+        }
+    }
+
+    fn value(&mut self, value: &Value) {
+        // Writing text to a string cannot fail.
+        let _ = json::write(value, &mut self.text, NonFinite::Null);
+    }
+
+    fn object(&mut self, object: &Object) {
+        self.raw("{");
+        for (index, (key, value)) in object.iter().enumerate() {
+            if index > 0 {
+                self.raw(",");
+            }
+            self.string(key);
+            self.raw(":");
+            self.value(value);
+        }
+        self.raw("}");
+    }
+
+    fn list<T>(&mut self, items: &[T], mut write: impl FnMut(&mut Self, &T)) {
+        self.raw("[");
+        for (index, item) in items.iter().enumerate() {
+            if index > 0 {
+                self.raw(",");
+            }
+            write(self, item);
+        }
+        self.raw("]");
+    }
+
+    fn turn(&mut self, turn: &Turn, metrics: &str) {
+        self.head(
+            &turn.span_id,
+            turn.user_text.as_deref().unwrap_or_default(),
+            turn.final_text.as_deref(),
+        );
+        self.list(&turn.tool_calls, |out, call| {
+            out.call(&call.name, &call.arguments, call.call_id.as_deref())
+        });
+        self.raw(",\"tool_responses\":");
+        let answered: Vec<&ToolCall> =
+            turn.tool_calls.iter().filter(|call| !call.result.is_null() || call.is_error).collect();
+        self.list(&answered, |out, call| {
+            out.response(&call.name, call.is_error, call.call_id.as_deref(), &call.result);
+        });
+        self.raw("},\"performance_metrics\":");
+        self.raw(metrics);
+        self.raw(",\"trace_id\":");
+        self.string(&turn.trace_id);
+        self.raw(",\"span_id\":");
+        self.string(&turn.span_id);
+        self.raw("}");
+    }
+
+    fn expected(&mut self, turn: &ExpectedTurn) {
+        let answer = turn.final_parts.as_ref().map(|parts| parts.concat());
+        self.head(&turn.invocation_id, &turn.user_parts.concat(), answer.as_deref());
+        self.list(&turn.tool_calls, |out, call| {
+            out.call(&call.name, &call.args, call.id.as_deref())
+        });
+        self.raw(",\"tool_responses\":");
+        self.list(&turn.tool_responses, |out, response| {
+            out.response(&response.name, false, response.id.as_deref(), &response.response);
+        });
+        self.raw("},\"performance_metrics\":null,\"trace_id\":null,\"span_id\":null}");
+    }
+
+    /// Everything of a turn up to its tool calls.
+    fn head(&mut self, id: &str, user: &str, answer: Option<&str>) {
+        self.raw("{\"invocation_id\":");
+        self.string(id);
+        self.raw(",\"user_content\":");
+        self.string(user);
+        self.raw(",\"final_response\":");
+        self.optional_string(answer);
+        self.raw(",\"intermediate_steps\":{\"tool_calls\":");
+    }
+
+    fn call(&mut self, name: &str, args: &Value, id: Option<&str>) {
+        self.raw("{\"name\":");
+        self.string(name);
+        self.raw(",\"args\":");
+        match args {
+            Value::Object(args) => self.object(args),
+            Value::Null => self.raw("{}"),
+            // The contract has an object here whatever the tool was called with.
+            other => {
+                self.raw("{\"value\":");
+                self.value(other);
+                self.raw("}");
+            }
+        }
+        self.raw(",\"id\":");
+        self.optional_string(id);
+        self.raw("}");
+    }
+
+    fn response(&mut self, name: &str, is_error: bool, id: Option<&str>, response: &Value) {
+        self.raw("{\"name\":");
+        self.string(name);
+        self.raw(",\"output\":");
+        self.string(&json::output_text(response));
+        self.raw(",\"status\":");
+        self.optional_string(is_error.then_some("error"));
+        self.raw(",\"id\":");
+        self.optional_string(id);
+        self.raw(",\"response\":");
+        self.value(response);
+        self.raw("}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evaluator_protocol::{EvalInput, decode};
+
+    use super::*;
+    use crate::eval_set::{ExpectedCall, ExpectedResponse};
+    use crate::trace::SpanStatus;
+
+    fn conversation() -> Conversation {
+        let call = ToolCall {
+            name: "get_weather".to_owned(),
+            call_id: Some("c1".to_owned()),
+            arguments: json::parse_python(
+                r#"{"city": "Paris", "n": 123456789012345678901234567890}"#,
+            )
+            .unwrap(),
+            result: json::parse_python(r#"{"temp": 21.0, "sky": "☀", "inf": Infinity}"#).unwrap(),
+            ..ToolCall::default()
+        };
+        let scalar = ToolCall {
+            name: "ping".to_owned(),
+            arguments: Value::Int(5),
+            is_error: true,
+            ..ToolCall::default()
+        };
+        let silent = ToolCall { name: "log".to_owned(), ..ToolCall::default() };
+        Conversation {
+            trace_id: "t1".into(),
+            turns: vec![Turn {
+                trace_id: "t1".into(),
+                span_id: "s1".to_owned(),
+                root_anchored: false,
+                agent_name: None,
+                user_text: None,
+                final_text: Some("line\nbreak \"quoted\"".to_owned()),
+                llm_calls: Vec::new(),
+                tool_calls: vec![call, scalar, silent],
+                start_ns: 0,
+                end_ns: 1,
+                status: SpanStatus::Unset,
+            }],
+            case_id: None,
+            warnings: Vec::new(),
+            performance: Some(PerformanceMetrics::default()),
+            error: None,
+        }
+    }
+
+    #[test]
+    fn authors_read_what_the_host_writes() {
+        let case = EvalCase {
+            id: "c".to_owned(),
+            turns: vec![ExpectedTurn {
+                invocation_id: "g1".to_owned(),
+                user_parts: vec!["a".to_owned(), "b".to_owned()],
+                final_parts: None,
+                tool_calls: vec![ExpectedCall {
+                    id: None,
+                    name: "x".to_owned(),
+                    args: Value::Null,
+                }],
+                event_calls: Vec::new(),
+                tool_responses: vec![ExpectedResponse {
+                    id: None,
+                    name: "x".to_owned(),
+                    response: Value::Null,
+                }],
+            }],
+        };
+        let config: Object = [("min".to_owned(), Value::Int(3))].into_iter().collect();
+        let text = Turns::new(&conversation(), Some(&case)).document("check", 0.7, &config);
+        assert!(!text.contains('\n'), "{text}");
+        let input: EvalInput = decode(text.as_bytes()).unwrap();
+        assert_eq!((input.metric_name.as_str(), input.threshold), ("check", 0.7));
+        assert_eq!(input.config["min"], 3);
+        let turn = &input.invocations[0];
+        assert_eq!((turn.invocation_id.as_str(), turn.user_content.as_str()), ("s1", ""));
+        assert_eq!(turn.final_response.as_deref(), Some("line\nbreak \"quoted\""));
+        let steps = &turn.intermediate_steps;
+        assert_eq!(steps.tool_calls[1].args["value"], 5);
+        assert!(steps.tool_calls[2].args.is_empty());
+        // A call without result or error has no response.
+        assert_eq!(steps.tool_responses.len(), 2);
+        assert_eq!(
+            steps.tool_responses[0].output,
+            r#"{"inf": Infinity, "sky": "\u2600", "temp": 21.0}"#
+        );
+        assert_eq!(steps.tool_responses[0].response["inf"], serde_json::Value::Null);
+        assert_eq!(steps.tool_responses[1].status.as_deref(), Some("error"));
+        let golden = &input.expected_invocations.as_ref().unwrap()[0];
+        assert_eq!((golden.user_content.as_str(), golden.final_response.as_deref()), ("ab", None));
+        assert!(text.contains("123456789012345678901234567890"), "big integers arrive whole");
+    }
+
+    #[test]
+    fn fields_come_in_the_order_of_the_contract() {
+        let text = Turns::new(&conversation(), None).document("check", 0.5, &Object::new());
+        let order = [
+            "protocol_version",
+            "metric_name",
+            "threshold",
+            "config",
+            "invocations",
+            "expected_invocations\":null}",
+        ];
+        let places: Vec<usize> =
+            order.iter().map(|key| text.find(&format!("\"{key}")).unwrap()).collect();
+        assert!(places.is_sorted(), "{text}");
+    }
+}

@@ -1,0 +1,19 @@
+//! A whole run: plan, execute, report.
+//!
+//! | file | what |
+//! |---|---|
+//! | `runner` | [`Runner`]: the registries and limits of a run, and its stages in order |
+//! | `plan` | a configuration made ready: metrics looked up, programs found, built and probed |
+//! | `document` | the text an evaluator reads |
+//! | `execute` | every evaluator on every conversation, a bounded number at a time |
+//! | `event` | what a caller can show while it waits |
+
+mod document;
+mod event;
+mod execute;
+mod plan;
+mod runner;
+
+pub use event::RunEvent;
+pub use plan::{Plan, PlannedEvaluator};
+pub use runner::{Request, Runner};

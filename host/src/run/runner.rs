@@ -1,0 +1,125 @@
+//! The stages of a run in order.
+
+use std::{num::NonZeroUsize, path::PathBuf, sync::Arc, thread};
+
+use super::{Plan, RunEvent, execute};
+use crate::{
+    config::Config,
+    conversation::{self, RunPerformance},
+    eval_set::EvalSet,
+    executor::Executors,
+    metric::Metrics,
+    process::Cancellation,
+    report::{ConversationReport, EvaluationReport, Report},
+    runtime::Runtimes,
+    trace,
+    verdict::Status,
+};
+
+/// What a run may use, and how much at a time. The registries start with what this crate knows; add to them what it does not.
+#[derive(Clone, Debug)]
+pub struct Runner {
+    /// Languages.
+    pub runtimes: Runtimes,
+    /// Places where programs live.
+    pub executors: Executors,
+    /// Built-in metrics.
+    pub metrics: Metrics,
+    /// Evaluations at a time; as many as there are processors by default.
+    pub jobs: NonZeroUsize,
+    /// Ends the run early when cancelled: running evaluations are ended, no new ones begin.
+    pub cancellation: Cancellation,
+}
+
+impl Default for Runner {
+    fn default() -> Self {
+        Self {
+            runtimes: Runtimes::default(),
+            executors: Executors::default(),
+            metrics: Metrics::default(),
+            jobs: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+            cancellation: Cancellation::new(),
+        }
+    }
+}
+
+/// What to evaluate.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// Trace files.
+    pub traces: Vec<PathBuf>,
+    /// Evaluators and settings.
+    pub config: Config,
+}
+
+impl Runner {
+    /// Loads the traces, makes the evaluators ready, runs each on every conversation and reports.
+    ///
+    /// Nothing that goes wrong ends the run early: a file that cannot be read, an evaluator that does not compile, a
+    /// program that crashes are in the report, beside everything else.
+    ///
+    /// Must be called inside a tokio runtime with time and I/O enabled.
+    pub async fn run(&self, request: &Request, on_event: &mut dyn FnMut(RunEvent)) -> Report {
+        let mut report = Report::default();
+        let config = &request.config;
+        let loaded = trace::load(&request.traces, config.trace_format);
+        report.errors.extend(loaded.errors.iter().map(ToString::to_string));
+        if loaded.traces.is_empty() {
+            report.errors.push("No traces loaded.".to_owned());
+            return report;
+        }
+        let eval_set = match config.eval_set.as_deref().map(EvalSet::load).transpose() {
+            Ok(eval_set) => eval_set,
+            Err(error) => {
+                report.errors.push(error.to_string());
+                None
+            }
+        };
+        let multi_turn =
+            eval_set.as_ref().is_some_and(|set| set.cases.iter().any(|case| case.turns.len() > 1));
+        let conversations =
+            conversation::extract(&loaded.traces, config.group_by.unwrap_or_default(), multi_turn);
+        let plan = Plan::new(config, self, on_event);
+        let conversations = Arc::new(conversations);
+        let mut evaluations =
+            execute::all(self, plan, &conversations, eval_set.as_ref(), on_event).await.into_iter();
+        report.performance = RunPerformance::of(
+            conversations.iter().map(|conversation| conversation.performance.as_ref()),
+        );
+        report.conversations = conversations
+            .iter()
+            .map(|conversation| ConversationReport {
+                trace_id: Arc::clone(&conversation.trace_id),
+                turns: conversation.turns.len(),
+                warnings: conversation.warnings.clone(),
+                evaluations: match unusable(conversation) {
+                    Some(error) => vec![error],
+                    None => evaluations.next().unwrap_or_default(),
+                },
+                performance: conversation.performance.clone(),
+            })
+            .collect();
+        report
+    }
+}
+
+/// The one entry of a conversation that no evaluator can be run on.
+fn unusable(conversation: &conversation::Conversation) -> Option<EvaluationReport> {
+    let (error, error_type) = match &conversation.error {
+        Some(error) => (format!("Turn extraction failed: {error}"), "extraction_failed"),
+        None if conversation.turns.is_empty() => {
+            ("No invocations extracted from trace.".to_owned(), "no_invocations")
+        }
+        None => return None,
+    };
+    Some(EvaluationReport {
+        name: "(all)".to_owned(),
+        score: None,
+        status: Status::NotEvaluated,
+        per_invocation_scores: Vec::new(),
+        duration: None,
+        error: Some(error),
+        error_type: Some(error_type),
+        details: None,
+    })
+}

@@ -1,0 +1,523 @@
+//! One call of cargo, and what it said.
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use serde::Deserialize;
+
+use crate::{
+    process::CommandSpec,
+    runtime::{
+        PrepareError, PrepareEvent,
+        tool::{self, Stream, ToolError},
+    },
+};
+
+/// How many of cargo's own last lines are kept to explain a failure that no compiler explains.
+const KEPT_LINES: usize = 200;
+
+/// How long cargo may take for what compiles nothing. It may wait for another cargo to let go of the package cache.
+const QUERY_LIMIT: Duration = Duration::from_secs(5 * 60);
+
+/// Cargo, and how it is called here.
+#[derive(Clone, Debug)]
+pub(super) struct Toolchain {
+    /// The program.
+    pub(super) cargo: PathBuf,
+    /// Changes to the inherited environment.
+    pub(super) environment: Vec<(OsString, Option<OsString>)>,
+    /// Profile of all builds.
+    pub(super) profile: String,
+    /// How long one build may take.
+    pub(super) limit: Duration,
+}
+
+/// What one call of cargo builds programs of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Unit {
+    pub(super) manifest: PathBuf,
+    /// Package id, needed where the manifest is part of a workspace.
+    pub(super) package: Option<String>,
+    pub(super) target_folder: PathBuf,
+    pub(super) features: Vec<String>,
+    pub(super) kind: ProgramKind,
+    /// Texts to replace in what cargo and the compiler say.
+    pub(super) renames: Vec<(String, String)>,
+}
+
+/// The two kinds of target that can be run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ProgramKind {
+    Bin,
+    Example,
+}
+
+impl ProgramKind {
+    fn flag(self) -> &'static str {
+        match self {
+            Self::Bin => "--bin",
+            Self::Example => "--example",
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Bin => "bin",
+            Self::Example => "example",
+        }
+    }
+}
+
+/// Why a program was not built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Failure {
+    /// How it goes on after the name of the program: `does not compile: 2 errors`.
+    pub(super) what: String,
+    /// The text of the compiler, or of cargo.
+    pub(super) rendered: String,
+}
+
+impl Toolchain {
+    /// Describes the workspace of a manifest, without its dependencies.
+    pub(super) fn metadata(&self, manifest: &Path) -> Result<String, PrepareError> {
+        let command = self
+            .call(["metadata", "--no-deps", "--format-version", "1", "--color", "never"])
+            .arg("--manifest-path")
+            .arg(manifest);
+        let (mut answer, mut complaint) = (String::new(), String::new());
+        let outcome = tool::run(&command, QUERY_LIMIT, &mut |stream, line| {
+            let text = if stream == Stream::Stdout { &mut answer } else { &mut complaint };
+            text.push_str(line);
+            text.push('\n');
+        });
+        match outcome {
+            Ok(status) if status.success() => Ok(answer),
+            Ok(_) => Err(PrepareError::BuildFailed {
+                summary: format!(
+                    "cargo cannot read {}: {}",
+                    manifest.display(),
+                    headline(&complaint).unwrap_or("it says nothing")
+                ),
+                rendered: complaint,
+            }),
+            Err(error) => Err(unusable(&error)),
+        }
+    }
+
+    /// Chooses the versions of dependencies among those that are on this machine already, if that can be done.
+    ///
+    /// A first run then needs no network where the crates are there, and no answer from the registry before it starts.
+    /// When some are missing, nothing is written, and the build asks the registry as usual.
+    pub(super) fn lock_offline(&self, manifest: &Path) -> Result<(), PrepareError> {
+        let command = self
+            .call(["generate-lockfile", "--offline", "--quiet"])
+            .arg("--manifest-path")
+            .arg(manifest);
+        match tool::run(&command, QUERY_LIMIT, &mut |_, _| ()) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(unusable(&error)),
+        }
+    }
+
+    /// Builds programs of one unit; one result for each.
+    pub(super) fn build(
+        &self,
+        unit: &Unit,
+        programs: &[&str],
+        on_event: &mut dyn FnMut(PrepareEvent),
+    ) -> Vec<Result<PathBuf, Failure>> {
+        // The others go on when one does not compile.
+        let command = self.call(["build", "--message-format=json", "--keep-going"]);
+        let command = programs.iter().fold(self.select(command, unit), |command, program| {
+            command.arg(unit.kind.flag()).arg(program)
+        });
+        let mut log = Log::new(unit, programs.len());
+        let outcome =
+            tool::run(&command, self.limit, &mut |stream, line| log.line(stream, line, on_event));
+        log.finish(on_event);
+        programs.iter().map(|program| log.result_of(program, &outcome)).collect()
+    }
+
+    /// The command that brings a program up to date and becomes it (on Unix cargo replaces itself by the program).
+    ///
+    /// Everything that decides what is compiled is as in [`build`](Self::build), or launching would build again.
+    pub(super) fn run_command(&self, unit: &Unit, program: &str) -> CommandSpec {
+        self.select(self.call(["run", "--quiet"]), unit)
+            .arg(unit.kind.flag())
+            .arg(program)
+            .arg("--")
+    }
+
+    fn call<const N: usize>(&self, args: [&str; N]) -> CommandSpec {
+        let mut command = CommandSpec::new(&self.cargo).args(args);
+        command.env.clone_from(&self.environment);
+        command
+    }
+
+    fn select(&self, command: CommandSpec, unit: &Unit) -> CommandSpec {
+        let mut command = command
+            .args(["--color", "never", "--profile", &self.profile, "--manifest-path"])
+            .arg(&unit.manifest)
+            .arg("--target-dir")
+            .arg(&unit.target_folder);
+        if let Some(package) = &unit.package {
+            command = command.arg("--package").arg(package);
+        }
+        if !unit.features.is_empty() {
+            command = command.arg("--features").arg(unit.features.join(","));
+        }
+        command
+    }
+}
+
+fn unusable(error: &ToolError) -> PrepareError {
+    PrepareError::Unusable { reason: error.to_string() }
+}
+
+/// A line of `cargo build --message-format=json`.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "reason")]
+enum Message {
+    #[serde(rename = "compiler-message")]
+    Diagnostic { package_id: String, target: Target, message: Diagnostic },
+    #[serde(rename = "compiler-artifact")]
+    Artifact { package_id: String, target: Target, executable: Option<PathBuf> },
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Debug, Deserialize)]
+struct Target {
+    kind: Vec<String>,
+    name: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Diagnostic {
+    message: String,
+    level: String,
+    rendered: Option<String>,
+}
+
+impl Diagnostic {
+    /// The compiler's closing count of errors or warnings, which cargo words itself.
+    fn is_count(&self) -> bool {
+        self.message.starts_with("aborting due to ")
+            || self.message.ends_with(" warning emitted")
+            || self.message.ends_with(" warnings emitted")
+    }
+}
+
+/// What a compiler said about one target.
+struct Said {
+    package: String,
+    target: Target,
+    is_error: bool,
+    rendered: String,
+}
+
+/// Reads along with a build.
+struct Log<'a> {
+    unit: &'a Unit,
+    what: String,
+    began: Instant,
+    told_start: bool,
+    said: Vec<Said>,
+    built: Vec<(String, Target, PathBuf)>,
+    cargo_lines: Vec<String>,
+}
+
+impl<'a> Log<'a> {
+    fn new(unit: &'a Unit, count: usize) -> Self {
+        let what = if count == 1 {
+            "1 Rust evaluator".to_owned()
+        } else {
+            format!("{count} Rust evaluators")
+        };
+        Self {
+            unit,
+            what,
+            began: Instant::now(),
+            told_start: false,
+            said: Vec::new(),
+            built: Vec::new(),
+            cargo_lines: Vec::new(),
+        }
+    }
+
+    fn line(&mut self, stream: Stream, line: &str, on_event: &mut dyn FnMut(PrepareEvent)) {
+        match stream {
+            Stream::Stdout => match serde_json::from_str::<Message>(line) {
+                Ok(message) => self.message(message, on_event),
+                // Not cargo's: a wrapper around the compiler printed it.
+                Err(_) => self.progress(line, on_event),
+            },
+            Stream::Stderr => self.progress(line, on_event),
+        }
+    }
+
+    fn message(&mut self, message: Message, on_event: &mut dyn FnMut(PrepareEvent)) {
+        match message {
+            Message::Diagnostic { message, .. } if message.is_count() => {}
+            Message::Diagnostic { package_id, target, message } => {
+                let rendered =
+                    self.renamed(message.rendered.as_deref().unwrap_or(&message.message));
+                on_event(PrepareEvent::Diagnostic { rendered: rendered.clone() });
+                let is_error = message.level.starts_with("error");
+                self.said.push(Said { package: package_id, target, is_error, rendered });
+            }
+            Message::Artifact { package_id, target, executable: Some(path) } => {
+                self.built.push((package_id, target, path));
+            }
+            Message::Artifact { executable: None, .. } | Message::Other => {}
+        }
+    }
+
+    fn progress(&mut self, line: &str, on_event: &mut dyn FnMut(PrepareEvent)) {
+        let line = self.renamed(line);
+        let shown = line.trim();
+        // A build with nothing to do is not worth a word.
+        let is_quiet = shown.is_empty() || (!self.told_start && shown.starts_with("Finished "));
+        if !is_quiet {
+            if !self.told_start {
+                self.told_start = true;
+                on_event(PrepareEvent::Started { what: format!("building {}", self.what) });
+            }
+            on_event(PrepareEvent::Progress { line: shown.to_owned() });
+        }
+        if self.cargo_lines.len() == KEPT_LINES {
+            self.cargo_lines.remove(0);
+        }
+        self.cargo_lines.push(line);
+    }
+
+    fn finish(&self, on_event: &mut dyn FnMut(PrepareEvent)) {
+        if self.told_start {
+            let seconds = self.began.elapsed().as_secs_f64();
+            on_event(PrepareEvent::Finished {
+                what: format!("build of {} took {seconds:.1} s", self.what),
+            });
+        }
+    }
+
+    fn renamed(&self, text: &str) -> String {
+        self.unit
+            .renames
+            .iter()
+            .fold(text.to_owned(), |text, (theirs, ours)| text.replace(theirs, ours))
+    }
+
+    fn is(&self, package: &str, target: &Target, program: &str) -> bool {
+        target.name == program
+            && target.kind.iter().any(|kind| kind == self.unit.kind.name())
+            && self.unit.package.as_deref().is_none_or(|id| id == package)
+    }
+
+    fn result_of(
+        &self,
+        program: &str,
+        outcome: &Result<std::process::ExitStatus, ToolError>,
+    ) -> Result<PathBuf, Failure> {
+        if let Some((_, _, path)) =
+            self.built.iter().find(|(package, target, _)| self.is(package, target, program))
+        {
+            return Ok(path.clone());
+        }
+        let render = |said: &[&Said]| {
+            said.iter().map(|said| said.rendered.as_str()).collect::<Vec<_>>().join("\n")
+        };
+        let count = |said: &[&Said]| match said.iter().filter(|said| said.is_error).count() {
+            1 => "1 error".to_owned(),
+            errors => format!("{errors} errors"),
+        };
+        let own: Vec<&Said> =
+            self.said.iter().filter(|said| self.is(&said.package, &said.target, program)).collect();
+        if own.iter().any(|said| said.is_error) {
+            return Err(Failure {
+                what: format!("does not compile: {}", count(&own)),
+                rendered: render(&own),
+            });
+        }
+        if let Err(error) = outcome {
+            return Err(Failure {
+                what: format!("was not built: {error}"),
+                rendered: self.cargo_lines.join("\n"),
+            });
+        }
+        // What the program is made from did not compile: the library of its package, or a dependency. Errors of the
+        // package's other programs are not to blame.
+        let others: Vec<&Said> = self
+            .said
+            .iter()
+            .filter(|said| {
+                said.is_error && !said.target.kind.iter().any(|kind| kind == self.unit.kind.name())
+            })
+            .collect();
+        if let Some(first) = others.first() {
+            return Err(Failure {
+                what: format!(
+                    "does not compile: {} in `{}`, which it uses",
+                    count(&others),
+                    first.target.name
+                ),
+                rendered: render(&others),
+            });
+        }
+        let rendered = self.cargo_lines.join("\n");
+        let what =
+            format!("was not built: {}", headline(&rendered).unwrap_or("cargo says nothing"));
+        Err(Failure { what, rendered })
+    }
+}
+
+/// The first line of what cargo complains about.
+fn headline(text: &str) -> Option<&str> {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.clone().next();
+    lines.find_map(|line| line.strip_prefix("error: ")).or(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unit() -> Unit {
+        Unit {
+            manifest: "/p/Cargo.toml".into(),
+            package: Some("p".to_owned()),
+            target_folder: "/t".into(),
+            features: vec!["a".to_owned(), "b".to_owned()],
+            kind: ProgramKind::Bin,
+            renames: vec![("/cache/main.rs".to_owned(), "/evals/check.rs".to_owned())],
+        }
+    }
+
+    fn message(package: &str, kind: &str, name: &str, level: &str, text: &str) -> String {
+        format!(
+            r#"{{"reason":"compiler-message","package_id":"{package}","target":{{"kind":["{kind}"],"name":"{name}"}},
+               "message":{{"message":"{text}","level":"{level}","rendered":"{level}: {text}\n --> /cache/main.rs:1:1\n"}}}}"#
+        )
+    }
+
+    fn artifact(package: &str, kind: &str, name: &str, path: &str) -> String {
+        format!(
+            r#"{{"reason":"compiler-artifact","package_id":"{package}",
+               "target":{{"kind":["{kind}"],"name":"{name}"}},"executable":"{path}"}}"#
+        )
+    }
+
+    fn results(
+        stdout: &[String],
+        stderr: &[&str],
+        programs: &[&str],
+    ) -> Vec<Result<PathBuf, Failure>> {
+        let unit = unit();
+        let mut log = Log::new(&unit, programs.len());
+        for line in stdout {
+            log.line(Stream::Stdout, line, &mut |_| ());
+        }
+        for line in stderr {
+            log.line(Stream::Stderr, line, &mut |_| ());
+        }
+        let outcome =
+            Err(ToolError::TimedOut { program: "cargo".to_owned(), limit: Duration::from_secs(9) });
+        let ended = Ok(std::process::ExitStatus::default());
+        let outcome = if stderr == ["hangs"] { outcome } else { ended };
+        programs.iter().map(|program| log.result_of(program, &outcome)).collect()
+    }
+
+    #[test]
+    fn each_program_answers_for_its_own_errors() {
+        let lines = [
+            message("p", "bin", "a", "error", "oops"),
+            message("p", "bin", "a", "warning", "unused"),
+            message("p", "bin", "a", "error", "aborting due to 1 previous error"),
+            artifact("other", "bin", "b", "/t/other"),
+            artifact("p", "bin", "b", "/t/b"),
+        ];
+        let results = results(&lines, &[], &["a", "b"]);
+        let failure = results[0].clone().unwrap_err();
+        assert_eq!(failure.what, "does not compile: 1 error");
+        assert_eq!(
+            failure.rendered,
+            "error: oops\n --> /evals/check.rs:1:1\n\nwarning: unused\n --> /evals/check.rs:1:1\n"
+        );
+        assert_eq!(results[1], Ok("/t/b".into()));
+    }
+
+    #[test]
+    fn errors_of_the_library_are_everybody_s() {
+        let lines = [message("p", "lib", "mine", "error", "oops")];
+        for result in results(&lines, &[], &["a", "b"]) {
+            let failure = result.unwrap_err();
+            assert_eq!(failure.what, "does not compile: 1 error in `mine`, which it uses");
+            assert!(failure.rendered.contains("oops"));
+        }
+    }
+
+    #[test]
+    fn what_cargo_itself_refuses_is_told_in_its_words() {
+        let stderr = [
+            "warning: something",
+            "error: no matching package named `gone` found",
+            "location searched: x",
+        ];
+        let failure = results(&[], &stderr, &["a"]).remove(0).unwrap_err();
+        assert_eq!(failure.what, "was not built: no matching package named `gone` found");
+        assert_eq!(failure.rendered, stderr.join("\n"));
+        let failure = results(&[], &[], &["a"]).remove(0).unwrap_err();
+        assert_eq!(failure.what, "was not built: cargo says nothing");
+    }
+
+    #[test]
+    fn a_build_that_hangs_is_told_apart() {
+        let failure = results(&[], &["hangs"], &["a"]).remove(0).unwrap_err();
+        assert_eq!(failure.what, "was not built: cargo took longer than 9 s and was stopped");
+    }
+
+    #[test]
+    fn a_build_with_nothing_to_do_is_silent_and_any_other_is_framed() {
+        let unit = unit();
+        let mut events = Vec::new();
+        let mut log = Log::new(&unit, 2);
+        log.line(Stream::Stderr, "    Finished `dev` profile in 0.01s", &mut |event| {
+            events.push(event)
+        });
+        log.finish(&mut |event| events.push(event));
+        assert_eq!(events, []);
+
+        let mut log = Log::new(&unit, 2);
+        log.line(Stream::Stderr, "   Compiling a v0.1.0", &mut |event| events.push(event));
+        log.line(Stream::Stderr, "    Finished `dev` profile in 1s", &mut |event| {
+            events.push(event)
+        });
+        log.finish(&mut |event| events.push(event));
+        assert_eq!(
+            events[0],
+            PrepareEvent::Started { what: "building 2 Rust evaluators".to_owned() }
+        );
+        assert_eq!(events[1], PrepareEvent::Progress { line: "Compiling a v0.1.0".to_owned() });
+        assert!(matches!(events[3], PrepareEvent::Finished { .. }), "{events:?}");
+    }
+
+    #[test]
+    fn launching_selects_exactly_what_was_built() {
+        let toolchain = Toolchain {
+            cargo: "/bin/cargo".into(),
+            environment: vec![("RUSTFLAGS".into(), None)],
+            profile: "release".to_owned(),
+            limit: Duration::from_secs(1),
+        };
+        let command = toolchain.run_command(&unit(), "a");
+        let args: Vec<_> = command.args.iter().map(|arg| arg.to_str().unwrap()).collect();
+        assert_eq!(
+            args.join(" "),
+            "run --quiet --color never --profile release --manifest-path /p/Cargo.toml --target-dir /t \
+             --package p --features a,b --bin a --"
+        );
+        assert_eq!(command.env, toolchain.environment);
+    }
+}

@@ -1,0 +1,334 @@
+//! The manifest of the package that is generated around a lone file.
+
+use std::path::{Path, PathBuf};
+
+use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, Value, value};
+
+use super::embedded::Embedded;
+use crate::runtime::PrepareError;
+
+const SDK: &str = "evaluator-sdk";
+
+/// Where the SDK comes from that lone files get as a dependency.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum SdkSource {
+    /// A folder of this machine.
+    Path(PathBuf),
+    /// A version requirement, from the registry.
+    Version(String),
+}
+
+impl SdkSource {
+    /// The SDK that belongs to this program: from the same checkout while that exists, else of the same version.
+    pub(super) fn of_this_build() -> Self {
+        let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("sdk");
+        if checkout.join("Cargo.toml").is_file() {
+            Self::Path(checkout)
+        } else {
+            Self::Version(env!("CARGO_PKG_VERSION").to_owned())
+        }
+    }
+}
+
+/// What a generated manifest is made of.
+#[derive(Debug)]
+pub(super) struct Parts<'a> {
+    /// The file the user wrote, absolute.
+    pub(super) script: &'a Path,
+    /// The manifest in it.
+    pub(super) embedded: Option<&'a Embedded>,
+    /// Name of the package and of its only target.
+    pub(super) name: &'a str,
+    /// The file to compile: `script`, or a copy of it.
+    pub(super) main: &'a Path,
+    /// The SDK.
+    pub(super) sdk: &'a SdkSource,
+}
+
+/// The text of the manifest.
+pub(super) fn render(parts: &Parts<'_>) -> Result<String, PrepareError> {
+    let mut document = match parts.embedded {
+        Some(embedded) => parse(parts.script, embedded)?,
+        None => DocumentMut::new(),
+    };
+    if let Some(embedded) = parts.embedded {
+        refuse_layout_keys(parts.script, embedded, &document)?;
+        if let Some(folder) = parts.script.parent() {
+            make_paths_absolute(&mut document, folder)?;
+        }
+    }
+
+    let package = section(parts, document.as_table_mut(), "package")?;
+    package.entry("name").or_insert(value(parts.name));
+    package.entry("version").or_insert(value("0.0.0"));
+    package.entry("edition").or_insert(value("2024"));
+    package.entry("publish").or_insert(value(false));
+    // Nothing is found by the place of files: the only target is named below.
+    package.insert("build", value(false));
+    package.insert("autobins", value(false));
+
+    let dependencies = section(parts, document.as_table_mut(), "dependencies")?;
+    if !depends_on_sdk(dependencies) {
+        dependencies.insert(SDK, Item::Value(Value::InlineTable(sdk_dependency(parts.sdk)?)));
+    }
+    if parts.embedded.is_none() {
+        let mut serde = InlineTable::new();
+        serde.insert("version", "1".into());
+        serde.insert("features", Value::Array(["derive"].into_iter().collect()));
+        dependencies.insert("serde", Item::Value(Value::InlineTable(serde)));
+        dependencies.insert("serde_json", value("1"));
+    }
+
+    let mut target = Table::new();
+    target.insert("name", value(parts.name));
+    target.insert("path", value(text_of(parts.main)?));
+    let mut targets = toml_edit::ArrayOfTables::new();
+    targets.push(target);
+    document.insert("bin", Item::ArrayOfTables(targets));
+
+    // A workspace of its own, whatever lies above the folder.
+    document.insert("workspace", Item::Table(Table::new()));
+    // Line numbers in backtraces are enough, and halve the time to link after an edit.
+    let profiles = section(parts, document.as_table_mut(), "profile")?;
+    if !profiles.contains_key("dev") {
+        let mut dev = Table::new();
+        dev.insert("debug", value("line-tables-only"));
+        profiles.insert("dev", Item::Table(dev));
+    }
+    Ok(document.to_string())
+}
+
+fn parse(script: &Path, embedded: &Embedded) -> Result<DocumentMut, PrepareError> {
+    embedded.toml.parse::<DocumentMut>().map_err(|error| {
+        let before = error.span().and_then(|span| embedded.toml.get(..span.start)).unwrap_or("");
+        let line = embedded.lines_before + before.matches('\n').count() + 1;
+        let reason = format!(
+            "{}:{line}: embedded manifest is not valid TOML: {}",
+            script.display(),
+            error.message()
+        );
+        PrepareError::Unusable { reason }
+    })
+}
+
+/// The layout of the generated package is not the script's to choose.
+fn refuse_layout_keys(
+    script: &Path,
+    embedded: &Embedded,
+    document: &DocumentMut,
+) -> Result<(), PrepareError> {
+    let refused = ["workspace", "lib", "bin", "example", "test", "bench"];
+    match refused.into_iter().find(|key| document.contains_key(key)) {
+        None => Ok(()),
+        Some(key) => Err(PrepareError::Unusable {
+            reason: format!(
+                "{}:{}: an embedded manifest cannot have `{key}`; make a package (Cargo.toml and src/main.rs) instead",
+                script.display(),
+                embedded.lines_before + 1
+            ),
+        }),
+    }
+}
+
+/// The table `key`, which is made when it is absent.
+fn section<'a>(
+    parts: &Parts<'_>,
+    parent: &'a mut Table,
+    key: &str,
+) -> Result<&'a mut dyn TableLike, PrepareError> {
+    parent.entry(key).or_insert_with(|| Item::Table(new_section())).as_table_like_mut().ok_or_else(
+        || {
+            let reason = format!(
+                "{}: `{key}` in the embedded manifest is not a table",
+                parts.script.display()
+            );
+            PrepareError::Unusable { reason }
+        },
+    )
+}
+
+/// A table whose header is written only when it has keys of its own.
+fn new_section() -> Table {
+    let mut table = Table::new();
+    table.set_implicit(true);
+    table
+}
+
+fn depends_on_sdk(dependencies: &dyn TableLike) -> bool {
+    dependencies.iter().any(|(name, dependency)| {
+        let renamed = dependency
+            .as_table_like()
+            .and_then(|table| table.get("package"))
+            .and_then(Item::as_str);
+        renamed.unwrap_or(name) == SDK
+    })
+}
+
+fn sdk_dependency(sdk: &SdkSource) -> Result<InlineTable, PrepareError> {
+    let mut table = InlineTable::new();
+    match sdk {
+        SdkSource::Path(folder) => table.insert("path", text_of(folder)?.into()),
+        SdkSource::Version(version) => table.insert("version", version.as_str().into()),
+    };
+    Ok(table)
+}
+
+/// Relative paths of dependencies are meant from the folder of the script, not from that of the generated manifest.
+fn make_paths_absolute(document: &mut DocumentMut, folder: &Path) -> Result<(), PrepareError> {
+    for (key, item) in document.iter_mut() {
+        let Some(table) = item.as_table_like_mut() else { continue };
+        match key.get() {
+            "target" => {
+                for (_, platform) in table.iter_mut() {
+                    let Some(platform) = platform.as_table_like_mut() else { continue };
+                    for (kind, dependencies) in platform.iter_mut() {
+                        if kind.get().ends_with("dependencies") {
+                            dependency_paths(dependencies, folder)?;
+                        }
+                    }
+                }
+            }
+            "patch" => {
+                for (_, dependencies) in table.iter_mut() {
+                    dependency_paths(dependencies, folder)?;
+                }
+            }
+            name if name == "replace" || name.ends_with("dependencies") => {
+                dependency_paths(item, folder)?
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn dependency_paths(dependencies: &mut Item, folder: &Path) -> Result<(), PrepareError> {
+    let Some(dependencies) = dependencies.as_table_like_mut() else { return Ok(()) };
+    for (_, dependency) in dependencies.iter_mut() {
+        let Some(path) = dependency.as_table_like_mut().and_then(|table| table.get_mut("path"))
+        else {
+            continue;
+        };
+        if let Some(relative) = path.as_str() {
+            *path = value(text_of(&folder.join(relative))?);
+        }
+    }
+    Ok(())
+}
+
+fn text_of(path: &Path) -> Result<&str, PrepareError> {
+    path.to_str().ok_or_else(|| PrepareError::Unusable {
+        reason: format!(
+            "the path {} is not valid UTF-8, which a Cargo.toml needs; rename it",
+            path.display()
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rendered(toml: Option<&str>) -> Result<String, String> {
+        let embedded = toml.map(|toml| Embedded {
+            toml: toml.to_owned(),
+            lines_before: 2,
+            plain_source: None,
+        });
+        render(&Parts {
+            script: Path::new("/evals/a \"b\".rs"),
+            embedded: embedded.as_ref(),
+            name: "a-1",
+            main: Path::new("/evals/a \"b\".rs"),
+            sdk: &SdkSource::Path("/sdk".into()),
+        })
+        .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_file_without_manifest_gets_the_sdk_and_serde() {
+        let expected = r#"[package]
+name = "a-1"
+version = "0.0.0"
+edition = "2024"
+publish = false
+build = false
+autobins = false
+
+[dependencies]
+evaluator-sdk = { path = "/sdk" }
+serde = { version = "1", features = ["derive"] }
+serde_json = "1"
+
+[[bin]]
+name = "a-1"
+path = '/evals/a "b".rs'
+
+[workspace]
+
+[profile.dev]
+debug = "line-tables-only"
+"#;
+        assert_eq!(rendered(None).unwrap(), expected);
+    }
+
+    #[test]
+    fn an_embedded_manifest_is_kept_and_completed() {
+        let text = rendered(Some(
+            "[package]\nname = \"mine\"\nedition = \"2021\" # old\n[dependencies]\nrand = \"0.9\"\n\
+             [profile.dev]\nopt-level = 1\n",
+        ))
+        .unwrap();
+        for kept in
+            ["name = \"mine\"", "edition = \"2021\" # old", "rand = \"0.9\"", "opt-level = 1"]
+        {
+            assert!(text.contains(kept), "{text}");
+        }
+        assert!(text.contains("evaluator-sdk = { path = \"/sdk\" }"), "{text}");
+        assert!(text.contains("name = \"a-1\""), "the program's name stays ours: {text}");
+        assert!(!text.contains("serde"), "{text}");
+        assert!(!text.contains("line-tables-only"), "{text}");
+    }
+
+    #[test]
+    fn a_named_sdk_is_not_replaced() {
+        for toml in [
+            "[dependencies]\nevaluator-sdk = \"9\"\n",
+            "[dependencies.evaluator-sdk]\nversion = \"9\"\n",
+            "dependencies = { sdk = { package = \"evaluator-sdk\", version = \"9\" } }\n",
+        ] {
+            assert!(!rendered(Some(toml)).unwrap().contains("/sdk"), "{toml}");
+        }
+    }
+
+    #[test]
+    fn relative_paths_are_meant_from_the_folder_of_the_script() {
+        let text = rendered(Some(
+            "[dependencies]\na = { path = \"lib/a\" }\nb = { path = \"/abs/b\" }\n\
+             [target.'cfg(unix)'.dependencies.c]\npath = \"../c\"\n\
+             [patch.crates-io]\nd = { path = \"d\" }\n",
+        ))
+        .unwrap();
+        for path in ["\"/evals/lib/a\"", "\"/abs/b\"", "\"/evals/../c\"", "\"/evals/d\""] {
+            assert!(text.contains(path), "{path} in {text}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_told_with_the_line_of_the_file() {
+        let error = rendered(Some("[dependencies]\na = \n")).unwrap_err();
+        assert!(
+            error.starts_with("/evals/a \"b\".rs:4: embedded manifest is not valid TOML: "),
+            "{error}"
+        );
+        assert_eq!(
+            rendered(Some("[workspace]\n")).unwrap_err(),
+            "/evals/a \"b\".rs:3: an embedded manifest cannot have `workspace`; \
+             make a package (Cargo.toml and src/main.rs) instead"
+        );
+        assert_eq!(
+            rendered(Some("dependencies = 1\n")).unwrap_err(),
+            "/evals/a \"b\".rs: `dependencies` in the embedded manifest is not a table"
+        );
+    }
+}

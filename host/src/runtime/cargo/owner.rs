@@ -1,0 +1,386 @@
+//! What a `.rs` source belongs to: a target of a package, or nothing.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    rc::Rc,
+};
+
+use serde::Deserialize;
+
+use super::embedded;
+use crate::runtime::{PrepareError, paths};
+
+/// What has to be built to run a source.
+#[derive(Clone, Debug)]
+pub(super) enum Owner {
+    /// A program of a package.
+    Target {
+        workspace: Rc<Workspace>,
+        /// Index into [`Workspace::packages`].
+        package: usize,
+        /// Index into [`Package::targets`].
+        target: usize,
+    },
+    /// A file that needs a package around it.
+    LoneFile { source: PathBuf },
+}
+
+/// What `cargo metadata --no-deps` says, as far as it matters here.
+#[derive(Debug, Deserialize)]
+pub(super) struct Workspace {
+    /// The packages of the workspace.
+    pub(super) packages: Vec<Package>,
+    /// Where `cargo build` would put its results.
+    pub(super) target_directory: PathBuf,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Package {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) manifest_path: PathBuf,
+    pub(super) default_run: Option<String>,
+    pub(super) targets: Vec<PackageTarget>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct PackageTarget {
+    pub(super) name: String,
+    pub(super) kind: Vec<String>,
+    pub(super) crate_types: Vec<String>,
+    pub(super) src_path: PathBuf,
+    #[serde(default, rename = "required-features")]
+    pub(super) required_features: Vec<String>,
+}
+
+impl PackageTarget {
+    pub(super) fn is_bin(&self) -> bool {
+        self.kind.iter().any(|kind| kind == "bin")
+    }
+
+    /// Whether building it gives something that can be run and `cargo run` would take.
+    fn is_program(&self) -> bool {
+        self.is_bin()
+            || (self.kind.iter().any(|kind| kind == "example")
+                && self.crate_types.iter().any(|kind| kind == "bin"))
+    }
+}
+
+impl Package {
+    fn folder(&self) -> &Path {
+        self.manifest_path.parent().unwrap_or(Path::new(""))
+    }
+
+    /// The programs, for an error message: `a (src/main.rs), b (src/bin/b.rs)`.
+    fn programs(&self) -> Option<String> {
+        let programs: Vec<String> = self
+            .targets
+            .iter()
+            .filter(|target| target.is_program())
+            .map(|target| {
+                let path = target.src_path.strip_prefix(self.folder()).unwrap_or(&target.src_path);
+                format!("{} ({})", target.name, path.display())
+            })
+            .collect();
+        (!programs.is_empty()).then(|| programs.join(", "))
+    }
+}
+
+/// Finds owners; asks cargo about each workspace once.
+pub(super) struct Owners<'a> {
+    /// Runs `cargo metadata --no-deps` for a manifest and returns what it printed.
+    metadata: &'a mut dyn FnMut(&Path) -> Result<String, PrepareError>,
+    known: HashMap<PathBuf, Rc<Workspace>>,
+}
+
+impl<'a> Owners<'a> {
+    pub(super) fn new(metadata: &'a mut dyn FnMut(&Path) -> Result<String, PrepareError>) -> Self {
+        Self { metadata, known: HashMap::new() }
+    }
+
+    /// The owner of a `.rs` file, of the folder of a package, or of its manifest.
+    pub(super) fn find(&mut self, source: &Path) -> Result<Owner, PrepareError> {
+        let resolved = paths::resolve(source)?;
+        if resolved.is_dir() {
+            let manifest = resolved.join("Cargo.toml");
+            return if manifest.is_file() {
+                self.of_package(&manifest)
+            } else {
+                Err(paths::not_a_package(source))
+            };
+        }
+        if is_manifest(&resolved) {
+            return self.of_package(&resolved);
+        }
+        // A file with a manifest of its own is a package of its own, wherever it lies.
+        if embedded::read(&resolved)?.is_some() {
+            return Ok(Owner::LoneFile { source: resolved });
+        }
+        let manifest = resolved
+            .ancestors()
+            .skip(1)
+            .map(|folder| folder.join("Cargo.toml"))
+            .find(|path| path.is_file());
+        match manifest {
+            Some(manifest) => self.of_file(resolved, &manifest),
+            None => Ok(Owner::LoneFile { source: resolved }),
+        }
+    }
+
+    fn of_file(&mut self, source: PathBuf, manifest: &Path) -> Result<Owner, PrepareError> {
+        let workspace = self.workspace(manifest)?;
+        let nearest =
+            workspace.packages.iter().position(|package| package.manifest_path == manifest);
+        // The nearest package first: another one of the workspace may use the same file.
+        let packages = nearest
+            .into_iter()
+            .chain((0..workspace.packages.len()).filter(|index| Some(*index) != nearest));
+        let mut not_a_program = None;
+        for package in packages {
+            for (target, found) in workspace.packages[package].targets.iter().enumerate() {
+                if !is_same_file(&found.src_path, &source) {
+                    continue;
+                }
+                if found.is_program() {
+                    return Ok(Owner::Target { workspace: Rc::clone(&workspace), package, target });
+                }
+                not_a_program.get_or_insert((package, found.kind.join("/")));
+            }
+        }
+        let misplaced = match (not_a_program, nearest) {
+            (Some((package, kind)), _) => Some((package, format!("the {kind} target"))),
+            (None, Some(package))
+                if source.starts_with(workspace.packages[package].folder().join("src")) =>
+            {
+                Some((package, "a module".to_owned()))
+            }
+            _ => None,
+        };
+        match misplaced {
+            None => Ok(Owner::LoneFile { source }),
+            Some((package, what)) => {
+                let package = &workspace.packages[package];
+                let advice = match package.programs() {
+                    Some(programs) => format!("name one of its programs: {programs}"),
+                    None => "it has no programs; add src/main.rs".to_owned(),
+                };
+                Err(PrepareError::Unusable {
+                    reason: format!(
+                        "{} is {what} of package `{}`, not a program; {advice}",
+                        source.display(),
+                        package.name
+                    ),
+                })
+            }
+        }
+    }
+
+    fn of_package(&mut self, manifest: &Path) -> Result<Owner, PrepareError> {
+        let workspace = self.workspace(manifest)?;
+        let unusable = |reason: String| Err(PrepareError::Unusable { reason });
+        let Some(package) =
+            workspace.packages.iter().position(|package| package.manifest_path == manifest)
+        else {
+            let names: Vec<_> =
+                workspace.packages.iter().map(|package| package.name.as_str()).collect();
+            return unusable(format!(
+                "{} is a workspace, not a package; name the folder of one of its packages: {}",
+                manifest.display(),
+                names.join(", ")
+            ));
+        };
+        let found = &workspace.packages[package];
+        let bins: Vec<usize> =
+            (0..found.targets.len()).filter(|&index| found.targets[index].is_bin()).collect();
+        let chosen = match (&bins[..], &found.default_run) {
+            ([only], _) => Some(*only),
+            (_, Some(name)) => {
+                bins.iter().copied().find(|&index| found.targets[index].name == *name)
+            }
+            _ => None,
+        };
+        match (chosen, found.programs()) {
+            (Some(target), _) => {
+                Ok(Owner::Target { workspace: Rc::clone(&workspace), package, target })
+            }
+            (None, Some(programs)) => unusable(format!(
+                "package `{}` does not say which of its programs to run; name the file of one: {programs}",
+                found.name
+            )),
+            (None, None) => {
+                unusable(format!("package `{}` has no programs; add src/main.rs", found.name))
+            }
+        }
+    }
+
+    fn workspace(&mut self, manifest: &Path) -> Result<Rc<Workspace>, PrepareError> {
+        if let Some(workspace) = self.known.get(manifest) {
+            return Ok(Rc::clone(workspace));
+        }
+        let text = (self.metadata)(manifest)?;
+        let workspace: Workspace =
+            serde_json::from_str(&text).map_err(|error| PrepareError::Unusable {
+                reason: format!(
+                    "cannot read what `cargo metadata` says about {}: {error}; update cargo",
+                    manifest.display()
+                ),
+            })?;
+        let workspace = Rc::new(workspace);
+        for package in &workspace.packages {
+            self.known.insert(package.manifest_path.clone(), Rc::clone(&workspace));
+        }
+        self.known.insert(manifest.to_owned(), Rc::clone(&workspace));
+        Ok(workspace)
+    }
+}
+
+/// Whether `path` is called like a manifest.
+pub(super) fn is_manifest(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == "Cargo.toml")
+}
+
+fn is_same_file(target: &Path, source: &Path) -> bool {
+    target == source || paths::resolve(target).is_ok_and(|target| target == source)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fmt::Write, fs};
+
+    use super::*;
+    use crate::runtime::testing::Folder;
+
+    /// A workspace of one package with these targets (kind, name, path).
+    fn metadata(folder: &Folder, targets: &[(&str, &str, &str)]) -> String {
+        let mut text = String::new();
+        for (kind, name, path) in targets {
+            folder.file(path, "fn main() {}");
+            let crate_type = if *kind == "lib" { "lib" } else { "bin" };
+            write!(
+                text,
+                r#"{}{{"name":"{name}","kind":["{kind}"],"crate_types":["{crate_type}"],"src_path":{:?}}}"#,
+                if text.is_empty() { "" } else { "," },
+                folder.path(path)
+            )
+            .unwrap();
+        }
+        let manifest = folder.file("Cargo.toml", "");
+        format!(
+            r#"{{"packages":[{{"id":"p","name":"mine","manifest_path":{manifest:?},"default_run":null,
+               "targets":[{text}]}}],"target_directory":"/t","version":1}}"#
+        )
+    }
+
+    /// The owner of `source` as text, and how often cargo was asked.
+    fn owner_of(folder: &Folder, metadata: &str, sources: &[&str]) -> (Vec<String>, usize) {
+        let mut asked = 0;
+        let mut ask = |_: &Path| {
+            asked += 1;
+            Ok(metadata.to_owned())
+        };
+        let mut owners = Owners::new(&mut ask);
+        let found = sources
+            .iter()
+            .map(|source| match owners.find(&folder.path(source)) {
+                Ok(Owner::Target { workspace, package, target }) => {
+                    workspace.packages[package].targets[target].name.clone()
+                }
+                Ok(Owner::LoneFile { .. }) => "lone".to_owned(),
+                Err(error) => {
+                    error.to_string().replace(&format!("{}/", folder.path("").display()), "")
+                }
+            })
+            .map(|text| text.replace(&folder.path("").display().to_string(), ""))
+            .collect();
+        (found, asked)
+    }
+
+    #[test]
+    fn files_of_a_package_are_its_programs_or_none_of_its_business() {
+        let folder = Folder::new("owner-files");
+        let metadata = metadata(
+            &folder,
+            &[
+                ("lib", "mine", "src/lib.rs"),
+                ("bin", "mine", "src/main.rs"),
+                ("example", "demo", "examples/demo/main.rs"),
+                ("test", "it", "tests/it.rs"),
+            ],
+        );
+        folder.file("src/deep/scoring.rs", "");
+        folder.file("evals/lone.rs", "");
+        folder.file("src/script.rs", "---\n---\nfn main() {}");
+        let programs = "not a program; name one of its programs: mine (src/main.rs), demo (examples/demo/main.rs)";
+        let sources = [
+            "src/main.rs",
+            "examples/demo/main.rs",
+            "evals/lone.rs",
+            "src/script.rs",
+            "src/lib.rs",
+            "tests/it.rs",
+            "src/deep/scoring.rs",
+        ];
+        let (found, asked) = owner_of(&folder, &metadata, &sources);
+        assert_eq!(
+            found,
+            [
+                "mine".to_owned(),
+                "demo".to_owned(),
+                "lone".to_owned(),
+                "lone".to_owned(),
+                format!("src/lib.rs is the lib target of package `mine`, {programs}"),
+                format!("tests/it.rs is the test target of package `mine`, {programs}"),
+                format!("src/deep/scoring.rs is a module of package `mine`, {programs}"),
+            ]
+        );
+        assert_eq!(asked, 1);
+    }
+
+    #[test]
+    fn a_folder_is_not_a_file_whatever_it_is_called() {
+        let folder = Folder::new("owner-folder");
+        fs::create_dir(folder.path("check.rs")).unwrap();
+        assert_eq!(
+            owner_of(&folder, "", &["check.rs"]),
+            (
+                vec![
+                    "check.rs is a folder without a Cargo.toml; name the file of the evaluator"
+                        .to_owned()
+                ],
+                0
+            )
+        );
+    }
+
+    #[test]
+    fn a_package_is_its_only_program_or_says_which() {
+        let folder = Folder::new("owner-package");
+        let one = metadata(
+            &folder,
+            &[("bin", "a", "src/main.rs"), ("example", "demo", "examples/demo.rs")],
+        );
+        assert_eq!(owner_of(&folder, &one, &["", "Cargo.toml"]), (vec!["a".to_owned(); 2], 1));
+
+        let two = metadata(&folder, &[("bin", "a", "src/main.rs"), ("bin", "b", "src/bin/b.rs")]);
+        assert_eq!(
+            owner_of(&folder, &two, &[""]).0,
+            ["package `mine` does not say which of its programs to run; \
+              name the file of one: a (src/main.rs), b (src/bin/b.rs)"]
+        );
+        let default = two.replace("\"default_run\":null", "\"default_run\":\"b\"");
+        assert_eq!(owner_of(&folder, &default, &[""]).0, ["b"]);
+
+        let none = metadata(&folder, &[("lib", "mine", "src/lib.rs")]);
+        assert_eq!(
+            owner_of(&folder, &none, &[""]).0,
+            ["package `mine` has no programs; add src/main.rs"]
+        );
+
+        let workspace = r#"{"packages":[],"target_directory":"/t"}"#;
+        assert_eq!(
+            owner_of(&folder, workspace, &[""]).0,
+            ["Cargo.toml is a workspace, not a package; name the folder of one of its packages: "]
+        );
+    }
+}

@@ -1,0 +1,316 @@
+//! The runtime of `.rs` files and packages.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use super::{
+    build::{ProgramKind, Toolchain, Unit},
+    environment,
+    manifest::SdkSource,
+    owner::{self, Owner, Owners},
+    script::{self, Script},
+};
+use crate::runtime::{
+    Availability, Environment, Launch, PrepareError, PrepareEvent, Runtime, paths,
+};
+
+const MISSING: &str = "cargo was not found on PATH; install Rust from https://rustup.rs";
+
+/// How long a build may take unless said otherwise: enough for a cold one with many dependencies on a slow machine.
+const BUILD_LIMIT: Duration = Duration::from_secs(30 * 60);
+
+/// Builds Rust evaluators with cargo and runs the programs it makes.
+///
+/// A source is one of:
+/// - a file that is a binary or an example of a package;
+/// - a package: its folder or its `Cargo.toml`, with one binary or a `default-run`;
+/// - any other `.rs` file, which gets a package around it. It may carry its own manifest, as frontmatter between `---` lines
+///   or in a <code>```cargo</code> block of its leading `//!` comment; without one it can use `evaluator-sdk`, `serde` (with
+///   derive) and `serde_json`.
+///
+/// Cargo works in the current folder, as with `cargo build --manifest-path`, so its configuration and the choice of the
+/// toolchain are those of the place where the run was started. Results of a package go to `evaluator/` inside its target
+/// folder, where they and the user's own builds do not wait for each other.
+///
+/// A file with frontmatter is compiled from a copy, because stable compilers do not read frontmatter: `mod` and `include!`
+/// of files beside it do not work there. Everything else, the <code>```cargo</code> block too, is compiled in its place.
+#[derive(Clone, Debug)]
+pub struct Cargo {
+    environment: Environment,
+    profile: String,
+    build_limit: Duration,
+    sdk: SdkSource,
+}
+
+impl Cargo {
+    /// Looks in `environment` for cargo on `PATH` and for these settings:
+    ///
+    /// | variable | meaning | default |
+    /// |---|---|---|
+    /// | `EVALUATOR_CARGO_PROFILE` | cargo profile of all builds | `dev`, the shortest wait after an edit |
+    /// | `EVALUATOR_CACHE_DIR` | where packages around lone files are kept | `evaluator` in `$XDG_CACHE_HOME` or `~/.cache` |
+    #[must_use]
+    pub fn new(environment: Environment) -> Self {
+        let profile =
+            environment.get("EVALUATOR_CARGO_PROFILE").map(|profile| profile.display().to_string());
+        Self {
+            environment,
+            profile: profile.unwrap_or_else(|| "dev".to_owned()),
+            build_limit: BUILD_LIMIT,
+            sdk: SdkSource::of_this_build(),
+        }
+    }
+
+    /// Builds with this cargo profile, e.g. `release`.
+    #[must_use]
+    pub fn with_profile(mut self, profile: impl Into<String>) -> Self {
+        self.profile = profile.into();
+        self
+    }
+
+    /// How long one build may take before it is stopped; 30 minutes by default.
+    #[must_use]
+    pub fn with_build_limit(mut self, limit: Duration) -> Self {
+        self.build_limit = limit;
+        self
+    }
+
+    fn toolchain(&self) -> Result<Toolchain, PrepareError> {
+        let cargo = self
+            .environment
+            .find_program("cargo")
+            .ok_or_else(|| PrepareError::RuntimeMissing { reason: MISSING.to_owned() })?;
+        Ok(Toolchain {
+            cargo,
+            environment: environment::changes(
+                &self.environment,
+                env::current_exe().ok().as_deref(),
+            ),
+            profile: self.profile.clone(),
+            limit: self.build_limit,
+        })
+    }
+
+    /// Adds the program of `source` to the job that builds it.
+    fn plan(
+        &self,
+        index: usize,
+        source: &Path,
+        owners: &mut Owners<'_>,
+        jobs: &mut Vec<Job>,
+    ) -> Result<(), PrepareError> {
+        let (unit, script, program) = match owners.find(source)? {
+            Owner::Target { workspace, package, target } => {
+                let package = &workspace.packages[package];
+                let target = &package.targets[target];
+                let unit = Unit {
+                    manifest: package.manifest_path.clone(),
+                    package: Some(package.id.clone()),
+                    target_folder: workspace.target_directory.join("evaluator"),
+                    features: target.required_features.clone(),
+                    kind: if target.is_bin() { ProgramKind::Bin } else { ProgramKind::Example },
+                    renames: Vec::new(),
+                };
+                (unit, None, target.name.clone())
+            }
+            Owner::LoneFile { source } => {
+                let cache = script::cache_folder(&self.environment).ok_or_else(|| {
+                    PrepareError::Unusable {
+                        reason: "no home folder to keep builds in; set EVALUATOR_CACHE_DIR"
+                            .to_owned(),
+                    }
+                })?;
+                let script = Script::new(source, &cache);
+                let unit = Unit {
+                    manifest: script.manifest(),
+                    package: None,
+                    // Shared, so that dependencies are compiled once for all scripts.
+                    target_folder: cache.join("target"),
+                    features: Vec::new(),
+                    kind: ProgramKind::Bin,
+                    renames: script.renames(),
+                };
+                let program = script.name().to_owned();
+                (unit, Some(script), program)
+            }
+        };
+        match jobs.iter_mut().find(|job| job.unit == unit) {
+            Some(job) => job.add(program, index),
+            None => {
+                let mut job = Job { unit, script, programs: Vec::new() };
+                job.add(program, index);
+                jobs.push(job);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Default for Cargo {
+    fn default() -> Self {
+        Self::new(Environment::inherited())
+    }
+}
+
+impl Runtime for Cargo {
+    fn name(&self) -> &str {
+        "Rust"
+    }
+
+    fn extensions(&self) -> &[&str] {
+        &[".rs"]
+    }
+
+    fn claims(&self, path: &Path) -> bool {
+        paths::has_extension(path, self.extensions())
+            || owner::is_manifest(path)
+            || path.join("Cargo.toml").is_file()
+    }
+
+    fn availability(&self) -> Availability {
+        match self.environment.find_program("cargo") {
+            Some(path) => Availability::Available { detail: path.display().to_string() },
+            None => Availability::Missing { reason: MISSING.to_owned() },
+        }
+    }
+
+    fn prepare(
+        &self,
+        sources: &[PathBuf],
+        on_event: &mut dyn FnMut(PrepareEvent),
+    ) -> Vec<Result<Launch, PrepareError>> {
+        let toolchain = match self.toolchain() {
+            Ok(toolchain) => toolchain,
+            Err(missing) => {
+                let result = |source: &PathBuf| paths::resolve(source).and(Err(missing.clone()));
+                return sources.iter().map(result).collect();
+            }
+        };
+        let mut metadata = |manifest: &Path| toolchain.metadata(manifest);
+        let mut owners = Owners::new(&mut metadata);
+        let mut jobs = Vec::new();
+        let mut results: Vec<Result<Launch, PrepareError>> = sources
+            .iter()
+            .enumerate()
+            .map(|(index, source)| {
+                self.plan(index, source, &mut owners, &mut jobs)?;
+                // Stands until the job gives its own answer.
+                Err(PrepareError::Unusable {
+                    reason: format!("{} was not built", source.display()),
+                })
+            })
+            .collect();
+        for job in &jobs {
+            job.run(&toolchain, &self.sdk, sources, &mut results, on_event);
+        }
+        results
+    }
+}
+
+/// Programs that one call of cargo builds.
+///
+/// They share everything that decides which features dependencies are built with. Building more at once would be a call
+/// less, but `cargo run`, which sees one program, would then find its dependencies out of date and build again, while
+/// the clock of an evaluation runs.
+#[derive(Debug)]
+struct Job {
+    unit: Unit,
+    script: Option<Script>,
+    /// The programs, and which sources they answer for.
+    programs: Vec<(String, Vec<usize>)>,
+}
+
+impl Job {
+    fn add(&mut self, program: String, source: usize) {
+        match self.programs.iter_mut().find(|(name, _)| *name == program) {
+            Some((_, sources)) => sources.push(source),
+            None => self.programs.push((program, vec![source])),
+        }
+    }
+
+    fn run(
+        &self,
+        toolchain: &Toolchain,
+        sdk: &SdkSource,
+        sources: &[PathBuf],
+        results: &mut [Result<Launch, PrepareError>],
+        on_event: &mut dyn FnMut(PrepareEvent),
+    ) {
+        // Held until the build is over.
+        let _lock =
+            match self.script.as_ref().map(|script| generate(script, toolchain, sdk, on_event)) {
+                None => None,
+                Some(Ok(lock)) => Some(lock),
+                Some(Err(error)) => {
+                    for &source in self.programs.iter().flat_map(|(_, sources)| sources) {
+                        results[source] = Err(error.clone());
+                    }
+                    return;
+                }
+            };
+        let names: Vec<&str> = self.programs.iter().map(|(name, _)| name.as_str()).collect();
+        let built = toolchain.build(&self.unit, &names, on_event);
+        for ((name, indices), outcome) in self.programs.iter().zip(built) {
+            for &index in indices {
+                results[index] = match &outcome {
+                    Ok(program) => Ok(Launch {
+                        one_shot: crate::process::CommandSpec::new(program),
+                        worker: Some(toolchain.run_command(&self.unit, name).arg("--stream")),
+                    }),
+                    Err(failure) => Err(PrepareError::BuildFailed {
+                        summary: format!("{} {}", sources[index].display(), failure.what),
+                        rendered: failure.rendered.clone(),
+                    }),
+                };
+            }
+        }
+    }
+}
+
+/// Writes the package of a script and returns the lock that keeps others from it.
+fn generate(
+    script: &Script,
+    toolchain: &Toolchain,
+    sdk: &SdkSource,
+    on_event: &mut dyn FnMut(PrepareEvent),
+) -> Result<std::fs::File, PrepareError> {
+    let lock = script.lock(on_event)?;
+    script.generate(sdk)?;
+    if !script.has_lockfile() {
+        toolchain.lock_offline(&script.manifest())?;
+    }
+    Ok(lock)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::testing::{Folder, no_events};
+
+    #[test]
+    fn without_cargo_the_hint_says_what_to_install() {
+        let folder = Folder::new("cargo-missing");
+        let source = folder.file("check.rs", "fn main() {}");
+        let runtime = Cargo::new(Environment::new([("PATH", "")]));
+        let results = runtime.prepare(&[source, folder.path("gone.rs")], &mut no_events);
+        assert_eq!(results[0], Err(PrepareError::RuntimeMissing { reason: MISSING.to_owned() }));
+        assert!(matches!(results[1], Err(PrepareError::NotFound { .. })), "{results:?}");
+        assert_eq!(runtime.availability(), Availability::Missing { reason: MISSING.to_owned() });
+    }
+
+    #[test]
+    fn without_a_place_for_builds_a_lone_file_says_what_to_set() {
+        let folder = Folder::new("cargo-homeless");
+        let source = folder.file("check.rs", "fn main() {}");
+        let path = Environment::inherited().get("PATH").unwrap().to_owned();
+        let results =
+            Cargo::new(Environment::new([("PATH", path)])).prepare(&[source], &mut no_events);
+        assert_eq!(
+            results[0].as_ref().unwrap_err().to_string(),
+            "no home folder to keep builds in; set EVALUATOR_CACHE_DIR"
+        );
+    }
+}

@@ -1,0 +1,261 @@
+//! The package that is generated around a lone file, on disk.
+
+use std::{
+    fs::{self, File, TryLockError},
+    io,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    embedded,
+    manifest::{self, Parts, SdkSource},
+};
+use crate::runtime::{Environment, PrepareError, PrepareEvent};
+
+/// Where generated packages are kept, unless `EVALUATOR_CACHE_DIR` says otherwise.
+pub(super) fn cache_folder(environment: &Environment) -> Option<PathBuf> {
+    if let Some(folder) = environment.get("EVALUATOR_CACHE_DIR") {
+        return std::path::absolute(folder).ok();
+    }
+    // A relative $XDG_CACHE_HOME is to be ignored, says its specification.
+    let xdg =
+        environment.get("XDG_CACHE_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
+    let base = xdg.or_else(|| {
+        if cfg!(windows) {
+            environment.get("LOCALAPPDATA").map(PathBuf::from)
+        } else {
+            environment.get("HOME").map(|home| Path::new(home).join(".cache"))
+        }
+    });
+    base.map(|base| base.join("evaluator"))
+}
+
+/// A lone file and the folder of its generated package.
+#[derive(Clone, Debug)]
+pub(super) struct Script {
+    source: PathBuf,
+    name: String,
+    folder: PathBuf,
+}
+
+impl Script {
+    /// `source` is absolute and resolved: it decides the name, so that one file is one package.
+    pub(super) fn new(source: PathBuf, cache: &Path) -> Self {
+        let name = package_name(&source);
+        let folder = cache.join("scripts").join(&name);
+        Self { source, name, folder }
+    }
+
+    /// Name of the package and of its program.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The generated manifest.
+    pub(super) fn manifest(&self) -> PathBuf {
+        self.package().join("Cargo.toml")
+    }
+
+    /// The copy that is compiled of a source with frontmatter.
+    ///
+    /// It is not inside the package, so that the compiler calls it by its full path, which can be told from any other text
+    /// and replaced.
+    fn copy(&self) -> PathBuf {
+        self.folder.join("main.rs")
+    }
+
+    fn package(&self) -> PathBuf {
+        self.folder.join("package")
+    }
+
+    /// What cargo and the compiler call the files, and what the user calls them.
+    pub(super) fn renames(&self) -> Vec<(String, String)> {
+        let source = self.source.display().to_string();
+        [self.copy(), self.manifest()]
+            .map(|path| (path.display().to_string(), source.clone()))
+            .into()
+    }
+
+    /// Keeps other runs from generating or building this package until the result is dropped.
+    pub(super) fn lock(
+        &self,
+        on_event: &mut dyn FnMut(PrepareEvent),
+    ) -> Result<File, PrepareError> {
+        let path = self.folder.join("lock");
+        let cannot = |error: io::Error| unusable("lock", &path, &error);
+        fs::create_dir_all(&self.folder)
+            .map_err(|error| unusable("create", &self.folder, &error))?;
+        let file = File::options().create(true).append(true).open(&path).map_err(cannot)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let line = format!("waiting for another run that builds {}", self.source.display());
+                on_event(PrepareEvent::Progress { line });
+                file.lock().map_err(cannot)?;
+            }
+            // Some network file systems have no locks. Files are replaced whole and cargo locks its own folder where it
+            // can, so two runs at once are then unlikely, and not worth refusing to run at all, to disturb each other.
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
+                let line = format!("cannot lock {}: {error}; going on without", path.display());
+                on_event(PrepareEvent::Progress { line });
+            }
+            Err(TryLockError::Error(error)) => return Err(cannot(error)),
+        }
+        Ok(file)
+    }
+
+    /// Writes the package. Files that have not changed keep their times, or cargo would build again.
+    ///
+    /// The source is read here, under the lock, so that a run which waited for another does not bring back an older state.
+    pub(super) fn generate(&self, sdk: &SdkSource) -> Result<(), PrepareError> {
+        let embedded = embedded::read(&self.source)?;
+        let plain_source = embedded.as_ref().and_then(|embedded| embedded.plain_source.as_deref());
+        let copy = self.copy();
+        let manifest = manifest::render(&Parts {
+            script: &self.source,
+            embedded: embedded.as_ref(),
+            name: &self.name,
+            main: if plain_source.is_some() { &copy } else { &self.source },
+            sdk,
+        })?;
+        let package = self.package();
+        fs::create_dir_all(&package).map_err(|error| unusable("create", &package, &error))?;
+        write_if_changed(&self.manifest(), &manifest)?;
+        plain_source.map_or(Ok(()), |source| write_if_changed(&copy, source))
+    }
+
+    /// Whether versions of the dependencies were chosen before.
+    pub(super) fn has_lockfile(&self) -> bool {
+        self.package().join("Cargo.lock").is_file()
+    }
+}
+
+/// A name for the package of `source`: readable, valid for cargo whatever the file is called, and of this file only.
+///
+/// All scripts share one target folder, where programs of the same name would replace each other.
+fn package_name(source: &Path) -> String {
+    /// File systems bound the length of names; the compiler adds to this one.
+    const LONGEST: usize = 48;
+    let stem =
+        source.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut name: String = stem
+        .chars()
+        .map(|char| if char.is_ascii_alphanumeric() || char == '-' { char } else { '_' })
+        .take(LONGEST)
+        .collect();
+    if !name.starts_with(|first: char| first.is_ascii_alphabetic()) {
+        name.insert_str(0, "script-");
+    }
+    format!("{name}-{:016x}", fnv1a(source.as_os_str().as_encoded_bytes()))
+}
+
+/// The 64 bit FNV-1a hash: the same on every machine and with every version of the standard library.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+/// Replaces the file in one step, so that nobody ever reads half of it.
+fn write_if_changed(path: &Path, text: &str) -> Result<(), PrepareError> {
+    if fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
+        return Ok(());
+    }
+    let draft = path.with_extension(format!("{}.tmp", std::process::id()));
+    fs::write(&draft, text)
+        .and_then(|()| fs::rename(&draft, path))
+        .map_err(|error| unusable("write", path, &error))
+}
+
+fn unusable(verb: &str, path: &Path, error: &io::Error) -> PrepareError {
+    PrepareError::Unusable {
+        reason: format!(
+            "cannot {verb} {}: {error}; set EVALUATOR_CACHE_DIR to a folder that can be written",
+            path.display()
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::testing::{Folder, no_events};
+
+    #[test]
+    fn any_file_name_makes_a_valid_package_name() {
+        for (file, start) in [
+            ("check.rs", "check-"),
+            ("my check.rs", "my_check-"),
+            ("3d.rs", "script-3d-"),
+            ("überprüfung.rs", "script-_berpr_fung-"),
+            ("日本.rs", "script-__-"),
+            ("fn.rs", "fn-"),
+            ("-x.rs", "script--x-"),
+            (".rs", "script-_rs-"),
+        ] {
+            let name = package_name(&Path::new("/evals").join(file));
+            assert!(name.starts_with(start), "{file}: {name}");
+            assert!(
+                name.chars().all(|char| char.is_ascii_alphanumeric() || "-_".contains(char)),
+                "{name}"
+            );
+        }
+        assert!(package_name(Path::new(&format!("/{}.rs", "é".repeat(300)))).len() < 80);
+    }
+
+    #[test]
+    fn files_of_the_same_name_have_their_own_packages() {
+        assert_ne!(package_name(Path::new("/a/check.rs")), package_name(Path::new("/b/check.rs")));
+        assert_eq!(fnv1a(b"a"), 0xaf63_dc4c_8601_ec8c);
+    }
+
+    #[test]
+    fn the_cache_folder_follows_the_environment() {
+        let of = |vars: &[(&str, &str)]| cache_folder(&Environment::new(vars.iter().copied()));
+        assert_eq!(of(&[]), None);
+        let chosen = of(&[("EVALUATOR_CACHE_DIR", "/c"), ("XDG_CACHE_HOME", "/x"), ("HOME", "/h")]);
+        assert_eq!(chosen, Some("/c".into()));
+        if cfg!(unix) {
+            assert_eq!(
+                of(&[("XDG_CACHE_HOME", "/x"), ("HOME", "/h")]),
+                Some("/x/evaluator".into())
+            );
+            assert_eq!(
+                of(&[("XDG_CACHE_HOME", "relative"), ("HOME", "/h")]),
+                Some("/h/.cache/evaluator".into())
+            );
+        }
+    }
+
+    #[test]
+    fn a_file_that_does_not_change_is_not_written() {
+        let folder = Folder::new("script-unchanged");
+        let path = folder.path("a.toml");
+        write_if_changed(&path, "one").unwrap();
+        let before = fs::metadata(&path).unwrap().modified().unwrap();
+        write_if_changed(&path, "one").unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), before);
+        write_if_changed(&path, "two").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "two");
+        assert_eq!(fs::read_dir(folder.path("")).unwrap().count(), 1, "no draft is left");
+    }
+
+    #[test]
+    fn a_lock_is_waited_for_and_the_wait_is_told() {
+        let folder = Folder::new("script-lock");
+        let script = Script::new(folder.path("check.rs"), &folder.path("cache"));
+        let held = script.lock(&mut no_events).unwrap();
+        std::thread::scope(|scope| {
+            let (sender, told) = std::sync::mpsc::channel();
+            let script = &script;
+            let waiting = scope
+                .spawn(move || script.lock(&mut |event| sender.send(event).unwrap()).map(drop));
+            let PrepareEvent::Progress { line } = told.recv().unwrap() else {
+                panic!("expected progress")
+            };
+            assert!(line.starts_with("waiting for another run that builds "), "{line}");
+            drop(held);
+            waiting.join().unwrap().unwrap();
+        });
+    }
+}

@@ -1,0 +1,148 @@
+//! The variables and programs of this machine, as runtimes see them.
+
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    fmt,
+    path::{Path, PathBuf},
+};
+
+/// A copy of environment variables, taken once, in which runtimes look things up.
+///
+/// A value of its own, because what a runtime finds must be testable without changing the variables of the whole
+/// process.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Environment {
+    vars: Vec<(OsString, OsString)>,
+}
+
+/// Shows names only: values may be secrets.
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.vars.iter().map(|(name, _)| name)).finish()
+    }
+}
+
+impl Environment {
+    /// The variables of this process.
+    #[must_use]
+    pub fn inherited() -> Self {
+        Self { vars: env::vars_os().collect() }
+    }
+
+    /// Exactly these variables.
+    pub fn new<N: Into<OsString>, V: Into<OsString>>(
+        vars: impl IntoIterator<Item = (N, V)>,
+    ) -> Self {
+        Self { vars: vars.into_iter().map(|(name, value)| (name.into(), value.into())).collect() }
+    }
+
+    /// Sets a variable.
+    #[must_use]
+    pub fn with(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        let name = name.into();
+        self.vars.retain(|(known, _)| !same_name(known, &name));
+        self.vars.push((name, value.into()));
+        self
+    }
+
+    /// The value of a variable; one that is set but empty counts as not set.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&OsStr> {
+        self.vars
+            .iter()
+            .find(|(known, _)| same_name(known, OsStr::new(name)))
+            .map(|(_, value)| value.as_os_str())
+            .filter(|value| !value.is_empty())
+    }
+
+    /// All variables.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        self.vars.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
+
+    /// The absolute path of a program: a name is looked for on `PATH`, anything with a folder in it is taken as it is.
+    #[must_use]
+    pub fn find_program(&self, name: impl AsRef<OsStr>) -> Option<PathBuf> {
+        let name = Path::new(name.as_ref());
+        if name.components().count() > 1 {
+            return std::path::absolute(name).ok().and_then(|path| program_file(&path));
+        }
+        // An empty entry would mean the current folder, where a run must not pick up programs by accident.
+        env::split_paths(self.get("PATH")?)
+            .filter(|folder| !folder.as_os_str().is_empty())
+            .filter_map(|folder| std::path::absolute(folder).ok())
+            .find_map(|folder| program_file(&folder.join(name)))
+    }
+}
+
+fn same_name(a: &OsStr, b: &OsStr) -> bool {
+    if cfg!(windows) { a.eq_ignore_ascii_case(b) } else { a == b }
+}
+
+/// The file that starting `path` would start: itself, or on Windows itself with the extension of a program.
+fn program_file(path: &Path) -> Option<PathBuf> {
+    if is_executable(path) {
+        return Some(path.to_owned());
+    }
+    if cfg!(windows) {
+        return ["exe", "cmd", "bat"].iter().find_map(|extension| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(".");
+            name.push(extension);
+            let path = PathBuf::from(name);
+            is_executable(&path).then_some(path)
+        });
+    }
+    None
+}
+
+/// Whether the operating system would start this file.
+#[cfg(unix)]
+pub(super) fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+/// Whether the operating system would start this file.
+#[cfg(not(unix))]
+pub(super) fn is_executable(path: &Path) -> bool {
+    let known = |extension: &OsStr| {
+        ["exe", "cmd", "bat"].iter().any(|program| extension.eq_ignore_ascii_case(program))
+    };
+    path.is_file() && path.extension().is_some_and(known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(unix)]
+    use crate::runtime::testing::Folder;
+
+    #[test]
+    fn an_empty_variable_is_not_set() {
+        let environment = Environment::new([("A", "1"), ("B", "")]).with("A", "2");
+        assert_eq!(environment.get("A"), Some(OsStr::new("2")));
+        assert_eq!(environment.get("B"), None);
+    }
+
+    #[test]
+    fn values_do_not_get_into_logs() {
+        assert_eq!(format!("{:?}", Environment::new([("API_KEY", "secret")])), "{\"API_KEY\"}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn programs_are_executable_files_on_the_path() {
+        let folder = Folder::new("environment-path");
+        let tool = folder.program("second/tool");
+        folder.file("first/tool", "is not executable");
+        let path =
+            env::join_paths([folder.path("first"), PathBuf::new(), folder.path("second")]).unwrap();
+        let environment = Environment::new([("PATH", path)]);
+        assert_eq!(environment.find_program("tool"), Some(tool.clone()));
+        assert_eq!(environment.find_program("other"), None);
+        assert_eq!(Environment::default().find_program("tool"), None);
+        assert_eq!(Environment::default().find_program(&tool), Some(tool), "a path needs no PATH");
+    }
+}

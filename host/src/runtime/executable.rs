@@ -1,0 +1,49 @@
+//! Programs that need no runtime.
+
+use std::path::{Path, PathBuf};
+
+use super::{Availability, Launch, PrepareError, PrepareEvent, Runtime, environment, paths};
+use crate::process::CommandSpec;
+
+/// Runs executable files as they are: compiled programs, and scripts with a `#!` line.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Executable;
+
+impl Runtime for Executable {
+    fn name(&self) -> &str {
+        "Executable"
+    }
+
+    /// None: it is asked after all runtimes that name extensions.
+    fn extensions(&self) -> &[&str] {
+        &[]
+    }
+
+    fn claims(&self, path: &Path) -> bool {
+        environment::is_executable(path)
+    }
+
+    fn availability(&self) -> Availability {
+        Availability::Available { detail: "any executable file".to_owned() }
+    }
+
+    fn prepare(
+        &self,
+        sources: &[PathBuf],
+        _on_event: &mut dyn FnMut(PrepareEvent),
+    ) -> Vec<Result<Launch, PrepareError>> {
+        sources
+            .iter()
+            .map(|source| {
+                // Links are kept: a program may look at the name it was started by.
+                let program = paths::absolute(source);
+                if !program.exists() {
+                    return Err(paths::not_found(source));
+                }
+                // Only the evaluator knows whether it can stream (`--describe`), so both forms are offered.
+                let worker = CommandSpec::new(&program).arg("--stream");
+                Ok(Launch { one_shot: CommandSpec::new(program), worker: Some(worker) })
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,308 @@
+//! JavaScript and TypeScript files, run by Node.js.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::OnceLock,
+    time::Duration,
+};
+
+use super::{
+    Availability, Environment, Launch, PrepareError, PrepareEvent, Runtime, paths,
+    tool::{self, Stream},
+};
+use crate::process::CommandSpec;
+
+const MISSING: &str =
+    "node was not found on PATH; install Node.js 18 or later from https://nodejs.org";
+
+/// Runs JavaScript or TypeScript files with the `node` found on `PATH`.
+///
+/// TypeScript is run as this version of Node.js can: newer ones strip types themselves; for older ones `tsx` is used when
+/// the project or the machine has it, and otherwise the file has to be free of type annotations.
+#[derive(Debug)]
+pub struct Node {
+    language: Language,
+    environment: Environment,
+    /// Asking costs a process start, so it is done once, and only for TypeScript.
+    version: OnceLock<Result<Version, String>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Language {
+    JavaScript,
+    TypeScript,
+}
+
+impl Node {
+    /// The runtime of `.js`, `.mjs` and `.cjs` files.
+    #[must_use]
+    pub fn javascript(environment: Environment) -> Self {
+        Self { language: Language::JavaScript, environment, version: OnceLock::new() }
+    }
+
+    /// The runtime of `.ts`, `.mts` and `.cts` files.
+    #[must_use]
+    pub fn typescript(environment: Environment) -> Self {
+        Self { language: Language::TypeScript, environment, version: OnceLock::new() }
+    }
+
+    fn find(&self) -> Result<PathBuf, PrepareError> {
+        self.environment
+            .find_program("node")
+            .ok_or_else(|| PrepareError::RuntimeMissing { reason: MISSING.to_owned() })
+    }
+
+    fn version(&self, node: &Path) -> Result<Version, PrepareError> {
+        self.version
+            .get_or_init(|| ask_version(node))
+            .clone()
+            .map_err(|reason| PrepareError::RuntimeMissing { reason })
+    }
+
+    fn typescript_command(
+        &self,
+        node: PathBuf,
+        source: PathBuf,
+        on_event: &mut dyn FnMut(PrepareEvent),
+    ) -> Result<CommandSpec, PrepareError> {
+        let version = self.version(&node)?;
+        let command = CommandSpec::new(node);
+        match version.type_stripping() {
+            TypeStripping::Always => Ok(command.arg(source)),
+            TypeStripping::Flag => Ok(command.arg("--experimental-strip-types").arg(source)),
+            TypeStripping::Never => Ok(match self.find_tsx(&source) {
+                Some(tsx) => CommandSpec::new(tsx).arg(source),
+                None => {
+                    on_event(PrepareEvent::Diagnostic {
+                        rendered: format!(
+                            "note: Node.js {version} runs {} as plain JavaScript; for type annotations \
+                             install Node.js 22.18 or later, or `npm install --save-dev tsx`",
+                            source.display()
+                        ),
+                    });
+                    command.arg(source)
+                }
+            }),
+        }
+    }
+
+    /// `tsx` of the project the file belongs to, or of the machine.
+    fn find_tsx(&self, source: &Path) -> Option<PathBuf> {
+        source
+            .ancestors()
+            .skip(1)
+            .find_map(|folder| self.environment.find_program(folder.join("node_modules/.bin/tsx")))
+            .or_else(|| self.environment.find_program("tsx"))
+    }
+}
+
+impl Runtime for Node {
+    fn name(&self) -> &str {
+        match self.language {
+            Language::JavaScript => "JavaScript",
+            Language::TypeScript => "TypeScript",
+        }
+    }
+
+    fn extensions(&self) -> &[&str] {
+        match self.language {
+            Language::JavaScript => &[".js", ".mjs", ".cjs"],
+            Language::TypeScript => &[".ts", ".mts", ".cts"],
+        }
+    }
+
+    fn availability(&self) -> Availability {
+        match self.environment.find_program("node") {
+            Some(path) => Availability::Available { detail: path.display().to_string() },
+            None => Availability::Missing { reason: MISSING.to_owned() },
+        }
+    }
+
+    fn prepare(
+        &self,
+        sources: &[PathBuf],
+        on_event: &mut dyn FnMut(PrepareEvent),
+    ) -> Vec<Result<Launch, PrepareError>> {
+        let node = self.find();
+        sources
+            .iter()
+            .map(|source| {
+                let source = paths::resolve(source)?;
+                let node = node.clone()?;
+                let one_shot = match self.language {
+                    Language::JavaScript => CommandSpec::new(node).arg(source),
+                    Language::TypeScript => self.typescript_command(node, source, on_event)?,
+                };
+                Ok(Launch { one_shot, worker: None })
+            })
+            .collect()
+    }
+}
+
+/// A version of Node.js, as far as it matters here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Version {
+    major: u32,
+    minor: u32,
+}
+
+impl std::fmt::Display for Version {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TypeStripping {
+    Always,
+    Flag,
+    Never,
+}
+
+impl Version {
+    /// Reads what `node --version` prints, e.g. `v20.11.1`.
+    fn parse(text: &str) -> Option<Self> {
+        let mut numbers = text.trim().strip_prefix('v')?.split('.');
+        Some(Self { major: numbers.next()?.parse().ok()?, minor: numbers.next()?.parse().ok()? })
+    }
+
+    /// Type stripping came behind a flag with 22.6; the flag became the default with 23.6 and, in the older line, 22.18.
+    fn type_stripping(self) -> TypeStripping {
+        match (self.major, self.minor) {
+            (24.., _) | (23, 6..) | (22, 18..) => TypeStripping::Always,
+            (23, _) | (22, 6..) => TypeStripping::Flag,
+            _ => TypeStripping::Never,
+        }
+    }
+}
+
+fn ask_version(node: &Path) -> Result<Version, String> {
+    let mut answer = String::new();
+    let outcome = tool::run(
+        &CommandSpec::new(node).arg("--version"),
+        Duration::from_secs(20),
+        &mut |stream, line| {
+            if stream == Stream::Stdout && answer.is_empty() {
+                line.clone_into(&mut answer);
+            }
+        },
+    );
+    let trouble = match outcome {
+        Ok(_) => match Version::parse(&answer) {
+            Some(version) => return Ok(version),
+            None => format!("it printed `{answer}`"),
+        },
+        Err(error) => error.to_string(),
+    };
+    Err(format!(
+        "`{} --version` does not tell its version: {trouble}; reinstall Node.js",
+        node.display()
+    ))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::runtime::testing::{Folder, no_events};
+
+    #[test]
+    fn the_version_decides_how_types_are_stripped() {
+        let of = |text| Version::parse(text).unwrap().type_stripping();
+        assert_eq!(of("v18.19.0"), TypeStripping::Never);
+        assert_eq!(of("v20.20.2\n"), TypeStripping::Never);
+        assert_eq!(of("v22.5.1"), TypeStripping::Never);
+        assert_eq!(of("v22.6.0"), TypeStripping::Flag);
+        assert_eq!(of("v22.17.9"), TypeStripping::Flag);
+        assert_eq!(of("v22.18.0"), TypeStripping::Always);
+        assert_eq!(of("v23.5.0"), TypeStripping::Flag);
+        assert_eq!(of("v23.6.0"), TypeStripping::Always);
+        assert_eq!(of("v24.0.0-nightly2025"), TypeStripping::Always);
+        assert_eq!(Version::parse("1.2.3"), None);
+        assert_eq!(Version::parse(""), None);
+    }
+
+    fn node_that_prints(folder: &Folder, version: &str) -> (PathBuf, Environment) {
+        let node = folder.script("bin/node", &format!("echo {version}"));
+        (node, Environment::new([("PATH", folder.path("bin"))]))
+    }
+
+    #[test]
+    fn javascript_starts_node_without_asking_for_its_version() {
+        let folder = Folder::new("node-js");
+        let (node, environment) = node_that_prints(&folder, "garbage");
+        let source = folder.file("check.mjs", "");
+        let launch = Node::javascript(environment)
+            .prepare(std::slice::from_ref(&source), &mut no_events)
+            .remove(0)
+            .unwrap();
+        assert_eq!(launch, Launch { one_shot: CommandSpec::new(node).arg(source), worker: None });
+    }
+
+    #[test]
+    fn a_flag_is_given_where_the_version_needs_it() {
+        let folder = Folder::new("node-flag");
+        let (node, environment) = node_that_prints(&folder, "v22.10.0");
+        let source = folder.file("check.ts", "");
+        let launch = Node::typescript(environment)
+            .prepare(std::slice::from_ref(&source), &mut no_events)
+            .remove(0)
+            .unwrap();
+        assert_eq!(
+            launch.one_shot,
+            CommandSpec::new(node).arg("--experimental-strip-types").arg(source)
+        );
+    }
+
+    #[test]
+    fn an_old_node_leaves_it_to_the_nearest_tsx() {
+        let folder = Folder::new("node-tsx");
+        let (_, environment) = node_that_prints(&folder, "v20.20.2");
+        let tsx = folder.program("project/node_modules/.bin/tsx");
+        folder.program("bin/tsx");
+        let source = folder.file("project/deep/check.ts", "");
+        let launch = Node::typescript(environment)
+            .prepare(std::slice::from_ref(&source), &mut no_events)
+            .remove(0)
+            .unwrap();
+        assert_eq!(launch.one_shot, CommandSpec::new(tsx).arg(source));
+    }
+
+    #[test]
+    fn an_old_node_without_tsx_runs_the_file_as_it_is_and_says_so() {
+        let folder = Folder::new("node-old");
+        let (node, environment) = node_that_prints(&folder, "v20.20.2");
+        let source = folder.file("check.ts", "");
+        let mut events = Vec::new();
+        let launch = Node::typescript(environment)
+            .prepare(std::slice::from_ref(&source), &mut |event| events.push(event))
+            .remove(0)
+            .unwrap();
+        assert_eq!(launch.one_shot, CommandSpec::new(node).arg(source));
+        let [PrepareEvent::Diagnostic { rendered }] = &events[..] else { panic!("{events:?}") };
+        assert!(rendered.starts_with("note: Node.js 20.20 runs "), "{rendered}");
+    }
+
+    #[test]
+    fn a_node_that_does_not_answer_is_reported_with_what_it_said() {
+        let folder = Folder::new("node-broken");
+        let (node, environment) = node_that_prints(&folder, "oops");
+        let source = folder.file("check.ts", "");
+        let error =
+            Node::typescript(environment).prepare(&[source], &mut no_events).remove(0).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "runtime not available: `{} --version` does not tell its version: it printed `oops`; reinstall Node.js",
+                node.display()
+            )
+        );
+    }
+
+    #[test]
+    fn a_missing_file_is_reported_before_a_missing_node() {
+        let runtime = Node::javascript(Environment::default());
+        let results = runtime.prepare(&["gone.js".into(), "Cargo.toml".into()], &mut no_events);
+        assert!(matches!(results[0], Err(PrepareError::NotFound { .. })), "{results:?}");
+        assert_eq!(results[1], Err(PrepareError::RuntimeMissing { reason: MISSING.to_owned() }));
+    }
+}

@@ -1,0 +1,71 @@
+//! JSON lines: an export document or a bare span per line, as collectors write files.
+
+use super::{
+    super::{
+        error::LoadErrorKind,
+        format::{is_document, is_otlp},
+        pool::Pool,
+    },
+    document::{bare_span, document},
+};
+use crate::{
+    json::{self, ParseError, ParseErrorKind, ParseOptions, Value},
+    python_text::strip,
+};
+
+/// Decodes every line that is not blank. `whole` is why the text is not one JSON value.
+///
+/// Lines end with `\n`; other separators of Unicode may stand inside JSON strings and do not end a line. Bare spans
+/// come after the spans of all documents.
+pub(in super::super) fn decode_lines(
+    text: &str,
+    whole: &ParseError,
+    pool: &mut Pool,
+) -> Result<(), LoadErrorKind> {
+    let mut spans = Vec::new();
+    let mut start = 0;
+    for (index, line) in text.split('\n').enumerate() {
+        let (line_start, number) = (start, index + 1);
+        start += line.len() + 1;
+        let content = strip(line);
+        if content.is_empty() {
+            continue;
+        }
+        let parsed = json::parse(content, &ParseOptions::default()).map_err(|error| {
+            let skipped =
+                &line[..line.len() - line.trim_start_matches(crate::python_text::is_space).len()];
+            let json = position(error, whole, number, line_start, skipped);
+            LoadErrorKind::InvalidLine { line: number, json }
+        })?;
+        pool.replaced_surrogates += parsed.replaced_surrogates;
+        match parsed.value {
+            Value::Object(object) if is_document(&object) => document(object, pool)?,
+            Value::Object(object) if is_otlp(&object) => spans.push(object),
+            _ => return Err(LoadErrorKind::NotOtlpLine { line: number }),
+        }
+    }
+    for span in spans {
+        bare_span(span, pool);
+    }
+    Ok(())
+}
+
+/// The position in the file of an error in a line.
+///
+/// When the text as a whole is wrong for another reason than a second value following the first, it was meant to be
+/// one document, and where that breaks is what helps.
+fn position(
+    mut error: ParseError,
+    whole: &ParseError,
+    line: usize,
+    line_start: usize,
+    skipped: &str,
+) -> ParseError {
+    if whole.kind != ParseErrorKind::TrailingText {
+        return whole.clone();
+    }
+    error.line = line;
+    error.column += skipped.chars().count();
+    error.offset += line_start + skipped.len();
+    error
+}

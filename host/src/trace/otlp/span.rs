@@ -1,0 +1,105 @@
+//! Spans, their events, and log records.
+
+use std::sync::Arc;
+
+use super::{
+    super::{
+        coerce,
+        ids::{self, normalize},
+        model::{Event, LogRecord, Scope, Span, SpanStatus},
+        pool::{Pool, PooledLog},
+    },
+    attributes::{any_value, attributes},
+    part_items, take, take_object, take_text,
+};
+use crate::json::{Object, Value};
+
+/// Adds a span to the pool, unless it lacks an id.
+pub(super) fn span(mut object: Object, scope: &Scope, resource: &Arc<Object>, pool: &mut Pool) {
+    let trace_id = normalize(&take(&mut object, "traceId"), ids::TRACE);
+    let span_id = normalize(&take(&mut object, "spanId"), ids::SPAN);
+    let (Some(trace_id), Some(span_id)) = (trace_id, span_id) else { return };
+    let mut odd = Vec::new();
+    let span = Span {
+        trace_id: pool.trace_id(&trace_id),
+        span_id,
+        parent_span_id: normalize(&take(&mut object, "parentSpanId"), ids::SPAN),
+        name: take_text(&mut object, "name"),
+        start_ns: time(&mut object, "startTimeUnixNano", &mut odd),
+        end_ns: time(&mut object, "endTimeUnixNano", &mut odd),
+        status: status(&take(&mut take_object(&mut object, "status"), "code")),
+        attributes: attributes(take(&mut object, "attributes"), &mut odd),
+        events: events(take(&mut object, "events"), &mut odd),
+        scope: scope.clone(),
+        resource: Arc::clone(resource),
+    };
+    pool.warn_span(&span, &mut odd);
+    pool.spans.push(span);
+}
+
+/// Adds a log record to the pool, unless it belongs to no trace.
+pub(super) fn log_record(mut object: Object, pool: &mut Pool) {
+    let Some(trace_id) = normalize(&take(&mut object, "traceId"), ids::TRACE) else { return };
+    let mut odd = Vec::new();
+    let attributes = attributes(take(&mut object, "attributes"), &mut odd);
+    let body = match take(&mut object, "body") {
+        Value::Object(body) => any_value(body, &mut odd).unwrap_or_default(),
+        _ => Value::Null,
+    };
+    let mut event_name = take_text(&mut object, "eventName");
+    for key in ["otel.event.name", "event.name"] {
+        if event_name.is_empty() {
+            event_name = attributes.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        }
+    }
+    let mut recorded = |key| Some(time(&mut object, key, &mut odd)).filter(|&time| time != 0);
+    let record = LogRecord {
+        time_ns: recorded("timeUnixNano"),
+        observed_time_ns: recorded("observedTimeUnixNano"),
+        event_name,
+        body,
+        attributes,
+    };
+    let log = PooledLog {
+        trace_id: pool.trace_id(&trace_id),
+        span_id: normalize(&take(&mut object, "spanId"), ids::SPAN),
+        record,
+    };
+    pool.warn_file("a log record", &mut odd);
+    pool.logs.push(log);
+}
+
+fn events(value: Value, odd: &mut Vec<String>) -> Vec<Event> {
+    let mut events = Vec::new();
+    for item in part_items(value, "events", odd) {
+        if let Value::Object(mut event) = item {
+            events.push(Event {
+                name: take_text(&mut event, "name"),
+                time_ns: time(&mut event, "timeUnixNano", odd),
+                attributes: attributes(take(&mut event, "attributes"), odd),
+            });
+        }
+    }
+    events
+}
+
+fn time(object: &mut Object, key: &str, odd: &mut Vec<String>) -> i128 {
+    coerce::time(&take(object, key), 1).unwrap_or_else(|problem| {
+        odd.push(format!("{key} {problem}"));
+        0
+    })
+}
+
+/// The status behind a code: the name of the enum or its number.
+fn status(code: &Value) -> SpanStatus {
+    let number = match code.as_str() {
+        Some("STATUS_CODE_OK") => Some(1),
+        Some("STATUS_CODE_ERROR") => Some(2),
+        _ => coerce::integer(code).ok().and_then(|number| number.as_i128()),
+    };
+    match number {
+        Some(1) => SpanStatus::Ok,
+        Some(2) => SpanStatus::Error,
+        _ => SpanStatus::Unset,
+    }
+}

@@ -1,0 +1,121 @@
+//! Verdicts in words.
+
+use std::{fmt, time::Duration};
+
+use super::{BadAnswer, Verdict};
+
+impl Verdict {
+    /// A stable name of what went wrong, e.g. `timed_out`; `None` for an answer.
+    #[must_use]
+    pub fn error_type(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Answer(_) => return None,
+            Self::Exited { .. } => "exited",
+            Self::Signalled { .. } => "signalled",
+            Self::TimedOut { .. } => "timed_out",
+            Self::LeakedPipe => "leaked_pipe",
+            Self::BadAnswer(_) => "bad_answer",
+            Self::Cancelled => "cancelled",
+            Self::Lost { .. } => "lost",
+            Self::SpawnFailed { .. } => "spawn_failed",
+            Self::PrepareFailed { .. } => "prepare_failed",
+            Self::MetricFailed { .. } => "metric_failed",
+            Self::Reported { .. } => "reported",
+        })
+    }
+
+    /// What went wrong with the evaluator `name`, in a paragraph; `None` for an answer.
+    ///
+    /// Where `agentevals` has a text for it, this is the same text. `stderr` is what the evaluator wrote to standard
+    /// error, or the end of it.
+    #[must_use]
+    pub fn explain(&self, name: &str, stderr: &str) -> Option<String> {
+        let stderr = stderr.trim();
+        let evaluator = format!("Custom evaluator '{name}'");
+        let exited = |code: i32| match stderr {
+            "" => format!("{evaluator} exited with code {code}"),
+            _ => format!("{evaluator} exited with code {code}: {stderr}"),
+        };
+        let with_stderr = |what: &str| match stderr {
+            "" => format!("{evaluator} {what}"),
+            _ => format!("{evaluator} {what}\nEvaluator stderr:\n{stderr}"),
+        };
+        Some(match self {
+            Self::Answer(_) => return None,
+            Self::Exited { code } => exited(*code),
+            Self::Signalled { signal } => exited(-signal),
+            Self::TimedOut { limit } => format!("{evaluator} timed out after {}", seconds(*limit)),
+            Self::LeakedPipe => format!(
+                "{evaluator} ended, but a process it started still has its stdout open, so its answer may be \
+                 incomplete; wait for that process, or give it an output of its own"
+            ),
+            Self::BadAnswer(BadAnswer::Empty) => with_stderr("produced no output on stdout"),
+            Self::BadAnswer(bad @ BadAnswer::TooLarge { .. }) => format!("{evaluator} {bad}"),
+            Self::BadAnswer(bad) => format!("{evaluator} produced invalid JSON: {bad}"),
+            Self::Cancelled => {
+                format!("{evaluator} was not finished, because the run was cancelled")
+            }
+            Self::Lost { reason } => with_stderr(&format!("ended, but nobody knows how: {reason}")),
+            Self::SpawnFailed { reason } => format!("{evaluator}: {reason}"),
+            Self::PrepareFailed { reason } | Self::MetricFailed { reason } => reason.clone(),
+            Self::Reported { kind, message } => {
+                format!("{evaluator} reported an error ({kind}): {message}")
+            }
+        })
+    }
+}
+
+impl fmt::Display for BadAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("nothing was printed"),
+            Self::NotJson { reason } => f.write_str(reason),
+            Self::Invalid { path, reason } if path.is_empty() => f.write_str(reason),
+            Self::Invalid { path, reason } => write!(f, "{path}: {reason}"),
+            Self::TooLarge { limit } => write!(f, "printed more than {limit} bytes on stdout"),
+        }
+    }
+}
+
+/// `30s`, or `1.5s` for what is not a whole number of seconds.
+fn seconds(duration: Duration) -> String {
+    match duration.subsec_nanos() {
+        0 => format!("{}s", duration.as_secs()),
+        _ => format!("{}s", duration.as_secs_f64()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_that_other_hosts_have_are_the_same() {
+        let explain = |verdict: Verdict, stderr| verdict.explain("my_check", stderr).unwrap();
+        let timed_out = |millis| Verdict::TimedOut { limit: Duration::from_millis(millis) };
+        let text = explain(timed_out(30_000), "ignored");
+        assert_eq!(text, "Custom evaluator 'my_check' timed out after 30s");
+        assert_eq!(
+            explain(timed_out(1500), ""),
+            "Custom evaluator 'my_check' timed out after 1.5s"
+        );
+        assert_eq!(
+            explain(Verdict::Exited { code: 3 }, "boom\n  line2\n\n"),
+            "Custom evaluator 'my_check' exited with code 3: boom\n  line2"
+        );
+        let text = explain(Verdict::Signalled { signal: 9 }, " \n");
+        assert_eq!(text, "Custom evaluator 'my_check' exited with code -9");
+        assert_eq!(
+            explain(Verdict::BadAnswer(BadAnswer::Empty), "some hint\n"),
+            "Custom evaluator 'my_check' produced no output on stdout\nEvaluator stderr:\nsome hint"
+        );
+        let bad = BadAnswer::Invalid { path: "score".to_owned(), reason: "is odd".to_owned() };
+        assert_eq!(
+            explain(Verdict::BadAnswer(bad), "ignored"),
+            "Custom evaluator 'my_check' produced invalid JSON: score: is odd"
+        );
+        let missing =
+            Verdict::PrepareFailed { reason: "evaluator file not found: /x.py".to_owned() };
+        assert_eq!(explain(missing, ""), "evaluator file not found: /x.py");
+    }
+}

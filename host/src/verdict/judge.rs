@@ -1,0 +1,145 @@
+//! From what happened to a verdict.
+
+use crate::{
+    json::{self, NonFinite, Object, Value},
+    process::{Ending, Outcome},
+};
+
+use super::{
+    BadAnswer, Verdict,
+    answer::{answer_from, document, parse_answer},
+};
+
+/// The verdict on a process that was given one document and should have printed one.
+///
+/// When several things went wrong, the first of these counts: its time was up, a signal, a non-zero exit code, a pipe
+/// left open, what it printed.
+#[must_use]
+pub fn from_outcome(outcome: &Outcome) -> Verdict {
+    if let Some(verdict) = from_ending(&outcome.ending) {
+        return verdict;
+    }
+    if outcome.leaked_pipe() {
+        return Verdict::LeakedPipe;
+    }
+    if outcome.stdout.overflowed() {
+        return Verdict::BadAnswer(BadAnswer::TooLarge { limit: outcome.stdout.head().len() });
+    }
+    match parse_answer(outcome.stdout.head()) {
+        Ok(answer) => Verdict::Answer(answer),
+        Err(bad) => Verdict::BadAnswer(bad),
+    }
+}
+
+/// The verdict that follows from how a process ended; `None` when it ended well and what it printed decides.
+pub(crate) fn from_ending(ending: &Ending) -> Option<Verdict> {
+    match ending {
+        Ending::Exited(0) => None,
+        Ending::Exited(code) => Some(Verdict::Exited { code: *code }),
+        Ending::Signalled(signal) => Some(Verdict::Signalled { signal: *signal }),
+        Ending::TimedOut { limit } => Some(Verdict::TimedOut { limit: *limit }),
+        Ending::Cancelled => Some(Verdict::Cancelled),
+        Ending::SpawnFailed(error) => Some(Verdict::SpawnFailed { reason: error.to_string() }),
+        Ending::Lost { reason } => Some(Verdict::Lost { reason: reason.clone() }),
+    }
+}
+
+/// The verdict on a line of the streaming form: a result, or a report like
+/// `{"error": {"kind": "rejected", "message": "config.min: expected a number"}}`.
+#[must_use]
+pub fn from_line(line: &[u8]) -> Verdict {
+    let document = match document(line) {
+        Ok(document) => document,
+        Err(bad) => return Verdict::BadAnswer(bad),
+    };
+    if let Some(report) = document.get("error").filter(|error| !error.is_null()) {
+        return reported(report);
+    }
+    match answer_from(document) {
+        Ok(answer) => Verdict::Answer(answer),
+        Err(bad) => Verdict::BadAnswer(bad),
+    }
+}
+
+fn reported(report: &Value) -> Verdict {
+    let text =
+        |object: &Object, key: &str| object.get(key).and_then(Value::as_str).map(str::to_owned);
+    // A report that is not of the agreed shape is shown as it came: it is a report all the same.
+    let (kind, message) = match report {
+        Value::Object(object) => (text(object, "kind"), text(object, "message")),
+        Value::String(message) => (None, Some(message.clone())),
+        _ => (None, None),
+    };
+    Verdict::Reported {
+        kind: kind.unwrap_or_else(|| "error".to_owned()),
+        message: message.unwrap_or_else(|| json::to_string(report, NonFinite::Literal)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::process::Captured;
+
+    fn outcome(ending: Ending, stdout: &str) -> Outcome {
+        Outcome {
+            ending,
+            stdout: Captured::complete(stdout),
+            stderr: Captured::complete(""),
+            duration: Duration::ZERO,
+        }
+    }
+
+    #[test]
+    fn a_good_answer_counts_only_after_a_good_end() {
+        let good = r#"{"score": 1}"#;
+        for (ending, expected) in [
+            (Ending::Exited(0), None),
+            (Ending::Exited(3), Some("exited")),
+            (Ending::Signalled(11), Some("signalled")),
+            (Ending::TimedOut { limit: Duration::ZERO }, Some("timed_out")),
+            (Ending::Cancelled, Some("cancelled")),
+            (Ending::Lost { reason: String::new() }, Some("lost")),
+        ] {
+            assert_eq!(
+                from_outcome(&outcome(ending.clone(), good)).error_type(),
+                expected,
+                "{ending:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_open_pipe_counts_before_what_was_printed() {
+        let open = |ending, stdout: &str| Outcome {
+            stdout: Captured::unfinished(stdout),
+            ..outcome(ending, "")
+        };
+        assert_eq!(
+            from_outcome(&open(Ending::Exited(0), "nonsense")).error_type(),
+            Some("leaked_pipe")
+        );
+        assert_eq!(from_outcome(&open(Ending::Exited(1), "nonsense")).error_type(), Some("exited"));
+    }
+
+    #[test]
+    fn lines_are_results_or_reports() {
+        assert_eq!(from_line(br#"{"score": 1, "error": null}"#).error_type(), None);
+        let reports: [(&str, &str, &str); 4] = [
+            (r#"{"error": {"kind": "rejected", "message": "no"}}"#, "rejected", "no"),
+            (r#"{"error": {"message": "no"}, "score": 1}"#, "error", "no"),
+            (r#"{"error": "no"}"#, "error", "no"),
+            (r#"{"error": {"code": 7}}"#, "error", r#"{"code":7}"#),
+        ];
+        for (line, expected_kind, expected_message) in reports {
+            let Verdict::Reported { kind, message } = from_line(line.as_bytes()) else {
+                panic!("{line} is a report");
+            };
+            assert_eq!((&*kind, &*message), (expected_kind, expected_message), "{line}");
+        }
+        assert_eq!(from_line(b"").error_type(), Some("bad_answer"));
+        assert_eq!(from_line(br#"{"score": 2}"#).error_type(), Some("bad_answer"));
+    }
+}

@@ -1,0 +1,300 @@
+//! Loading eval sets, and finding the golden case of a conversation.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use evaluator_host::{
+    conversation::{Conversation, Turn},
+    eval_set::{EvalCase, EvalSet, ExpectedTurn, Unmatched, match_case},
+    json::to_python,
+    trace::SpanStatus,
+};
+
+fn sample(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/eval_sets").join(name)
+}
+
+fn loaded(name: &str) -> EvalSet {
+    EvalSet::load(&sample(name)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The only turn of the only case.
+fn only_turn(name: &str) -> ExpectedTurn {
+    let set = loaded(name);
+    let [case] = set.cases.as_slice() else { panic!("{name}: {} cases", set.cases.len()) };
+    let [turn] = case.turns.as_slice() else { panic!("{name}: {} turns", case.turns.len()) };
+    turn.clone()
+}
+
+fn refused(text: &str) -> String {
+    EvalSet::from_text(text, Path::new("s.json")).expect_err(text).kind.to_string()
+}
+
+#[test]
+fn the_form_of_the_files() {
+    let set = loaded("library.json");
+    assert_eq!(set.id, "es");
+    assert_eq!(set.cases[0].id, "weather");
+    let turn = &set.cases[0].turns[0];
+    assert_eq!(turn.invocation_id, "gw");
+    assert_eq!(turn.user_text(), "What is the weather in Paris?");
+    assert_eq!(
+        turn.final_text("\n").as_deref(),
+        Some("It is 21 degrees and sunny in Paris today.")
+    );
+    let call = &turn.tool_calls[0];
+    assert_eq!((call.id.as_deref(), call.name.as_str()), (Some("e0"), "get_weather"));
+    assert_eq!(to_python(&call.args), r#"{"city": "Paris"}"#);
+    assert_eq!(to_python(&turn.tool_responses[0].response), r#"{"sky": "sunny", "temp": 21}"#);
+}
+
+#[test]
+fn camel_case_below_the_top() {
+    let turn = only_turn("camel.json");
+    assert_eq!((turn.invocation_id.as_str(), turn.tool_calls.len()), ("gw", 1));
+    assert_eq!(turn.final_parts, Some(vec!["It is 21 degrees".to_owned()]));
+}
+
+#[test]
+fn absent_and_null_parts_of_a_turn() {
+    let turn = only_turn("null_fields.json");
+    assert!(turn.final_parts.is_none() && turn.tool_calls.is_empty());
+    assert_eq!(only_turn("no_final.json").final_text(""), None);
+    let turn = only_turn("missing_args.json");
+    assert!(turn.tool_calls[0].args.is_null() && turn.tool_responses[0].response.is_null());
+    assert_eq!(turn.tool_calls[0].id, None);
+    let turn = only_turn("response_types.json");
+    assert_eq!(
+        to_python(&turn.tool_responses[0].response),
+        r#"{"a": [1e+16, "\u00e9", null], "z": 1.0}"#
+    );
+    assert_eq!(to_python(&turn.tool_responses[1].response), "{}");
+}
+
+#[test]
+fn texts_of_all_parts_count() {
+    let turn = only_turn("multi_part.json");
+    assert_eq!(turn.user_text(), "What is the weather in Paris?");
+    assert_eq!(turn.final_text("\n").as_deref(), Some("It is 21\ndegrees and\nsunny in Paris."));
+}
+
+#[test]
+fn calls_in_events_are_for_the_trajectory_only() {
+    let turn = only_turn("invocation_events.json");
+    assert!(turn.tool_calls.is_empty() && turn.tool_responses.is_empty());
+    let calls: Vec<&str> = turn.trajectory().map(|call| call.name.as_str()).collect();
+    assert_eq!(calls, ["get_weather"]);
+}
+
+#[test]
+fn unknown_keys_pass_where_others_extend_the_format() {
+    assert_eq!(loaded("extra_key_case.json").cases.len(), 1);
+    assert_eq!(loaded("rubrics.json").cases.len(), 1);
+    assert_eq!(loaded("scenario_only.json").cases[0].turns.len(), 0);
+    assert_eq!(loaded("empty_cases.json").cases.len(), 0);
+}
+
+#[test]
+fn broken_files_name_the_file_and_the_field() {
+    for (name, expected) in [
+        ("empty_file.json", "invalid JSON: expected a value at line 1 column 1 (byte 0)"),
+        ("not_object.json", "the document: expected an object, found an array"),
+        ("camel_top.json", "eval_set_id: required field is missing ('evalSetId' is not read here)"),
+        ("missing_set_id.json", "eval_set_id: required field is missing"),
+        ("int_eval_id.json", "eval_cases[0].eval_id: expected a string, found an integer"),
+        (
+            "no_conversation.json",
+            "eval_cases[0]: expected exactly one of 'conversation' and 'conversation_scenario'",
+        ),
+        ("extra_key_invocation.json", "eval_cases[0].conversation[0].bogus: unknown key"),
+        (
+            "extra_key_part.json",
+            "eval_cases[0].conversation[0].user_content.parts[0].bogus: unknown key",
+        ),
+    ] {
+        let path = sample(name);
+        let error = EvalSet::load(&path).expect_err(name).to_string();
+        assert_eq!(error, format!("Failed to load eval set '{}': {expected}", path.display()));
+    }
+    let malformed =
+        EvalSet::load(&sample("malformed.json")).expect_err("malformed").kind.to_string();
+    assert!(
+        malformed.starts_with("invalid JSON: unexpected end of text at line 1 column 22"),
+        "{malformed}"
+    );
+    let missing = EvalSet::load(&sample("missing.json")).expect_err("missing").to_string();
+    assert!(
+        missing.starts_with(&format!(
+            "Failed to load eval set '{}': ",
+            sample("missing.json").display()
+        ))
+    );
+}
+
+#[test]
+fn every_field_is_checked_at_its_place() {
+    let turn = |turn: &str| {
+        format!(
+            r#"{{"eval_set_id": "s", "eval_cases": [{{"eval_id": "c", "conversation": [{turn}]}}]}}"#
+        )
+    };
+    let at = "eval_cases[0].conversation[0]";
+    for (text, expected) in [
+        (r#"{"eval_set_id": "s"}"#.to_owned(), "eval_cases: required field is missing".to_owned()),
+        (r#"{"eval_set_id": "s", "eval_cases": {}}"#.to_owned(), "eval_cases: expected an array, found an object".to_owned()),
+        (r#"{"eval_set_id": "s", "eval_cases": [7]}"#.to_owned(), "eval_cases[0]: expected an object, found an integer".to_owned()),
+        (
+            r#"{"eval_set_id": "s", "eval_cases": [{"eval_id": "c", "conversation": [], "conversationScenario": {}}]}"#.to_owned(),
+            "eval_cases[0]: expected exactly one of 'conversation' and 'conversation_scenario'".to_owned(),
+        ),
+        (
+            r#"{"eval_set_id": "s", "eval_cases": [{"eval_id": "c", "conversation_scenario": {"starting_prompt": "x"}}]}"#.to_owned(),
+            "eval_cases[0].conversation_scenario.conversation_plan: required field is missing".to_owned(),
+        ),
+        (turn("null"), format!("{at}: expected an object, found null")),
+        (turn("{}"), format!("{at}.user_content: required field is missing")),
+        (turn(r#"{"user_content": "hi"}"#), format!("{at}.user_content: expected an object, found a string")),
+        (turn(r#"{"user_content": {"parts": "hi"}}"#), format!("{at}.user_content.parts: expected an array, found a string")),
+        (turn(r#"{"user_content": {"parts": [{"text": 5}]}}"#), format!("{at}.user_content.parts[0].text: expected a string, found an integer")),
+        (turn(r#"{"user_content": {"part": []}}"#), format!("{at}.user_content.part: unknown key (did you mean 'parts'?)")),
+        (turn(r#"{"user_content": {}, "final_respnse": {}}"#), format!("{at}.final_respnse: unknown key (did you mean 'final_response'?)")),
+        (turn(r#"{"user_content": {}, "finalResponse": 1.5}"#), format!("{at}.final_response: expected an object, found a number")),
+        (
+            turn(r#"{"user_content": {}, "intermediate_data": {"tool_uses": [{}, {"args": "x"}]}}"#),
+            format!("{at}.intermediate_data.tool_uses[1].args: expected an object, found a string"),
+        ),
+        (
+            turn(r#"{"user_content": {}, "intermediate_data": {"tool_responses": [{"response": []}]}}"#),
+            format!("{at}.intermediate_data.tool_responses[0].response: expected an object, found an array"),
+        ),
+        (
+            turn(r#"{"user_content": {}, "intermediate_data": {"intermediate_responses": [["author"]]}}"#),
+            format!("{at}.intermediate_data.intermediate_responses[0]: expected a pair of author and parts, found an array"),
+        ),
+        (
+            turn(r#"{"user_content": {}, "intermediate_data": {"invocation_events": [{"content": {}}]}}"#),
+            format!("{at}.intermediate_data.invocation_events[0].author: required field is missing"),
+        ),
+        (
+            turn(r#"{"user_content": {}, "intermediate_data": {"invocationEvents": [], "tool_uses": []}}"#),
+            format!("{at}.intermediate_data.tool_uses: unknown key"),
+        ),
+    ] {
+        assert_eq!(refused(&text), expected, "{text}");
+    }
+}
+
+fn conversation(said: &[Option<&str>]) -> Conversation {
+    let turn = |said: &Option<&str>| Turn {
+        trace_id: Arc::from("t"),
+        span_id: "s".to_owned(),
+        root_anchored: false,
+        agent_name: None,
+        user_text: said.map(str::to_owned),
+        final_text: None,
+        llm_calls: Vec::new(),
+        tool_calls: Vec::new(),
+        start_ns: 0,
+        end_ns: 0,
+        status: SpanStatus::Unset,
+    };
+    Conversation {
+        trace_id: Arc::from("t"),
+        turns: said.iter().map(turn).collect(),
+        case_id: None,
+        warnings: Vec::new(),
+        performance: None,
+        error: None,
+    }
+}
+
+/// A set with a case per entry: its id and what the user says in each turn.
+fn set(cases: &[(&str, &[&str])]) -> EvalSet {
+    let turn = |said: &&str| ExpectedTurn {
+        user_parts: vec![(*said).to_owned()],
+        ..ExpectedTurn::default()
+    };
+    let case = |(id, said): &(&str, &[&str])| EvalCase {
+        id: (*id).to_owned(),
+        turns: said.iter().map(turn).collect(),
+    };
+    EvalSet { id: "s".to_owned(), cases: cases.iter().map(case).collect() }
+}
+
+fn matched(set: &EvalSet, conversation: &Conversation, groups: usize) -> Result<String, String> {
+    match_case(Some(set), conversation, groups)
+        .map(|case| case.id.clone())
+        .map_err(|error| error.to_string())
+}
+
+#[test]
+fn without_a_set_there_is_no_case() {
+    let unmatched = match_case(None, &conversation(&[Some("hi")]), 1).expect_err("no set");
+    assert_eq!(
+        (unmatched.to_string().as_str(), unmatched),
+        ("no eval set provided", Unmatched::NoEvalSet)
+    );
+}
+
+#[test]
+fn the_first_user_text_decides() {
+    let set = set(&[("hi", &["Hi  there\u{a0}Straße!"]), ("bye", &["bye"]), ("none", &[])]);
+    assert_eq!(
+        matched(&set, &conversation(&[Some(" hi THERE strasse!\n"), Some("bye")]), 2),
+        Ok("hi".to_owned())
+    );
+    assert_eq!(
+        matched(&set, &conversation(&[Some("other")]), 1),
+        Err("no matching eval case".to_owned())
+    );
+    assert_eq!(
+        matched(&set, &conversation(&[None, Some("bye")]), 1),
+        Err("no user input to match".to_owned())
+    );
+    assert_eq!(
+        matched(&set, &conversation(&[Some(" \n")]), 1),
+        Err("no user input to match".to_owned())
+    );
+    assert_eq!(matched(&set, &conversation(&[]), 1), Err("no user input to match".to_owned()));
+}
+
+#[test]
+fn one_case_and_one_conversation_belong_together() {
+    let set = set(&[("none", &[]), ("hi", &["hi"])]);
+    for said in [Some("other"), None] {
+        assert_eq!(matched(&set, &conversation(&[said]), 1), Ok("hi".to_owned()));
+        assert!(matched(&set, &conversation(&[said]), 2).is_err());
+    }
+}
+
+#[test]
+fn the_number_of_turns_decides_between_equals() {
+    let set = set(&[
+        ("one", &["q"]),
+        ("two", &["q", "more"]),
+        ("also two", &["Q", "x"]),
+        ("three", &["q", "x", "y"]),
+    ]);
+    let turns = |count| vec![Some("q"); count];
+    assert_eq!(matched(&set, &conversation(&turns(1)), 1), Ok("one".to_owned()));
+    assert_eq!(matched(&set, &conversation(&turns(3)), 1), Ok("three".to_owned()));
+    for count in [2, 4] {
+        assert_eq!(
+            matched(&set, &conversation(&turns(count)), 1),
+            Err("ambiguous eval case".to_owned())
+        );
+    }
+}
+
+#[test]
+fn a_named_case_wins_or_is_not_found() {
+    let set = set(&[("a", &["hi"]), ("b", &["bye"]), ("b", &["later"]), ("none", &[])]);
+    let named =
+        |id: &str| Conversation { case_id: Some(id.to_owned()), ..conversation(&[Some("hi")]) };
+    let case = match_case(Some(&set), &named("b"), 9).expect("a case");
+    assert_eq!(case.turns[0].user_parts, ["bye"], "the first of a repeated id");
+    assert_eq!(matched(&set, &named("c"), 1), Err("eval case 'c' not found".to_owned()));
+    assert_eq!(matched(&set, &named("none"), 1), Err("eval case 'none' not found".to_owned()));
+}

@@ -1,0 +1,24 @@
+//! Every way in which an evaluator process can go wrong, and the verdict on it.
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
+
+#[path = "process_faults/leftovers.rs"]
+mod leftovers;
+#[path = "process_faults/one_shot.rs"]
+mod one_shot;
+#[path = "process_faults/streaming.rs"]
+mod streaming;
+
+use std::time::Duration;
+
+use evaluator_host::process::CommandSpec;
+
+/// Far above what anything here takes, far below what the fixtures would hang for.
+const BOUNDED: Duration = Duration::from_secs(20);
+
+/// A command for the fixture program, marked so that what it leaves behind can be found.
+fn fault(name: &str, mark: &leftovers::Mark) -> CommandSpec {
+    CommandSpec::new(env!("CARGO_BIN_EXE_process-fault"))
+        .arg(name)
+        .env(leftovers::VARIABLE, mark.as_str())
+}

@@ -1,0 +1,104 @@
+//! Many broken programs at once leave nothing open in the host. The only test of its file, and so of its process: it
+//! counts what the whole process holds.
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
+
+#[path = "process_faults/leftovers.rs"]
+mod leftovers;
+
+use std::{fs, num::NonZeroUsize, process::id, time::Duration};
+
+use evaluator_host::{
+    pool::Pool,
+    process::{self, Cancellation, CommandSpec, Limits},
+    verdict::from_outcome,
+};
+use tokio::task::JoinSet;
+
+const INPUT: &[u8] = b"{}";
+
+/// Name of a fixture, and what it comes to.
+type Fault = (&'static str, Option<&'static str>);
+
+/// What each program comes to; `None` is an answer.
+const FAULTS: &[Fault] = &[
+    ("good", None),
+    ("hang", Some("timed_out")),
+    ("holder", Some("leaked_pipe")),
+    ("abort", Some("signalled")),
+    ("exit-three", Some("exited")),
+    ("deaf", None),
+    ("silent", Some("bad_answer")),
+    ("ignore-term", Some("timed_out")),
+];
+
+#[test]
+fn many_at_once_leave_nothing_open() {
+    let mark = leftovers::Mark::new();
+    let (descriptors_before, threads_before) = (open_descriptors(), threads());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        // The runtime opens some descriptors of its own the first time it supervises anything.
+        run_all(&mark, FAULTS.iter().filter(|fault| fault.1 != Some("timed_out"))).await;
+        let warm = (open_descriptors(), threads());
+        run_all(&mark, FAULTS.iter().cycle().take(6 * FAULTS.len())).await;
+        stream(&mark).await;
+        mark.assert_nothing_left();
+        assert_eq!(unreaped_children(), [""; 0]);
+        assert_eq!((open_descriptors(), threads()), warm);
+        assert_eq!(warm.1, threads_before, "no thread is started");
+    });
+    drop(runtime);
+    assert!(open_descriptors() <= descriptors_before + 4, "only what signals need stays open");
+}
+
+async fn run_all(mark: &leftovers::Mark, faults: impl Iterator<Item = &'static Fault>) {
+    let mut tasks = JoinSet::new();
+    for &(name, expected) in faults {
+        let command = fault(name, mark);
+        tasks.spawn(async move {
+            let limits = Limits::with_timeout(Duration::from_secs(3));
+            let outcome = process::run(&command, INPUT, &limits, &Cancellation::new()).await;
+            assert_eq!(from_outcome(&outcome).error_type(), expected, "{name}: {outcome:?}");
+        });
+    }
+    tasks.join_all().await;
+}
+
+async fn stream(mark: &leftovers::Mark) {
+    let size = NonZeroUsize::new(4).unwrap();
+    let pool = Pool::new(fault("stream", mark), size, Limits::default(), Cancellation::new());
+    let timeout = Duration::from_millis(500);
+    for document in ["1", "\"abort\"", "\"hang\"", "\"twice\"", "\"leave-a-holder\"", "2"] {
+        pool.evaluate(document.as_bytes(), timeout).await;
+    }
+    pool.shutdown(timeout).await;
+}
+
+fn fault(name: &str, mark: &leftovers::Mark) -> CommandSpec {
+    CommandSpec::new(env!("CARGO_BIN_EXE_process-fault"))
+        .arg(name)
+        .env(leftovers::VARIABLE, mark.as_str())
+}
+
+/// Our own children that have not been reaped. Zombies have no environment any more, so they carry no mark.
+fn unreaped_children() -> Vec<String> {
+    let mut found = Vec::new();
+    for process in fs::read_dir("/proc").unwrap().flatten() {
+        let stat = fs::read_to_string(process.path().join("stat")).unwrap_or_default();
+        // `pid (name) state parent ...`; the name may hold anything, even parentheses.
+        let Some((_, after_name)) = stat.rsplit_once(") ") else { continue };
+        if after_name.split(' ').nth(1) == Some(&id().to_string()) {
+            found.push(stat);
+        }
+    }
+    found
+}
+
+fn open_descriptors() -> usize {
+    fs::read_dir("/proc/self/fd").unwrap().count()
+}
+
+fn threads() -> usize {
+    fs::read_dir("/proc/self/task").unwrap().count()
+}

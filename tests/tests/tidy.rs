@@ -1,0 +1,240 @@
+//! The invariants of ARCHITECTURE.md that a program can check, and the order of the house.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Lines a source file may have, its tests not counted, and the files that have more, each with the reason.
+const MAX_LINES: usize = 400;
+const LONGER: [(&str, &str); 1] = [(
+    "host/src/json/parse.rs",
+    "one state machine over one cursor: every part moves the same position",
+)];
+
+/// Crates and what they may depend on inside the workspace.
+const DEPENDENCIES: [(&str, &[&str]); 7] = [
+    ("protocol", &[]),
+    ("sdk-macros", &[]),
+    ("sdk", &["evaluator-protocol", "evaluator-sdk-macros"]),
+    ("host", &["evaluator-protocol"]),
+    ("cli", &["evaluator-host", "evaluator-protocol"]),
+    ("examples", &["evaluator-sdk"]),
+    // Tests may look at everything.
+    ("tests", &["evaluator-protocol", "evaluator-sdk", "evaluator-host", "evaluator-cli"]),
+];
+
+/// The only sources that start processes, each with what it starts.
+const STARTERS: [(&str, &str); 2] = [
+    ("host/src/process/spawn.rs", "evaluators"),
+    ("host/src/runtime/tool.rs", "compilers and interpreters' version checks"),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// Every file below `folder` with that extension, as paths from the root with forward slashes.
+fn files(folder: &str, extension: &str) -> Vec<String> {
+    fn walk(path: &Path, extension: &str, found: &mut Vec<PathBuf>) {
+        let Ok(entries) = fs::read_dir(path) else { return };
+        for entry in entries.map(Result::unwrap) {
+            let path = entry.path();
+            let name = entry.file_name();
+            if entry.file_type().unwrap().is_dir() {
+                if name != "target" {
+                    walk(&path, extension, found);
+                }
+            } else if path.extension().is_some_and(|other| other == extension) {
+                found.push(path);
+            }
+        }
+    }
+    let root = root();
+    let mut found = Vec::new();
+    walk(&root.join(folder), extension, &mut found);
+    let mut found: Vec<String> = found
+        .iter()
+        .map(|path| path.strip_prefix(&root).unwrap().to_string_lossy().replace('\\', "/"))
+        .collect();
+    found.sort();
+    found
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap()
+}
+
+/// Sources of the published crates.
+fn sources() -> Vec<String> {
+    ["protocol", "sdk", "sdk-macros", "host", "cli"]
+        .iter()
+        .flat_map(|folder| files(&format!("{folder}/src"), "rs"))
+        .collect()
+}
+
+/// The text without its unit tests, which stand at the end of a file.
+fn without_tests(text: &str) -> &str {
+    text.split("\n#[cfg(test)]\nmod ").next().unwrap().split("\n#[cfg(all(test").next().unwrap()
+}
+
+/// A source whose whole content is tests.
+fn is_test(path: &str) -> bool {
+    path.ends_with("/tests.rs") || path.contains("/tests/") || path.ends_with("/testing.rs")
+}
+
+fn complaints(complaints: Vec<String>, hint: &str) {
+    assert!(complaints.is_empty(), "\n{}\n{hint}", complaints.join("\n"));
+}
+
+#[test]
+fn every_source_has_a_line_in_the_architecture() {
+    let text = read("ARCHITECTURE.md");
+    let mut wanted: BTreeSet<String> = sources().into_iter().collect();
+    wanted.extend(files("examples", "rs"));
+    wanted.extend(files("tests/tests", "rs").into_iter().filter(|path| !path.contains("/ui/")));
+    let missing =
+        wanted.iter().filter(|path| !text.contains(&format!("`{path}`"))).cloned().collect();
+    complaints(missing, "are not described in ARCHITECTURE.md; add a line for each");
+    let described = text
+        .split('`')
+        .filter(|word| word.ends_with(".rs") && word.contains('/') && !word.contains(' '));
+    let gone = described.filter(|path| !root().join(path).exists()).map(str::to_owned).collect();
+    complaints(gone, "are described in ARCHITECTURE.md and do not exist");
+}
+
+#[test]
+fn sources_stay_small() {
+    let long = sources()
+        .into_iter()
+        .filter(|path| !is_test(path) && !LONGER.iter().any(|(other, _)| other == path))
+        .map(|path| (without_tests(&read(&path)).lines().count(), path))
+        .filter(|(lines, _)| *lines > MAX_LINES)
+        .map(|(lines, path)| format!("{path}: {lines} lines"))
+        .collect();
+    complaints(long, "split them by concept, or give a reason in LONGER");
+}
+
+#[test]
+fn dependencies_point_one_way() {
+    let mut wrong = Vec::new();
+    for (folder, allowed) in DEPENDENCIES {
+        for line in read(&format!("{folder}/Cargo.toml")).lines() {
+            let name = line.split(['=', '.', ' ']).next().unwrap_or_default();
+            if name.starts_with("evaluator-") && !allowed.contains(&name) {
+                wrong.push(format!("{folder} depends on {name}"));
+            }
+        }
+    }
+    complaints(wrong, "the direction is protocol <- sdk, protocol <- host <- cli");
+}
+
+#[test]
+fn processes_are_started_in_two_places() {
+    let mut wrong = Vec::new();
+    for path in sources() {
+        let starts = without_tests(&read(&path)).contains("Command::new(");
+        let may = STARTERS.iter().any(|(starter, _)| *starter == path);
+        // The command line parser's type of the same name does not occur with `new`.
+        if starts != may && !is_test(&path) {
+            wrong.push(path);
+        }
+    }
+    complaints(wrong, "start processes though they may not, or may and do not: see STARTERS");
+}
+
+#[test]
+fn crates_leave_alone_what_is_not_theirs() {
+    let banned: [(&str, &[&str]); 4] = [
+        (
+            "protocol",
+            &[
+                "std::fs",
+                "std::io",
+                "std::net",
+                "std::process",
+                "std::thread",
+                "std::env",
+                "async ",
+            ],
+        ),
+        ("host", &["println!", "eprintln!", "process::exit", "clap::", "io::stdout", "io::stderr"]),
+        ("sdk", &["process::exit", "tokio::net", "TcpStream"]),
+        ("cli", &["process::exit"]),
+    ];
+    let mut wrong = Vec::new();
+    for (folder, words) in banned {
+        for path in files(&format!("{folder}/src"), "rs") {
+            let text = read(&path);
+            let code =
+                without_tests(&text).lines().filter(|line| !line.trim_start().starts_with("//"));
+            for line in code {
+                wrong.extend(
+                    words
+                        .iter()
+                        .filter(|word| line.contains(**word))
+                        .map(|word| format!("{path}: `{word}` in `{}`", line.trim())),
+                );
+            }
+        }
+    }
+    complaints(wrong, "these crates do not do that: see the table in ARCHITECTURE.md");
+}
+
+#[test]
+fn unfinished_work_is_not_committed() {
+    // Spelled in two halves so that this file does not find itself.
+    let words = [
+        concat!("to", "do!("),
+        concat!("unimpl", "emented!("),
+        concat!("FIX", "ME"),
+        concat!("db", "g!("),
+        concat!("#[ign", "ore]"),
+    ];
+    let mut paths = sources();
+    paths.extend(files("tests", "rs"));
+    paths.extend(files("examples", "rs"));
+    let mut wrong = Vec::new();
+    for path in paths {
+        let text = read(&path);
+        wrong.extend(
+            words.iter().filter(|word| text.contains(**word)).map(|word| format!("{path}: {word}")),
+        );
+    }
+    complaints(wrong, "finish it, or leave it out");
+}
+
+#[test]
+fn every_ui_case_has_its_golden() {
+    let cases = files("tests/ui", "rs");
+    assert!(cases.len() >= 20, "only {} cases of mistakes", cases.len());
+    let missing = cases
+        .into_iter()
+        .filter(|path| !root().join(path).with_extension("stderr").exists())
+        .collect();
+    complaints(
+        missing,
+        "have no golden: run the UI tests with TRYBUILD=overwrite and read what it wrote",
+    );
+}
+
+#[test]
+fn templates_hold_no_manifest_that_cargo_would_take_for_its_own() {
+    let manifests = files("templates", "toml")
+        .into_iter()
+        .filter(|path| path.ends_with("/Cargo.toml"))
+        .collect();
+    complaints(manifests, "call them Cargo.toml.tmpl");
+}
+
+#[test]
+fn unsafe_code_stays_in_the_module_for_the_operating_system() {
+    let wrong = sources()
+        .into_iter()
+        .filter(|path| read(path).contains("unsafe {") && !path.contains("/os/"))
+        .collect();
+    complaints(wrong, "have unsafe code; it belongs into an `os` module");
+}
