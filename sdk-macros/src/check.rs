@@ -1,10 +1,10 @@
 //! From what was written to a plan, or to every complaint about it at once.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{
     Attribute, FnArg, GenericParam, Ident, Pat, PatType, Path, ReturnType, Safety, Signature, Type,
-    Visibility, ext::IdentExt,
+    TypePath, Visibility, ext::IdentExt,
 };
 
 use crate::{
@@ -182,6 +182,10 @@ fn argument_type(ty: &Type, complaints: &mut Complaints) {
             ty,
             "an argument of an evaluator needs a type of its own, such as `&EvalInput` or `Config<Settings>`",
         ),
+        Type::Path(path) if config_that_borrows(path) => complaints.add(
+            ty,
+            "a config outlives the document it is read from: own its texts (`String` instead of `&str`) and leave the lifetime out",
+        ),
         Type::Reference(reference) if reference.mutability.is_some() => complaints.add(
             ty,
             "an evaluator cannot change the document: take `&EvalInput`, or `mut input: EvalInput` to change a copy",
@@ -213,8 +217,19 @@ fn argument_type(ty: &Type, complaints: &mut Complaints) {
     }
 }
 
+/// Only spares the author the compiler's words for it, so it is enough to know `Config` by its name.
+fn config_that_borrows(ty: &TypePath) -> bool {
+    ty.path.segments.last().is_some_and(|last| {
+        last.ident == "Config" && mentions(last.arguments.to_token_stream(), &is_lifetime)
+    })
+}
+
+fn is_lifetime(token: &TokenTree) -> bool {
+    matches!(token, TokenTree::Punct(punct) if punct.as_char() == '\'')
+}
+
 fn output<'a>(sig: &'a Signature, complaints: &mut Complaints) -> Option<Output<'a>> {
-    const NOTHING: &str = "an evaluator returns what it found: `EvalResult`, `Score`, `f64`, `bool`, or a `Result` of one of these";
+    const NOTHING: &str = "an evaluator returns what it found: write `-> EvalResult`, or `Score`, `f64`, `bool`, or a `Result` of one of these";
     match &sig.output {
         ReturnType::Default => {
             complaints.add(&sig.ident, NOTHING);
@@ -229,18 +244,23 @@ fn output<'a>(sig: &'a Signature, complaints: &mut Complaints) -> Option<Output<
                 complaints.add(ty, NOTHING);
                 None
             }
-            _ if mentions_impl(ty.to_token_stream()) => Some(Output::Opaque(ty)),
+            _ if mentions(
+                ty.to_token_stream(),
+                &|token| matches!(token, TokenTree::Ident(word) if word == "impl"),
+            ) =>
+            {
+                Some(Output::Opaque(ty))
+            }
             _ => Some(Output::Named(ty)),
         },
     }
 }
 
-/// Whether there is an `impl Trait` anywhere in a type.
-fn mentions_impl(tokens: TokenStream) -> bool {
-    tokens.into_iter().any(|token| match token {
-        proc_macro2::TokenTree::Ident(ident) => ident == "impl",
-        proc_macro2::TokenTree::Group(group) => mentions_impl(group.stream()),
-        _ => false,
+/// Whether there is such a token anywhere.
+fn mentions(tokens: TokenStream, wanted: &dyn Fn(&TokenTree) -> bool) -> bool {
+    tokens.into_iter().any(|token| match &token {
+        TokenTree::Group(group) => mentions(group.stream(), wanted),
+        token => wanted(token),
     })
 }
 

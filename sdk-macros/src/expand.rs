@@ -14,8 +14,8 @@ use crate::{
     options::Options,
 };
 
-/// The items beside the function.
-pub(crate) fn program(plan: &Plan<'_>) -> TokenStream {
+/// The function as it was written, and the items beside it.
+pub(crate) fn program(plan: &Plan<'_>, original: &TokenStream) -> TokenStream {
     let paths = Paths::new(plan.krate);
     let support = &paths.support;
     let Plan { name, docs, strict, .. } = plan;
@@ -27,17 +27,36 @@ pub(crate) fn program(plan: &Plan<'_>) -> TokenStream {
     let evaluator = quote_spanned! {Span::mixed_site()=>
         #support::evaluator::<#contract>(#name, #docs, #strict, #call, #schema)
     };
-    items(&plan.item, &paths, &evaluator)
+    let items = items(&plan.item, &paths, &evaluator);
+    quote!(#original #items)
 }
 
-/// The error, and items of the same shape as those of a good function.
-pub(crate) fn stub(function: &Function, options: &Options, error: &syn::Error) -> TokenStream {
+/// The function as it was written, the error, and items of the same shape as those of a good function.
+pub(crate) fn stub(
+    function: &Function,
+    original: &TokenStream,
+    options: &Options,
+    error: &syn::Error,
+) -> TokenStream {
     let errors = error.to_compile_error();
+    if function.is_method() {
+        return quote!(#original #errors);
+    }
+    if function.is_main() {
+        // As the entry point it would get further errors: about its arguments, or about there being none.
+        return quote_spanned! {Span::mixed_site()=>
+            #errors
+            #[allow(dead_code)]
+            const _: () = { #original };
+            #[allow(dead_code)]
+            fn main() {}
+        };
+    }
     let paths = Paths::new(options.krate.as_ref());
     let support = &paths.support;
     let evaluator = quote_spanned!(Span::mixed_site()=> #support::stub());
     let items = items(&check::item(function), &paths, &evaluator);
-    quote!(#errors #items)
+    quote!(#original #errors #items)
 }
 
 /// Where the sdk is.

@@ -15,28 +15,36 @@ pub(crate) struct Function {
     pub(crate) sig: Signature,
 }
 
-/// Reads the item as a function.
-pub(crate) fn parse(item: TokenStream) -> syn::Result<Function> {
-    syn::parse2::<Function>(item.clone()).map_err(|error| match syn::parse2::<Item>(item) {
-        // `parse` would have taken a function.
-        Ok(Item::Fn(_)) | Err(_) => error,
-        Ok(other) => not_a_function(&other),
-    })
+impl Function {
+    /// Whether it stands in an `impl` block or a trait, where no types can be added.
+    pub(crate) fn is_method(&self) -> bool {
+        self.sig.receiver().is_some()
+    }
+
+    /// Whether it would be the entry point of the program.
+    pub(crate) fn is_main(&self) -> bool {
+        self.sig.ident == "main"
+    }
 }
 
-fn not_a_function(item: &Item) -> syn::Error {
-    let kind = match item {
-        Item::Struct(_) | Item::Enum(_) | Item::Union(_) => "a type",
-        Item::Impl(_) => "an `impl` block",
-        Item::Mod(_) => "a module",
-        Item::Trait(_) => "a trait",
-        _ => "this item",
-    };
-    let message = format!(
-        "`#[evaluator]` belongs on a function, not on {kind}: `fn my_check(input: &EvalInput) -> EvalResult`"
-    );
-    // The attribute is what is in the wrong place.
-    syn::Error::new(proc_macro2::Span::call_site(), message)
+/// Reads the item as a function.
+pub(crate) fn parse(item: TokenStream) -> syn::Result<Function> {
+    syn::parse2::<Function>(item.clone()).map_err(|error| {
+        let (kind, span) = match syn::parse2::<Item>(item) {
+            Ok(Item::Struct(item)) => ("a type", item.struct_token.span),
+            Ok(Item::Enum(item)) => ("a type", item.enum_token.span),
+            Ok(Item::Union(item)) => ("a type", item.union_token.span),
+            Ok(Item::Impl(item)) => ("an `impl` block", item.impl_token.span),
+            Ok(Item::Mod(item)) => ("a module", item.mod_token.span),
+            Ok(Item::Trait(item)) => ("a trait", item.trait_token.span),
+            // What is wrong with a function, or with something else, the parser knows best.
+            _ => return error,
+        };
+        let message = format!(
+            "`#[evaluator]` belongs on a function, not on {kind}: `fn my_check(input: &EvalInput) -> EvalResult`"
+        );
+        syn::Error::new(span, message)
+    })
 }
 
 impl Parse for Function {

@@ -14,6 +14,8 @@ mod function;
 mod options;
 
 use proc_macro::TokenStream;
+use proc_macro2::TokenStream as TokenStream2;
+use quote::quote;
 
 /// Turns a function into an evaluator: see the documentation of `evaluator_sdk::evaluator`.
 #[proc_macro_attribute]
@@ -21,28 +23,24 @@ pub fn evaluator(options: TokenStream, item: TokenStream) -> TokenStream {
     evaluator2(options.into(), item.into()).into()
 }
 
-fn evaluator2(
-    options: proc_macro2::TokenStream,
-    item: proc_macro2::TokenStream,
-) -> proc_macro2::TokenStream {
+fn evaluator2(options: TokenStream2, item: TokenStream2) -> TokenStream2 {
     let (options, wrong_options) = options::parse(options);
     let function = match function::parse(item.clone()) {
         Ok(function) => function,
-        // There is no name to hang anything on: the item and the error are all there can be.
-        Err(error) => {
-            let errors =
-                options::combine([Some(error), wrong_options]).map(|e| e.into_compile_error());
-            return quote::quote!(#item #errors);
+        // There is no name to hang anything on: the item and the errors are all there can be.
+        Err(mut error) => {
+            error.extend(wrong_options);
+            let errors = error.to_compile_error();
+            return quote!(#item #errors);
         }
     };
-    let items = match (check::check(&function, &options), wrong_options) {
-        (Ok(plan), None) => expand::program(&plan),
-        (Err(error), None) => expand::stub(&function, &options, &error),
-        (Ok(_), Some(wrong)) => expand::stub(&function, &options, &wrong),
-        (Err(mut error), Some(wrong)) => {
-            error.combine(wrong);
-            expand::stub(&function, &options, &error)
+    let checked = check::check(&function, &options);
+    match (checked, wrong_options) {
+        (Ok(plan), None) => expand::program(&plan, &item),
+        (Ok(_), Some(wrong)) => expand::stub(&function, &item, &options, &wrong),
+        (Err(mut error), wrong) => {
+            error.extend(wrong);
+            expand::stub(&function, &item, &options, &error)
         }
-    };
-    quote::quote!(#item #items)
+    }
 }

@@ -63,7 +63,10 @@ pub(crate) fn parse(tokens: TokenStream) -> (Options, Option<syn::Error>) {
         Ok(())
     })
     .parse2(tokens);
-    let error = combine(complaints.into_iter().map(Some).chain([parsed.err()]));
+    let error = complaints.into_iter().chain(parsed.err()).reduce(|mut all, error| {
+        all.combine(error);
+        all
+    });
     (options, error)
 }
 
@@ -145,13 +148,5 @@ fn parse_contract(input: ParseStream<'_>) -> syn::Result<Contract> {
     let name = input.call(Ident::parse_any)?;
     Contract::ALL.into_iter().find(|contract| name == contract.keyword()).ok_or_else(|| {
         syn::Error::new(name.span(), format!("unknown contract `{name}`; {}", known()))
-    })
-}
-
-/// All the errors as one, if there are any.
-pub(crate) fn combine(errors: impl IntoIterator<Item = Option<syn::Error>>) -> Option<syn::Error> {
-    errors.into_iter().flatten().reduce(|mut all, error| {
-        all.combine(error);
-        all
     })
 }

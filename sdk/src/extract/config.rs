@@ -56,7 +56,7 @@ pub trait ConfigType: DeserializeOwned {}
 #[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned> ConfigType for T {}
 
-#[diagnostic::do_not_recommend]
+// Recommended, so that the compiler asks for the `ConfigType` that is missing.
 impl<T: ConfigType> FromInput<'_> for Config<T> {
     fn from_input(context: &Context) -> Result<Self, Rejection> {
         let config = &context.input().config;

@@ -1,0 +1,6 @@
+use evaluator_sdk::{EvalInput, evaluator};
+
+#[evaluator]
+fn main(_: &EvalInput) -> f64 {
+    1.0
+}

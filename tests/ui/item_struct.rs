@@ -1,0 +1,8 @@
+use evaluator_sdk::evaluator;
+
+#[evaluator]
+struct Judge;
+
+fn main() {
+    let _ = Judge;
+}

@@ -1,0 +1,10 @@
+use evaluator_sdk::{EvalInput, evaluator};
+
+#[evaluator(name = polite)]
+fn judge(_: &EvalInput) -> f64 {
+    1.0
+}
+
+fn main() -> std::process::ExitCode {
+    judge::run()
+}
