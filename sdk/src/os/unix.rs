@@ -47,25 +47,25 @@ type Handler = extern "C" fn(c_int, *mut siginfo_t, *mut c_void);
 ///
 /// A signal that cannot be handled is left as it is.
 pub(crate) fn report_fatal_signals() {
-    ensure_alternate_stack();
+    use_larger_signal_stack();
     for ((signal, _), slot) in FATAL.iter().zip(&PREVIOUS) {
         // SAFETY: all-zero is a valid `sigaction` (no handler, empty mask); the pointers are to live locals; the
         // handler only does what is allowed in one.
-        unsafe {
-            let mut previous: libc::sigaction = mem::zeroed();
-            if libc::sigaction(*signal, ptr::null(), &mut previous) == -1 {
-                continue;
-            }
-            let has_handler = previous.sa_flags & libc::SA_SIGINFO != 0
-                && previous.sa_sigaction != libc::SIG_DFL
-                && previous.sa_sigaction != libc::SIG_IGN;
-            // Stored before the handler that reads it is in place.
-            slot.store(if has_handler { previous.sa_sigaction } else { 0 }, Ordering::Relaxed);
+        let previous = unsafe {
             let mut action: libc::sigaction = mem::zeroed();
             action.sa_sigaction = on_fatal as Handler as usize;
             action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-            libc::sigaction(*signal, &action, ptr::null_mut());
-        }
+            let mut previous: libc::sigaction = mem::zeroed();
+            if libc::sigaction(*signal, &action, &mut previous) == -1 {
+                continue;
+            }
+            previous
+        };
+        let has_handler = previous.sa_flags & libc::SA_SIGINFO != 0
+            && previous.sa_sigaction != libc::SIG_DFL
+            && previous.sa_sigaction != libc::SIG_IGN;
+        // A crash before this line only goes without the previous handler's words.
+        slot.store(if has_handler { previous.sa_sigaction } else { 0 }, Ordering::Relaxed);
     }
 }
 
@@ -86,21 +86,25 @@ extern "C" fn on_fatal(signal: c_int, info: *mut siginfo_t, context: *mut c_void
     }
 }
 
-/// Handlers need a stack when it is the stack that overflowed. Rust gives every thread of its own one, but not where
-/// another handler was there before it.
-fn ensure_alternate_stack() {
+/// Gives the main thread a stack for handlers that has room for two of them: the one for an overflow of its stack, and
+/// the one for the abort that Rust's words about it end in. Rust's own signal stacks, which the other threads keep, may be
+/// hardly larger than what the kernel saves on processors with wide registers.
+fn use_larger_signal_stack() {
     const SIZE: usize = 64 << 10;
-    // SAFETY: all-zero is a valid `stack_t`; the pointers are to live locals; the new stack is never freed.
+    // SAFETY: a new anonymous mapping touches nothing that exists. It is never unmapped, so the stack stays valid for as
+    // long as the thread lives; the pointer is to a live local.
     unsafe {
-        let mut current: libc::stack_t = mem::zeroed();
-        if libc::sigaltstack(ptr::null(), &mut current) == -1
-            || current.ss_flags & libc::SS_DISABLE == 0
-        {
-            return;
+        let memory = libc::mmap(
+            ptr::null_mut(),
+            SIZE,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANON,
+            -1,
+            0,
+        );
+        if memory != libc::MAP_FAILED {
+            let stack = libc::stack_t { ss_sp: memory, ss_flags: 0, ss_size: SIZE };
+            libc::sigaltstack(&stack, ptr::null_mut());
         }
-        let stack = Box::leak(vec![0_u8; SIZE].into_boxed_slice());
-        let stack =
-            libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: stack.len() };
-        libc::sigaltstack(&stack, ptr::null_mut());
     }
 }

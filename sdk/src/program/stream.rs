@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
 
 use evaluator_protocol::{ErrorBody, Frame};
+use memchr::memchr;
 
 use super::{Choice, answer::Answer, answer_document, answer_lost, report, say};
 use crate::{evaluator::Evaluator, exit};
@@ -38,31 +39,39 @@ fn serve(
     input: impl Read,
     answer: &mut Answer<impl Write>,
 ) -> Result<(), Broken> {
-    let mut input = BufReader::with_capacity(64 << 10, input);
+    let mut input = BufReader::with_capacity(128 << 10, input);
     let mut line = Vec::new();
     loop {
-        // Answers may wait for company as long as there is another whole line to read. Otherwise the host may be
-        // waiting for them before it sends more.
-        if !input.buffer().contains(&b'\n') {
-            answer.flush().map_err(Broken::Answer)?;
+        // Answers may wait for company, and documents stay where they are, as long as there is another whole line.
+        while let Some(end) = memchr(b'\n', input.buffer()) {
+            answer_line(choice, &input.buffer()[..end], answer)?;
+            input.consume(end + 1);
         }
+        // From here on the host may be waiting for the answers before it sends more.
+        answer.flush().map_err(Broken::Answer)?;
         line.clear();
         if input.read_until(b'\n', &mut line).map_err(Broken::Input)? == 0 {
             return Ok(());
         }
-        if !line.iter().all(u8::is_ascii_whitespace) {
-            answer.write(&answer_line(choice, &line)).map_err(Broken::Answer)?;
-        }
+        answer_line(choice, &line, answer)?;
     }
 }
 
-fn answer_line(choice: Choice<'_>, document: &[u8]) -> Vec<u8> {
+fn answer_line(
+    choice: Choice<'_>,
+    document: &[u8],
+    answer: &mut Answer<impl Write>,
+) -> Result<(), Broken> {
+    if document.iter().all(u8::is_ascii_whitespace) {
+        return Ok(());
+    }
     let frame = answer_document(choice, document)
         .map_or_else(|failed| Frame::Error(failed.failure.to_body()), Frame::Result);
-    frame.to_line().unwrap_or_else(|error| {
+    let line = frame.to_line().unwrap_or_else(|error| {
         let body =
             ErrorBody::new("answer", format!("the result cannot be written as JSON: {error}"));
         // Two strings can always be written.
         Frame::Error(body).to_line().unwrap_or_default()
-    })
+    });
+    answer.write(&line).map_err(Broken::Answer)
 }
