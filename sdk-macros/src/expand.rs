@@ -94,8 +94,6 @@ fn items(item: &check::Item<'_>, paths: &Paths, evaluator: &TokenStream) -> Toke
 
         #(#attrs)*
         #quiet
-        // A program uses one of the two.
-        #[allow(dead_code)]
         impl #name {
             /// The evaluator as a value, to be run together with others or tested.
             #vis const EVALUATOR: #krate::Evaluator = #evaluator;

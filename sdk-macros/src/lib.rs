@@ -2,8 +2,8 @@
 //!
 //! The macro is documented where authors find it, at its re-export in `evaluator-sdk`.
 //!
-//! A function passes through three stages: [`function`] and [`options`] parse it and what the attribute says,
-//! [`check`] collects every complaint and turns the rest into a plan, and [`expand`] writes the plan down without
+//! A function passes through three stages: `function` and `options` parse it and what the attribute says,
+//! `check` collects every complaint and turns the rest into a plan, and `expand` writes the plan down without
 //! deciding anything any more. Whatever goes wrong, the function itself is emitted as it was written together with the
 //! items that other code refers to, so one mistake stays one error and editors keep working.
 

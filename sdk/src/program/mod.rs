@@ -22,7 +22,7 @@ use crate::{evaluator::Evaluator, exit, log, os};
 /// Which of them answers: the one named by `--evaluator NAME`; else the one whose name is the document's `metric_name`;
 /// else the only one there is. With a single evaluator, the host is free to call it anything.
 ///
-/// Returns the exit code for `main`, see [`exit`](crate::exit).
+/// Returns the exit code for `main`, see [`exit`].
 ///
 /// ```no_run
 /// use evaluator_sdk::{EvalInput, evaluator};
