@@ -1,8 +1,16 @@
 //! Python files, run by an interpreter that is on this machine.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs::File,
+    io::Read,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
-use super::{Availability, Environment, Launch, PrepareError, PrepareEvent, Runtime, paths};
+use super::{
+    Availability, Environment, Launch, PrepareError, PrepareEvent, Runtime, paths,
+    tool::{self, Stream},
+};
 use crate::process::CommandSpec;
 
 /// Variable that names the interpreter, as a path or a name on `PATH`.
@@ -48,6 +56,34 @@ impl Python {
     }
 }
 
+/// How long a wrapper may take to say which interpreter it stands for.
+const WRAPPER_LIMIT: Duration = Duration::from_secs(10);
+
+/// The interpreter behind a wrapper script. Version managers put such scripts on `PATH`, and looking the version up again
+/// for every evaluation costs more than the interpreter itself needs to start. What does not answer is used as it is.
+fn unwrapped(interpreter: PathBuf) -> PathBuf {
+    let mut start = [0; 2];
+    let is_script = File::open(&interpreter)
+        .and_then(|mut file| file.read_exact(&mut start))
+        .is_ok_and(|()| start == *b"#!");
+    if !is_script {
+        return interpreter;
+    }
+    let ask = CommandSpec::new(&interpreter).args(["-c", "import sys; print(sys.executable)"]);
+    let mut answer = None;
+    let status = tool::run(&ask, WRAPPER_LIMIT, &mut |stream, line| {
+        if stream == Stream::Stdout {
+            answer = Some(PathBuf::from(line));
+        }
+    });
+    match (status, answer) {
+        (Ok(status), Some(real)) if status.success() && real.is_absolute() && real.is_file() => {
+            real
+        }
+        _ => interpreter,
+    }
+}
+
 impl Runtime for Python {
     fn name(&self) -> &str {
         "Python"
@@ -69,7 +105,7 @@ impl Runtime for Python {
         sources: &[PathBuf],
         _on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Launch, PrepareError>> {
-        let interpreter = self.interpreter();
+        let interpreter = self.interpreter().map(unwrapped);
         sources
             .iter()
             .map(|source| {
@@ -135,6 +171,18 @@ mod tests {
         let results = runtime.prepare(&[source.clone(), folder.path("gone.py")], &mut no_events);
         assert_eq!(results[0].as_ref().unwrap().one_shot, CommandSpec::new(python).arg(source));
         assert_eq!(results[1], Err(PrepareError::NotFound { path: folder.path("gone.py") }));
+    }
+
+    #[test]
+    fn a_wrapper_is_asked_for_the_interpreter_it_stands_for() {
+        let folder = Folder::new("python-wrapper");
+        let real = folder.program("real/python3");
+        let wrapper = folder.script("shims/python3", &format!("echo {}", real.display()));
+        assert_eq!(unwrapped(wrapper), real);
+        for silent in ["", "echo relative", "echo /no/such/file", "exit 3"] {
+            let wrapper = folder.script("shims/python3", silent);
+            assert_eq!(unwrapped(wrapper.clone()), wrapper, "{silent}");
+        }
     }
 
     #[test]

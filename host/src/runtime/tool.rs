@@ -45,8 +45,8 @@ pub(super) fn run(
     on_line: &mut dyn FnMut(Stream, &str),
 ) -> Result<ExitStatus, ToolError> {
     let program = || spec.program.display().to_string();
-    let mut child =
-        start(spec).map_err(|source| ToolError::Start { program: program(), source })?;
+    let mut child = start_when_written(spec)
+        .map_err(|source| ToolError::Start { program: program(), source })?;
     let (sender, lines) = mpsc::channel();
     if let Some(stdout) = child.stdout.take() {
         pump(Stream::Stdout, stdout, sender.clone());
@@ -136,6 +136,20 @@ fn stop_group(leader: &Child) {
 /// Only the tool itself is killed, by its caller: there are no process groups here.
 #[cfg(not(unix))]
 fn stop_group(_: &Child) {}
+
+/// Starts a program that may have been written a moment ago: a process started meanwhile elsewhere holds the file open
+/// until it becomes another program, and until then the system refuses to run it.
+fn start_when_written(spec: &CommandSpec) -> io::Result<Child> {
+    for _ in 0..20 {
+        match start(spec) {
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
+                thread::sleep(Duration::from_millis(10));
+            }
+            started => return started,
+        }
+    }
+    start(spec)
+}
 
 /// Reads lines on a thread that nobody joins: after an exit, a pipe may be held open by others.
 fn pump(stream: Stream, pipe: impl Read + Send + 'static, lines: Sender<(Stream, String)>) {
