@@ -33,6 +33,15 @@ impl Description {
         }
     }
 
+    /// The description as one line of JSON, with its line feed.
+    ///
+    /// # Errors
+    ///
+    /// When a schema cannot be written as JSON.
+    pub fn to_line(&self) -> Result<String, serde_json::Error> {
+        Ok(serde_json::to_string(self)? + "\n")
+    }
+
     /// Whether the program has the streaming form.
     #[must_use]
     pub fn streams(&self) -> bool {

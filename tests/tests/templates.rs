@@ -1,6 +1,11 @@
 //! Every template is rendered, and what its README says is done.
 
 #![expect(clippy::disallowed_methods, reason = "tests start compilers and interpreters themselves")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test may panic, and says what it skips"
+)]
 
 use std::{
     fs,

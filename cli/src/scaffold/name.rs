@@ -1,6 +1,6 @@
 //! Names of new evaluators.
 
-use super::{Language, NameProblem, ScaffoldError};
+use super::{Language, NameProblem, ScaffoldError, Template};
 
 const MAX_LENGTH: usize = 64;
 
@@ -76,8 +76,8 @@ fn taken(identifier: &str, language: Language) -> Option<&'static str> {
         Language::Rust if identifier == "main" => {
             Some("is the name of the function a program begins with")
         }
-        Language::Rust if identifier == "tests" => {
-            Some("is the name of the module the tests are in")
+        Language::Rust if is_one_of(identifier, RUST_LOCALS) || is_function(identifier) => {
+            Some("is a name that the template uses for something else")
         }
         Language::Python if is_one_of(identifier, PYTHON_KEYWORDS) => {
             Some("is a keyword of Python")
@@ -96,6 +96,13 @@ fn taken(identifier: &str, language: Language) -> Option<&'static str> {
     }
 }
 
+/// Whether a Rust template has a function of that name.
+fn is_function(identifier: &str) -> bool {
+    let declaration = format!("fn {identifier}(");
+    let rust = Template::ALL.into_iter().filter(|template| template.language() == Language::Rust);
+    rust.flat_map(Template::files).any(|file| file.text.contains(&declaration))
+}
+
 fn is_one_of(word: &str, list: &str) -> bool {
     list.split_ascii_whitespace().any(|other| other == word)
 }
@@ -112,6 +119,9 @@ const RUST_CRATES: &str = "alloc core evaluator_protocol evaluator_sdk evaluator
 /// The macro adds a type of the same name as the function, which would hide these.
 const RUST_TYPES: &str =
     "bool char f16 f32 f64 f128 i8 i16 i32 i64 i128 isize str u8 u16 u32 u64 u128 usize";
+
+/// Variables and modules of the Rust templates that a function of the same name gets in the way of.
+const RUST_LOCALS: &str = "input settings testing tests";
 
 const CARGO_FOLDERS: &str = "build deps examples incremental";
 
@@ -214,7 +224,12 @@ mod tests {
             (
                 "tests",
                 Language::Rust,
-                "it is the name of the module the tests are in; try `tests_check`",
+                "it is a name that the template uses for something else; try `tests_check`",
+            ),
+            (
+                "turn",
+                Language::Rust,
+                "it is a name that the template uses for something else; try `turn_check`",
             ),
             (
                 "main",

@@ -2,7 +2,8 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, mpsc},
+    thread,
 };
 
 use indexmap::IndexSet;
@@ -67,8 +68,8 @@ impl Runtimes {
 
     /// Makes evaluators ready to be launched; one result for each path, in their order.
     ///
-    /// Each runtime is asked once, for all its evaluators, so that it can share work between them. An evaluator that
-    /// cannot be made ready does not keep the others from it. Blocks until all is done, which may take minutes.
+    /// Each runtime is asked once, for all its evaluators, so that it can share work between them, and all runtimes work
+    /// at the same time. An evaluator that cannot be made ready does not keep the others from it. Blocks until all is done, which may take minutes.
     #[must_use = "an evaluator that could not be made ready must be reported"]
     pub fn prepare_all(
         &self,
@@ -92,17 +93,36 @@ impl Runtimes {
                 Err(error) => Err(error.clone()),
             })
             .collect();
-        for (position, runtime) in self.runtimes.iter().enumerate() {
-            let mine: Vec<usize> =
-                (0..distinct.len()).filter(|&index| runtime_of[index] == Ok(position)).collect();
-            if mine.is_empty() {
-                continue;
+        let (sender, events) = mpsc::channel();
+        thread::scope(|scope| {
+            let mut working = Vec::new();
+            for (position, runtime) in self.runtimes.iter().enumerate() {
+                let mine: Vec<usize> = (0..distinct.len())
+                    .filter(|&index| runtime_of[index] == Ok(position))
+                    .collect();
+                if mine.is_empty() {
+                    continue;
+                }
+                let sources: Vec<PathBuf> =
+                    mine.iter().map(|&index| distinct[index].clone()).collect();
+                let sender = sender.clone();
+                let work = move || {
+                    // Nobody listens any more when the caller's callback panicked.
+                    runtime.prepare(&sources, &mut |event| drop(sender.send(event)))
+                };
+                working.push((mine, scope.spawn(work)));
             }
-            let sources: Vec<PathBuf> = mine.iter().map(|&index| distinct[index].clone()).collect();
-            for (index, result) in mine.into_iter().zip(runtime.prepare(&sources, on_event)) {
-                results[index] = result;
+            drop(sender);
+            for event in events {
+                on_event(event);
             }
-        }
+            for (mine, thread) in working {
+                // A runtime that panicked gave no results; what stands in their place says so.
+                for (index, result) in mine.into_iter().zip(thread.join().unwrap_or_default()) {
+                    results[index] = result;
+                }
+            }
+        });
         paths
             .iter()
             .filter_map(|path| distinct.get_index_of(path))
@@ -144,7 +164,7 @@ mod tests {
         },
     };
 
-    /// Remembers what it was asked to prepare, and fails for files called `bad`.
+    /// Remembers what it was asked to prepare, fails for files called `bad` and panics for those called `panic`.
     #[derive(Debug)]
     struct Fake {
         name: &'static str,
@@ -177,6 +197,7 @@ mod tests {
             sources
                 .iter()
                 .map(|source| match source.file_stem() {
+                    Some(stem) if stem == "panic" => panic!("on purpose"),
                     Some(stem) if stem == "bad" => {
                         Err(PrepareError::Unusable { reason: "bad".to_owned() })
                     }
@@ -283,6 +304,19 @@ mod tests {
         assert_eq!(started, [text(&a), text(&b), gone, "bad".to_owned(), text(&a)]);
         assert_eq!(*asked_ruby.lock().unwrap(), [vec![a, bad]]);
         assert_eq!(*asked_perl.lock().unwrap(), [vec![b]]);
+    }
+
+    #[test]
+    fn a_runtime_that_panics_takes_no_other_with_it() {
+        let folder = Folder::new("registry-panic");
+        let mut runtimes = Runtimes::empty();
+        runtimes.register(Fake::new("panics", &[".p"]));
+        runtimes.register(Fake::new("works", &[".w"]));
+        let sources = [folder.file("panic.p", ""), folder.file("a.w", "")];
+        let results = runtimes.prepare_all(&sources, &mut no_events);
+        let reason = results[0].as_ref().unwrap_err().to_string();
+        assert!(reason.contains("`panics` gave no result"), "{reason}");
+        assert!(results[1].is_ok());
     }
 
     #[test]

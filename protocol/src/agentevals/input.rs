@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{JsonObject, ProtocolVersion, lenient};
+use crate::{DecodeError, JsonObject, ProtocolVersion, decode, lenient};
 
 /// The document an evaluator reads: what the agent did, and what was expected of it.
 ///
@@ -54,6 +54,15 @@ impl EvalInput {
             invocations: Vec::new(),
             expected_invocations: None,
         }
+    }
+
+    /// Reads a document: [`decode`](crate::decode()), compiled once here instead of in every crate that calls it.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`] with the path of the field, what is wrong with it and the text around it.
+    pub fn from_json(document: &[u8]) -> Result<Self, DecodeError> {
+        decode(document)
     }
 
     /// Sets the threshold.
