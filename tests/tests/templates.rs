@@ -123,7 +123,8 @@ fn javascript() {
 #[test]
 fn typescript() {
     let Some(version) = version("node") else { return };
-    let mut numbers = version.trim_start_matches('v').split('.').map_while(|part| part.parse().ok());
+    let mut numbers =
+        version.trim_start_matches('v').split('.').map_while(|part| part.parse().ok());
     let version: (u32, u32) =
         (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
     if version >= (23, 6) || (version.0 == 22 && version >= (22, 18)) {

@@ -11,6 +11,7 @@ use super::{
     Cargo, Environment, Executable, Launch, Node, PrepareError, PrepareEvent, Python, Runtime,
     paths,
 };
+use crate::process::Cancellation;
 
 /// The runtimes a run may use.
 ///
@@ -68,11 +69,13 @@ impl Runtimes {
     /// Makes evaluators ready to be launched; one result for each path, in their order.
     ///
     /// Each runtime is asked once, for all its evaluators, so that it can share work between them. An evaluator that
-    /// cannot be made ready does not keep the others from it. Blocks until all is done, which may take minutes.
+    /// cannot be made ready does not keep the others from it. Blocks until all is done, which may take minutes, or soon after
+    /// `cancellation` says so.
     #[must_use = "an evaluator that could not be made ready must be reported"]
     pub fn prepare_all(
         &self,
         paths: &[PathBuf],
+        cancellation: &Cancellation,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Launch, PrepareError>> {
         let distinct: IndexSet<&PathBuf> = paths.iter().collect();
@@ -99,7 +102,9 @@ impl Runtimes {
                 continue;
             }
             let sources: Vec<PathBuf> = mine.iter().map(|&index| distinct[index].clone()).collect();
-            for (index, result) in mine.into_iter().zip(runtime.prepare(&sources, on_event)) {
+            for (index, result) in
+                mine.into_iter().zip(runtime.prepare(&sources, cancellation, on_event))
+            {
                 results[index] = result;
             }
         }
@@ -171,6 +176,7 @@ mod tests {
         fn prepare(
             &self,
             sources: &[PathBuf],
+            _: &Cancellation,
             _: &mut dyn FnMut(PrepareEvent),
         ) -> Vec<Result<Launch, PrepareError>> {
             self.asked.lock().expect("no test panics while it holds it").push(sources.to_vec());
@@ -214,8 +220,10 @@ mod tests {
         assert_eq!(runtimes.for_path(&folder.program("check")).unwrap().name(), "Executable");
         assert_eq!(runtimes.for_path(&folder.program("check.sh")).unwrap().name(), "Executable");
         assert_eq!(runtimes.for_path(&folder.program("check.py")).unwrap().name(), "Python");
-        let launch =
-            runtimes.prepare_all(&[folder.path("check")], &mut no_events).remove(0).unwrap();
+        let launch = runtimes
+            .prepare_all(&[folder.path("check")], &Cancellation::new(), &mut no_events)
+            .remove(0)
+            .unwrap();
         assert_eq!(launch.one_shot, CommandSpec::new(folder.path("check")));
         assert_eq!(launch.worker, Some(CommandSpec::new(folder.path("check")).arg("--stream")));
     }
@@ -269,7 +277,7 @@ mod tests {
         let bad = folder.file("bad.rb", "");
         let gone = folder.path("gone.rb");
         let all = [a.clone(), b.clone(), gone, bad.clone(), a.clone()];
-        let results = runtimes.prepare_all(&all, &mut no_events);
+        let results = runtimes.prepare_all(&all, &Cancellation::new(), &mut no_events);
 
         let started: Vec<_> = results
             .iter()
@@ -290,8 +298,10 @@ mod tests {
         let folder = Folder::new("registry-lazy");
         let mut runtimes = Runtimes::empty();
         runtimes.register(Fake::new("lazy", &[".x"]));
-        let error =
-            runtimes.prepare_all(&[folder.file("a.x", "")], &mut no_events).remove(0).unwrap_err();
+        let error = runtimes
+            .prepare_all(&[folder.file("a.x", "")], &Cancellation::new(), &mut no_events)
+            .remove(0)
+            .unwrap_err();
         assert!(error.to_string().starts_with("runtime `lazy` gave no result for "), "{error}");
     }
 }
