@@ -7,6 +7,8 @@ use evaluator_host::{
     config::OutputFormat, conversation::GroupBy, metric::MatchType, trace::Format,
 };
 
+use crate::scaffold::{Language, Template};
+
 /// Scores what AI agents did, with evaluators in any language.
 #[derive(Debug, Parser)]
 #[command(name = "evaluator", version, arg_required_else_help = true, max_term_width = 100)]
@@ -25,6 +27,9 @@ pub(crate) enum Command {
         after_help = "Exit codes: 0 all passed, 1 something failed, 2 usage or configuration error (nothing ran), 3 something broke"
     )]
     Run(RunArgs),
+    /// Create an evaluator from a template
+    #[command(visible_alias = "new")]
+    Init(InitArgs),
     /// List the languages evaluators can be written in, and whether this machine can run them
     Runtimes,
     /// List evaluators that can be named in a configuration
@@ -46,6 +51,8 @@ pub(crate) enum Command {
 /// `agentevals evaluator ...`, so that changing the command's name is enough.
 #[derive(Debug, Subcommand)]
 pub(crate) enum EvaluatorCommand {
+    /// See `evaluator init`
+    Init(InitArgs),
     /// See `evaluator runtimes`
     Runtimes,
     /// See `evaluator list`
@@ -59,6 +66,18 @@ pub(crate) enum EvaluatorCommand {
         /// A built-in metric, or the file of an evaluator
         evaluator: String,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InitArgs {
+    /// Name of the evaluator; folders before it and a language's extension after it are understood
+    pub(crate) name: PathBuf,
+    /// Language, by its extension (default: by the name's extension, else Rust)
+    #[arg(long, value_enum, ignore_case = true)]
+    pub(crate) runtime: Option<Language>,
+    /// What to start from (default: the language's plainest)
+    #[arg(long, value_enum)]
+    pub(crate) template: Option<Template>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -81,7 +81,7 @@ mod park {
 mod tests {
     use std::{future::poll_fn, task::Poll, thread};
 
-    use super::block_on;
+    use super::park::block_on;
 
     #[test]
     fn wakes_from_another_thread() {

@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod config;
+mod init;
 mod list;
 mod run;
 mod runtimes;
@@ -18,6 +19,7 @@ use crate::{
 pub(crate) fn dispatch(cli: Cli) -> ExitCode {
     let code = match cli.command {
         Command::Run(args) => run::run(args, cli.verbose),
+        Command::Init(args) | Command::Evaluator(EvaluatorCommand::Init(args)) => init::init(&args),
         Command::Runtimes | Command::Evaluator(EvaluatorCommand::Runtimes) => runtimes::runtimes(),
         Command::List { source } | Command::Evaluator(EvaluatorCommand::List { source }) => {
             list::list(source)

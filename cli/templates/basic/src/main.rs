@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn documents_are_read_and_answered() {
-        let document = r#"{"metric_name": "{{crate_name}}", "invocations": [{"final_response": "Hi."}]}"#;
+        let document = r#"{"metric_name": "x", "invocations": [{"final_response": "Hi."}]}"#;
 
         let result = testing::run_json(&{{crate_name}}::EVALUATOR, document).unwrap();
 

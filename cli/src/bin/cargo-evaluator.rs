@@ -1,0 +1,12 @@
+//! `cargo evaluator ...`: the `evaluator` command as a subcommand of cargo.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // Cargo gives the name of the subcommand as the first argument.
+    let mut args: Vec<_> = std::env::args_os().collect();
+    if args.get(1).is_some_and(|first| first == "evaluator") {
+        args.remove(1);
+    }
+    evaluator_cli::evaluator(args)
+}
