@@ -35,6 +35,11 @@ pub enum RunEvent {
         /// The tool's own text; parts of it may have come as [`PrepareEvent::Diagnostic`] already.
         rendered: String,
     },
+    /// All evaluators are ready or known not to be; their evaluations begin.
+    Evaluating {
+        /// All evaluations of the run.
+        total: usize,
+    },
     /// An evaluation ended.
     Evaluated {
         /// Name of the evaluator.

@@ -23,6 +23,7 @@ pub(super) async fn all(
         .map(|evaluator| Arc::new(Ready::new(evaluator, runner, subjects.len())))
         .collect();
     let total = subjects.len() * evaluators.len();
+    on_event(RunEvent::Evaluating { total });
     let permits = Arc::new(Semaphore::new(runner.jobs.get().min(Semaphore::MAX_PERMITS)));
     let mut tasks = JoinSet::new();
     let mut places = HashMap::new();

@@ -51,7 +51,7 @@ pub(super) enum Work {
         metric: Arc<dyn Metric>,
         settings: MetricSettings,
     },
-    Program(Program),
+    Program(Box<Program>),
     /// Every evaluation has this verdict: the others of the run go on.
     Broken(Verdict),
 }
@@ -191,12 +191,12 @@ fn program(code: &CodeConfig, launch: Launch, executor: &dyn Executor) -> Work {
         })
     };
     match (wrap(launch.one_shot), launch.worker.map(wrap).transpose()) {
-        (Ok(one_shot), Ok(worker)) => Work::Program(Program {
+        (Ok(one_shot), Ok(worker)) => Work::Program(Box::new(Program {
             one_shot,
             worker,
             timeout: code.timeout,
             config: code.config.clone(),
-        }),
+        })),
         (Err(reason), _) | (_, Err(reason)) => {
             broken(format!("executor `{}`: {reason}", code.executor))
         }
