@@ -8,3 +8,5 @@ pub const FAILED: u8 = 1;
 pub const USAGE: u8 = 2;
 /// Something broke: an evaluator, a trace file, an eval set. The scores that are shown are not the whole story.
 pub const ERRORED: u8 = 3;
+/// It was interrupted a second time, while it was stopping. There is no report.
+pub const INTERRUPTED: u8 = 130;

@@ -6,6 +6,7 @@
 //! | `commands` | one file per command |
 //! | `render` | what people read: tables, summaries, configuration errors, progress |
 //! | `scaffold` | new evaluators from templates |
+//! | `signals` | Ctrl-C |
 //! | `exit` | exit codes |
 
 mod args;
@@ -13,6 +14,7 @@ mod commands;
 pub mod exit;
 mod render;
 pub mod scaffold;
+mod signals;
 
 use std::{ffi::OsString, process::ExitCode};
 

@@ -13,7 +13,7 @@ use std::{
 };
 
 use evaluator_host::{
-    process::CommandSpec,
+    process::{Cancellation, CommandSpec},
     runtime::{Cargo, Environment, Launch, PrepareError, PrepareEvent, Runtime, Runtimes},
 };
 
@@ -77,7 +77,8 @@ impl Fixture {
         let sources: Vec<PathBuf> =
             sources.iter().map(|source| source.as_ref().to_owned()).collect();
         let mut events = Vec::new();
-        let results = self.cargo().prepare(&sources, &mut |event| events.push(event));
+        let results =
+            self.cargo().prepare(&sources, &Cancellation::new(), &mut |event| events.push(event));
         (results, events)
     }
 
@@ -220,7 +221,7 @@ fn a_package_is_named_by_its_folder_or_manifest() {
     fixture.package(&[("src/main.rs", &says("package"))]);
     let runtimes = Runtimes::in_environment(&fixture.environment);
     let paths = [fixture.folder.clone(), fixture.path("Cargo.toml"), fixture.path("src/main.rs")];
-    let results = runtimes.prepare_all(&paths, &mut |_| ());
+    let results = runtimes.prepare_all(&paths, &Cancellation::new(), &mut |_| ());
     for result in &results {
         assert_eq!(one_shot(result.as_ref().unwrap()), "package");
     }
@@ -446,7 +447,8 @@ fn a_build_that_takes_too_long_is_stopped() {
         ("build.rs", "fn main() { std::thread::sleep(std::time::Duration::from_secs(1000)); }"),
     ]);
     let cargo = fixture.cargo().with_build_limit(Duration::from_secs(1));
-    let results = cargo.prepare(std::slice::from_ref(&fixture.folder), &mut |_| ());
+    let results =
+        cargo.prepare(std::slice::from_ref(&fixture.folder), &Cancellation::new(), &mut |_| ());
     let (summary, _) = failure(&results[0]);
     let cargo = fixture.environment.find_program("cargo").unwrap();
     assert_eq!(
@@ -464,7 +466,7 @@ fn without_cargo_a_run_says_what_to_install() {
     let fixture = Fixture::new("without_cargo_a_run_says_what_to_install");
     let source = fixture.file("lone.rs", "fn main() {}");
     let runtimes = Runtimes::in_environment(&fixture.environment.clone().with("PATH", ""));
-    let results = runtimes.prepare_all(&[source], &mut |_| ());
+    let results = runtimes.prepare_all(&[source], &Cancellation::new(), &mut |_| ());
     assert_eq!(
         results[0].as_ref().unwrap_err().to_string(),
         "runtime not available: cargo was not found on PATH; install Rust from https://rustup.rs"

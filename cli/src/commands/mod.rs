@@ -30,6 +30,11 @@ pub(crate) fn dispatch(cli: Cli) -> ExitCode {
     code.into()
 }
 
+/// Writes an answer for people to stdout, in colours if that is a terminal.
+fn show(text: &str, code: u8) -> u8 {
+    print(&render::painted(text), code)
+}
+
 /// Writes a whole answer to stdout. A reader that went away is not an error of the run; a full disk is.
 fn print(text: &str, code: u8) -> u8 {
     let mut stdout = io::stdout().lock();

@@ -1,13 +1,20 @@
 //! `evaluator run`.
 
+use std::{cell::RefCell, time::Duration};
+
 use evaluator_host::{
     config::{Config, OutputFormat, Overrides},
     report::Report,
     run::{Request, Runner},
 };
 
-use super::print;
-use crate::{args::RunArgs, exit, render};
+use tokio::time::sleep;
+
+use super::{print, show};
+use crate::{args::RunArgs, exit, render, signals};
+
+/// How often a terminal shows the time that has passed.
+const TICK: Duration = Duration::from_millis(250);
 
 pub(super) fn run(args: RunArgs, verbose: u8) -> u8 {
     if args.config.is_none() {
@@ -54,28 +61,45 @@ pub(super) fn run(args: RunArgs, verbose: u8) -> u8 {
         }
     };
     let request = Request { traces: args.traces, config };
-    let mut progress = render::Progress::new(verbose);
-    let report = runtime.block_on(async {
-        let mut on_event = |event| progress.event(&event);
-        runner.run(&request, &mut on_event).await
-    });
-    show(&report, output)
+    signals::watch(runner.cancellation.clone());
+    let report = runtime.block_on(watched(&runner, &request, verbose));
+    // What makes evaluators ready may be stuck, and has been given up then.
+    runtime.shutdown_background();
+    show_report(&report, output)
 }
 
-fn show(report: &Report, output: OutputFormat) -> u8 {
+/// A run, with what a person sees of it while it lasts.
+async fn watched(runner: &Runner, request: &Request, verbose: u8) -> Report {
+    let progress = RefCell::new(render::Progress::new(verbose));
+    let ticking = async {
+        loop {
+            sleep(TICK).await;
+            progress.borrow().tick();
+        }
+    };
+    let mut on_event = |event| progress.borrow_mut().event(&event);
+    let report = tokio::select! {
+        report = runner.run(request, &mut on_event) => report,
+        // It never ends.
+        report = ticking => report,
+    };
+    progress.into_inner().finish();
+    report
+}
+
+fn show_report(report: &Report, output: OutputFormat) -> u8 {
     let code = exit_code(report);
-    let text = match output {
-        OutputFormat::Table => render::table(report),
-        OutputFormat::Summary => render::summary(report),
+    let code = match output {
+        OutputFormat::Table => show(&render::table(report), code),
+        OutputFormat::Summary => show(&render::summary(report), code),
         OutputFormat::Json => match report.to_json() {
-            Ok(json) => json + "\n",
+            Ok(json) => print(&(json + "\n"), code),
             Err(error) => {
                 render::message(&format!("cannot write the report as JSON: {error}"));
                 return exit::ERRORED;
             }
         },
     };
-    let code = print(&text, code);
     render::verdict(report);
     code
 }

@@ -8,7 +8,7 @@ use evaluator_host::{
     verdict::Status,
 };
 
-use super::{Columns, duration::milliseconds, icon, metrics};
+use super::{Columns, duration::milliseconds, icon, long_error, metrics};
 
 pub(crate) fn table(report: &Report) -> String {
     let mut text = errors(report);
@@ -60,11 +60,12 @@ fn one(text: &mut String, conversation: &ConversationReport) {
                 .collect::<Vec<_>>()
                 .join(", "),
             time.unwrap_or_default(),
-            evaluation.error.clone().unwrap_or_default(),
+            evaluation.error.as_deref().map(long_error::cell).unwrap_or_default(),
         ]);
     }
     table.shorten_numbers();
     text.push_str(&table.to_text());
+    long_error::whole(text, &conversation.evaluations);
     for evaluation in
         conversation.evaluations.iter().filter(|evaluation| evaluation.status == Status::Failed)
     {

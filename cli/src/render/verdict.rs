@@ -2,10 +2,10 @@
 
 use evaluator_host::{report::Report, verdict::Standing};
 
-use super::line;
+use super::{line, paint::for_stderr};
 
 pub(crate) fn verdict(report: &Report) {
-    line(&text(report));
+    line(&for_stderr(&text(report)));
 }
 
 fn text(report: &Report) -> String {

@@ -6,7 +6,7 @@ use super::{
     BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind,
     fields::{Fields, Problems, choice, text},
     problem::Place,
-    run::texts,
+    rubrics,
     yaml::{Node, NodeKind, Span},
 };
 use crate::metric::MatchType;
@@ -31,6 +31,12 @@ const TYPES: [(&str, Type); 4] = [
     ("remote", Type::Remote),
     ("openai_eval", Type::OpenaiEval),
 ];
+
+/// Built-in metrics that no recording can be judged by, and why.
+const UNSUITABLE: [(&str, &str); 1] = [(
+    "per_turn_user_simulator_quality_v1",
+    "it judges a simulated user, and a recording has none",
+)];
 
 /// Names seen so far and where.
 #[derive(Default)]
@@ -67,7 +73,14 @@ pub(super) fn read(
         }
     };
     let kind = match kind? {
-        (Type::Builtin, _) => EvaluatorKind::Builtin(read_builtin(&mut fields, problems)),
+        (Type::Builtin, span) => {
+            if let Some((name, why)) =
+                UNSUITABLE.iter().find(|(known, _)| Some(*known) == name.as_deref())
+            {
+                problems.add(span, format!("`{name}` cannot be used here: {why}"), None);
+            }
+            EvaluatorKind::Builtin(read_builtin(name.as_deref(), &mut fields, problems))
+        }
         (Type::Code, _) => EvaluatorKind::Code(read_code(&mut fields, node, problems)),
         (Type::Remote, span) => {
             let hint = "download the evaluator and use `type: code` with its path";
@@ -109,7 +122,11 @@ fn read_name(
     Some(name.to_owned())
 }
 
-fn read_builtin(fields: &mut Fields<'_>, problems: &mut Problems<'_>) -> BuiltinConfig {
+fn read_builtin(
+    name: Option<&str>,
+    fields: &mut Fields<'_>,
+    problems: &mut Problems<'_>,
+) -> BuiltinConfig {
     let mut builtin = BuiltinConfig::default();
     if let Some(threshold) = fields.fraction("threshold", problems) {
         builtin.threshold = threshold;
@@ -125,7 +142,7 @@ fn read_builtin(fields: &mut Fields<'_>, problems: &mut Problems<'_>) -> Builtin
     builtin.judge_base_url = optional_text("judge_base_url", "judgeBaseUrl");
     builtin.credential_ref = optional_text("credential_ref", "credentialRef");
     if let Some(node) = fields.take("rubrics").filter(|node| !node.is_null()) {
-        builtin.rubrics = texts("rubrics", node, problems);
+        builtin.rubrics = rubrics::read(name, node, problems);
     }
     builtin
 }

@@ -8,12 +8,15 @@ mod fields;
 mod model;
 mod overrides;
 mod problem;
+mod rubrics;
 mod run;
 mod yaml;
 
 #[cfg(test)]
 mod tests;
 
-pub use model::{BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind, OutputFormat};
+pub use model::{
+    BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind, OutputFormat, Rubric,
+};
 pub use overrides::Overrides;
 pub use problem::{ConfigError, Place, Problem};

@@ -92,8 +92,8 @@ pub struct BuiltinConfig {
     pub judge_base_url: Option<String>,
     /// Name of the credential the judge uses.
     pub credential_ref: Option<String>,
-    /// What the judge judges by.
-    pub rubrics: Vec<String>,
+    /// What the judge judges by; ids are unique.
+    pub rubrics: Vec<Rubric>,
 }
 
 impl Default for BuiltinConfig {
@@ -107,6 +107,16 @@ impl Default for BuiltinConfig {
             rubrics: Vec::new(),
         }
     }
+}
+
+/// Something a judge checks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Rubric {
+    /// Name that results are reported under; `None` where only the text was given.
+    pub id: Option<String>,
+    /// What has to be true; never blank.
+    pub text: String,
 }
 
 /// Settings of a program.

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{
     Config, ConfigError, OutputFormat, Problem,
     evaluator::{self, Names},
-    fields::{Fields, Problems, choice, text},
+    fields::{Fields, Problems, choice},
     problem::Place,
     yaml::{self, Node, NodeKind},
 };
@@ -131,21 +131,4 @@ fn read_root(root: Option<&Node>, problems: &mut Problems<'_>) -> Config {
     }
     fields.finish(problems);
     config
-}
-
-/// Text values of a list, e.g. rubrics.
-pub(super) fn texts(key: &str, node: &Node, problems: &mut Problems<'_>) -> Vec<String> {
-    match &node.kind {
-        NodeKind::Sequence(items) => {
-            items.iter().filter_map(|item| text(key, item, problems)).map(str::to_owned).collect()
-        }
-        _ => {
-            problems.add(
-                node.span,
-                format!("`{key}` must be a list of texts, not {}", node.noun()),
-                None,
-            );
-            Vec::new()
-        }
-    }
 }

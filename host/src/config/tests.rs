@@ -124,6 +124,46 @@ fn single_problems_say_what_to_write() {
 }
 
 #[test]
+fn rubrics_are_texts_or_have_ids() {
+    let rubrics = |list: &str| {
+        let text = format!(
+            "evaluators: [{{name: rubric_based_tool_use_quality_v1, type: builtin, rubrics: {list}}}]"
+        );
+        Config::parse(&text, Path::new("c.yaml"))
+    };
+    let config = rubrics("[is kind, {id: a, text: is brief}]").unwrap();
+    let EvaluatorKind::Builtin(builtin) = &config.evaluators[0].kind else { panic!() };
+    let read: Vec<_> =
+        builtin.rubrics.iter().map(|it| (it.id.as_deref(), it.text.as_str())).collect();
+    assert_eq!(read, [(None, "is kind"), (Some("a"), "is brief")]);
+
+    for (list, expected) in [
+        ("x", "`rubrics` must be a list, not text"),
+        ("['  ']", "`rubrics[]` is blank"),
+        ("[5]", "`rubrics[]` must be text, not a number"),
+        ("[{id: a}]", "the key `text` is missing in this rubric"),
+        ("[{id: a, text: b, x: c}]", "unknown key `x` in this rubric"),
+        ("[{id: a, text: b}, {id: a, text: c}]", "two rubrics have the id `a`"),
+    ] {
+        let error = rubrics(list).unwrap_err().to_string();
+        assert!(error.contains(expected), "{list}: {error}");
+    }
+    assert_eq!(
+        problems("evaluators: [{name: response_match_score, type: builtin, rubrics: [x]}]"),
+        "c.yaml:1:67: `response_match_score` reads no `rubrics` (only metrics called `rubric_based_...` do)"
+    );
+}
+
+#[test]
+fn a_metric_that_no_recording_can_be_judged_by_is_refused() {
+    assert_eq!(
+        problems("evaluators: [{name: per_turn_user_simulator_quality_v1, type: builtin}]"),
+        "c.yaml:1:63: `per_turn_user_simulator_quality_v1` cannot be used here: it judges a simulated user, and a \
+         recording has none"
+    );
+}
+
+#[test]
 fn broken_yaml_has_a_place() {
     let error = Config::parse("evaluators:\n  - name: [a\n    type: code\n", Path::new("c.yaml"))
         .unwrap_err();

@@ -47,7 +47,7 @@ impl Pool {
     /// Has one document evaluated by whichever worker is free, or waits for one. Line ends in the document become
     /// blanks.
     ///
-    /// The clock of `timeout` does not start before a worker is free. Dropping the future ends the worker.
+    /// The clock of `timeout` does not start before a worker is free, or has started. Dropping the future ends the worker.
     pub async fn evaluate(&self, document: &[u8], timeout: Duration) -> Evaluation {
         let slot = tokio::select! {
             biased;
@@ -61,12 +61,9 @@ impl Pool {
         };
         let mut worker = match self.ready_worker().await {
             Some(worker) => worker,
-            None => match Worker::start(&self.command, &self.limits).await {
+            None => match self.new_worker().await {
                 Ok(worker) => worker,
-                Err(error) => {
-                    let verdict = Verdict::SpawnFailed { reason: error.to_string() };
-                    return Evaluation::without_process(verdict, begun.elapsed());
-                }
+                Err(verdict) => return Evaluation::without_process(verdict, begun.elapsed()),
             },
         };
         let evaluation = worker.evaluate(document, timeout, &self.cancellation).await;
@@ -86,6 +83,16 @@ impl Pool {
         let deadline = Instant::now() + patience;
         for worker in workers {
             worker.end(deadline.saturating_duration_since(Instant::now())).await;
+        }
+    }
+
+    async fn new_worker(&self) -> Result<Worker, Verdict> {
+        tokio::select! {
+            biased;
+            () = self.cancellation.cancelled() => Err(Verdict::Cancelled),
+            worker = Worker::start(&self.command, &self.limits) => {
+                worker.map_err(|error| Verdict::SpawnFailed { reason: error.to_string() })
+            }
         }
     }
 

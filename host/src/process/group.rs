@@ -1,5 +1,7 @@
 //! A started process and the duty to leave nothing of it behind.
 
+use std::path::PathBuf;
+
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
 use super::{CommandSpec, Ending, SpawnError, os, spawn};
@@ -41,6 +43,11 @@ impl Started {
         if let Some(group) = &self.group {
             self.watch.exited(group, &mut self.child).await;
         }
+    }
+
+    /// The file of the program that the process is now; `None` where that cannot be known.
+    pub(super) fn image(&self) -> Option<PathBuf> {
+        self.group.as_ref()?.image()
     }
 
     /// Whether the process is dead.

@@ -1,6 +1,6 @@
 //! A process that is kept running and spoken to in lines.
 
-use std::{pin::pin, time::Duration};
+use std::{path::Path, pin::pin, time::Duration};
 
 use tokio::{
     process::{ChildStderr, ChildStdin, ChildStdout},
@@ -17,6 +17,9 @@ use super::{
 
 /// Bytes read from an output at once.
 const CHUNK: usize = 64 << 10;
+
+/// How long a process may take to become the program it is meant to become. It may wait for others that build.
+const BECOMING: Duration = Duration::from_secs(60);
 
 /// A running process that is sent lines and answers in lines.
 ///
@@ -69,12 +72,15 @@ pub enum Interruption {
 impl Session {
     /// Starts a process. Of `limits`, the timeout is not used: every [`receive`](Self::receive) has its own.
     ///
+    /// A command that [becomes](CommandSpec::becomes) another program has become it when this returns, as far as the
+    /// system can tell.
+    ///
     /// # Errors
     ///
     /// [`SpawnError`] when the process cannot be started.
     pub async fn start(spec: &CommandSpec, limits: &Limits) -> Result<Self, SpawnError> {
         let (started, pipes) = Started::start(spec).await?;
-        Ok(Self {
+        let mut session = Self {
             started,
             ending: None,
             stdin: pipes.stdin,
@@ -85,7 +91,30 @@ impl Session {
             stderr: pipes.stderr,
             err: Captured::new(limits.stderr_head, limits.stderr_tail),
             limits: limits.clone(),
-        })
+        };
+        if let Some(program) = &spec.becomes {
+            session.wait_until_it_is(program).await;
+        }
+        Ok(session)
+    }
+
+    /// Waits until the process has replaced itself by `program`, has ended, or does neither for long.
+    async fn wait_until_it_is(&mut self, program: &Path) {
+        let Ok(program) = program.canonicalize() else { return };
+        let Self { started, stderr, err, .. } = self;
+        let becoming = async {
+            let mut pause = Duration::from_millis(1);
+            while started.image().is_some_and(|image| image != program) {
+                sleep(pause).await;
+                pause = (pause * 2).min(Duration::from_millis(10));
+            }
+        };
+        tokio::select! {
+            biased;
+            _ = timeout(BECOMING, becoming) => {}
+            // What it says meanwhile must not keep it.
+            () = async { drain(stderr, err).await; std::future::pending().await } => {}
+        }
     }
 
     /// Puts a line into the queue; it is written while [`receive`](Self::receive) waits for the answer.

@@ -1,6 +1,6 @@
 //! What a caller can show while it waits.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use crate::runtime::PrepareEvent;
 
@@ -8,17 +8,48 @@ use crate::runtime::PrepareEvent;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RunEvent {
-    /// The file of an evaluator was not in the working directory and was found beside the configuration.
-    FoundBesideConfig {
+    /// A trace file or the eval set cannot be used. The report says so too; here is the position as well.
+    BadInput {
+        /// The file, what is wrong, and where.
+        message: String,
+    },
+    /// It was decided which file an evaluator is, and what runs it.
+    Found {
         /// Name of the evaluator.
         evaluator: String,
         /// The file that will run.
         path: PathBuf,
+        /// Whether it was not in the working directory but beside the configuration.
+        beside_config: bool,
+        /// The runtime, e.g. `Python`.
+        runtime: String,
     },
     /// An evaluator is being made ready.
     Prepare(PrepareEvent),
+    /// An evaluator did not compile, or a tool that makes it ready failed.
+    BuildFailed {
+        /// Name of the evaluator.
+        evaluator: String,
+        /// What failed, in a line.
+        summary: String,
+        /// The tool's own text; parts of it may have come as [`PrepareEvent::Diagnostic`] already.
+        rendered: String,
+    },
+    /// All evaluators are ready or known not to be; their evaluations begin.
+    Evaluating {
+        /// All evaluations of the run.
+        total: usize,
+    },
     /// An evaluation ended.
     Evaluated {
+        /// Name of the evaluator.
+        evaluator: String,
+        /// Trace id of the conversation.
+        trace_id: Arc<str>,
+        /// Why the evaluator broke, if it did.
+        error: Option<String>,
+        /// What it wrote to its standard error, without the middle if it was long.
+        stderr: String,
         /// Evaluations that have ended so far.
         done: usize,
         /// All evaluations of the run.

@@ -4,7 +4,9 @@
 //! |---|---|
 //! | `runner` | [`Runner`]: the registries and limits of a run, and its stages in order |
 //! | `plan` | a configuration made ready: metrics looked up, programs found, built and probed |
+//! | `subject` | a conversation with its golden case |
 //! | `document` | the text an evaluator reads |
+//! | `ready` | one evaluator during a run: its workers, its evaluations |
 //! | `execute` | every evaluator on every conversation, a bounded number at a time |
 //! | `event` | what a caller can show while it waits |
 
@@ -12,7 +14,12 @@ mod document;
 mod event;
 mod execute;
 mod plan;
+mod ready;
 mod runner;
+mod subject;
+
+#[cfg(test)]
+mod tests;
 
 pub use event::RunEvent;
 pub use plan::{Plan, PlannedEvaluator};

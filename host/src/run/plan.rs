@@ -9,6 +9,7 @@ use std::{
 use super::{RunEvent, Runner};
 use crate::{
     config::{BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind},
+    executor::Executor,
     json::Object,
     metric::{Metric, MetricSettings},
     process::CommandSpec,
@@ -50,7 +51,7 @@ pub(super) enum Work {
         metric: Arc<dyn Metric>,
         settings: MetricSettings,
     },
-    Program(Program),
+    Program(Box<Program>),
     /// Every evaluation has this verdict: the others of the run go on.
     Broken(Verdict),
 }
@@ -70,33 +71,73 @@ impl Plan {
     ///
     /// What cannot be made ready is that evaluator's problem; the others are not touched by it.
     pub fn new(config: &Config, runner: &Runner, on_event: &mut dyn FnMut(RunEvent)) -> Self {
-        let paths: Vec<PathBuf> = config
-            .evaluators
-            .iter()
-            .filter_map(|evaluator| match &evaluator.kind {
-                EvaluatorKind::Code(code) => {
-                    Some(locate(&evaluator.name, &code.path, config.file.as_deref(), on_event))
-                }
-                EvaluatorKind::Builtin(_) => None,
-            })
-            .collect();
-        let mut launches = runner
-            .runtimes
-            .prepare_all(&paths, &mut |event| on_event(RunEvent::Prepare(event)))
-            .into_iter();
-        let evaluators = config
-            .evaluators
-            .iter()
-            .map(|evaluator| PlannedEvaluator {
-                name: evaluator.name.clone(),
-                threshold: evaluator.threshold(),
-                work: match &evaluator.kind {
-                    EvaluatorKind::Builtin(builtin) => metric(evaluator, builtin, runner),
-                    EvaluatorKind::Code(code) => program(code, launches.next(), runner),
+        if runner.cancellation.is_cancelled() {
+            return Self::cancelled(config);
+        }
+        let mut evaluators: Vec<PlannedEvaluator> = Vec::with_capacity(config.evaluators.len());
+        // Programs whose executor is there, with their place among the evaluators.
+        let mut programs = Vec::new();
+        for (index, evaluator) in config.evaluators.iter().enumerate() {
+            let work = match &evaluator.kind {
+                EvaluatorKind::Builtin(builtin) => metric(evaluator, builtin, runner),
+                EvaluatorKind::Code(code) => match runner.executors.get(&code.executor) {
+                    Ok(executor) => {
+                        programs.push((index, code, executor));
+                        // Stands until the runtime has answered.
+                        broken(format!("no runtime answered for {}", code.path.display()))
+                    }
+                    Err(error) => broken(error.to_string()),
                 },
+            };
+            evaluators.push(planned(evaluator, work));
+        }
+        let paths: Vec<PathBuf> = programs
+            .iter()
+            .map(|(index, code, _)| {
+                locate(&evaluators[*index].name, &code.path, config, runner, on_event)
             })
             .collect();
+        let launches = runner.runtimes.prepare_all(&paths, &runner.cancellation, &mut |event| {
+            on_event(RunEvent::Prepare(event));
+        });
+        for ((index, code, executor), launch) in programs.into_iter().zip(launches) {
+            let evaluator = &mut evaluators[index];
+            evaluator.work = match launch {
+                Ok(launch) => program(code, launch, executor.as_ref()),
+                // Whatever a runtime says when it is interrupted, this is why.
+                Err(_) if runner.cancellation.is_cancelled() => Work::Broken(Verdict::Cancelled),
+                Err(error) => {
+                    tell(&evaluator.name, &error, on_event);
+                    broken(error.to_string())
+                }
+            };
+        }
         Self { evaluators }
+    }
+
+    /// The plan of a run that was cancelled before it had one.
+    pub(super) fn cancelled(config: &Config) -> Self {
+        let cancelled = |evaluator| planned(evaluator, Work::Broken(Verdict::Cancelled));
+        Self { evaluators: config.evaluators.iter().map(cancelled).collect() }
+    }
+}
+
+fn planned(evaluator: &EvaluatorConfig, work: Work) -> PlannedEvaluator {
+    PlannedEvaluator { name: evaluator.name.clone(), threshold: evaluator.threshold(), work }
+}
+
+fn broken(reason: String) -> Work {
+    Work::Broken(Verdict::PrepareFailed { reason })
+}
+
+/// Passes on what a compiler said; the error that goes into the report is one line.
+fn tell(evaluator: &str, error: &PrepareError, on_event: &mut dyn FnMut(RunEvent)) {
+    if let PrepareError::BuildFailed { summary, rendered } = error {
+        on_event(RunEvent::BuildFailed {
+            evaluator: evaluator.to_owned(),
+            summary: summary.clone(),
+            rendered: rendered.clone(),
+        });
     }
 }
 
@@ -104,26 +145,27 @@ impl Plan {
 fn locate(
     evaluator: &str,
     path: &Path,
-    config: Option<&Path>,
+    config: &Config,
+    runner: &Runner,
     on_event: &mut dyn FnMut(RunEvent),
 ) -> PathBuf {
-    if path.is_absolute() || path.exists() {
-        return path.to_owned();
+    let folder = config.file.as_deref().and_then(Path::parent);
+    let beside = match folder {
+        Some(folder) if !path.exists() => Some(folder.join(path)).filter(|path| path.exists()),
+        _ => None,
+    };
+    let beside_config = beside.is_some();
+    let path = beside.unwrap_or_else(|| path.to_owned());
+    // What nothing runs is told as the evaluator's error.
+    if let Ok(runtime) = runner.runtimes.for_path(&path) {
+        on_event(RunEvent::Found {
+            evaluator: evaluator.to_owned(),
+            path: path.clone(),
+            beside_config,
+            runtime: runtime.name().to_owned(),
+        });
     }
-    let beside = config
-        .and_then(Path::parent)
-        .map(|folder| folder.join(path))
-        .filter(|beside| beside.exists());
-    match beside {
-        Some(beside) => {
-            on_event(RunEvent::FoundBesideConfig {
-                evaluator: evaluator.to_owned(),
-                path: beside.clone(),
-            });
-            beside
-        }
-        None => path.to_owned(),
-    }
+    path
 }
 
 fn metric(evaluator: &EvaluatorConfig, builtin: &BuiltinConfig, runner: &Runner) -> Work {
@@ -139,30 +181,22 @@ fn metric(evaluator: &EvaluatorConfig, builtin: &BuiltinConfig, runner: &Runner)
     }
 }
 
-fn program(
-    code: &CodeConfig,
-    launch: Option<Result<Launch, PrepareError>>,
-    runner: &Runner,
-) -> Work {
-    let broken = |reason: String| Work::Broken(Verdict::PrepareFailed { reason });
-    let launch = match launch {
-        Some(Ok(launch)) => launch,
-        Some(Err(error)) => return broken(error.to_string()),
-        None => return broken(format!("no runtime answered for {}", code.path.display())),
+fn program(code: &CodeConfig, launch: Launch, executor: &dyn Executor) -> Work {
+    let wrap = |command: CommandSpec| {
+        let program = command.program.clone();
+        executor.wrap(command).map(|wrapped| {
+            // What an executor puts around a program stays what it is.
+            let becomes = wrapped.becomes.clone().filter(|_| wrapped.program == program);
+            CommandSpec { becomes, ..wrapped }
+        })
     };
-    let executor = match runner.executors.get(&code.executor) {
-        Ok(executor) => executor,
-        Err(error) => return broken(error.to_string()),
-    };
-    let one_shot = executor.wrap(launch.one_shot);
-    let worker = launch.worker.map(|worker| executor.wrap(worker)).transpose();
-    match (one_shot, worker) {
-        (Ok(one_shot), Ok(worker)) => Work::Program(Program {
+    match (wrap(launch.one_shot), launch.worker.map(wrap).transpose()) {
+        (Ok(one_shot), Ok(worker)) => Work::Program(Box::new(Program {
             one_shot,
             worker,
             timeout: code.timeout,
             config: code.config.clone(),
-        }),
+        })),
         (Err(reason), _) | (_, Err(reason)) => {
             broken(format!("executor `{}`: {reason}", code.executor))
         }

@@ -1,8 +1,13 @@
 //! The stages of a run in order.
 
-use std::{num::NonZeroUsize, path::PathBuf, sync::Arc, thread};
+use std::{
+    error::Error, num::NonZeroUsize, panic::resume_unwind, path::PathBuf, pin::pin, sync::Arc,
+    thread, time::Duration,
+};
 
-use super::{Plan, RunEvent, execute};
+use tokio::{sync::mpsc, task, time::sleep};
+
+use super::{Plan, RunEvent, execute, subject::Subject};
 use crate::{
     config::Config,
     conversation::{self, RunPerformance},
@@ -15,6 +20,9 @@ use crate::{
     trace,
     verdict::Status,
 };
+
+/// How long what makes evaluators ready may take to stop when the run was cancelled.
+const LAST_PATIENCE: Duration = Duration::from_secs(2);
 
 /// What a run may use, and how much at a time. The registries start with what this crate knows; add to them what it does not.
 #[derive(Clone, Debug)]
@@ -58,12 +66,15 @@ impl Runner {
     /// Nothing that goes wrong ends the run early: a file that cannot be read, an evaluator that does not compile, a
     /// program that crashes are in the report, beside everything else.
     ///
-    /// Must be called inside a tokio runtime with time and I/O enabled.
+    /// Must be called inside a tokio runtime with time and I/O enabled. Cancelled while evaluators are made ready, it does not
+    /// wait long for that to stop; the thread doing it may then outlive the call.
     pub async fn run(&self, request: &Request, on_event: &mut dyn FnMut(RunEvent)) -> Report {
         let mut report = Report::default();
         let config = &request.config;
         let loaded = trace::load(&request.traces, config.trace_format);
-        report.errors.extend(loaded.errors.iter().map(ToString::to_string));
+        for error in &loaded.errors {
+            bad_input(&mut report, error, on_event);
+        }
         if loaded.traces.is_empty() {
             report.errors.push("No traces loaded.".to_owned());
             return report;
@@ -71,7 +82,7 @@ impl Runner {
         let eval_set = match config.eval_set.as_deref().map(EvalSet::load).transpose() {
             Ok(eval_set) => eval_set,
             Err(error) => {
-                report.errors.push(error.to_string());
+                bad_input(&mut report, &error, on_event);
                 None
             }
         };
@@ -79,10 +90,10 @@ impl Runner {
             eval_set.as_ref().is_some_and(|set| set.cases.iter().any(|case| case.turns.len() > 1));
         let conversations =
             conversation::extract(&loaded.traces, config.group_by.unwrap_or_default(), multi_turn);
-        let plan = Plan::new(config, self, on_event);
         let conversations = Arc::new(conversations);
-        let mut evaluations =
-            execute::all(self, plan, &conversations, eval_set.as_ref(), on_event).await.into_iter();
+        let subjects = Subject::all(&conversations, eval_set.as_ref());
+        let plan = self.prepare(config, on_event).await;
+        let mut evaluations = execute::all(self, plan, &subjects, on_event).await.into_iter();
         report.performance = RunPerformance::of(
             conversations.iter().map(|conversation| conversation.performance.as_ref()),
         );
@@ -101,6 +112,53 @@ impl Runner {
             .collect();
         report
     }
+
+    /// Makes the plan on a thread of its own, so that events arrive and cancelling works while a compiler is busy.
+    async fn prepare(&self, config: &Config, on_event: &mut dyn FnMut(RunEvent)) -> Plan {
+        let (sender, mut events) = mpsc::unbounded_channel();
+        let (runner, own_config) = (self.clone(), config.clone());
+        let planning = task::spawn_blocking(move || {
+            Plan::new(&own_config, &runner, &mut |event| {
+                // Nobody listens any more when the run was cancelled and did not wait.
+                let _ = sender.send(event);
+            })
+        });
+        let mut given_up = pin!(async {
+            self.cancellation.cancelled().await;
+            sleep(LAST_PATIENCE).await;
+        });
+        loop {
+            tokio::select! {
+                event = events.recv() => match event {
+                    Some(event) => on_event(event),
+                    None => break,
+                },
+                () = &mut given_up => return Plan::cancelled(config),
+            }
+        }
+        match planning.await {
+            Ok(plan) => plan,
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => resume_unwind(panic),
+                Err(_) => Plan::cancelled(config),
+            },
+        }
+    }
+}
+
+/// Puts an error into the report, and tells it with its causes: they know the position.
+fn bad_input(report: &mut Report, error: &dyn Error, on_event: &mut dyn FnMut(RunEvent)) {
+    let mut message = error.to_string();
+    report.errors.push(message.clone());
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !message.contains(&text) {
+            message = format!("{message}: {text}");
+        }
+        cause = error.source();
+    }
+    on_event(RunEvent::BadInput { message });
 }
 
 /// The one entry of a conversation that no evaluator can be run on.

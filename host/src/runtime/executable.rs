@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Availability, Launch, PrepareError, PrepareEvent, Runtime, environment, paths};
-use crate::process::CommandSpec;
+use crate::process::{Cancellation, CommandSpec};
 
 /// Runs executable files as they are: compiled programs, and scripts with a `#!` line.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,6 +30,7 @@ impl Runtime for Executable {
     fn prepare(
         &self,
         sources: &[PathBuf],
+        _cancellation: &Cancellation,
         _on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Launch, PrepareError>> {
         sources

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::paths;
-use crate::process::CommandSpec;
+use crate::process::{Cancellation, CommandSpec};
 
 /// Maps files of one language to commands.
 ///
@@ -31,10 +31,12 @@ pub trait Runtime: Send + Sync + fmt::Debug {
     /// Makes evaluators ready to be launched, in the order of `sources`; one result for each.
     ///
     /// Runs before the clock of any evaluation starts and may take long (compile, install). All evaluators of a run that
-    /// belong to this runtime come in one call, so work can be shared. Blocks the calling thread.
+    /// belong to this runtime come in one call, so work can be shared. Blocks the calling thread; what takes long ends
+    /// soon after `cancellation` says so, with whatever error.
     fn prepare(
         &self,
         sources: &[PathBuf],
+        cancellation: &Cancellation,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Launch, PrepareError>>;
 }

@@ -10,7 +10,7 @@ use super::{
     Availability, Environment, Launch, PrepareError, PrepareEvent, Runtime, paths,
     tool::{self, Stream},
 };
-use crate::process::CommandSpec;
+use crate::process::{Cancellation, CommandSpec};
 
 const MISSING: &str =
     "node was not found on PATH; install Node.js 18 or later from https://nodejs.org";
@@ -52,9 +52,9 @@ impl Node {
             .ok_or_else(|| PrepareError::RuntimeMissing { reason: MISSING.to_owned() })
     }
 
-    fn version(&self, node: &Path) -> Result<Version, PrepareError> {
+    fn version(&self, node: &Path, cancellation: &Cancellation) -> Result<Version, PrepareError> {
         self.version
-            .get_or_init(|| ask_version(node))
+            .get_or_init(|| ask_version(node, cancellation))
             .clone()
             .map_err(|reason| PrepareError::RuntimeMissing { reason })
     }
@@ -63,9 +63,10 @@ impl Node {
         &self,
         node: PathBuf,
         source: PathBuf,
+        cancellation: &Cancellation,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Result<CommandSpec, PrepareError> {
-        let version = self.version(&node)?;
+        let version = self.version(&node, cancellation)?;
         let command = CommandSpec::new(node);
         match version.type_stripping() {
             TypeStripping::Always => Ok(command.arg(source)),
@@ -121,6 +122,7 @@ impl Runtime for Node {
     fn prepare(
         &self,
         sources: &[PathBuf],
+        cancellation: &Cancellation,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Launch, PrepareError>> {
         let node = self.find();
@@ -131,7 +133,9 @@ impl Runtime for Node {
                 let node = node.clone()?;
                 let one_shot = match self.language {
                     Language::JavaScript => CommandSpec::new(node).arg(source),
-                    Language::TypeScript => self.typescript_command(node, source, on_event)?,
+                    Language::TypeScript => {
+                        self.typescript_command(node, source, cancellation, on_event)?
+                    }
                 };
                 Ok(Launch { one_shot, worker: None })
             })
@@ -176,11 +180,12 @@ impl Version {
     }
 }
 
-fn ask_version(node: &Path) -> Result<Version, String> {
+fn ask_version(node: &Path, cancellation: &Cancellation) -> Result<Version, String> {
     let mut answer = String::new();
     let outcome = tool::run(
         &CommandSpec::new(node).arg("--version"),
         Duration::from_secs(20),
+        cancellation,
         &mut |stream, line| {
             if stream == Stream::Stdout && answer.is_empty() {
                 line.clone_into(&mut answer);
@@ -232,7 +237,7 @@ mod tests {
         let (node, environment) = node_that_prints(&folder, "garbage");
         let source = folder.file("check.mjs", "");
         let launch = Node::javascript(environment)
-            .prepare(std::slice::from_ref(&source), &mut no_events)
+            .prepare(std::slice::from_ref(&source), &Cancellation::new(), &mut no_events)
             .remove(0)
             .unwrap();
         assert_eq!(launch, Launch { one_shot: CommandSpec::new(node).arg(source), worker: None });
@@ -244,7 +249,7 @@ mod tests {
         let (node, environment) = node_that_prints(&folder, "v22.10.0");
         let source = folder.file("check.ts", "");
         let launch = Node::typescript(environment)
-            .prepare(std::slice::from_ref(&source), &mut no_events)
+            .prepare(std::slice::from_ref(&source), &Cancellation::new(), &mut no_events)
             .remove(0)
             .unwrap();
         assert_eq!(
@@ -261,7 +266,7 @@ mod tests {
         folder.program("bin/tsx");
         let source = folder.file("project/deep/check.ts", "");
         let launch = Node::typescript(environment)
-            .prepare(std::slice::from_ref(&source), &mut no_events)
+            .prepare(std::slice::from_ref(&source), &Cancellation::new(), &mut no_events)
             .remove(0)
             .unwrap();
         assert_eq!(launch.one_shot, CommandSpec::new(tsx).arg(source));
@@ -274,7 +279,9 @@ mod tests {
         let source = folder.file("check.ts", "");
         let mut events = Vec::new();
         let launch = Node::typescript(environment)
-            .prepare(std::slice::from_ref(&source), &mut |event| events.push(event))
+            .prepare(std::slice::from_ref(&source), &Cancellation::new(), &mut |event| {
+                events.push(event)
+            })
             .remove(0)
             .unwrap();
         assert_eq!(launch.one_shot, CommandSpec::new(node).arg(source));
@@ -287,8 +294,10 @@ mod tests {
         let folder = Folder::new("node-broken");
         let (node, environment) = node_that_prints(&folder, "oops");
         let source = folder.file("check.ts", "");
-        let error =
-            Node::typescript(environment).prepare(&[source], &mut no_events).remove(0).unwrap_err();
+        let error = Node::typescript(environment)
+            .prepare(&[source], &Cancellation::new(), &mut no_events)
+            .remove(0)
+            .unwrap_err();
         assert_eq!(
             error.to_string(),
             format!(
@@ -301,7 +310,11 @@ mod tests {
     #[test]
     fn a_missing_file_is_reported_before_a_missing_node() {
         let runtime = Node::javascript(Environment::default());
-        let results = runtime.prepare(&["gone.js".into(), "Cargo.toml".into()], &mut no_events);
+        let results = runtime.prepare(
+            &["gone.js".into(), "Cargo.toml".into()],
+            &Cancellation::new(),
+            &mut no_events,
+        );
         assert!(matches!(results[0], Err(PrepareError::NotFound { .. })), "{results:?}");
         assert_eq!(results[1], Err(PrepareError::RuntimeMissing { reason: MISSING.to_owned() }));
     }

@@ -11,7 +11,7 @@ use super::{
     Availability, Environment, Launch, PrepareError, PrepareEvent, Runtime, paths,
     tool::{self, Stream},
 };
-use crate::process::CommandSpec;
+use crate::process::{Cancellation, CommandSpec};
 
 /// Variable that names the interpreter, as a path or a name on `PATH`.
 const INTERPRETER_VARIABLE: &str = "EVALUATOR_PYTHON";
@@ -61,7 +61,7 @@ const WRAPPER_LIMIT: Duration = Duration::from_secs(10);
 
 /// The interpreter behind a wrapper script. Version managers put such scripts on `PATH`, and looking the version up again
 /// for every evaluation costs more than the interpreter itself needs to start. What does not answer is used as it is.
-fn unwrapped(interpreter: PathBuf) -> PathBuf {
+fn unwrapped(interpreter: PathBuf, cancellation: &Cancellation) -> PathBuf {
     let mut start = [0; 2];
     let is_script = File::open(&interpreter)
         .and_then(|mut file| file.read_exact(&mut start))
@@ -71,7 +71,7 @@ fn unwrapped(interpreter: PathBuf) -> PathBuf {
     }
     let ask = CommandSpec::new(&interpreter).args(["-c", "import sys; print(sys.executable)"]);
     let mut answer = None;
-    let status = tool::run(&ask, WRAPPER_LIMIT, &mut |stream, line| {
+    let status = tool::run(&ask, WRAPPER_LIMIT, cancellation, &mut |stream, line| {
         if stream == Stream::Stdout {
             answer = Some(PathBuf::from(line));
         }
@@ -103,9 +103,10 @@ impl Runtime for Python {
     fn prepare(
         &self,
         sources: &[PathBuf],
+        cancellation: &Cancellation,
         _on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Launch, PrepareError>> {
-        let interpreter = self.interpreter().map(unwrapped);
+        let interpreter = self.interpreter().map(|found| unwrapped(found, cancellation));
         sources
             .iter()
             .map(|source| {
@@ -168,7 +169,11 @@ mod tests {
         let python = folder.program("bin/python3");
         let source = folder.file("check.py", "");
         let runtime = Python::new(Environment::new([("PATH", folder.path("bin"))]));
-        let results = runtime.prepare(&[source.clone(), folder.path("gone.py")], &mut no_events);
+        let results = runtime.prepare(
+            &[source.clone(), folder.path("gone.py")],
+            &Cancellation::new(),
+            &mut no_events,
+        );
         assert_eq!(results[0].as_ref().unwrap().one_shot, CommandSpec::new(python).arg(source));
         assert_eq!(results[1], Err(PrepareError::NotFound { path: folder.path("gone.py") }));
     }
@@ -178,10 +183,10 @@ mod tests {
         let folder = Folder::new("python-wrapper");
         let real = folder.program("real/python3");
         let wrapper = folder.script("shims/python3", &format!("echo {}", real.display()));
-        assert_eq!(unwrapped(wrapper), real);
+        assert_eq!(unwrapped(wrapper, &Cancellation::new()), real);
         for silent in ["", "echo relative", "echo /no/such/file", "exit 3"] {
             let wrapper = folder.script("shims/python3", silent);
-            assert_eq!(unwrapped(wrapper.clone()), wrapper, "{silent}");
+            assert_eq!(unwrapped(wrapper.clone(), &Cancellation::new()), wrapper, "{silent}");
         }
     }
 

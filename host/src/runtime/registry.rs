@@ -12,6 +12,7 @@ use super::{
     Cargo, Environment, Executable, Launch, Node, PrepareError, PrepareEvent, Python, Runtime,
     paths,
 };
+use crate::process::Cancellation;
 
 /// The runtimes a run may use.
 ///
@@ -69,11 +70,13 @@ impl Runtimes {
     /// Makes evaluators ready to be launched; one result for each path, in their order.
     ///
     /// Each runtime is asked once, for all its evaluators, so that it can share work between them, and all runtimes work
-    /// at the same time. An evaluator that cannot be made ready does not keep the others from it. Blocks until all is done, which may take minutes.
+    /// at the same time. An evaluator that cannot be made ready does not keep the others from it. Blocks until all is
+    /// done, which may take minutes, or soon after `cancellation` says so.
     #[must_use = "an evaluator that could not be made ready must be reported"]
     pub fn prepare_all(
         &self,
         paths: &[PathBuf],
+        cancellation: &Cancellation,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Launch, PrepareError>> {
         let distinct: IndexSet<&PathBuf> = paths.iter().collect();
@@ -108,7 +111,7 @@ impl Runtimes {
                 let sender = sender.clone();
                 let work = move || {
                     // Nobody listens any more when the caller's callback panicked.
-                    runtime.prepare(&sources, &mut |event| drop(sender.send(event)))
+                    runtime.prepare(&sources, cancellation, &mut |event| drop(sender.send(event)))
                 };
                 working.push((mine, scope.spawn(work)));
             }
@@ -191,6 +194,7 @@ mod tests {
         fn prepare(
             &self,
             sources: &[PathBuf],
+            _: &Cancellation,
             _: &mut dyn FnMut(PrepareEvent),
         ) -> Vec<Result<Launch, PrepareError>> {
             self.asked.lock().expect("no test panics while it holds it").push(sources.to_vec());
@@ -235,8 +239,10 @@ mod tests {
         assert_eq!(runtimes.for_path(&folder.program("check")).unwrap().name(), "Executable");
         assert_eq!(runtimes.for_path(&folder.program("check.sh")).unwrap().name(), "Executable");
         assert_eq!(runtimes.for_path(&folder.program("check.py")).unwrap().name(), "Python");
-        let launch =
-            runtimes.prepare_all(&[folder.path("check")], &mut no_events).remove(0).unwrap();
+        let launch = runtimes
+            .prepare_all(&[folder.path("check")], &Cancellation::new(), &mut no_events)
+            .remove(0)
+            .unwrap();
         assert_eq!(launch.one_shot, CommandSpec::new(folder.path("check")));
         assert_eq!(launch.worker, Some(CommandSpec::new(folder.path("check")).arg("--stream")));
     }
@@ -290,7 +296,7 @@ mod tests {
         let bad = folder.file("bad.rb", "");
         let gone = folder.path("gone.rb");
         let all = [a.clone(), b.clone(), gone, bad.clone(), a.clone()];
-        let results = runtimes.prepare_all(&all, &mut no_events);
+        let results = runtimes.prepare_all(&all, &Cancellation::new(), &mut no_events);
 
         let started: Vec<_> = results
             .iter()
@@ -313,7 +319,7 @@ mod tests {
         runtimes.register(Fake::new("panics", &[".p"]));
         runtimes.register(Fake::new("works", &[".w"]));
         let sources = [folder.file("panic.p", ""), folder.file("a.w", "")];
-        let results = runtimes.prepare_all(&sources, &mut no_events);
+        let results = runtimes.prepare_all(&sources, &Cancellation::new(), &mut no_events);
         let reason = results[0].as_ref().unwrap_err().to_string();
         assert!(reason.contains("`panics` gave no result"), "{reason}");
         assert!(results[1].is_ok());
@@ -324,8 +330,10 @@ mod tests {
         let folder = Folder::new("registry-lazy");
         let mut runtimes = Runtimes::empty();
         runtimes.register(Fake::new("lazy", &[".x"]));
-        let error =
-            runtimes.prepare_all(&[folder.file("a.x", "")], &mut no_events).remove(0).unwrap_err();
+        let error = runtimes
+            .prepare_all(&[folder.file("a.x", "")], &Cancellation::new(), &mut no_events)
+            .remove(0)
+            .unwrap_err();
         assert!(error.to_string().starts_with("runtime `lazy` gave no result for "), "{error}");
     }
 }

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::process::CommandSpec;
+use crate::process::{Cancellation, CommandSpec};
 
 /// How often an exit is looked for while a pipe stays open.
 const POLL: Duration = Duration::from_millis(50);
@@ -33,15 +33,18 @@ pub(super) enum ToolError {
     Wait { program: String, source: io::Error },
     #[error("{program} took longer than {} s and was stopped", .limit.as_secs_f64())]
     TimedOut { program: String, limit: Duration },
+    #[error("{program} was stopped, because the run was cancelled")]
+    Cancelled { program: String },
 }
 
 /// Runs `spec` with an empty standard input and hands over its lines (without line ends, never more than one at a time)
 /// as they come.
 ///
-/// When `limit` is over, the tool and everything it started are killed.
+/// When `limit` is over or the run is cancelled, the tool and everything it started are killed.
 pub(super) fn run(
     spec: &CommandSpec,
     limit: Duration,
+    cancellation: &Cancellation,
     on_line: &mut dyn FnMut(Stream, &str),
 ) -> Result<ExitStatus, ToolError> {
     let program = || spec.program.display().to_string();
@@ -81,6 +84,9 @@ pub(super) fn run(
         if exited.is_none() && started.elapsed() > limit {
             return Err(ToolError::TimedOut { program: program(), limit });
         }
+        if cancellation.is_cancelled() {
+            return Err(ToolError::Cancelled { program: program() });
+        }
     }
     let mut pause = Duration::from_millis(1);
     loop {
@@ -89,6 +95,9 @@ pub(super) fn run(
         }
         if started.elapsed() > limit {
             return Err(ToolError::TimedOut { program: program(), limit });
+        }
+        if cancellation.is_cancelled() {
+            return Err(ToolError::Cancelled { program: program() });
         }
         thread::sleep(pause);
         pause = (pause * 2).min(POLL);
@@ -204,8 +213,9 @@ mod tests {
         limit: Duration,
     ) -> (Result<ExitStatus, ToolError>, Vec<(Stream, String)>) {
         let mut lines = Vec::new();
-        let status =
-            run(&shell(script), limit, &mut |stream, line| lines.push((stream, line.to_owned())));
+        let status = run(&shell(script), limit, &Cancellation::new(), &mut |stream, line| {
+            lines.push((stream, line.to_owned()))
+        });
         (status, lines)
     }
 
@@ -241,17 +251,34 @@ mod tests {
     #[test]
     fn the_limit_kills_the_group_and_says_so() {
         let mut child = None;
-        let error =
-            run(&shell("sleep 1000 & echo $!; wait"), Duration::from_secs(2), &mut |_, line| {
+        let error = run(
+            &shell("sleep 1000 & echo $!; wait"),
+            Duration::from_secs(2),
+            &Cancellation::new(),
+            &mut |_, line| {
                 child = Some(line.to_owned());
-            })
-            .unwrap_err();
+            },
+        )
+        .unwrap_err();
         assert_eq!(error.to_string(), "sh took longer than 2 s and was stopped");
         let child = child.expect("the shell names its child");
         // It may stay as a zombie until init reaps it, but it no longer runs.
         let (_, state) =
             lines_of(&format!("ps -o stat= -p {child} || true"), Duration::from_secs(60));
         assert!(state.iter().all(|(_, state)| state.starts_with('Z')), "{state:?}");
+    }
+
+    #[test]
+    fn cancelling_kills_the_group_and_says_so() {
+        let cancellation = Cancellation::new();
+        let error = run(
+            &shell("sleep 1000 & echo $!; wait"),
+            Duration::from_secs(60),
+            &cancellation,
+            &mut |_, _| cancellation.cancel(),
+        )
+        .unwrap_err();
+        assert_eq!(error.to_string(), "sh was stopped, because the run was cancelled");
     }
 
     #[test]
@@ -264,7 +291,9 @@ mod tests {
 
     #[test]
     fn a_missing_program_is_named() {
-        let error = run(&CommandSpec::new("/nowhere/tool"), POLL, &mut |_, _| ()).unwrap_err();
+        let error =
+            run(&CommandSpec::new("/nowhere/tool"), POLL, &Cancellation::new(), &mut |_, _| ())
+                .unwrap_err();
         assert!(error.to_string().starts_with("cannot start /nowhere/tool: "), "{error}");
     }
 }

@@ -1,6 +1,6 @@
 //! Systems without process groups: only the started process itself can be ended, and what it starts may live on.
 
-use std::{io, process::ExitStatus};
+use std::{io, path::PathBuf, process::ExitStatus};
 
 use tokio::process::{Child, Command};
 
@@ -25,6 +25,11 @@ impl Group {
     /// The group of `child`; `None` when it has been reaped already.
     pub(in super::super) fn of(child: &Child) -> Option<Self> {
         child.id().map(|_| Self {})
+    }
+
+    /// The file of the program that the process is now; not to be had here.
+    pub(in super::super) fn image(&self) -> Option<PathBuf> {
+        None
     }
 
     /// There is no gentle way: the same as [`Group::kill`].

@@ -4,7 +4,9 @@
 //! to somebody else. So the leader's exit is noticed with `WNOWAIT`, which leaves it a zombie and its number taken, and
 //! the status is collected only when nothing is left to signal.
 
-use std::{io, os::unix::process::ExitStatusExt, process::ExitStatus, time::Duration};
+use std::{
+    fs, io, os::unix::process::ExitStatusExt, path::PathBuf, process::ExitStatus, time::Duration,
+};
 
 use rustix::{
     io::Errno,
@@ -47,6 +49,11 @@ impl Group {
     pub(in super::super) fn of(child: &Child) -> Option<Self> {
         let id = i32::try_from(child.id()?).ok()?;
         Pid::from_raw(id).map(|leader| Self { leader })
+    }
+
+    /// The file of the program that the leader is now; only Linux tells.
+    pub(in super::super) fn image(&self) -> Option<PathBuf> {
+        fs::read_link(format!("/proc/{}/exe", self.leader.as_raw_nonzero())).ok()
     }
 
     /// Asks all members to end.

@@ -9,7 +9,7 @@ use std::{
 use serde::Deserialize;
 
 use crate::{
-    process::CommandSpec,
+    process::{Cancellation, CommandSpec},
     runtime::{
         PrepareError, PrepareEvent,
         tool::{self, Stream, ToolError},
@@ -33,6 +33,8 @@ pub(super) struct Toolchain {
     pub(super) profile: String,
     /// How long one build may take.
     pub(super) limit: Duration,
+    /// Stops every call.
+    pub(super) cancellation: Cancellation,
 }
 
 /// What one call of cargo builds programs of.
@@ -88,7 +90,7 @@ impl Toolchain {
             .arg("--manifest-path")
             .arg(manifest);
         let (mut answer, mut complaint) = (String::new(), String::new());
-        let outcome = tool::run(&command, QUERY_LIMIT, &mut |stream, line| {
+        let outcome = tool::run(&command, QUERY_LIMIT, &self.cancellation, &mut |stream, line| {
             let text = if stream == Stream::Stdout { &mut answer } else { &mut complaint };
             text.push_str(line);
             text.push('\n');
@@ -116,7 +118,7 @@ impl Toolchain {
             .call(["generate-lockfile", "--offline", "--quiet"])
             .arg("--manifest-path")
             .arg(manifest);
-        match tool::run(&command, QUERY_LIMIT, &mut |_, _| ()) {
+        match tool::run(&command, QUERY_LIMIT, &self.cancellation, &mut |_, _| ()) {
             Ok(_) => Ok(()),
             Err(error) => Err(unusable(&error)),
         }
@@ -135,8 +137,9 @@ impl Toolchain {
             command.arg(unit.kind.flag()).arg(program)
         });
         let mut log = Log::new(unit, programs.len());
-        let outcome =
-            tool::run(&command, self.limit, &mut |stream, line| log.line(stream, line, on_event));
+        let outcome = tool::run(&command, self.limit, &self.cancellation, &mut |stream, line| {
+            log.line(stream, line, on_event)
+        });
         log.finish(on_event);
         programs.iter().map(|program| log.result_of(program, &outcome)).collect()
     }
@@ -510,6 +513,7 @@ mod tests {
             environment: vec![("RUSTFLAGS".into(), None)],
             profile: "release".to_owned(),
             limit: Duration::from_secs(1),
+            cancellation: Cancellation::new(),
         };
         let command = toolchain.run_command(&unit(), "a");
         let args: Vec<_> = command.args.iter().map(|arg| arg.to_str().unwrap()).collect();

@@ -13,8 +13,9 @@ use super::{
     owner::{self, Owner, Owners},
     script::{self, Script},
 };
-use crate::runtime::{
-    Availability, Environment, Launch, PrepareError, PrepareEvent, Runtime, paths,
+use crate::{
+    process::{Cancellation, CommandSpec},
+    runtime::{Availability, Environment, Launch, PrepareError, PrepareEvent, Runtime, paths},
 };
 
 const MISSING: &str = "cargo was not found on PATH; install Rust from https://rustup.rs";
@@ -78,7 +79,7 @@ impl Cargo {
         self
     }
 
-    fn toolchain(&self) -> Result<Toolchain, PrepareError> {
+    fn toolchain(&self, cancellation: &Cancellation) -> Result<Toolchain, PrepareError> {
         let cargo = self
             .environment
             .find_program("cargo")
@@ -91,6 +92,7 @@ impl Cargo {
             ),
             profile: self.profile.clone(),
             limit: self.build_limit,
+            cancellation: cancellation.clone(),
         })
     }
 
@@ -180,9 +182,10 @@ impl Runtime for Cargo {
     fn prepare(
         &self,
         sources: &[PathBuf],
+        cancellation: &Cancellation,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Launch, PrepareError>> {
-        let toolchain = match self.toolchain() {
+        let toolchain = match self.toolchain(cancellation) {
             Ok(toolchain) => toolchain,
             Err(missing) => {
                 let result = |source: &PathBuf| paths::resolve(source).and(Err(missing.clone()));
@@ -257,8 +260,13 @@ impl Job {
             for &index in indices {
                 results[index] = match &outcome {
                     Ok(program) => Ok(Launch {
-                        one_shot: crate::process::CommandSpec::new(program),
-                        worker: Some(toolchain.run_command(&self.unit, name).arg("--stream")),
+                        one_shot: CommandSpec::new(program),
+                        worker: Some(
+                            toolchain
+                                .run_command(&self.unit, name)
+                                .arg("--stream")
+                                .becomes(program),
+                        ),
                     }),
                     Err(failure) => Err(PrepareError::BuildFailed {
                         summary: format!("{} {}", sources[index].display(), failure.what),
@@ -295,7 +303,11 @@ mod tests {
         let folder = Folder::new("cargo-missing");
         let source = folder.file("check.rs", "fn main() {}");
         let runtime = Cargo::new(Environment::new([("PATH", "")]));
-        let results = runtime.prepare(&[source, folder.path("gone.rs")], &mut no_events);
+        let results = runtime.prepare(
+            &[source, folder.path("gone.rs")],
+            &Cancellation::new(),
+            &mut no_events,
+        );
         assert_eq!(results[0], Err(PrepareError::RuntimeMissing { reason: MISSING.to_owned() }));
         assert!(matches!(results[1], Err(PrepareError::NotFound { .. })), "{results:?}");
         assert_eq!(runtime.availability(), Availability::Missing { reason: MISSING.to_owned() });
@@ -306,8 +318,11 @@ mod tests {
         let folder = Folder::new("cargo-homeless");
         let source = folder.file("check.rs", "fn main() {}");
         let path = Environment::inherited().get("PATH").unwrap().to_owned();
-        let results =
-            Cargo::new(Environment::new([("PATH", path)])).prepare(&[source], &mut no_events);
+        let results = Cargo::new(Environment::new([("PATH", path)])).prepare(
+            &[source],
+            &Cancellation::new(),
+            &mut no_events,
+        );
         assert_eq!(
             results[0].as_ref().unwrap_err().to_string(),
             "no home folder to keep builds in; set EVALUATOR_CACHE_DIR"

@@ -1,0 +1,63 @@
+//! Errors that are too long for a cell of a table.
+
+use std::fmt::Write as _;
+
+use evaluator_host::report::EvaluationReport;
+use unicode_width::UnicodeWidthStr;
+
+/// Columns that an error may take in a table.
+const FITS: usize = 100;
+
+/// Columns of an error that does not fit that are shown all the same.
+const SHOWN: usize = 70;
+
+/// What stands in the cell: the error, or how it begins.
+pub(super) fn cell(error: &str) -> String {
+    if fits(error) {
+        return error.to_owned();
+    }
+    let first = error.lines().next().unwrap_or_default().trim_end();
+    let mut cell = String::new();
+    for word in first.split_inclusive(' ') {
+        if cell.width() + word.width() > SHOWN && !cell.is_empty() {
+            break;
+        }
+        cell.push_str(word);
+    }
+    // A single word may be as long as it likes.
+    let cell: String = cell.trim_end().chars().take(SHOWN).collect();
+    format!("{cell} ...")
+}
+
+/// The whole text of the errors that do not fit, to stand below the table.
+pub(super) fn whole(text: &mut String, evaluations: &[EvaluationReport]) {
+    for evaluation in evaluations {
+        let Some(error) = evaluation.error.as_deref().filter(|error| !fits(error)) else {
+            continue;
+        };
+        let _ = writeln!(text, "  Error of {}:", evaluation.name);
+        for line in error.lines() {
+            let _ = writeln!(text, "    {line}");
+        }
+    }
+}
+
+fn fits(error: &str) -> bool {
+    !error.contains('\n') && error.width() <= FITS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_has_one_line_of_bounded_width() {
+        assert_eq!(cell("exited with code 3"), "exited with code 3");
+        assert_eq!(cell("exited with code 3: boom\nline 2"), "exited with code 3: boom ...");
+        assert_eq!(cell("\nline 2"), " ...");
+        for long in ["word ".repeat(50), "é".repeat(300)] {
+            let cell = cell(&long);
+            assert!(cell.width() <= SHOWN + 4 && cell.ends_with(" ..."), "{cell}");
+        }
+    }
+}

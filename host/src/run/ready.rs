@@ -1,0 +1,168 @@
+//! One evaluator during a run.
+
+use std::{
+    num::NonZeroUsize,
+    time::{Duration, Instant},
+};
+
+use evaluator_protocol::{Description, decode};
+use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
+
+use super::{
+    PlannedEvaluator, Runner,
+    plan::{Program, Work},
+    subject::Subject,
+};
+use crate::{
+    metric::{Metric, MetricInput, MetricSettings},
+    pool::Pool,
+    process::{self, Cancellation, Ending, Limits},
+    report::EvaluationReport,
+    verdict::{Evaluation, Status, Verdict},
+};
+
+/// Time a program may take to describe itself.
+const DESCRIBE_LIMIT: Duration = Duration::from_secs(10);
+
+/// Time a worker may take to end when there is nothing left to do.
+const LAST_PATIENCE: Duration = Duration::from_millis(200);
+
+/// A planned evaluator with what it needs while the run lasts.
+pub(super) struct Ready {
+    evaluator: PlannedEvaluator,
+    /// Warm workers, if the program streams; found out by the first evaluation.
+    pool: OnceCell<Option<Pool>>,
+    /// How many workers are worth having.
+    workers: NonZeroUsize,
+    cancellation: Cancellation,
+}
+
+impl Ready {
+    pub(super) fn new(evaluator: PlannedEvaluator, runner: &Runner, evaluations: usize) -> Self {
+        let workers = NonZeroUsize::new(evaluations).unwrap_or(NonZeroUsize::MIN);
+        Self {
+            evaluator,
+            pool: OnceCell::new(),
+            workers: workers.min(runner.jobs),
+            cancellation: runner.cancellation.clone(),
+        }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.evaluator.name
+    }
+
+    /// Evaluates a conversation as soon as there is a permit.
+    pub(super) async fn evaluate(&self, subject: &Subject, permits: &Semaphore) -> Evaluation {
+        match &self.evaluator.work {
+            Work::Broken(verdict) => Evaluation::without_process(verdict.clone(), Duration::ZERO),
+            Work::Metric { metric, settings } => {
+                let _permit = permit(permits).await;
+                self.compute(metric.as_ref(), settings, subject)
+            }
+            Work::Program(program) => {
+                // Those that wait for the same answer hold no permit, so that other evaluators go on.
+                let pool = self.pool.get_or_init(|| self.pool(program, permits)).await;
+                let _permit = permit(permits).await;
+                self.run(program, pool.as_ref(), subject).await
+            }
+        }
+    }
+
+    fn compute(
+        &self,
+        metric: &dyn Metric,
+        settings: &MetricSettings,
+        subject: &Subject,
+    ) -> Evaluation {
+        let begun = Instant::now();
+        if self.cancellation.is_cancelled() {
+            return Evaluation::without_process(Verdict::Cancelled, begun.elapsed());
+        }
+        let verdict = metric.evaluate(&MetricInput {
+            turns: &subject.conversation().turns,
+            golden: subject.golden(),
+            threshold: self.evaluator.threshold,
+            settings,
+        });
+        Evaluation::without_process(verdict, begun.elapsed())
+    }
+
+    async fn run(&self, program: &Program, pool: Option<&Pool>, subject: &Subject) -> Evaluation {
+        let document =
+            subject.turns().document(self.name(), self.evaluator.threshold, &program.config);
+        match pool {
+            Some(pool) => pool.evaluate(document.as_bytes(), program.timeout).await,
+            None => {
+                let limits = Limits::with_timeout(program.timeout);
+                let (command, cancellation) = (&program.one_shot, &self.cancellation);
+                let outcome =
+                    process::run(command, document.as_bytes(), &limits, cancellation).await;
+                Evaluation::from_outcome(&outcome)
+            }
+        }
+    }
+
+    /// Workers for a program that has the streaming form and says so.
+    async fn pool(&self, program: &Program, permits: &Semaphore) -> Option<Pool> {
+        let worker = program.worker.clone()?;
+        let _permit = permit(permits).await;
+        let describe = program.one_shot.clone().arg("--describe");
+        let limits = Limits::with_timeout(DESCRIBE_LIMIT.min(program.timeout));
+        let outcome = process::run(&describe, b"", &limits, &self.cancellation).await;
+        // A program that was not written with an SDK does not know the argument; whatever it does then is no description.
+        let description: Description = match outcome.ending {
+            Ending::Exited(0) => decode(outcome.stdout.head()).ok()?,
+            _ => return None,
+        };
+        description
+            .streams()
+            .then(|| Pool::new(worker, self.workers, Limits::default(), self.cancellation.clone()))
+    }
+
+    pub(super) fn report(&self, evaluation: Evaluation) -> EvaluationReport {
+        let name = self.name();
+        let is_metric = matches!(self.evaluator.work, Work::Metric { .. });
+        let error = match &evaluation.verdict {
+            Verdict::Cancelled if is_metric => {
+                Some(format!("{name} was not computed, because the run was cancelled"))
+            }
+            verdict => verdict.explain(name, &evaluation.stderr_tail),
+        };
+        let error_type = evaluation.verdict.error_type();
+        let status = evaluation.status(self.evaluator.threshold).unwrap_or(Status::NotEvaluated);
+        let never_began = matches!(self.evaluator.work, Work::Broken(_))
+            || matches!(evaluation.verdict, Verdict::Cancelled) && evaluation.attempts == 0;
+        let answer = match evaluation.verdict {
+            Verdict::Answer(answer) => answer,
+            _ => Default::default(),
+        };
+        EvaluationReport {
+            name: name.to_owned(),
+            score: answer.score,
+            status,
+            per_invocation_scores: answer.per_invocation_scores,
+            duration: (!never_began).then_some(evaluation.duration),
+            error,
+            error_type,
+            details: answer.details,
+        }
+    }
+
+    /// The evaluation whose task died: a defect of a metric or of this program, which must not look like an answer.
+    pub(super) fn lost(&self, how: &str) -> Evaluation {
+        let reason = format!("{} {how}", self.name());
+        Evaluation::without_process(Verdict::MetricFailed { reason }, Duration::ZERO)
+    }
+
+    pub(super) async fn close(self) {
+        if let Some(pool) = self.pool.into_inner().flatten() {
+            pool.shutdown(LAST_PATIENCE).await;
+        }
+    }
+}
+
+/// The semaphore is never closed; a task without a permit is as good as one with it.
+async fn permit(permits: &Semaphore) -> Option<SemaphorePermit<'_>> {
+    permits.acquire().await.ok()
+}

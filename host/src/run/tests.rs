@@ -1,0 +1,202 @@
+//! Runs with metrics and runtimes that misbehave.
+
+use std::{path::Path, time::Duration};
+
+use super::{Request, RunEvent, Runner};
+use crate::{
+    config::{Config, EvaluatorConfig},
+    metric::{Metric, MetricInput},
+    process::Cancellation,
+    report::Report,
+    runtime::{Availability, Launch, PrepareError, PrepareEvent, Runtime},
+    verdict::{Answer, Verdict},
+};
+
+const TRACE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/tests/data/conversations/traces/k10_traj_three_turns.json"
+);
+
+/// Panics, cancels the run, or passes, whatever it is called.
+#[derive(Debug)]
+struct Odd {
+    name: &'static str,
+    cancellation: Cancellation,
+}
+
+impl Metric for Odd {
+    fn name(&self) -> &str {
+        self.name
+    }
+    fn description(&self) -> &str {
+        ""
+    }
+    fn evaluate(&self, input: &MetricInput<'_>) -> Verdict {
+        match self.name {
+            "panics" => panic!("at {} turns", input.turns.len()),
+            "cancels" => self.cancellation.cancel(),
+            _ => {}
+        }
+        Verdict::Answer(Answer { score: Some(1.0), ..Answer::default() })
+    }
+}
+
+fn runner() -> Runner {
+    let mut runner = Runner::default();
+    for name in ["panics", "cancels", "passes"] {
+        let cancellation = runner.cancellation.clone();
+        runner.metrics.register(Odd { name, cancellation });
+    }
+    runner
+}
+
+async fn run(runner: &Runner, evaluators: Vec<EvaluatorConfig>) -> (Report, Vec<RunEvent>) {
+    let config = Config { evaluators, ..Config::default() };
+    let request = Request { traces: vec![TRACE.into()], config };
+    let mut events = Vec::new();
+    let report = runner.run(&request, &mut |event| events.push(event)).await;
+    (report, events)
+}
+
+fn outcomes(report: &Report) -> Vec<(&str, Option<&'static str>, Option<&str>)> {
+    report.conversations[0]
+        .evaluations
+        .iter()
+        .map(|it| (it.name.as_str(), it.error_type, it.error.as_deref()))
+        .collect()
+}
+
+#[tokio::test]
+async fn a_panic_of_a_metric_is_its_error_alone() {
+    let metrics = ["panics", "passes"].map(EvaluatorConfig::builtin);
+    let (report, events) = run(&runner(), metrics.into()).await;
+    assert_eq!(
+        outcomes(&report),
+        [
+            ("panics", Some("metric_failed"), Some("panics panicked: at 3 turns")),
+            ("passes", None, None)
+        ]
+    );
+    assert!(
+        events.iter().any(|event| matches!(event, RunEvent::Evaluated { done: 2, errored: 1, .. })),
+        "{events:?}"
+    );
+}
+
+#[tokio::test]
+async fn what_was_finished_when_a_run_is_cancelled_is_kept() {
+    let metrics = ["passes", "cancels", "panics"].map(EvaluatorConfig::builtin);
+    let (report, _) = run(&runner(), metrics.into()).await;
+    assert_eq!(
+        outcomes(&report),
+        [
+            ("passes", None, None),
+            ("cancels", None, None),
+            (
+                "panics",
+                Some("cancelled"),
+                Some("panics was not computed, because the run was cancelled")
+            )
+        ]
+    );
+    assert_eq!(report.tally().standing().exit_code(), 3);
+}
+
+/// Says that it began, and ends only when it is cancelled; or not even then.
+#[derive(Debug)]
+struct Slow {
+    deaf: bool,
+}
+
+impl Runtime for Slow {
+    fn name(&self) -> &str {
+        "slow"
+    }
+    fn extensions(&self) -> &[&str] {
+        &[".slow"]
+    }
+    fn claims(&self, _: &Path) -> bool {
+        true
+    }
+    fn availability(&self) -> Availability {
+        Availability::Available { detail: String::new() }
+    }
+    fn prepare(
+        &self,
+        sources: &[std::path::PathBuf],
+        cancellation: &Cancellation,
+        on_event: &mut dyn FnMut(PrepareEvent),
+    ) -> Vec<Result<Launch, PrepareError>> {
+        on_event(PrepareEvent::Started { what: "waiting".to_owned() });
+        let begun = std::time::Instant::now();
+        while begun.elapsed() < Duration::from_secs(20)
+            && (self.deaf || !cancellation.is_cancelled())
+        {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let stopped = PrepareError::Unusable { reason: "stopped".to_owned() };
+        sources.iter().map(|_| Err(stopped.clone())).collect()
+    }
+}
+
+async fn cancelled_while_preparing(deaf: bool) -> Report {
+    let mut runner = runner();
+    runner.runtimes.register(Slow { deaf });
+    let config = Config {
+        evaluators: vec![
+            EvaluatorConfig::code("built", Path::new(TRACE)),
+            EvaluatorConfig::builtin("passes"),
+        ],
+        ..Config::default()
+    };
+    let request = Request { traces: vec![TRACE.into()], config };
+    let cancellation = runner.cancellation.clone();
+    let report = runner
+        .run(&request, &mut |event| {
+            if matches!(event, RunEvent::Prepare(PrepareEvent::Started { .. })) {
+                cancellation.cancel();
+            }
+        })
+        .await;
+    let kinds: Vec<_> = outcomes(&report).into_iter().map(|(_, kind, _)| kind).collect();
+    assert_eq!(kinds, [Some("cancelled"); 2]);
+    report
+}
+
+#[tokio::test]
+async fn a_run_can_be_cancelled_while_evaluators_are_made_ready() {
+    let report = cancelled_while_preparing(false).await;
+    assert_eq!(
+        report.conversations[0].evaluations[0].error.as_deref(),
+        Some("Custom evaluator 'built' was not finished, because the run was cancelled")
+    );
+}
+
+#[test]
+fn a_runtime_that_does_not_stop_is_left_behind() {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let begun = std::time::Instant::now();
+    runtime.block_on(cancelled_while_preparing(true));
+    runtime.shutdown_background();
+    assert!(begun.elapsed() < Duration::from_secs(15), "it was waited for");
+}
+
+#[tokio::test]
+async fn an_executor_that_is_not_there_is_an_error_before_anything_is_built() {
+    let mut runner = runner();
+    runner.runtimes.register(Slow { deaf: true });
+    let text = format!(
+        "evaluators: [{{name: boxed, type: code, path: '{TRACE}', executor: docker}}, {{name: passes, type: builtin}}]"
+    );
+    let config = Config::parse(&text, Path::new("c.yaml")).unwrap();
+    let (report, events) = run(&runner, config.evaluators).await;
+    assert_eq!(
+        outcomes(&report),
+        [
+            ("boxed", Some("prepare_failed"), Some("unknown executor `docker` (available: local)")),
+            ("passes", None, None)
+        ]
+    );
+    assert!(!events.iter().any(|event| matches!(event, RunEvent::Prepare(_))), "{events:?}");
+}
