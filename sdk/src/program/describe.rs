@@ -10,7 +10,7 @@ pub(super) fn text(choice: Choice<'_>) -> serde_json::Result<String> {
     let mut description = Description::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
     description.capabilities = vec![Capability::Stream];
     description.evaluators = choice.all().iter().map(describe).collect();
-    Ok(serde_json::to_string(&description)? + "\n")
+    description.to_line()
 }
 
 fn describe(evaluator: &Evaluator) -> EvaluatorDescription {

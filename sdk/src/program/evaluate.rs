@@ -7,7 +7,7 @@ use std::{
 };
 
 use evaluator_protocol::{
-    Compatibility, DecodeError, DecodeErrorKind, EvalInput, EvalResult, ProtocolVersion, decode,
+    Compatibility, DecodeError, DecodeErrorKind, EvalInput, EvalResult, ProtocolVersion,
 };
 
 use crate::{
@@ -98,7 +98,8 @@ pub(crate) fn answer_document<'a>(
     document: &[u8],
 ) -> Result<EvalResult, Failed<'a>> {
     let failed = |evaluator| move |failure| Failed { evaluator, failure };
-    let input: EvalInput = decode(document).map_err(unreadable).map_err(failed(choice.only()))?;
+    let input =
+        EvalInput::from_json(document).map_err(unreadable).map_err(failed(choice.only()))?;
     let evaluator = choice.of_document(&input).map_err(failed(None))?;
     check_version(evaluator, input.protocol_version)
         .and_then(|()| call(evaluator, input))
