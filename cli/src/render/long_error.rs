@@ -12,10 +12,12 @@ const FITS: usize = 100;
 const SHOWN: usize = 70;
 
 /// What stands in the cell: the error, or how it begins.
-pub(super) fn cell(error: &str) -> String {
+pub(super) fn cell(name: &str, error: &str) -> String {
     if fits(error) {
         return error.to_owned();
     }
+    // Which evaluator it is stands at the start of the row.
+    let error = error.strip_prefix(&format!("Custom evaluator '{name}' ")).unwrap_or(error);
     let first = error.lines().next().unwrap_or_default().trim_end();
     let mut cell = String::new();
     for word in first.split_inclusive(' ') {
@@ -52,11 +54,12 @@ mod tests {
 
     #[test]
     fn a_cell_has_one_line_of_bounded_width() {
-        assert_eq!(cell("exited with code 3"), "exited with code 3");
-        assert_eq!(cell("exited with code 3: boom\nline 2"), "exited with code 3: boom ...");
-        assert_eq!(cell("\nline 2"), " ...");
+        let short = "Custom evaluator 'x' exited with code 3";
+        assert_eq!(cell("x", short), short);
+        assert_eq!(cell("x", &format!("{short}: boom\nline 2")), "exited with code 3: boom ...");
+        assert_eq!(cell("x", "\nline 2"), " ...");
         for long in ["word ".repeat(50), "é".repeat(300)] {
-            let cell = cell(&long);
+            let cell = cell("x", &long);
             assert!(cell.width() <= SHOWN + 4 && cell.ends_with(" ..."), "{cell}");
         }
     }

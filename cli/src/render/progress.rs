@@ -56,8 +56,10 @@ impl Progress {
 
     pub(crate) fn event(&mut self, event: &RunEvent) {
         match event {
-            // The report has the same text, without the position.
-            RunEvent::BadInput { message: text } => message(text),
+            RunEvent::BadInput { message: text, cause } => {
+                let cause = cause.as_ref().map(|cause| format!("\n  cause: {cause}"));
+                message(&(text.clone() + &cause.unwrap_or_default()));
+            }
             RunEvent::Found { evaluator, path, beside_config, runtime } if self.verbose > 0 => {
                 let beside = if *beside_config { ", found beside the configuration" } else { "" };
                 line(&format!("{evaluator}: {} ({runtime}{beside})", path.display()));

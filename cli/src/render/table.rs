@@ -60,7 +60,11 @@ fn one(text: &mut String, conversation: &ConversationReport) {
                 .collect::<Vec<_>>()
                 .join(", "),
             time.unwrap_or_default(),
-            evaluation.error.as_deref().map(long_error::cell).unwrap_or_default(),
+            evaluation
+                .error
+                .as_deref()
+                .map(|error| long_error::cell(&evaluation.name, error))
+                .unwrap_or_default(),
         ]);
     }
     table.shorten_numbers();

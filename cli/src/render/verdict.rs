@@ -1,6 +1,12 @@
-//! The last line of a run, on stderr: what it amounts to, with all denominators.
+//! The last lines of a run, on stderr: what it amounts to, with all denominators.
 
-use evaluator_host::{report::Report, verdict::Standing};
+use std::fmt::Write as _;
+
+use evaluator_host::{
+    json::Value,
+    report::{EvaluationReport, Report},
+    verdict::{Standing, Status},
+};
 
 use super::{line, paint::for_stderr};
 
@@ -17,19 +23,49 @@ fn text(report: &Report) -> String {
         Standing::Passed if tally.scored() == 0 => "NOTHING EVALUATED",
         Standing::Passed => "PASSED",
     };
-    let mut text = format!(
-        "{word}: {} passed, {} failed, {} errored, {} not evaluated ({} evaluations in {} conversations)",
+    let mut text = not_evaluated(report);
+    let _ = write!(
+        text,
+        "{word}: {} passed, {} failed, {} errored, {} not evaluated ({} in {})",
         tally.passed,
         tally.failed,
         tally.errored,
         tally.not_evaluated,
-        tally.total(),
-        report.conversations.len()
+        counted(tally.total(), "evaluation"),
+        counted(report.conversations.len() as u64, "conversation"),
     );
-    match report.errors.len() {
-        0 => {}
-        1 => text.push_str("; 1 input could not be used"),
-        n => text.push_str(&format!("; {n} errors outside of any conversation")),
+    if !report.errors.is_empty() {
+        let errors = counted(report.errors.len() as u64, "error");
+        let _ = write!(text, "; {errors} outside of any conversation");
     }
     text
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+/// Why metrics did not evaluate, a line for each metric and reason.
+fn not_evaluated(report: &Report) -> String {
+    let mut reasons: Vec<(&str, &str, u64)> = Vec::new();
+    for evaluation in report.conversations.iter().flat_map(|it| &it.evaluations) {
+        let Some(reason) = reason(evaluation) else { continue };
+        match reasons.iter_mut().find(|(name, why, _)| *name == evaluation.name && *why == reason) {
+            Some((_, _, count)) => *count += 1,
+            None => reasons.push((&evaluation.name, reason, 1)),
+        }
+    }
+    reasons.into_iter().fold(String::new(), |mut text, (name, reason, count)| {
+        let conversations = counted(count, "conversation");
+        let _ = writeln!(text, "{name}: {conversations} not evaluated: {reason}");
+        text
+    })
+}
+
+fn reason(evaluation: &EvaluationReport) -> Option<&str> {
+    let details = evaluation
+        .details
+        .as_ref()
+        .filter(|_| evaluation.error.is_none() && evaluation.status == Status::NotEvaluated)?;
+    details.get("reason").and_then(Value::as_str)
 }

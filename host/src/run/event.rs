@@ -8,10 +8,12 @@ use crate::runtime::PrepareEvent;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RunEvent {
-    /// A trace file or the eval set cannot be used. The report says so too; here is the position as well.
+    /// A trace file or the eval set cannot be used. The report says so too, in words that others compare, and less precisely.
     BadInput {
-        /// The file, what is wrong, and where.
+        /// The file and what is wrong, as in the report.
         message: String,
+        /// What lies behind it, with the position.
+        cause: Option<String>,
     },
     /// It was decided which file an evaluator is, and what runs it.
     Found {

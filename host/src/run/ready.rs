@@ -21,8 +21,9 @@ use crate::{
     verdict::{Evaluation, Status, Verdict},
 };
 
-/// Time a program may take to describe itself.
-const DESCRIBE_LIMIT: Duration = Duration::from_secs(10);
+/// Time a program may take to describe itself. One that takes longer is started anew for every conversation, which
+/// costs time and changes nothing else.
+const DESCRIBE_LIMIT: Duration = Duration::from_secs(2);
 
 /// Time a worker may take to end when there is nothing left to do.
 const LAST_PATIENCE: Duration = Duration::from_millis(200);

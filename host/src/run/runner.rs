@@ -146,19 +146,16 @@ impl Runner {
     }
 }
 
-/// Puts an error into the report, and tells it with its causes: they know the position.
+/// Puts an error into the report, and tells it with its cause, which knows the position.
 fn bad_input(report: &mut Report, error: &dyn Error, on_event: &mut dyn FnMut(RunEvent)) {
-    let mut message = error.to_string();
+    let message = error.to_string();
     report.errors.push(message.clone());
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let text = error.to_string();
-        if !message.contains(&text) {
-            message = format!("{message}: {text}");
-        }
-        cause = error.source();
+    let (mut cause, mut next) = (None, error.source());
+    while let Some(error) = next {
+        cause = Some(error.to_string()).filter(|cause| !message.contains(cause)).or(cause);
+        next = error.source();
     }
-    on_event(RunEvent::BadInput { message });
+    on_event(RunEvent::BadInput { message, cause });
 }
 
 /// The one entry of a conversation that no evaluator can be run on.

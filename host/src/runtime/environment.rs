@@ -4,6 +4,8 @@ use std::{
     env,
     ffi::{OsStr, OsString},
     fmt,
+    fs::File,
+    io::Read,
     path::{Path, PathBuf},
 };
 
@@ -95,6 +97,14 @@ fn program_file(path: &Path) -> Option<PathBuf> {
         });
     }
     None
+}
+
+/// Whether a file is a script that names its interpreter in its first line.
+pub(super) fn is_script(path: &Path) -> bool {
+    let mut start = [0; 2];
+    File::open(path)
+        .and_then(|mut file| file.read_exact(&mut start))
+        .is_ok_and(|()| start == *b"#!")
 }
 
 /// Whether the operating system would start this file.

@@ -41,9 +41,12 @@ impl Runtime for Executable {
                 if !program.exists() {
                     return Err(paths::not_found(source));
                 }
-                // Only the evaluator knows whether it can stream (`--describe`), so both forms are offered.
-                let worker = CommandSpec::new(&program).arg("--stream");
-                Ok(Launch { one_shot: CommandSpec::new(program), worker: Some(worker) })
+                // Only the evaluator knows whether it can stream (`--describe`), so both forms are offered. Not for
+                // scripts: those written with an SDK are run by the runtime of their language, and asking any other
+                // would run it, with all that it does, on nothing.
+                let worker = (!environment::is_script(&program))
+                    .then(|| CommandSpec::new(&program).arg("--stream"));
+                Ok(Launch { one_shot: CommandSpec::new(program), worker })
             })
             .collect()
     }

@@ -1,14 +1,12 @@
 //! Python files, run by an interpreter that is on this machine.
 
 use std::{
-    fs::File,
-    io::Read,
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use super::{
-    Availability, Environment, Launch, PrepareError, PrepareEvent, Runtime, paths,
+    Availability, Environment, Launch, PrepareError, PrepareEvent, Runtime, environment, paths,
     tool::{self, Stream},
 };
 use crate::process::{Cancellation, CommandSpec};
@@ -62,11 +60,7 @@ const WRAPPER_LIMIT: Duration = Duration::from_secs(10);
 /// The interpreter behind a wrapper script. Version managers put such scripts on `PATH`, and looking the version up again
 /// for every evaluation costs more than the interpreter itself needs to start. What does not answer is used as it is.
 fn unwrapped(interpreter: PathBuf, cancellation: &Cancellation) -> PathBuf {
-    let mut start = [0; 2];
-    let is_script = File::open(&interpreter)
-        .and_then(|mut file| file.read_exact(&mut start))
-        .is_ok_and(|()| start == *b"#!");
-    if !is_script {
+    if !environment::is_script(&interpreter) {
         return interpreter;
     }
     let ask = CommandSpec::new(&interpreter).args(["-c", "import sys; print(sys.executable)"]);

@@ -156,7 +156,7 @@ impl Runtimes {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use std::sync::Mutex;
+    use std::{env, sync::Mutex};
 
     use super::*;
     use crate::{
@@ -239,12 +239,15 @@ mod tests {
         assert_eq!(runtimes.for_path(&folder.program("check")).unwrap().name(), "Executable");
         assert_eq!(runtimes.for_path(&folder.program("check.sh")).unwrap().name(), "Executable");
         assert_eq!(runtimes.for_path(&folder.program("check.py")).unwrap().name(), "Python");
-        let launch = runtimes
-            .prepare_all(&[folder.path("check")], &Cancellation::new(), &mut no_events)
-            .remove(0)
-            .unwrap();
+        let prepared = |path: PathBuf| {
+            runtimes.prepare_all(&[path], &Cancellation::new(), &mut no_events).remove(0).unwrap()
+        };
+        let launch = prepared(folder.path("check"));
         assert_eq!(launch.one_shot, CommandSpec::new(folder.path("check")));
-        assert_eq!(launch.worker, Some(CommandSpec::new(folder.path("check")).arg("--stream")));
+        assert_eq!(launch.worker, None, "asking a script whether it streams would run it");
+        let compiled = env::current_exe().unwrap();
+        let launch = prepared(compiled.clone());
+        assert_eq!(launch.worker, Some(CommandSpec::new(compiled).arg("--stream")));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use evaluator_host::{
     pool::{Pool, Worker},
-    process::{Cancellation, Ending, Interruption, Limits, Session},
+    process::{Cancellation, CommandSpec, Ending, Interruption, Limits, Session},
     verdict::{Evaluation, Verdict},
 };
 
@@ -210,5 +210,32 @@ async fn a_session_without_patience_is_ended() {
     assert!(matches!(waiting, Err(Interruption::TimedOut { .. })));
     assert_eq!(session.end(Duration::ZERO).await, Ending::Signalled(9));
     assert_eq!(session.take_stderr().text(), "ignoring TERM\ngot TERM and stay\n");
+    mark.assert_nothing_left();
+}
+
+/// Only Linux tells which program a process is.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_clock_starts_when_a_command_has_become_the_program() {
+    let mark = Mark::new();
+    let program = env!("CARGO_BIN_EXE_process-fault");
+    let slow_start = format!("sleep 1; exec '{program}' stream");
+    let command = |becomes: &str| {
+        let shell = CommandSpec { program: "sh".into(), args: Vec::new(), ..fault("", &mark) };
+        shell.args(["-c", &slow_start]).becomes(becomes)
+    };
+    let first_document = async |command: CommandSpec| {
+        let pool = Pool::new(command, NonZeroUsize::MIN, Limits::default(), Cancellation::new());
+        let evaluation = pool.evaluate(br#""first""#, SHORT).await;
+        pool.shutdown(BOUNDED).await;
+        evaluation
+    };
+    assert_eq!(origin(&first_document(command(program)).await).0, 0);
+    // Without that knowledge the start counts.
+    let unknown = first_document(CommandSpec { becomes: None, ..command(program) }).await;
+    assert_eq!(unknown.verdict.error_type(), Some("timed_out"));
+    // A process that ends before is not waited for.
+    let ended = CommandSpec { args: Vec::new(), ..command(program) }.args(["-c", "exit 3"]);
+    assert_eq!(first_document(ended).await.verdict.error_type(), Some("exited"));
     mark.assert_nothing_left();
 }

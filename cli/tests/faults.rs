@@ -1,0 +1,216 @@
+//! Evaluators that hang, crash and leave things behind, and a user who has had enough.
+#![cfg(unix)]
+
+mod support;
+
+use std::{
+    fs,
+    path::Path,
+    process::Child,
+    thread,
+    time::{Duration, Instant},
+};
+
+use support::{Folder, Ran, finish, trace};
+
+/// Waits for a file that an evaluator writes.
+#[track_caller]
+fn wait_for(path: &Path) -> String {
+    let begun = Instant::now();
+    loop {
+        match fs::read_to_string(path) {
+            Ok(text) if text.ends_with('\n') => return text.trim().to_owned(),
+            _ if begun.elapsed() > Duration::from_secs(60) => {
+                panic!("{} never came", path.display())
+            }
+            _ => thread::sleep(Duration::from_millis(5)),
+        }
+    }
+}
+
+/// Sends a signal to a process.
+#[expect(clippy::disallowed_methods, reason = "a shell can send signals")]
+fn signal(name: &str, pid: &str) -> bool {
+    let line = format!("kill -{name} {pid} 2>/dev/null");
+    std::process::Command::new("sh").args(["-c", &line]).status().unwrap().success()
+}
+
+/// Checks that a process is gone, or goes within a moment.
+#[track_caller]
+fn assert_gone(pid: &str) {
+    let begun = Instant::now();
+    while signal("0", pid) && !is_zombie(pid) {
+        assert!(begun.elapsed() < Duration::from_secs(10), "process {pid} is still there");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A dead process that its parent (whoever that is by now) has not collected.
+fn is_zombie(pid: &str) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") Z "))
+}
+
+fn config(entries: &[(&str, &str)]) -> String {
+    let entry = |(name, more): &(&str, &str)| {
+        format!("  - {{name: {name}, type: code, path: ./{name}{more}}}\n")
+    };
+    format!("evaluators:\n{}", entries.iter().map(entry).collect::<String>())
+}
+
+#[test]
+fn whatever_others_do_the_result_of_a_good_evaluator_is_kept() {
+    let folder = Folder::new();
+    folder.script("hang", "cat >/dev/null; echo $$ >hang.pid; echo still loading >&2; sleep 600");
+    folder.script("segfault", "kill -SEGV $$");
+    folder.script("leak", "cat >/dev/null; sleep 600 & echo $! >leak.pid; echo '{\"score\": 1}'");
+    folder.script("exit", "echo '{\"score\": 1}'; echo boom >&2; exit 7");
+    folder.script("silent", "cat >/dev/null");
+    folder.script("chatty", "cat >/dev/null; echo starting; echo '{\"score\": 1}'");
+    folder.script("nan", "cat >/dev/null; echo '{\"score\": NaN}'");
+    folder.script("deaf", "exec <&-; echo '{\"score\": 0.5}'");
+    folder.script("good", "cat >/dev/null; echo '{\"score\": 1}'");
+    folder.script("bad_interpreter", "");
+    folder.file("bad_interpreter", "#!/no/such/interpreter\n");
+    let entries = [
+        ("hang", ", timeout: 1"),
+        ("segfault", ""),
+        ("leak", ""),
+        ("exit", ""),
+        ("silent", ""),
+        ("chatty", ""),
+        ("nan", ""),
+        ("deaf", ""),
+        ("bad_interpreter", ""),
+        ("good", ""),
+    ];
+    folder.file("c.yaml", config(&entries));
+    let ran = folder.run(&[&trace("a01_otlp_basic_parts"), "-c", "c.yaml", "-o", "json"]).exits(3);
+    assert_eq!(
+        ran.evaluations(0),
+        [
+            "hang ERROR timed_out",
+            "segfault ERROR signalled",
+            "leak ERROR leaked_pipe",
+            "exit ERROR exited",
+            "silent ERROR bad_answer",
+            "chatty ERROR bad_answer",
+            "nan ERROR bad_answer",
+            "deaf PASSED",
+            "bad_interpreter ERROR spawn_failed",
+            "good PASSED"
+        ]
+    );
+    assert_eq!(ran.error_of("hang"), "Custom evaluator 'hang' timed out after 1s");
+    assert_eq!(ran.error_of("exit"), "Custom evaluator 'exit' exited with code 7: boom");
+    assert_eq!(ran.error_of("segfault"), "Custom evaluator 'segfault' exited with code -11");
+    assert_eq!(ran.json()["summary"]["passed"], 2);
+    // What the report has no room for is told beside it.
+    let ran = ran.says("hang, trace e847dad403e53610ae87e6c273a96009, stderr:\n  still loading\n");
+    ran.says(
+        "ERROR: 2 passed, 0 failed, 8 errored, 0 not evaluated (10 evaluations in 1 conversation)",
+    );
+    for pid in ["hang.pid", "leak.pid"] {
+        assert_gone(&wait_for(&folder.path().join(pid)));
+    }
+}
+
+/// A run with an evaluator that has answered, one that hangs, and one that waits for its turn.
+fn hanging_run(folder: &Folder) -> Child {
+    folder.script("good", "cat >/dev/null; echo '{\"score\": 1}'");
+    folder.script("hang", "cat >/dev/null; echo $$ >hang.pid; sleep 600");
+    folder.script("late", "cat >/dev/null; echo '{\"score\": 1}'");
+    folder.file("c.yaml", config(&[("good", ""), ("hang", ""), ("late", "")]));
+    let trace = trace("a01_otlp_basic_parts");
+    folder.command(&["run", &trace, "-c", "c.yaml", "-o", "json", "--jobs", "1"]).spawn().unwrap()
+}
+
+fn interrupted(signals: &[&str]) -> (Ran, String) {
+    let folder = Folder::new();
+    let child = hanging_run(&folder);
+    let hanging = wait_for(&folder.path().join("hang.pid"));
+    for name in signals {
+        assert!(signal(name, &child.id().to_string()));
+    }
+    (finish(child), hanging)
+}
+
+#[test]
+fn an_interrupted_run_reports_what_there_is_and_leaves_nothing_behind() {
+    for name in ["INT", "TERM"] {
+        let (ran, hanging) = interrupted(&[name]);
+        let ran = ran.exits(3);
+        assert_eq!(
+            ran.evaluations(0),
+            ["good PASSED", "hang ERROR cancelled", "late ERROR cancelled"]
+        );
+        assert_eq!(
+            ran.error_of("late"),
+            "Custom evaluator 'late' was not finished, because the run was cancelled"
+        );
+        let ran = ran.says("evaluator: stopping; what is finished will be reported");
+        ran.says("ERROR: 1 passed, 0 failed, 2 errored, 0 not evaluated");
+        assert_gone(&hanging);
+    }
+}
+
+#[test]
+fn a_second_interrupt_ends_at_once() {
+    let folder = Folder::new();
+    // Nothing ends what is stuck here but the second signal.
+    let fifo = folder.path().join("trace.json");
+    let child = {
+        folder.script("make", "exec mkfifo trace.json");
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "there is no other way to make a pipe with a name"
+        )]
+        let made =
+            std::process::Command::new("./make").current_dir(folder.path()).status().unwrap();
+        assert!(made.success());
+        folder.command(&["run", "trace.json"]).spawn().unwrap()
+    };
+    // When the other end can be opened, the program is reading.
+    let _writer = fs::OpenOptions::new().write(true).open(&fifo).unwrap();
+    let pid = child.id().to_string();
+    let stop = thread::spawn(move || {
+        // Two signals that come too fast are one.
+        while signal("INT", &pid) && !is_zombie(&pid) {
+            thread::sleep(Duration::from_millis(50));
+        }
+    });
+    let ran = finish(child).exits(130).reports_nothing();
+    stop.join().unwrap();
+    ran.says("evaluator: stopping; what is finished will be reported (once more: stop at once)");
+}
+
+#[test]
+fn an_interrupted_build_is_stopped() {
+    let folder = Folder::new();
+    folder.file("check.rs", "fn main() {}");
+    folder.script("good", "cat >/dev/null; echo '{\"score\": 1}'");
+    // A cargo that takes its time.
+    folder.script(
+        "bin/cargo",
+        &format!(
+            "case $1 in build) echo '   Compiling check v0.1.0' >&2; echo $$ >cargo.pid; sleep 600;; esac\n\
+             exec '{}' \"$@\"",
+            env!("CARGO")
+        ),
+    );
+    folder.file(
+        "c.yaml",
+        "evaluators:\n  - {name: rust, type: code, path: check.rs}\n  - {name: good, type: code, path: good}\n",
+    );
+    let trace = trace("a01_otlp_basic_parts");
+    let mut command = folder.command(&["run", &trace, "-c", "c.yaml", "-o", "json"]);
+    let path = std::env::var("PATH").unwrap();
+    command
+        .env("PATH", format!("{}:{path}", folder.path().join("bin").display()))
+        .env("EVALUATOR_CACHE_DIR", folder.path().join("cache"));
+    let child = command.spawn().unwrap();
+    let cargo = wait_for(&folder.path().join("cargo.pid"));
+    assert!(signal("INT", &child.id().to_string()));
+    let ran = finish(child).exits(3);
+    assert_eq!(ran.evaluations(0), ["rust ERROR cancelled", "good ERROR cancelled"]);
+    assert_gone(&cargo);
+}

@@ -1,0 +1,260 @@
+//! Running what a configuration and the command line ask for.
+#![cfg(unix)]
+
+mod support;
+
+use std::fs;
+
+use support::{Folder, eval_set, trace};
+
+const PASS: &str = r#"cat >/dev/null; echo '{"score": 1}'"#;
+const FAIL: &str = r#"cat >/dev/null; echo '{"score": 0.25}'"#;
+
+/// An entry for an executable file.
+fn code(name: &str, path: &str) -> String {
+    format!("  - {{name: {name}, type: code, path: {path}}}\n")
+}
+
+fn config(entries: &[String]) -> String {
+    format!("evaluators:\n{}", entries.concat())
+}
+
+#[test]
+fn exit_codes_tell_passed_failed_and_errored_apart() {
+    let folder = Folder::new();
+    folder.script("pass", PASS);
+    folder.script("fail", FAIL);
+    folder.script("unsure", r#"cat >/dev/null; echo '{"score": 0, "status": "NOT_EVALUATED"}'"#);
+    folder.script("crash", "exit 9");
+    let trace = trace("a01_otlp_basic_parts");
+    for (evaluators, exit, verdict) in [
+        (
+            &["pass"][..],
+            0,
+            "PASSED: 1 passed, 0 failed, 0 errored, 0 not evaluated (1 evaluation in 1 conversation)",
+        ),
+        (&["unsure"], 0, "NOTHING EVALUATED: 0 passed, 0 failed, 0 errored, 1 not evaluated"),
+        (&["pass", "unsure"], 0, "PASSED: 1 passed, 0 failed, 0 errored, 1 not evaluated"),
+        (&["pass", "fail"], 1, "FAILED: 1 passed, 1 failed, 0 errored, 0 not evaluated"),
+        (&["pass", "fail", "crash"], 3, "ERROR: 1 passed, 1 failed, 1 errored, 0 not evaluated"),
+    ] {
+        let entries: Vec<String> = evaluators.iter().map(|name| code(name, name)).collect();
+        folder.file("c.yaml", config(&entries));
+        folder.run(&[&trace, "-c", "c.yaml"]).exits(exit).says(verdict);
+    }
+}
+
+#[test]
+fn golden_conversations_decide_and_their_absence_is_explained() {
+    let folder = Folder::new();
+    let goldens = eval_set("library");
+    folder.run(&[&trace("k01_traj_exact"), "-e", &goldens]).exits(0).says("PASSED: 1 passed");
+    folder
+        .run(&[&trace("k02_traj_extra"), "-e", &goldens])
+        .exits(1)
+        .says("FAILED: 0 passed, 1 failed");
+    let in_order = ["--trajectory-match-type", "in_order"];
+    let k02 = trace("k02_traj_extra");
+    folder.run(&[&[&*k02, "-e", &goldens][..], &in_order].concat()).exits(0);
+    folder
+        .run(&[&trace("i11_five_traces_plain")])
+        .exits(0)
+        .says("tool_trajectory_avg_score: 5 conversations not evaluated: no eval set provided");
+}
+
+#[test]
+fn the_command_line_overrides_the_configuration() {
+    let folder = Folder::new();
+    folder.script("half", r#"cat >/dev/null; echo '{"score": 0.5}'"#);
+    let trace = trace("k02_traj_extra");
+    let goldens = eval_set("library");
+    folder.file(
+        "c.yaml",
+        format!(
+            "output_format: json\neval_set: no/such.json\nevaluators:\n  - {{name: half, type: code, path: half}}\n  \
+             - {{name: tool_trajectory_avg_score, type: builtin, trajectory_match_type: EXACT}}\n"
+        ),
+    );
+    let base = [&*trace, "-c", "c.yaml", "-e", &goldens];
+    let run = |more: &[&str]| folder.run(&[&base[..], more].concat());
+
+    assert_eq!(
+        run(&[]).exits(1).evaluations(0),
+        ["half PASSED", "tool_trajectory_avg_score FAILED"]
+    );
+    // Settings reach every built-in metric, and never a program.
+    let ran = run(&["-t", "0.9", "--trajectory-match-type", "IN_ORDER"]).exits(0);
+    assert_eq!(ran.evaluations(0), ["half PASSED", "tool_trajectory_avg_score PASSED"]);
+    assert_eq!(
+        run(&["-t", "0"]).exits(0).evaluations(0),
+        ["half PASSED", "tool_trajectory_avg_score PASSED"]
+    );
+    // A metric named beside a configuration replaces the entry of its name, with its settings, or is appended.
+    let ran = run(&["-m", "half", "-m", "response_match_score", "-t", "0"]).exits(3);
+    assert_eq!(
+        ran.evaluations(0),
+        [
+            "half ERROR metric_failed",
+            "tool_trajectory_avg_score FAILED",
+            "response_match_score PASSED"
+        ]
+    );
+    // The form of the report, whichever way round.
+    assert!(run(&["-o", "table"]).stdout.starts_with("Trace: "));
+    assert!(run(&["-o", "summary"]).stdout.starts_with("Trace "));
+    folder.file(
+        "c.yaml",
+        fs::read_to_string(folder.path().join("c.yaml"))
+            .unwrap()
+            .replace("json\neval", "table\neval"),
+    );
+    run(&["-o", "json"]).json();
+    // The format of traces.
+    let forced = run(&["-f", "jaeger-json", "-o", "summary"]).exits(3);
+    assert!(forced.stdout.contains("Invalid Jaeger JSON format"), "{}", forced.stdout);
+}
+
+#[test]
+fn grouping_and_formats_of_the_configuration_count() {
+    let folder = Folder::new();
+    let trace = trace("i11_five_traces_plain");
+    folder.file(
+        "c.yaml",
+        "trace_format: jaeger-json\nevaluators: [{name: response_match_score, type: builtin}]\n",
+    );
+    folder.run(&[&trace, "-c", "c.yaml"]).exits(3).says("Invalid Jaeger JSON format");
+    folder.run(&[&trace, "-c", "c.yaml", "-f", "OTLP-JSON"]).exits(0).says("in 5 conversations)");
+}
+
+#[test]
+fn metrics_named_twice_are_refused_without_a_configuration_only() {
+    let folder = Folder::new();
+    let trace = trace("k01_traj_exact");
+    let twice = ["-m", "response_match_score", "-m", "response_match_score"];
+    folder
+        .run(&[&[&*trace][..], &twice].concat())
+        .exits(2)
+        .reports_nothing()
+        .says("the metric `response_match_score` is given twice");
+    folder.file("c.yaml", "evaluators: [{name: response_match_score, type: builtin}]\n");
+    let ran = folder.run(&[&[&*trace, "-c", "c.yaml", "-o", "json"][..], &twice].concat()).exits(0);
+    assert_eq!(ran.evaluations(0), ["response_match_score NOT_EVALUATED"]);
+}
+
+#[test]
+fn files_are_looked_for_here_and_then_beside_the_configuration() {
+    let folder = Folder::new();
+    folder.script("conf/both", FAIL);
+    folder.script("both", PASS);
+    folder.script("conf/checks/only", PASS);
+    folder.file("conf/c.yaml", config(&[code("both", "both"), code("only", "checks/only")]));
+    let trace = trace("a01_otlp_basic_parts");
+    let ran = folder.run(&[&trace, "-c", "conf/c.yaml", "-o", "json", "-v"]).exits(0);
+    assert_eq!(ran.evaluations(0), ["both PASSED", "only PASSED"]);
+    let ran = ran.says("both: both (Executable)\n");
+    ran.says("only: conf/checks/only (Executable, found beside the configuration)\n");
+    // Without -v nothing but the verdict.
+    let ran = folder.run(&[&trace, "-c", "conf/c.yaml"]).exits(0);
+    assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+}
+
+#[test]
+fn the_report_does_not_depend_on_how_many_run_at_a_time() {
+    let folder = Folder::new();
+    // The first of the configuration is the last to finish.
+    for (index, name) in ["e", "d", "c", "b", "a"].into_iter().enumerate() {
+        let pause = 0.3 - 0.06 * index as f64;
+        let end = if name == "b" { "echo bad >&2; exit 3" } else { r#"echo '{"score": 0.75}'"# };
+        folder.script(name, &format!("cat >/dev/null; sleep {pause}; {end}"));
+    }
+    let entries = ["e", "d", "c", "b", "a"].map(|name| code(name, name));
+    folder.file("c.yaml", config(&entries));
+    let (plain, two) = (trace("a01_otlp_basic_parts"), trace("k01_traj_exact"));
+    let report = |jobs: &str| {
+        let ran =
+            folder.run(&[&plain, &two, "-c", "c.yaml", "-o", "json", "--jobs", jobs]).exits(3);
+        let expected = ["e PASSED", "d PASSED", "c PASSED", "b ERROR exited", "a PASSED"];
+        assert_eq!(ran.evaluations(0), expected);
+        let mut json = ran.json();
+        for trace in json["traces"].as_array_mut().unwrap() {
+            for metric in trace["metrics"].as_array_mut().unwrap() {
+                assert!(metric["duration_ms"].take().is_f64());
+            }
+        }
+        json
+    };
+    assert_eq!(report("1"), report("8"));
+}
+
+#[test]
+fn what_evaluators_write_to_stderr_is_shown_when_it_is_wanted() {
+    let folder = Folder::new();
+    folder.script("chatty", "cat >/dev/null; echo from chatty >&2; echo '{\"score\": 1}'");
+    folder.script("broken", "cat >/dev/null; echo from broken >&2; echo '{\"score\": 7}'");
+    folder.file("c.yaml", config(&[code("chatty", "chatty"), code("broken", "broken")]));
+    let trace = trace("a01_otlp_basic_parts");
+    let ran = folder.run(&[&trace, "-c", "c.yaml"]).exits(3);
+    assert!(!ran.stderr.contains("from chatty"), "{}", ran.stderr);
+    ran.says("  from broken\n");
+    let ran = folder.run(&[&trace, "-c", "c.yaml", "-v"]).exits(3);
+    assert!(!ran.stderr.contains("from chatty"), "{}", ran.stderr);
+    folder.run(&[&trace, "-c", "c.yaml", "-vv"]).exits(3).says("  from chatty\n");
+}
+
+#[test]
+fn stderr_of_an_evaluator_that_always_breaks_is_not_shown_without_end() {
+    let folder = Folder::new();
+    folder.script("broken", "cat >/dev/null; echo tale of woe >&2; echo nonsense");
+    folder.file("c.yaml", config(&[code("broken", "broken")]));
+    let trace = trace("i11_five_traces_plain");
+    let ran = folder.run(&[&trace, "-c", "c.yaml"]).exits(3);
+    assert_eq!(ran.stderr.matches("tale of woe").count(), 3, "{}", ran.stderr);
+    let ran = folder.run(&[&trace, "-c", "c.yaml", "-v"]).exits(3);
+    assert_eq!(ran.stderr.matches("tale of woe").count(), 5, "{}", ran.stderr);
+}
+
+#[test]
+fn an_evaluator_gets_the_settings_of_its_entry() {
+    let folder = Folder::new();
+    folder.script(
+        "picky",
+        r#"document=$(cat)
+case "$document" in
+*'"metric_name":"picky","threshold":0.125,"config":{"words":["a",null,1.5]},'*) echo '{"score": 0.125}';;
+*) echo "$document" >&2; exit 4;;
+esac"#,
+    );
+    folder.file(
+        "c.yaml",
+        "evaluators:\n  - name: picky\n    type: code\n    path: ./picky\n    threshold: 0.125\n    config: {words: [a, ~, 1.5]}\n",
+    );
+    folder.run(&[&trace("a01_otlp_basic_parts"), "-c", "c.yaml"]).exits(0);
+}
+
+#[test]
+fn commands_are_known_by_the_names_agentevals_has_for_them() {
+    let folder = Folder::new();
+    folder.script("checks/polite", PASS);
+    for args in [
+        &["list"][..],
+        &["list", "--source", "builtin"],
+        &["runtimes"],
+        &["config", "tool_trajectory_avg_score"],
+        &["config", "checks/polite"],
+    ] {
+        let short = folder.evaluator(args).exits(0);
+        let long = folder.evaluator(&[&["evaluator"][..], args].concat()).exits(0);
+        assert!(!short.stdout.is_empty() && short.stderr.is_empty(), "{args:?}: {short:?}");
+        assert_eq!(short.stdout, long.stdout, "{args:?}");
+    }
+}
+
+#[test]
+fn a_printed_entry_can_be_run() {
+    let folder = Folder::new();
+    folder.script("checks/polite", PASS);
+    let entry = folder.evaluator(&["config", "checks/polite"]).exits(0).stdout;
+    folder.file("c.yaml", entry);
+    let ran = folder.run(&[&trace("a01_otlp_basic_parts"), "-c", "c.yaml", "-o", "json"]).exits(0);
+    assert_eq!(ran.evaluations(0), ["polite PASSED"]);
+}
