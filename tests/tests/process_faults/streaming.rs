@@ -121,7 +121,7 @@ async fn workers_share_the_documents() {
 
 #[tokio::test]
 async fn a_pool_that_cannot_start_says_so_for_every_document() {
-    let command = evaluator_host::process::CommandSpec::new("/no/such/program");
+    let command = CommandSpec::new("/no/such/program");
     let pool = Pool::new(command, NonZeroUsize::MIN, Limits::default(), Cancellation::new());
     for _ in 0..2 {
         let evaluation = pool.evaluate(b"1", AMPLE).await;
