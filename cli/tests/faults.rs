@@ -1,5 +1,6 @@
 //! Evaluators that hang, crash and leave things behind, and a user who has had enough.
 #![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
 
 mod support;
 

@@ -70,10 +70,8 @@ fn the_command_line_overrides_the_configuration() {
     let goldens = eval_set("library");
     folder.file(
         "c.yaml",
-        format!(
-            "output_format: json\neval_set: no/such.json\nevaluators:\n  - {{name: half, type: code, path: half}}\n  \
-             - {{name: tool_trajectory_avg_score, type: builtin, trajectory_match_type: EXACT}}\n"
-        ),
+        "output_format: json\neval_set: no/such.json\nevaluators:\n  - {name: half, type: code, path: half}\n  \
+             - {name: tool_trajectory_avg_score, type: builtin, trajectory_match_type: EXACT}\n",
     );
     let base = [&*trace, "-c", "c.yaml", "-e", &goldens];
     let run = |more: &[&str]| folder.run(&[&base[..], more].concat());

@@ -1,5 +1,6 @@
 //! Rust evaluators through the whole program: built by cargo, run by cargo.
 #![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
 
 mod support;
 

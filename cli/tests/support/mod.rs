@@ -1,6 +1,11 @@
 //! Runs the `evaluator` program in folders of the tests' own.
 
 #![allow(dead_code, reason = "each test program uses a part of this")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "helpers of tests may panic, and say what they skip"
+)]
 
 use std::{
     fs,

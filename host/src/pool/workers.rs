@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio::sync::Semaphore;
+use tokio::{sync::Notify, time::timeout};
 
 use crate::{
     process::{Cancellation, CommandSpec, Limits},
@@ -14,6 +14,10 @@ use crate::{
 };
 
 use super::Worker;
+
+/// How long a document waits for a worker that is busy before another is started. Starting one takes about as long
+/// (`cargo run` looks at all sources first), and evaluators that take less per document need no second one.
+const PATIENCE: Duration = Duration::from_millis(150);
 
 /// Up to so many workers of one evaluator. They are started when they are needed and kept for the next document.
 ///
@@ -24,9 +28,20 @@ pub struct Pool {
     command: CommandSpec,
     limits: Limits,
     cancellation: Cancellation,
-    slots: Semaphore,
+    size: usize,
+    state: Mutex<State>,
+    /// Told when a worker is idle, or a place for one has become free.
+    changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
     /// The one used last is at the end.
-    idle: Mutex<Vec<Worker>>,
+    idle: Vec<Worker>,
+    /// Workers that are being started or are busy.
+    taken: usize,
+    /// Those of them that are being started.
+    starting: usize,
 }
 
 impl Pool {
@@ -40,35 +55,35 @@ impl Pool {
         limits: Limits,
         cancellation: Cancellation,
     ) -> Self {
-        let slots = Semaphore::new(size.get().min(Semaphore::MAX_PERMITS));
-        Self { command, limits, cancellation, slots, idle: Mutex::default() }
+        Self {
+            command,
+            limits,
+            cancellation,
+            size: size.get(),
+            state: Mutex::default(),
+            changed: Notify::new(),
+        }
     }
 
     /// Has one document evaluated by whichever worker is free, or waits for one. Line ends in the document become
     /// blanks.
     ///
-    /// The clock of `timeout` does not start before a worker is free, or has started. Dropping the future ends the worker.
+    /// The clock of `timeout` does not start before a worker is free, or has started. Dropping the future ends the
+    /// worker.
     pub async fn evaluate(&self, document: &[u8], timeout: Duration) -> Evaluation {
-        let slot = tokio::select! {
-            biased;
-            () = self.cancellation.cancelled() => None,
-            slot = self.slots.acquire() => slot.ok(),
-        };
         let begun = Instant::now();
-        // Slots are never closed, so none means that the run was cancelled.
-        let Some(_slot) = slot else {
-            return Evaluation::without_process(Verdict::Cancelled, begun.elapsed());
+        let worker = tokio::select! {
+            biased;
+            () = self.cancellation.cancelled() => Err(Verdict::Cancelled),
+            worker = self.worker() => worker,
         };
-        let mut worker = match self.ready_worker().await {
-            Some(worker) => worker,
-            None => match self.new_worker().await {
-                Ok(worker) => worker,
-                Err(verdict) => return Evaluation::without_process(verdict, begun.elapsed()),
-            },
+        let (place, mut worker) = match worker {
+            Ok(taken) => taken,
+            Err(verdict) => return Evaluation::without_process(verdict, begun.elapsed()),
         };
         let evaluation = worker.evaluate(document, timeout, &self.cancellation).await;
         if worker.is_ready().await {
-            self.idle().push(worker);
+            place.give_back(worker);
         } else {
             worker.end(Duration::ZERO).await;
         }
@@ -77,7 +92,7 @@ impl Pool {
 
     /// Ends all workers: closes their inputs, gives them `patience` to end by themselves, then ends them.
     pub async fn shutdown(self, patience: Duration) {
-        let mut workers = std::mem::take(&mut *self.idle());
+        let mut workers = std::mem::take(&mut self.state().idle);
         workers.iter_mut().for_each(Worker::close_input);
         // All of them know by now, so the waits overlap.
         let deadline = Instant::now() + patience;
@@ -86,29 +101,75 @@ impl Pool {
         }
     }
 
-    async fn new_worker(&self) -> Result<Worker, Verdict> {
-        tokio::select! {
-            biased;
-            () = self.cancellation.cancelled() => Err(Verdict::Cancelled),
-            worker = Worker::start(&self.command, &self.limits) => {
-                worker.map_err(|error| Verdict::SpawnFailed { reason: error.to_string() })
-            }
-        }
-    }
-
-    /// A worker that waits for a document. Those that died while they waited are ended.
-    async fn ready_worker(&self) -> Option<Worker> {
+    /// A worker that waits for a document: an idle one, or a new one if all are busy for longer.
+    async fn worker(&self) -> Result<(Place<'_>, Worker), Verdict> {
+        let mut patient = true;
         loop {
-            let mut worker = self.idle().pop()?;
-            if worker.is_ready().await {
-                return Some(worker);
+            let changed = self.changed.notified();
+            match self.take(patient) {
+                Some((place, Some(mut worker))) => {
+                    if worker.is_ready().await {
+                        return Ok((place, worker));
+                    }
+                    // It died while it waited.
+                    worker.end(Duration::ZERO).await;
+                }
+                Some((mut place, None)) => {
+                    let worker = Worker::start(&self.command, &self.limits).await;
+                    place.started();
+                    let spawn_failed = |error| Verdict::SpawnFailed { reason: format!("{error}") };
+                    return worker.map(|worker| (place, worker)).map_err(spawn_failed);
+                }
+                None => patient = timeout(PATIENCE, changed).await.is_ok(),
             }
-            worker.end(Duration::ZERO).await;
         }
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Worker>> {
-        // Nothing can panic halfway through a change, so the list is good whatever happened.
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    /// An idle worker, or else the right to start one, if there is a place and it is worth it.
+    fn take(&self, patient: bool) -> Option<(Place<'_>, Option<Worker>)> {
+        let mut state = self.state();
+        let worker = state.idle.pop();
+        let starting = worker.is_none();
+        if starting {
+            let worth_it = state.taken == 0 || !patient && state.starting == 0;
+            if state.taken == self.size || !worth_it {
+                return None;
+            }
+            state.starting += 1;
+        }
+        state.taken += 1;
+        Some((Place { pool: self, starting }, worker))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing can panic halfway through a change, so the state is good whatever happened.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The place of a worker that is being started or busy; free again when dropped.
+struct Place<'a> {
+    pool: &'a Pool,
+    starting: bool,
+}
+
+impl Place<'_> {
+    fn started(&mut self) {
+        if std::mem::take(&mut self.starting) {
+            self.pool.state().starting -= 1;
+        }
+    }
+
+    fn give_back(self, worker: Worker) {
+        // The place is freed, and others are told, when this ends.
+        self.pool.state().idle.push(worker);
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.started();
+        self.pool.state().taken -= 1;
+        self.pool.changed.notify_one();
     }
 }

@@ -94,6 +94,9 @@ impl Ready {
             subject.turns().document(self.name(), self.evaluator.threshold, &program.config);
         match pool {
             Some(pool) => pool.evaluate(document.as_bytes(), program.timeout).await,
+            None if self.cancellation.is_cancelled() => {
+                Evaluation::without_process(Verdict::Cancelled, Duration::ZERO)
+            }
             None => {
                 let limits = Limits::with_timeout(program.timeout);
                 let (command, cancellation) = (&program.one_shot, &self.cancellation);

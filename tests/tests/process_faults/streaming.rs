@@ -120,6 +120,24 @@ async fn workers_share_the_documents() {
 }
 
 #[tokio::test]
+async fn fast_evaluators_need_few_workers() {
+    let mark = Mark::new();
+    let pool = Arc::new(pool(20, &mark));
+    let evaluating = [(); 20].map(|()| {
+        let pool = Arc::clone(&pool);
+        tokio::spawn(async move { pool.evaluate(b"1", AMPLE).await })
+    });
+    let mut processes = std::collections::BTreeSet::new();
+    for evaluation in evaluating {
+        processes.insert(origin(&evaluation.await.unwrap()).1);
+    }
+    // One, unless this machine is very busy.
+    assert!(processes.len() < 10, "{} processes", processes.len());
+    Arc::into_inner(pool).unwrap().shutdown(BOUNDED).await;
+    mark.assert_nothing_left();
+}
+
+#[tokio::test]
 async fn a_pool_that_cannot_start_says_so_for_every_document() {
     let command = CommandSpec::new("/no/such/program");
     let pool = Pool::new(command, NonZeroUsize::MIN, Limits::default(), Cancellation::new());
