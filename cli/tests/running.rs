@@ -151,6 +151,15 @@ fn files_are_looked_for_here_and_then_beside_the_configuration() {
     assert_eq!(ran.evaluations(0), ["both PASSED", "only PASSED"]);
     let ran = ran.says("both: both (Executable)\n");
     ran.says("only: conf/checks/only (Executable, found beside the configuration)\n");
+    // So is the eval set.
+    folder.file("conf/goldens.json", fs::read(eval_set("library")).unwrap());
+    folder.file(
+        "conf/g.yaml",
+        "eval_set: goldens.json\nevaluators: [{name: tool_trajectory_avg_score, type: builtin}]\n",
+    );
+    let ran = folder.run(&[&support::trace("k01_traj_exact"), "-c", "conf/g.yaml", "-v"]).exits(0);
+    ran.says("eval set: conf/goldens.json, found beside the configuration")
+        .says("PASSED: 1 passed");
     // Without -v nothing but the verdict.
     let ran = folder.run(&[&trace, "-c", "conf/c.yaml"]).exits(0);
     assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);

@@ -64,6 +64,9 @@ impl Progress {
                 let beside = if *beside_config { ", found beside the configuration" } else { "" };
                 line(&format!("{evaluator}: {} ({runtime}{beside})", path.display()));
             }
+            RunEvent::EvalSetBesideConfig { path } if self.verbose > 0 => {
+                line(&format!("eval set: {}, found beside the configuration", path.display()));
+            }
             RunEvent::Prepare(event) => self.prepare(event),
             RunEvent::BuildFailed { evaluator, summary, rendered } => {
                 self.build_failed(evaluator, summary, rendered);

@@ -15,6 +15,11 @@ pub enum RunEvent {
         /// What lies behind it, with the position.
         cause: Option<String>,
     },
+    /// The eval set was not in the working directory but beside the configuration.
+    EvalSetBesideConfig {
+        /// The file.
+        path: PathBuf,
+    },
     /// It was decided which file an evaluator is, and what runs it.
     Found {
         /// Name of the evaluator.

@@ -141,6 +141,12 @@ fn tell(evaluator: &str, error: &PrepareError, on_event: &mut dyn FnMut(RunEvent
     }
 }
 
+/// Where a file of the configuration is, if it is not in the working directory but beside the configuration.
+pub(super) fn beside_config(path: &Path, config: &Config) -> Option<PathBuf> {
+    let folder = config.file.as_deref()?.parent()?;
+    (!path.exists()).then(|| folder.join(path)).filter(|beside| beside.exists())
+}
+
 /// A path is relative to the working directory, and if there is no such file, to the configuration.
 fn locate(
     evaluator: &str,
@@ -149,11 +155,7 @@ fn locate(
     runner: &Runner,
     on_event: &mut dyn FnMut(RunEvent),
 ) -> PathBuf {
-    let folder = config.file.as_deref().and_then(Path::parent);
-    let beside = match folder {
-        Some(folder) if !path.exists() => Some(folder.join(path)).filter(|path| path.exists()),
-        _ => None,
-    };
+    let beside = beside_config(path, config);
     let beside_config = beside.is_some();
     let path = beside.unwrap_or_else(|| path.to_owned());
     // What nothing runs is told as the evaluator's error.

@@ -7,7 +7,7 @@ use std::{
 
 use tokio::{sync::mpsc, task, time::sleep};
 
-use super::{Plan, RunEvent, execute, subject::Subject};
+use super::{Plan, RunEvent, execute, plan::beside_config, subject::Subject};
 use crate::{
     config::Config,
     conversation::{self, RunPerformance},
@@ -79,12 +79,17 @@ impl Runner {
             report.errors.push("No traces loaded.".to_owned());
             return report;
         }
-        let eval_set = match config.eval_set.as_deref().map(EvalSet::load).transpose() {
-            Ok(eval_set) => eval_set,
-            Err(error) => {
-                bad_input(&mut report, &error, on_event);
-                None
+        let eval_set = match &config.eval_set {
+            Some(path) => {
+                let beside = beside_config(path, config);
+                if let Some(path) = &beside {
+                    on_event(RunEvent::EvalSetBesideConfig { path: path.clone() });
+                }
+                EvalSet::load(beside.as_ref().unwrap_or(path))
+                    .map_err(|error| bad_input(&mut report, &error, on_event))
+                    .ok()
             }
+            None => None,
         };
         let multi_turn =
             eval_set.as_ref().is_some_and(|set| set.cases.iter().any(|case| case.turns.len() > 1));
