@@ -1,6 +1,9 @@
 //! Colours, for terminals only.
 
-use std::{borrow::Cow, io};
+use std::{
+    borrow::Cow,
+    io::{self, IsTerminal},
+};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
@@ -14,9 +17,27 @@ const MARKS: [(&str, AnsiColor); 5] = [
     ("ERROR:", AnsiColor::Red),
 ];
 
-/// Text for stdout: with colours on a terminal, unless the environment says otherwise.
+/// Text for stdout: on a terminal without control characters, which recordings and evaluators may contain, and with
+/// colours, unless the environment says otherwise.
 pub(crate) fn for_stdout(text: &str) -> Cow<'_, str> {
-    paint(text, AutoStream::choice(&io::stdout()))
+    if !io::stdout().is_terminal() {
+        return Cow::Borrowed(text);
+    }
+    let harmless = without_controls(text);
+    paint(&harmless, AutoStream::choice(&io::stdout())).into_owned().into()
+}
+
+/// Shows control characters as the pictures that Unicode has for them.
+fn without_controls(text: &str) -> String {
+    let picture = |c: char| match c {
+        '\n' | '\t' => c,
+        '\0'..='\x1f' => {
+            char::from_u32(0x2400 + u32::from(c)).unwrap_or(char::REPLACEMENT_CHARACTER)
+        }
+        '\x7f'..='\u{9f}' => char::REPLACEMENT_CHARACTER,
+        _ => c,
+    };
+    text.chars().map(picture).collect()
 }
 
 /// Text for stderr.
@@ -47,6 +68,11 @@ fn paint(text: &str, choice: ColorChoice) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_would_move_the_cursor_is_shown_instead() {
+        assert_eq!(without_controls("a\x1b[2J\r\tb\u{9b}\n"), "a\u{241b}[2J\u{240d}\tb\u{fffd}\n");
+    }
 
     #[test]
     fn marks_at_the_start_of_lines_are_painted_and_nothing_else() {
