@@ -40,7 +40,7 @@ fn main() {
 
 const BROKEN: &str = "fn main() {\n    let score: f64 = \"high\";\n}\n";
 
-/// Runs with builds that all tests share, so that the SDK is compiled once.
+/// Runs over two conversations, with builds that all tests share, so that the SDK is compiled once.
 fn run(folder: &Folder, more: &[&str]) -> Ran {
     let (one, other) = (trace("a01_otlp_basic_parts"), trace("k01_traj_exact"));
     let mut args = vec!["run", &one, &other, "-c", "c.yaml"];
@@ -65,27 +65,35 @@ fn lone_files_run_and_one_that_does_not_compile_is_its_own_error() {
          \x20 - {name: without_sdk, type: code, path: without_sdk.rs}\n\
          \x20 - {name: misused, type: code, path: with_sdk.rs, config: {score: high}}\n",
     );
-    let ran = run(&folder, &["-o", "json"]).exits(3);
-    for conversation in [0, 1] {
-        assert_eq!(
-            ran.evaluations(conversation),
-            [
-                "broken ERROR prepare_failed",
-                "broken_again ERROR prepare_failed",
-                "with_sdk PASSED",
-                "without_sdk PASSED",
-                "misused ERROR reported"
-            ]
-        );
+    let many = trace("i14_fifteen_traces");
+    // Few conversations have a process each; many are given to warm workers where the program streams.
+    for (more, conversations, misused) in [
+        (vec!["-o", "json"], 2, "misused ERROR exited"),
+        (vec!["-o", "json", &many], 17, "misused ERROR reported"),
+    ] {
+        let ran = run(&folder, &more).exits(3);
+        assert_eq!(ran.json()["traces"].as_array().unwrap().len(), conversations);
+        for conversation in 0..conversations {
+            assert_eq!(
+                ran.evaluations(conversation),
+                [
+                    "broken ERROR prepare_failed",
+                    "broken_again ERROR prepare_failed",
+                    "with_sdk PASSED",
+                    "without_sdk PASSED",
+                    misused
+                ]
+            );
+        }
+        assert_eq!(ran.json()["traces"][1]["metrics"][3]["score"], 0.75);
+        assert_eq!(ran.error_of("broken"), "broken.rs does not compile: 1 error");
+        let error = ran.error_of("misused");
+        assert!(error.contains("config.score"), "{error}");
+        // As cargo renders it, with the user's own path, once.
+        let ran = ran.says("error[E0308]: mismatched types");
+        let ran = ran.says("broken.rs:2:22");
+        ran.says("evaluator: broken: broken.rs does not compile: 1 error");
     }
-    assert_eq!(ran.json()["traces"][1]["metrics"][3]["score"], 0.75);
-    assert_eq!(ran.error_of("broken"), "broken.rs does not compile: 1 error");
-    let error = ran.error_of("misused");
-    assert!(error.contains("config.score"), "{error}");
-    // As cargo renders it, with the user's own path, once.
-    let ran = ran.says("error[E0308]: mismatched types");
-    let ran = ran.says("broken.rs:2:22");
-    ran.says("evaluator: broken: broken.rs does not compile: 1 error");
 }
 
 #[test]

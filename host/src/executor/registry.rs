@@ -15,7 +15,8 @@ pub trait Executor: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     ///
-    /// Says what is missing. A run that asks for an executor that is not available does not start.
+    /// Says what is missing. An evaluator that asks for an executor that is not available is reported as broken, never run
+    /// somewhere else.
     fn check(&self) -> Result<(), String>;
 
     /// The command to start in place of `command`. Its standard streams must reach the evaluator unchanged.

@@ -25,6 +25,10 @@ use crate::{
 /// costs time and changes nothing else.
 const DESCRIBE_LIMIT: Duration = Duration::from_secs(2);
 
+/// Conversations from which on a warm worker pays. To start one goes through cargo, which takes some 50 ms to find that
+/// nothing changed and lets no other cargo do so meanwhile; to start the program itself takes some 3 ms.
+const WORKER_PAYS_FROM: usize = 16;
+
 /// Time a worker may take to end when there is nothing left to do.
 const LAST_PATIENCE: Duration = Duration::from_millis(200);
 
@@ -33,18 +37,20 @@ pub(super) struct Ready {
     evaluator: PlannedEvaluator,
     /// Warm workers, if the program streams; found out by the first evaluation.
     pool: OnceCell<Option<Pool>>,
-    /// How many workers are worth having.
-    workers: NonZeroUsize,
+    /// How many workers are worth having; `None` when not even one is.
+    workers: Option<NonZeroUsize>,
     cancellation: Cancellation,
 }
 
 impl Ready {
     pub(super) fn new(evaluator: PlannedEvaluator, runner: &Runner, evaluations: usize) -> Self {
-        let workers = NonZeroUsize::new(evaluations).unwrap_or(NonZeroUsize::MIN);
+        let workers = NonZeroUsize::new(evaluations)
+            .filter(|evaluations| evaluations.get() >= WORKER_PAYS_FROM)
+            .map(|evaluations| evaluations.min(runner.jobs));
         Self {
             evaluator,
             pool: OnceCell::new(),
-            workers: workers.min(runner.jobs),
+            workers,
             cancellation: runner.cancellation.clone(),
         }
     }
@@ -107,8 +113,9 @@ impl Ready {
         }
     }
 
-    /// Workers for a program that has the streaming form and says so.
+    /// Workers for a program that has the streaming form and says so, if there is enough to do for them.
     async fn pool(&self, program: &Program, permits: &Semaphore) -> Option<Pool> {
+        let workers = self.workers?;
         let worker = program.worker.clone()?;
         let _permit = permit(permits).await;
         let describe = program.one_shot.clone().arg("--describe");
@@ -121,7 +128,7 @@ impl Ready {
         };
         description
             .streams()
-            .then(|| Pool::new(worker, self.workers, Limits::default(), self.cancellation.clone()))
+            .then(|| Pool::new(worker, workers, Limits::default(), self.cancellation.clone()))
     }
 
     pub(super) fn report(&self, evaluation: Evaluation) -> EvaluationReport {
