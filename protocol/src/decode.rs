@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::de::DeserializeOwned;
 
+use crate::place::{bytes_to, excerpt_at, path_at};
+
 /// Nesting that is still read. Hosts of the contract write up to about 255 levels.
 pub const MAX_DEPTH: usize = 512;
 
@@ -17,33 +19,26 @@ pub const MAX_DEPTH: usize = 512;
 ///
 /// [`DecodeError`] with the path of the field, what is wrong with it and the text around it.
 pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, DecodeError> {
-    // The plain deserializer is several times faster than one that tracks the path, so the path is only looked for
-    // when something is wrong.
-    //
     // serde would also read a struct from an array of its fields; no document is one.
     if bytes.trim_ascii_start().first() == Some(&b'{') {
         if let Ok(value) = serde_json::from_slice(bytes) {
             return Ok(value);
         }
     }
-    decode_tracked(bytes)
+    decode_slowly(bytes)
 }
 
 #[cold]
-fn decode_tracked<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, DecodeError> {
+fn decode_slowly<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, DecodeError> {
     if let Some(kind) = obvious_problem(bytes) {
         return Err(DecodeError { path: String::new(), excerpt: excerpt_at(bytes, 0), kind });
     }
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     // serde_json gives up at 128 levels. The bound is checked above instead, and only documents that failed come here.
     deserializer.disable_recursion_limit();
-    let mut track = serde_path_to_error::Track::new();
-    let tracked = serde_path_to_error::Deserializer::new(&mut deserializer, &mut track);
-    let result = T::deserialize(tracked).and_then(|value| deserializer.end().map(|()| value));
-    result.map_err(|error| {
-        let path = if error.is_data() { display_path(&track.path()) } else { String::new() };
-        DecodeError::from_json(bytes, path, &error)
-    })
+    let result =
+        T::deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
+    result.map_err(|error| DecodeError::from_json(bytes, &error))
 }
 
 fn obvious_problem(bytes: &[u8]) -> Option<DecodeErrorKind> {
@@ -83,19 +78,11 @@ fn depth(bytes: &[u8]) -> usize {
     deepest
 }
 
-/// The path in the notation of the messages: empty for the document itself.
-fn display_path(path: &serde_path_to_error::Path) -> String {
-    match path.to_string() {
-        path if path == "." => String::new(),
-        path => path,
-    }
-}
-
 /// Why a document could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DecodeError {
-    /// Path of the field, e.g. `invocations[0].final_response`; empty for the document itself.
+    /// Path of the field at which reading stopped, e.g. `invocations[0].final_response`; empty for the document itself.
     pub path: String,
     /// What is wrong.
     pub kind: DecodeErrorKind,
@@ -157,23 +144,27 @@ impl DecodeError {
     /// [`DecodeError`] of kind [`DecodeErrorKind::Shape`].
     pub fn locate<T: DeserializeOwned>(path: &str, value: serde_json::Value) -> Result<T, Self> {
         serde_path_to_error::deserialize(value).map_err(|error| {
-            let inner = display_path(error.path());
-            let separator = if inner.is_empty() || inner.starts_with('[') { "" } else { "." };
-            Self::shape(format!("{path}{separator}{inner}"), error.inner().to_string())
+            let place = match error.path().to_string() {
+                inner if inner == "." => path.to_owned(),
+                inner if inner.starts_with('[') => format!("{path}{inner}"),
+                inner => format!("{path}.{inner}"),
+            };
+            Self::shape(place, error.inner().to_string())
         })
     }
 
-    fn from_json(bytes: &[u8], path: String, error: &serde_json::Error) -> Self {
+    fn from_json(bytes: &[u8], error: &serde_json::Error) -> Self {
         let (line, column) = (error.line(), error.column());
         let text = error.to_string();
         let suffix = format!(" at line {line} column {column}");
         let reason = text.strip_suffix(&suffix).unwrap_or(&text).to_owned();
-        let kind = if error.is_data() {
-            DecodeErrorKind::Shape { reason, line, column }
+        let consumed = bytes_to(bytes, line, column);
+        let (path, kind) = if error.is_data() {
+            (path_at(bytes, consumed), DecodeErrorKind::Shape { reason, line, column })
         } else {
-            DecodeErrorKind::Syntax { reason, line, column }
+            (String::new(), DecodeErrorKind::Syntax { reason, line, column })
         };
-        Self { path, kind, excerpt: excerpt_at(bytes, offset_of(bytes, line, column)) }
+        Self { path, kind, excerpt: excerpt_at(bytes, consumed.saturating_sub(1)) }
     }
 }
 
@@ -209,31 +200,3 @@ impl fmt::Display for DecodeError {
 }
 
 impl std::error::Error for DecodeError {}
-
-/// Byte offset of a position; columns count bytes.
-fn offset_of(bytes: &[u8], line: usize, column: usize) -> usize {
-    let start = match line.checked_sub(2) {
-        None => 0,
-        Some(previous) => bytes
-            .iter()
-            .enumerate()
-            .filter(|(_, byte)| **byte == b'\n')
-            .nth(previous)
-            .map_or(bytes.len(), |(newline, _)| newline + 1),
-    };
-    (start + column.saturating_sub(1)).min(bytes.len())
-}
-
-/// Up to 40 characters before and 20 after an offset, on one line.
-fn excerpt_at(bytes: &[u8], offset: usize) -> String {
-    let (before, after) = bytes.split_at(offset.min(bytes.len()));
-    let before = String::from_utf8_lossy(&before[before.len().saturating_sub(160)..]);
-    let after = String::from_utf8_lossy(&after[..after.len().min(80)]);
-    let before: Vec<char> = before.chars().collect();
-    let excerpt: String = before[before.len().saturating_sub(40)..]
-        .iter()
-        .copied()
-        .chain(after.chars().take(20))
-        .collect();
-    excerpt.split_whitespace().collect::<Vec<_>>().join(" ")
-}

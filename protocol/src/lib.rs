@@ -24,6 +24,7 @@ mod describe;
 mod frame;
 mod lenient;
 mod manifest;
+mod place;
 mod score;
 mod version;
 

@@ -2,7 +2,7 @@
 
 use std::{cmp::Ordering, fmt};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::lenient;
 
@@ -126,7 +126,7 @@ impl Serialize for Score {
 impl<'de> Deserialize<'de> for Score {
     /// Also reads numeric text and booleans, as the hosts of this contract do.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::new(lenient::float(deserializer)?).map_err(de::Error::custom)
+        lenient::checked(deserializer, Self::new)
     }
 }
 
