@@ -115,6 +115,9 @@ pub(crate) struct RunArgs {
     /// Form of the report
     #[arg(short, long, value_enum)]
     pub(crate) output: Option<Output>,
+    /// Write the report to this file instead of stdout; it appears whole or not at all
+    #[arg(long, value_name = "FILE", value_parser = in_a_folder)]
+    pub(crate) output_file: Option<PathBuf>,
     /// What is evaluated as one conversation
     #[arg(long, value_enum)]
     pub(crate) group_by: Option<Grouping>,
@@ -126,6 +129,17 @@ pub(crate) struct RunArgs {
 fn existing(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     if path.exists() { Ok(path) } else { Err("no such file".to_owned()) }
+}
+
+/// A file that can be made; a run may take long, and a mistake in this should not wait for its end.
+fn in_a_folder(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    match folder {
+        Some(folder) if !folder.is_dir() => Err(format!("there is no folder {}", folder.display())),
+        _ if path.is_dir() => Err("this is a folder".to_owned()),
+        _ => Ok(path),
+    }
 }
 
 fn fraction(text: &str) -> Result<f64, String> {
@@ -170,6 +184,9 @@ named! {
         Table = "table" => OutputFormat::Table, "A table per conversation";
         Json = "json" => OutputFormat::Json, "One JSON document";
         Summary = "summary" => OutputFormat::Summary, "A line per metric";
+        Junit = "junit" => OutputFormat::Junit, "JUnit XML";
+        Markdown = "markdown" => OutputFormat::Markdown, "A Markdown table, what needs attention first";
+        Github = "github" => OutputFormat::Github, "Annotations for GitHub workflows";
     }
 }
 

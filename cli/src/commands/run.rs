@@ -1,6 +1,11 @@
 //! `evaluator run`.
 
-use std::{cell::RefCell, time::Duration};
+use std::{
+    cell::RefCell,
+    fs, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use evaluator_host::{
     config::{Config, OutputFormat, Overrides},
@@ -65,7 +70,7 @@ pub(super) fn run(args: RunArgs, verbose: u8) -> u8 {
     let report = runtime.block_on(watched(&runner, &request, verbose));
     // What makes evaluators ready may be stuck, and has been given up then.
     runtime.shutdown_background();
-    show_report(&report, output)
+    show_report(&report, output, args.output_file.as_deref())
 }
 
 /// A run, with what a person sees of it while it lasts.
@@ -87,21 +92,47 @@ async fn watched(runner: &Runner, request: &Request, verbose: u8) -> Report {
     report
 }
 
-fn show_report(report: &Report, output: OutputFormat) -> u8 {
+fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8 {
     let code = exit_code(report);
-    let code = match output {
-        OutputFormat::Table => show(&render::table(report), code),
-        OutputFormat::Summary => show(&render::summary(report), code),
-        OutputFormat::Json => match report.to_json() {
-            Ok(json) => print(&(json + "\n"), code),
-            Err(error) => {
-                render::message(&format!("cannot write the report as JSON: {error}"));
-                return exit::ERRORED;
-            }
-        },
+    let rendered = match output {
+        OutputFormat::Table => Ok(render::table(report)),
+        OutputFormat::Summary => Ok(render::summary(report)),
+        OutputFormat::Markdown => Ok(render::markdown(report)),
+        OutputFormat::Github => Ok(render::github(report)),
+        OutputFormat::Junit => render::junit(report),
+        OutputFormat::Json => report.to_json().map(|json| json + "\n").map_err(io::Error::from),
+    };
+    let code = match (rendered, file) {
+        (Err(error), _) => {
+            render::message(&format!("cannot write the report in this form: {error}"));
+            exit::ERRORED
+        }
+        (Ok(text), Some(file)) => write_file(file, &text, code),
+        // For people; the other forms are for programs, whatever stdout is.
+        (Ok(text), None) if matches!(output, OutputFormat::Table | OutputFormat::Summary) => {
+            show(&text, code)
+        }
+        (Ok(text), None) => print(&text, code),
     };
     render::verdict(report);
     code
+}
+
+/// Writes beside the file and renames, so that whoever reads it never finds half a report.
+fn write_file(file: &Path, text: &str, code: u8) -> u8 {
+    let mut beside = file.as_os_str().to_owned();
+    beside.push(format!(".{}.part", std::process::id()));
+    let beside = PathBuf::from(beside);
+    let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, file));
+    match written {
+        Ok(()) => code,
+        Err(error) => {
+            // It may not have come that far.
+            let _ = fs::remove_file(&beside);
+            render::message(&format!("cannot write the report to {}: {error}", file.display()));
+            code.max(exit::ERRORED)
+        }
+    }
 }
 
 /// A file that could not be loaded weighs as much as an evaluator that broke: what it holds was not judged.

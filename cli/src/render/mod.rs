@@ -3,7 +3,10 @@
 mod columns;
 mod config_error;
 mod duration;
+mod github;
+mod junit;
 mod long_error;
+mod markdown;
 mod metrics;
 mod paint;
 mod progress;
@@ -11,9 +14,13 @@ mod stderr;
 mod summary;
 mod table;
 mod verdict;
+mod words;
 
 pub(crate) use columns::Columns;
 pub(crate) use config_error::config_error;
+pub(crate) use github::github;
+pub(crate) use junit::junit;
+pub(crate) use markdown::markdown;
 pub(crate) use paint::for_stdout as painted;
 pub(crate) use progress::Progress;
 pub(crate) use summary::summary;

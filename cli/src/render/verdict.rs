@@ -15,6 +15,11 @@ pub(crate) fn verdict(report: &Report) {
 }
 
 fn text(report: &Report) -> String {
+    not_evaluated(report) + &sentence(report)
+}
+
+/// The outcome in a word, and the counts.
+pub(super) fn sentence(report: &Report) -> String {
     let tally = report.tally();
     let word = match tally.standing() {
         _ if !report.errors.is_empty() => "ERROR",
@@ -23,9 +28,7 @@ fn text(report: &Report) -> String {
         Standing::Passed if tally.scored() == 0 => "NOTHING EVALUATED",
         Standing::Passed => "PASSED",
     };
-    let mut text = not_evaluated(report);
-    let _ = write!(
-        text,
+    let mut text = format!(
         "{word}: {} passed, {} failed, {} errored, {} not evaluated ({} in {})",
         tally.passed,
         tally.failed,

@@ -32,6 +32,12 @@ pub enum OutputFormat {
     Json,
     /// A line per metric.
     Summary,
+    /// JUnit XML.
+    Junit,
+    /// A Markdown table.
+    Markdown,
+    /// GitHub workflow commands.
+    Github,
 }
 
 /// One evaluator of a run.

@@ -15,10 +15,13 @@ pub(super) const FORMATS: [(&str, Format); 2] =
     [("jaeger-json", Format::JaegerJson), ("otlp-json", Format::OtlpJson)];
 const GROUPINGS: [(&str, GroupBy); 3] =
     [("auto", GroupBy::Auto), ("trace", GroupBy::Trace), ("conversation", GroupBy::Conversation)];
-const OUTPUTS: [(&str, OutputFormat); 3] = [
+const OUTPUTS: [(&str, OutputFormat); 6] = [
     ("table", OutputFormat::Table),
     ("json", OutputFormat::Json),
     ("summary", OutputFormat::Summary),
+    ("junit", OutputFormat::Junit),
+    ("markdown", OutputFormat::Markdown),
+    ("github", OutputFormat::Github),
 ];
 
 /// Keys of an older form of the file, and what replaced them.

@@ -41,6 +41,8 @@ pub struct EvaluationReport {
     pub name: String,
     /// The score; `None` when there is none.
     pub score: Option<f64>,
+    /// Score from which on it passes; `None` when no evaluator was asked.
+    pub threshold: Option<f64>,
     /// The status. [`Status::NotEvaluated`] when there is an error.
     pub status: Status,
     /// Score of each turn.

@@ -151,6 +151,7 @@ impl Ready {
         EvaluationReport {
             name: name.to_owned(),
             score: answer.score,
+            threshold: Some(self.evaluator.threshold),
             status,
             per_invocation_scores: answer.per_invocation_scores,
             duration: (!never_began).then_some(evaluation.duration),

@@ -175,6 +175,7 @@ fn unusable(conversation: &conversation::Conversation) -> Option<EvaluationRepor
     Some(EvaluationReport {
         name: "(all)".to_owned(),
         score: None,
+        threshold: None,
         status: Status::NotEvaluated,
         per_invocation_scores: Vec::new(),
         duration: None,

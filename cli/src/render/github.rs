@@ -1,0 +1,48 @@
+//! Workflow commands that GitHub shows as annotations.
+
+use std::fmt::Write as _;
+
+use evaluator_host::{report::Report, verdict::Status};
+
+use super::{
+    verdict,
+    words::{failure, reason},
+};
+
+pub(crate) fn github(report: &Report) -> String {
+    let mut text = String::new();
+    for error in &report.errors {
+        command(&mut text, "error", "input", error);
+    }
+    for conversation in &report.conversations {
+        for evaluation in &conversation.evaluations {
+            let title = format!("{} on {}", evaluation.name, conversation.trace_id);
+            match (&evaluation.error, evaluation.status) {
+                (Some(error), _) => command(&mut text, "error", &format!("{title} broke"), error),
+                (None, Status::Failed) => command(&mut text, "error", &title, &failure(evaluation)),
+                (None, Status::NotEvaluated) => {
+                    command(
+                        &mut text,
+                        "notice",
+                        &title,
+                        &format!("not evaluated: {}", reason(evaluation)),
+                    );
+                }
+                (None, Status::Passed) => {}
+            }
+        }
+    }
+    let _ = writeln!(text, "{}", verdict::sentence(report));
+    text
+}
+
+fn command(text: &mut String, kind: &str, title: &str, message: &str) {
+    // A message ends with its line; a property also at a colon or a comma.
+    let message = message.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
+    let title = title
+        .replace('%', "%25")
+        .replace(['\r', '\n'], " ")
+        .replace(':', "%3A")
+        .replace(',', "%2C");
+    let _ = writeln!(text, "::{kind} title={title}::{message}");
+}

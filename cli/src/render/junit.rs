@@ -1,0 +1,150 @@
+//! JUnit XML, which CI systems show as test results.
+//!
+//! A conversation is a test suite and an evaluator on it a test case; what went wrong outside of any conversation is a suite
+//! of its own, so that no CI system can overlook it.
+
+use std::io;
+
+use evaluator_host::{
+    report::{ConversationReport, EvaluationReport, Report},
+    verdict::Status,
+};
+use quick_xml::{
+    Writer,
+    events::{BytesDecl, BytesText, Event},
+};
+
+use super::words::{failure, reason};
+
+/// The report as a document, with its final line feed.
+pub(crate) fn junit(report: &Report) -> io::Result<String> {
+    let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
+    writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
+    let tally = report.tally();
+    let errors = tally.errored + report.errors.len() as u64;
+    writer
+        .create_element("testsuites")
+        .with_attribute(("name", "evaluator"))
+        .with_attribute((
+            "tests",
+            (tally.total() + report.errors.len() as u64).to_string().as_str(),
+        ))
+        .with_attribute(("failures", tally.failed.to_string().as_str()))
+        .with_attribute(("errors", errors.to_string().as_str()))
+        .with_attribute(("skipped", tally.not_evaluated.to_string().as_str()))
+        .write_inner_content(|writer| {
+            if !report.errors.is_empty() {
+                inputs(writer, &report.errors)?;
+            }
+            report.conversations.iter().try_for_each(|conversation| suite(writer, conversation))
+        })?;
+    let text = String::from_utf8(writer.into_inner()).map_err(io::Error::other)?;
+    Ok(text + "\n")
+}
+
+fn inputs(writer: &mut Writer<Vec<u8>>, errors: &[String]) -> io::Result<()> {
+    let count = errors.len().to_string();
+    writer
+        .create_element("testsuite")
+        .with_attribute(("name", "inputs"))
+        .with_attribute(("tests", count.as_str()))
+        .with_attribute(("errors", count.as_str()))
+        .write_inner_content(|writer| {
+            for (number, error) in (1..).zip(errors) {
+                case(
+                    writer,
+                    "inputs",
+                    &format!("input {number}"),
+                    0.0,
+                    Some(Outcome::Error("bad_input", error)),
+                )?;
+            }
+            Ok(())
+        })?;
+    Ok(())
+}
+
+fn suite(writer: &mut Writer<Vec<u8>>, conversation: &ConversationReport) -> io::Result<()> {
+    let count = |wanted: fn(&EvaluationReport) -> bool| {
+        conversation.evaluations.iter().filter(|evaluation| wanted(evaluation)).count().to_string()
+    };
+    writer
+        .create_element("testsuite")
+        .with_attribute(("name", valid(&conversation.trace_id).as_str()))
+        .with_attribute(("tests", count(|_| true).as_str()))
+        .with_attribute((
+            "failures",
+            count(|it| it.error.is_none() && it.status == Status::Failed).as_str(),
+        ))
+        .with_attribute(("errors", count(|it| it.error.is_some()).as_str()))
+        .with_attribute((
+            "skipped",
+            count(|it| it.error.is_none() && it.status == Status::NotEvaluated).as_str(),
+        ))
+        .write_inner_content(|writer| {
+            for evaluation in &conversation.evaluations {
+                let seconds = evaluation.duration.unwrap_or_default().as_secs_f64();
+                let failure = failure(evaluation);
+                let reason = reason(evaluation);
+                let outcome = match (&evaluation.error, evaluation.status) {
+                    (Some(error), _) => {
+                        Some(Outcome::Error(evaluation.error_type.unwrap_or("error"), error))
+                    }
+                    (None, Status::Failed) => Some(Outcome::Failure(&failure)),
+                    (None, Status::NotEvaluated) => Some(Outcome::Skipped(&reason)),
+                    (None, Status::Passed) => None,
+                };
+                case(writer, &conversation.trace_id, &evaluation.name, seconds, outcome)?;
+            }
+            Ok(())
+        })?;
+    Ok(())
+}
+
+/// What a test case is if it did not pass.
+enum Outcome<'a> {
+    /// Kind and text.
+    Error(&'a str, &'a str),
+    Failure(&'a str),
+    Skipped(&'a str),
+}
+
+fn case(
+    writer: &mut Writer<Vec<u8>>,
+    class: &str,
+    name: &str,
+    seconds: f64,
+    outcome: Option<Outcome<'_>>,
+) -> io::Result<()> {
+    let (class, name, time) = (valid(class), valid(name), format!("{seconds:.3}"));
+    let element = writer
+        .create_element("testcase")
+        .with_attribute(("classname", class.as_str()))
+        .with_attribute(("name", name.as_str()))
+        .with_attribute(("time", time.as_str()));
+    match outcome {
+        None => drop(element.write_empty()?),
+        Some(outcome) => drop(element.write_inner_content(|writer| {
+            let (tag, kind, text) = match outcome {
+                Outcome::Error(kind, text) => ("error", Some(kind), text),
+                Outcome::Failure(text) => ("failure", None, text),
+                Outcome::Skipped(text) => ("skipped", None, text),
+            };
+            let text = valid(text);
+            let message = text.lines().next().unwrap_or_default();
+            let mut element = writer.create_element(tag).with_attribute(("message", message));
+            if let Some(kind) = kind {
+                element = element.with_attribute(("type", kind));
+            }
+            element.write_text_content(BytesText::new(&text))?;
+            Ok(())
+        })?),
+    }
+    Ok(())
+}
+
+/// The text without the characters that XML has no way to write.
+fn valid(text: &str) -> String {
+    let allowed = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
+    text.chars().map(|c| if allowed(c) { c } else { char::REPLACEMENT_CHARACTER }).collect()
+}

@@ -1,0 +1,115 @@
+//! The forms of the report that are made for CI systems.
+#![cfg(unix)]
+
+mod support;
+
+use std::fs;
+
+use support::{Folder, Ran, trace};
+
+/// One of each outcome, with text that needs escaping in every form.
+fn run(more: &[&str]) -> (Folder, Ran) {
+    let folder = Folder::new();
+    folder.script("good", r#"cat >/dev/null; echo '{"score": 1}'"#);
+    folder.script(
+        "low",
+        r#"cat >/dev/null; echo '{"score": 0.25, "per_invocation_scores": [0.25]}'"#,
+    );
+    folder.script("own", r#"cat >/dev/null; echo '{"score": 1, "status": "FAILED"}'"#);
+    folder.script("none", r#"cat >/dev/null; echo '{"score": 0, "status": "NOT_EVALUATED", "details": {"reason": "a|b <c>, 100%"}}'"#);
+    folder.script("crash", r"printf 'boom <&> \033 %%\nline 2' >&2; exit 3");
+    folder.file(
+        "c.yaml",
+        "evaluators:\n  - {name: good, type: code, path: good}\n  - {name: low, type: code, path: low}\n  \
+         - {name: own, type: code, path: own}\n  - {name: none, type: code, path: none}\n  \
+         - {name: 'cr:a,sh', type: code, path: crash}\n",
+    );
+    let traces = [trace("k01_traj_exact"), trace("c13_truncated")];
+    let mut args = vec![traces[0].as_str(), &traces[1], "-c", "c.yaml"];
+    args.extend(more);
+    let ran = folder.run(&args).exits(3);
+    (folder, ran)
+}
+
+#[test]
+fn junit_counts_every_outcome_and_stays_well_formed() {
+    let (_, ran) = run(&["-o", "junit"]);
+    let text = &ran.stdout;
+    assert!(text.starts_with("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"evaluator\" tests=\"6\" failures=\"2\" errors=\"2\" skipped=\"1\">\n"), "{text}");
+    for part in [
+        "<testsuite name=\"inputs\" tests=\"1\" errors=\"1\">",
+        "tests=\"5\" failures=\"2\" errors=\"1\" skipped=\"1\">",
+        "<failure message=\"score 0.2500 is below the threshold 0.5 (turn 1: 0.2500)\">",
+        "<failure message=\"failed by the evaluator itself, with score 1.0000\">",
+        "<skipped message=\"a|b &lt;c&gt;, 100%\">",
+        "<error message=\"Custom evaluator &apos;cr:a,sh&apos; exited with code 3: boom &lt;&amp;&gt; \u{fffd} %\" type=\"exited\">",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    let mut reader = quick_xml::Reader::from_str(text);
+    let mut cases = 0;
+    loop {
+        match reader.read_event().unwrap() {
+            quick_xml::events::Event::Eof => break,
+            quick_xml::events::Event::Start(tag) | quick_xml::events::Event::Empty(tag) => {
+                cases += usize::from(tag.name().as_ref() == b"testcase");
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(cases, 6);
+}
+
+#[test]
+fn markdown_shows_what_needs_attention_first() {
+    let (_, ran) = run(&["-o", "markdown"]);
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert_eq!(
+        lines[0],
+        "### ERROR: 1 passed, 2 failed, 1 errored, 1 not evaluated (5 evaluations in 1 conversation); 1 error outside of any conversation"
+    );
+    assert!(lines[2].starts_with("- Failed to load trace file"), "{}", lines[2]);
+    let names: Vec<&str> = lines[6..].iter().map(|row| row.split(" | ").nth(2).unwrap()).collect();
+    assert_eq!(names, ["cr:a,sh", "low", "own", "none", "good"]);
+    assert!(lines[6].contains("boom &lt;&amp;>"), "{}", lines[6]);
+    assert!(lines[9].contains("a\\|b &lt;c>, 100%"), "{}", lines[9]);
+}
+
+#[test]
+fn annotations_are_one_line_each() {
+    let (_, ran) = run(&["-o", "github"]);
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert_eq!(lines.len(), 6, "{lines:#?}");
+    assert!(lines[0].starts_with("::error title=input::Failed to load"), "{}", lines[0]);
+    assert!(lines[1].starts_with("::error title=low on "), "{}", lines[1]);
+    assert!(lines[3].ends_with("::not evaluated: a|b <c>, 100%25"), "{}", lines[3]);
+    assert!(
+        lines[4].starts_with("::error title=cr%3Aa%2Csh on ") && lines[4].contains(" %25%0Aline 2"),
+        "{}",
+        lines[4]
+    );
+    assert!(lines[5].starts_with("ERROR: 1 passed"), "{}", lines[5]);
+}
+
+#[test]
+fn a_file_takes_the_place_of_stdout() {
+    let (folder, ran) = run(&["-o", "json", "--output-file", "report.json"]);
+    assert_eq!(ran.stdout, "");
+    let report = fs::read_to_string(folder.path().join("report.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(report["summary"]["total"], 5);
+    let left: Vec<_> =
+        fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(left.iter().all(|name| !name.to_string_lossy().ends_with(".part")), "{left:?}");
+}
+
+#[test]
+fn a_file_that_cannot_be_made_is_refused_before_anything_runs() {
+    let folder = Folder::new();
+    let trace = trace("k01_traj_exact");
+    folder
+        .run(&[&trace, "--output-file", "no/such/folder/report.json"])
+        .exits(2)
+        .says("there is no folder no/such/folder");
+    folder.run(&[&trace, "--output-file", "."]).exits(2).says("this is a folder");
+}
