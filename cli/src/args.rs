@@ -27,6 +27,15 @@ pub(crate) enum Command {
         after_help = "Exit codes: 0 all passed, 1 something failed, 2 usage or configuration error (nothing ran), 3 something broke"
     )]
     Run(RunArgs),
+    /// Check a configuration and everything it names, and run nothing
+    #[command(after_help = "Exit codes: 0 everything is there, 2 something is wrong")]
+    Check {
+        /// The configuration
+        #[arg(value_parser = existing)]
+        config: PathBuf,
+    },
+    /// Print the JSON Schema of configuration files, for editors
+    Schema,
     /// Create an evaluator from a template
     #[command(visible_alias = "new")]
     Init(InitArgs),

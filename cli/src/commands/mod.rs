@@ -1,10 +1,12 @@
 //! One file per command.
 
+mod check;
 mod config;
 mod init;
 mod list;
 mod run;
 mod runtimes;
+mod schema;
 
 use std::{
     io::{self, Write},
@@ -19,6 +21,8 @@ use crate::{
 pub(crate) fn dispatch(cli: Cli) -> ExitCode {
     let code = match cli.command {
         Command::Run(args) => run::run(args, cli.verbose),
+        Command::Check { config } => check::check(&config),
+        Command::Schema => schema::schema(),
         Command::Init(args) | Command::Evaluator(EvaluatorCommand::Init(args)) => init::init(&args),
         Command::Runtimes | Command::Evaluator(EvaluatorCommand::Runtimes) => runtimes::runtimes(),
         Command::List { source } | Command::Evaluator(EvaluatorCommand::List { source }) => {

@@ -10,6 +10,7 @@ mod overrides;
 mod problem;
 mod rubrics;
 mod run;
+mod schema;
 mod yaml;
 
 #[cfg(test)]
@@ -20,3 +21,4 @@ pub use model::{
 };
 pub use overrides::Overrides;
 pub use problem::{ConfigError, Place, Problem};
+pub use schema::schema;

@@ -13,9 +13,9 @@ use crate::{conversation::GroupBy, trace::Format};
 
 pub(super) const FORMATS: [(&str, Format); 2] =
     [("jaeger-json", Format::JaegerJson), ("otlp-json", Format::OtlpJson)];
-const GROUPINGS: [(&str, GroupBy); 3] =
+pub(super) const GROUPINGS: [(&str, GroupBy); 3] =
     [("auto", GroupBy::Auto), ("trace", GroupBy::Trace), ("conversation", GroupBy::Conversation)];
-const OUTPUTS: [(&str, OutputFormat); 6] = [
+pub(super) const OUTPUTS: [(&str, OutputFormat); 6] = [
     ("table", OutputFormat::Table),
     ("json", OutputFormat::Json),
     ("summary", OutputFormat::Summary),

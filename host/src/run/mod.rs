@@ -3,6 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `runner` | [`Runner`]: the registries and limits of a run, and its stages in order |
+//! | `check` | whether everything is there that a configuration names |
 //! | `plan` | a configuration made ready: metrics looked up, programs found, built and probed |
 //! | `subject` | a conversation with its golden case |
 //! | `document` | the text an evaluator reads |
@@ -10,6 +11,7 @@
 //! | `execute` | every evaluator on every conversation, a bounded number at a time |
 //! | `event` | what a caller can show while it waits |
 
+mod check;
 mod document;
 mod event;
 mod execute;
@@ -21,6 +23,7 @@ mod subject;
 #[cfg(test)]
 mod tests;
 
+pub use check::Finding;
 pub use event::RunEvent;
 pub use plan::{Plan, PlannedEvaluator};
 pub use runner::{Request, Runner};

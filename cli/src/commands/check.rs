@@ -1,0 +1,30 @@
+//! `evaluator check`.
+
+use std::path::Path;
+
+use evaluator_host::{config::Config, run::Runner};
+
+use super::show;
+use crate::{exit, render, render::Columns};
+
+/// Reads a configuration and looks for everything it names, without running anything.
+pub(super) fn check(file: &Path) -> u8 {
+    let config = match Config::load(file) {
+        Ok(config) => config,
+        Err(error) => {
+            render::config_error(&error);
+            return exit::USAGE;
+        }
+    };
+    let findings = Runner::default().check(&config);
+    let mut table = Columns::new(["", "Name", "Finding"]);
+    for finding in &findings {
+        let (mark, text) = match &finding.result {
+            Ok(what) => ("[PASS]", what),
+            Err(problem) => ("[FAIL]", problem),
+        };
+        table.row([mark.to_owned(), finding.subject.clone(), text.clone()]);
+    }
+    let sound = findings.iter().all(|finding| finding.result.is_ok());
+    show(&table.to_text(), if sound { exit::OK } else { exit::USAGE })
+}

@@ -1,0 +1,118 @@
+//! The configuration as a JSON Schema, for editors.
+
+use serde_json::{Value, json};
+
+use super::run::{FORMATS, GROUPINGS, OUTPUTS};
+use crate::metric::MatchType;
+
+/// A JSON Schema (2020-12) of configuration files: completion and first complaints in editors that know YAML schemas.
+///
+/// It knows the keys, their types and their words. What it cannot know (whether files exist, whether names are unique) a
+/// run and [`Runner::check`](crate::run::Runner::check) find out.
+#[must_use]
+pub fn schema() -> Value {
+    let threshold = json!({
+        "description": "Score from which on an evaluation passes.",
+        "type": "number", "minimum": 0, "maximum": 1, "default": 0.5
+    });
+    let name =
+        json!({"description": "Name, unique in the file.", "type": "string", "minLength": 1});
+    let text = |description: &str| json!({"description": description, "type": ["string", "null"], "minLength": 1});
+    let builtin = json!({
+        "title": "A built-in metric",
+        "properties": {
+            "name": name,
+            "type": {"const": "builtin"},
+            "threshold": threshold,
+            "trajectory_match_type": {
+                "description": "How tool calls are compared with the expected ones.",
+                "enum": MatchType::ALL.map(MatchType::as_str)
+            },
+            "judge_model": text("Model that judges."),
+            "judge_base_url": text("Base URL of the judge's API."),
+            "credential_ref": text("Name of the credential the judge uses."),
+            "rubrics": {"description": "What the judge judges by.", "type": ["array", "null"]}
+        },
+        "required": ["name", "type"],
+        "additionalProperties": false
+    });
+    let code = json!({
+        "title": "A program",
+        "properties": {
+            "name": name,
+            "type": {"const": "code"},
+            "path": {
+                "description": "The file, relative to the working directory, and if it is not there, to this file.",
+                "type": "string", "minLength": 1
+            },
+            "threshold": threshold,
+            "timeout": {
+                "description": "Seconds one evaluation may take. Building is not part of it.",
+                "type": "integer", "minimum": 1, "default": 30
+            },
+            "config": {"description": "Settings handed to the evaluator.", "type": "object"},
+            "executor": {"description": "Where the program lives.", "type": "string", "default": "local"}
+        },
+        "required": ["name", "type", "path"],
+        "additionalProperties": false
+    });
+    let output = json!({"description": "Form of the report.", "enum": words(&OUTPUTS)});
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Configuration of an evaluator run",
+        "type": "object",
+        "properties": {
+            "evaluators": {
+                "description": "What to run, in the order of the report.",
+                "type": "array", "minItems": 1,
+                "items": {"type": "object", "oneOf": [builtin, code]}
+            },
+            "eval_set": {"description": "File with golden conversations.", "type": "string"},
+            "trace_format": {
+                "description": "Format of all trace files; found out from their content when absent.",
+                "enum": words(&FORMATS)
+            },
+            "group_by": {"description": "What is evaluated as one conversation.", "enum": words(&GROUPINGS)},
+            "output_format": output,
+            "output": output
+        },
+        "required": ["evaluators"],
+        "additionalProperties": false
+    })
+}
+
+fn words<T>(choices: &[(&'static str, T)]) -> Vec<&'static str> {
+    choices.iter().map(|(word, _)| *word).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeSet, path::Path};
+
+    use super::*;
+    use crate::config::Config;
+
+    /// What the reader itself names as known when it meets a key that it does not know.
+    fn known_keys(text: &str) -> BTreeSet<String> {
+        let error = Config::parse(text, Path::new("c.yaml")).unwrap_err().to_string();
+        let (_, keys) = error.split_once("(known keys: ").unwrap();
+        keys.trim_end_matches(')').split(", ").map(str::to_owned).collect()
+    }
+
+    fn properties(schema: &Value) -> BTreeSet<String> {
+        schema["properties"].as_object().unwrap().keys().cloned().collect()
+    }
+
+    #[test]
+    fn the_schema_has_the_keys_that_the_reader_knows() {
+        let schema = schema();
+        let entries = &schema["properties"]["evaluators"]["items"]["oneOf"];
+        let entry = |more: &str| format!("evaluators: [{{name: a, {more}, qqqqqqqqqqqq: 1}}]");
+        assert_eq!(properties(&entries[0]), known_keys(&entry("type: builtin")));
+        assert_eq!(properties(&entries[1]), known_keys(&entry("type: code, path: a.py")));
+        let mut top = known_keys("qqqqqqqqqqqq: 1\nevaluators: [{name: a, type: builtin}]");
+        // The other spelling of `output_format`.
+        top.insert("output".to_owned());
+        assert_eq!(properties(&schema), top);
+    }
+}

@@ -1,0 +1,105 @@
+//! What can be known of a run before it: is everything there that the configuration names?
+
+use super::{Runner, plan::beside_config};
+use crate::{
+    config::{CodeConfig, Config, EvaluatorKind},
+    eval_set::EvalSet,
+    runtime::Availability,
+};
+
+/// What was found out about one thing that a configuration names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Finding {
+    /// Name of the evaluator, or `eval set`.
+    pub subject: String,
+    /// What it is, e.g. `checks/polite.py (Python: /usr/bin/python3)`; what is wrong with it, if something is.
+    pub result: Result<String, String>,
+}
+
+impl Runner {
+    /// Looks for every metric, file, runtime, executor and eval set that `config` names, in the order of the file.
+    /// Builds and starts nothing.
+    #[must_use]
+    pub fn check(&self, config: &Config) -> Vec<Finding> {
+        let eval_set = config.eval_set.as_deref().map(|path| {
+            let path = beside_config(path, config).unwrap_or_else(|| path.to_owned());
+            let result = EvalSet::load(&path)
+                .map(|set| format!("{} ({} cases)", path.display(), set.cases.len()))
+                .map_err(|error| error.to_string());
+            Finding { subject: "eval set".to_owned(), result }
+        });
+        let evaluators = config.evaluators.iter().map(|evaluator| {
+            let result = match &evaluator.kind {
+                EvaluatorKind::Builtin(_) => self.check_metric(&evaluator.name),
+                EvaluatorKind::Code(code) => self.check_program(code, config),
+            };
+            Finding { subject: evaluator.name.clone(), result }
+        });
+        eval_set.into_iter().chain(evaluators).collect()
+    }
+
+    fn check_metric(&self, name: &str) -> Result<String, String> {
+        let metric = self.metrics.get(name).map_err(|error| error.to_string())?;
+        match metric.unavailable() {
+            Some(reason) => Err(reason.to_owned()),
+            None => Ok("built-in metric".to_owned()),
+        }
+    }
+
+    fn check_program(&self, code: &CodeConfig, config: &Config) -> Result<String, String> {
+        self.executors.get(&code.executor).map_err(|error| error.to_string())?;
+        let path = beside_config(&code.path, config).unwrap_or_else(|| code.path.clone());
+        let runtime = self.runtimes.for_path(&path).map_err(|error| error.to_string())?;
+        match runtime.availability() {
+            Availability::Available { detail } => {
+                Ok(format!("{} ({}: {detail})", path.display(), runtime.name()))
+            }
+            Availability::Missing { reason } => Err(format!("runtime not available: {reason}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::EvaluatorConfig;
+
+    #[test]
+    fn everything_that_is_named_is_looked_for() {
+        let mut config = Config::default();
+        config.eval_set = Some("no/such/set.json".into());
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        config.evaluators = vec![
+            EvaluatorConfig::builtin("tool_trajectory_avg_score"),
+            EvaluatorConfig::builtin("tool_trajectory_avg_scor"),
+            EvaluatorConfig::builtin("safety_v1"),
+            EvaluatorConfig::code("rust", here.join("src/lib.rs")),
+            EvaluatorConfig::code("gone", "no/such/file.rs"),
+            EvaluatorConfig::code("text", here.join("Cargo.lock.txt")),
+        ];
+        let mut elsewhere = EvaluatorConfig::code("elsewhere", here.join("src/lib.rs"));
+        if let EvaluatorKind::Code(code) = &mut elsewhere.kind {
+            code.executor = "moon".to_owned();
+        }
+        config.evaluators.push(elsewhere);
+        let found: Vec<(String, bool)> = Runner::default()
+            .check(&config)
+            .into_iter()
+            .map(|finding| (finding.subject, finding.result.is_ok()))
+            .collect();
+        let expected = [
+            ("eval set", false),
+            ("tool_trajectory_avg_score", true),
+            ("tool_trajectory_avg_scor", false),
+            ("safety_v1", false),
+            ("rust", true),
+            ("gone", false),
+            ("text", false),
+            ("elsewhere", false),
+        ];
+        assert_eq!(found, expected.map(|(subject, ok)| (subject.to_owned(), ok)));
+    }
+}
