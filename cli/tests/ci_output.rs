@@ -92,6 +92,15 @@ fn annotations_are_one_line_each() {
 }
 
 #[test]
+fn answers_that_contradict_themselves_are_told() {
+    let (_, ran) = run(&["-o", "json"]);
+    let own = &ran.json()["traces"][0]["metrics"][2];
+    assert_eq!(own["warnings"][0], "it says FAILED, though its score 1 reaches the threshold 0.5");
+    assert_eq!(ran.json()["traces"][0]["metrics"][0]["warnings"], serde_json::Value::Null);
+    ran.says(": it says FAILED, though its score 1 reaches the threshold 0.5");
+}
+
+#[test]
 fn a_file_takes_the_place_of_stdout() {
     let (folder, ran) = run(&["-o", "json", "--output-file", "report.json"]);
     assert_eq!(ran.stdout, "");

@@ -34,6 +34,8 @@ pub(crate) struct Progress {
     diagnostics: Vec<String>,
     /// How often the stderr of each evaluator was shown.
     shown: HashMap<String, usize>,
+    /// How often it was said of each evaluator that its answers do not fit together.
+    warned: HashMap<String, usize>,
 }
 
 /// What is being waited for.
@@ -51,6 +53,7 @@ impl Progress {
             phase: Phase::Nothing,
             diagnostics: Vec::new(),
             shown: HashMap::new(),
+            warned: HashMap::new(),
         }
     }
 
@@ -77,7 +80,17 @@ impl Progress {
                 self.phase =
                     Phase::Evaluating { begun, last_line: begun, done, total: *total, errored };
             }
-            RunEvent::Evaluated { evaluator, trace_id, error, stderr, done, total, errored } => {
+            RunEvent::Evaluated {
+                evaluator,
+                trace_id,
+                error,
+                warnings,
+                stderr,
+                done,
+                total,
+                errored,
+            } => {
+                self.warn(evaluator, trace_id, warnings);
                 self.evaluated(evaluator, trace_id, error.as_deref(), stderr);
                 self.count(*done, *total, *errored);
             }
@@ -177,6 +190,19 @@ impl Progress {
             line(&format!("{evaluator}, trace {trace_id}, stderr:\n{}", indented_end(stderr)));
         } else if *shown == SAME_EVALUATOR + 1 {
             line(&format!("{evaluator}: stderr of further evaluations is shown with -v"));
+        }
+    }
+
+    /// The report holds all of them.
+    fn warn(&mut self, evaluator: &str, trace_id: &str, warnings: &[String]) {
+        for warning in warnings {
+            let warned = self.warned.entry(evaluator.to_owned()).or_default();
+            *warned += 1;
+            if self.verbose > 0 || *warned <= SAME_EVALUATOR {
+                message(&format!("{evaluator}, trace {trace_id}: {warning}"));
+            } else if *warned == SAME_EVALUATOR + 1 {
+                message(&format!("{evaluator}: further warnings are shown with -v"));
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! The JSON form of a report.
 //!
-//! Keys are those of agentevals' `-o json`, in its order; `error_type` and `summary` are additions.
+//! Keys are those of agentevals' `-o json`, in its order; `error_type`, `warnings` and `summary` are additions.
 
 use crate::{
     json::{self, Object, Value},
@@ -74,6 +74,9 @@ fn evaluation(evaluation: &EvaluationReport) -> Value {
     object.insert("duration_ms".to_owned(), number(milliseconds));
     object.insert("error".to_owned(), text(evaluation.error.as_deref()));
     object.insert("error_type".to_owned(), text(evaluation.error_type));
+    if !evaluation.warnings.is_empty() {
+        object.insert("warnings".to_owned(), texts(&evaluation.warnings));
+    }
     if let Some(details) = evaluation.details.as_ref().filter(|details| !details.is_empty()) {
         object.insert("details".to_owned(), Value::Object(details.clone()));
     }

@@ -53,6 +53,8 @@ pub struct EvaluationReport {
     pub error: Option<String>,
     /// Stable name of the kind of error, e.g. `timed_out`.
     pub error_type: Option<&'static str>,
+    /// What does not fit together in the answer, e.g. a status that contradicts the score; it counts all the same.
+    pub warnings: Vec<String>,
     /// The evaluator's details.
     pub details: Option<Object>,
 }

@@ -69,8 +69,7 @@ mod tests {
 
     #[test]
     fn everything_that_is_named_is_looked_for() {
-        let mut config = Config::default();
-        config.eval_set = Some("no/such/set.json".into());
+        let mut config = Config { eval_set: Some("no/such/set.json".into()), ..Config::default() };
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         config.evaluators = vec![
             EvaluatorConfig::builtin("tool_trajectory_avg_score"),

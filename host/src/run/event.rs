@@ -55,6 +55,8 @@ pub enum RunEvent {
         trace_id: Arc<str>,
         /// Why the evaluator broke, if it did.
         error: Option<String>,
+        /// What does not fit together in its answer.
+        warnings: Vec<String>,
         /// What it wrote to its standard error, without the middle if it was long.
         stderr: String,
         /// Evaluations that have ended so far.

@@ -47,13 +47,15 @@ pub(super) async fn all(
             Err(error) => evaluator.lost(&died(error)),
         };
         let stderr = evaluation.stderr_tail.clone();
-        let report = evaluator.report(evaluation);
+        let turns = subjects[row].conversation().turns.len();
+        let report = evaluator.report(evaluation, turns);
         done += 1;
         errored += usize::from(report.error.is_some());
         on_event(RunEvent::Evaluated {
             evaluator: report.name.clone(),
             trace_id: Arc::clone(&subjects[row].conversation().trace_id),
             error: report.error.clone(),
+            warnings: report.warnings.clone(),
             stderr,
             done,
             total,
@@ -66,7 +68,7 @@ pub(super) async fn all(
         .map(|row| {
             let row = row.into_iter().zip(&evaluators);
             row.map(|(report, evaluator)| {
-                report.unwrap_or_else(|| evaluator.report(evaluator.lost("was lost")))
+                report.unwrap_or_else(|| evaluator.report(evaluator.lost("was lost"), 0))
             })
             .collect()
         })

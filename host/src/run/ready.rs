@@ -131,7 +131,8 @@ impl Ready {
             .then(|| Pool::new(worker, workers, Limits::default(), self.cancellation.clone()))
     }
 
-    pub(super) fn report(&self, evaluation: Evaluation) -> EvaluationReport {
+    /// The report of an evaluation of a conversation with so many turns.
+    pub(super) fn report(&self, evaluation: Evaluation, turns: usize) -> EvaluationReport {
         let name = self.name();
         let is_metric = matches!(self.evaluator.work, Work::Metric { .. });
         let error = match &evaluation.verdict {
@@ -148,6 +149,7 @@ impl Ready {
             Verdict::Answer(answer) => answer,
             _ => Default::default(),
         };
+        let warnings = answer.contradictions(self.evaluator.threshold, turns);
         EvaluationReport {
             name: name.to_owned(),
             score: answer.score,
@@ -157,6 +159,7 @@ impl Ready {
             duration: (!never_began).then_some(evaluation.duration),
             error,
             error_type,
+            warnings,
             details: answer.details,
         }
     }

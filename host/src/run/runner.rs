@@ -181,6 +181,7 @@ fn unusable(conversation: &conversation::Conversation) -> Option<EvaluationRepor
         duration: None,
         error: Some(error),
         error_type: Some(error_type),
+        warnings: Vec::new(),
         details: None,
     })
 }

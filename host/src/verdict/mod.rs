@@ -5,6 +5,7 @@
 
 mod aggregate;
 mod answer;
+mod contradictions;
 mod evaluation;
 mod explain;
 mod judge;
