@@ -14,7 +14,7 @@ use crate::scaffold::{Language, Template};
 #[command(name = "evaluator", version, arg_required_else_help = true, max_term_width = 100)]
 pub(crate) struct Cli {
     /// Say more (twice: everything) on stderr
-    #[arg(short, long, global = true, action = ArgAction::Count)]
+    #[arg(short, long, global = true, display_order = 900, action = ArgAction::Count)]
     pub(crate) verbose: u8,
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -24,7 +24,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run evaluators over recorded traces and report
     #[command(
-        after_help = "Exit codes: 0 all passed, 1 something failed, 2 usage or configuration error (nothing ran), 3 something broke"
+        after_help = "Exit codes: 0 all passed or did not apply, 1 something failed, 2 usage or configuration error (nothing ran), 3 something broke"
     )]
     Run(RunArgs),
     /// Check a configuration and everything it names, and run nothing
@@ -106,7 +106,7 @@ pub(crate) struct RunArgs {
     /// Eval set with golden conversations (overrides the configuration's)
     #[arg(short, long, value_name = "FILE", value_parser = existing)]
     pub(crate) eval_set: Option<PathBuf>,
-    /// Built-in metric to run, beside or instead of the configuration's; repeatable
+    /// Built-in metric to run; repeatable (default without a configuration: tool_trajectory_avg_score)
     #[arg(short, long = "metric", value_name = "NAME")]
     pub(crate) metrics: Vec<String>,
     /// Format of the trace files; found out from their content when not given
@@ -115,19 +115,19 @@ pub(crate) struct RunArgs {
     /// Model for metrics that need one
     #[arg(short, long, value_name = "MODEL")]
     pub(crate) judge_model: Option<String>,
-    /// Threshold of built-in metrics, in 0..=1
+    /// Threshold of built-in metrics, in 0..=1 (default: 0.5)
     #[arg(short, long, value_name = "X", value_parser = fraction)]
     pub(crate) threshold: Option<f64>,
-    /// How tool calls are compared with the expected ones
+    /// How tool calls are compared with the expected ones (default: EXACT)
     #[arg(long, value_enum, ignore_case = true)]
     pub(crate) trajectory_match_type: Option<Match>,
-    /// Form of the report
+    /// Form of the report (default: table)
     #[arg(short, long, value_enum)]
     pub(crate) output: Option<Output>,
     /// Write the report to this file instead of stdout; it appears whole or not at all
     #[arg(long, value_name = "FILE", value_parser = in_a_folder)]
     pub(crate) output_file: Option<PathBuf>,
-    /// What is evaluated as one conversation
+    /// What is evaluated as one conversation (default: auto)
     #[arg(long, value_enum)]
     pub(crate) group_by: Option<Grouping>,
     /// Evaluations at a time (default: one per processor)

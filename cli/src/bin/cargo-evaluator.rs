@@ -8,5 +8,9 @@ fn main() -> ExitCode {
     if args.get(1).is_some_and(|first| first == "evaluator") {
         args.remove(1);
     }
+    // What help and usage call the program.
+    if let Some(program) = args.first_mut() {
+        *program = "cargo evaluator".into();
+    }
     evaluator_cli::evaluator(args)
 }

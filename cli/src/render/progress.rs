@@ -135,7 +135,8 @@ impl Progress {
             }
             PrepareEvent::Progress { line: text } => self.build_progress(text.trim()),
             PrepareEvent::Diagnostic { rendered } => {
-                line(rendered.trim_end());
+                // A blank line after each, as cargo prints them.
+                line(&format!("{}\n", rendered.trim_end()));
                 self.diagnostics.push(rendered.trim().to_owned());
             }
             PrepareEvent::Finished { what } => {

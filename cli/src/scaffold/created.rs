@@ -96,7 +96,7 @@ impl fmt::Display for Created {
             None => {}
         }
         let test = self.template.language().test_command();
-        writeln!(f, "\nTest it:\n\n    cd {} && {test}", shell_word(&self.folder))?;
+        writeln!(f, "\nTest it:\n\n    (cd {} && {test})", shell_word(&self.folder))?;
         writeln!(f, "\nTo run it over recorded traces, write this to eval_config.yaml here:\n")?;
         for line in self.config().lines() {
             writeln!(f, "    {line}")?;
@@ -167,7 +167,7 @@ For the published one, write `version = \"0.1.0\"` for its `path` in my-check/Ca
 
 Test it:
 
-    cd my-check && cargo test
+    (cd my-check && cargo test)
 
 To run it over recorded traces, write this to eval_config.yaml here:
 

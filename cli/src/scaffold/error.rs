@@ -47,7 +47,7 @@ pub enum ScaffoldError {
         path: PathBuf,
     },
     /// The folder to create the evaluator in is not there.
-    #[error("there is no folder {}; create it first", .path.display())]
+    #[error("there is no folder {}; {}", .path.display(), if .path.exists() { "that is a file" } else { "create it first" })]
     NoFolder {
         /// The folder.
         path: PathBuf,

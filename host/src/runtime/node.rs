@@ -18,7 +18,7 @@ const MISSING: &str =
 /// Runs JavaScript or TypeScript files with the `node` found on `PATH`.
 ///
 /// TypeScript is run as this version of Node.js can: newer ones strip types themselves; for older ones `tsx` is used when
-/// the project or the machine has it, and otherwise the file has to be free of type annotations.
+/// the project or the machine has it, and otherwise the file has to be free of type annotations and no ES module.
 #[derive(Debug)]
 pub struct Node {
     language: Language,
@@ -73,6 +73,15 @@ impl Node {
             TypeStripping::Flag => Ok(command.arg("--experimental-strip-types").arg(source)),
             TypeStripping::Never => Ok(match self.find_tsx(&source) {
                 Some(tsx) => CommandSpec::new(tsx).arg(source),
+                // Refused by Node.js as a file of unknown kind, whatever is in it.
+                None if in_module_package(&source) => {
+                    return Err(PrepareError::RuntimeMissing {
+                        reason: format!(
+                            "Node.js {version} cannot run TypeScript; install Node.js 22.18 or later, or `npm install \
+                             --save-dev tsx`"
+                        ),
+                    });
+                }
                 None => {
                     on_event(PrepareEvent::Diagnostic {
                         rendered: format!(
@@ -141,6 +150,20 @@ impl Runtime for Node {
             })
             .collect()
     }
+}
+
+/// Whether the nearest `package.json` makes files ES modules, as Node.js decides it.
+fn in_module_package(source: &Path) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Package {
+        r#type: Option<String>,
+    }
+    source
+        .ancestors()
+        .skip(1)
+        .find_map(|folder| std::fs::read(folder.join("package.json")).ok())
+        .and_then(|text| serde_json::from_slice::<Package>(&text).ok())
+        .is_some_and(|package| package.r#type.as_deref() == Some("module"))
 }
 
 /// A version of Node.js, as far as it matters here.
@@ -287,6 +310,26 @@ mod tests {
         assert_eq!(launch.one_shot, CommandSpec::new(node).arg(source));
         let [PrepareEvent::Diagnostic { rendered }] = &events[..] else { panic!("{events:?}") };
         assert!(rendered.starts_with("note: Node.js 20.20 runs "), "{rendered}");
+    }
+
+    #[test]
+    fn an_old_node_that_would_refuse_the_file_is_not_started() {
+        let folder = Folder::new("node-old-module");
+        let (_, environment) = node_that_prints(&folder, "v20.20.2");
+        let prepare = |source: PathBuf| {
+            Node::typescript(environment.clone())
+                .prepare(&[source], &Cancellation::new(), &mut no_events)
+                .remove(0)
+        };
+        folder.file("package.json", r#"{"name": "x", "type": "module"}"#);
+        assert_eq!(
+            prepare(folder.file("check.ts", "")).unwrap_err().to_string(),
+            "runtime not available: Node.js 20.20 cannot run TypeScript; install Node.js 22.18 or later, or `npm install \
+             --save-dev tsx`"
+        );
+        // The nearest one decides.
+        folder.file("inner/package.json", "{}");
+        assert!(prepare(folder.file("inner/check.ts", "")).is_ok());
     }
 
     #[test]

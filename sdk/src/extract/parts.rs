@@ -1,6 +1,6 @@
 //! Single parts of the document.
 
-use std::ops::Deref;
+use std::{fmt, ops::Deref};
 
 use evaluator_protocol::InvocationData;
 
@@ -13,6 +13,12 @@ pub struct Threshold(
     /// The threshold.
     pub f64,
 );
+
+impl fmt::Display for Threshold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 #[diagnostic::do_not_recommend]
 impl FromInput<'_> for Threshold {
@@ -32,6 +38,12 @@ pub struct MetricName<'a>(
 impl<'a> FromInput<'a> for MetricName<'a> {
     fn from_input(context: &'a Context) -> Result<Self, Rejection> {
         Ok(Self(&context.input().metric_name))
+    }
+}
+
+impl fmt::Display for MetricName<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.0)
     }
 }
 

@@ -46,6 +46,8 @@ pub(super) struct Unit {
     pub(super) target_folder: PathBuf,
     pub(super) features: Vec<String>,
     pub(super) kind: ProgramKind,
+    /// The file a package was generated around: its user knows no other name for the program.
+    pub(super) lone_file: Option<String>,
     /// Texts to replace in what cargo and the compiler say.
     pub(super) renames: Vec<(String, String)>,
 }
@@ -136,7 +138,7 @@ impl Toolchain {
         let command = programs.iter().fold(self.select(command, unit), |command, program| {
             command.arg(unit.kind.flag()).arg(program)
         });
-        let mut log = Log::new(unit, programs.len());
+        let mut log = Log::new(unit, programs);
         let outcome = tool::run(&command, self.limit, &self.cancellation, &mut |stream, line| {
             log.line(stream, line, on_event)
         });
@@ -234,11 +236,10 @@ struct Log<'a> {
 }
 
 impl<'a> Log<'a> {
-    fn new(unit: &'a Unit, count: usize) -> Self {
-        let what = if count == 1 {
-            "1 Rust evaluator".to_owned()
-        } else {
-            format!("{count} Rust evaluators")
+    fn new(unit: &'a Unit, programs: &[&str]) -> Self {
+        let what = match programs {
+            [program] => unit.lone_file.as_deref().unwrap_or(program).to_owned(),
+            _ => format!("{} Rust evaluators", programs.len()),
         };
         Self {
             unit,
@@ -394,6 +395,7 @@ mod tests {
             target_folder: "/t".into(),
             features: vec!["a".to_owned(), "b".to_owned()],
             kind: ProgramKind::Bin,
+            lone_file: None,
             renames: vec![("/cache/main.rs".to_owned(), "/evals/check.rs".to_owned())],
         }
     }
@@ -418,7 +420,7 @@ mod tests {
         programs: &[&str],
     ) -> Vec<Result<PathBuf, Failure>> {
         let unit = unit();
-        let mut log = Log::new(&unit, programs.len());
+        let mut log = Log::new(&unit, programs);
         for line in stdout {
             log.line(Stream::Stdout, line, &mut |_| ());
         }
@@ -485,14 +487,14 @@ mod tests {
     fn a_build_with_nothing_to_do_is_silent_and_any_other_is_framed() {
         let unit = unit();
         let mut events = Vec::new();
-        let mut log = Log::new(&unit, 2);
+        let mut log = Log::new(&unit, &["a", "b"]);
         log.line(Stream::Stderr, "    Finished `dev` profile in 0.01s", &mut |event| {
             events.push(event)
         });
         log.finish(&mut |event| events.push(event));
         assert_eq!(events, []);
 
-        let mut log = Log::new(&unit, 2);
+        let mut log = Log::new(&unit, &["a", "b"]);
         log.line(Stream::Stderr, "   Compiling a v0.1.0", &mut |event| events.push(event));
         log.line(Stream::Stderr, "    Finished `dev` profile in 1s", &mut |event| {
             events.push(event)
@@ -504,6 +506,20 @@ mod tests {
         );
         assert_eq!(events[1], PrepareEvent::Progress { line: "Compiling a v0.1.0".to_owned() });
         assert!(matches!(events[3], PrepareEvent::Finished { .. }), "{events:?}");
+    }
+
+    #[test]
+    fn the_only_program_of_a_build_is_named() {
+        let started = |unit: &Unit| {
+            let mut events = Vec::new();
+            let mut log = Log::new(unit, &["a"]);
+            log.line(Stream::Stderr, "   Compiling a v0.1.0", &mut |event| events.push(event));
+            events.remove(0)
+        };
+        let mut unit = unit();
+        assert_eq!(started(&unit), PrepareEvent::Started { what: "building a".to_owned() });
+        unit.lone_file = Some("check.rs".to_owned());
+        assert_eq!(started(&unit), PrepareEvent::Started { what: "building check.rs".to_owned() });
     }
 
     #[test]

@@ -71,11 +71,14 @@ pub(super) fn render(parts: &Parts<'_>) -> Result<String, PrepareError> {
     if !depends_on_sdk(dependencies) {
         dependencies.insert(SDK, Item::Value(Value::InlineTable(sdk_dependency(parts.sdk)?)));
     }
-    if parts.embedded.is_none() {
+    // The SDK depends on both, so they cost nothing; a manifest that adds a crate does not take them away.
+    if !dependencies.contains_key("serde") {
         let mut serde = InlineTable::new();
         serde.insert("version", "1".into());
         serde.insert("features", Value::Array(["derive"].into_iter().collect()));
         dependencies.insert("serde", Item::Value(Value::InlineTable(serde)));
+    }
+    if !dependencies.contains_key("serde_json") {
         dependencies.insert("serde_json", value("1"));
     }
 
@@ -286,8 +289,20 @@ debug = "line-tables-only"
         }
         assert!(text.contains("evaluator-sdk = { path = \"/sdk\" }"), "{text}");
         assert!(text.contains("name = \"a-1\""), "the program's name stays ours: {text}");
-        assert!(!text.contains("serde"), "{text}");
+        assert!(text.contains("serde = {") && text.contains("serde_json = \"1\""), "{text}");
         assert!(!text.contains("line-tables-only"), "{text}");
+    }
+
+    #[test]
+    fn a_named_serde_is_not_replaced() {
+        for toml in [
+            "[dependencies]\nserde = \"1.0.200\"\nserde_json = { version = \"1.0.100\" }\n",
+            "[dependencies.serde]\nversion = \"1.0.200\"\n[dependencies.serde_json]\nversion = \"1.0.100\"\n",
+        ] {
+            let text = rendered(Some(toml)).unwrap();
+            assert!(text.contains("1.0.200") && text.contains("1.0.100"), "{text}");
+            assert!(!text.contains("derive") && !text.contains("\"1\""), "{text}");
+        }
     }
 
     #[test]

@@ -114,6 +114,7 @@ impl Cargo {
                     target_folder: workspace.target_directory.join("evaluator"),
                     features: target.required_features.clone(),
                     kind: if target.is_bin() { ProgramKind::Bin } else { ProgramKind::Example },
+                    lone_file: None,
                     renames: Vec::new(),
                 };
                 (unit, None, target.name.clone())
@@ -133,6 +134,7 @@ impl Cargo {
                     target_folder: cache.join("target"),
                     features: Vec::new(),
                     kind: ProgramKind::Bin,
+                    lone_file: Some(script.file_name()),
                     renames: script.renames(),
                 };
                 let program = script.name().to_owned();

@@ -51,6 +51,11 @@ impl Script {
         &self.name
     }
 
+    /// Name of the user's file.
+    pub(super) fn file_name(&self) -> String {
+        self.source.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+    }
+
     /// The generated manifest.
     pub(super) fn manifest(&self) -> PathBuf {
         self.package().join("Cargo.toml")
