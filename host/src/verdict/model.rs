@@ -52,7 +52,7 @@ pub enum Verdict {
         /// What is wrong.
         reason: String,
     },
-    /// The evaluator reported an error itself, as an `{"error": ...}` frame of the streaming form.
+    /// The evaluator reported an error itself, by printing `{"error": ...}`.
     Reported {
         /// Kind of the error, as reported.
         kind: String,
