@@ -88,7 +88,7 @@ async fn watched(runner: &Runner, request: &Request, verbose: u8) -> Report {
 }
 
 fn show_report(report: &Report, output: OutputFormat) -> u8 {
-    let code = exit_code(report);
+    let code = report.standing().exit_code();
     let code = match output {
         OutputFormat::Table => show(&render::table(report), code),
         OutputFormat::Summary => show(&render::summary(report), code),
@@ -102,10 +102,4 @@ fn show_report(report: &Report, output: OutputFormat) -> u8 {
     };
     render::verdict(report);
     code
-}
-
-/// A file that could not be loaded weighs as much as an evaluator that broke: what it holds was not judged.
-fn exit_code(report: &Report) -> u8 {
-    let code = report.tally().standing().exit_code();
-    if report.errors.is_empty() { code } else { code.max(exit::ERRORED) }
 }

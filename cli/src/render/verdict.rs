@@ -16,8 +16,7 @@ pub(crate) fn verdict(report: &Report) {
 
 fn text(report: &Report) -> String {
     let tally = report.tally();
-    let word = match tally.standing() {
-        _ if !report.errors.is_empty() => "ERROR",
+    let word = match report.standing() {
         Standing::Errored => "ERROR",
         Standing::Failed => "FAILED",
         Standing::Passed if tally.scored() == 0 => "NOTHING EVALUATED",

@@ -99,6 +99,17 @@ pub struct Answer {
     pub details: Option<Object>,
 }
 
+impl Verdict {
+    /// The status at this threshold; `None` when the evaluator broke, which is not a status.
+    #[must_use]
+    pub fn status(&self, threshold: f64) -> Option<Status> {
+        match self {
+            Self::Answer(answer) => Some(answer.status_for(threshold)),
+            _ => None,
+        }
+    }
+}
+
 impl Answer {
     /// The status at this threshold: the one given, else whether the score reaches the threshold. Without a score
     /// nothing was evaluated.
