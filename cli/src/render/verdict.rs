@@ -8,10 +8,10 @@ use evaluator_host::{
     verdict::{Standing, Status},
 };
 
-use super::{line, paint::for_stderr};
+use super::line;
 
 pub(crate) fn verdict(report: &Report) {
-    line(&for_stderr(&text(report)));
+    line(&text(report));
 }
 
 fn text(report: &Report) -> String {
