@@ -7,7 +7,7 @@ use std::{
 
 use evaluator_host::{
     conversation::{Conversation, Turn},
-    eval_set::{EvalCase, EvalSet, ExpectedTurn, Unmatched, match_case},
+    eval_set::{CaseIndex, EvalCase, EvalSet, ExpectedTurn, Unmatched},
     json::to_python,
     trace::SpanStatus,
 };
@@ -224,14 +224,15 @@ fn set(cases: &[(&str, &[&str])]) -> EvalSet {
 }
 
 fn matched(set: &EvalSet, conversation: &Conversation, groups: usize) -> Result<String, String> {
-    match_case(Some(set), conversation, groups)
+    CaseIndex::new(Some(set))
+        .find(conversation, groups)
         .map(|case| case.id.clone())
         .map_err(|error| error.to_string())
 }
 
 #[test]
 fn without_a_set_there_is_no_case() {
-    let unmatched = match_case(None, &conversation(&[Some("hi")]), 1).expect_err("no set");
+    let unmatched = CaseIndex::new(None).find(&conversation(&[Some("hi")]), 1).expect_err("no set");
     assert_eq!(
         (unmatched.to_string().as_str(), unmatched),
         ("no eval set provided", Unmatched::NoEvalSet)
@@ -293,7 +294,7 @@ fn a_named_case_wins_or_is_not_found() {
     let set = set(&[("a", &["hi"]), ("b", &["bye"]), ("b", &["later"]), ("none", &[])]);
     let named =
         |id: &str| Conversation { case_id: Some(id.to_owned()), ..conversation(&[Some("hi")]) };
-    let case = match_case(Some(&set), &named("b"), 9).expect("a case");
+    let case = CaseIndex::new(Some(&set)).find(&named("b"), 9).expect("a case");
     assert_eq!(case.turns[0].user_parts, ["bye"], "the first of a repeated id");
     assert_eq!(matched(&set, &named("c"), 1), Err("eval case 'c' not found".to_owned()));
     assert_eq!(matched(&set, &named("none"), 1), Err("eval case 'none' not found".to_owned()));

@@ -93,7 +93,7 @@ async fn watched(runner: &Runner, request: &Request, verbose: u8) -> Report {
 }
 
 fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8 {
-    let code = exit_code(report);
+    let code = report.standing().exit_code();
     let rendered = match output {
         OutputFormat::Table => Ok(render::table(report)),
         OutputFormat::Summary => Ok(render::summary(report)),
@@ -133,10 +133,4 @@ fn write_file(file: &Path, text: &str, code: u8) -> u8 {
             code.max(exit::ERRORED)
         }
     }
-}
-
-/// A file that could not be loaded weighs as much as an evaluator that broke: what it holds was not judged.
-fn exit_code(report: &Report) -> u8 {
-    let code = report.tally().standing().exit_code();
-    if report.errors.is_empty() { code } else { code.max(exit::ERRORED) }
 }

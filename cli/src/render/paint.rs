@@ -17,14 +17,27 @@ const MARKS: [(&str, AnsiColor); 5] = [
     ("ERROR:", AnsiColor::Red),
 ];
 
-/// Text for stdout: on a terminal without control characters, which recordings and evaluators may contain, and with
-/// colours, unless the environment says otherwise.
+/// Text for stdout, painted on terminals only: reports are read by programs, too.
 pub(crate) fn for_stdout(text: &str) -> Cow<'_, str> {
-    if !io::stdout().is_terminal() {
-        return Cow::Borrowed(text);
+    let stdout = io::stdout();
+    let choice =
+        if stdout.is_terminal() { AutoStream::choice(&stdout) } else { ColorChoice::Never };
+    shown(text, stdout.is_terminal(), choice)
+}
+
+/// Text for stderr. Where that is no terminal, the environment may ask for colours all the same.
+pub(super) fn for_stderr(text: &str) -> Cow<'_, str> {
+    let stderr = io::stderr();
+    shown(text, stderr.is_terminal(), AutoStream::choice(&stderr))
+}
+
+/// The text with colours, and on a terminal without control characters: recordings and evaluators may contain them.
+fn shown(text: &str, terminal: bool, choice: ColorChoice) -> Cow<'_, str> {
+    if terminal {
+        paint(&without_controls(text), choice).into_owned().into()
+    } else {
+        paint(text, choice)
     }
-    let harmless = without_controls(text);
-    paint(&harmless, AutoStream::choice(&io::stdout())).into_owned().into()
 }
 
 /// Shows control characters as the pictures that Unicode has for them.
@@ -38,11 +51,6 @@ fn without_controls(text: &str) -> String {
         _ => c,
     };
     text.chars().map(picture).collect()
-}
-
-/// Text for stderr.
-pub(super) fn for_stderr(text: &str) -> Cow<'_, str> {
-    paint(text, AutoStream::choice(&io::stderr()))
 }
 
 fn paint(text: &str, choice: ColorChoice) -> Cow<'_, str> {
@@ -72,6 +80,17 @@ mod tests {
     #[test]
     fn what_would_move_the_cursor_is_shown_instead() {
         assert_eq!(without_controls("a\x1b[2J\r\tb\u{9b}\n"), "a\u{241b}[2J\u{240d}\tb\u{fffd}\n");
+    }
+
+    #[test]
+    fn only_colours_of_ours_reach_a_terminal() {
+        let text = "PASSED: \x1b]0;title\x07";
+        assert_eq!(
+            shown(text, true, ColorChoice::Always),
+            "\x1b[1m\x1b[32mPASSED:\x1b[0m \u{241b}]0;title\u{2407}"
+        );
+        assert_eq!(shown(text, true, ColorChoice::Never), "PASSED: \u{241b}]0;title\u{2407}");
+        assert_eq!(shown(text, false, ColorChoice::Never), text);
     }
 
     #[test]

@@ -7,6 +7,8 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
+use super::paint::for_stderr;
+
 /// Whether the last line is one that changes. One per process, as stderr is.
 static STATUS: AtomicBool = AtomicBool::new(false);
 
@@ -23,6 +25,7 @@ pub(super) fn is_terminal() -> bool {
 
 /// A line, or several.
 pub(super) fn line(text: &str) {
+    let text = for_stderr(text);
     let mut stderr = io::stderr().lock();
     let clear = if STATUS.swap(false, Ordering::Relaxed) { CLEAR } else { "" };
     let _ = writeln!(stderr, "{clear}{text}");

@@ -8,10 +8,10 @@ use evaluator_host::{
     verdict::{Standing, Status},
 };
 
-use super::{line, paint::for_stderr};
+use super::line;
 
 pub(crate) fn verdict(report: &Report) {
-    line(&for_stderr(&text(report)));
+    line(&text(report));
 }
 
 fn text(report: &Report) -> String {
@@ -21,8 +21,7 @@ fn text(report: &Report) -> String {
 /// The outcome in a word, and the counts.
 pub(super) fn sentence(report: &Report) -> String {
     let tally = report.tally();
-    let word = match tally.standing() {
-        _ if !report.errors.is_empty() => "ERROR",
+    let word = match report.standing() {
         Standing::Errored => "ERROR",
         Standing::Failed => "FAILED",
         Standing::Passed if tally.scored() == 0 => "NOTHING EVALUATED",

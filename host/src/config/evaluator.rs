@@ -128,6 +128,7 @@ fn read_builtin(
     problems: &mut Problems<'_>,
 ) -> BuiltinConfig {
     let mut builtin = BuiltinConfig::default();
+    fields.null_is_absent();
     if let Some(threshold) = fields.fraction("threshold", problems) {
         builtin.threshold = threshold;
     }
@@ -135,13 +136,13 @@ fn read_builtin(
     builtin.match_type =
         match_type.and_then(|node| choice("trajectory_match_type", node, &MATCH_TYPES, problems));
     let mut optional_text = |key: &'static str, alias: &'static str| {
-        let node = fields.take_either(key, alias, problems).filter(|node| !node.is_null())?;
+        let node = fields.take_either(key, alias, problems)?;
         text(key, node, problems).map(str::to_owned)
     };
     builtin.judge_model = optional_text("judge_model", "judgeModel");
     builtin.judge_base_url = optional_text("judge_base_url", "judgeBaseUrl");
     builtin.credential_ref = optional_text("credential_ref", "credentialRef");
-    if let Some(node) = fields.take("rubrics").filter(|node| !node.is_null()) {
+    if let Some(node) = fields.take("rubrics") {
         builtin.rubrics = rubrics::read(name, node, problems);
     }
     builtin

@@ -48,14 +48,28 @@ pub(super) struct Fields<'n> {
     aliases: Vec<&'static str>,
     /// Keys that are read but that nobody should be told to use.
     replaced: Vec<&'static str>,
+    null_is_absent: bool,
 }
 
 impl<'n> Fields<'n> {
     pub(super) fn new(noun: &'static str, entries: &'n [(Node, Node)]) -> Self {
-        Self { noun, entries, known: Vec::new(), aliases: Vec::new(), replaced: Vec::new() }
+        Self {
+            noun,
+            entries,
+            known: Vec::new(),
+            aliases: Vec::new(),
+            replaced: Vec::new(),
+            null_is_absent: false,
+        }
     }
 
-    /// The value of `key`; an explicit `null` counts as given.
+    /// From here on a key that is there without a value counts as not given, as other tools that read the file have it
+    /// for keys whose default is to have no value.
+    pub(super) fn null_is_absent(&mut self) {
+        self.null_is_absent = true;
+    }
+
+    /// The value of `key`; `null` counts as given, unless [`null_is_absent`](Self::null_is_absent) was said.
     pub(super) fn take(&mut self, key: &'static str) -> Option<&'n Node> {
         self.known.push(key);
         self.find(key).map(|(_, value)| value)
@@ -68,7 +82,10 @@ impl<'n> Fields<'n> {
     }
 
     fn find(&self, key: &str) -> Option<&'n (Node, Node)> {
-        self.entries.iter().find(|(name, _)| name.as_str() == Some(key))
+        self.entries
+            .iter()
+            .find(|(name, _)| name.as_str() == Some(key))
+            .filter(|(_, value)| !(self.null_is_absent && value.is_null()))
     }
 
     /// The value of `key` or of its other spelling.

@@ -46,11 +46,14 @@ impl Place {
     pub(super) fn new(text: &str, span: Span) -> Self {
         let before = text.get(..span.start).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        // Whoever shows the place cuts the text there, so it ends with a whole character.
+        let end = (span.end.clamp(before.len(), text.len())..text.len())
+            .find(|&end| text.is_char_boundary(end));
         Self {
             line: before.matches('\n').count() + 1,
             column: before[line_start..].chars().count() + 1,
             start: before.len(),
-            end: span.end.clamp(before.len(), text.len()),
+            end: end.unwrap_or(text.len()),
         }
     }
 }

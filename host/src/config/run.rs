@@ -118,6 +118,7 @@ fn read_root(root: Option<&Node>, problems: &mut Problems<'_>) -> Config {
             None,
         ),
     }
+    fields.null_is_absent();
     config.eval_set = fields.text("eval_set", problems).map(Into::into);
     config.trace_format = fields.choice("trace_format", &FORMATS, problems);
     config.group_by = fields.choice("group_by", &GROUPINGS, problems);

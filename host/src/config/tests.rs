@@ -47,6 +47,33 @@ fn defaults_are_those_of_the_format() {
 }
 
 #[test]
+fn a_key_left_without_a_value_has_its_default_where_that_is_to_have_none() {
+    let config = parse(
+        "eval_set:\ntrace_format:\noutput_format: ~\ngroup_by: null\nevaluators:\n\
+         - {name: tool_trajectory_avg_score, type: builtin, threshold: , trajectory_match_type: , judge_model: }\n",
+    );
+    assert_eq!((config.eval_set, config.output, config.group_by), (None, None, None));
+    let EvaluatorKind::Builtin(builtin) = &config.evaluators[0].kind else { panic!() };
+    assert_eq!((builtin.threshold, builtin.match_type), (0.5, None));
+    assert_eq!(
+        problems("evaluators: [{name: a, type: code, path: a.py, threshold: }]"),
+        "c.yaml:1:57: `threshold` must be a number in 0..=1, not nothing"
+    );
+}
+
+#[test]
+fn places_begin_and_end_with_whole_characters() {
+    for text in
+        ["evaluators:\n  - \u{e9}: x\n", "\u{e9}", "evaluators:\n  - {\u{2603}: \u{2603}}\n"]
+    {
+        let error = Config::parse(text, Path::new("c.yaml")).unwrap_err();
+        for place in error.problems.iter().filter_map(|problem| problem.place) {
+            assert!(text.get(place.start..place.end).is_some(), "{place:?} of {text:?}");
+        }
+    }
+}
+
+#[test]
 fn every_problem_is_reported_with_its_place() {
     let text = "evaluators:\n  - name: polite\n    type: code\n    path: a.py\n    treshold: 0.5\n    timeout: soon\n\
                 \x20 - name: polite\n    type: biultin\n  - type: code\n    path: 5\nouptut: json\n";

@@ -61,7 +61,7 @@ pub fn group(traces: &[Trace], group_by: GroupBy, eval_set_has_multi_turn: bool)
     groups
         .into_values()
         .map(|mut members| {
-            members.sort_by_key(|trace| trace.start_ns());
+            members.sort_by_cached_key(|trace| trace.start_ns());
             Group { members }
         })
         .collect()

@@ -20,9 +20,15 @@ const TOOL_REASONS: [&str; 4] = ["tool_calls", "tool_call", "tool_use", "functio
 pub(super) fn join(mut turns: Vec<DraftTurn>) -> Vec<DraftTurn> {
     turns.sort_by(|a, b| (a.start_ns, &a.span_id).cmp(&(b.start_ns, &b.span_id)));
     let mut joined: Vec<DraftTurn> = Vec::with_capacity(turns.len());
+    // Which of them are turns of several rounds.
+    let mut merged: Vec<usize> = Vec::new();
     for mut turn in turns {
+        let last = joined.len().saturating_sub(1);
         match joined.last_mut() {
-            Some(previous) if continues(previous, &turn) => merge(previous, turn),
+            Some(previous) if continues(previous, &turn) => {
+                merge(previous, turn);
+                merged.push(last);
+            }
             previous => {
                 if let Some(previous) = previous.filter(|previous| may_continue(previous, &turn)) {
                     turn.warnings.push(format!(
@@ -34,6 +40,10 @@ pub(super) fn join(mut turns: Vec<DraftTurn>) -> Vec<DraftTurn> {
                 joined.push(turn);
             }
         }
+    }
+    merged.dedup();
+    for index in merged {
+        find_tools(&mut joined[index]);
     }
     joined
 }
@@ -72,21 +82,24 @@ fn may_continue(previous: &DraftTurn, turn: &DraftTurn) -> bool {
         && last.finish_reasons.iter().any(|reason| TOOL_REASONS.contains(&reason.as_str()))
 }
 
+/// Looks again for the calls of tools that only messages know: with all rounds together there are more messages.
+///
+/// Once for all rounds, because each repeats the messages of those before it.
+fn find_tools(turn: &mut DraftTurn) {
+    let mut spans = std::mem::take(&mut turn.tools);
+    spans.retain(|tool| tool.span.is_some());
+    turn.tools = if spans.is_empty() {
+        calls_in_parts(&turn.calls, &mut turn.warnings)
+    } else {
+        complete_from_parts(spans, &turn.calls, &mut turn.warnings)
+    };
+}
+
 fn merge(previous: &mut DraftTurn, turn: DraftTurn) {
     previous.calls.extend(turn.calls);
     llm_calls::sort(&mut previous.calls);
     previous.warnings.extend(turn.warnings);
-    // Calls that only the messages knew are looked for again: now there are more messages.
-    let spans: Vec<_> = std::mem::take(&mut previous.tools)
-        .into_iter()
-        .chain(turn.tools)
-        .filter(|tool| tool.span.is_some())
-        .collect();
-    previous.tools = if spans.is_empty() {
-        calls_in_parts(&previous.calls, &mut previous.warnings)
-    } else {
-        complete_from_parts(spans, &previous.calls, &mut previous.warnings)
-    };
+    previous.tools.extend(turn.tools);
     previous.agent_name = previous.agent_name.take().or(turn.agent_name);
     if !previous.user.recorded {
         previous.user = turn.user;
@@ -141,6 +154,27 @@ mod tests {
         assert_eq!(turn.answer.text.as_deref(), Some("sunny"));
         assert_eq!((turn.start_ns, turn.end_ns), (0, 30_000_000));
         assert_eq!(turn.tools[0].result.as_str(), Some("sun"));
+    }
+
+    #[test]
+    fn a_turn_of_many_rounds_has_each_call_once_with_its_result() {
+        let round = |number: u64| {
+            let said = (1..number).flat_map(|before| {
+                let id = format!("c{before}");
+                [asks(&id, "count", json!({"n": before})), answers(&id, json!(before * 10))]
+            });
+            let input: Vec<Value> = std::iter::once(says("user", "count")).chain(said).collect();
+            let output = json!([asks(&format!("c{number}"), "count", json!({"n": number}))]);
+            let times = (number * 10, number * 10 + 5);
+            let recording = Recording::default().with_trace_id(number);
+            recording.chat((number, 0), times, json!(input), output).trace()
+        };
+        let rounds: Vec<_> = (1..=5).map(round).collect();
+        let turns = join(rounds.iter().flat_map(turns_of).collect());
+        assert_eq!((turns.len(), turns[0].calls.len()), (1, 5));
+        let results: Vec<String> =
+            turns[0].tools.iter().map(|tool| crate::json::to_python(&tool.result)).collect();
+        assert_eq!(results, ["10", "20", "30", "40", "null"]);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Finding the golden case of a conversation.
 
+use std::collections::HashMap;
+
 use super::model::{EvalCase, EvalSet};
 use crate::{conversation::Conversation, python_text::normalize};
 
@@ -23,49 +25,77 @@ pub enum Unmatched {
     Ambiguous,
 }
 
-/// The golden case of a conversation, one of `groups` conversations of the run.
-///
-/// A recording can name its case. Otherwise the first thing the user said decides, compared without case and with
-/// whitespace runs as one space; among several such cases, the number of turns. A single case and a single
-/// conversation belong together even if nothing matches. There is no other fallback: a wrong golden case would make a
-/// good agent look bad.
-///
-/// # Errors
-///
-/// No case can be told to be the right one.
-pub fn match_case<'s>(
-    set: Option<&'s EvalSet>,
-    conversation: &Conversation,
-    groups: usize,
-) -> Result<&'s EvalCase, Unmatched> {
-    let set = set.ok_or(Unmatched::NoEvalSet)?;
-    let candidates: Vec<&EvalCase> =
-        set.cases.iter().filter(|case| !case.turns.is_empty()).collect();
-    if let Some(id) = &conversation.case_id {
-        let named = candidates.iter().find(|case| case.id == *id);
-        return named.copied().ok_or_else(|| Unmatched::CaseNotFound(id.clone()));
+/// The cases of an eval set, to be looked up for any number of conversations.
+#[derive(Debug)]
+pub struct CaseIndex<'s> {
+    /// Whether there is a set at all.
+    has_set: bool,
+    /// The case, if there is only one.
+    only: Option<&'s EvalCase>,
+    /// The first case of each id.
+    by_id: HashMap<&'s str, &'s EvalCase>,
+    /// Cases by what the user says first, in the form in which texts are compared.
+    by_start: HashMap<String, Vec<&'s EvalCase>>,
+}
+
+impl<'s> CaseIndex<'s> {
+    /// The cases of `set` that have turns; without a set no conversation has a golden case.
+    #[must_use]
+    pub fn new(set: Option<&'s EvalSet>) -> Self {
+        let mut index = Self {
+            has_set: set.is_some(),
+            only: None,
+            by_id: HashMap::new(),
+            by_start: HashMap::new(),
+        };
+        let mut count = 0;
+        for case in set.into_iter().flat_map(|set| &set.cases) {
+            let Some(first) = case.turns.first() else { continue };
+            count += 1;
+            index.only = (count == 1).then_some(case);
+            index.by_id.entry(&case.id).or_insert(case);
+            index.by_start.entry(normalize(&first.user_text())).or_default().push(case);
+        }
+        index
     }
-    let only_pairing = match candidates.as_slice() {
-        [case] if groups == 1 => Some(*case),
-        _ => None,
-    };
-    let said = conversation.turns.first().and_then(|turn| turn.user_text.as_deref()).map(normalize);
-    let Some(said) = said.filter(|said| !said.is_empty()) else {
-        return only_pairing.ok_or(Unmatched::NoUserInput);
-    };
-    let same_start = |case: &&EvalCase| {
-        case.turns.first().is_some_and(|turn| normalize(&turn.user_parts.concat()) == said)
-    };
-    let matching: Vec<&EvalCase> = candidates.into_iter().filter(same_start).collect();
-    match matching.as_slice() {
-        [] => only_pairing.ok_or(Unmatched::NoMatchingCase),
-        [case] => Ok(case),
-        several => {
-            let mut same_length =
-                several.iter().filter(|case| case.turns.len() == conversation.turns.len());
-            match (same_length.next(), same_length.next()) {
-                (Some(case), None) => Ok(case),
-                _ => Err(Unmatched::Ambiguous),
+
+    /// The golden case of a conversation, one of `groups` conversations of the run.
+    ///
+    /// A recording can name its case. Otherwise the first thing the user said decides, compared without case and with
+    /// whitespace runs as one space; among several such cases, the number of turns. A single case and a single
+    /// conversation belong together even if nothing matches. There is no other fallback: a wrong golden case would make
+    /// a good agent look bad.
+    ///
+    /// # Errors
+    ///
+    /// No case can be told to be the right one.
+    pub fn find(
+        &self,
+        conversation: &Conversation,
+        groups: usize,
+    ) -> Result<&'s EvalCase, Unmatched> {
+        if !self.has_set {
+            return Err(Unmatched::NoEvalSet);
+        }
+        if let Some(id) = &conversation.case_id {
+            let named = self.by_id.get(id.as_str()).copied();
+            return named.ok_or_else(|| Unmatched::CaseNotFound(id.clone()));
+        }
+        let only_pairing = self.only.filter(|_| groups == 1);
+        let said = conversation.turns.first().and_then(|turn| turn.user_text.as_deref());
+        let Some(said) = said.map(normalize).filter(|said| !said.is_empty()) else {
+            return only_pairing.ok_or(Unmatched::NoUserInput);
+        };
+        match self.by_start.get(&said).map(Vec::as_slice).unwrap_or_default() {
+            [] => only_pairing.ok_or(Unmatched::NoMatchingCase),
+            [case] => Ok(case),
+            several => {
+                let mut same_length =
+                    several.iter().filter(|case| case.turns.len() == conversation.turns.len());
+                match (same_length.next(), same_length.next()) {
+                    (Some(case), None) => Ok(case),
+                    _ => Err(Unmatched::Ambiguous),
+                }
             }
         }
     }

@@ -8,5 +8,5 @@ mod matching;
 mod model;
 
 pub use error::{EvalSetError, EvalSetErrorKind, FieldProblem};
-pub use matching::{Unmatched, match_case};
+pub use matching::{CaseIndex, Unmatched};
 pub use model::{EvalCase, EvalSet, ExpectedCall, ExpectedResponse, ExpectedTurn};

@@ -1,7 +1,7 @@
 //! Warm workers: evaluators that stay running and are given one document after the other.
 //!
 //! The form spoken is one JSON document per line in, one line per document out, in the same order; see
-//! [`verdict::from_line`](crate::verdict::from_line) for what a line may hold.
+//! [`verdict::from_text`](crate::verdict::from_text) for what a line may hold.
 
 mod worker;
 mod workers;

@@ -52,7 +52,7 @@ impl Worker {
         self.session.send(document);
         let (verdict, printed) = match self.session.receive(timeout, cancellation).await {
             Ok(line) if self.session.has_unread() => (more_than_one_line(), line),
-            Ok(line) => (verdict::from_line(&line), line),
+            Ok(line) => (verdict::from_text(&line), line),
             Err(Interruption::Ended { ending, rest, leaked_pipe }) => {
                 (from_end(&ending, &rest, leaked_pipe), rest)
             }
@@ -82,7 +82,7 @@ fn from_end(ending: &Ending, rest: &[u8], leaked_pipe: bool) -> Verdict {
         Some(verdict) => verdict,
         None if leaked_pipe => Verdict::LeakedPipe,
         // The last line need not end with a line feed.
-        None => verdict::from_line(rest),
+        None => verdict::from_text(rest),
     }
 }
 

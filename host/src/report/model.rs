@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use crate::{
     conversation::{PerformanceMetrics, RunPerformance},
     json::Object,
-    verdict::{Status, Tally},
+    verdict::{Standing, Status, Tally},
 };
 
 /// The report of a run.
@@ -67,13 +67,68 @@ impl Report {
         for evaluation in
             self.conversations.iter().flat_map(|conversation| &conversation.evaluations)
         {
-            match (&evaluation.error, evaluation.status) {
-                (Some(_), _) => tally.errored += 1,
-                (None, Status::Passed) => tally.passed += 1,
-                (None, Status::Failed) => tally.failed += 1,
-                (None, Status::NotEvaluated) => tally.not_evaluated += 1,
-            }
+            tally.count(evaluation.error.is_none().then_some(evaluation.status));
         }
         tally
+    }
+
+    /// What the run amounts to. An error outside of any conversation weighs as much as an evaluator that broke: what the
+    /// file holds was not judged.
+    #[must_use]
+    pub fn standing(&self) -> Standing {
+        if self.errors.is_empty() { self.tally().standing() } else { Standing::Errored }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn evaluation(status: Status, error: Option<&str>) -> EvaluationReport {
+        EvaluationReport {
+            name: "check".to_owned(),
+            score: None,
+            threshold: Some(0.5),
+            status,
+            per_invocation_scores: Vec::new(),
+            duration: None,
+            error: error.map(str::to_owned),
+            error_type: error.map(|_| "exited"),
+            warnings: Vec::new(),
+            details: None,
+        }
+    }
+
+    fn report(evaluations: Vec<EvaluationReport>) -> Report {
+        let conversation = ConversationReport {
+            trace_id: "t".into(),
+            turns: 1,
+            warnings: Vec::new(),
+            evaluations,
+            performance: None,
+        };
+        Report { conversations: vec![conversation], ..Report::default() }
+    }
+
+    #[test]
+    fn an_error_counts_as_one_whatever_status_stands_beside_it() {
+        let broken = report(vec![
+            evaluation(Status::Passed, None),
+            evaluation(Status::NotEvaluated, None),
+            evaluation(Status::Passed, Some("broke")),
+        ]);
+        let tally = broken.tally();
+        assert_eq!((tally.passed, tally.not_evaluated, tally.errored, tally.total()), (1, 1, 1, 3));
+        assert_eq!(broken.standing(), Standing::Errored);
+    }
+
+    #[test]
+    fn an_unreadable_file_outweighs_what_passed_or_failed() {
+        for status in Status::ALL {
+            let mut report = report(vec![evaluation(status, None)]);
+            assert_ne!(report.standing(), Standing::Errored);
+            report.errors.push("Failed to load".to_owned());
+            assert_eq!(report.standing(), Standing::Errored);
+        }
     }
 }

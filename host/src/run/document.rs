@@ -141,7 +141,7 @@ impl Writer {
 
     fn expected(&mut self, turn: &ExpectedTurn) {
         let answer = turn.final_parts.as_ref().map(|parts| parts.concat());
-        self.head(&turn.invocation_id, &turn.user_parts.concat(), answer.as_deref());
+        self.head(&turn.invocation_id, &turn.user_text(), answer.as_deref());
         self.list(&turn.tool_calls, |out, call| {
             out.call(&call.name, &call.args, call.id.as_deref())
         });

@@ -142,7 +142,8 @@ impl Ready {
             verdict => verdict.explain(name, &evaluation.stderr_tail),
         };
         let error_type = evaluation.verdict.error_type();
-        let status = evaluation.status(self.evaluator.threshold).unwrap_or(Status::NotEvaluated);
+        let status =
+            evaluation.verdict.status(self.evaluator.threshold).unwrap_or(Status::NotEvaluated);
         let never_began = matches!(self.evaluator.work, Work::Broken(_))
             || matches!(evaluation.verdict, Verdict::Cancelled) && evaluation.attempts == 0;
         let answer = match evaluation.verdict {

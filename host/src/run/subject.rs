@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use super::document::Turns;
 use crate::{
     conversation::Conversation,
-    eval_set::{self, EvalCase, EvalSet, Unmatched},
+    eval_set::{CaseIndex, EvalCase, EvalSet, Unmatched},
 };
 
 /// A conversation with its golden case and the text that all evaluators read of it.
@@ -22,21 +22,17 @@ impl Subject {
         conversations: &Arc<Vec<Conversation>>,
         eval_set: Option<&EvalSet>,
     ) -> Vec<Arc<Self>> {
+        let cases = CaseIndex::new(eval_set);
         (0..conversations.len())
             .filter(|index| {
                 conversations[*index].error.is_none() && !conversations[*index].turns.is_empty()
             })
-            .map(|index| Arc::new(Self::new(conversations, index, eval_set)))
+            .map(|index| Arc::new(Self::new(conversations, index, &cases)))
             .collect()
     }
 
-    fn new(
-        conversations: &Arc<Vec<Conversation>>,
-        index: usize,
-        eval_set: Option<&EvalSet>,
-    ) -> Self {
-        let case = eval_set::match_case(eval_set, &conversations[index], conversations.len());
-        let case = case.cloned();
+    fn new(conversations: &Arc<Vec<Conversation>>, index: usize, cases: &CaseIndex<'_>) -> Self {
+        let case = cases.find(&conversations[index], conversations.len()).cloned();
         Self { conversations: Arc::clone(conversations), index, case, turns: OnceLock::new() }
     }
 

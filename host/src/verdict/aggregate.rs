@@ -1,8 +1,8 @@
-//! Counting verdicts. This is the one place that decides whether a run is green.
+//! Counting evaluations. This is the one place that decides what they amount to.
 
 use std::ops::{Add, AddAssign};
 
-use super::{Status, Verdict};
+use super::Status;
 
 /// How many evaluations ended how. Every evaluation is counted in exactly one of the four.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,17 +29,15 @@ pub enum Standing {
 }
 
 impl Tally {
-    /// Counts a verdict.
-    pub fn add_verdict(&mut self, verdict: &Verdict, threshold: f64) {
-        let count = match verdict {
-            Verdict::Answer(answer) => match answer.status_for(threshold) {
-                Status::Passed => &mut self.passed,
-                Status::Failed => &mut self.failed,
-                Status::NotEvaluated => &mut self.not_evaluated,
-            },
-            _ => &mut self.errored,
+    /// Counts an evaluation by its status; `None` when the evaluator broke, which is not a status.
+    pub fn count(&mut self, status: Option<Status>) {
+        let counter = match status {
+            Some(Status::Passed) => &mut self.passed,
+            Some(Status::Failed) => &mut self.failed,
+            Some(Status::NotEvaluated) => &mut self.not_evaluated,
+            None => &mut self.errored,
         };
-        *count += 1;
+        *counter += 1;
     }
 
     /// Evaluations that have a score to compare: passed and failed.
@@ -114,7 +112,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::verdict::{Answer, BadAnswer};
+    use crate::verdict::{Answer, BadAnswer, Verdict};
 
     fn errors() -> impl Strategy<Value = Verdict> {
         prop_oneof![
@@ -146,7 +144,7 @@ mod tests {
     fn tally<'v>(verdicts: impl IntoIterator<Item = &'v Verdict>) -> Tally {
         let mut tally = Tally::default();
         for verdict in verdicts {
-            tally.add_verdict(verdict, 0.5);
+            tally.count(verdict.status(0.5));
         }
         tally
     }

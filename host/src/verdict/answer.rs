@@ -13,20 +13,7 @@ const MAX_DEPTH: usize = 199;
 /// Characters of a value or line that an error message shows.
 const EXCERPT: usize = 60;
 
-/// Reads a result: one JSON object in UTF-8, with nothing but whitespace around it.
-///
-/// `score` must be there, a finite number from 0 to 1; text that is such a number and booleans count as numbers.
-/// `status`, `per_invocation_scores` and `details` may be missing. Other keys are ignored; of a repeated key the last
-/// value counts.
-///
-/// # Errors
-///
-/// [`BadAnswer`] names the field and shows what stands there.
-pub fn parse_answer(bytes: &[u8]) -> Result<Answer, BadAnswer> {
-    answer_from(document(bytes)?)
-}
-
-/// Reads one JSON document.
+/// Reads one JSON document in UTF-8, with nothing but whitespace around it.
 pub(super) fn document(bytes: &[u8]) -> Result<Value, BadAnswer> {
     if bytes.trim_ascii().is_empty() {
         return Err(BadAnswer::Empty);
@@ -68,7 +55,11 @@ fn invalid_utf8(bytes: &[u8], at: usize) -> BadAnswer {
     }
 }
 
-/// Reads a result from its document.
+/// Reads a result from its document, an object.
+///
+/// `score` must be there, a finite number from 0 to 1; text that is such a number and booleans count as numbers.
+/// `status`, `per_invocation_scores` and `details` may be missing. Other keys are ignored; of a repeated key the last
+/// value counts. [`BadAnswer`] names the field and shows what stands there.
 pub(super) fn answer_from(document: Value) -> Result<Answer, BadAnswer> {
     let Value::Object(mut object) = document else {
         return Err(unexpected("", "an object", &document));
@@ -181,6 +172,10 @@ fn cut(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn parse_answer(bytes: &[u8]) -> Result<Answer, BadAnswer> {
+        answer_from(document(bytes)?)
+    }
 
     fn reason(text: &str) -> String {
         parse_answer(text.as_bytes()).unwrap_err().to_string()

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::process::{Captured, Outcome};
 
-use super::{Status, Verdict, from_outcome};
+use super::{Verdict, from_outcome};
 
 /// Bytes of standard output kept for people to look at when the verdict is not an answer.
 const STDOUT_TAIL: usize = 2 << 10;
@@ -56,14 +56,5 @@ impl Evaluation {
 
     fn with_attempts(self, attempts: u32) -> Self {
         Self { attempts, ..self }
-    }
-
-    /// The status at this threshold; `None` when the evaluator broke, which is not a status.
-    #[must_use]
-    pub fn status(&self, threshold: f64) -> Option<Status> {
-        match &self.verdict {
-            Verdict::Answer(answer) => Some(answer.status_for(threshold)),
-            _ => None,
-        }
     }
 }

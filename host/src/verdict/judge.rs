@@ -7,7 +7,7 @@ use crate::{
 
 use super::{
     BadAnswer, Verdict,
-    answer::{answer_from, document, parse_answer},
+    answer::{answer_from, document},
 };
 
 /// The verdict on a process that was given one document and should have printed one.
@@ -25,10 +25,7 @@ pub fn from_outcome(outcome: &Outcome) -> Verdict {
     if outcome.stdout.overflowed() {
         return Verdict::BadAnswer(BadAnswer::TooLarge { limit: outcome.stdout.head().len() });
     }
-    match parse_answer(outcome.stdout.head()) {
-        Ok(answer) => Verdict::Answer(answer),
-        Err(bad) => Verdict::BadAnswer(bad),
-    }
+    from_text(outcome.stdout.head())
 }
 
 /// The verdict that follows from how a process ended; `None` when it ended well and what it printed decides.
@@ -44,21 +41,33 @@ pub(crate) fn from_ending(ending: &Ending) -> Option<Verdict> {
     }
 }
 
-/// The verdict on a line of the streaming form: a result, or a report like
-/// `{"error": {"kind": "rejected", "message": "config.min: expected a number"}}`.
+/// The verdict on what an evaluator printed for one document, as a line of the streaming form or as its only output: a
+/// result, or a report like `{"error": {"kind": "rejected", "message": "config.min: expected a number"}}`.
+///
+/// An `error` beside a score is a report, too, when it says in words what went wrong: the score then stands for
+/// nothing. An `error` that says nothing (a number, an empty text) is a key like any other that is not known.
 #[must_use]
-pub fn from_line(line: &[u8]) -> Verdict {
-    let document = match document(line) {
+pub fn from_text(text: &[u8]) -> Verdict {
+    let document = match document(text) {
         Ok(document) => document,
         Err(bad) => return Verdict::BadAnswer(bad),
     };
-    if let Some(report) = document.get("error").filter(|error| !error.is_null()) {
+    if let Some(report) = document.get("error").filter(|error| is_report(error, &document)) {
         return reported(report);
     }
     match answer_from(document) {
         Ok(answer) => Verdict::Answer(answer),
         Err(bad) => Verdict::BadAnswer(bad),
     }
+}
+
+fn is_report(error: &Value, document: &Value) -> bool {
+    let message = match error {
+        Value::Null => return false,
+        Value::Object(object) => object.get("message").and_then(Value::as_str),
+        other => other.as_str(),
+    };
+    document.get("score").is_none() || message.is_some_and(|message| !message.trim().is_empty())
 }
 
 fn reported(report: &Value) -> Verdict {
@@ -125,21 +134,37 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_results_or_reports() {
-        assert_eq!(from_line(br#"{"score": 1, "error": null}"#).error_type(), None);
-        let reports: [(&str, &str, &str); 4] = [
-            (r#"{"error": {"kind": "rejected", "message": "no"}}"#, "rejected", "no"),
-            (r#"{"error": {"message": "no"}, "score": 1}"#, "error", "no"),
-            (r#"{"error": "no"}"#, "error", "no"),
-            (r#"{"error": {"code": 7}}"#, "error", r#"{"code":7}"#),
+    fn what_is_printed_is_a_result_or_a_report() {
+        // Both forms of a program are read the same way.
+        let forms: [fn(&str) -> Verdict; 2] = [
+            |text| from_text(text.as_bytes()),
+            |text| from_outcome(&outcome(Ending::Exited(0), text)),
         ];
-        for (line, expected_kind, expected_message) in reports {
-            let Verdict::Reported { kind, message } = from_line(line.as_bytes()) else {
-                panic!("{line} is a report");
-            };
-            assert_eq!((&*kind, &*message), (expected_kind, expected_message), "{line}");
+        for form in forms {
+            for result in [
+                r#"{"score": 1, "error": null}"#,
+                r#"{"score": 1, "error": 0.25}"#,
+                r#"{"score": 1, "error": ""}"#,
+                r#"{"score": 1, "error": {"rate": 0.1}}"#,
+            ] {
+                assert_eq!(form(result).error_type(), None, "{result}");
+            }
+            let reports: [(&str, &str, &str); 6] = [
+                (r#"{"error": {"kind": "rejected", "message": "no"}}"#, "rejected", "no"),
+                (r#"{"error": {"message": "no"}, "score": 1}"#, "error", "no"),
+                (r#"{"error": "no"}"#, "error", "no"),
+                (r#"{"score": 0, "error": "no"}"#, "error", "no"),
+                (r#"{"error": {"code": 7}}"#, "error", r#"{"code":7}"#),
+                (r#"{"error": 7}"#, "error", "7"),
+            ];
+            for (line, expected_kind, expected_message) in reports {
+                let Verdict::Reported { kind, message } = form(line) else {
+                    panic!("{line} is a report");
+                };
+                assert_eq!((&*kind, &*message), (expected_kind, expected_message), "{line}");
+            }
+            assert_eq!(form("").error_type(), Some("bad_answer"));
+            assert_eq!(form(r#"{"score": 2}"#).error_type(), Some("bad_answer"));
         }
-        assert_eq!(from_line(b"").error_type(), Some("bad_answer"));
-        assert_eq!(from_line(br#"{"score": 2}"#).error_type(), Some("bad_answer"));
     }
 }

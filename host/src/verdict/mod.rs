@@ -1,7 +1,7 @@
 //! What came of one evaluation, as a value: an answer, or how the evaluator broke.
 //!
 //! A [`Verdict`] is made from a finished process ([`from_outcome`]) or from a line of the streaming form
-//! ([`from_line`]); an [`Evaluation`] is the verdict with its circumstances, and a [`Tally`] counts many.
+//! ([`from_text`]); an [`Evaluation`] is the verdict with its circumstances, and a [`Tally`] counts many.
 
 mod aggregate;
 mod answer;
@@ -12,8 +12,7 @@ mod judge;
 mod model;
 
 pub use aggregate::{Standing, Tally};
-pub use answer::parse_answer;
 pub use evaluation::Evaluation;
 pub(crate) use judge::from_ending;
-pub use judge::{from_line, from_outcome};
+pub use judge::{from_outcome, from_text};
 pub use model::{Answer, BadAnswer, Status, Verdict};

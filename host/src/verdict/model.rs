@@ -52,7 +52,7 @@ pub enum Verdict {
         /// What is wrong.
         reason: String,
     },
-    /// The evaluator reported an error itself, as an `{"error": ...}` frame of the streaming form.
+    /// The evaluator reported an error itself, by printing `{"error": ...}`.
     Reported {
         /// Kind of the error, as reported.
         kind: String,
@@ -97,6 +97,17 @@ pub struct Answer {
     pub per_invocation_scores: Vec<Option<f64>>,
     /// Free-form details.
     pub details: Option<Object>,
+}
+
+impl Verdict {
+    /// The status at this threshold; `None` when the evaluator broke, which is not a status.
+    #[must_use]
+    pub fn status(&self, threshold: f64) -> Option<Status> {
+        match self {
+            Self::Answer(answer) => Some(answer.status_for(threshold)),
+            _ => None,
+        }
+    }
 }
 
 impl Answer {

@@ -7,7 +7,7 @@ use std::{
 
 use evaluator_host::{
     conversation::{Conversation, GroupBy, RunPerformance, extract},
-    eval_set::{EvalCase, EvalSet, Unmatched, match_case},
+    eval_set::{CaseIndex, EvalCase, EvalSet, Unmatched},
     json::{self, Value},
     metric::{MetricInput, MetricSettings, Metrics},
     trace,
@@ -91,9 +91,10 @@ impl Case {
             found.push(format!("{} conversations, not {}", conversations.len(), expected.len()));
             return found;
         }
+        let cases = CaseIndex::new(eval_set.as_ref());
         for (conversation, expected) in conversations.iter().zip(expected) {
             compare_conversation(conversation, expected, &mut found);
-            let golden = match_case(eval_set.as_ref(), conversation, conversations.len());
+            let golden = cases.find(conversation, conversations.len());
             self.compare_metrics(conversation, golden.as_ref().copied(), expected, &mut found);
         }
         let performance = RunPerformance::of(

@@ -104,7 +104,7 @@ async fn each_fault_has_its_verdict() {
         let evaluation = Evaluation::from_outcome(&run(name, INPUT, timeout).await);
         let verdict = &evaluation.verdict;
         assert_eq!(verdict.error_type(), Some(expected), "{name}: {verdict:?}");
-        assert_eq!(evaluation.status(0.0), None, "{name}");
+        assert_eq!(evaluation.verdict.status(0.0), None, "{name}");
         let text = verdict.explain("checker", &evaluation.stderr_tail).unwrap();
         assert!(text.starts_with("Custom evaluator 'checker' "), "{name}: {text}");
         assert!(text.contains(detail), "{name}: {text}");

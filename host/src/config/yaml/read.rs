@@ -128,7 +128,7 @@ impl Builder {
         let kind = match open.kind {
             OpenKind::Sequence(items) => NodeKind::Sequence(items),
             OpenKind::Mapping { mut entries, merged, .. } => {
-                // Merged entries give way to the mapping's own, and earlier ones to later.
+                // Merged entries give way to the mapping's own, and later ones to earlier.
                 for (key, value) in merged {
                     if !entries
                         .iter()
