@@ -170,6 +170,7 @@ mod patterns {
 
     #[evaluator]
     #[rustfmt::skip]
+    #[expect(clippy::needless_borrowed_reference, clippy::toplevel_ref_arg, reason = "odd on purpose")]
     fn in_odd_ways(
         &EvalInput { ref metric_name, .. }:&EvalInput,
         (Half::First(turns) | Half::Second(turns)): Half,
@@ -593,6 +594,7 @@ mod types {
     const TWO: usize = 2;
 
     #[evaluator]
+    #[expect(clippy::too_many_arguments, clippy::type_complexity, reason = "all there are")]
     fn computed(
         literal: Told<(), 4>,
         sum: Told<[(); 3], { TWO + 2 }>,
@@ -605,7 +607,7 @@ mod types {
         >,
         product: Told<[u8; TWO * 2]>,
         branch: Told<[u8; if TWO < 3 { 4 } else { 0 }]>,
-        closure: Told<
+        item: Told<
             [u8; {
                 const fn four() -> usize {
                     4
@@ -618,7 +620,7 @@ mod types {
     ) -> Result<bool, <String as std::str::FromStr>::Err> {
         let sizes = [literal.size(), sum.size(), block.size(), product.size(), branch.size()];
         Ok(sizes == [4; { TWO + 3 }]
-            && closure.size() == 4
+            && item.size() == 4
             && pointer.size() == size_of::<usize>()
             && qualified.size() == 4)
     }
