@@ -2,15 +2,13 @@
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::{
-    Attribute, FnArg, GenericParam, Ident, Pat, PatType, Path, ReturnType, Safety, Signature, Type,
-    TypePath, Visibility, ext::IdentExt,
-};
+use syn::{Attribute, Ident, Path, Type, TypePath, Visibility, ext::IdentExt};
 
 use crate::{
     docs,
     function::Function,
     options::{Contract, Options},
+    signature::{GenericParameter, Input, Signature, Typed},
 };
 
 /// All that the expansion needs to know.
@@ -100,28 +98,26 @@ fn qualifiers(sig: &Signature, complaints: &mut Complaints) {
     if let Some(token) = &sig.abi {
         complaints.add(token, "an evaluator is a plain Rust function: remove the `extern`");
     }
-    if let Safety::Unsafe(token) = &sig.safety {
+    if let Some(token) = &sig.unsafety {
         complaints.add(
             token,
             "an evaluator cannot be unsafe to call: remove `unsafe`, and use an `unsafe` block in the body",
         );
     }
-    if let Some(variadic) = &sig.variadic {
-        complaints.add(variadic, "an evaluator cannot be variadic: list its arguments");
-    }
 }
 
 fn generics(sig: &Signature, complaints: &mut Complaints) {
-    for parameter in &sig.generics.params {
-        let message = match parameter {
-            GenericParam::Lifetime(_) => {
-                "an evaluator needs no lifetime parameter: leave it out and write `&EvalInput`"
-            }
-            GenericParam::Type(_) | GenericParam::Const(_) => {
-                "an evaluator cannot be generic, since a program reads one kind of document: write the type itself"
-            }
-        };
-        complaints.add(parameter, message);
+    for parameter in &sig.generics {
+        match parameter {
+            GenericParameter::Lifetime(tokens) => complaints.add(
+                tokens,
+                "an evaluator needs no lifetime parameter: leave it out and write `&EvalInput`",
+            ),
+            GenericParameter::TypeOrConst(tokens) => complaints.add(
+                tokens,
+                "an evaluator cannot be generic, since a program reads one kind of document: write the type itself",
+            ),
+        }
     }
 }
 
@@ -140,33 +136,37 @@ fn runtime_attributes(attrs: &[Attribute], sig: &Signature, complaints: &mut Com
     }
 }
 
-fn argument<'a>(input: &'a FnArg, complaints: &mut Complaints) -> Option<Argument<'a>> {
+fn argument<'a>(input: &'a Input, complaints: &mut Complaints) -> Option<Argument<'a>> {
     match input {
-        FnArg::Receiver(receiver) => {
+        Input::Receiver(tokens) => {
             complaints.add(
-                receiver,
+                tokens,
                 "an evaluator is a free function: move it out of the `impl` block and take `&EvalInput`",
             );
             None
         }
-        FnArg::Typed(typed) => {
-            argument_attributes(typed, complaints);
+        Input::Variadic(tokens) => {
+            complaints.add(tokens, "an evaluator cannot be variadic: list its arguments");
+            None
+        }
+        Input::Typed(typed) => {
+            argument_attributes(&typed.attrs, complaints);
             argument_type(&typed.ty, complaints);
             Some(Argument { name: argument_name(typed), ty: &typed.ty })
         }
     }
 }
 
-fn argument_name(argument: &PatType) -> String {
-    match &*argument.pat {
-        Pat::Ident(name) => name.ident.unraw().to_string(),
+fn argument_name(argument: &Typed) -> String {
+    match &argument.name {
+        Some(name) => name.unraw().to_string(),
         // A pattern says less than the type it takes apart.
-        _ => argument.ty.to_token_stream().to_string().replace(' ', ""),
+        None => argument.ty.to_token_stream().to_string().replace(' ', ""),
     }
 }
 
-fn argument_attributes(argument: &PatType, complaints: &mut Complaints) {
-    for attr in &argument.attrs {
+fn argument_attributes(attrs: &[Attribute], complaints: &mut Complaints) {
+    for attr in attrs {
         if attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr") {
             complaints.add(
                 attr,
@@ -177,11 +177,14 @@ fn argument_attributes(argument: &PatType, complaints: &mut Complaints) {
 }
 
 fn argument_type(ty: &Type, complaints: &mut Complaints) {
-    match peel(ty) {
-        Type::ImplTrait(_) => complaints.add(
+    if mentions_impl(ty) {
+        complaints.add(
             ty,
             "an argument of an evaluator needs a type of its own, such as `&EvalInput` or `Config<Settings>`",
-        ),
+        );
+        return;
+    }
+    match peel(ty) {
         Type::Path(path) if config_that_borrows(path) => complaints.add(
             ty,
             "a config outlives the document it is read from: own its texts (`String` instead of `&str`) and leave the lifetime out",
@@ -230,30 +233,28 @@ fn is_lifetime(token: &TokenTree) -> bool {
 
 fn output<'a>(sig: &'a Signature, complaints: &mut Complaints) -> Option<Output<'a>> {
     const NOTHING: &str = "an evaluator returns what it found: write `-> EvalResult`, or `Score`, `f64`, `bool`, or a `Result` of one of these";
-    match &sig.output {
-        ReturnType::Default => {
-            complaints.add(&sig.ident, NOTHING);
-            None
-        }
-        ReturnType::Type(_, ty) => match peel(ty) {
-            Type::Never(_) => {
-                complaints.add(ty, NOTHING);
-                None
-            }
-            Type::Tuple(tuple) if tuple.elems.is_empty() => {
-                complaints.add(ty, NOTHING);
-                None
-            }
-            _ if mentions(
-                ty.to_token_stream(),
-                &|token| matches!(token, TokenTree::Ident(word) if word == "impl"),
-            ) =>
-            {
-                Some(Output::Opaque(ty))
-            }
-            _ => Some(Output::Named(ty)),
-        },
+    let Some(ty) = &sig.output else {
+        complaints.add(&sig.ident, NOTHING);
+        return None;
+    };
+    let found = match peel(ty) {
+        Type::Never(_) => None,
+        Type::Tuple(tuple) if tuple.elems.is_empty() => None,
+        _ if mentions_impl(ty) => Some(Output::Opaque(ty)),
+        _ => Some(Output::Named(ty)),
+    };
+    if found.is_none() {
+        complaints.add(ty, NOTHING);
     }
+    found
+}
+
+/// Whether there is an `impl Trait` in it.
+fn mentions_impl(ty: &Type) -> bool {
+    mentions(
+        ty.to_token_stream(),
+        &|token| matches!(token, TokenTree::Ident(word) if word == "impl"),
+    )
 }
 
 /// Whether there is such a token anywhere.

@@ -2,8 +2,8 @@
 //!
 //! The macro is documented where authors find it, at its re-export in `evaluator-sdk`.
 //!
-//! A function passes through three stages: `function` and `options` parse it and what the attribute says,
-//! `check` collects every complaint and turns the rest into a plan, and `expand` writes the plan down without
+//! A function passes through three stages: `function` (with `signature`) and `options` parse it and what the attribute
+//! says, `check` collects every complaint and turns the rest into a plan, and `expand` writes the plan down without
 //! deciding anything any more. Whatever goes wrong, the function itself is emitted as it was written together with the
 //! items that other code refers to, so one mistake stays one error and editors keep working.
 
@@ -12,10 +12,13 @@ mod docs;
 mod expand;
 mod function;
 mod options;
+mod signature;
 
 use proc_macro::TokenStream;
 use proc_macro2::TokenStream as TokenStream2;
 use quote::quote;
+
+use function::Function;
 
 /// Turns a function into an evaluator: see the documentation of `evaluator_sdk::evaluator`.
 #[proc_macro_attribute]
@@ -25,7 +28,7 @@ pub fn evaluator(options: TokenStream, item: TokenStream) -> TokenStream {
 
 fn evaluator2(options: TokenStream2, item: TokenStream2) -> TokenStream2 {
     let (options, wrong_options) = options::parse(options);
-    let function = match function::parse(item.clone()) {
+    let function = match syn::parse2::<Function>(item.clone()) {
         Ok(function) => function,
         // There is no name to hang anything on: the item and the errors are all there can be.
         Err(mut error) => {

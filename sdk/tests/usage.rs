@@ -3,6 +3,8 @@
 #![deny(warnings, unreachable_pub, missing_docs)]
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+use std::marker::PhantomData;
+
 use evaluator_sdk::{
     Config, Context, EvalInput, EvalResult, Expected, Failure, FromInput, IntoOutcome, Invocations,
     MetricName, Rejection, Score, Threshold, evaluator, testing,
@@ -127,6 +129,63 @@ mod arguments {
                 "config.rules[1].weight: invalid type: string \"heavy\", expected f64"
             );
         }
+    }
+}
+
+/// Arguments taken apart, by names that are not imported.
+mod patterns {
+    use super::{Context, EvalInput, FromInput, Rejection, evaluator, score};
+
+    mod nested {
+        pub(super) use evaluator_sdk::{Config, Threshold};
+    }
+
+    #[derive(Debug, serde::Deserialize)]
+    struct Settings {
+        #[serde(default)]
+        min: usize,
+    }
+
+    enum Half {
+        First(usize),
+        Second(usize),
+    }
+
+    impl FromInput<'_> for Half {
+        fn from_input(context: &Context) -> Result<Self, Rejection> {
+            let turns = context.input().invocations.len();
+            Ok(if turns < 2 { Self::First(turns) } else { Self::Second(turns) })
+        }
+    }
+
+    #[evaluator]
+    fn by_paths(
+        nested::Config(first): nested::Config<Settings>,
+        nested::Config(Settings { min, .. }): nested::Config<Settings>,
+        ::evaluator_sdk::Threshold(threshold): ::evaluator_sdk::Threshold,
+        nested::Config::<Option<Settings>>(_): nested::Config<Option<Settings>>,
+    ) -> bool {
+        first.min == min && threshold == 0.5
+    }
+
+    #[evaluator]
+    #[rustfmt::skip]
+    #[expect(clippy::needless_borrowed_reference, clippy::toplevel_ref_arg, reason = "odd on purpose")]
+    fn in_odd_ways(
+        &EvalInput { ref metric_name, .. }:&EvalInput,
+        (Half::First(turns) | Half::Second(turns)): Half,
+        nested::Config(Settings { min: 0 | 1.. }): nested::Config<Settings>,
+        whole @ nested::Threshold(0.0.. | _):nested::Threshold,
+        ref part: nested::Threshold,
+        #[allow(unused_variables, reason = "the attribute is what is tested")] unused : Half ,
+    )->bool where fn(&EvalInput) -> bool: Copy, {
+        metric_name == "metric" && turns == 1 && whole == *part
+    }
+
+    #[test]
+    fn take_arguments_apart() {
+        assert_eq!(score(&by_paths::EVALUATOR), 1.0);
+        assert_eq!(score(&in_odd_ways::EVALUATOR), 1.0);
     }
 }
 
@@ -474,17 +533,20 @@ mod paths {
     }
 
     macro_rules! evaluators {
-        ($($name:ident: $ty:ty => $out:ty = $value:expr;)*) => {$(
+        ($($(#[$attr:meta])* $vis:vis $name:ident($pat:pat, $ty:ty) => $out:ty = $value:expr;)*) => {$(
             #[evaluator]
-            fn $name(_: $ty) -> $out {
+            $(#[$attr])*
+            $vis fn $name($pat: $ty) -> $out {
                 $value
             }
         )*};
     }
 
     evaluators! {
-        by_macro: &EvalInput => bool = true;
-        by_macro_too: Option<Config<serde_json::Value>> => f64 = 1.0;
+        by_macro(_, &EvalInput) => bool = true;
+        pub(super) by_macro_too(_, Option<Config<serde_json::Value>>) => f64 = 1.0;
+        #[inline]
+        by_macro_in_parts(Threshold(_), Threshold) => impl IntoOutcome + use<> = true;
     }
 
     #[test]
@@ -494,6 +556,7 @@ mod paths {
             from_the_root::EVALUATOR,
             by_macro::EVALUATOR,
             by_macro_too::EVALUATOR,
+            by_macro_in_parts::EVALUATOR,
         ] {
             assert_eq!(score(&evaluator), 1.0, "{evaluator:?}");
         }
@@ -513,9 +576,59 @@ mod types {
         Ok(EvalResult::new(Score::ratio(input.invocations.len(), one)))
     }
 
+    /// Is told nothing by the document, and all by its type.
+    struct Told<T, const N: usize = 0>(PhantomData<T>);
+
+    impl<T, const N: usize> FromInput<'_> for Told<T, N> {
+        fn from_input(_: &Context) -> Result<Self, Rejection> {
+            Ok(Self(PhantomData))
+        }
+    }
+
+    impl<T, const N: usize> Told<T, N> {
+        fn size(&self) -> usize {
+            size_of::<T>() + N
+        }
+    }
+
+    const TWO: usize = 2;
+
+    #[evaluator]
+    #[expect(clippy::too_many_arguments, clippy::type_complexity, reason = "all there are")]
+    fn computed(
+        literal: Told<(), 4>,
+        sum: Told<[(); 3], { TWO + 2 }>,
+        block: Told<
+            (),
+            {
+                let two = TWO;
+                two * two
+            },
+        >,
+        product: Told<[u8; TWO * 2]>,
+        branch: Told<[u8; if TWO < 3 { 4 } else { 0 }]>,
+        item: Told<
+            [u8; {
+                const fn four() -> usize {
+                    4
+                }
+                four()
+            }],
+        >,
+        pointer: Told<fn(u8, Told<u8>) -> Option<u8>, { size_of::<u8>() - 1 }>,
+        qualified: <Vec<Told<[u8; 4]>> as IntoIterator>::Item,
+    ) -> Result<bool, <String as std::str::FromStr>::Err> {
+        let sizes = [literal.size(), sum.size(), block.size(), product.size(), branch.size()];
+        Ok(sizes == [4; { TWO + 3 }]
+            && item.size() == 4
+            && pointer.size() == size_of::<usize>()
+            && qualified.size() == 4)
+    }
+
     #[test]
     fn are_taken_as_they_are() {
         assert_eq!(score(&aliased::EVALUATOR), 1.0);
+        assert_eq!(score(&computed::EVALUATOR), 1.0);
     }
 }
 
