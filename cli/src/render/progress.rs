@@ -63,6 +63,12 @@ impl Progress {
                 let cause = cause.as_ref().map(|cause| format!("\n  cause: {cause}"));
                 message(&(text.clone() + &cause.unwrap_or_default()));
             }
+            RunEvent::NoSpans { path } => {
+                message(&format!(
+                    "{} holds no spans with a trace id and a span id; nothing in it is evaluated",
+                    path.display()
+                ));
+            }
             RunEvent::Found { evaluator, path, beside_config, runtime } if self.verbose > 0 => {
                 let beside = if *beside_config { ", found beside the configuration" } else { "" };
                 line(&format!("{evaluator}: {} ({runtime}{beside})", path.display()));

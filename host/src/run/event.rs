@@ -15,6 +15,12 @@ pub enum RunEvent {
         /// What lies behind it, with the position.
         cause: Option<String>,
     },
+    /// A trace file could be read and holds no span that has a trace id and a span id, so there is nothing in it to
+    /// evaluate.
+    NoSpans {
+        /// The file, as it was given.
+        path: PathBuf,
+    },
     /// The eval set was not in the working directory but beside the configuration.
     EvalSetBesideConfig {
         /// The file.

@@ -75,6 +75,9 @@ impl Runner {
         for error in &loaded.errors {
             bad_input(&mut report, error, on_event);
         }
+        for path in loaded.without_spans(&request.traces) {
+            on_event(RunEvent::NoSpans { path: path.clone() });
+        }
         if loaded.traces.is_empty() {
             report.errors.push("No traces loaded.".to_owned());
             return report;

@@ -200,3 +200,21 @@ async fn an_executor_that_is_not_there_is_an_error_before_anything_is_built() {
     );
     assert!(!events.iter().any(|event| matches!(event, RunEvent::Prepare(_))), "{events:?}");
 }
+
+#[tokio::test]
+async fn a_file_without_spans_is_told_of_and_the_others_are_evaluated() {
+    let empty =
+        std::env::temp_dir().join(format!("evaluator-no-spans-{}.json", std::process::id()));
+    std::fs::write(&empty, r#"{"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "a"}]}]}]}"#)
+        .unwrap();
+    let config =
+        Config { evaluators: vec![EvaluatorConfig::builtin("passes")], ..Config::default() };
+    let request = Request { traces: vec![empty.clone(), TRACE.into()], config };
+    let mut events = Vec::new();
+    let report = runner().run(&request, &mut |event| events.push(event)).await;
+    std::fs::remove_file(&empty).unwrap();
+    let told: Vec<_> =
+        events.iter().filter(|event| matches!(event, RunEvent::NoSpans { .. })).collect();
+    assert_eq!(told, [&RunEvent::NoSpans { path: empty }]);
+    assert!(report.errors.is_empty() && report.tally().passed == 1, "{report:?}");
+}
