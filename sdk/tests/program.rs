@@ -274,7 +274,7 @@ mod arguments {
         with(&[], "anything").failed(
             3,
             "error: metric_name: there is no evaluator `anything` in this program; \
-             it has `response_quality`, `strict` (choose one with --evaluator)\n",
+             it has `response_quality`, `strict` (name the evaluator so in the configuration, or choose with --evaluator)\n",
         );
     }
 

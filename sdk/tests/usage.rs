@@ -648,3 +648,8 @@ fn documents_go_the_whole_way() {
     assert_eq!(failure.kind(), "input");
     assert!(failure.message().starts_with("missing field `metric_name`"), "{failure}");
 }
+
+#[test]
+fn parts_of_the_document_can_be_printed() {
+    assert_eq!(format!("{:>3}, {:.2}", MetricName("x"), Threshold(0.5)), "  x, 0.50");
+}

@@ -18,6 +18,8 @@ pub struct Created {
     name: String,
     entrypoint: PathBuf,
     sdk: SdkSource,
+    /// The manifest of the workspace it is a member of.
+    workspace: Option<PathBuf>,
 }
 
 impl Created {
@@ -26,11 +28,12 @@ impl Created {
         sdk: &SdkSource,
         folder: PathBuf,
         files: Vec<PathBuf>,
+        workspace: Option<PathBuf>,
     ) -> Self {
         let template = request.template();
         let entrypoint = folder.join(fill(template.entrypoint(), request.name(), sdk));
         let name = request.name().identifier();
-        Self { folder, files, template, name, entrypoint, sdk: sdk.clone() }
+        Self { folder, files, template, name, entrypoint, sdk: sdk.clone(), workspace }
     }
 
     /// The new folder, relative to the current one if it was asked for that way.
@@ -95,6 +98,9 @@ impl fmt::Display for Created {
             }
             None => {}
         }
+        if let (Some(_), Some(workspace)) = (self.sdk(), &self.workspace) {
+            writeln!(f, "It is a member of the workspace {}.", workspace.display())?;
+        }
         let test = self.template.language().test_command();
         writeln!(f, "\nTest it:\n\n    (cd {} && {test})", shell_word(&self.folder))?;
         writeln!(f, "\nTo run it over recorded traces, write this to eval_config.yaml here:\n")?;
@@ -147,7 +153,7 @@ mod tests {
             request.template().files().iter().map(|file| {
                 PathBuf::from(fill(file.name, request.name(), sdk).replace(".tmpl", ""))
             });
-        Created::new(&request, sdk, folder, files.collect())
+        Created::new(&request, sdk, folder, files.collect(), None)
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod render;
 mod request;
 mod sdk_source;
 mod template;
+mod workspace;
 
 pub use created::Created;
 pub use error::{NameProblem, ScaffoldError};

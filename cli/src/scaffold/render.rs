@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Created, Name, Request, ScaffoldError, SdkSource};
+use super::{Created, Name, Request, ScaffoldError, SdkSource, workspace};
 
 /// Creates the folder of an evaluator.
 ///
@@ -23,12 +23,21 @@ pub fn render(request: &Request, sdk: &SdkSource) -> Result<Created, ScaffoldErr
     if request.parent() != Path::new("") && !request.parent().is_dir() {
         return Err(ScaffoldError::NoFolder { path: request.parent().to_owned() });
     }
-    write(request, sdk, &folder)
+    let workspace = workspace::claiming(&folder);
+    write(request, sdk, &folder, workspace.is_some())
         .map_err(|source| ScaffoldError::Io { path: folder.clone(), source })
-        .map(|files| Created::new(request, sdk, folder, files))
+        .map(|files| Created::new(request, sdk, folder, files, workspace))
 }
 
-fn write(request: &Request, sdk: &SdkSource, folder: &Path) -> io::Result<Vec<PathBuf>> {
+/// What only the root of a workspace may have stands from here to the end of a template's manifest.
+const OF_A_ROOT: &str = "\n[profile.dev]\n";
+
+fn write(
+    request: &Request,
+    sdk: &SdkSource,
+    folder: &Path,
+    is_member: bool,
+) -> io::Result<Vec<PathBuf>> {
     let partial = PartialFolder::create(folder)?;
     let mut files = Vec::new();
     for file in request.template().files() {
@@ -38,7 +47,11 @@ fn write(request: &Request, sdk: &SdkSource, folder: &Path) -> io::Result<Vec<Pa
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent)?;
         }
-        fs::write(path, fill(file.text, request.name(), sdk))?;
+        let mut text = fill(file.text, request.name(), sdk);
+        if is_member && name == "Cargo.toml" {
+            text.truncate(text.find(OF_A_ROOT).unwrap_or(text.len()));
+        }
+        fs::write(path, text)?;
         files.push(PathBuf::from(name));
     }
     partial.rename(folder)?;
@@ -210,5 +223,26 @@ mod tests {
         assert!(partial.rename(&folder).is_err());
         assert_eq!(scratch.names(), ["my_check"]);
         assert!(folder.join("src").is_dir());
+    }
+
+    #[test]
+    fn a_workspace_that_takes_the_folder_gets_a_member_and_any_other_is_left_alone() {
+        let scratch = Scratch::new();
+        let manifest = "[workspace]\nmembers = [\"crates/*\"]\nexclude = [\"crates/not\"]\n";
+        fs::write(scratch.0.join("Cargo.toml"), manifest).unwrap();
+        fs::create_dir(scratch.0.join("crates")).unwrap();
+        for template in [Template::Basic, Template::TypedConfig, Template::ToolTrajectory] {
+            for (name, is_member) in
+                [("crates/member", true), ("crates/not", false), ("beside", false)]
+            {
+                let created = scratch.render(name, template).unwrap();
+                let text = fs::read_to_string(scratch.0.join(name).join("Cargo.toml")).unwrap();
+                assert_eq!(!text.contains("[workspace]"), is_member, "{name}: {text}");
+                assert_eq!(!text.contains("[profile"), is_member, "{name}: {text}");
+                assert!(text.contains("evaluator-sdk"), "{name}: {text}");
+                assert_eq!(created.to_string().contains("It is a member of"), is_member, "{name}");
+                fs::remove_dir_all(scratch.0.join(name)).unwrap();
+            }
+        }
     }
 }

@@ -70,7 +70,7 @@ impl<'a> Choice<'a> {
         let named = || Some(&self.evaluators[self.position(&document.metric_name)?]);
         self.only().or_else(named).ok_or_else(|| {
             let message = format!(
-                "there is no evaluator `{}` in this program; it has {} (choose one with --evaluator)",
+                "there is no evaluator `{}` in this program; it has {} (name the evaluator so in the configuration, or choose with --evaluator)",
                 document.metric_name,
                 self.names()
             );

@@ -41,6 +41,7 @@ use crate::{evaluator::Evaluator, exit, log, os};
 ///     evaluator_sdk::run_any(&[answered::EVALUATOR, brief::EVALUATOR])
 /// }
 /// ```
+#[must_use = "return it from `main`, or the program ends as if nothing had failed"]
 pub fn run_any(evaluators: &[Evaluator]) -> ExitCode {
     os::report_fatal_signals();
     log::install();
