@@ -98,6 +98,7 @@ fn items(item: &check::Item<'_>, paths: &Paths, evaluator: &TokenStream) -> Toke
             /// The evaluator as a value, to be run together with others or tested.
             #vis const EVALUATOR: #krate::Evaluator = #evaluator;
 
+            #[must_use = "return it from `main`, or the program ends as if nothing had failed"]
             /// Runs the program: reads a document from standard input, writes the answer to standard output.
             #vis fn run() -> ::std::process::ExitCode {
                 #krate::run_any(&[Self::EVALUATOR])
