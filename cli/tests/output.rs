@@ -103,7 +103,7 @@ fn a_table_shows_what_was_measured_and_where_calls_differ() {
          + z({})\n\
          b({\"y\": 2})\n\
          tool_call_count_v1: 3\n\
-         token_usage_v1: 15\n\n",
+         token_usage_v1: 120\n\n",
         "{table}"
     );
     ran.says(

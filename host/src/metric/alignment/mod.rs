@@ -27,9 +27,6 @@ pub use settings::{
     AlignmentSettings, BadPattern, Comparator, Comparators, Order, Pattern, Tolerance,
 };
 
-/// Pairs of calls that are compared for one turn at most. Within it a turn takes about a second at worst.
-const MOST_PAIRS: usize = 1_000_000;
-
 /// Scores how well the tool calls of each turn fit the expected ones, with partial credit.
 ///
 /// Expected and actual calls of a turn are paired so that the similarities of the pairs have the greatest sum there is:
@@ -47,7 +44,7 @@ const MOST_PAIRS: usize = 1_000_000;
 /// either call; each is compared by its [`Comparator`], and one that is ignored does not count. A call without
 /// arguments and one whose arguments are empty are the same. A turn that is missing, or that was not expected, scores 0, unlike
 /// with `tool_trajectory_avg_score`. A recording without any turn is not evaluated, and neither is one without a
-/// golden case.
+/// golden case. More than a million pairs of calls in a turn (without order, some 460 calls on either side) are an error.
 ///
 /// The details hold for each turn the pairs with their differences, the missing and the unexpected calls, and under `diff` the same
 /// for people:
@@ -178,7 +175,7 @@ enum Unalignable {
 impl<'a> Alignment<'a> {
     fn new(calls: &'a Calls<'a>, settings: &'a AlignmentSettings) -> Result<Self, Unalignable> {
         let (expected, actual) = (calls.expected.len(), calls.actual.len());
-        if expected.saturating_mul(actual) > MOST_PAIRS {
+        if !pairing::is_feasible(settings.order, expected, actual) {
             return Err(Unalignable::TooMany { expected, actual });
         }
         let expectations = calls

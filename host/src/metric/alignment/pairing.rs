@@ -29,6 +29,19 @@ impl Similarities {
     }
 }
 
+/// Similarities that are held at once at most.
+const MOST_PAIRS: usize = 1_000_000;
+
+/// Steps of an assignment at most: less than a second of a turn that is made to be hard, and far less of any other.
+const MOST_STEPS: usize = 100_000_000;
+
+/// Whether so many calls can be paired in a time that is worth waiting for.
+pub(super) fn is_feasible(order: Order, expected: usize, actual: usize) -> bool {
+    let pairs = expected.saturating_mul(actual);
+    let steps = pairs.saturating_mul(expected.min(actual));
+    pairs <= MOST_PAIRS && (order == Order::Ordered || steps <= MOST_STEPS)
+}
+
 /// The best pairs, by the position of the expected call. Calls that have nothing in common are no pair.
 pub(super) fn best(order: Order, similarities: &Similarities) -> Vec<Pair> {
     let mut pairs = match order {
@@ -105,7 +118,8 @@ fn in_any_order(similarities: &Similarities) -> Vec<Pair> {
                     least[other] = reduced;
                     before[other] = column;
                 }
-                if least[other] < step {
+                // Of columns that cost the same a free one ends the path; equal costs are frequent here.
+                if least[other] < step || least[other] == step && assigned[other].is_none() {
                     step = least[other];
                     next = other;
                 }

@@ -175,13 +175,17 @@ fn expected_texts_may_be_patterns() {
 
 #[test]
 fn more_calls_than_can_be_compared_are_an_error() {
-    let many = vec![("f".to_owned(), Value::Null); 1001];
-    let Verdict::MetricFailed { reason } =
-        verdict(from_ref(&many), from_ref(&many), AlignmentSettings::default())
-    else {
-        panic!()
-    };
-    assert!(reason.contains("1001 expected and 1001 actual calls are too many"), "{reason}");
+    for (order, too_many) in [(Order::Ordered, 1001), (Order::Unordered, 465)] {
+        let many = vec![("f".to_owned(), Value::Null); too_many];
+        let Verdict::MetricFailed { reason } =
+            verdict(from_ref(&many), from_ref(&many), with_order(order))
+        else {
+            panic!("{order:?}")
+        };
+        let expected = format!("{too_many} expected and {too_many} actual calls are too many");
+        assert!(reason.contains(&expected), "{reason}");
+        assert_eq!(score(&many[..450], &many[..450], &with_order(order)), 1.0);
+    }
 }
 
 #[test]
