@@ -78,6 +78,40 @@ fn a_table_can_be_read_at_a_glance() {
 }
 
 #[test]
+fn a_table_shows_what_was_measured_and_where_calls_differ() {
+    let folder = Folder::new();
+    folder.file(
+        "c.yaml",
+        "evaluators:\n  - {name: tool_trajectory_alignment, type: builtin, threshold: 0.9, args: {y: ignore}}\n  \
+         - {name: tool_call_count_v1, type: builtin, max: 2}\n  - {name: token_usage_v1, type: builtin}\n",
+    );
+    let goldens = eval_set("library");
+    let ran = folder.run(&[&trace("k02_traj_extra"), "-c", "c.yaml", "-e", &goldens]).exits(1);
+    let (table, _) = ran.stdout.split_once("  Performance Metrics:\n").unwrap();
+    assert_eq!(
+        normal(table),
+        "Trace: 4cccb4d99eac7c27751ecfea9cfda8e2\n\
+         Invocations: 1\n\
+         Metric Score Status Per-Invocation Time Error\n\
+         -- -- -- -- -- -- --\n\
+         [FAIL] tool_trajectory_alignment 0.6667 FAILED 0.6667 TIME\n\
+         [FAIL] tool_call_count_v1 0.6667 FAILED 0.6667 TIME\n\
+         [----] token_usage_v1 N/A NOT_EVALUATED TIME\n\
+         Differences of tool_trajectory_alignment:\n\
+         turn 1: 0.6667\n\
+         a({\"x\": 1})\n\
+         + z({})\n\
+         b({\"y\": 2})\n\
+         tool_call_count_v1: 3\n\
+         token_usage_v1: 120\n\n",
+        "{table}"
+    );
+    ran.says(
+        "token_usage_v1: 1 conversation not evaluated: it measures; give it a `max` to score turns against",
+    );
+}
+
+#[test]
 fn a_summary_has_a_line_per_metric() {
     let folder = folder();
     let goldens = eval_set("library");

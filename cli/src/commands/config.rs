@@ -34,14 +34,49 @@ fn entry(evaluator: &str) -> Result<String, String> {
 }
 
 fn builtin_entry(name: &str, description: &str) -> String {
-    let mut text = format!(
-        "# {description}\nevaluators:\n  - name: {name}\n    type: builtin\n    threshold: 0.5\n"
-    );
-    if name == "tool_trajectory_avg_score" {
-        text.push_str("    trajectory_match_type: EXACT  # or IN_ORDER, ANY_ORDER\n");
-    }
-    text
+    let (threshold, settings) = settings(name);
+    format!(
+        "# {description}\nevaluators:\n  - name: {name}\n    type: builtin\n    threshold: {threshold}\n{settings}"
+    )
 }
+
+/// The threshold and the other settings of a built-in metric.
+fn settings(name: &str) -> (&'static str, &'static str) {
+    match name {
+        "tool_trajectory_avg_score" => (
+            "0.5",
+            "    trajectory_match_type: EXACT  # or IN_ORDER, ANY_ORDER\n    \
+             ignore_args: false  # true: only the names of the tools count\n",
+        ),
+        "tool_trajectory_alignment" => ("0.5", ALIGNMENT),
+        "tool_call_count_v1" => {
+            ("1.0", "    max: 10  # calls per turn; without it nothing is scored\n")
+        }
+        "inference_call_count_v1" => {
+            ("1.0", "    max: 5  # calls per turn; without it nothing is scored\n")
+        }
+        "token_usage_v1" => {
+            ("1.0", "    max: 20000  # tokens per turn; without it nothing is scored\n")
+        }
+        "invocation_duration_v1" => {
+            ("1.0", "    max: 10  # seconds per turn; without it nothing is scored\n")
+        }
+        _ => ("0.5", ""),
+    }
+}
+
+const ALIGNMENT: &str = r"    order: ordered  # or unordered: calls may come in any order
+    # How arguments are compared, by name; `exact` where nothing is said.
+    args:
+      request_id: ignore
+      tags: set  # the same items in any order
+      filter: subset  # the expected members are there, maybe more
+      price: {compare: numeric, tolerance: 0.01}  # or relative_tolerance: 0.05
+      date: {compare: regex, pattern: '\d{4}-\d{2}-\d{2}'}  # without a pattern: the expected text is one
+    # The same for the arguments of one tool; it goes before `args`. `*` is every argument that is not named.
+    tools:
+      search: {query: ignore}
+";
 
 fn code_entry(path: &Path, runtime: &str) -> String {
     // `checks/polite.py` is called `polite`; `polite/src/main.rs` too.
@@ -84,8 +119,11 @@ mod tests {
             };
             assert_eq!(code.path, Path::new(path));
         }
-        let text = builtin_entry("tool_trajectory_avg_score", "x");
-        assert!(evaluator_host::config::Config::parse(&text, Path::new("c.yaml")).is_ok());
+        for metric in Metrics::default().iter().filter(|metric| metric.unavailable().is_none()) {
+            let text = builtin_entry(metric.name(), metric.description());
+            let config = evaluator_host::config::Config::parse(&text, Path::new("c.yaml"));
+            assert!(config.is_ok(), "{text}{config:?}");
+        }
     }
 
     #[test]

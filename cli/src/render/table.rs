@@ -74,7 +74,9 @@ fn one(text: &mut String, conversation: &ConversationReport) {
         conversation.evaluations.iter().filter(|evaluation| evaluation.status == Status::Failed)
     {
         mismatches(text, evaluation);
+        diff(text, evaluation);
     }
+    measured(text, &conversation.evaluations);
     text.push('\n');
     if let Some(performance) = &conversation.performance {
         metrics::conversation(text, performance);
@@ -103,6 +105,28 @@ fn mismatches(text: &mut String, evaluation: &EvaluationReport) {
             calls(text, comparison, key);
         }
     }
+}
+
+/// How the calls of the turns differ, where a metric has written it down.
+fn diff(text: &mut String, evaluation: &EvaluationReport) {
+    let Some(diff) = detail(evaluation, "diff").filter(|diff| !diff.is_empty()) else { return };
+    let _ = writeln!(text, "  Differences of {}:", evaluation.name);
+    for line in diff.lines() {
+        let _ = writeln!(text, "    {line}");
+    }
+}
+
+/// What metrics measured, which is no score and has no column.
+fn measured(text: &mut String, evaluations: &[EvaluationReport]) {
+    for evaluation in evaluations {
+        if let Some(measured) = detail(evaluation, "measured") {
+            let _ = writeln!(text, "  {}: {measured}", evaluation.name);
+        }
+    }
+}
+
+fn detail<'a>(evaluation: &'a EvaluationReport, key: &str) -> Option<&'a str> {
+    evaluation.details.as_ref()?.get(key)?.as_str()
 }
 
 fn calls(text: &mut String, comparison: &Object, key: &str) {

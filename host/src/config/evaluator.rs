@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::{
-    BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind,
-    fields::{Fields, Problems, choice, text},
+    BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind, alignment,
+    fields::{Fields, Problems, choice, non_negative, text},
     problem::Place,
     rubrics,
     yaml::{Node, NodeKind, Span},
@@ -37,6 +37,30 @@ const UNSUITABLE: [(&str, &str); 1] = [(
     "per_turn_user_simulator_quality_v1",
     "it judges a simulated user, and a recording has none",
 )];
+
+/// Settings that only some built-in metrics have.
+#[derive(Clone, Copy)]
+enum Own {
+    IgnoreArgs,
+    Max,
+    Alignment,
+}
+
+/// Their keys, and the metrics that have them.
+const OWN_SETTINGS: [(Own, &[&str], &[&str]); 3] = [
+    (Own::IgnoreArgs, &["ignore_args", "ignoreArgs"], &["tool_trajectory_avg_score"]),
+    (
+        Own::Max,
+        &["max"],
+        &[
+            "tool_call_count_v1",
+            "inference_call_count_v1",
+            "token_usage_v1",
+            "invocation_duration_v1",
+        ],
+    ),
+    (Own::Alignment, &["order", "args", "tools"], &["tool_trajectory_alignment"]),
+];
 
 /// Names seen so far and where.
 #[derive(Default)]
@@ -129,9 +153,7 @@ fn read_builtin(
 ) -> BuiltinConfig {
     let mut builtin = BuiltinConfig::default();
     fields.null_is_absent();
-    if let Some(threshold) = fields.fraction("threshold", problems) {
-        builtin.threshold = threshold;
-    }
+    let threshold = fields.fraction("threshold", problems);
     let match_type = fields.take_either("trajectory_match_type", "trajectoryMatchType", problems);
     builtin.match_type =
         match_type.and_then(|node| choice("trajectory_match_type", node, &MATCH_TYPES, problems));
@@ -145,7 +167,44 @@ fn read_builtin(
     if let Some(node) = fields.take("rubrics") {
         builtin.rubrics = rubrics::read(name, node, problems);
     }
+    read_own(name, &mut builtin, fields, problems);
+    // Half as good as the budget allows is not what a limit is understood to be.
+    let default = if builtin.max.is_some() { 1.0 } else { builtin.threshold };
+    builtin.threshold = threshold.unwrap_or(default);
     builtin
+}
+
+/// Reads the settings that only some metrics have, and refuses them in the entries of others.
+fn read_own(
+    name: Option<&str>,
+    builtin: &mut BuiltinConfig,
+    fields: &mut Fields<'_>,
+    problems: &mut Problems<'_>,
+) {
+    for (own, keys, metrics) in OWN_SETTINGS {
+        if name.is_some_and(|name| metrics.contains(&name)) {
+            match own {
+                Own::IgnoreArgs => {
+                    let flag = fields.flag("ignore_args", "ignoreArgs", problems);
+                    builtin.ignore_args = flag.unwrap_or_default();
+                }
+                Own::Max => {
+                    let node = fields.take("max");
+                    builtin.max = node.and_then(|node| non_negative("max", node, problems));
+                }
+                Own::Alignment => builtin.alignment = alignment::read(fields, problems),
+            }
+            continue;
+        }
+        for key in keys {
+            let given = fields.take_replaced(key);
+            // An entry without a name is refused for that alone.
+            if let (Some((key_node, _)), Some(name)) = (given, name) {
+                let hint = format!("it belongs to {}", metrics.join(", "));
+                problems.add(key_node.span, format!("`{name}` has no setting `{key}`"), Some(hint));
+            }
+        }
+    }
 }
 
 fn read_code(fields: &mut Fields<'_>, entry: &Node, problems: &mut Problems<'_>) -> CodeConfig {

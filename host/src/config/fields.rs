@@ -139,6 +139,22 @@ impl<'n> Fields<'n> {
         Some(number)
     }
 
+    /// A truth value, in any of the ways Python's readers take one.
+    pub(super) fn flag(
+        &mut self,
+        key: &'static str,
+        alias: &'static str,
+        problems: &mut Problems<'_>,
+    ) -> Option<bool> {
+        let node = self.take_either(key, alias, problems)?;
+        let flag = flag(node);
+        if flag.is_none() {
+            let message = format!("`{key}` must be true or false, not {}", node.noun());
+            problems.add(node.span, message, None);
+        }
+        flag
+    }
+
     /// A whole, positive number of seconds.
     pub(super) fn seconds(
         &mut self,
@@ -242,6 +258,38 @@ pub(super) fn choice<T: Copy>(
         );
     }
     found
+}
+
+/// A finite number that is not negative.
+pub(super) fn non_negative(key: &str, node: &Node, problems: &mut Problems<'_>) -> Option<f64> {
+    let Some(number) = number(node) else {
+        let message = format!("`{key}` must be a number, not {}", node.noun());
+        problems.add(node.span, message, None);
+        return None;
+    };
+    if !number.is_finite() || number < 0.0 {
+        let message = format!("`{key}` must be at least 0, and finite, not {number}");
+        problems.add(node.span, message, None);
+        return None;
+    }
+    Some(number)
+}
+
+fn flag(node: &Node) -> Option<bool> {
+    let NodeKind::Scalar(scalar) = &node.kind else { return None };
+    match scalar {
+        Value::Bool(flag) => Some(*flag),
+        Value::Int(0) => Some(false),
+        Value::Int(1) => Some(true),
+        Value::Float(number) if *number == 0.0 => Some(false),
+        Value::Float(number) if *number == 1.0 => Some(true),
+        Value::String(word) => match word.to_ascii_lowercase().as_str() {
+            "true" | "t" | "yes" | "y" | "on" | "1" => Some(true),
+            "false" | "f" | "no" | "n" | "off" | "0" => Some(false),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 fn number(node: &Node) -> Option<f64> {

@@ -3,6 +3,7 @@
 //! A configuration is read whole before anything runs: every problem in it is reported at once, each with its place, and
 //! a key that nothing reads is a problem too, because a misspelt `treshold` would otherwise silently change a verdict.
 
+mod alignment;
 mod evaluator;
 mod fields;
 mod model;

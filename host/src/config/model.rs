@@ -2,7 +2,12 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use crate::{conversation::GroupBy, json::Object, metric::MatchType, trace::Format};
+use crate::{
+    conversation::GroupBy,
+    json::Object,
+    metric::{AlignmentSettings, MatchType},
+    trace::Format,
+};
 
 /// What to run, over what, and how to report it.
 #[derive(Clone, Debug, Default)]
@@ -88,10 +93,16 @@ impl EvaluatorConfig {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct BuiltinConfig {
-    /// Score from which on an evaluation passes; 0.5 by default.
+    /// Score from which on an evaluation passes; 0.5 by default, and in a file that gives a `max`, 1.
     pub threshold: f64,
     /// How tool calls are compared; `Exact` when `None`.
     pub match_type: Option<MatchType>,
+    /// Whether only the names of tools are compared; no by default.
+    pub ignore_args: bool,
+    /// The most a turn may take, in the unit of the metric; at least 0. `None` only measures.
+    pub max: Option<f64>,
+    /// How `tool_trajectory_alignment` compares.
+    pub alignment: AlignmentSettings,
     /// Model that judges.
     pub judge_model: Option<String>,
     /// Base URL of the judge's API.
@@ -107,6 +118,9 @@ impl Default for BuiltinConfig {
         Self {
             threshold: 0.5,
             match_type: None,
+            ignore_args: false,
+            max: None,
+            alignment: AlignmentSettings::default(),
             judge_model: None,
             judge_base_url: None,
             credential_ref: None,

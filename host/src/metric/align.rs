@@ -16,7 +16,8 @@ pub(super) fn reference<'a>(input: &MetricInput<'a>) -> Result<&'a [ExpectedTurn
     }
 }
 
-fn not_evaluated(reason: &str) -> Answer {
+/// The answer of a metric that has nothing to judge.
+pub(super) fn not_evaluated(reason: &str) -> Answer {
     let details = Object::from_iter([("reason".to_owned(), Value::String(reason.to_owned()))]);
     Answer { status: Some(Status::NotEvaluated), details: Some(details), ..Answer::default() }
 }

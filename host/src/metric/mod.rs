@@ -4,6 +4,9 @@
 //! Add your own by implementing [`Metric`] and [`Metrics::register`]ing it.
 
 mod align;
+mod alignment;
+mod call;
+mod efficiency;
 mod model;
 mod registry;
 mod response_match;
@@ -11,6 +14,11 @@ mod rouge;
 mod trajectory;
 mod unavailable;
 
+pub use alignment::{
+    AlignmentSettings, BadPattern, Comparator, Comparators, Order, Pattern, Tolerance,
+    ToolTrajectoryAlignment,
+};
+pub use efficiency::Efficiency;
 pub use model::{MatchType, Metric, MetricInput, MetricSettings, UnknownMatchType};
 pub use registry::{Metrics, UnknownMetric};
 pub use response_match::ResponseMatch;

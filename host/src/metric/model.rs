@@ -2,6 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
+use super::AlignmentSettings;
 use crate::{
     conversation::Turn,
     eval_set::{EvalCase, Unmatched},
@@ -42,10 +43,16 @@ pub struct MetricInput<'a> {
 }
 
 /// Settings a config can give to a built-in metric.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MetricSettings {
     /// How tool calls are compared. Default: [`MatchType::Exact`].
     pub trajectory_match_type: MatchType,
+    /// Whether tool calls are the same if only their names are. Default: no.
+    pub ignore_args: bool,
+    /// The most a turn may take, in the unit of a metric that measures; at least 0. Default: it only measures.
+    pub max: Option<f64>,
+    /// How `tool_trajectory_alignment` compares.
+    pub alignment: AlignmentSettings,
     /// Model for metrics that ask one.
     pub judge_model: Option<String>,
 }

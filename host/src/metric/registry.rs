@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{Metric, ResponseMatch, ToolTrajectory, unavailable};
+use super::{
+    Efficiency, Metric, ResponseMatch, ToolTrajectory, ToolTrajectoryAlignment, unavailable,
+};
 
 /// The metrics a run may use, by name. Starts with all built-in ones, those that need a judge model included.
 #[derive(Clone, Debug)]
@@ -14,7 +16,11 @@ impl Default for Metrics {
     fn default() -> Self {
         let mut metrics = Self { by_name: BTreeMap::new() };
         metrics.register(ToolTrajectory);
+        metrics.register(ToolTrajectoryAlignment);
         metrics.register(ResponseMatch);
+        for measure in Efficiency::ALL {
+            metrics.register(measure);
+        }
         for known in unavailable::KNOWN {
             metrics.register(known);
         }

@@ -1,20 +1,21 @@
 //! `tool_trajectory_avg_score`.
 
 use super::{
-    MatchType, Metric, MetricInput,
+    MatchType, Metric, MetricInput, MetricSettings,
     align::{mean_over_turns, reference},
+    call::Call,
 };
 use crate::{
-    conversation::{ToolCall, Turn},
-    eval_set::{ExpectedCall, ExpectedTurn},
-    json::{Object, Value, python_eq},
+    conversation::Turn,
+    eval_set::ExpectedTurn,
+    json::{Object, Value},
     verdict::Verdict,
 };
 
 /// Scores a turn 1 if the agent called the expected tools with the expected arguments, else 0.
 ///
 /// Names and arguments count; ids and results do not. Arguments are equal as in Python: `1`, `1.0` and `true` are, an
-/// object without arguments and no arguments at all are not.
+/// object without arguments and no arguments at all are not. With `ignore_args` only the names count.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ToolTrajectory;
 
@@ -36,9 +37,7 @@ impl Metric for ToolTrajectory {
             .turns
             .iter()
             .zip(expected)
-            .map(|(turn, expected)| {
-                Comparison::new(turn, expected, input.settings.trajectory_match_type)
-            })
+            .map(|(turn, expected)| Comparison::new(turn, expected, input.settings))
             .collect();
         let mut matched = comparisons.iter().map(|comparison| comparison.matched);
         let details = Object::from_iter([(
@@ -48,40 +47,6 @@ impl Metric for ToolTrajectory {
         Verdict::Answer(mean_over_turns(input.turns, expected, details, |_| {
             if matched.next() == Some(true) { 1.0 } else { 0.0 }
         }))
-    }
-}
-
-/// A call by what counts.
-#[derive(Debug)]
-struct Call<'a> {
-    name: &'a str,
-    args: Value,
-}
-
-impl<'a> Call<'a> {
-    /// An actual call. Arguments are always an object: none become an empty one, anything else its member `value`.
-    fn actual(call: &'a ToolCall) -> Self {
-        let args = match &call.arguments {
-            Value::Null => Value::Object(Object::new()),
-            arguments @ Value::Object(_) => arguments.clone(),
-            other => Value::Object(Object::from_iter([("value".to_owned(), other.clone())])),
-        };
-        Self { name: &call.name, args }
-    }
-
-    fn expected(call: &'a ExpectedCall) -> Self {
-        Self { name: &call.name, args: call.args.clone() }
-    }
-
-    fn is_same(&self, other: &Self) -> bool {
-        self.name == other.name && python_eq(&self.args, &other.args)
-    }
-
-    fn to_value(&self) -> Value {
-        Value::Object(Object::from_iter([
-            ("name".to_owned(), Value::String(self.name.to_owned())),
-            ("args".to_owned(), self.args.clone()),
-        ]))
     }
 }
 
@@ -95,10 +60,11 @@ struct Comparison<'a> {
 }
 
 impl<'a> Comparison<'a> {
-    fn new(turn: &'a Turn, expected: &'a ExpectedTurn, match_type: MatchType) -> Self {
+    fn new(turn: &'a Turn, expected: &'a ExpectedTurn, settings: &MetricSettings) -> Self {
         let actual: Vec<_> = turn.tool_calls.iter().map(Call::actual).collect();
         let expected: Vec<_> = expected.trajectory().map(Call::expected).collect();
-        let matched = matches(match_type, &actual, &expected);
+        let matched =
+            matches(settings.trajectory_match_type, settings.ignore_args, &actual, &expected);
         Self { invocation_id: &turn.span_id, actual, expected, matched }
     }
 
@@ -113,20 +79,26 @@ impl<'a> Comparison<'a> {
     }
 }
 
-fn matches(match_type: MatchType, actual: &[Call<'_>], expected: &[Call<'_>]) -> bool {
+fn matches(
+    match_type: MatchType,
+    ignore_args: bool,
+    actual: &[Call<'_>],
+    expected: &[Call<'_>],
+) -> bool {
+    let is_same = |actual: &Call<'_>, expected: &Call<'_>| actual.is_same(expected, ignore_args);
     match match_type {
         MatchType::Exact => {
             actual.len() == expected.len()
-                && actual.iter().zip(expected).all(|(actual, expected)| actual.is_same(expected))
+                && actual.iter().zip(expected).all(|(actual, expected)| is_same(actual, expected))
         }
         MatchType::InOrder => {
             let mut rest = actual.iter();
-            expected.iter().all(|expected| rest.any(|actual| actual.is_same(expected)))
+            expected.iter().all(|expected| rest.any(|actual| is_same(actual, expected)))
         }
         MatchType::AnyOrder => {
             let mut open: Vec<&Call<'_>> = actual.iter().collect();
             expected.iter().all(|expected| {
-                let found = open.iter().position(|actual| actual.is_same(expected));
+                let found = open.iter().position(|actual| is_same(actual, expected));
                 found.map(|position| open.remove(position)).is_some()
             })
         }
@@ -135,11 +107,13 @@ fn matches(match_type: MatchType, actual: &[Call<'_>], expected: &[Call<'_>]) ->
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use super::*;
     use crate::{
-        eval_set::{EvalCase, Unmatched},
+        conversation::ToolCall,
+        eval_set::{EvalCase, ExpectedCall, Unmatched},
         json::{parse_python, to_python},
-        metric::MetricSettings,
         verdict::{Answer, Status},
     };
 
@@ -156,7 +130,7 @@ mod tests {
             .chain(in_events)
             .map(|call| Call {
                 name: call.get("name").and_then(Value::as_str).unwrap_or_default(),
-                args: call.get("args").cloned().unwrap_or_default(),
+                args: Cow::Owned(call.get("args").cloned().unwrap_or_default()),
             })
             .collect()
     }
@@ -168,10 +142,14 @@ mod tests {
             let vector = parse_python(line).unwrap();
             let side = |key| vector.get(key).map(calls).unwrap_or_default();
             let (actual, expected) = (side("actual"), side("expected"));
-            let scores = vector.get("args").and_then(Value::as_array).unwrap();
-            for (match_type, score) in MatchType::ALL.into_iter().zip(scores) {
-                let matched = matches(match_type, &actual, &expected);
-                assert_eq!(Some(i128::from(matched)), score.as_i128(), "{match_type}: {line}");
+            for (key, ignore_args) in [("args", false), ("ignore_args", true)] {
+                let scores = vector.get(key).and_then(Value::as_array).unwrap();
+                assert_eq!(scores.len(), MatchType::ALL.len());
+                for (match_type, score) in MatchType::ALL.into_iter().zip(scores) {
+                    let matched = matches(match_type, ignore_args, &actual, &expected);
+                    let matched = Some(i128::from(matched));
+                    assert_eq!(matched, score.as_i128(), "{match_type} {key}: {line}");
+                }
             }
         }
     }

@@ -6,8 +6,6 @@ use crate::verdict::Verdict;
 const JUDGE: &str = "needs a judge model, and none can be asked from here";
 const SERVICE: &str =
     "needs a judge model of the Vertex AI evaluation service, which cannot be asked from here";
-const MEASURES: &str =
-    "does not support a threshold: it measures, and there is no score that could pass or fail";
 
 /// A metric that is listed, so that a config naming it can be understood, but always fails with a reason.
 #[derive(Clone, Copy, Debug)]
@@ -50,12 +48,8 @@ const fn by_service(name: &'static str, description: &'static str) -> Unavailabl
     Unavailable { name, description, reason: SERVICE, compares: false }
 }
 
-const fn measured(name: &'static str, description: &'static str) -> Unavailable {
-    Unavailable { name, description, reason: MEASURES, compares: false }
-}
-
 /// All of them.
-pub(super) const KNOWN: [Unavailable; 15] = [
+pub(super) const KNOWN: [Unavailable; 11] = [
     Unavailable {
         compares: true,
         ..judged(
@@ -103,10 +97,6 @@ pub(super) const KNOWN: [Unavailable; 15] = [
         "multi_turn_tool_use_quality_v1",
         "A model judges the tool calls of a whole conversation.",
     ),
-    measured("tool_call_count_v1", "Number of tool calls of each turn."),
-    measured("inference_call_count_v1", "Number of model calls of each turn."),
-    measured("token_usage_v1", "Number of tokens of each turn."),
-    measured("invocation_duration_v1", "Duration of each turn in seconds."),
 ];
 
 #[cfg(test)]

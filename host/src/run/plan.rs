@@ -175,6 +175,9 @@ fn metric(evaluator: &EvaluatorConfig, builtin: &BuiltinConfig, runner: &Runner)
         Ok(metric) => {
             let settings = MetricSettings {
                 trajectory_match_type: builtin.match_type.unwrap_or_default(),
+                ignore_args: builtin.ignore_args,
+                max: builtin.max,
+                alignment: builtin.alignment.clone(),
                 judge_model: builtin.judge_model.clone(),
             };
             Work::Metric { metric, settings }

@@ -1,0 +1,46 @@
+//! Tool calls by what counts when they are compared.
+
+use std::borrow::Cow;
+
+use crate::{
+    conversation::ToolCall,
+    eval_set::ExpectedCall,
+    json::{Object, Value, python_eq},
+};
+
+/// A name and arguments. Ids and results do not count.
+#[derive(Clone, Debug)]
+pub(super) struct Call<'a> {
+    pub(super) name: &'a str,
+    pub(super) args: Cow<'a, Value>,
+}
+
+impl<'a> Call<'a> {
+    /// An actual call. Arguments are always an object: none become an empty one, anything else its member `value`.
+    pub(super) fn actual(call: &'a ToolCall) -> Self {
+        let args = match &call.arguments {
+            Value::Null => Cow::Owned(Value::Object(Object::new())),
+            arguments @ Value::Object(_) => Cow::Borrowed(arguments),
+            other => {
+                Cow::Owned(Value::Object(Object::from_iter([("value".to_owned(), other.clone())])))
+            }
+        };
+        Self { name: &call.name, args }
+    }
+
+    /// An expected call, its arguments as the eval set has them: an object, or `Null` where it has none.
+    pub(super) fn expected(call: &'a ExpectedCall) -> Self {
+        Self { name: &call.name, args: Cow::Borrowed(&call.args) }
+    }
+
+    pub(super) fn is_same(&self, other: &Self, ignore_args: bool) -> bool {
+        self.name == other.name && (ignore_args || python_eq(&self.args, &other.args))
+    }
+
+    pub(super) fn to_value(&self) -> Value {
+        Value::Object(Object::from_iter([
+            ("name".to_owned(), Value::String(self.name.to_owned())),
+            ("args".to_owned(), self.args.clone().into_owned()),
+        ]))
+    }
+}
