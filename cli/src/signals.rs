@@ -1,6 +1,6 @@
 //! Ctrl-C and its relatives.
 
-use std::{io, thread};
+use std::{io, sync::mpsc, thread};
 
 use evaluator_host::process::Cancellation;
 
@@ -9,18 +9,23 @@ use crate::{exit, render};
 /// Cancels at the first signal to end (Ctrl-C; on Unix also `TERM`), and ends this program at the second.
 ///
 /// Listens on a thread of its own: the run may be busy with a large file just then.
+///
+/// Listens when this returns, so that no signal after it is missed.
 pub(crate) fn watch(cancellation: Cancellation) {
+    let (listens, listening) = mpsc::channel();
     let listener = thread::Builder::new().name("signals".to_owned()).spawn(move || {
-        let listening = tokio::runtime::Builder::new_current_thread()
+        let ended = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
-            .and_then(|runtime| runtime.block_on(listen(&cancellation)));
-        if let Err(error) = listening {
+            .and_then(|runtime| runtime.block_on(listen(&cancellation, listens)));
+        if let Err(error) = ended {
             complain(&error);
         }
     });
-    if let Err(error) = listener {
-        complain(&error);
+    match listener {
+        // An error ends the wait as well: the sender is dropped.
+        Ok(_) => drop(listening.recv()),
+        Err(error) => complain(&error),
     }
 }
 
@@ -29,8 +34,10 @@ fn complain(error: &io::Error) {
 }
 
 #[expect(clippy::exit, reason = "whoever asks twice does not want to wait for anything")]
-async fn listen(cancellation: &Cancellation) -> io::Result<()> {
+async fn listen(cancellation: &Cancellation, listens: mpsc::Sender<()>) -> io::Result<()> {
     let mut signals = Signals::new()?;
+    // Whoever waited for this may have given up.
+    let _ = listens.send(());
     signals.next().await?;
     render::message("stopping; what is finished will be reported (once more: stop at once)");
     cancellation.cancel();

@@ -17,7 +17,8 @@ use super::{
 };
 use crate::metric::{AlignmentSettings, Comparator, Comparators, Order, Pattern, Tolerance};
 
-const ORDERS: [(&str, Order); 2] = [("ordered", Order::Ordered), ("unordered", Order::Unordered)];
+pub(super) const ORDERS: [(&str, Order); 2] =
+    [("ordered", Order::Ordered), ("unordered", Order::Unordered)];
 
 const NAMES: [(&str, &str); 6] = {
     let [a, b, c, d, e, f] = Comparator::NAMES;

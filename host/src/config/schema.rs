@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::run::{FORMATS, GROUPINGS, OUTPUTS};
+use super::{
+    alignment::ORDERS,
+    run::{FORMATS, GROUPINGS, OUTPUTS},
+};
 use crate::metric::MatchType;
 
 /// A JSON Schema (2020-12) of configuration files: completion and first complaints in editors that know YAML schemas.
@@ -31,7 +34,17 @@ pub fn schema() -> Value {
             "judge_model": text("Model that judges."),
             "judge_base_url": text("Base URL of the judge's API."),
             "credential_ref": text("Name of the credential the judge uses."),
-            "rubrics": {"description": "What the judge judges by.", "type": ["array", "null"]}
+            "rubrics": {"description": "What the judge judges by.", "type": ["array", "null"]},
+            "ignore_args": {
+                "description": "tool_trajectory_avg_score: compare the names of tools only.", "default": false
+            },
+            "max": {
+                "description": "Counting metrics: the budget of a turn. Within it a turn scores 1.",
+                "type": "number", "minimum": 0
+            },
+            "order": {"description": "tool_trajectory_alignment: whether the order of calls counts.", "enum": words(&ORDERS)},
+            "args": {"description": "tool_trajectory_alignment: how arguments are compared, by name.", "type": "object"},
+            "tools": {"description": "tool_trajectory_alignment: the same for single tools.", "type": "object"}
         },
         "required": ["name", "type"],
         "additionalProperties": false
@@ -107,9 +120,16 @@ mod tests {
     fn the_schema_has_the_keys_that_the_reader_knows() {
         let schema = schema();
         let entries = &schema["properties"]["evaluators"]["items"]["oneOf"];
-        let entry = |more: &str| format!("evaluators: [{{name: a, {more}, qqqqqqqqqqqq: 1}}]");
-        assert_eq!(properties(&entries[0]), known_keys(&entry("type: builtin")));
-        assert_eq!(properties(&entries[1]), known_keys(&entry("type: code, path: a.py")));
+        let entry = |more: &str| format!("evaluators: [{{{more}, qqqqqqqqqqqq: 1}}]");
+        // Some settings belong to single metrics.
+        let metrics =
+            ["tool_trajectory_avg_score", "tool_call_count_v1", "tool_trajectory_alignment"];
+        let builtin: BTreeSet<String> = metrics
+            .iter()
+            .flat_map(|name| known_keys(&entry(&format!("name: {name}, type: builtin"))))
+            .collect();
+        assert_eq!(properties(&entries[0]), builtin);
+        assert_eq!(properties(&entries[1]), known_keys(&entry("name: a, type: code, path: a.py")));
         let mut top = known_keys("qqqqqqqqqqqq: 1\nevaluators: [{name: a, type: builtin}]");
         // The other spelling of `output_format`.
         top.insert("output".to_owned());
