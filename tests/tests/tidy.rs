@@ -16,13 +16,14 @@ const LONGER: [(&str, &str); 1] = [(
 )];
 
 /// Crates and what they may depend on inside the workspace.
-const DEPENDENCIES: [(&str, &[&str]); 7] = [
+const DEPENDENCIES: [(&str, &[&str]); 8] = [
     ("protocol", &[]),
     ("sdk-macros", &[]),
     ("sdk", &["evaluator-protocol", "evaluator-sdk-macros"]),
     ("host", &["evaluator-protocol"]),
     ("cli", &["evaluator-host", "evaluator-protocol"]),
     ("examples", &["evaluator-sdk"]),
+    ("examples/community", &["evaluator-sdk"]),
     // Tests may look at everything.
     ("tests", &["evaluator-protocol", "evaluator-sdk", "evaluator-host", "evaluator-cli"]),
 ];

@@ -211,11 +211,12 @@ impl Reader {
             }
             Some('u') => {
                 self.at += 1;
-                let digits = self.text.iter().skip(self.at).take(4);
-                let hex = digits.filter(|c| c.is_ascii_hexdigit()).count();
+                let digits = self.text.get(self.at..self.at + 4);
+                let is_hex =
+                    digits.is_some_and(|digits| digits.iter().all(char::is_ascii_hexdigit));
                 // The four digits may not be the end of the text: a quote has to follow.
-                if hex < 4 || self.at + 4 >= self.text.len() {
-                    return Err(self.error("Invalid \\uXXXX escape", self.at));
+                if !is_hex || self.at + 4 == self.text.len() {
+                    return Err(self.error("Invalid \\uXXXX escape", self.at - 1));
                 }
                 self.at += 4;
                 Ok(())
@@ -271,7 +272,8 @@ mod tests {
             ("[1e+]", "Expecting ',' delimiter: line 1 column 3 (char 2)"),
             ("-", "Expecting value: line 1 column 1 (char 0)"),
             ("{\"a\" 1}", "Expecting ':' delimiter: line 1 column 6 (char 5)"),
-            ("\"\\u12g4\"", "Invalid \\uXXXX escape: line 1 column 4 (char 3)"),
+            ("\"\\u12g4\"", "Invalid \\uXXXX escape: line 1 column 3 (char 2)"),
+            ("\"\\u1234", "Invalid \\uXXXX escape: line 1 column 3 (char 2)"),
             ("\"\\", "Unterminated string starting at: line 1 column 1 (char 0)"),
         ] {
             assert_eq!(check(text), Err(Error::Invalid(expected.to_owned())), "{text}");

@@ -1,4 +1,4 @@
-//! Texts.
+//! Texts: blanks around them, and how they are shown.
 
 use std::{fmt::Write as _, sync::LazyLock};
 

@@ -1,4 +1,4 @@
-//! Settings of any type.
+//! Settings of any type: how they are shown and read.
 
 use std::{cmp::Ordering, fmt};
 

@@ -4,6 +4,7 @@ use super::{
     Flags, PatternError,
     parse::{Parser, Piece, Width},
     scan::Token,
+    write,
 };
 
 /// Changes of flags: those that are turned on, and those that are turned off.
@@ -192,6 +193,13 @@ impl Parser {
             group
         };
         self.check_lookbehind(group)?;
+        // `fancy_regex` differs for groups that are still open, and for those that are empty texts.
+        if self.groups.get(group - 1).is_some_and(|width| width.is_none_or(|width| width.most == 0))
+        {
+            let what =
+                format!("a condition on group {group}, which is open or takes no characters");
+            return Err(PatternError::Unsupported(what));
+        }
         let yes = self.sequence(flags, false)?;
         let mut no = None;
         if self.scanner.eat('|')? {
@@ -203,13 +211,10 @@ impl Parser {
         }
         self.close(start)?;
         let no = no.unwrap_or_else(|| Piece::new("", Width::default()));
-        // In a group of its own, so that it can be repeated.
-        let text = format!("(?:(?({group}){}|{}))", yes.text, no.text);
-        let width = Width {
-            least: yes.width.least.min(no.width.least),
-            most: yes.width.most.max(no.width.most),
-        };
-        Ok(Piece::new(text, width))
+        // Atomic groups of `fancy_regex` lose count in the second branch of a condition. This one fails there.
+        let is_set = format!("(?({group})|{})", write::NEVER);
+        let text = format!("(?:{is_set}{}|(?!{is_set}){})", yes.text, no.text);
+        Ok(Piece::new(text, yes.width.or(no.width)))
     }
 
     /// Reads flags whose first letter has been read, and whether they are for the whole pattern.

@@ -63,8 +63,8 @@ impl Regex {
     ///
     /// # Errors
     ///
-    /// [`PatternError`] when it is not a pattern, or needs what is not here: characters by name (`\N{..}`), or more
-    /// memory than is reasonable.
+    /// [`PatternError`] when it is not a pattern, or needs what is not here: characters by name (`\N{..}`),
+    /// conditions on groups that are open or empty, or more memory than is reasonable.
     pub fn new(pattern: &str, flags: Flags) -> Result<Self, PatternError> {
         let written = parse::translate(pattern, flags)?;
         fancy_regex::RegexBuilder::new(&written)

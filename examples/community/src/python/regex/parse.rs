@@ -287,7 +287,7 @@ impl Parser {
         let once = piece.text;
         let text = match (piece.width.most, least, most) {
             // What takes no characters does so any number of times, and `fancy_regex` lets nobody repeat it.
-            (0, _, 0) => String::new(),
+            (0, 0, 0) => format!("(?:{}{once}|)", write::NEVER),
             (0, 0, _) if is_lazy => format!("(?:|{once})"),
             (0, 0, _) => format!("(?:{once}|)"),
             (0, ..) => once,

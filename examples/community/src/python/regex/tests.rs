@@ -1,3 +1,5 @@
+//! What patterns match, and the complaints about those that are none.
+
 use super::*;
 
 fn matches(pattern: &str, text: &str) -> bool {
@@ -61,6 +63,8 @@ fn what_other_engines_leave_out_is_there() {
         ("(?P<w>foo)(?=(?P=w))", "foofoo"),
         (r"(a)?(?(1)b|c)", "ab"),
         (r"(?<!\d)\d{2}(?!\d)", "x42."),
+        (r"(a)?(?:(?(1)b|\d))++b*c", "abbc"),
+        (r"(a)?(?:(?(1)b|\d))++b*c", "42c"),
         ("(?>a+)b", "aab"),
         ("a*+b", "aab"),
         ("(?x) a b # comment\n c", "abc"),
@@ -102,7 +106,7 @@ fn complaints_are_those_of_python() {
 
 #[test]
 fn what_is_not_here_is_said() {
-    for pattern in [r"\N{BULLET}", "a{99999999999}", &"(".repeat(1000)] {
+    for pattern in [r"\N{BULLET}", "a{99999999999}", "(a(?(1)b|c))", &"(".repeat(1000)] {
         let error = Regex::new(pattern, Flags::default()).unwrap_err();
         assert!(matches!(error, PatternError::Unsupported(_)), "{pattern}: {error}");
     }
