@@ -1,6 +1,6 @@
 //! What to start, as a value: runtimes make it, executors may wrap it, only this module's siblings start it.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{ffi::OsString, path::PathBuf, process::Command};
 
 /// A command line with its environment and working directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,5 +59,22 @@ impl CommandSpec {
     pub fn env_remove(mut self, name: impl Into<OsString>) -> Self {
         self.env.push((name.into(), None));
         self
+    }
+
+    /// Gives arguments, environment and working directory to a command of this program.
+    pub(crate) fn configure(&self, command: &mut Command) {
+        command.args(&self.args);
+        if self.clear_env {
+            command.env_clear();
+        }
+        for (name, value) in &self.env {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        if let Some(folder) = &self.cwd {
+            command.current_dir(folder);
+        }
     }
 }

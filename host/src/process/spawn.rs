@@ -51,19 +51,7 @@ pub(super) async fn spawn(spec: &CommandSpec) -> Result<Child, SpawnError> {
 )]
 fn command(spec: &CommandSpec) -> Command {
     let mut command = Command::new(&spec.program);
-    command.args(&spec.args);
-    if spec.clear_env {
-        command.env_clear();
-    }
-    for (name, value) in &spec.env {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
-    }
-    if let Some(cwd) = &spec.cwd {
-        command.current_dir(cwd);
-    }
+    spec.configure(command.as_std_mut());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // The net below the net: groups are ended by `Group`, this ends the leader if even that is skipped.
     command.kill_on_drop(true);

@@ -182,19 +182,8 @@ fn pump(stream: Stream, pipe: impl Read + Send + 'static, lines: Sender<(Stream,
 )]
 fn start(spec: &CommandSpec) -> io::Result<Child> {
     let mut command = Command::new(&spec.program);
-    command.args(&spec.args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    if spec.clear_env {
-        command.env_clear();
-    }
-    for (name, value) in &spec.env {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
-    }
-    if let Some(folder) = &spec.cwd {
-        command.current_dir(folder);
-    }
+    spec.configure(&mut command);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     command.spawn()
