@@ -42,16 +42,9 @@ pub(crate) enum Command {
     /// List the languages evaluators can be written in, and whether this machine can run them
     Runtimes,
     /// List evaluators that can be named in a configuration
-    List {
-        /// Where to look
-        #[arg(long, value_enum, default_value_t = Source::Builtin)]
-        source: Source,
-    },
+    List(ListArgs),
     /// Print a configuration entry for an evaluator
-    Config {
-        /// A built-in metric, or the file of an evaluator
-        evaluator: String,
-    },
+    Config(ConfigArgs),
     /// Commands on evaluators, as agentevals groups them
     #[command(subcommand, hide = true)]
     Evaluator(EvaluatorCommand),
@@ -65,16 +58,9 @@ pub(crate) enum EvaluatorCommand {
     /// See `evaluator runtimes`
     Runtimes,
     /// See `evaluator list`
-    List {
-        /// Where to look
-        #[arg(long, value_enum, default_value_t = Source::Builtin)]
-        source: Source,
-    },
+    List(ListArgs),
     /// See `evaluator config`
-    Config {
-        /// A built-in metric, or the file of an evaluator
-        evaluator: String,
-    },
+    Config(ConfigArgs),
 }
 
 #[derive(Debug, Args)]
@@ -87,6 +73,19 @@ pub(crate) struct InitArgs {
     /// What to start from (default: the language's plainest)
     #[arg(long, value_enum)]
     pub(crate) template: Option<Template>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Where to look
+    #[arg(long, value_enum, default_value_t = Source::Builtin)]
+    pub(crate) source: Source,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConfigArgs {
+    /// A built-in metric, or the file of an evaluator
+    pub(crate) evaluator: String,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

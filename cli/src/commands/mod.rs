@@ -25,11 +25,12 @@ pub(crate) fn dispatch(cli: Cli) -> ExitCode {
         Command::Schema => schema::schema(),
         Command::Init(args) | Command::Evaluator(EvaluatorCommand::Init(args)) => init::init(&args),
         Command::Runtimes | Command::Evaluator(EvaluatorCommand::Runtimes) => runtimes::runtimes(),
-        Command::List { source } | Command::Evaluator(EvaluatorCommand::List { source }) => {
-            list::list(source)
+        Command::List(args) | Command::Evaluator(EvaluatorCommand::List(args)) => {
+            list::list(args.source)
         }
-        Command::Config { evaluator }
-        | Command::Evaluator(EvaluatorCommand::Config { evaluator }) => config::config(&evaluator),
+        Command::Config(args) | Command::Evaluator(EvaluatorCommand::Config(args)) => {
+            config::config(&args.evaluator)
+        }
     };
     code.into()
 }

@@ -9,6 +9,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use super::Availability;
+
 /// A copy of environment variables, taken once, in which runtimes look things up.
 ///
 /// A value of its own, because what a runtime finds must be testable without changing the variables of the whole
@@ -75,6 +77,14 @@ impl Environment {
             .filter(|folder| !folder.as_os_str().is_empty())
             .filter_map(|folder| std::path::absolute(folder).ok())
             .find_map(|folder| program_file(&folder.join(name)))
+    }
+
+    /// Whether a program is there; `missing` says what to do if it is not.
+    pub(super) fn availability(&self, name: &str, missing: &str) -> Availability {
+        match self.find_program(name) {
+            Some(path) => Availability::Available { detail: path.display().to_string() },
+            None => Availability::Missing { reason: missing.to_owned() },
+        }
     }
 }
 

@@ -122,10 +122,7 @@ impl Runtime for Node {
     }
 
     fn availability(&self) -> Availability {
-        match self.environment.find_program("node") {
-            Some(path) => Availability::Available { detail: path.display().to_string() },
-            None => Availability::Missing { reason: MISSING.to_owned() },
-        }
+        self.environment.availability("node", MISSING)
     }
 
     fn prepare(

@@ -175,10 +175,7 @@ impl Runtime for Cargo {
     }
 
     fn availability(&self) -> Availability {
-        match self.environment.find_program("cargo") {
-            Some(path) => Availability::Available { detail: path.display().to_string() },
-            None => Availability::Missing { reason: MISSING.to_owned() },
-        }
+        self.environment.availability("cargo", MISSING)
     }
 
     fn prepare(
