@@ -233,7 +233,7 @@ fn evaluators_that_cannot_be_started_are_errors_beside_the_others() {
     for (name, expected) in [
         ("unknown", "no runtime for notes.txt (known extensions: .py, .js,".to_owned()),
         ("folder", "folder is a folder without a Cargo.toml".to_owned()),
-        ("gone", format!("evaluator file not found: {}", path("gone.py"))),
+        ("gone", format!("evaluator file not found: {}; nor is it beside c.yaml", path("gone.py"))),
         ("python", "runtime not available: python3 was not found on PATH".to_owned()),
         ("javascript", "runtime not available: node was not found on PATH".to_owned()),
         ("typescript", "runtime not available: node was not found on PATH".to_owned()),

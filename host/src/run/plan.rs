@@ -108,7 +108,7 @@ impl Plan {
                 Err(_) if runner.cancellation.is_cancelled() => Work::Broken(Verdict::Cancelled),
                 Err(error) => {
                     tell(&evaluator.name, &error, on_event);
-                    broken(error.to_string())
+                    broken(not_ready(&error, code, config))
                 }
             };
         }
@@ -128,6 +128,16 @@ fn planned(evaluator: &EvaluatorConfig, work: Work) -> PlannedEvaluator {
 
 fn broken(reason: String) -> Work {
     Work::Broken(Verdict::PrepareFailed { reason })
+}
+
+/// Why an evaluator is not ready. A relative path was looked for in two places.
+fn not_ready(error: &PrepareError, code: &CodeConfig, config: &Config) -> String {
+    match (error, &config.file) {
+        (PrepareError::NotFound { .. }, Some(file)) if code.path.is_relative() => {
+            format!("{error}; nor is it beside {}", file.display())
+        }
+        _ => error.to_string(),
+    }
 }
 
 /// Passes on what a compiler said; the error that goes into the report is one line.
