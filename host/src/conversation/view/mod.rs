@@ -14,14 +14,17 @@ pub(super) mod keys;
 mod openinference;
 mod operation;
 
-use std::{borrow::Cow, rc::Rc};
+use std::{borrow::Cow, rc::Rc, sync::Arc};
 
 pub(super) use attributes::{Attributes, TooLarge};
 use keys::{INPUT_MESSAGES, OUTPUT_MESSAGES};
 pub(super) use openinference::kinds_of;
 pub(super) use operation::{Classified, Kind};
 
-use super::message::{Message, Messages, read_messages};
+use super::{
+    JudgedSpan,
+    message::{Message, Messages, read_messages},
+};
 use crate::{
     json::Value,
     trace::{LogRecord, Span},
@@ -74,6 +77,16 @@ impl<'a> SpanView<'a> {
             attributes: draft.attributes,
             input: Rc::from(draft.input),
             output: Rc::from(draft.output),
+        }
+    }
+
+    /// What results about this span say of it.
+    pub(super) fn as_judged(&self) -> JudgedSpan {
+        JudgedSpan {
+            trace_id: Arc::clone(&self.span.trace_id),
+            span_id: self.span.span_id.clone(),
+            agent_name: self.attributes.nonempty_text(keys::AGENT_NAME),
+            conversation_id: self.attributes.nonempty_text(keys::CONVERSATION_ID),
         }
     }
 }
