@@ -164,12 +164,12 @@ impl<'a> Message<'a> {
     }
 
     fn all(&self, number: u64) -> impl Iterator<Item = &'a [u8]> {
-        self.fields.iter().filter(move |(known, _)| *known == number).map(
-            move |(_, field)| match field {
+        self.fields.iter().filter(move |(known, _)| *known == number).map(move |(_, field)| {
+            match field {
                 Field::Bytes(bytes) => *bytes,
                 Field::Number(_) => panic!("field {number} is a number"),
-            },
-        )
+            }
+        })
     }
 
     fn message(&self, number: u64) -> Self {
