@@ -1,5 +1,7 @@
 //! Results as log records of OpenTelemetry.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+
 mod support;
 
 use std::{fs, path::Path, time::Duration};

@@ -1,5 +1,7 @@
 //! Sending events to collectors that are there, busy, picky, or not collectors at all.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{TcpListener, TcpStream},

@@ -143,7 +143,7 @@ fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8
         OutputFormat::Junit => render::junit(report),
         OutputFormat::Json => report.to_json().map(|json| json + "\n").map_err(io::Error::from),
     };
-    let code = match (rendered, file) {
+    match (rendered, file) {
         (Err(error), _) => {
             render::message(&format!("cannot write the report in this form: {error}"));
             exit::ERRORED
@@ -154,8 +154,7 @@ fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8
             show(&text, code)
         }
         (Ok(text), None) => print(&text, code),
-    };
-    code
+    }
 }
 
 /// Writes beside the file and renames, so that whoever reads it never finds half a report.

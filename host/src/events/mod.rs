@@ -8,6 +8,10 @@
 //! | `otlp`, `resource` | the export request they are sent in |
 //! | `export` | where it is sent to, and how |
 //!
+//! `error.type` has the report's stable names for what went wrong. agentevals has the class of a Python exception there, which
+//! says less: its `RuntimeError` is `exited`, `signalled`, `bad_answer` or `prepare_failed` here, its `TimeoutError` is
+//! `timed_out`, its `ValueError` is `metric_failed`.
+//!
 //! A record carries scores and names and, unless an explanation is asked for, no content of the conversation.
 
 mod context;

@@ -184,7 +184,7 @@ mod tests {
     }
 
     /// Span id, and the attributes without the name of the evaluator.
-    fn told(evaluation: EvaluationReport, explanation: bool) -> Vec<(String, Value)> {
+    fn told(evaluation: EvaluationReport, explanation: bool) -> Vec<(String, serde_json::Value)> {
         let turn = |number: u64| Turn {
             span: JudgedSpan { span_id: number.to_string(), ..JudgedSpan::default() },
             response_id: None,
@@ -215,16 +215,13 @@ mod tests {
                     ((*name).to_owned(), value)
                 });
                 let attributes = serde_json::Value::Object(attributes.collect());
-                (record.span_id, Value::from(attributes))
+                (record.span_id, attributes)
             })
             .collect()
     }
 
-    fn expected(spans: &[(&str, serde_json::Value)]) -> Vec<(String, Value)> {
-        spans
-            .iter()
-            .map(|(span, attributes)| ((*span).to_owned(), Value::from(attributes.clone())))
-            .collect()
+    fn expected(spans: &[(&str, serde_json::Value)]) -> Vec<(String, serde_json::Value)> {
+        spans.iter().map(|(span, attributes)| ((*span).to_owned(), attributes.clone())).collect()
     }
 
     #[test]
@@ -266,10 +263,7 @@ mod tests {
             [("response_match_score", "deterministic"), ("hallucinations_v1", "llm_judge")]
         {
             let (_, attributes) = told(evaluation(name), false).remove(0);
-            assert_eq!(
-                attributes.get("agentevals.evaluator.type").and_then(Value::as_str),
-                Some(kind)
-            );
+            assert_eq!(attributes["agentevals.evaluator.type"], kind);
         }
         assert_eq!(told(evaluation("(all)"), false), []);
     }
@@ -282,10 +276,7 @@ mod tests {
         };
         let explained = |details, explanation| {
             let (_, attributes) = told(of(details), explanation).remove(0);
-            attributes
-                .get("gen_ai.evaluation.explanation")
-                .and_then(Value::as_str)
-                .map(str::to_owned)
+            attributes["gen_ai.evaluation.explanation"].as_str().map(str::to_owned)
         };
         let details = json!({"explanation": "", "reason": "b", "rationale": "a"});
         assert_eq!(explained(details.clone(), true).as_deref(), Some("a"));
