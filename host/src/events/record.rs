@@ -16,7 +16,7 @@ const MAX_EXPLANATION_CHARS: usize = 2048;
 /// Where evaluators put explanations in their details, in order of precedence.
 const EXPLANATION_KEYS: [&str; 3] = ["explanation", "rationale", "reason"];
 
-/// One `gen_ai.evaluation.result`.
+/// One `gen_ai.evaluation.result`. With ids that are not hexadecimal, or too long, it is sent without a span.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventRecord {
     /// Trace of the judged span, in hexadecimal digits.

@@ -36,6 +36,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// | `OTEL_BLRP_MAX_EXPORT_BATCH_SIZE` | records in one request | 512 |
 /// | `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` | who sends | `agentevals` |
 ///
+/// `OTEL_LOGS_EXPORTER` chooses nothing beyond `none`, which [`EventSwitches`](super::EventSwitches) know: there is this one exporter.
 /// Each `OTEL_EXPORTER_OTLP_LOGS_..` comes before its `OTEL_EXPORTER_OTLP_..`. The other `OTEL_BLRP_..` govern a queue, and
 /// there is none: everything is sent at once when the run is over.
 #[derive(Debug)]

@@ -148,7 +148,7 @@ impl Env<'_> {
             Ok(uri)
                 if matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some() =>
             {
-                Ok((url, uri))
+                Ok((shown(&url), uri))
             }
             _ => Err(SettingsError::new(&name, &given, "is no URL (write http://HOST:PORT)")),
         }
@@ -184,6 +184,14 @@ impl Env<'_> {
             Err(error) => Err(SettingsError::new(&name, &path, format!("cannot be used: {error}"))),
         }
     }
+}
+
+/// A URL without the name and password that may stand before its host.
+fn shown(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = authority.rsplit('@').next().unwrap_or(authority);
+    format!("{scheme}://{host}{path}")
 }
 
 /// A list `KEY=VALUE,..` with percent-encoded values.
@@ -250,6 +258,7 @@ mod tests {
         assert_eq!(endpoint(&[(ALL, "https://c/otlp")]), "https://c/otlp/v1/logs");
         assert_eq!(endpoint(&[(ALL, "http://c:1"), (LOGS, "http://d:2/x")]), "http://d:2/x");
         assert_eq!(endpoint(&[(ALL, " ")]), "http://localhost:4318/v1/logs");
+        assert_eq!(endpoint(&[(ALL, "http://me:secret@c:1/x@y")]), "http://c:1/x@y/v1/logs");
         assert_eq!(endpoint(&[GRPC]), "http://localhost:4317");
         assert_eq!(endpoint(&[GRPC, (ALL, "http://c:1")]), "http://c:1");
         assert_eq!(endpoint(&[GRPC, (ALL, "c:1")]), "https://c:1");

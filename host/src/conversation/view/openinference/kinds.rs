@@ -44,7 +44,7 @@ pub(in crate::conversation) fn kinds_of(trace: &Trace) -> Vec<Classified> {
 
 /// Whether each span is the outermost one of the convention, with a call of a model or an agent below it.
 ///
-/// The specification has the root span stand for the run of an agent or pipeline. A chain further in is glue: frameworks
+/// The specification (`spec/README.md`) has the root span stand for the run of an agent or pipeline. A chain further in is glue: frameworks
 /// make one of every function, and name an "agent" whatever has that word in its name, once per round.
 fn runs(trace: &Trace) -> Vec<bool> {
     let mut outermost: Vec<Option<usize>> = vec![None; trace.spans.len()];

@@ -109,15 +109,16 @@ impl Draft<'_> {
     }
 
     fn fill_messages(&mut self, input: &[Source], output: &[Source]) {
+        let span = self.span;
         let first = |sources: &[Source]| {
-            sources.iter().map(|source| source(self.span)).find(|messages| !messages.is_empty())
+            sources.iter().map(|source| source(span)).find(|messages| !messages.is_empty())
         };
-        let found = (
-            self.needs_input().then(|| first(input)).flatten(),
-            self.needs_output().then(|| first(output)).flatten(),
-        );
-        self.input = found.0.unwrap_or_else(|| std::mem::take(&mut self.input));
-        self.output = found.1.unwrap_or_else(|| std::mem::take(&mut self.output));
+        if self.needs_input() {
+            self.input = first(input).unwrap_or_default();
+        }
+        if self.needs_output() {
+            self.output = first(output).unwrap_or_default();
+        }
     }
 }
 
