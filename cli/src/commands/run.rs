@@ -2,13 +2,15 @@
 
 use std::{
     cell::RefCell,
-    fs, io,
+    env, fs, io,
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use evaluator_host::{
     config::{Config, OutputFormat, Overrides},
+    events::{self, EventSwitches, Exporter},
+    metric::Metrics,
     report::Report,
     run::{Request, Runner},
 };
@@ -34,6 +36,13 @@ pub(super) fn run(args: RunArgs, verbose: u8) -> u8 {
             return exit::USAGE;
         }
     }
+    let switches = match EventSwitches::read(args.emit_otel, &variable) {
+        Ok(switches) => switches,
+        Err(error) => {
+            render::message(&error.to_string());
+            return exit::USAGE;
+        }
+    };
     let output = args.output.map(OutputFormat::from);
     let overrides = Overrides {
         metrics: args.metrics,
@@ -65,12 +74,44 @@ pub(super) fn run(args: RunArgs, verbose: u8) -> u8 {
             return exit::ERRORED;
         }
     };
-    let request = Request { traces: args.traces, config };
+    // A mistake in where events go is told now; a run may take long.
+    let events = switches.and_then(|switches| match Exporter::new(&variable) {
+        Ok(exporter) => Some((switches, exporter)),
+        Err(error) => {
+            render::message(&format!("evaluation events will not be sent: {error}"));
+            None
+        }
+    });
+    let request = Request { traces: args.traces, config, events: events.is_some() };
     signals::watch(runner.cancellation.clone());
     let report = runtime.block_on(watched(&runner, &request, verbose));
     // What makes evaluators ready may be stuck, and has been given up then.
     runtime.shutdown_background();
-    show_report(&report, output, args.output_file.as_deref())
+    let code = show_report(&report, output, args.output_file.as_deref());
+    if let Some((switches, exporter)) = events {
+        send_events(&report, &request.config, &runner.metrics, switches, &exporter);
+    }
+    render::verdict(&report);
+    code
+}
+
+/// A variable of the environment.
+fn variable(name: &str) -> Option<String> {
+    env::var_os(name).map(|value| value.to_string_lossy().into_owned())
+}
+
+/// Sends what the run came to. The report is out by now, and whatever happens here changes nothing about it.
+fn send_events(
+    report: &Report,
+    config: &Config,
+    metrics: &Metrics,
+    switches: EventSwitches,
+    exporter: &Exporter,
+) {
+    let records = events::records(report, config, metrics, switches);
+    if let Err(error) = exporter.export(&records) {
+        render::message(&format!("{error}; this changes nothing about the results"));
+    }
 }
 
 /// A run, with what a person sees of it while it lasts.
@@ -102,7 +143,7 @@ fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8
         OutputFormat::Junit => render::junit(report),
         OutputFormat::Json => report.to_json().map(|json| json + "\n").map_err(io::Error::from),
     };
-    let code = match (rendered, file) {
+    match (rendered, file) {
         (Err(error), _) => {
             render::message(&format!("cannot write the report in this form: {error}"));
             exit::ERRORED
@@ -113,9 +154,7 @@ fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8
             show(&text, code)
         }
         (Ok(text), None) => print(&text, code),
-    };
-    render::verdict(report);
-    code
+    }
 }
 
 /// Writes beside the file and renames, so that whoever reads it never finds half a report.

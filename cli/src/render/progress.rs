@@ -76,6 +76,10 @@ impl Progress {
             RunEvent::EvalSetBesideConfig { path } if self.verbose > 0 => {
                 line(&format!("eval set: {}, found beside the configuration", path.display()));
             }
+            RunEvent::UnusedJudge { metric, settings } => {
+                let settings = settings.join("`, `");
+                message(&format!("{metric} asks no judge, so `{settings}` changes nothing"));
+            }
             RunEvent::Prepare(event) => self.prepare(event),
             RunEvent::BuildFailed { evaluator, summary, rendered } => {
                 self.build_failed(evaluator, summary, rendered);

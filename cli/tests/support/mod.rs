@@ -7,6 +7,8 @@
     reason = "helpers of tests may panic, and say what they skip"
 )]
 
+pub(crate) mod collector;
+
 use std::{
     fs,
     io::Read,

@@ -52,7 +52,7 @@ fn runner() -> Runner {
 
 async fn run(runner: &Runner, evaluators: Vec<EvaluatorConfig>) -> (Report, Vec<RunEvent>) {
     let config = Config { evaluators, ..Config::default() };
-    let request = Request { traces: vec![TRACE.into()], config };
+    let request = Request { traces: vec![TRACE.into()], config, ..Request::default() };
     let mut events = Vec::new();
     let report = runner.run(&request, &mut |event| events.push(event)).await;
     (report, events)
@@ -149,7 +149,7 @@ async fn cancelled_while_preparing(deaf: bool) -> Report {
         ],
         ..Config::default()
     };
-    let request = Request { traces: vec![TRACE.into()], config };
+    let request = Request { traces: vec![TRACE.into()], config, ..Request::default() };
     let cancellation = runner.cancellation.clone();
     let report = runner
         .run(&request, &mut |event| {
@@ -209,7 +209,8 @@ async fn a_file_without_spans_is_told_of_and_the_others_are_evaluated() {
         .unwrap();
     let config =
         Config { evaluators: vec![EvaluatorConfig::builtin("passes")], ..Config::default() };
-    let request = Request { traces: vec![empty.clone(), TRACE.into()], config };
+    let request =
+        Request { traces: vec![empty.clone(), TRACE.into()], config, ..Request::default() };
     let mut events = Vec::new();
     let report = runner().run(&request, &mut |event| events.push(event)).await;
     std::fs::remove_file(&empty).unwrap();
