@@ -7,6 +7,9 @@
     reason = "helpers of tests may panic, and say what they skip"
 )]
 
+#[cfg(unix)]
+pub(crate) mod processes;
+
 use std::{
     fs,
     io::Read,

@@ -268,3 +268,54 @@ impl Python {
         results
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::runtime::testing::{Folder, no_events};
+
+    #[test]
+    fn the_command_is_interpreter_and_absolute_path() {
+        let folder = Folder::new("python-argv");
+        let python = folder.program("bin/python3");
+        let source = folder.file("check.py", "");
+        let runtime = Python::new(Environment::new([("PATH", folder.path("bin"))]));
+        let results = runtime.prepare(
+            &[source.clone().into(), folder.path("gone.py").into()],
+            &Cancellation::new(),
+            &mut no_events,
+        );
+        assert_eq!(results[0].as_ref().unwrap().one_shot, CommandSpec::new(python).arg(source));
+        assert_eq!(results[1], Err(PrepareError::NotFound { path: folder.path("gone.py") }));
+    }
+
+    #[test]
+    fn an_interpreter_that_does_not_know_itself_is_an_error_of_those_with_requirements() {
+        let folder = Folder::new("python-mute");
+        let python = folder.script("bin/python3", "echo 'no python' >&2; exit 1");
+        let source = folder.file("check.py", "");
+        let other = folder.file("other/check.py", "");
+        folder.file("requirements.txt", "a");
+        let environment = Environment::new([("PATH", folder.path("bin"))]);
+        let prepare = |environment| {
+            Python::new(environment).prepare(
+                &[source.clone().into(), other.clone().into()],
+                &Cancellation::new(),
+                &mut no_events,
+            )
+        };
+        let results = prepare(environment.clone());
+        let error = results[0].as_ref().unwrap_err().to_string();
+        assert!(error.contains("no home folder"), "{error}");
+        let results = prepare(environment.with("HOME", folder.path("home")));
+        assert_eq!(
+            results[0].as_ref().unwrap_err().to_string(),
+            format!(
+                "Dependency installation failed: {} does not say which Python 3 it is: no python; point EVALUATOR_PYTHON \
+                 at another one",
+                python.display()
+            )
+        );
+        assert!(results[1].is_ok());
+    }
+}
