@@ -1,4 +1,4 @@
-//! Runs a tool that makes evaluators ready (a compiler, an interpreter asked for its version) to its end.
+//! Runs a tool that makes evaluators ready (a compiler, an installer, an interpreter asked for its version) to its end.
 //!
 //! Evaluators themselves are never started here; they need far more supervision.
 

@@ -20,7 +20,7 @@ const DEEPEST: usize = 8;
 const READ_WHOLE: u64 = 1 << 20;
 
 /// Names in a folder that building a package writes, or that are no part of it.
-const NOT_CONTENT: [&str; 6] = ["build", "dist", "__pycache__", "node_modules", "venv", "target"];
+const NOT_CONTENT: [&str; 5] = ["build", "dist", "__pycache__", "node_modules", "venv"];
 
 /// What requirements name on this machine.
 #[derive(Clone, Debug, Default)]

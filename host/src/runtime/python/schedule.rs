@@ -40,6 +40,8 @@ pub(super) fn build(
         _ => format!("{} Python evaluators", evaluators.len()),
     };
     on_event(PrepareEvent::Started { what: format!("installing requirements of {whose}") });
+    let line = format!("Installing with {}", jobs[0].recipe.installer.name());
+    on_event(PrepareEvent::Progress { line });
 
     let mut results: Vec<_> = jobs.iter().map(|_| Err("it was not begun".to_owned())).collect();
     let next = AtomicUsize::new(0);

@@ -155,7 +155,6 @@ impl Venv {
 
     fn fill(&self, recipe: &Recipe<'_>, call: &mut Call<'_>) -> Result<(), String> {
         let Recipe { installer, requirements, .. } = recipe;
-        (call.on_line)(&format!("Installing with {}", installer.name()));
         installer.create(recipe.interpreter, &self.folder, call)?;
         // A package that lies in the working folder would be taken before that of the index.
         let cwd = if recipe.fetched { Some(self.folder.as_path()) } else { requirements.base() };
@@ -242,7 +241,7 @@ impl Venv {
             }
             if begun.elapsed() > limit {
                 return Err(format!(
-                    "another process has had {} locked for {} s\nhint: end it",
+                    "another process has had {} locked for {} s\nhint: wait for it, or end it",
                     path.display(),
                     limit.as_secs()
                 ));
