@@ -113,9 +113,11 @@ impl Variables {
 
 /// `name` in upper case: names of proxies are written in either.
 fn is_minimal(name: &str) -> bool {
-    // Settings of the installers themselves: which index, how, and where its certificates are.
-    let is_setting =
-        (name.starts_with("PIP_") || name.starts_with("UV_")) && !name.starts_with("UV_PUBLISH_");
+    // Settings of the installers themselves: which index, how, and where its certificates are. Not what they publish or
+    // fetch other things with.
+    let is_setting = (name.starts_with("PIP_") || name.starts_with("UV_"))
+        && !name.starts_with("UV_PUBLISH_")
+        && !name.ends_with("_TOKEN");
     is_setting || name.starts_with("LC_") || MINIMAL.contains(&name)
 }
 
@@ -123,12 +125,13 @@ fn is_minimal(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    const INHERITED: [(&str, &str); 14] = [
+    const INHERITED: [(&str, &str); 15] = [
         ("PATH", "/bin"),
         ("HOME", "/h"),
         ("OPENAI_API_KEY", "secret"),
         ("GITHUB_TOKEN", "secret"),
-        ("UV_PUBLISH_TOKEN", "secret"),
+        ("UV_PUBLISH_PASSWORD", "secret"),
+        ("UV_GITHUB_TOKEN", "secret"),
         ("PIP_INDEX_URL", "https://index"),
         ("PIP_CONFIG_FILE", "/pip.conf"),
         ("UV_INDEX_URL", "https://index"),
