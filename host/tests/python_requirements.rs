@@ -190,6 +190,23 @@ fn a_fetched_evaluator_cannot_choose_where_packages_come_from() {
 }
 
 #[test]
+fn a_package_of_this_machine_is_installed_as_it_is_now() {
+    let fixture = Fixture::new("local", "./lib\n");
+    fixture.file("lib/pyproject.toml", "");
+    let python = Python::new(fixture.environment.clone());
+    fixture.script("bin/uv", &format!("echo \"$@\" >>\"$(dirname \"$0\")/../calls\"\n{UV}"));
+    let first = fixture.launch(&python).program;
+    let calls = fs::read_to_string(fixture.path("calls")).unwrap();
+    assert!(calls.trim_end().ends_with("requirements.txt --refresh"), "{calls}");
+    assert_eq!(calls.matches("--refresh").count(), 1, "{calls}");
+    let given = fs::read_to_string(fixture.path("given")).unwrap();
+    assert_eq!(given.lines().next(), fixture.folder.to_str());
+    assert_eq!(fixture.launch(&python).program, first);
+    fixture.file("lib/code.py", "new");
+    assert_ne!(fixture.launch(&python).program, first);
+}
+
+#[test]
 fn an_installer_that_never_ends_is_stopped() {
     let fixture = Fixture::new("limit", "a\n");
     fixture.script("bin/uv", "sleep 600");

@@ -115,6 +115,16 @@ impl Installer {
         call.run(command, tool, &format!("make an environment with {}", interpreter.display()))
     }
 
+    /// Arguments for packages that lie on this machine: what is cached of them may be older than they are.
+    pub(super) fn of_this_machine(&self) -> &'static [&'static str] {
+        match self {
+            // It looks at the age of their manifest only.
+            Self::Uv(_) => &["--refresh"],
+            // It builds them each time.
+            Self::Pip => &[],
+        }
+    }
+
     /// Installs into the environment in `folder`. `what` goes on after "cannot install".
     pub(super) fn install(
         &self,
@@ -126,9 +136,8 @@ impl Installer {
     ) -> Result<(), String> {
         let python = interpreter::in_virtual_environment(folder);
         let mut command = match self {
-            Self::Uv(uv) =>
-            // Compiled now, as pip does it, and not while the clock of the first evaluation runs.
-            {
+            Self::Uv(uv) => {
+                // Compiled now, as pip does it, and not while the clock of the first evaluation runs.
                 CommandSpec::new(uv)
                     .args(["pip", "install", "--compile-bytecode", "--python"])
                     .arg(python)

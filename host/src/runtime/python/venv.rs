@@ -160,13 +160,20 @@ impl Venv {
         let cwd = if recipe.fetched { Some(self.folder.as_path()) } else { requirements.base() };
         if let Sdk(Some(sdk)) = recipe.sdk {
             let what = format!("{}, which every Python evaluator gets", sdk.display());
-            installer.install(&self.folder, &[sdk], cwd, &what, call)?;
+            let mut packages = vec![sdk.as_os_str()];
+            if Path::new(sdk).exists() {
+                packages.extend(installer.of_this_machine().iter().map(OsStr::new));
+            }
+            installer.install(&self.folder, &packages, cwd, &what, call)?;
         }
         let nothing = requirements.packages().is_some_and(<[String]>::is_empty);
         if !nothing {
             let file = self.file_to_install(recipe)?;
             let what = requirements.path.display().to_string();
-            let packages = [OsStr::new("-r"), file.as_os_str()];
+            let mut packages = vec![OsStr::new("-r"), file.as_os_str()];
+            if requirements.base().is_some() {
+                packages.extend(installer.of_this_machine().iter().map(OsStr::new));
+            }
             installer.install(&self.folder, &packages, cwd, &what, call)?;
         }
         if requirements.have_changed() {
