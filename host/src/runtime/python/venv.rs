@@ -132,10 +132,10 @@ impl Venv {
         cancellation: &Cancellation,
         on_line: &mut dyn FnMut(&str),
     ) -> Result<(), String> {
-        let lock = self.lock(recipe.limit, cancellation, on_line)?;
-        if self.is_ready() {
-            return Ok(());
-        }
+        let lock = match self.lock(recipe.limit, cancellation, on_line)? {
+            Some(lock) if !self.is_ready() => lock,
+            _ => return Ok(()),
+        };
         // What is there is what a build that was interrupted has left.
         self.remove()?;
         let call = &mut Call {
@@ -213,13 +213,14 @@ impl Venv {
         }
     }
 
-    /// Keeps other processes from building this environment until the result is dropped.
+    /// Keeps other processes from building this environment until the result is dropped; `None` if one of them has built it
+    /// meanwhile. Something that their installer left running may then still hold the lock.
     fn lock(
         &self,
         limit: Duration,
         cancellation: &Cancellation,
         on_line: &mut dyn FnMut(&str),
-    ) -> Result<File, String> {
+    ) -> Result<Option<File>, String> {
         let path = self.folder.with_extension("lock");
         if let Some(root) = self.folder.parent() {
             fs::create_dir_all(root).map_err(|error| cannot("create", root, &error))?;
@@ -234,9 +235,10 @@ impl Venv {
         let mut told = false;
         loop {
             match file.try_lock() {
-                Ok(()) => return Ok(file),
+                Ok(()) => return Ok(Some(file)),
                 // Without a lock, two runs could write into one environment and both take it for finished.
                 Err(TryLockError::Error(error)) => return Err(cannot("lock", &path, &error)),
+                Err(TryLockError::WouldBlock) if self.is_ready() => return Ok(None),
                 Err(TryLockError::WouldBlock) => {}
             }
             if !told {
