@@ -31,7 +31,7 @@ const DEPENDENCIES: [(&str, &[&str]); 8] = [
 /// The only sources that start processes, each with what it starts.
 const STARTERS: [(&str, &str); 2] = [
     ("host/src/process/spawn.rs", "evaluators"),
-    ("host/src/runtime/tool.rs", "compilers and interpreters' version checks"),
+    ("host/src/runtime/tool.rs", "compilers, installers, and interpreters' version checks"),
 ];
 
 fn root() -> PathBuf {

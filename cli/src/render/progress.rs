@@ -166,7 +166,9 @@ impl Progress {
             Phase::Building { begun, what, detail, announced } => {
                 text.clone_into(detail);
                 // The first sign of real work: something is compiled or installed.
-                if !*announced && (begun.elapsed() > QUIET_BUILD || text.starts_with("Compiling")) {
+                let begins =
+                    ["Compiling ", "Installing "].iter().any(|word| text.starts_with(word));
+                if !*announced && (begun.elapsed() > QUIET_BUILD || begins) {
                     *announced = true;
                     line(&format!("{what} ..."));
                 }

@@ -8,6 +8,8 @@
 )]
 
 pub(crate) mod collector;
+#[cfg(unix)]
+pub(crate) mod processes;
 
 use std::{
     fs,

@@ -13,7 +13,7 @@ use crate::{
     json::Object,
     metric::{Metric, MetricSettings},
     process::CommandSpec,
-    runtime::{Launch, PrepareError},
+    runtime::{Entrypoint, Launch, PrepareError},
     verdict::Verdict,
 };
 
@@ -92,15 +92,17 @@ impl Plan {
             };
             evaluators.push(planned(evaluator, work));
         }
-        let paths: Vec<PathBuf> = programs
+        let entrypoints: Vec<Entrypoint> = programs
             .iter()
-            .map(|(index, code, _)| {
-                locate(&evaluators[*index].name, &code.path, config, runner, on_event)
+            .map(|(index, code, _)| Entrypoint {
+                path: locate(&evaluators[*index].name, &code.path, config, runner, on_event),
+                fetched: code.fetched,
             })
             .collect();
-        let launches = runner.runtimes.prepare_all(&paths, &runner.cancellation, &mut |event| {
-            on_event(RunEvent::Prepare(event));
-        });
+        let launches =
+            runner.runtimes.prepare_all(&entrypoints, &runner.cancellation, &mut |event| {
+                on_event(RunEvent::Prepare(event));
+            });
         for ((index, code, executor), launch) in programs.into_iter().zip(launches) {
             let evaluator = &mut evaluators[index];
             evaluator.work = match launch {

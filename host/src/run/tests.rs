@@ -8,7 +8,7 @@ use crate::{
     metric::{Metric, MetricInput},
     process::Cancellation,
     report::Report,
-    runtime::{Availability, Launch, PrepareError, PrepareEvent, Runtime},
+    runtime::{Availability, Entrypoint, Launch, PrepareError, PrepareEvent, Runtime},
     verdict::{Answer, Verdict},
 };
 
@@ -123,7 +123,7 @@ impl Runtime for Slow {
     }
     fn prepare(
         &self,
-        sources: &[std::path::PathBuf],
+        entrypoints: &[Entrypoint],
         cancellation: &Cancellation,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Launch, PrepareError>> {
@@ -135,7 +135,7 @@ impl Runtime for Slow {
             std::thread::sleep(Duration::from_millis(5));
         }
         let stopped = PrepareError::Unusable { reason: "stopped".to_owned() };
-        sources.iter().map(|_| Err(stopped.clone())).collect()
+        entrypoints.iter().map(|_| Err(stopped.clone())).collect()
     }
 }
 
