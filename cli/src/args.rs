@@ -129,6 +129,9 @@ pub(crate) struct RunArgs {
     /// What is evaluated as one conversation (default: auto)
     #[arg(long, value_enum)]
     pub(crate) group_by: Option<Grouping>,
+    /// Fail (exit code 1) unless every evaluator has scored at least one conversation
+    #[arg(long)]
+    pub(crate) require_evaluated: bool,
     /// Evaluations at a time (default: one per processor)
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,

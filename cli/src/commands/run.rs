@@ -52,7 +52,13 @@ pub(super) fn run(args: RunArgs, verbose: u8) -> u8 {
     config.eval_set = args.eval_set.or(config.eval_set);
     config.trace_format = args.format.map(Into::into).or(config.trace_format);
     config.group_by = args.group_by.map(Into::into).or(config.group_by);
+    config.require_evaluated |= args.require_evaluated;
     let output = output.or(config.output).unwrap_or_default();
+    render::config_remarks(&config, verbose > 0);
+    if let Err(error) = config.ensure_runnable() {
+        render::config_error(&error);
+        return exit::USAGE;
+    }
 
     let mut runner = Runner::default();
     if let Some(jobs) = args.jobs {

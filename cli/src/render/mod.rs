@@ -17,7 +17,7 @@ mod verdict;
 mod words;
 
 pub(crate) use columns::Columns;
-pub(crate) use config_error::config_error;
+pub(crate) use config_error::{config_error, config_remarks};
 pub(crate) use github::github;
 pub(crate) use junit::junit;
 pub(crate) use markdown::markdown;

@@ -1,6 +1,9 @@
 //! What can be known of a run before it: is everything there that the configuration names?
 
-use super::{Runner, plan::beside_config};
+use super::{
+    Runner,
+    plan::{beside_config, not_ready, program_file},
+};
 use crate::{
     config::{CodeConfig, Config, EvaluatorKind},
     eval_set::EvalSet,
@@ -33,6 +36,9 @@ impl Runner {
             let result = match &evaluator.kind {
                 EvaluatorKind::Builtin(_) => self.check_metric(&evaluator.name),
                 EvaluatorKind::Code(code) => self.check_program(code, config),
+                EvaluatorKind::OpenAiEval(_) => {
+                    Err("`type: openai_eval` cannot be run by this version".to_owned())
+                }
             };
             Finding { subject: evaluator.name.clone(), result }
         });
@@ -49,8 +55,9 @@ impl Runner {
 
     fn check_program(&self, code: &CodeConfig, config: &Config) -> Result<String, String> {
         self.executors.get(&code.executor).map_err(|error| error.to_string())?;
-        let path = beside_config(&code.path, config).unwrap_or_else(|| code.path.clone());
-        let runtime = self.runtimes.for_path(&path).map_err(|error| error.to_string())?;
+        let (path, _) = program_file(code, config);
+        let runtime =
+            self.runtimes.for_path(&path).map_err(|error| not_ready(&error, code, config))?;
         match runtime.availability() {
             Availability::Available { detail } => {
                 Ok(format!("{} ({}: {detail})", path.display(), runtime.name()))
