@@ -29,5 +29,8 @@ mod numbers;
 mod program;
 mod read;
 
+#[cfg(test)]
+mod tests;
+
 pub(super) use detect::recognize;
 pub(super) use read::read;

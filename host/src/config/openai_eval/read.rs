@@ -200,6 +200,7 @@ fn texts<'n>(
         let Some(label) = text(key, item, problems) else { continue };
         if found.iter().any(|(other, _)| *other == label) {
             problems.add(item.span, format!("`{key}` has `{label}` twice"), None);
+            continue;
         }
         found.push((label, item.span));
     }
