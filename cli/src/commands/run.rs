@@ -76,7 +76,7 @@ pub(super) fn run(args: RunArgs, verbose: u8) -> u8 {
     let report = runtime.block_on(watched(&runner, &request, verbose));
     // What makes evaluators ready may be stuck, and has been given up then.
     runtime.shutdown_background();
-    show_report(&report, output, args.output_file.as_deref())
+    show_report(&report, output, args.output_file.as_deref(), verbose)
 }
 
 /// A run, with what a person sees of it while it lasts.
@@ -98,8 +98,9 @@ async fn watched(runner: &Runner, request: &Request, verbose: u8) -> Report {
     report
 }
 
-fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8 {
+fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>, verbose: u8) -> u8 {
     let code = report.standing().exit_code();
+    let for_people = matches!(output, OutputFormat::Table | OutputFormat::Summary);
     let rendered = match output {
         OutputFormat::Table => Ok(render::table(report)),
         OutputFormat::Summary => Ok(render::summary(report)),
@@ -113,14 +114,17 @@ fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8
             render::message(&format!("cannot write the report in this form: {error}"));
             exit::ERRORED
         }
+        // On stdout the forms for people are those that others know, and the outcome stands on stderr beside it. A file
+        // stands alone.
+        (Ok(text), Some(file)) if for_people => {
+            write_file(file, &(text + &render::sentence(report) + "\n"), code)
+        }
         (Ok(text), Some(file)) => write_file(file, &text, code),
         // For people; the other forms are for programs, whatever stdout is.
-        (Ok(text), None) if matches!(output, OutputFormat::Table | OutputFormat::Summary) => {
-            show(&text, code)
-        }
+        (Ok(text), None) if for_people => show(&text, code),
         (Ok(text), None) => print(&text, code),
     };
-    render::verdict(report);
+    render::verdict(report, verbose > 0);
     code
 }
 

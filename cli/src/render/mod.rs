@@ -25,7 +25,7 @@ pub(crate) use paint::for_stdout as painted;
 pub(crate) use progress::Progress;
 pub(crate) use summary::summary;
 pub(crate) use table::table;
-pub(crate) use verdict::verdict;
+pub(crate) use verdict::{sentence, verdict};
 
 use evaluator_host::verdict::Status;
 

@@ -2,6 +2,7 @@
 
 use super::{
     Runner,
+    diagnosis::{self, TakenFor},
     plan::{beside_config, not_ready, program_file},
 };
 use crate::{
@@ -29,7 +30,10 @@ impl Runner {
             let path = beside_config(path, config).unwrap_or_else(|| path.to_owned());
             let result = EvalSet::load(&path)
                 .map(|set| format!("{} ({} cases)", path.display(), set.cases.len()))
-                .map_err(|error| error.to_string());
+                .map_err(|error| match diagnosis::hint(&path, TakenFor::EvalSet) {
+                    Some(hint) => format!("{error} ({hint})"),
+                    None => error.to_string(),
+                });
             Finding { subject: "eval set".to_owned(), result }
         });
         let evaluators = config.evaluators.iter().map(|evaluator| {
