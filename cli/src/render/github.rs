@@ -18,7 +18,8 @@ pub(crate) fn github(report: &Report) -> String {
         command(&mut text, "error", name, verdict::NOTHING_SCORED);
     }
     for contradiction in contradictions(report) {
-        command(&mut text, "warning", contradiction.evaluator, &contradiction.sentence(""));
+        let title = format!("{} on {}", contradiction.evaluator, contradiction.trace_id);
+        command(&mut text, "warning", &title, &contradiction.message());
     }
     for conversation in &report.conversations {
         for evaluation in &conversation.evaluations {

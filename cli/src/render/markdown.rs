@@ -23,7 +23,7 @@ pub(crate) fn markdown(report: &Report) -> String {
     let missing = report.missing_scores().into_iter();
     remarks.extend(missing.map(|name| format!("{name}: {}", verdict::NOTHING_SCORED)));
     let contradictions = contradictions(report);
-    remarks.extend(contradictions.iter().map(|it| format!("warning: {}", it.sentence(""))));
+    remarks.extend(contradictions.iter().map(|it| format!("warning: {}", it.sentence())));
     if !remarks.is_empty() {
         text.push('\n');
     }

@@ -18,7 +18,7 @@ pub(crate) fn verdict(report: &Report, verbose: bool) {
 fn text(report: &Report, verbose: bool) -> String {
     let mut text = String::new();
     for contradiction in contradictions(report).iter().filter(|_| !verbose) {
-        let _ = writeln!(text, "warning: {}", contradiction.sentence("; -v shows them"));
+        let _ = writeln!(text, "warning: {}", contradiction.sentence());
     }
     text += &not_evaluated(report);
     for name in report.missing_scores() {
@@ -41,14 +41,15 @@ pub(crate) fn sentence(report: &Report) -> String {
         Standing::Passed => "PASSED",
     };
     let mut text = format!(
-        "{word}: {} scored ({} passed, {} failed), {} errored, {} not evaluated, {} total in {}",
-        tally.scored(),
+        "{word}: {} passed, {} failed, {} errored, {} not evaluated ({} in {}), {} scored of {} in total",
         tally.passed,
         tally.failed,
         tally.errored,
         tally.not_evaluated,
-        tally.total(),
+        counted(tally.total(), "evaluation"),
         counted(report.conversations.len() as u64, "conversation"),
+        tally.scored(),
+        tally.total(),
     );
     if !report.errors.is_empty() {
         let errors = counted(report.errors.len() as u64, "error");

@@ -15,14 +15,17 @@ pub(super) struct Contradictions<'r> {
 }
 
 impl Contradictions<'_> {
-    /// All of it, with `where_more` after the number of those that are not told.
-    pub(super) fn sentence(&self, where_more: &str) -> String {
-        let Self { evaluator, trace_id, first, more } = self;
-        let more = match more {
-            0 => String::new(),
-            more => format!(" (and {more} more{where_more})"),
-        };
-        format!("{evaluator}, trace {trace_id}: {first}{more}")
+    /// Whose they are, and the first one.
+    pub(super) fn sentence(&self) -> String {
+        format!("{}, trace {}: {}", self.evaluator, self.trace_id, self.message())
+    }
+
+    /// The first one, and how many more there are.
+    pub(super) fn message(&self) -> String {
+        match self.more {
+            0 => self.first.to_owned(),
+            more => format!("{} (and {more} more of its kind)", self.first),
+        }
     }
 }
 
