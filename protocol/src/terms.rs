@@ -10,7 +10,6 @@ pub(crate) fn in_json(reason: String) -> String {
     let found = match found {
         "map" => "object",
         "sequence" => "array",
-        "floating point `NaN`" | "unit value" => "null",
         other => other,
     };
     format!("invalid type: {found}, expected {}", expected_in_json(expected))

@@ -202,6 +202,14 @@ pub struct Interval {
     pub open_at_max: bool,
 }
 
+impl Interval {
+    /// Whether no number is in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.min > self.max || (self.min == self.max && (self.open_at_min || self.open_at_max))
+    }
+}
+
 impl Default for CodeConfig {
     fn default() -> Self {
         Self {

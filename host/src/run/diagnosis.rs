@@ -19,6 +19,8 @@ const PACKED: [(&[u8], &str, &str); 5] = [
     (b"PK\x03\x04", "zip", "unzip"),
 ];
 
+const BINARY: &str = "the file is binary; if it is protobuf, export JSON instead";
+
 /// What a file was taken for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TakenFor {
@@ -39,6 +41,10 @@ const TELLING: [(&str, Option<TakenFor>, &str); 5] = [
 pub(super) fn hint(path: &Path, taken_for: TakenFor) -> Option<String> {
     if path.is_dir() {
         return Some("this is a folder; name the files in it".to_owned());
+    }
+    // What is no file, such as a pipe, has been read and has nothing left to say, or is waited for without end.
+    if !path.is_file() {
+        return None;
     }
     let mut bytes = Vec::new();
     let file = File::open(path).ok()?;
@@ -63,15 +69,23 @@ fn hint_for(bytes: &[u8], whole: bool, taken_for: TakenFor) -> Option<String> {
     }
     if let Some(offset) = bytes.iter().position(|&byte| byte == 0) {
         return Some(match bytes[..offset].iter().any(|byte| *byte < b'\t') {
-            true => "the file is binary; if it is protobuf, export JSON instead".to_owned(),
+            true => BINARY.to_owned(),
             false => format!("byte {offset} is NUL; the file seems to be damaged"),
         });
     }
-    let Ok(text) = str::from_utf8(bytes) else {
-        let control = bytes.iter().take(1024).any(|byte| *byte < b'\t');
-        return control
-            .then(|| "the file is binary; if it is protobuf, export JSON instead".to_owned())
-            .or_else(|| said("save the file as UTF-8"));
+    let text = match str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(_) if bytes.iter().take(1024).any(|byte| *byte < b'\t') => return said(BINARY),
+        // Perhaps only the last character of what was looked at is not whole.
+        Err(error) if !whole && error.error_len().is_none() => return None,
+        Err(error) => {
+            let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+            let line = before.matches('\n').count() + 1;
+            let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+            return Some(format!(
+                "line {line} column {column} is not UTF-8; save the file as UTF-8"
+            ));
+        }
     };
     let start = text.trim_start();
     let begins =
@@ -110,6 +124,11 @@ fn structure(text: &str, taken_for: TakenFor) -> Option<String> {
     let Value::Object(object) = &value else {
         return Some(format!("the file holds {}", value.kind()));
     };
+    if let (TakenFor::Traces, Some(data)) = (taken_for, object.get("data"))
+        && data.as_array().is_none()
+    {
+        return Some(format!("`data` is {}, not an array", data.kind()));
+    }
     if let Some((_, kind, meant)) = TELLING.iter().find(|(key, ..)| object.contains_key(*key)) {
         // What it was taken for it is; the error says what is wrong with it.
         return (*kind != Some(taken_for)).then(|| (*meant).to_owned());
@@ -143,7 +162,7 @@ mod tests {
             (b"{\"data\": []}\0\0\0\0", Some("byte 12 is NUL")),
             (b"\x0a\x05\x01\0\x02", Some("binary")),
             (b"\x0a\x85\x01\xff\x02", Some("binary")),
-            (b"{\"caf\xe9\": 1}", Some("save the file as UTF-8")),
+            (b"{\"caf\xe9\": 1}", Some("line 1 column 6 is not UTF-8; save")),
             (b"\n<!DOCTYPE HTML><html>", Some("an HTML page")),
             (b"<?xml version='1.0'?>", Some("XML or HTML")),
             (b"{\"data\": [", Some("ends too early")),
@@ -154,7 +173,8 @@ mod tests {
             (b"{}", Some("an object without keys")),
             (b"{\"hello\": 1, \"a`\\n\": 2}", Some("the keys `hello`, `a`\\n`")),
             (b"{\"eval_cases\": []}", Some("--eval-set")),
-            (b"{\"data\": null}", None),
+            (b"{\"data\": null}", Some("`data` is null, not an array")),
+            (b"{\"data\": [5]}", None),
         ] {
             let hint = hint_for(bytes, true, TakenFor::Traces);
             match expected {

@@ -15,6 +15,10 @@ use crate::{
     metric::{MatchType, Metrics},
 };
 
+/// A key that every criterion may have, in both spellings.
+const INTERMEDIATE: (&str, &str) =
+    ("include_intermediate_responses_in_final", "includeIntermediateResponsesInFinal");
+
 /// Reads a number, or an object with `threshold` and, of a metric that is `known`, its settings.
 pub(super) fn read(
     name: &str,
@@ -37,15 +41,15 @@ pub(super) fn read(
         let node = fields.take_either("match_type", "matchType", problems);
         builtin.match_type = node.and_then(|node| match_type(node, problems));
     }
-    if Metrics::default().get(name).is_ok_and(|metric| metric.unavailable().is_some()) {
+    let judged = Metrics::default().get(name).is_ok_and(|metric| metric.unavailable().is_some());
+    if judged {
         judge::read(name, &mut builtin, &mut fields, problems);
     }
     read_own(Some(name), &mut builtin, &mut fields, problems);
-    let intermediate =
-        ("include_intermediate_responses_in_final", "includeIntermediateResponsesInFinal");
-    if fields.flag(intermediate.0, intermediate.1, problems) == Some(true) {
-        problems
-            .note(node.span, format!("`{}` has an effect on judged metrics only", intermediate.0));
+    let (key, alias) = INTERMEDIATE;
+    let given = fields.peek(key).or(fields.peek(alias));
+    if let (Some(node), Some(true), false) = (given, fields.flag(key, alias, problems), judged) {
+        problems.note(node.span, format!("`{key}` has an effect on judged metrics only"));
     }
     fields.finish(problems);
     builtin.threshold = threshold?;

@@ -74,14 +74,6 @@ fn interval(node: &Node, problems: &mut Problems<'_>) -> Option<Interval> {
     Some(interval)
 }
 
-impl Interval {
-    /// Whether no number is in it.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.min > self.max || (self.min == self.max && (self.open_at_min || self.open_at_max))
-    }
-}
-
 /// Text, which may be empty.
 pub(super) fn prose(key: &str, node: &Node, problems: &mut Problems<'_>) -> Option<String> {
     let text = node.as_str();
