@@ -17,7 +17,7 @@ mod verdict;
 mod words;
 
 pub(crate) use columns::Columns;
-pub(crate) use config_error::config_error;
+pub(crate) use config_error::{config_error, config_remarks};
 pub(crate) use github::github;
 pub(crate) use junit::junit;
 pub(crate) use markdown::markdown;
@@ -25,7 +25,7 @@ pub(crate) use paint::for_stdout as painted;
 pub(crate) use progress::Progress;
 pub(crate) use summary::summary;
 pub(crate) use table::table;
-pub(crate) use verdict::verdict;
+pub(crate) use verdict::{sentence, verdict};
 
 use evaluator_host::verdict::Status;
 

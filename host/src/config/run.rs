@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::{
-    Config, ConfigError, OutputFormat, Problem,
+    Config, ConfigError, OutputFormat, Problem, adk,
     evaluator::{self, Names},
-    fields::{Fields, Problems, choice},
+    fields::{Fields, Problems, choice, truth},
     problem::Place,
     yaml::{self, Node, NodeKind},
 };
@@ -34,7 +34,8 @@ const REPLACED: [(&str, &str); 5] = [
 ];
 
 impl Config {
-    /// Reads and checks a configuration file. Looks at nothing but that file.
+    /// Reads and checks a configuration file: YAML, or the JSON of ADK's `EvalConfig`, whatever the file is called. Looks
+    /// at nothing but that file.
     ///
     /// # Errors
     ///
@@ -63,16 +64,25 @@ impl Config {
     ///
     /// [`ConfigError`] with every problem found and its place.
     pub fn parse(text: &str, file: &Path) -> Result<Self, ConfigError> {
-        let mut problems = Problems { text, found: Vec::new() };
-        let config = match yaml::read(text) {
-            Ok(root) => read_root(root.as_ref(), &mut problems),
-            Err(error) => {
-                problems.add(error.span, error.message, None);
-                Self::default()
-            }
+        let mut problems = Problems::new(text);
+        let config = match adk::recognize(text) {
+            Some(document) => adk::read(document, &mut problems),
+            None => match yaml::read(text) {
+                Ok(root) => read_root(root.as_ref(), &mut problems),
+                Err(error) => {
+                    problems.add(error.span, error.message, None);
+                    Self::default()
+                }
+            },
         };
         if problems.found.is_empty() {
-            return Ok(Self { file: Some(file.to_owned()), ..config });
+            return Ok(Self {
+                file: Some(file.to_owned()),
+                source_text: text.to_owned(),
+                warnings: problems.warnings,
+                notes: problems.notes,
+                ..config
+            });
         }
         problems.found.sort_by_key(|problem| problem.place.map(|place| place.start));
         Err(ConfigError {
@@ -122,6 +132,9 @@ fn read_root(root: Option<&Node>, problems: &mut Problems<'_>) -> Config {
     config.eval_set = fields.text("eval_set", problems).map(Into::into);
     config.trace_format = fields.choice("trace_format", &FORMATS, problems);
     config.group_by = fields.choice("group_by", &GROUPINGS, problems);
+    let required = fields.take("require_evaluated");
+    config.require_evaluated =
+        required.and_then(|node| truth("require_evaluated", node, problems)).unwrap_or_default();
     let output = fields.take_either("output_format", "output", problems);
     config.output = output.and_then(|node| choice("output_format", node, &OUTPUTS, problems));
     for (key, instead) in REPLACED {

@@ -12,6 +12,7 @@
 //! | `event` | what a caller can show while it waits |
 
 mod check;
+mod diagnosis;
 mod document;
 mod event;
 mod execute;
