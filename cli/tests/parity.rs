@@ -31,7 +31,10 @@ const DIFFERENT: [(&str, &str); 11] = [
         "cf_executor_docker",
         "on purpose: an unknown executor is that evaluator's error, not the loss of the trace",
     ),
-    ("cf_remote_bad_source", "later: `type: remote` is refused as a configuration error"),
+    (
+        "cf_remote_bad_source",
+        "on purpose: an unknown source is that evaluator's error, not the loss of the trace",
+    ),
     ("us_emit_disabled", "later: evaluation events, and so `--emit-otel`"),
     ("us_events_env_bad", "later: evaluation events, and so their variables"),
     ("us_events_env_bad_explanation", "later: evaluation events, and so their variables"),

@@ -8,7 +8,7 @@ use super::show;
 use crate::{exit, render, render::Columns};
 
 /// Reads a configuration and looks for everything it names, without running anything.
-pub(super) fn check(file: &Path) -> u8 {
+pub(super) fn check(file: &Path, locked: bool) -> u8 {
     let config = match Config::load(file) {
         Ok(config) => config,
         Err(error) => {
@@ -16,7 +16,7 @@ pub(super) fn check(file: &Path) -> u8 {
             return exit::USAGE;
         }
     };
-    let findings = Runner::default().check(&config);
+    let findings = Runner { locked, ..Runner::default() }.check(&config);
     let mut table = Columns::new(["", "Name", "Finding"]);
     for finding in &findings {
         let (mark, text) = match &finding.result {

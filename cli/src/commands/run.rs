@@ -54,7 +54,7 @@ pub(super) fn run(args: RunArgs, verbose: u8) -> u8 {
     config.group_by = args.group_by.map(Into::into).or(config.group_by);
     let output = output.or(config.output).unwrap_or_default();
 
-    let mut runner = Runner::default();
+    let mut runner = Runner { locked: args.locked, ..Runner::default() };
     if let Some(jobs) = args.jobs {
         runner.jobs = jobs;
     }

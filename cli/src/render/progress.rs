@@ -76,6 +76,13 @@ impl Progress {
             RunEvent::EvalSetBesideConfig { path } if self.verbose > 0 => {
                 line(&format!("eval set: {}, found beside the configuration", path.display()));
             }
+            RunEvent::Pinned { evaluators, file } => {
+                message(&format!(
+                    "pinned {} in {}; keep it under version control",
+                    evaluators.join(", "),
+                    file.display()
+                ));
+            }
             RunEvent::Prepare(event) => self.prepare(event),
             RunEvent::BuildFailed { evaluator, summary, rendered } => {
                 self.build_failed(evaluator, summary, rendered);

@@ -7,6 +7,9 @@
     reason = "helpers of tests may panic, and say what they skip"
 )]
 
+pub(crate) mod place;
+pub(crate) mod server;
+
 use std::{
     fs,
     io::Read,
@@ -93,6 +96,9 @@ impl Folder {
             .args(args)
             .current_dir(&self.path)
             .env_remove("EVALUATOR_PYTHON")
+            // Nobody listens there: tests stay on this machine.
+            .env("AGENTEVALS_EVALUATOR_BASE_URL", "http://127.0.0.1:9")
+            .env("AGENTEVALS_EVALUATOR_API_URL", "http://127.0.0.1:9")
             .env("CARGO_NET_OFFLINE", "true")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -9,16 +9,18 @@ mod fields;
 mod model;
 mod overrides;
 mod problem;
+mod remote;
 mod rubrics;
 mod run;
 mod schema;
-mod yaml;
+pub(crate) mod yaml;
 
 #[cfg(test)]
 mod tests;
 
 pub use model::{
-    BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind, OutputFormat, Rubric,
+    BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind, OutputFormat, RemoteConfig,
+    Rubric, SourcePaths,
 };
 pub use overrides::Overrides;
 pub use problem::{ConfigError, Place, Problem};

@@ -6,6 +6,7 @@ use crate::{
     conversation::GroupBy,
     json::Object,
     metric::{AlignmentSettings, MatchType},
+    source::{Reference, Wanted},
     trace::Format,
 };
 
@@ -25,6 +26,18 @@ pub struct Config {
     pub output: Option<OutputFormat>,
     /// How traces become conversations.
     pub group_by: Option<GroupBy>,
+    /// Where the sources `file` and `local` are.
+    pub sources: SourcePaths,
+}
+
+/// Where the sources on this machine are; paths as given. Variables of the environment say so where nothing is said here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SourcePaths {
+    /// Index of the source `file`, or a folder with an `index.yaml`.
+    pub file: Option<PathBuf>,
+    /// Folder of the source `local`.
+    pub local: Option<PathBuf>,
 }
 
 /// Form of the report.
@@ -63,6 +76,8 @@ pub enum EvaluatorKind {
     Builtin(BuiltinConfig),
     /// A program.
     Code(CodeConfig),
+    /// A program that is fetched from a source.
+    Remote(RemoteConfig),
 }
 
 impl EvaluatorConfig {
@@ -85,6 +100,7 @@ impl EvaluatorConfig {
         match &self.kind {
             EvaluatorKind::Builtin(builtin) => builtin.threshold,
             EvaluatorKind::Code(code) => code.threshold,
+            EvaluatorKind::Remote(remote) => remote.threshold,
         }
     }
 }
@@ -163,6 +179,44 @@ impl Default for CodeConfig {
             timeout: Duration::from_secs(30),
             config: Object::new(),
             executor: "local".to_owned(),
+        }
+    }
+}
+
+/// Settings of a program that is fetched from a source.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RemoteConfig {
+    /// Which evaluator of which source; of `github` by default.
+    pub wanted: Wanted,
+    /// Score from which on an evaluation passes; 0.5 by default.
+    pub threshold: f64,
+    /// Time one evaluation may take; 30 s by default. Fetching and building are not part of it.
+    pub timeout: Duration,
+    /// Settings sent to the evaluator; empty by default.
+    pub config: Object,
+    /// Name of the executor; `local` by default.
+    pub executor: String,
+}
+
+impl RemoteConfig {
+    /// Default settings.
+    #[must_use]
+    pub fn new(source: impl Into<String>, reference: Reference) -> Self {
+        let wanted = Wanted { source: source.into(), reference };
+        let CodeConfig { threshold, timeout, config, executor, .. } = CodeConfig::default();
+        Self { wanted, threshold, timeout, config, executor }
+    }
+
+    /// The same program once it is here.
+    #[must_use]
+    pub fn at(&self, path: impl Into<PathBuf>) -> CodeConfig {
+        CodeConfig {
+            path: path.into(),
+            threshold: self.threshold,
+            timeout: self.timeout,
+            config: self.config.clone(),
+            executor: self.executor.clone(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Runner, plan::beside_config};
 use crate::{
-    config::{CodeConfig, Config, EvaluatorKind},
+    config::{CodeConfig, Config, EvaluatorKind, RemoteConfig},
     eval_set::EvalSet,
     runtime::Availability,
 };
@@ -19,7 +19,7 @@ pub struct Finding {
 
 impl Runner {
     /// Looks for every metric, file, runtime, executor and eval set that `config` names, in the order of the file.
-    /// Builds and starts nothing.
+    /// Builds, fetches and starts nothing.
     #[must_use]
     pub fn check(&self, config: &Config) -> Vec<Finding> {
         let eval_set = config.eval_set.as_deref().map(|path| {
@@ -33,6 +33,7 @@ impl Runner {
             let result = match &evaluator.kind {
                 EvaluatorKind::Builtin(_) => self.check_metric(&evaluator.name),
                 EvaluatorKind::Code(code) => self.check_program(code, config),
+                EvaluatorKind::Remote(remote) => self.check_remote(remote, config),
             };
             Finding { subject: evaluator.name.clone(), result }
         });
@@ -44,6 +45,21 @@ impl Runner {
         match metric.unavailable() {
             Some(reason) => Err(reason.to_owned()),
             None => Ok("built-in metric".to_owned()),
+        }
+    }
+
+    fn check_remote(&self, remote: &RemoteConfig, config: &Config) -> Result<String, String> {
+        self.executors.get(&remote.executor).map_err(|error| error.to_string())?;
+        let found = self.peek(&remote.wanted, config).map_err(|error| error.to_string())?;
+        // Which runtime it will be follows from its name alone.
+        let extension = remote.wanted.reference.extension();
+        let runtime = self.runtimes.iter().rev().find(|it| it.extensions().contains(&&*extension));
+        match runtime.map(|runtime| runtime.availability()) {
+            Some(Availability::Missing { reason }) => {
+                Err(format!("runtime not available: {reason}"))
+            }
+            Some(Availability::Available { .. }) => Ok(found),
+            None => Err(format!("no runtime runs `{extension}` files")),
         }
     }
 

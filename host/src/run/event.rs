@@ -37,6 +37,13 @@ pub enum RunEvent {
         /// The runtime, e.g. `Python`.
         runtime: String,
     },
+    /// Fetched evaluators were not pinned and are now; the file should be kept under version control.
+    Pinned {
+        /// Names of the evaluators.
+        evaluators: Vec<String>,
+        /// The lock file.
+        file: PathBuf,
+    },
     /// An evaluator is being made ready.
     Prepare(PrepareEvent),
     /// An evaluator did not compile, or a tool that makes it ready failed.

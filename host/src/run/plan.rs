@@ -13,7 +13,8 @@ use crate::{
     json::Object,
     metric::{Metric, MetricSettings},
     process::CommandSpec,
-    runtime::{Launch, PrepareError},
+    runtime::{Environment, Launch, PrepareError, Runtimes},
+    source::Pins,
     verdict::Verdict,
 };
 
@@ -75,42 +76,61 @@ impl Plan {
             return Self::cancelled(config);
         }
         let mut evaluators: Vec<PlannedEvaluator> = Vec::with_capacity(config.evaluators.len());
-        // Programs whose executor is there, with their place among the evaluators.
         let mut programs = Vec::new();
+        let mut remotes = Vec::new();
         for (index, evaluator) in config.evaluators.iter().enumerate() {
             let work = match &evaluator.kind {
                 EvaluatorKind::Builtin(builtin) => metric(evaluator, builtin, runner),
                 EvaluatorKind::Code(code) => match runner.executors.get(&code.executor) {
                     Ok(executor) => {
-                        programs.push((index, code, executor));
+                        programs.push(Candidate {
+                            index,
+                            code: code.clone(),
+                            executor,
+                            fetched: false,
+                        });
                         // Stands until the runtime has answered.
                         broken(format!("no runtime answered for {}", code.path.display()))
+                    }
+                    Err(error) => broken(error.to_string()),
+                },
+                EvaluatorKind::Remote(remote) => match runner.executors.get(&remote.executor) {
+                    Ok(executor) => {
+                        remotes.push((index, remote, executor));
+                        // Stands until its source has answered.
+                        broken(format!("no source answered for {}", remote.wanted))
                     }
                     Err(error) => broken(error.to_string()),
                 },
             };
             evaluators.push(planned(evaluator, work));
         }
-        let paths: Vec<PathBuf> = programs
-            .iter()
-            .map(|(index, code, _)| {
-                locate(&evaluators[*index].name, &code.path, config, runner, on_event)
-            })
-            .collect();
-        let launches = runner.runtimes.prepare_all(&paths, &runner.cancellation, &mut |event| {
-            on_event(RunEvent::Prepare(event));
-        });
-        for ((index, code, executor), launch) in programs.into_iter().zip(launches) {
-            let evaluator = &mut evaluators[index];
-            evaluator.work = match launch {
-                Ok(launch) => program(code, launch, executor.as_ref()),
-                // Whatever a runtime says when it is interrupted, this is why.
-                Err(_) if runner.cancellation.is_cancelled() => Work::Broken(Verdict::Cancelled),
-                Err(error) => {
-                    tell(&evaluator.name, &error, on_event);
-                    broken(not_ready(&error, code, config))
+        let wanted: Vec<_> = remotes.iter().map(|(_, remote, _)| remote.wanted.clone()).collect();
+        let mut pinned = Vec::new();
+        let resolved = runner.fetch(&wanted, config, on_event);
+        for ((index, remote, executor), resolved) in remotes.into_iter().zip(resolved) {
+            match resolved {
+                Ok(resolved) => {
+                    if resolved.newly_pinned {
+                        pinned.push(evaluators[index].name.clone());
+                    }
+                    let code = remote.at(resolved.path);
+                    programs.push(Candidate { index, code, executor, fetched: true });
                 }
-            };
+                Err(_) if runner.cancellation.is_cancelled() => {
+                    evaluators[index].work = Work::Broken(Verdict::Cancelled);
+                }
+                Err(error) => evaluators[index].work = broken(error.to_string()),
+            }
+        }
+        if !pinned.is_empty() {
+            on_event(RunEvent::Pinned { evaluators: pinned, file: Pins::file_of(config) });
+        }
+        let (fetched, own) = programs.into_iter().partition(|program| program.fetched);
+        for (programs, runtimes) in
+            [(own, runner.runtimes.clone()), (fetched, runner.runtimes.confined())]
+        {
+            prepare(&mut evaluators, programs, &runtimes, config, runner, on_event);
         }
         Self { evaluators }
     }
@@ -119,6 +139,51 @@ impl Plan {
     pub(super) fn cancelled(config: &Config) -> Self {
         let cancelled = |evaluator| planned(evaluator, Work::Broken(Verdict::Cancelled));
         Self { evaluators: config.evaluators.iter().map(cancelled).collect() }
+    }
+}
+
+/// A program whose executor is there.
+struct Candidate {
+    /// Place among the evaluators.
+    index: usize,
+    code: CodeConfig,
+    executor: Arc<dyn Executor>,
+    /// Whether it is somebody else's.
+    fetched: bool,
+}
+
+/// Makes programs ready, all those of a runtime in one go.
+fn prepare(
+    evaluators: &mut [PlannedEvaluator],
+    programs: Vec<Candidate>,
+    runtimes: &Runtimes,
+    config: &Config,
+    runner: &Runner,
+    on_event: &mut dyn FnMut(RunEvent),
+) {
+    let paths: Vec<PathBuf> = programs
+        .iter()
+        .map(|program| {
+            locate(&evaluators[program.index].name, &program.code.path, config, runner, on_event)
+        })
+        .collect();
+    let launches = runtimes.prepare_all(&paths, &runner.cancellation, &mut |event| {
+        on_event(RunEvent::Prepare(event));
+    });
+    let confined = Environment::inherited().confined();
+    for (Candidate { index, code, executor, fetched }, launch) in programs.into_iter().zip(launches)
+    {
+        let evaluator = &mut evaluators[index];
+        evaluator.work = match launch {
+            Ok(launch) if fetched => program(&code, launch.confined(&confined), executor.as_ref()),
+            Ok(launch) => program(&code, launch, executor.as_ref()),
+            // Whatever a runtime says when it is interrupted, this is why.
+            Err(_) if runner.cancellation.is_cancelled() => Work::Broken(Verdict::Cancelled),
+            Err(error) => {
+                tell(&evaluator.name, &error, on_event);
+                broken(not_ready(&error, &code, config))
+            }
+        };
     }
 }
 

@@ -47,14 +47,29 @@ impl Runtimes {
         runtimes
     }
 
+    /// The runtimes for evaluators that were fetched from elsewhere; see [`Runtime::confined`].
+    #[must_use]
+    pub fn confined(&self) -> Self {
+        let confined =
+            |runtime: &Arc<dyn Runtime>| runtime.confined().unwrap_or_else(|| Arc::clone(runtime));
+        Self { runtimes: self.runtimes.iter().map(confined).collect() }
+    }
+
     /// Adds a runtime. For an extension that is known already, the one registered last is used.
     pub fn register(&mut self, runtime: impl Runtime + 'static) {
         self.runtimes.push(Arc::new(runtime));
     }
 
     /// The registered runtimes, in the order of registration.
-    pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Runtime>> {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Arc<dyn Runtime>> {
         self.runtimes.iter()
+    }
+
+    /// The extensions of all registered runtimes, with their dot.
+    pub fn extensions(&self) -> impl Iterator<Item = &str> {
+        let known: IndexSet<&str> =
+            self.runtimes.iter().flat_map(|runtime| runtime.extensions()).copied().collect();
+        known.into_iter()
     }
 
     /// The runtime that runs an evaluator: a file, or the folder or manifest of a Rust package.
@@ -144,11 +159,9 @@ impl Runtimes {
             if resolved.is_dir() {
                 return paths::not_a_package(path);
             }
-            let known: IndexSet<&str> =
-                self.runtimes.iter().flat_map(|runtime| runtime.extensions()).copied().collect();
             PrepareError::UnknownExtension {
                 path: path.to_owned(),
-                known: known.into_iter().map(str::to_owned).collect(),
+                known: self.extensions().map(str::to_owned).collect(),
             }
         })
     }

@@ -3,6 +3,7 @@
 use std::{
     env,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -44,6 +45,7 @@ pub struct Cargo {
     profile: String,
     build_limit: Duration,
     sdk: SdkSource,
+    confined: bool,
 }
 
 impl Cargo {
@@ -62,6 +64,7 @@ impl Cargo {
             profile: profile.unwrap_or_else(|| "dev".to_owned()),
             build_limit: BUILD_LIMIT,
             sdk: SdkSource::of_this_build(),
+            confined: false,
         }
     }
 
@@ -84,12 +87,15 @@ impl Cargo {
             .environment
             .find_program("cargo")
             .ok_or_else(|| PrepareError::RuntimeMissing { reason: MISSING.to_owned() })?;
+        let environment = if self.confined {
+            environment::confined(&self.environment)
+        } else {
+            environment::changes(&self.environment, env::current_exe().ok().as_deref())
+        };
         Ok(Toolchain {
             cargo,
-            environment: environment::changes(
-                &self.environment,
-                env::current_exe().ok().as_deref(),
-            ),
+            environment,
+            clear_environment: self.confined,
             profile: self.profile.clone(),
             limit: self.build_limit,
             cancellation: cancellation.clone(),
@@ -209,6 +215,11 @@ impl Runtime for Cargo {
             job.run(&toolchain, &self.sdk, sources, &mut results, on_event);
         }
         results
+    }
+
+    /// Cargo with the variables by which it finds its own things; build scripts and macros see the same.
+    fn confined(&self) -> Option<Arc<dyn Runtime>> {
+        Some(Arc::new(Self { confined: true, ..self.clone() }))
     }
 }
 
