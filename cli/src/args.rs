@@ -109,9 +109,9 @@ pub(crate) struct ConfigArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct UpdateArgs {
-    /// Configuration with the evaluators; the lock file is beside it
+    /// Configuration with the evaluators; the lock file is beside it (default: all that is pinned in ./evaluators.lock)
     #[arg(value_parser = existing)]
-    pub(crate) config: PathBuf,
+    pub(crate) config: Option<PathBuf>,
     /// Evaluators of the configuration (default: all)
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,

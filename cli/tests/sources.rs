@@ -483,7 +483,14 @@ fn update_says_what_cannot_be_updated() {
         .evaluator(&["update", "c.yaml", "tool_trajectory_avg_score"])
         .exits(2)
         .says("not of `type: remote`");
+    place.evaluator(&["update"]).exits(2).says("there is no evaluators.lock here");
     let ran = place.evaluator(&["update", "c.yaml"]).exits(3);
     assert!(ran.stdout.contains("not updated"), "{}", ran.stdout);
     assert_eq!(place.lock(), "");
+    // It need not be known what the evaluators are called.
+    place.server.file(POLITE, scores(1.0));
+    place.evaluator(&["update", "c.yaml"]).exits(0);
+    place.server.file(POLITE, scores(0.5));
+    let ran = place.evaluator(&["evaluator", "update"]).exits(0);
+    assert!(ran.stdout.contains(" -> sha256:"), "{}", ran.stdout);
 }

@@ -1,31 +1,46 @@
 //! `evaluator update`.
 
+use std::path::Path;
+
 use evaluator_host::{
     config::{Config, EvaluatorKind},
     run::{RunEvent, Runner},
+    source::{LOCK_FILE, Pins, Wanted},
 };
 
 use super::show;
 use crate::{args::UpdateArgs, exit, render, render::Columns, signals};
 
-/// Fetches the remote evaluators of a configuration anew and says what changed.
+/// Fetches remote evaluators anew and says what changed.
 pub(super) fn update(args: &UpdateArgs, verbose: u8) -> u8 {
-    let config = match Config::load(&args.config) {
+    let config = match args.config.as_deref().map(Config::load).transpose() {
         Ok(config) => config,
         Err(error) => {
             render::config_error(&error);
             return exit::USAGE;
         }
     };
-    if let Some(problem) = args.names.iter().find_map(|name| unsuitable(name, &config)) {
-        render::message(&problem);
-        return exit::USAGE;
+    let wanted = match &config {
+        Some(config) => named(&args.names, config),
+        None => pinned(),
+    };
+    let wanted = match wanted {
+        Ok(wanted) => wanted,
+        Err(problem) => {
+            render::message(&problem);
+            return exit::USAGE;
+        }
+    };
+    if wanted.is_empty() {
+        render::message("no evaluator here has `type: remote`; there is nothing to update");
+        return exit::OK;
     }
+    let config = config.unwrap_or_default();
     let runner = Runner::default();
     signals::watch(runner.cancellation.clone());
     let mut progress = render::Progress::new(verbose);
     let updated =
-        runner.update(&config, &args.names, &mut |event| progress.event(&RunEvent::Prepare(event)));
+        runner.update(&wanted, &config, &mut |event| progress.event(&RunEvent::Prepare(event)));
     progress.finish();
     let updated = match updated {
         Ok(updated) => updated,
@@ -34,10 +49,6 @@ pub(super) fn update(args: &UpdateArgs, verbose: u8) -> u8 {
             return exit::ERRORED;
         }
     };
-    if updated.is_empty() {
-        render::message("no evaluator here has `type: remote`; there is nothing to update");
-        return exit::OK;
-    }
     let mut table = Columns::new(["Source", "Ref", "Content"]);
     let mut code = exit::OK;
     for one in updated {
@@ -58,22 +69,36 @@ pub(super) fn update(args: &UpdateArgs, verbose: u8) -> u8 {
     show(&table.to_text(), code)
 }
 
-/// Why an evaluator of this name cannot be updated, if it cannot.
-fn unsuitable(name: &str, config: &Config) -> Option<String> {
-    match config.evaluators.iter().find(|evaluator| evaluator.name == name) {
-        Some(evaluator) => match evaluator.kind {
-            EvaluatorKind::Remote(_) => None,
-            _ => Some(format!("`{name}` is not of `type: remote`; there is nothing to update")),
-        },
-        None => {
-            let remote = |kind: &EvaluatorKind| matches!(kind, EvaluatorKind::Remote(_));
-            let names: Vec<&str> = config
-                .evaluators
-                .iter()
-                .filter(|evaluator| remote(&evaluator.kind))
-                .map(|evaluator| evaluator.name.as_str())
-                .collect();
-            Some(format!("no evaluator is called `{name}` (remote ones: {})", names.join(", ")))
+/// The remote evaluators of these names, or all if there are none.
+fn named(names: &[String], config: &Config) -> Result<Vec<Wanted>, String> {
+    let remote: Vec<(&str, &Wanted)> = config
+        .evaluators
+        .iter()
+        .filter_map(|evaluator| match &evaluator.kind {
+            EvaluatorKind::Remote(remote) => Some((evaluator.name.as_str(), &remote.wanted)),
+            _ => None,
+        })
+        .collect();
+    let unknown = |name: &String| !remote.iter().any(|(known, _)| known == name);
+    if let Some(name) = names.iter().find(|name| unknown(name)) {
+        if config.evaluators.iter().any(|evaluator| evaluator.name == *name) {
+            return Err(format!("`{name}` is not of `type: remote`; there is nothing to update"));
         }
+        let known: Vec<&str> = remote.iter().map(|(name, _)| *name).collect();
+        let known = known.join(", ");
+        return Err(format!("no evaluator is called `{name}` (remote ones: {known})"));
     }
+    let is_asked_for = |name: &str| names.is_empty() || names.iter().any(|asked| asked == name);
+    let asked = remote.into_iter().filter(|(name, _)| is_asked_for(name));
+    Ok(asked.map(|(_, wanted)| wanted.clone()).collect())
+}
+
+/// Everything that the lock file of the working directory pins.
+fn pinned() -> Result<Vec<Wanted>, String> {
+    let file = Path::new(LOCK_FILE);
+    if !file.exists() {
+        return Err(format!("there is no {LOCK_FILE} here; name the configuration"));
+    }
+    let pins = Pins::load(file).map_err(|error| error.to_string())?;
+    Ok(pins.iter().map(|(wanted, _)| wanted.clone()).collect())
 }

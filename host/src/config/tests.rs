@@ -154,11 +154,11 @@ fn single_problems_say_what_to_write() {
         ),
         (
             "evaluators: [{name: a, type: remote, ref: a/b.rb}]",
-            "c.yaml:1:43: no runtime runs `.rb` files (.py, .js, .ts, .rs are known) (did you mean `.rs`?)",
+            "c.yaml:1:43: no runtime runs `.rb` files (.py, .js, .mjs, .cjs, .ts, .mts, .cts, .rs are known) (did you mean `.rs`?)",
         ),
         (
             "evaluators: [{name: a, type: remote, ref: a/b}]",
-            "c.yaml:1:43: `ref` must name a file with the extension of a language (.py, .js, .ts, .rs)",
+            "c.yaml:1:43: `ref` must name a file with the extension of a language (.py, .js, .mjs, .cjs, .ts, .mts, .cts, .rs)",
         ),
         (
             "evaluators: [{name: a, type: remote, ref: 5}]",

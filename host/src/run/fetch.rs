@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{RunEvent, Runner, plan::beside_config};
 use crate::{
-    config::{Config, EvaluatorKind},
+    config::Config,
     runtime::PrepareEvent,
     source::{self, Context, Pins, Resolved, SourceError, Sources, Updated, Wanted},
 };
@@ -20,28 +20,18 @@ impl Runner {
         self.sources.located(file.as_deref(), local.as_deref())
     }
 
-    /// Fetches the remote evaluators of a configuration anew and moves their pins; those of these names, or all if there are
-    /// none. Blocks.
+    /// Fetches these evaluators anew and moves their pins in the lock file of the configuration. Blocks.
     ///
     /// # Errors
     ///
     /// [`SourceError`] when the lock file cannot be read or written.
     pub fn update(
         &self,
+        wanted: &[Wanted],
         config: &Config,
-        names: &[String],
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Result<Vec<Updated>, SourceError> {
-        let wanted: Vec<Wanted> = config
-            .evaluators
-            .iter()
-            .filter(|evaluator| names.is_empty() || names.contains(&evaluator.name))
-            .filter_map(|evaluator| match &evaluator.kind {
-                EvaluatorKind::Remote(remote) => Some(remote.wanted.clone()),
-                _ => None,
-            })
-            .collect();
-        self.in_context(config, |context| source::update(&wanted, context, on_event))
+        self.in_context(config, |context| source::update(wanted, context, on_event))
     }
 
     /// What is known of an evaluator of a source without fetching it.

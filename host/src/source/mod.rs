@@ -10,7 +10,7 @@
 //! | what sources read | `collect`, `index`, `manifest`, `folder`, `http` |
 //! | what was fetched, kept between runs | `cache`, `record`, `index_cache`, `disk` |
 //! | what a project agreed to run | `pins`, `hash` |
-//! | all of it together | `resolve`, `update` |
+//! | all of it together | `resolve`, `update`, `parallel` |
 //!
 //! What was fetched is somebody else's code. It runs only if its content is the one that `evaluators.lock` names, and it
 //! sees nothing of the environment but what it needs to start.
@@ -30,6 +30,7 @@ mod index_cache;
 mod local;
 mod manifest;
 mod model;
+mod parallel;
 mod pins;
 mod record;
 mod reference;

@@ -2,7 +2,8 @@
 
 use super::{
     ContentHash, Context, SourceError, Wanted,
-    resolve::{Evaluator, change_pins, in_parallel},
+    parallel::in_parallel,
+    resolve::{Evaluator, change_pins},
 };
 use crate::runtime::PrepareEvent;
 
