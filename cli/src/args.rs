@@ -33,6 +33,9 @@ pub(crate) enum Command {
         /// The configuration
         #[arg(value_parser = existing)]
         config: PathBuf,
+        /// Remote evaluators must be pinned in evaluators.lock
+        #[arg(long, visible_alias = "frozen")]
+        locked: bool,
     },
     /// Print the JSON Schema of configuration files, for editors
     Schema,
@@ -42,7 +45,13 @@ pub(crate) enum Command {
     /// List the languages evaluators can be written in, and whether this machine can run them
     Runtimes,
     /// List evaluators that can be named in a configuration
+    #[command(after_help = SOURCES_HELP)]
     List(ListArgs),
+    /// Fetch evaluators of `type: remote` anew, and pin what they are now in evaluators.lock
+    #[command(
+        after_help = "Exit codes: 0 all are up to date, 2 usage or configuration error, 3 something could not be fetched"
+    )]
+    Update(UpdateArgs),
     /// Print a configuration entry for an evaluator
     Config(ConfigArgs),
     /// Commands on evaluators, as agentevals groups them
@@ -58,7 +67,10 @@ pub(crate) enum EvaluatorCommand {
     /// See `evaluator runtimes`
     Runtimes,
     /// See `evaluator list`
+    #[command(after_help = SOURCES_HELP)]
     List(ListArgs),
+    /// See `evaluator update`
+    Update(UpdateArgs),
     /// See `evaluator config`
     Config(ConfigArgs),
 }
@@ -78,20 +90,71 @@ pub(crate) struct InitArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Where to look
-    #[arg(long, value_enum, default_value_t = Source::Builtin)]
+    #[arg(short, long, value_enum, default_value_t = Source::All)]
     pub(crate) source: Source,
+    /// Ask for lists anew that were kept from before
+    #[arg(long)]
+    pub(crate) refresh: bool,
+    #[command(flatten)]
+    pub(crate) places: SourcePlaces,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ConfigArgs {
-    /// A built-in metric, or the file of an evaluator
+    /// A built-in metric, the file of an evaluator, or an evaluator that `evaluator list` shows
     pub(crate) evaluator: String,
+    #[command(flatten)]
+    pub(crate) places: SourcePlaces,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Debug, Args)]
+pub(crate) struct UpdateArgs {
+    /// Configuration with the evaluators; the lock file is beside it (default: all that is pinned in ./evaluators.lock)
+    #[arg(value_parser = existing)]
+    pub(crate) config: Option<PathBuf>,
+    /// Evaluators of the configuration (default: all)
+    #[arg(value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+}
+
+/// Where the sources on this machine are.
+#[derive(Debug, Args)]
+pub(crate) struct SourcePlaces {
+    /// Index of the source `file` (default: $AGENTEVALS_EVALUATOR_INDEX)
+    #[arg(long, value_name = "FILE", value_parser = existing)]
+    pub(crate) index: Option<PathBuf>,
+    /// Folder of the source `local` (default: $AGENTEVALS_EVALUATOR_DIR)
+    #[arg(long, value_name = "FOLDER", value_parser = existing)]
+    pub(crate) folder: Option<PathBuf>,
+}
+
+const SOURCES_HELP: &str = "Exit codes: 0 listed (a source that fails among all is a warning), 2 the source is not set up, 3 it failed";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Source {
+    /// All of them
+    All,
     /// Metrics of this program
     Builtin,
+    /// A repository with an index; its list is kept for a day
+    Github,
+    /// An index on this machine
+    File,
+    /// A folder of evaluators on this machine
+    Local,
+}
+
+impl Source {
+    /// Its name; `None` for all.
+    pub(crate) fn name(self) -> Option<&'static str> {
+        match self {
+            Self::All => None,
+            Self::Builtin => Some("builtin"),
+            Self::Github => Some("github"),
+            Self::File => Some("file"),
+            Self::Local => Some("local"),
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -136,6 +199,9 @@ pub(crate) struct RunArgs {
     /// Fail (exit code 1) unless every evaluator has scored at least one conversation
     #[arg(long)]
     pub(crate) require_evaluated: bool,
+    /// Refuse remote evaluators that are not pinned in evaluators.lock, instead of pinning them; for CI
+    #[arg(long, visible_alias = "frozen")]
+    pub(crate) locked: bool,
     /// Evaluations at a time (default: one per processor)
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,

@@ -85,8 +85,8 @@ fn a_configuration_that_cannot_be_used_runs_nothing_and_shows_every_mistake() {
             &["`per_turn_user_simulator_quality_v1` cannot be used here"],
         ),
         (
-            "evaluators: [{name: x, type: remote, ref: a.py}]\n",
-            &["`type: remote` cannot be run by this version"],
+            "evaluators: [{name: x, type: remote, ref: a.rb}]\n",
+            &["no runtime runs `.rb` files", "did you mean `.rs`?"],
         ),
         (
             "output: yaml\nevaluators: [{name: x, type: builtin}]\n",

@@ -31,7 +31,10 @@ const DIFFERENT: [(&str, &str); 8] = [
         "cf_executor_docker",
         "on purpose: an unknown executor is that evaluator's error, not the loss of the trace",
     ),
-    ("cf_remote_bad_source", "later: `type: remote` is refused as a configuration error"),
+    (
+        "cf_remote_bad_source",
+        "on purpose: an unknown source is that evaluator's error, not the loss of the trace",
+    ),
 ];
 
 #[test]

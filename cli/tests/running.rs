@@ -243,8 +243,8 @@ fn commands_are_known_by_the_names_agentevals_has_for_them() {
     let folder = Folder::new();
     folder.script("checks/polite", PASS);
     for args in [
-        &["list"][..],
-        &["list", "--source", "builtin"],
+        &["list", "--source", "builtin"][..],
+        &["list", "-s", "builtin", "--refresh"],
         &["runtimes"],
         &["config", "tool_trajectory_avg_score"],
         &["config", "checks/polite"],

@@ -29,5 +29,6 @@ pub mod python_text;
 pub mod report;
 pub mod run;
 pub mod runtime;
+pub mod source;
 pub mod trace;
 pub mod verdict;

@@ -260,7 +260,7 @@ async fn the_environment_runs_in_the_chosen_executor() {
     }
     let mut config = Config::default();
     config.evaluators = vec![evaluator];
-    let request = Request { traces: vec![TRACE.into()], config };
+    let request = Request { traces: vec![TRACE.into()], config, ..Request::default() };
     let report = runner.run(&request, &mut |_| ()).await;
     let evaluation = &report.conversations[0].evaluations[0];
     assert_eq!((evaluation.score, &evaluation.error), (Some(1.0), &None));

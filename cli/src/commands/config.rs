@@ -2,14 +2,21 @@
 
 use std::path::Path;
 
-use evaluator_host::{metric::Metrics, runtime::Runtimes};
+use evaluator_host::{
+    metric::Metrics,
+    runtime::Runtimes,
+    source::{Freshness, SourceError},
+};
 
-use super::print;
-use crate::{exit, render};
+use super::{list::entries, print};
+use crate::{
+    args::{ConfigArgs, SourcePlaces},
+    exit, render,
+};
 
 /// Prints an entry for `evaluators:` with the settings it can have and their defaults.
-pub(super) fn config(evaluator: &str) -> u8 {
-    match entry(evaluator) {
+pub(super) fn config(args: &ConfigArgs) -> u8 {
+    match entry(&args.evaluator, &args.places) {
         Ok(entry) => print(&entry, exit::OK),
         Err(problem) => {
             render::message(&problem);
@@ -18,7 +25,7 @@ pub(super) fn config(evaluator: &str) -> u8 {
     }
 }
 
-fn entry(evaluator: &str) -> Result<String, String> {
+fn entry(evaluator: &str, places: &SourcePlaces) -> Result<String, String> {
     let path = Path::new(evaluator);
     if path.exists() {
         let runtime = Runtimes::default().for_path(path).map_err(|error| error.to_string())?;
@@ -27,10 +34,42 @@ fn entry(evaluator: &str) -> Result<String, String> {
     match Metrics::default().get(evaluator) {
         Ok(metric) => Ok(builtin_entry(metric.name(), metric.description())),
         Err(_) if evaluator.contains(['/', '.']) => Err(format!("no such file: {evaluator}")),
-        Err(error) => Err(format!(
-            "{error} Name a built-in metric (`evaluator list`) or the file of an evaluator"
-        )),
+        Err(error) => remote_entry(evaluator, places).ok_or_else(|| {
+            format!(
+                "{error} Name one of those that `evaluator list` shows, or the file of an evaluator"
+            )
+        }),
     }
+}
+
+/// The entry of an evaluator that a source lists. What keeps a source from listing is told.
+fn remote_entry(name: &str, places: &SourcePlaces) -> Option<String> {
+    for (source, listed) in entries(None, places, Freshness::Cached) {
+        match listed {
+            Ok(entries) => {
+                let found = entries.into_iter().find(|entry| entry.name == name);
+                let reference = found.as_ref().and_then(|entry| entry.reference.clone());
+                if let (Some(entry), Some(reference)) = (found, reference) {
+                    return Some(format!(
+                        "# {}\nevaluators:\n  - name: {}\n    type: remote\n    source: {}\n    ref: {}\n    threshold: 0.5\n    timeout: 30\n    config: {{}}\n",
+                        comment(&entry.description),
+                        scalar(name),
+                        scalar(&source),
+                        scalar(&reference)
+                    ));
+                }
+            }
+            Err(SourceError::NotSetUp { .. }) => {}
+            Err(error) => render::message(&format!("cannot list the source `{source}`: {error}")),
+        }
+    }
+    None
+}
+
+/// A description as a comment: others wrote it, and it must not become a part of the entry.
+fn comment(text: &str) -> String {
+    let printable: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    printable.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn builtin_entry(name: &str, description: &str) -> String {

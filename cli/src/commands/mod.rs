@@ -7,6 +7,7 @@ mod list;
 mod run;
 mod runtimes;
 mod schema;
+mod update;
 
 use std::{
     io::{self, Write},
@@ -21,15 +22,16 @@ use crate::{
 pub(crate) fn dispatch(cli: Cli) -> ExitCode {
     let code = match cli.command {
         Command::Run(args) => run::run(args, cli.verbose),
-        Command::Check { config } => check::check(&config, cli.verbose),
+        Command::Check { config, locked } => check::check(&config, locked, cli.verbose),
         Command::Schema => schema::schema(),
         Command::Init(args) | Command::Evaluator(EvaluatorCommand::Init(args)) => init::init(&args),
         Command::Runtimes | Command::Evaluator(EvaluatorCommand::Runtimes) => runtimes::runtimes(),
-        Command::List(args) | Command::Evaluator(EvaluatorCommand::List(args)) => {
-            list::list(args.source)
+        Command::List(args) | Command::Evaluator(EvaluatorCommand::List(args)) => list::list(&args),
+        Command::Update(args) | Command::Evaluator(EvaluatorCommand::Update(args)) => {
+            update::update(&args, cli.verbose)
         }
         Command::Config(args) | Command::Evaluator(EvaluatorCommand::Config(args)) => {
-            config::config(&args.evaluator)
+            config::config(&args)
         }
     };
     code.into()

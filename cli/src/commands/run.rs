@@ -69,7 +69,7 @@ pub(super) fn run(args: RunArgs, verbose: u8) -> u8 {
         return exit::USAGE;
     }
 
-    let mut runner = Runner::default();
+    let mut runner = Runner { locked: args.locked, ..Runner::default() };
     if let Some(jobs) = args.jobs {
         runner.jobs = jobs;
     }

@@ -79,6 +79,13 @@ impl Progress {
                 let settings = settings.join("`, `");
                 message(&format!("{metric} asks no judge, so `{settings}` changes nothing"));
             }
+            RunEvent::Pinned { evaluators, file } => {
+                message(&format!(
+                    "pinned {} in {}; keep it under version control",
+                    evaluators.join(", "),
+                    file.display()
+                ));
+            }
             RunEvent::Prepare(event) => self.prepare(event),
             RunEvent::BuildFailed { evaluator, summary, rendered } => {
                 self.build_failed(evaluator, summary, rendered);

@@ -1,13 +1,13 @@
 //! An entry of `evaluators`.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, path::PathBuf};
 
 use super::{
     BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind, alignment,
     fields::{Fields, Problems, choice, non_negative, text},
     openai_eval,
     problem::Place,
-    rubrics,
+    remote, rubrics,
     yaml::{Node, NodeKind, Span},
 };
 use crate::metric::MatchType;
@@ -76,9 +76,11 @@ pub(super) struct Names {
     seen: HashMap<String, Span>,
 }
 
+/// Reads an entry. `extensions` are those of programs that can be run, with their dots.
 pub(super) fn read(
     node: &Node,
     names: &mut Names,
+    extensions: &[&str],
     problems: &mut Problems<'_>,
 ) -> Option<EvaluatorConfig> {
     let NodeKind::Mapping(entries) = &node.kind else {
@@ -99,7 +101,7 @@ pub(super) fn read(
             problems.add(
                 start_of(node),
                 "the key `type` is missing in this evaluator",
-                Some("builtin or code".to_owned()),
+                Some("builtin, code or remote".to_owned()),
             );
             None
         }
@@ -123,14 +125,8 @@ pub(super) fn read(
             };
             EvaluatorKind::OpenAiEval(openai)
         }
-        (Type::Remote, span) => {
-            let hint = "download the evaluator and use `type: code` with its path";
-            problems.add(
-                span,
-                "`type: remote` cannot be run by this version",
-                Some(hint.to_owned()),
-            );
-            return None;
+        (Type::Remote, _) => {
+            EvaluatorKind::Remote(remote::read(&mut fields, node, extensions, problems))
         }
     };
     fields.finish(problems);
@@ -221,11 +217,19 @@ pub(super) fn read_own(
 }
 
 fn read_code(fields: &mut Fields<'_>, entry: &Node, problems: &mut Problems<'_>) -> CodeConfig {
+    let path = match fields.take("path") {
+        Some(node) => text("path", node, problems).unwrap_or_default().into(),
+        None => {
+            problems.add(start_of(entry), "the key `path` is missing in this evaluator", None);
+            PathBuf::new()
+        }
+    };
+    CodeConfig { path, ..read_program(fields, problems) }
+}
+
+/// The settings that all programs have, wherever they are.
+pub(super) fn read_program(fields: &mut Fields<'_>, problems: &mut Problems<'_>) -> CodeConfig {
     let mut code = CodeConfig::default();
-    match fields.take("path") {
-        Some(node) => code.path = text("path", node, problems).unwrap_or_default().into(),
-        None => problems.add(start_of(entry), "the key `path` is missing in this evaluator", None),
-    }
     if let Some(threshold) = fields.fraction("threshold", problems) {
         code.threshold = threshold;
     }
@@ -242,6 +246,6 @@ fn read_code(fields: &mut Fields<'_>, entry: &Node, problems: &mut Problems<'_>)
 }
 
 /// The first character: underlining a whole entry would say nothing.
-fn start_of(node: &Node) -> Span {
+pub(super) fn start_of(node: &Node) -> Span {
     Span { start: node.span.start, end: node.span.start + 1 }
 }

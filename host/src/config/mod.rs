@@ -12,18 +12,19 @@ mod model;
 mod openai_eval;
 mod overrides;
 mod problem;
+mod remote;
 mod rubrics;
 mod run;
 mod runnable;
 mod schema;
-mod yaml;
+pub(crate) mod yaml;
 
 #[cfg(test)]
 mod tests;
 
 pub use model::{
     BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind, Interval, MetricInfo,
-    OutputFormat, Rubric,
+    OutputFormat, RemoteConfig, Rubric, SourcePaths,
 };
 pub use openai_eval::{Grader, LabelModel, Message, OpenAiEvalConfig, Role, TextSimilarity};
 pub use overrides::Overrides;

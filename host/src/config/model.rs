@@ -7,6 +7,7 @@ use crate::{
     conversation::GroupBy,
     json::Object,
     metric::{AlignmentSettings, MatchType},
+    source::{Reference, Wanted},
     trace::Format,
 };
 
@@ -28,12 +29,24 @@ pub struct Config {
     pub group_by: Option<GroupBy>,
     /// Whether a run fails in which some evaluator has scored nothing; no by default.
     pub require_evaluated: bool,
+    /// Where the sources `file` and `local` are.
+    pub sources: SourcePaths,
     /// What is in the file and probably not meant so.
     pub warnings: Vec<Problem>,
     /// What is in the file and has no effect here, as it should be.
     pub notes: Vec<Problem>,
     /// The text of the file, for showing places in it.
     pub source_text: String,
+}
+
+/// Where the sources on this machine are; paths as given. Variables of the environment say so where nothing is said here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SourcePaths {
+    /// Index of the source `file`, or a folder with an `index.yaml`.
+    pub file: Option<PathBuf>,
+    /// Folder of the source `local`.
+    pub local: Option<PathBuf>,
 }
 
 /// Form of the report.
@@ -76,6 +89,8 @@ pub enum EvaluatorKind {
     Code(CodeConfig),
     /// A grader of OpenAI's evaluation service. It can be read, and not be run: see [`Config::ensure_runnable`].
     OpenAiEval(OpenAiEvalConfig),
+    /// A program that is fetched from a source.
+    Remote(RemoteConfig),
 }
 
 impl EvaluatorConfig {
@@ -102,6 +117,7 @@ impl EvaluatorConfig {
             EvaluatorKind::Builtin(builtin) => builtin.threshold,
             EvaluatorKind::Code(code) => code.threshold,
             EvaluatorKind::OpenAiEval(openai) => openai.threshold,
+            EvaluatorKind::Remote(remote) => remote.threshold,
         }
     }
 }
@@ -224,6 +240,46 @@ impl Default for CodeConfig {
             executor: "local".to_owned(),
             fetched: false,
             info: None,
+        }
+    }
+}
+
+/// Settings of a program that is fetched from a source.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RemoteConfig {
+    /// Which evaluator of which source; of `github` by default.
+    pub wanted: Wanted,
+    /// Score from which on an evaluation passes; 0.5 by default.
+    pub threshold: f64,
+    /// Time one evaluation may take; 30 s by default. Fetching and building are not part of it.
+    pub timeout: Duration,
+    /// Settings sent to the evaluator; empty by default.
+    pub config: Object,
+    /// Name of the executor; `local` by default.
+    pub executor: String,
+}
+
+impl RemoteConfig {
+    /// Default settings.
+    #[must_use]
+    pub fn new(source: impl Into<String>, reference: Reference) -> Self {
+        let wanted = Wanted { source: source.into(), reference };
+        let CodeConfig { threshold, timeout, config, executor, .. } = CodeConfig::default();
+        Self { wanted, threshold, timeout, config, executor }
+    }
+
+    /// The same program once it is here.
+    #[must_use]
+    pub fn at(&self, path: impl Into<PathBuf>) -> CodeConfig {
+        CodeConfig {
+            path: path.into(),
+            threshold: self.threshold,
+            timeout: self.timeout,
+            config: self.config.clone(),
+            executor: self.executor.clone(),
+            fetched: true,
+            ..CodeConfig::default()
         }
     }
 }

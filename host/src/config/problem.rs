@@ -43,7 +43,7 @@ pub struct Place {
 }
 
 impl Place {
-    pub(super) fn new(text: &str, span: Span) -> Self {
+    pub(crate) fn new(text: &str, span: Span) -> Self {
         let before = text.get(..span.start).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         // Whoever shows the place cuts the text there, so it ends with a whole character.

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use super::{
-    Config, ConfigError, OutputFormat, Problem, adk,
+    Config, ConfigError, OutputFormat, Problem, SourcePaths, adk,
     evaluator::{self, Names},
     fields::{Fields, Problems, choice, truth},
     problem::Place,
     yaml::{self, Node, NodeKind},
 };
-use crate::{conversation::GroupBy, trace::Format};
+use crate::{conversation::GroupBy, runtime::Runtimes, trace::Format};
 
 pub(super) const FORMATS: [(&str, Format); 2] =
     [("jaeger-json", Format::JaegerJson), ("otlp-json", Format::OtlpJson)];
@@ -41,6 +41,15 @@ impl Config {
     ///
     /// [`ConfigError`] with every problem found and its place.
     pub fn load(file: &Path) -> Result<Self, ConfigError> {
+        Self::load_for(file, &Runtimes::default())
+    }
+
+    /// The same for a host with runtimes of its own, which decide what a fetched evaluator may be written in.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load).
+    pub fn load_for(file: &Path, runtimes: &Runtimes) -> Result<Self, ConfigError> {
         let unreadable = |message: String, hint: Option<&str>| ConfigError {
             file: file.to_owned(),
             source_text: String::new(),
@@ -55,7 +64,7 @@ impl Config {
                 Some("save it as UTF-8"),
             )
         })?;
-        Self::parse(&text, file)
+        Self::parse_for(&text, file, runtimes)
     }
 
     /// Checks the text of a configuration; `file` is what messages call it.
@@ -64,11 +73,21 @@ impl Config {
     ///
     /// [`ConfigError`] with every problem found and its place.
     pub fn parse(text: &str, file: &Path) -> Result<Self, ConfigError> {
+        Self::parse_for(text, file, &Runtimes::default())
+    }
+
+    /// The same for a host with runtimes of its own.
+    ///
+    /// # Errors
+    ///
+    /// As [`parse`](Self::parse).
+    pub fn parse_for(text: &str, file: &Path, runtimes: &Runtimes) -> Result<Self, ConfigError> {
+        let extensions: Vec<&str> = runtimes.extensions().collect();
         let mut problems = Problems::new(text);
         let config = match adk::recognize(text) {
             Some(document) => adk::read(document, &mut problems),
             None => match yaml::read(text) {
-                Ok(root) => read_root(root.as_ref(), &mut problems),
+                Ok(root) => read_root(root.as_ref(), &extensions, &mut problems),
                 Err(error) => {
                     problems.add(error.span, error.message, None);
                     Self::default()
@@ -93,7 +112,7 @@ impl Config {
     }
 }
 
-fn read_root(root: Option<&Node>, problems: &mut Problems<'_>) -> Config {
+fn read_root(root: Option<&Node>, extensions: &[&str], problems: &mut Problems<'_>) -> Config {
     let mut config = Config::default();
     let Some(Node { kind: NodeKind::Mapping(entries), span }) = root else {
         let found = root.map_or("nothing", Node::noun);
@@ -111,7 +130,7 @@ fn read_root(root: Option<&Node>, problems: &mut Problems<'_>) -> Config {
             let mut names = Names::default();
             config.evaluators = items
                 .iter()
-                .filter_map(|item| evaluator::read(item, &mut names, problems))
+                .filter_map(|item| evaluator::read(item, &mut names, extensions, problems))
                 .collect();
         }
         Some((node, NodeKind::Sequence(_))) => {
@@ -136,6 +155,9 @@ fn read_root(root: Option<&Node>, problems: &mut Problems<'_>) -> Config {
     config.require_evaluated =
         required.and_then(|node| truth("require_evaluated", node, problems)).unwrap_or_default();
     let output = fields.take_either("output_format", "output", problems);
+    if let Some(node) = fields.take("sources") {
+        config.sources = read_sources(node, problems);
+    }
     config.output = output.and_then(|node| choice("output_format", node, &OUTPUTS, problems));
     for (key, instead) in REPLACED {
         if let Some((name, _)) = fields.take_replaced(key) {
@@ -148,4 +170,20 @@ fn read_root(root: Option<&Node>, problems: &mut Problems<'_>) -> Config {
     }
     fields.finish(problems);
     config
+}
+
+fn read_sources(node: &Node, problems: &mut Problems<'_>) -> SourcePaths {
+    let NodeKind::Mapping(entries) = &node.kind else {
+        let hint = "write `sources: {file: PATH}` or `{local: PATH}`".to_owned();
+        let message = format!("`sources` must be a mapping, not {}", node.noun());
+        problems.add(node.span, message, Some(hint));
+        return SourcePaths::default();
+    };
+    let mut fields = Fields::new("`sources`", entries);
+    let paths = SourcePaths {
+        file: fields.text("file", problems).map(Into::into),
+        local: fields.text("local", problems).map(Into::into),
+    };
+    fields.finish(problems);
+    paths
 }

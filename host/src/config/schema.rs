@@ -5,9 +5,13 @@ use serde_json::{Value, json};
 use super::{
     Role, TextSimilarity,
     alignment::ORDERS,
+    remote::DEFAULT_SOURCE,
     run::{FORMATS, GROUPINGS, OUTPUTS},
 };
 use crate::metric::MatchType;
+
+/// What a `ref` looks like; how many parts it may have and which extensions are known is left to the reader.
+const REFERENCE: &str = r"^[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*(/[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*)*$";
 
 /// A JSON Schema (2020-12) of configuration files: completion and first complaints in editors that know YAML schemas.
 ///
@@ -85,6 +89,29 @@ pub fn schema() -> Value {
         "required": ["name", "type", "grader"],
         "additionalProperties": false
     });
+    let mut remote = code.clone();
+    remote["title"] = json!("A program from a source");
+    remote["required"] = json!(["name", "type", "ref"]);
+    if let Some(properties) = remote["properties"].as_object_mut() {
+        properties.remove("path");
+        properties.insert("type".to_owned(), json!({"const": "remote"}));
+        properties.insert(
+            "source".to_owned(),
+            json!({
+                "description": "Where it comes from: github, file, local, or what a host has added.",
+                "type": "string", "minLength": 1, "not": {"const": "builtin"}, "default": DEFAULT_SOURCE
+            }),
+        );
+        properties.insert(
+            "ref".to_owned(),
+            json!({
+                "description": "Path of its file inside the source.",
+                "type": "string", "minLength": 1, "maxLength": 512, "pattern": REFERENCE
+            }),
+        );
+    }
+    let path =
+        |description: &str| json!({"description": description, "type": "string", "minLength": 1});
     let output = json!({"description": "Form of the report.", "enum": words(&OUTPUTS)});
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -94,7 +121,7 @@ pub fn schema() -> Value {
             "evaluators": {
                 "description": "What to run, in the order of the report.",
                 "type": "array", "minItems": 1,
-                "items": {"type": "object", "oneOf": [builtin, code, openai_eval]}
+                "items": {"type": "object", "oneOf": [builtin, code, remote, openai_eval]}
             },
             "eval_set": {"description": "File with golden conversations.", "type": "string"},
             "trace_format": {
@@ -105,6 +132,15 @@ pub fn schema() -> Value {
             "require_evaluated": {
                 "description": "Fail unless every evaluator has scored at least one conversation.",
                 "type": "boolean", "default": false
+            },
+            "sources": {
+                "description": "Where the sources on this machine are, relative to the working directory, and if they are not there, to this file.",
+                "type": ["object", "null"],
+                "properties": {
+                    "file": path("Index of the source `file`, or a folder with an index.yaml."),
+                    "local": path("Folder of the source `local`.")
+                },
+                "additionalProperties": false
             },
             "output_format": output,
             "output": output
@@ -203,10 +239,15 @@ mod tests {
             .collect();
         assert_eq!(properties(&entries[0]), builtin);
         assert_eq!(properties(&entries[1]), known_keys(&entry("name: a, type: code, path: a.py")));
+        assert_eq!(properties(&entries[2]), known_keys(&entry("name: a, type: remote, ref: a.py")));
+        assert_eq!(
+            properties(&schema["properties"]["sources"]),
+            known_keys("sources: {qqqqqqqqqqqq: 1}\nevaluators: [{name: a, type: builtin}]")
+        );
         let grader = "grader: {type: text_similarity, evaluation_metric: bleu}";
         let openai = entry(&format!("name: a, type: openai_eval, {grader}"));
-        assert_eq!(properties(&entries[2]), known_keys(&openai));
-        let graders = &entries[2]["properties"]["grader"]["oneOf"];
+        assert_eq!(properties(&entries[3]), known_keys(&openai));
+        let graders = &entries[3]["properties"]["grader"]["oneOf"];
         let grader = |more: &str| {
             let grader = format!("grader: {{{more}, qqqqqqqqqqqq: 1}}");
             format!("evaluators: [{{name: a, type: openai_eval, {grader}}}]")

@@ -110,7 +110,7 @@ fn single_problems_say_what_to_write() {
         ),
         (
             "evaluators: [{name: a}]",
-            "c.yaml:1:14: the key `type` is missing in this evaluator (builtin or code)",
+            "c.yaml:1:14: the key `type` is missing in this evaluator (builtin, code or remote)",
         ),
         (
             "evaluators: [{name: a, type: code}]",
@@ -137,8 +137,48 @@ fn single_problems_say_what_to_write() {
             "c.yaml:1:57: keys in `config` must be text, as in JSON (put it in quotes)",
         ),
         (
-            "evaluators: [{name: a, type: remote, ref: x.py}]",
-            "c.yaml:1:30: `type: remote` cannot be run by this version (download the evaluator and use `type: code` with its path)",
+            "evaluators: [{name: a, type: remote}]",
+            "c.yaml:1:14: the key `ref` is missing in this evaluator (e.g. evaluators/NAME/NAME.py)",
+        ),
+        (
+            "evaluators: [{name: a, type: remote, source: builtin, ref: a/b.py}]",
+            "c.yaml:1:46: the source `builtin` has nothing to fetch (write `type: builtin`)",
+        ),
+        (
+            "evaluators: [{name: a, type: remote, ref: ../x.py}]",
+            "c.yaml:1:43: `ref` must be a relative path of plain names (letters, digits, `_`, `-`, single dots between them), and `..` is none",
+        ),
+        (
+            "evaluators: [{name: a, type: remote, ref: 'a\\b.py'}]",
+            "c.yaml:1:43: `ref` must not contain `\\`",
+        ),
+        (
+            "evaluators: [{name: a, type: remote, ref: a/b.rb}]",
+            "c.yaml:1:43: no runtime runs `.rb` files (.py, .js, .mjs, .cjs, .ts, .mts, .cts, .rs are known) (did you mean `.rs`?)",
+        ),
+        (
+            "evaluators: [{name: a, type: remote, ref: a/b}]",
+            "c.yaml:1:43: `ref` must name a file with the extension of a language (.py, .js, .mjs, .cjs, .ts, .mts, .cts, .rs)",
+        ),
+        (
+            "evaluators: [{name: a, type: remote, ref: 5}]",
+            "c.yaml:1:43: `ref` must be text, not a number (put it in quotes if it is meant as text)",
+        ),
+        (
+            "evaluators: [{name: a, type: remote, rfe: x.py, ref: y.py}]",
+            "c.yaml:1:38: unknown key `rfe` in this evaluator (did you mean `ref`?)",
+        ),
+        (
+            "evaluators: [{name: a, type: remote, ref: y.py, path: x.py}]",
+            "c.yaml:1:49: unknown key `path` in this evaluator (known keys: name, type, source, ref, threshold, timeout, config, executor)",
+        ),
+        (
+            "sources: here\nevaluators: [{name: a, type: builtin}]",
+            "c.yaml:1:10: `sources` must be a mapping, not text (write `sources: {file: PATH}` or `{local: PATH}`)",
+        ),
+        (
+            "sources: {locale: here}\nevaluators: [{name: a, type: builtin}]",
+            "c.yaml:1:11: unknown key `locale` in `sources` (did you mean `local`?)",
         ),
         (
             "metrics: [a]\nevaluators: [{name: a, type: builtin}]",
@@ -411,4 +451,23 @@ fn graders_of_openai_are_checked() {
     let silent = "evaluators: [{name: a, type: openai_eval, grader: {type: label_model, model: m, labels: [a, b], \
                   passing_labels: [a], input: [{role: user, content: Is it kind?}]}}]";
     assert!(problems(silent).contains("no message of `input` speaks of the item"));
+}
+
+#[test]
+fn a_remote_entry_has_the_settings_of_a_program() {
+    let text = "sources: {local: here}\nevaluators:\n- {name: a, type: remote, ref: e/a.py}\n\
+                - {name: b, type: remote, source: company, ref: e/b/src/main.rs, threshold: 0.9, timeout: 5, config: {x: 1}, executor: docker}\n";
+    let config = Config::parse(text, Path::new("c.yaml")).unwrap();
+    assert_eq!(config.sources.local.as_deref(), Some(Path::new("here")));
+    let remote = |index: usize| match &config.evaluators[index].kind {
+        EvaluatorKind::Remote(remote) => remote,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(remote(0).wanted.to_string(), "github e/a.py");
+    assert_eq!(config.evaluators[1].threshold(), 0.9);
+    let code = remote(1).at("/there/main.rs");
+    assert_eq!(
+        (code.timeout.as_secs(), code.executor.as_str(), code.config.len()),
+        (5, "docker", 1)
+    );
 }

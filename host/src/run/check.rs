@@ -3,12 +3,12 @@
 use super::{
     Runner,
     diagnosis::{self, TakenFor},
-    plan::{beside_config, not_ready, program_file},
+    program::{beside_config, not_ready, program_file},
 };
 use crate::{
-    config::{CodeConfig, Config, EvaluatorKind},
+    config::{CodeConfig, Config, EvaluatorKind, RemoteConfig},
     eval_set::EvalSet,
-    runtime::Entrypoint,
+    runtime::{Availability, Entrypoint},
 };
 
 /// What was found out about one thing that a configuration names.
@@ -23,7 +23,7 @@ pub struct Finding {
 
 impl Runner {
     /// Looks for every metric, file, runtime, executor and eval set that `config` names, in the order of the file.
-    /// Builds and starts nothing.
+    /// Builds, fetches and starts nothing.
     #[must_use]
     pub fn check(&self, config: &Config) -> Vec<Finding> {
         let eval_set = config.eval_set.as_deref().map(|path| {
@@ -43,6 +43,7 @@ impl Runner {
                 EvaluatorKind::OpenAiEval(_) => {
                     Err("`type: openai_eval` cannot be run by this version".to_owned())
                 }
+                EvaluatorKind::Remote(remote) => self.check_remote(remote, config),
             };
             Finding { subject: evaluator.name.clone(), result }
         });
@@ -54,6 +55,21 @@ impl Runner {
         match metric.unavailable() {
             Some(reason) => Err(reason.to_owned()),
             None => Ok("built-in metric".to_owned()),
+        }
+    }
+
+    fn check_remote(&self, remote: &RemoteConfig, config: &Config) -> Result<String, String> {
+        self.executors.get(&remote.executor).map_err(|error| error.to_string())?;
+        let found = self.peek(&remote.wanted, config).map_err(|error| error.to_string())?;
+        // Which runtime it will be follows from its name alone.
+        let extension = remote.wanted.reference.extension();
+        let runtime = self.runtimes.iter().rev().find(|it| it.extensions().contains(&&*extension));
+        match runtime.map(|runtime| runtime.availability()) {
+            Some(Availability::Missing { reason }) => {
+                Err(format!("runtime not available: {reason}"))
+            }
+            Some(Availability::Available { .. }) => Ok(found),
+            None => Err(format!("no runtime runs `{extension}` files")),
         }
     }
 

@@ -46,6 +46,13 @@ pub enum RunEvent {
         /// The settings, as a configuration calls them.
         settings: Vec<&'static str>,
     },
+    /// Fetched evaluators were not pinned and are now; the file should be kept under version control.
+    Pinned {
+        /// Names of the evaluators.
+        evaluators: Vec<String>,
+        /// The lock file.
+        file: PathBuf,
+    },
     /// An evaluator is being made ready.
     Prepare(PrepareEvent),
     /// An evaluator did not compile, or a tool that makes it ready failed.

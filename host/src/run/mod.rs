@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `runner` | [`Runner`]: the registries and limits of a run, and its stages in order |
 //! | `check` | whether everything is there that a configuration names |
+//! | `fetch` | the evaluators that come from sources |
 //! | `plan` | a configuration made ready: metrics looked up, programs found, built and probed |
 //! | `subject` | a conversation with its golden case |
 //! | `document` | the text an evaluator reads |
@@ -16,7 +17,9 @@ mod diagnosis;
 mod document;
 mod event;
 mod execute;
+mod fetch;
 mod plan;
+mod program;
 mod ready;
 mod runner;
 mod subject;

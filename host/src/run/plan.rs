@@ -1,19 +1,17 @@
 //! A configuration made ready to run.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
-use super::{RunEvent, Runner};
+use super::{
+    RunEvent, Runner,
+    program::{Candidate, prepare},
+};
 use crate::{
-    config::{BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind},
-    executor::Executor,
+    config::{BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind},
     json::Object,
     metric::{Metric, MetricSettings},
     process::CommandSpec,
-    runtime::{Entrypoint, Environment, Launch, PrepareError},
+    source::Pins,
     verdict::Verdict,
 };
 
@@ -75,17 +73,24 @@ impl Plan {
             return Self::cancelled(config);
         }
         let mut evaluators: Vec<PlannedEvaluator> = Vec::with_capacity(config.evaluators.len());
-        // Programs whose executor is there, with their place among the evaluators.
-        let mut programs = Vec::new();
+        let (mut programs, mut remotes) = (Vec::new(), Vec::new());
         tell_unused(config, runner, on_event);
         for (index, evaluator) in config.evaluators.iter().enumerate() {
             let work = match &evaluator.kind {
                 EvaluatorKind::Builtin(builtin) => metric(evaluator, builtin, runner),
                 EvaluatorKind::Code(code) => match runner.executors.get(&code.executor) {
                     Ok(executor) => {
-                        programs.push((index, code, executor));
+                        programs.push(Candidate { index, code: code.clone(), executor });
                         // Stands until the runtime has answered.
                         broken(format!("no runtime answered for {}", code.path.display()))
+                    }
+                    Err(error) => broken(error.to_string()),
+                },
+                EvaluatorKind::Remote(remote) => match runner.executors.get(&remote.executor) {
+                    Ok(executor) => {
+                        remotes.push((index, remote, executor));
+                        // Stands until its source has answered.
+                        broken(format!("no source answered for {}", remote.wanted))
                     }
                     Err(error) => broken(error.to_string()),
                 },
@@ -96,29 +101,27 @@ impl Plan {
             };
             evaluators.push(planned(evaluator, work));
         }
-        let entrypoints: Vec<Entrypoint> = programs
-            .iter()
-            .map(|(index, code, _)| Entrypoint {
-                path: locate(&evaluators[*index].name, code, config, runner, on_event),
-                fetched: code.fetched,
-            })
-            .collect();
-        let launches =
-            runner.runtimes.prepare_all(&entrypoints, &runner.cancellation, &mut |event| {
-                on_event(RunEvent::Prepare(event));
-            });
-        for ((index, code, executor), launch) in programs.into_iter().zip(launches) {
-            let evaluator = &mut evaluators[index];
-            evaluator.work = match launch {
-                Ok(launch) => program(code, launch, executor.as_ref()),
-                // Whatever a runtime says when it is interrupted, this is why.
-                Err(_) if runner.cancellation.is_cancelled() => Work::Broken(Verdict::Cancelled),
-                Err(error) => {
-                    tell(&evaluator.name, &error, on_event);
-                    broken(not_ready(&error, code, config))
+        let wanted: Vec<_> = remotes.iter().map(|(_, remote, _)| remote.wanted.clone()).collect();
+        let mut pinned = Vec::new();
+        let resolved = runner.fetch(&wanted, config, on_event);
+        for ((index, remote, executor), resolved) in remotes.into_iter().zip(resolved) {
+            match resolved {
+                Ok(resolved) => {
+                    if resolved.newly_pinned {
+                        pinned.push(evaluators[index].name.clone());
+                    }
+                    programs.push(Candidate { index, code: remote.at(resolved.path), executor });
                 }
-            };
+                Err(_) if runner.cancellation.is_cancelled() => {
+                    evaluators[index].work = Work::Broken(Verdict::Cancelled);
+                }
+                Err(error) => evaluators[index].work = broken(error.to_string()),
+            }
         }
+        if !pinned.is_empty() {
+            on_event(RunEvent::Pinned { evaluators: pinned, file: Pins::file_of(config) });
+        }
+        prepare(&mut evaluators, programs, config, runner, on_event);
         Self { evaluators }
     }
 
@@ -133,73 +136,8 @@ fn planned(evaluator: &EvaluatorConfig, work: Work) -> PlannedEvaluator {
     PlannedEvaluator { name: evaluator.name.clone(), threshold: evaluator.threshold(), work }
 }
 
-fn broken(reason: String) -> Work {
+pub(super) fn broken(reason: String) -> Work {
     Work::Broken(Verdict::PrepareFailed { reason })
-}
-
-/// Why an evaluator is not ready. A relative path was looked for in two places, the name of a command in three.
-pub(super) fn not_ready(error: &PrepareError, code: &CodeConfig, config: &Config) -> String {
-    match (error, &config.file) {
-        (PrepareError::NotFound { .. }, Some(file)) if code.path.is_relative() => {
-            let on_path = if is_command(code) { ", nor a command on PATH" } else { "" };
-            format!("{error}; nor is it beside {}{on_path}", file.display())
-        }
-        _ => error.to_string(),
-    }
-}
-
-/// Whether the path may be the name of a command.
-fn is_command(code: &CodeConfig) -> bool {
-    code.command && code.path.components().count() == 1
-}
-
-/// Passes on what a compiler said; the error that goes into the report is one line.
-fn tell(evaluator: &str, error: &PrepareError, on_event: &mut dyn FnMut(RunEvent)) {
-    if let PrepareError::BuildFailed { summary, rendered } = error {
-        on_event(RunEvent::BuildFailed {
-            evaluator: evaluator.to_owned(),
-            summary: summary.clone(),
-            rendered: rendered.clone(),
-        });
-    }
-}
-
-/// Where a file of the configuration is, if it is not in the working directory but beside the configuration.
-pub(super) fn beside_config(path: &Path, config: &Config) -> Option<PathBuf> {
-    let folder = config.file.as_deref()?.parent()?;
-    (!path.exists()).then(|| folder.join(path)).filter(|beside| beside.exists())
-}
-
-/// The file of a program, and whether it is beside the configuration: a path is relative to the working directory, and if
-/// there is no such file, to the configuration. What may be the name of a command is looked for on `PATH` after that.
-pub(super) fn program_file(code: &CodeConfig, config: &Config) -> (PathBuf, bool) {
-    if let Some(beside) = beside_config(&code.path, config) {
-        return (beside, true);
-    }
-    let command = (is_command(code) && !code.path.exists())
-        .then(|| Environment::inherited().find_program(&code.path))
-        .flatten();
-    (command.unwrap_or_else(|| code.path.clone()), false)
-}
-
-fn locate(
-    evaluator: &str,
-    code: &CodeConfig,
-    config: &Config,
-    runner: &Runner,
-    on_event: &mut dyn FnMut(RunEvent),
-) -> PathBuf {
-    let (path, beside_config) = program_file(code, config);
-    // What nothing runs is told as the evaluator's error.
-    if let Ok(runtime) = runner.runtimes.for_path(&path) {
-        on_event(RunEvent::Found {
-            evaluator: evaluator.to_owned(),
-            path: path.clone(),
-            beside_config,
-            runtime: runtime.name().to_owned(),
-        });
-    }
-    path
 }
 
 fn metric(evaluator: &EvaluatorConfig, builtin: &BuiltinConfig, runner: &Runner) -> Work {
@@ -243,30 +181,6 @@ fn tell_unused(config: &Config, runner: &Runner, on_event: &mut dyn FnMut(RunEve
             given.into_iter().filter(|(_, given)| *given).map(|(key, _)| key).collect();
         if !settings.is_empty() {
             on_event(RunEvent::UnusedJudge { metric: (*name).clone(), settings });
-        }
-    }
-}
-
-fn program(code: &CodeConfig, launch: Launch, executor: &dyn Executor) -> Work {
-    let wrap = |command: CommandSpec| {
-        let program = command.program.clone();
-        executor.wrap(command).map(|wrapped| {
-            // What an executor puts around a program stays what it is.
-            let becomes = wrapped.becomes.clone().filter(|_| wrapped.program == program);
-            CommandSpec { becomes, ..wrapped }
-        })
-    };
-    // Whether a program that is given arguments still streams, nobody knows.
-    let worker = launch.worker.filter(|_| code.args.is_empty());
-    match (wrap(launch.one_shot.args(&code.args)), worker.map(wrap).transpose()) {
-        (Ok(one_shot), Ok(worker)) => Work::Program(Box::new(Program {
-            one_shot,
-            worker,
-            timeout: code.timeout,
-            config: code.config.clone(),
-        })),
-        (Err(reason), _) | (_, Err(reason)) => {
-            broken(format!("executor `{}`: {reason}", code.executor))
         }
     }
 }

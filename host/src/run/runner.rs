@@ -17,7 +17,7 @@ use super::{
     Plan, RunEvent,
     diagnosis::{self, TakenFor},
     execute,
-    plan::beside_config,
+    program::beside_config,
     subject::Subject,
 };
 use crate::{
@@ -29,6 +29,7 @@ use crate::{
     process::Cancellation,
     report::{ConversationReport, EvaluationReport, Report},
     runtime::Runtimes,
+    source::{Cache, Sources},
     trace,
     verdict::Status,
 };
@@ -45,6 +46,12 @@ pub struct Runner {
     pub executors: Executors,
     /// Built-in metrics.
     pub metrics: Metrics,
+    /// Where `type: remote` evaluators come from.
+    pub sources: Sources,
+    /// Where they are kept.
+    pub cache: Cache,
+    /// Refuse remote evaluators that `evaluators.lock` does not name, instead of adding them to it; no by default.
+    pub locked: bool,
     /// Evaluations at a time; as many as there are processors by default.
     pub jobs: NonZeroUsize,
     /// Ends the run early when cancelled: running evaluations are ended, no new ones begin.
@@ -57,6 +64,9 @@ impl Default for Runner {
             runtimes: Runtimes::default(),
             executors: Executors::default(),
             metrics: Metrics::default(),
+            sources: Sources::default(),
+            cache: Cache::default(),
+            locked: false,
             jobs: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
             cancellation: Cancellation::new(),
         }

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::paths;
+use super::{Environment, paths};
 use crate::process::{Cancellation, CommandSpec};
 
 /// Maps files of one language to commands.
@@ -96,6 +96,25 @@ pub struct Launch {
     pub worker: Option<CommandSpec>,
 }
 
+impl Launch {
+    /// The same for a program that must not see the secrets of this machine: it gets the variables of `environment` and those
+    /// that the runtime sets, and no others.
+    #[must_use]
+    pub fn confined(self, environment: &Environment) -> Self {
+        let confine = |command: CommandSpec| {
+            let allowed =
+                environment.iter().map(|(name, value)| (name.to_owned(), Some(value.to_owned())));
+            CommandSpec { env: allowed.chain(command.env).collect(), clear_env: true, ..command }
+        };
+        // What starts a worker by way of a build tool needs the variables of that tool. The program is built already.
+        let worker = self.worker.map(|worker| match worker.becomes {
+            Some(_) => self.one_shot.clone().arg("--stream"),
+            None => worker,
+        });
+        Self { one_shot: confine(self.one_shot), worker: worker.map(confine) }
+    }
+}
+
 /// Something a person may want to see while evaluators are made ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PrepareEvent {
@@ -169,4 +188,26 @@ pub enum PrepareError {
         /// Names the file and gives one hint.
         reason: String,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_confined_launch_starts_from_nothing_and_without_build_tools() {
+        let launch = Launch {
+            one_shot: CommandSpec::new("/built").env("OWN", "1").env_remove("GONE"),
+            worker: Some(
+                CommandSpec::new("cargo").args(["run", "--", "--stream"]).becomes("/built"),
+            ),
+        };
+        let confined = launch.confined(&Environment::new([("PATH", "/bin")]));
+        assert!(confined.one_shot.clear_env);
+        let names: Vec<_> =
+            confined.one_shot.env.iter().map(|(name, _)| name.to_str().unwrap()).collect();
+        assert_eq!(names, ["PATH", "OWN", "GONE"]);
+        let worker = confined.worker.unwrap();
+        assert!(worker.clear_env && worker.program == "/built" && worker.args == ["--stream"]);
+    }
 }

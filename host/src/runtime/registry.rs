@@ -53,8 +53,15 @@ impl Runtimes {
     }
 
     /// The registered runtimes, in the order of registration.
-    pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Runtime>> {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Arc<dyn Runtime>> {
         self.runtimes.iter()
+    }
+
+    /// The extensions of all registered runtimes, with their dot.
+    pub fn extensions(&self) -> impl Iterator<Item = &str> {
+        let known: IndexSet<&str> =
+            self.runtimes.iter().flat_map(|runtime| runtime.extensions()).copied().collect();
+        known.into_iter()
     }
 
     /// The runtime that runs an evaluator: a file, or the folder or manifest of a Rust package.
@@ -145,11 +152,9 @@ impl Runtimes {
             if resolved.is_dir() {
                 return paths::not_a_package(path);
             }
-            let known: IndexSet<&str> =
-                self.runtimes.iter().flat_map(|runtime| runtime.extensions()).copied().collect();
             PrepareError::UnknownExtension {
                 path: path.to_owned(),
-                known: known.into_iter().map(str::to_owned).collect(),
+                known: self.extensions().map(str::to_owned).collect(),
             }
         })
     }
