@@ -45,6 +45,11 @@ pub(crate) enum Command {
     List(ListArgs),
     /// Print a configuration entry for an evaluator
     Config(ConfigArgs),
+    /// Compile the manifests of a folder's evaluators into the index that hosts fetch them by
+    #[command(
+        after_help = "Exit codes: 0 the index is up to date, 1 it is not (with --check), 2 a manifest is wrong (nothing was written), 3 a file could not be read or written"
+    )]
+    Index(IndexArgs),
     /// Commands on evaluators, as agentevals groups them
     #[command(subcommand, hide = true)]
     Evaluator(EvaluatorCommand),
@@ -86,6 +91,19 @@ pub(crate) struct ListArgs {
 pub(crate) struct ConfigArgs {
     /// A built-in metric, or the file of an evaluator
     pub(crate) evaluator: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct IndexArgs {
+    /// Folder whose folders hold an evaluator.yaml each, or one with such a folder called `evaluators`
+    #[arg(value_name = "DIR", value_parser = folder)]
+    pub(crate) folder: PathBuf,
+    /// Index to write, or - for stdout (default: index.yaml in DIR, or beside DIR if that is called `evaluators`)
+    #[arg(short, long, value_name = "FILE", value_parser = in_a_folder)]
+    pub(crate) output: Option<PathBuf>,
+    /// Write nothing, and fail if the index is not up to date
+    #[arg(long)]
+    pub(crate) check: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -137,6 +155,15 @@ pub(crate) struct RunArgs {
 fn existing(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     if path.exists() { Ok(path) } else { Err("no such file".to_owned()) }
+}
+
+fn folder(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    match path.metadata() {
+        Ok(found) if found.is_dir() => Ok(path),
+        Ok(_) => Err("this is not a folder".to_owned()),
+        Err(_) => Err("no such folder".to_owned()),
+    }
 }
 
 /// A file that can be made; a run may take long, and a mistake in this should not wait for its end.

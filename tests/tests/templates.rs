@@ -164,7 +164,7 @@ fn the_manifest_describes_the_evaluator() {
 
         let manifest: Manifest = serde_json::from_value(flat_yaml(&text)).unwrap();
 
-        assert_eq!(manifest.name, format!("manifest_{}", template.name().replace('-', "_")));
+        assert_eq!(manifest.name, format!("manifest-{}", template.name()));
         assert_eq!(manifest.language, template.language().name().to_lowercase());
         assert_eq!(scaffold.folder.join(manifest.entrypoint), scaffold.created.entrypoint());
         assert!(!manifest.description.is_empty() && !manifest.tags.is_empty());

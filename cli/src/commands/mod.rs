@@ -2,6 +2,7 @@
 
 mod check;
 mod config;
+mod index;
 mod init;
 mod list;
 mod run;
@@ -9,7 +10,9 @@ mod runtimes;
 mod schema;
 
 use std::{
+    fs,
     io::{self, Write},
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 
@@ -31,6 +34,7 @@ pub(crate) fn dispatch(cli: Cli) -> ExitCode {
         Command::Config(args) | Command::Evaluator(EvaluatorCommand::Config(args)) => {
             config::config(&args.evaluator)
         }
+        Command::Index(args) => index::index(&args),
     };
     code.into()
 }
@@ -51,4 +55,17 @@ fn print(text: &str, code: u8) -> u8 {
             code.max(exit::ERRORED)
         }
     }
+}
+
+/// Writes beside the file and renames, so that whoever reads it never finds half of it.
+fn replace(file: &Path, text: &str) -> io::Result<()> {
+    let mut beside = file.as_os_str().to_owned();
+    beside.push(format!(".{}.part", std::process::id()));
+    let beside = PathBuf::from(beside);
+    let replaced = fs::write(&beside, text).and_then(|()| fs::rename(&beside, file));
+    if replaced.is_err() {
+        // It may not have come that far.
+        let _ = fs::remove_file(&beside);
+    }
+    replaced
 }

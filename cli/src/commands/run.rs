@@ -1,11 +1,6 @@
 //! `evaluator run`.
 
-use std::{
-    cell::RefCell,
-    fs, io,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{cell::RefCell, io, path::Path, time::Duration};
 
 use evaluator_host::{
     config::{Config, OutputFormat, Overrides},
@@ -15,7 +10,7 @@ use evaluator_host::{
 
 use tokio::time::sleep;
 
-use super::{print, show};
+use super::{print, replace, show};
 use crate::{args::RunArgs, exit, render, signals};
 
 /// How often a terminal shows the time that has passed.
@@ -118,17 +113,10 @@ fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8
     code
 }
 
-/// Writes beside the file and renames, so that whoever reads it never finds half a report.
 fn write_file(file: &Path, text: &str, code: u8) -> u8 {
-    let mut beside = file.as_os_str().to_owned();
-    beside.push(format!(".{}.part", std::process::id()));
-    let beside = PathBuf::from(beside);
-    let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, file));
-    match written {
+    match replace(file, text) {
         Ok(()) => code,
         Err(error) => {
-            // It may not have come that far.
-            let _ = fs::remove_file(&beside);
             render::message(&format!("cannot write the report to {}: {error}", file.display()));
             code.max(exit::ERRORED)
         }

@@ -9,13 +9,13 @@ use super::{
 use crate::json::{Object, Value};
 
 /// Problems found so far in a text.
-pub(super) struct Problems<'a> {
-    pub(super) text: &'a str,
-    pub(super) found: Vec<Problem>,
+pub(crate) struct Problems<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) found: Vec<Problem>,
 }
 
 impl Problems<'_> {
-    pub(super) fn add(&mut self, span: Span, message: impl Into<String>, hint: Option<String>) {
+    pub(crate) fn add(&mut self, span: Span, message: impl Into<String>, hint: Option<String>) {
         self.found.push(Problem {
             message: message.into(),
             place: Some(Place::new(self.text, span)),
@@ -25,7 +25,7 @@ impl Problems<'_> {
 }
 
 /// The closest of `known`, as a hint, if one is close enough to be what was meant.
-pub(super) fn did_you_mean<'k>(
+pub(crate) fn did_you_mean<'k>(
     word: &str,
     known: impl IntoIterator<Item = &'k str>,
 ) -> Option<String> {
@@ -38,7 +38,7 @@ pub(super) fn did_you_mean<'k>(
 }
 
 /// The keys of one mapping, taken one after the other; what is left at the end is unknown.
-pub(super) struct Fields<'n> {
+pub(crate) struct Fields<'n> {
     /// What messages call the mapping, e.g. `evaluator`.
     noun: &'static str,
     entries: &'n [(Node, Node)],
@@ -52,7 +52,7 @@ pub(super) struct Fields<'n> {
 }
 
 impl<'n> Fields<'n> {
-    pub(super) fn new(noun: &'static str, entries: &'n [(Node, Node)]) -> Self {
+    pub(crate) fn new(noun: &'static str, entries: &'n [(Node, Node)]) -> Self {
         Self {
             noun,
             entries,
@@ -65,18 +65,18 @@ impl<'n> Fields<'n> {
 
     /// From here on a key that is there without a value counts as not given, as other tools that read the file have it
     /// for keys whose default is to have no value.
-    pub(super) fn null_is_absent(&mut self) {
+    pub(crate) fn null_is_absent(&mut self) {
         self.null_is_absent = true;
     }
 
     /// The value of `key`; `null` counts as given, unless [`null_is_absent`](Self::null_is_absent) was said.
-    pub(super) fn take(&mut self, key: &'static str) -> Option<&'n Node> {
+    pub(crate) fn take(&mut self, key: &'static str) -> Option<&'n Node> {
         self.known.push(key);
         self.find(key).map(|(_, value)| value)
     }
 
     /// Key and value of something that is read but not to be suggested.
-    pub(super) fn take_replaced(&mut self, key: &'static str) -> Option<&'n (Node, Node)> {
+    pub(crate) fn take_replaced(&mut self, key: &'static str) -> Option<&'n (Node, Node)> {
         self.replaced.push(key);
         self.find(key)
     }
@@ -89,7 +89,7 @@ impl<'n> Fields<'n> {
     }
 
     /// The value of `key` or of its other spelling.
-    pub(super) fn take_either(
+    pub(crate) fn take_either(
         &mut self,
         key: &'static str,
         alias: &'static str,
@@ -108,7 +108,7 @@ impl<'n> Fields<'n> {
         first.or(second.map(|(_, value)| value))
     }
 
-    pub(super) fn text(
+    pub(crate) fn text(
         &mut self,
         key: &'static str,
         problems: &mut Problems<'_>,
@@ -118,7 +118,7 @@ impl<'n> Fields<'n> {
     }
 
     /// A number in `0..=1`; numeric text counts, as in the tools this file is shared with.
-    pub(super) fn fraction(
+    pub(crate) fn fraction(
         &mut self,
         key: &'static str,
         problems: &mut Problems<'_>,
@@ -140,7 +140,7 @@ impl<'n> Fields<'n> {
     }
 
     /// A truth value, in any of the ways Python's readers take one.
-    pub(super) fn flag(
+    pub(crate) fn flag(
         &mut self,
         key: &'static str,
         alias: &'static str,
@@ -156,7 +156,7 @@ impl<'n> Fields<'n> {
     }
 
     /// A whole, positive number of seconds.
-    pub(super) fn seconds(
+    pub(crate) fn seconds(
         &mut self,
         key: &'static str,
         problems: &mut Problems<'_>,
@@ -172,7 +172,7 @@ impl<'n> Fields<'n> {
     }
 
     /// One of a few words, compared as written.
-    pub(super) fn choice<T: Copy>(
+    pub(crate) fn choice<T: Copy>(
         &mut self,
         key: &'static str,
         choices: &[(&'static str, T)],
@@ -183,7 +183,7 @@ impl<'n> Fields<'n> {
     }
 
     /// A mapping with text keys.
-    pub(super) fn object(
+    pub(crate) fn object(
         &mut self,
         key: &'static str,
         problems: &mut Problems<'_>,
@@ -206,7 +206,7 @@ impl<'n> Fields<'n> {
     }
 
     /// Reports what nothing has taken.
-    pub(super) fn finish(self, problems: &mut Problems<'_>) {
+    pub(crate) fn finish(self, problems: &mut Problems<'_>) {
         let accepted = [&*self.known, &*self.aliases, &*self.replaced].concat();
         for (key, _) in self.entries {
             match key.as_str() {
@@ -226,7 +226,7 @@ impl<'n> Fields<'n> {
     }
 }
 
-pub(super) fn text<'n>(key: &str, node: &'n Node, problems: &mut Problems<'_>) -> Option<&'n str> {
+pub(crate) fn text<'n>(key: &str, node: &'n Node, problems: &mut Problems<'_>) -> Option<&'n str> {
     let text = node.as_str();
     match text {
         None => {
@@ -240,7 +240,7 @@ pub(super) fn text<'n>(key: &str, node: &'n Node, problems: &mut Problems<'_>) -
     text.filter(|text| !text.is_empty())
 }
 
-pub(super) fn choice<T: Copy>(
+pub(crate) fn choice<T: Copy>(
     key: &str,
     node: &Node,
     choices: &[(&'static str, T)],
@@ -261,7 +261,7 @@ pub(super) fn choice<T: Copy>(
 }
 
 /// A finite number that is not negative.
-pub(super) fn non_negative(key: &str, node: &Node, problems: &mut Problems<'_>) -> Option<f64> {
+pub(crate) fn non_negative(key: &str, node: &Node, problems: &mut Problems<'_>) -> Option<f64> {
     let Some(number) = number(node) else {
         let message = format!("`{key}` must be a number, not {}", node.noun());
         problems.add(node.span, message, None);

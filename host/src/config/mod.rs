@@ -4,15 +4,16 @@
 //! a key that nothing reads is a problem too, because a misspelt `treshold` would otherwise silently change a verdict.
 
 mod alignment;
+pub(crate) mod document;
 mod evaluator;
-mod fields;
+pub(crate) mod fields;
 mod model;
 mod overrides;
 mod problem;
 mod rubrics;
 mod run;
 mod schema;
-mod yaml;
+pub(crate) mod yaml;
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{
-    Config, ConfigError, OutputFormat, Problem,
+    Config, ConfigError, OutputFormat, Problem, document,
     evaluator::{self, Names},
     fields::{Fields, Problems, choice},
     problem::Place,
@@ -40,21 +40,7 @@ impl Config {
     ///
     /// [`ConfigError`] with every problem found and its place.
     pub fn load(file: &Path) -> Result<Self, ConfigError> {
-        let unreadable = |message: String, hint: Option<&str>| ConfigError {
-            file: file.to_owned(),
-            source_text: String::new(),
-            problems: vec![Problem { message, place: None, hint: hint.map(str::to_owned) }],
-        };
-        let bytes = std::fs::read(file)
-            .map_err(|error| unreadable(format!("cannot read the configuration: {error}"), None))?;
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let offset = error.utf8_error().valid_up_to();
-            unreadable(
-                format!("the configuration is not UTF-8 (byte {offset})"),
-                Some("save it as UTF-8"),
-            )
-        })?;
-        Self::parse(&text, file)
+        Self::parse(&document::load(file, "configuration")?, file)
     }
 
     /// Checks the text of a configuration; `file` is what messages call it.
@@ -63,23 +49,8 @@ impl Config {
     ///
     /// [`ConfigError`] with every problem found and its place.
     pub fn parse(text: &str, file: &Path) -> Result<Self, ConfigError> {
-        let mut problems = Problems { text, found: Vec::new() };
-        let config = match yaml::read(text) {
-            Ok(root) => read_root(root.as_ref(), &mut problems),
-            Err(error) => {
-                problems.add(error.span, error.message, None);
-                Self::default()
-            }
-        };
-        if problems.found.is_empty() {
-            return Ok(Self { file: Some(file.to_owned()), ..config });
-        }
-        problems.found.sort_by_key(|problem| problem.place.map(|place| place.start));
-        Err(ConfigError {
-            file: file.to_owned(),
-            source_text: text.to_owned(),
-            problems: problems.found,
-        })
+        let config = document::parse(text, file, read_root)?;
+        Ok(Self { file: Some(file.to_owned()), ..config })
     }
 }
 

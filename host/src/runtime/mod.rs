@@ -9,7 +9,7 @@ mod paths;
 mod python;
 mod registry;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod tool;
 
 pub use cargo::Cargo;
