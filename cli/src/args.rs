@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroUsize, path::PathBuf};
 
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, value_parser};
 use evaluator_host::{
     config::OutputFormat, conversation::GroupBy, metric::MatchType, trace::Format,
 };
@@ -50,6 +50,11 @@ pub(crate) enum Command {
         after_help = "Exit codes: 0 the index is up to date, 1 it is not (with --check), 2 a manifest is wrong (nothing was written), 3 a file could not be read or written"
     )]
     Index(IndexArgs),
+    /// Check evaluators before they are published: manifest, files, source, a run, its answers
+    #[command(
+        after_help = "Exit codes: 0 all are valid, 1 one is not, 2 there is nothing to validate, 3 a check could not be done"
+    )]
+    Validate(ValidateArgs),
     /// Commands on evaluators, as agentevals groups them
     #[command(subcommand, hide = true)]
     Evaluator(EvaluatorCommand),
@@ -104,6 +109,27 @@ pub(crate) struct IndexArgs {
     /// Write nothing, and fail if the index is not up to date
     #[arg(long)]
     pub(crate) check: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ValidateArgs {
+    /// Folder of an evaluator, or of several such folders
+    #[arg(required = true, value_name = "DIR", value_parser = existing)]
+    pub(crate) folders: Vec<PathBuf>,
+    /// Seconds an evaluator may take for one document
+    #[arg(long, value_name = "S", default_value = "30", value_parser = value_parser!(u64).range(1..=86_400))]
+    pub(crate) timeout: u64,
+    /// Form of the report
+    #[arg(short, long, value_enum, default_value_t = ValidateOutput::Text)]
+    pub(crate) output: ValidateOutput,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ValidateOutput {
+    /// For people
+    Text,
+    /// One JSON document
+    Json,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

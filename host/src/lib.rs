@@ -30,4 +30,5 @@ pub mod report;
 pub mod run;
 pub mod runtime;
 pub mod trace;
+pub mod validate;
 pub mod verdict;

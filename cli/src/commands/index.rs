@@ -14,8 +14,6 @@ use evaluator_host::{
 use super::{print, replace};
 use crate::{args::IndexArgs, exit, render};
 
-/// The folder of evaluators in a repository of them; its index stands beside it.
-const EVALUATORS: &str = "evaluators";
 const FILE_NAME: &str = "index.yaml";
 /// As an output, stdout.
 const STDOUT: &str = "-";
@@ -120,14 +118,11 @@ impl Place {
     /// A repository of evaluators has them in its folder `evaluators`, and the index at its root; it can be named by
     /// either. Any other folder of evaluators has its index inside.
     fn new(folder: &Path) -> Self {
-        let inner = folder.join(EVALUATORS);
-        let has_evaluators = |folder: &Path| {
-            manifest::discover(folder).is_ok_and(|found| !found.evaluators.is_empty())
-        };
-        if !has_evaluators(folder) && has_evaluators(&inner) {
-            return Self { evaluators: inner, root: folder.to_owned() };
+        let home = manifest::home(folder);
+        if home != folder {
+            return Self { evaluators: home, root: folder.to_owned() };
         }
-        let root = if folder.file_name() == Some(OsStr::new(EVALUATORS)) {
+        let root = if folder.file_name() == Some(OsStr::new(manifest::EVALUATORS)) {
             folder
                 .parent()
                 .filter(|parent| !parent.as_os_str().is_empty())
@@ -135,7 +130,7 @@ impl Place {
         } else {
             folder
         };
-        Self { evaluators: folder.to_owned(), root: root.to_owned() }
+        Self { evaluators: home, root: root.to_owned() }
     }
 }
 

@@ -8,6 +8,8 @@ mod list;
 mod run;
 mod runtimes;
 mod schema;
+mod validate;
+mod watched;
 
 use std::{
     fs,
@@ -16,6 +18,7 @@ use std::{
     process::ExitCode,
 };
 
+use self::watched::watched;
 use crate::{
     args::{Cli, Command, EvaluatorCommand},
     exit, render,
@@ -35,6 +38,7 @@ pub(crate) fn dispatch(cli: Cli) -> ExitCode {
             config::config(&args.evaluator)
         }
         Command::Index(args) => index::index(&args),
+        Command::Validate(args) => validate::validate(&args, cli.verbose),
     };
     code.into()
 }

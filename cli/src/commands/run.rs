@@ -1,6 +1,6 @@
 //! `evaluator run`.
 
-use std::{cell::RefCell, io, path::Path, time::Duration};
+use std::{io, path::Path};
 
 use evaluator_host::{
     config::{Config, OutputFormat, Overrides},
@@ -8,13 +8,8 @@ use evaluator_host::{
     run::{Request, Runner},
 };
 
-use tokio::time::sleep;
-
-use super::{print, replace, show};
+use super::{print, replace, show, watched};
 use crate::{args::RunArgs, exit, render, signals};
-
-/// How often a terminal shows the time that has passed.
-const TICK: Duration = Duration::from_millis(250);
 
 pub(super) fn run(args: RunArgs, verbose: u8) -> u8 {
     if args.config.is_none() {
@@ -53,38 +48,17 @@ pub(super) fn run(args: RunArgs, verbose: u8) -> u8 {
     if let Some(jobs) = args.jobs {
         runner.jobs = jobs;
     }
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime,
+    let request = Request { traces: args.traces, config };
+    signals::watch(runner.cancellation.clone());
+    let report = watched(verbose, async |on_event| runner.run(&request, on_event).await);
+    let report = match report {
+        Ok(report) => report,
         Err(error) => {
             render::message(&format!("cannot start: {error}"));
             return exit::ERRORED;
         }
     };
-    let request = Request { traces: args.traces, config };
-    signals::watch(runner.cancellation.clone());
-    let report = runtime.block_on(watched(&runner, &request, verbose));
-    // What makes evaluators ready may be stuck, and has been given up then.
-    runtime.shutdown_background();
     show_report(&report, output, args.output_file.as_deref())
-}
-
-/// A run, with what a person sees of it while it lasts.
-async fn watched(runner: &Runner, request: &Request, verbose: u8) -> Report {
-    let progress = RefCell::new(render::Progress::new(verbose));
-    let ticking = async {
-        loop {
-            sleep(TICK).await;
-            progress.borrow().tick();
-        }
-    };
-    let mut on_event = |event| progress.borrow_mut().event(&event);
-    let report = tokio::select! {
-        report = runner.run(request, &mut on_event) => report,
-        // It never ends.
-        report = ticking => report,
-    };
-    progress.into_inner().finish();
-    report
 }
 
 fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8 {

@@ -10,7 +10,8 @@ pub(crate) fn config_error(error: &ConfigError) {
     line(&text(error));
 }
 
-fn text(error: &ConfigError) -> String {
+/// Every problem with its line underlined, without a line end after the last.
+pub(super) fn text(error: &ConfigError) -> String {
     let path = error.file.display().to_string();
     let shown: Vec<String> = error
         .problems

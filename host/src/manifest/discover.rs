@@ -7,6 +7,9 @@ use std::{
 
 use super::FILE_NAME;
 
+/// What the folder of evaluators is called in a repository of them.
+pub const EVALUATORS: &str = "evaluators";
+
 /// How many letters a file may be away from the name of a manifest to be taken for a misspelt one.
 const NEAR: usize = 2;
 
@@ -44,13 +47,23 @@ pub fn discover(folder: &Path) -> io::Result<Discovered> {
     Ok(found)
 }
 
+/// The folder of evaluators that `folder` stands for: itself, or in a repository of evaluators its folder `evaluators`.
+#[must_use]
+pub fn home(folder: &Path) -> PathBuf {
+    let inner = folder.join(EVALUATORS);
+    let has_evaluators =
+        |folder: &Path| discover(folder).is_ok_and(|found| !found.evaluators.is_empty());
+    if !has_evaluators(folder) && has_evaluators(&inner) { inner } else { folder.to_owned() }
+}
+
 /// Whether something is called like a manifest there, readable or not.
-pub(crate) fn has_manifest(folder: &Path) -> bool {
+#[must_use]
+pub fn has_manifest(folder: &Path) -> bool {
     fs::symlink_metadata(folder.join(FILE_NAME)).is_ok()
 }
 
 /// A file in `folder` that is called almost like a manifest.
-pub(crate) fn misnamed(folder: &Path) -> io::Result<Option<PathBuf>> {
+pub(super) fn misnamed(folder: &Path) -> io::Result<Option<PathBuf>> {
     let near = |name: &String| {
         let name = name.to_lowercase();
         strsim::damerau_levenshtein(&name, FILE_NAME) <= NEAR

@@ -8,7 +8,7 @@ mod files;
 mod language;
 mod read;
 
-pub use discover::{Discovered, discover};
+pub use discover::{Discovered, EVALUATORS, discover, has_manifest, home};
 pub(crate) use entrypoint::is_segment;
 pub use files::{FilesError, FolderFile, files};
 pub use language::Language;

@@ -6,6 +6,7 @@ use evaluator_protocol::Manifest;
 
 use super::{
     Language,
+    discover::{has_manifest, misnamed},
     entrypoint::{self, is_segment},
 };
 use crate::config::{
@@ -42,6 +43,20 @@ impl LoadedManifest {
     /// [`ConfigError`] with every problem found and its place.
     pub fn load(folder: &Path) -> Result<Self, ConfigError> {
         let file = folder.join(FILE_NAME);
+        let wrong = |message: &str, hint: Option<String>| ConfigError {
+            file: file.clone(),
+            source_text: String::new(),
+            problems: vec![Problem { message: message.to_owned(), place: None, hint }],
+        };
+        if !has_manifest(folder) {
+            let misnamed = misnamed(folder).ok().flatten();
+            let hint = misnamed.map(|other| format!("rename {}", other.display()));
+            return Err(wrong("there is no such file", hint));
+        }
+        // A pipe would keep whoever reads it waiting.
+        if file.metadata().is_ok_and(|found| !found.is_file()) {
+            return Err(wrong("the manifest is not a file", None));
+        }
         let source_text = document::load(&file, "manifest")?;
         let read =
             document::parse(&source_text, &file, |root, problems| read(root, folder, problems))?;

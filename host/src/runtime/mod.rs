@@ -8,6 +8,7 @@ mod node;
 mod paths;
 mod python;
 mod registry;
+mod syntax;
 #[cfg(test)]
 pub(crate) mod testing;
 mod tool;
@@ -19,3 +20,4 @@ pub use model::{Availability, Launch, PrepareError, PrepareEvent, Runtime};
 pub use node::Node;
 pub use python::Python;
 pub use registry::Runtimes;
+pub use syntax::Syntax;

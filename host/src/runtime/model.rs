@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::paths;
+use super::{Syntax, paths};
 use crate::process::{Cancellation, CommandSpec};
 
 /// Maps files of one language to commands.
@@ -39,6 +39,11 @@ pub trait Runtime: Send + Sync + fmt::Debug {
         cancellation: &Cancellation,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Launch, PrepareError>>;
+
+    /// Looks for mistakes in a source file without running it, and without leaving anything behind.
+    fn check_syntax(&self, _source: &Path, _cancellation: &Cancellation) -> Syntax {
+        Syntax::WhenPrepared
+    }
 }
 
 /// Whether a runtime can be used here.

@@ -6,7 +6,8 @@ use std::{
 };
 
 use super::{
-    Availability, Environment, Launch, PrepareError, PrepareEvent, Runtime, environment, paths,
+    Availability, Environment, Launch, PrepareError, PrepareEvent, Runtime, Syntax, environment,
+    paths, syntax,
     tool::{self, Stream},
 };
 use crate::process::{Cancellation, CommandSpec};
@@ -111,6 +112,13 @@ impl Runtime for Python {
                 Ok(Launch { one_shot: CommandSpec::new(python).arg(source), worker: None })
             })
             .collect()
+    }
+
+    fn check_syntax(&self, source: &Path, cancellation: &Cancellation) -> Syntax {
+        match self.interpreter() {
+            Ok(interpreter) => syntax::python(&interpreter, source, cancellation),
+            Err(reason) => Syntax::Unchecked { reason },
+        }
     }
 }
 
