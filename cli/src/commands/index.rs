@@ -21,7 +21,7 @@ const STDOUT: &str = "-";
 /// Compiles the manifests of a folder's evaluators into an index, or holds the one that is there to them.
 pub(super) fn index(args: &IndexArgs) -> u8 {
     let place = Place::new(&args.folder);
-    let file = args.output.clone().unwrap_or_else(|| place.root.join(FILE_NAME));
+    let file = args.output.clone().unwrap_or_else(|| place.file());
     let to_stdout = file == Path::new(STDOUT);
     if to_stdout && args.check {
         render::message("`--check` holds a file to the manifests, and `--output -` is none");
@@ -131,6 +131,10 @@ impl Place {
             folder
         };
         Self { evaluators: home, root: root.to_owned() }
+    }
+
+    fn file(&self) -> PathBuf {
+        if self.root == Path::new(".") { FILE_NAME.into() } else { self.root.join(FILE_NAME) }
     }
 }
 

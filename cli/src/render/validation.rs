@@ -41,7 +41,8 @@ pub(crate) fn validation_text(validations: &[Validation]) -> String {
 fn check_lines(text: &mut String, check: &Check, validation: &Validation) {
     let name = check.kind.as_str().replace('_', " ");
     let mut line = |outcome: &str, detail: &str| {
-        let _ = writeln!(text, "  {outcome:OUTCOME$}  {name:NAME$}  {detail}");
+        let line = format!("  {outcome:OUTCOME$}  {name:NAME$}  {detail}");
+        let _ = writeln!(text, "{}", line.trim_end());
     };
     match &check.finding {
         Finding::Ok { detail } => line("ok", detail),

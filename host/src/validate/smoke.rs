@@ -63,12 +63,16 @@ impl Problems {
         }
     }
 
+    /// Of so many things that were looked at.
+    /// What they amount to, of so many things that were looked at.
     fn finding(self, count: usize, noun: &str) -> Finding {
         if self.0.is_empty() {
             return Finding::ok(counted(count, noun));
         }
-        let shown =
-            |(problem, inputs): (String, Vec<&str>)| format!("{}: {problem}", inputs.join(", "));
+        let shown = |(problem, inputs): (String, Vec<&str>)| match inputs.len() {
+            all if all == count && all > 1 => format!("with every document: {problem}"),
+            _ => format!("{}: {problem}", inputs.join(", ")),
+        };
         Finding::Failed { problems: self.0.into_iter().map(shown).collect() }
     }
 }
