@@ -1,7 +1,5 @@
 //! `evaluator index`.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
 mod support;
 
 use std::fs;

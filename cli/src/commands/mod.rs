@@ -35,7 +35,7 @@ pub(crate) fn dispatch(cli: Cli) -> ExitCode {
             list::list(args.source)
         }
         Command::Config(args) | Command::Evaluator(EvaluatorCommand::Config(args)) => {
-            config::config(&args.evaluator)
+            config::config(&args.evaluator, cli.verbose)
         }
         Command::Index(args) => index::index(&args),
         Command::Validate(args) => validate::validate(&args, cli.verbose),

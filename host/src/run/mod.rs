@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `runner` | [`Runner`]: the registries and limits of a run, and its stages in order |
 //! | `check` | whether everything is there that a configuration names |
+//! | `describe` | what a program says of itself |
 //! | `plan` | a configuration made ready: metrics looked up, programs found, built and probed |
 //! | `subject` | a conversation with its golden case |
 //! | `document` | the text an evaluator reads |
@@ -12,6 +13,7 @@
 //! | `event` | what a caller can show while it waits |
 
 mod check;
+mod describe;
 mod document;
 mod event;
 mod execute;
@@ -24,6 +26,7 @@ mod subject;
 mod tests;
 
 pub use check::Finding;
+pub use describe::{Description, describe};
 pub use event::RunEvent;
 pub use plan::{Plan, PlannedEvaluator};
 pub use runner::{Request, Runner};
