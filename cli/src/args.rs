@@ -173,6 +173,10 @@ pub(crate) struct RunArgs {
     /// What is evaluated as one conversation (default: auto)
     #[arg(long, value_enum)]
     pub(crate) group_by: Option<Grouping>,
+    /// Send the results as OpenTelemetry log records, to where OTEL_EXPORTER_OTLP_ENDPOINT says (default:
+    /// http://localhost:4318); also AGENTEVALS_EVALUATION_EVENTS=true
+    #[arg(long)]
+    pub(crate) emit_otel: bool,
     /// Evaluations at a time (default: one per processor)
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,

@@ -265,3 +265,28 @@ fn a_printed_entry_can_be_run() {
     let ran = folder.run(&[&trace("a01_otlp_basic_parts"), "-c", "c.yaml", "-o", "json"]).exits(0);
     assert_eq!(ran.evaluations(0), ["polite PASSED"]);
 }
+
+#[test]
+fn metrics_that_need_a_judge_say_so_and_others_say_that_they_need_none() {
+    let folder = Folder::new();
+    let trace = trace("a01_otlp_basic_parts");
+    let run = |more: &[&str]| folder.run(&[&[&*trace, "-o", "json"], more].concat());
+    for metric in ["hallucinations_v1", "rubric_based_tool_use_quality_v1", "safety_v1"] {
+        let ran = run(&["-m", metric, "-j", "some-model"]).exits(3);
+        assert_eq!(ran.evaluations(0), [format!("{metric} ERROR metric_failed")]);
+        let error = ran.error_of(metric);
+        assert!(error.starts_with(&format!("{metric} needs a judge model")), "{error}");
+        assert!(!ran.stderr.contains("changes nothing"), "{}", ran.stderr);
+    }
+    folder.file(
+        "c.yaml",
+        "evaluators:\n  - {name: tool_trajectory_avg_score, type: builtin, credential_ref: secret, judgeBaseUrl: u}\n",
+    );
+    run(&["-c", "c.yaml"]).exits(0).says(
+        "tool_trajectory_avg_score asks no judge, so `judge_base_url`, `credential_ref` changes nothing",
+    );
+    let model = "tool_trajectory_avg_score asks no judge, so `judge_model` changes nothing";
+    run(&["-j", "some-model"]).exits(0).says(model);
+    let both = ["-m", "tool_trajectory_avg_score", "-m", "safety_v1", "-j", "some-model"];
+    assert!(!run(&both).exits(3).stderr.contains("changes nothing"));
+}

@@ -11,6 +11,7 @@
 //! | execute | [`process`], [`pool`], [`metric`] | what happened to one evaluation |
 //! | validate | [`verdict`] | [`verdict::Verdict`]: an answer, or how the evaluator broke |
 //! | report | [`report`] | the report of a whole run |
+//! | tell | [`events`] | results as log records of OpenTelemetry, on request |
 //!
 //! A failing evaluator is a [`verdict::Verdict`], never an error of this crate; errors are one enum per module.
 //! Nothing here prints or ends the process.
@@ -18,6 +19,7 @@
 pub mod config;
 pub mod conversation;
 pub mod eval_set;
+pub mod events;
 pub mod executor;
 pub mod index;
 pub mod json;

@@ -71,7 +71,7 @@ fn description(path: &Path, runtimes: &Runtimes, verbose: u8) -> Option<Descript
     let asked = watched(verbose, async |on_event| {
         let mut on_event = |event| on_event(RunEvent::Prepare(event));
         let launch =
-            runtimes.prepare_all(&[path.to_owned()], &cancellation, &mut on_event).pop()?;
+            runtimes.prepare_all(&[path.to_owned().into()], &cancellation, &mut on_event).pop()?;
         match launch {
             // A script that was asked would run.
             Ok(launch) if launch.worker.is_none() => None,

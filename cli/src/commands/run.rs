@@ -1,9 +1,11 @@
 //! `evaluator run`.
 
-use std::{io, path::Path};
+use std::{env, io, path::Path};
 
 use evaluator_host::{
     config::{Config, OutputFormat, Overrides},
+    events::{self, EventSwitches, Exporter},
+    metric::Metrics,
     report::Report,
     run::{Request, Runner},
 };
@@ -24,6 +26,13 @@ pub(super) fn run(args: RunArgs, verbose: u8) -> u8 {
             return exit::USAGE;
         }
     }
+    let switches = match EventSwitches::read(args.emit_otel, &variable) {
+        Ok(switches) => switches,
+        Err(error) => {
+            render::message(&error.to_string());
+            return exit::USAGE;
+        }
+    };
     let output = args.output.map(OutputFormat::from);
     let overrides = Overrides {
         metrics: args.metrics,
@@ -48,7 +57,15 @@ pub(super) fn run(args: RunArgs, verbose: u8) -> u8 {
     if let Some(jobs) = args.jobs {
         runner.jobs = jobs;
     }
-    let request = Request { traces: args.traces, config };
+    // A mistake in where events go is told now; a run may take long.
+    let events = switches.and_then(|switches| match Exporter::new(&variable) {
+        Ok(exporter) => Some((switches, exporter)),
+        Err(error) => {
+            render::message(&format!("evaluation events will not be sent: {error}"));
+            None
+        }
+    });
+    let request = Request { traces: args.traces, config, events: events.is_some() };
     signals::watch(runner.cancellation.clone());
     let report = watched(verbose, async |on_event| runner.run(&request, on_event).await);
     let report = match report {
@@ -58,7 +75,31 @@ pub(super) fn run(args: RunArgs, verbose: u8) -> u8 {
             return exit::ERRORED;
         }
     };
-    show_report(&report, output, args.output_file.as_deref())
+    let code = show_report(&report, output, args.output_file.as_deref());
+    if let Some((switches, exporter)) = events {
+        send_events(&report, &request.config, &runner.metrics, switches, &exporter);
+    }
+    render::verdict(&report);
+    code
+}
+
+/// A variable of the environment.
+fn variable(name: &str) -> Option<String> {
+    env::var_os(name).map(|value| value.to_string_lossy().into_owned())
+}
+
+/// Sends what the run came to. The report is out by now, and whatever happens here changes nothing about it.
+fn send_events(
+    report: &Report,
+    config: &Config,
+    metrics: &Metrics,
+    switches: EventSwitches,
+    exporter: &Exporter,
+) {
+    let records = events::records(report, config, metrics, switches);
+    if let Err(error) = exporter.export(&records) {
+        render::message(&format!("{error}; this changes nothing about the results"));
+    }
 }
 
 fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8 {
@@ -71,7 +112,7 @@ fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8
         OutputFormat::Junit => render::junit(report),
         OutputFormat::Json => report.to_json().map(|json| json + "\n").map_err(io::Error::from),
     };
-    let code = match (rendered, file) {
+    match (rendered, file) {
         (Err(error), _) => {
             render::message(&format!("cannot write the report in this form: {error}"));
             exit::ERRORED
@@ -82,9 +123,7 @@ fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8
             show(&text, code)
         }
         (Ok(text), None) => print(&text, code),
-    };
-    render::verdict(report);
-    code
+    }
 }
 
 fn write_file(file: &Path, text: &str, code: u8) -> u8 {

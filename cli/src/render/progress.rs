@@ -76,6 +76,10 @@ impl Progress {
             RunEvent::EvalSetBesideConfig { path } if self.verbose > 0 => {
                 line(&format!("eval set: {}, found beside the configuration", path.display()));
             }
+            RunEvent::UnusedJudge { metric, settings } => {
+                let settings = settings.join("`, `");
+                message(&format!("{metric} asks no judge, so `{settings}` changes nothing"));
+            }
             RunEvent::Prepare(event) => self.prepare(event),
             RunEvent::BuildFailed { evaluator, summary, rendered } => {
                 self.build_failed(evaluator, summary, rendered);
@@ -162,7 +166,9 @@ impl Progress {
             Phase::Building { begun, what, detail, announced } => {
                 text.clone_into(detail);
                 // The first sign of real work: something is compiled or installed.
-                if !*announced && (begun.elapsed() > QUIET_BUILD || text.starts_with("Compiling")) {
+                let begins =
+                    ["Compiling ", "Installing "].iter().any(|word| text.starts_with(word));
+                if !*announced && (begun.elapsed() > QUIET_BUILD || begins) {
                     *announced = true;
                     line(&format!("{what} ..."));
                 }

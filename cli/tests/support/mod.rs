@@ -7,6 +7,10 @@
     reason = "helpers of tests may panic, and say what they skip"
 )]
 
+pub(crate) mod collector;
+#[cfg(unix)]
+pub(crate) mod processes;
+
 use std::{
     fs,
     io::Read,

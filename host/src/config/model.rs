@@ -153,6 +153,8 @@ pub struct CodeConfig {
     pub config: Object,
     /// Name of the executor; `local` by default.
     pub executor: String,
+    /// Whether the file was fetched from a source of evaluators, so that less of it is trusted; no by default.
+    pub fetched: bool,
 }
 
 impl Default for CodeConfig {
@@ -163,6 +165,7 @@ impl Default for CodeConfig {
             timeout: Duration::from_secs(30),
             config: Object::new(),
             executor: "local".to_owned(),
+            fetched: false,
         }
     }
 }

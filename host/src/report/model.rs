@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use crate::{
     conversation::{PerformanceMetrics, RunPerformance},
+    events::EventContext,
     json::Object,
     verdict::{Standing, Status, Tally},
 };
@@ -17,6 +18,8 @@ pub struct Report {
     pub errors: Vec<String>,
     /// Latencies, tokens and counts of all conversations; `None` when there is none that has them.
     pub performance: Option<RunPerformance>,
+    /// Id of the eval set that was compared with, if there was one.
+    pub eval_set_id: Option<String>,
 }
 
 /// What came of one conversation.
@@ -32,6 +35,8 @@ pub struct ConversationReport {
     pub evaluations: Vec<EvaluationReport>,
     /// Latencies, tokens and counts.
     pub performance: Option<PerformanceMetrics>,
+    /// What evaluation events say of the conversation, if they were asked for.
+    pub events: Option<EventContext>,
 }
 
 /// What came of one evaluator on one conversation.
@@ -106,6 +111,7 @@ mod tests {
             warnings: Vec::new(),
             evaluations,
             performance: None,
+            events: None,
         };
         Report { conversations: vec![conversation], ..Report::default() }
     }

@@ -4,7 +4,7 @@ use super::{Runner, plan::beside_config};
 use crate::{
     config::{CodeConfig, Config, EvaluatorKind},
     eval_set::EvalSet,
-    runtime::Availability,
+    runtime::Entrypoint,
 };
 
 /// What was found out about one thing that a configuration names.
@@ -51,12 +51,9 @@ impl Runner {
         self.executors.get(&code.executor).map_err(|error| error.to_string())?;
         let path = beside_config(&code.path, config).unwrap_or_else(|| code.path.clone());
         let runtime = self.runtimes.for_path(&path).map_err(|error| error.to_string())?;
-        match runtime.availability() {
-            Availability::Available { detail } => {
-                Ok(format!("{} ({}: {detail})", path.display(), runtime.name()))
-            }
-            Availability::Missing { reason } => Err(format!("runtime not available: {reason}")),
-        }
+        let entrypoint = Entrypoint { path, fetched: code.fetched };
+        let detail = runtime.inspect(&entrypoint).map_err(|error| error.to_string())?;
+        Ok(format!("{} ({}: {detail})", entrypoint.path.display(), runtime.name()))
     }
 }
 

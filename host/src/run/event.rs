@@ -37,6 +37,13 @@ pub enum RunEvent {
         /// The runtime, e.g. `Python`.
         runtime: String,
     },
+    /// A metric that asks no judge has settings for one. They change nothing.
+    UnusedJudge {
+        /// Name of the metric.
+        metric: String,
+        /// The settings, as a configuration calls them.
+        settings: Vec<&'static str>,
+    },
     /// An evaluator is being made ready.
     Prepare(PrepareEvent),
     /// An evaluator did not compile, or a tool that makes it ready failed.

@@ -13,7 +13,7 @@ use crate::{
     json::Object,
     metric::{Metric, MetricSettings},
     process::CommandSpec,
-    runtime::{Launch, PrepareError},
+    runtime::{Entrypoint, Launch, PrepareError},
     verdict::Verdict,
 };
 
@@ -77,6 +77,7 @@ impl Plan {
         let mut evaluators: Vec<PlannedEvaluator> = Vec::with_capacity(config.evaluators.len());
         // Programs whose executor is there, with their place among the evaluators.
         let mut programs = Vec::new();
+        tell_unused(config, runner, on_event);
         for (index, evaluator) in config.evaluators.iter().enumerate() {
             let work = match &evaluator.kind {
                 EvaluatorKind::Builtin(builtin) => metric(evaluator, builtin, runner),
@@ -91,15 +92,17 @@ impl Plan {
             };
             evaluators.push(planned(evaluator, work));
         }
-        let paths: Vec<PathBuf> = programs
+        let entrypoints: Vec<Entrypoint> = programs
             .iter()
-            .map(|(index, code, _)| {
-                locate(&evaluators[*index].name, &code.path, config, runner, on_event)
+            .map(|(index, code, _)| Entrypoint {
+                path: locate(&evaluators[*index].name, &code.path, config, runner, on_event),
+                fetched: code.fetched,
             })
             .collect();
-        let launches = runner.runtimes.prepare_all(&paths, &runner.cancellation, &mut |event| {
-            on_event(RunEvent::Prepare(event));
-        });
+        let launches =
+            runner.runtimes.prepare_all(&entrypoints, &runner.cancellation, &mut |event| {
+                on_event(RunEvent::Prepare(event));
+            });
         for ((index, code, executor), launch) in programs.into_iter().zip(launches) {
             let evaluator = &mut evaluators[index];
             evaluator.work = match launch {
@@ -193,6 +196,35 @@ fn metric(evaluator: &EvaluatorConfig, builtin: &BuiltinConfig, runner: &Runner)
             Work::Metric { metric, settings }
         }
         Err(error) => Work::Broken(Verdict::MetricFailed { reason: error.to_string() }),
+    }
+}
+
+/// Tells of settings for a judge that no judge will see. A judge's model may come from the command line, for all metrics of
+/// the run at once, so it is told of only when no metric asks a judge.
+fn tell_unused(config: &Config, runner: &Runner, on_event: &mut dyn FnMut(RunEvent)) {
+    let builtins: Vec<_> = config
+        .evaluators
+        .iter()
+        .filter_map(|evaluator| match &evaluator.kind {
+            // A metric that nobody knows is an error of its own.
+            EvaluatorKind::Builtin(builtin) => {
+                Some((&evaluator.name, builtin, runner.metrics.get(&evaluator.name).ok()?))
+            }
+            EvaluatorKind::Code(_) => None,
+        })
+        .collect();
+    let anyone_asks = builtins.iter().any(|(_, _, metric)| metric.asks_judge());
+    for (name, builtin, _) in builtins.iter().filter(|(_, _, metric)| !metric.asks_judge()) {
+        let given = [
+            ("judge_model", builtin.judge_model.is_some() && !anyone_asks),
+            ("judge_base_url", builtin.judge_base_url.is_some()),
+            ("credential_ref", builtin.credential_ref.is_some()),
+        ];
+        let settings: Vec<_> =
+            given.into_iter().filter(|(_, given)| *given).map(|(key, _)| key).collect();
+        if !settings.is_empty() {
+            on_event(RunEvent::UnusedJudge { metric: (*name).clone(), settings });
+        }
     }
 }
 

@@ -58,6 +58,8 @@ pub struct Request {
     pub traces: Vec<PathBuf>,
     /// Evaluators and settings.
     pub config: Config,
+    /// Whether the report is to carry what [`events`](crate::events) are made of; not by default.
+    pub events: bool,
 }
 
 impl Runner {
@@ -94,6 +96,7 @@ impl Runner {
             }
             None => None,
         };
+        report.eval_set_id = eval_set.as_ref().map(|set| set.id.clone());
         let multi_turn =
             eval_set.as_ref().is_some_and(|set| set.cases.iter().any(|case| case.turns.len() > 1));
         let conversations =
@@ -102,6 +105,8 @@ impl Runner {
         let subjects = Subject::all(&conversations, eval_set.as_ref());
         let plan = self.prepare(config, on_event).await;
         let mut evaluations = execute::all(self, plan, &subjects, on_event).await.into_iter();
+        let mut contexts =
+            subjects.iter().filter(|_| request.events).map(|subject| subject.event_context());
         report.performance = RunPerformance::of(
             conversations.iter().map(|conversation| conversation.performance.as_ref()),
         );
@@ -111,6 +116,7 @@ impl Runner {
                 trace_id: Arc::clone(&conversation.trace_id),
                 turns: conversation.turns.len(),
                 warnings: conversation.warnings.clone(),
+                events: (!conversation.turns.is_empty()).then(|| contexts.next()).flatten(),
                 evaluations: match unusable(conversation) {
                     Some(error) => vec![error],
                     None => evaluations.next().unwrap_or_default(),
@@ -168,22 +174,15 @@ fn bad_input(report: &mut Report, error: &dyn Error, on_event: &mut dyn FnMut(Ru
 
 /// The one entry of a conversation that no evaluator can be run on.
 fn unusable(conversation: &conversation::Conversation) -> Option<EvaluationReport> {
-    let (error, error_type) = match &conversation.error {
-        Some(error) => (format!("Turn extraction failed: {error}"), "extraction_failed"),
-        None if conversation.turns.is_empty() => {
-            ("No invocations extracted from trace.".to_owned(), "no_invocations")
-        }
-        None => return None,
-    };
-    Some(EvaluationReport {
+    conversation.turns.is_empty().then(|| EvaluationReport {
         name: "(all)".to_owned(),
         score: None,
         threshold: None,
         status: Status::NotEvaluated,
         per_invocation_scores: Vec::new(),
         duration: None,
-        error: Some(error),
-        error_type: Some(error_type),
+        error: Some("No invocations extracted from trace.".to_owned()),
+        error_type: Some("no_invocations"),
         warnings: Vec::new(),
         details: None,
     })

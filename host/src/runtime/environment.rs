@@ -65,6 +65,20 @@ impl Environment {
         self.vars.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
     }
 
+    /// The folder of this user's caches, `~/.cache` unless it was chosen otherwise; `None` without a home folder.
+    pub(super) fn cache_home(&self) -> Option<PathBuf> {
+        // A relative $XDG_CACHE_HOME is to be ignored, says its specification.
+        let chosen =
+            self.get("XDG_CACHE_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
+        chosen.or_else(|| {
+            if cfg!(windows) {
+                self.get("LOCALAPPDATA").map(PathBuf::from)
+            } else {
+                self.get("HOME").map(|home| Path::new(home).join(".cache"))
+            }
+        })
+    }
+
     /// The absolute path of a program: a name is looked for on `PATH`, anything with a folder in it is taken as it is.
     #[must_use]
     pub fn find_program(&self, name: impl AsRef<OsStr>) -> Option<PathBuf> {

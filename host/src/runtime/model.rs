@@ -28,14 +28,28 @@ pub trait Runtime: Send + Sync + fmt::Debug {
     /// Whether this machine can run files of this language. Looks things up; starts no evaluator.
     fn availability(&self) -> Availability;
 
-    /// Makes evaluators ready to be launched, in the order of `sources`; one result for each.
+    /// What can be said of an evaluator before it is prepared, e.g. the interpreter that will run it. Builds nothing and
+    /// starts no evaluator.
+    ///
+    /// # Errors
+    ///
+    /// What would keep [`prepare`](Self::prepare) from making it ready, as far as that can be seen; by default only whether
+    /// the runtime is [available](Self::availability).
+    fn inspect(&self, _entrypoint: &Entrypoint) -> Result<String, PrepareError> {
+        match self.availability() {
+            Availability::Available { detail } => Ok(detail),
+            Availability::Missing { reason } => Err(PrepareError::RuntimeMissing { reason }),
+        }
+    }
+
+    /// Makes evaluators ready to be launched, in the order of `entrypoints`; one result for each.
     ///
     /// Runs before the clock of any evaluation starts and may take long (compile, install). All evaluators of a run that
     /// belong to this runtime come in one call, so work can be shared. Blocks the calling thread; what takes long ends
     /// soon after `cancellation` says so, with whatever error.
     fn prepare(
         &self,
-        sources: &[PathBuf],
+        entrypoints: &[Entrypoint],
         cancellation: &Cancellation,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Launch, PrepareError>>;
@@ -43,6 +57,23 @@ pub trait Runtime: Send + Sync + fmt::Debug {
     /// Looks for mistakes in a source file without running it, and without leaving anything behind.
     fn check_syntax(&self, _source: &Path, _cancellation: &Cancellation) -> Syntax {
         Syntax::WhenPrepared
+    }
+}
+
+/// Where an evaluator begins: the file (or, for some languages, the folder) that a configuration names.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Entrypoint {
+    /// The file or folder.
+    pub path: PathBuf,
+    /// Whether it came from a source of evaluators rather than from the person who runs it. What is done to make such an
+    /// evaluator ready must neither trust its files nor hand it this process's secrets.
+    pub fetched: bool,
+}
+
+impl From<PathBuf> for Entrypoint {
+    /// An evaluator of the person who runs it.
+    fn from(path: PathBuf) -> Self {
+        Self { path, fetched: false }
     }
 }
 
@@ -130,6 +161,12 @@ pub enum PrepareError {
         summary: String,
         /// The compiler's own text.
         rendered: String,
+    },
+    /// What it depends on could not be installed.
+    #[error("Dependency installation failed: {reason}")]
+    InstallFailed {
+        /// What failed, the end of what the installer said, and one hint; several lines.
+        reason: String,
     },
     /// Its package or manifest cannot be used.
     #[error("{reason}")]

@@ -161,7 +161,10 @@ impl Examined {
                 return;
             }
             Err(_) if cancellation.is_cancelled() => Finding::skipped("it was interrupted"),
-            Err(error @ PrepareError::RuntimeMissing { .. }) => Finding::skipped(error.to_string()),
+            // A package may not exist, or the index may be out of reach: nobody here can tell.
+            Err(
+                error @ (PrepareError::RuntimeMissing { .. } | PrepareError::InstallFailed { .. }),
+            ) => Finding::skipped(error.to_string()),
             Err(PrepareError::BuildFailed { summary, rendered }) => {
                 Finding::failed(format!("{summary}\n{}", rendered.trim_end()).trim_end())
             }

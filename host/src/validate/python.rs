@@ -2,6 +2,8 @@
 
 use std::{fs, path::Path};
 
+use crate::runtime::requirements::check_plain;
+
 /// What the community's repository asks for in the source besides.
 const SDK_NOTE: &str = "it speaks the protocol itself, which every host takes; the agentevals community's repository takes \
      only evaluators that import agentevals_evaluator_sdk and use its @evaluator";
@@ -34,13 +36,20 @@ pub(super) fn structure(folder: &Path, entrypoint: &Path) -> (Vec<String>, Vec<S
         (false, _) => notes.push(SDK_NOTE.to_owned()),
     }
     match fs::read(folder.join(REQUIREMENTS)) {
-        Ok(text) if names_nothing(&String::from_utf8_lossy(&text)) => {
-            problems.push(format!("{REQUIREMENTS} names no dependency; remove it"));
+        Ok(text) => {
+            let text = String::from_utf8_lossy(&text);
+            if names_nothing(&text) {
+                problems.push(format!("{REQUIREMENTS} names no dependency; remove it"));
+            } else if let Err(error) = check_plain(&text) {
+                problems.push(format!(
+                    "{REQUIREMENTS}: {error}; of an evaluator that was fetched, hosts install packages of the index only"
+                ));
+            }
         }
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             problems.push(format!("{REQUIREMENTS} cannot be read: {error}"));
         }
-        _ => {}
+        Err(_) => {}
     }
     (problems, notes)
 }
@@ -78,5 +87,7 @@ mod tests {
         assert_eq!(found(main), (1, 1));
         folder.file("requirements.txt", "numpy\n");
         assert_eq!(found(main), (0, 1));
+        folder.file("requirements.txt", "numpy\n-e .\n");
+        assert_eq!(found(main), (1, 1));
     }
 }

@@ -103,7 +103,7 @@ impl Validator {
             .enumerate()
             .filter_map(|(index, one)| match &one.next {
                 Next::Prepare { entrypoint, syntax_is_open } => {
-                    Some(((index, *syntax_is_open), entrypoint.clone()))
+                    Some(((index, *syntax_is_open), entrypoint.clone().into()))
                 }
                 Next::Run(_) | Next::Done => None,
             })

@@ -15,7 +15,9 @@ use super::{
 };
 use crate::{
     process::{Cancellation, CommandSpec},
-    runtime::{Availability, Environment, Launch, PrepareError, PrepareEvent, Runtime, paths},
+    runtime::{
+        Availability, Entrypoint, Environment, Launch, PrepareError, PrepareEvent, Runtime, paths,
+    },
 };
 
 const MISSING: &str = "cargo was not found on PATH; install Rust from https://rustup.rs";
@@ -180,10 +182,12 @@ impl Runtime for Cargo {
 
     fn prepare(
         &self,
-        sources: &[PathBuf],
+        entrypoints: &[Entrypoint],
         cancellation: &Cancellation,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Launch, PrepareError>> {
+        let sources: Vec<PathBuf> =
+            entrypoints.iter().map(|entrypoint| entrypoint.path.clone()).collect();
         let toolchain = match self.toolchain(cancellation) {
             Ok(toolchain) => toolchain,
             Err(missing) => {
@@ -206,7 +210,7 @@ impl Runtime for Cargo {
             })
             .collect();
         for job in &jobs {
-            job.run(&toolchain, &self.sdk, sources, &mut results, on_event);
+            job.run(&toolchain, &self.sdk, &sources, &mut results, on_event);
         }
         results
     }
@@ -303,7 +307,7 @@ mod tests {
         let source = folder.file("check.rs", "fn main() {}");
         let runtime = Cargo::new(Environment::new([("PATH", "")]));
         let results = runtime.prepare(
-            &[source, folder.path("gone.rs")],
+            &[source.into(), folder.path("gone.rs").into()],
             &Cancellation::new(),
             &mut no_events,
         );
@@ -318,7 +322,7 @@ mod tests {
         let source = folder.file("check.rs", "fn main() {}");
         let path = Environment::inherited().get("PATH").unwrap().to_owned();
         let results = Cargo::new(Environment::new([("PATH", path)])).prepare(
-            &[source],
+            &[source.into()],
             &Cancellation::new(),
             &mut no_events,
         );
