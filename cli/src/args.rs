@@ -177,6 +177,9 @@ pub(crate) struct RunArgs {
     /// http://localhost:4318); also AGENTEVALS_EVALUATION_EVENTS=true
     #[arg(long)]
     pub(crate) emit_otel: bool,
+    /// Fail (exit code 1) unless every evaluator has scored at least one conversation
+    #[arg(long)]
+    pub(crate) require_evaluated: bool,
     /// Evaluations at a time (default: one per processor)
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,

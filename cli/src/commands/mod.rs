@@ -27,7 +27,7 @@ use crate::{
 pub(crate) fn dispatch(cli: Cli) -> ExitCode {
     let code = match cli.command {
         Command::Run(args) => run::run(args, cli.verbose),
-        Command::Check { config } => check::check(&config),
+        Command::Check { config } => check::check(&config, cli.verbose),
         Command::Schema => schema::schema(),
         Command::Init(args) | Command::Evaluator(EvaluatorCommand::Init(args)) => init::init(&args),
         Command::Runtimes | Command::Evaluator(EvaluatorCommand::Runtimes) => runtimes::runtimes(),

@@ -51,7 +51,13 @@ pub(super) fn run(args: RunArgs, verbose: u8) -> u8 {
     config.eval_set = args.eval_set.or(config.eval_set);
     config.trace_format = args.format.map(Into::into).or(config.trace_format);
     config.group_by = args.group_by.map(Into::into).or(config.group_by);
+    config.require_evaluated |= args.require_evaluated;
     let output = output.or(config.output).unwrap_or_default();
+    render::config_remarks(&config, verbose > 0);
+    if let Err(error) = config.ensure_runnable() {
+        render::config_error(&error);
+        return exit::USAGE;
+    }
 
     let mut runner = Runner::default();
     if let Some(jobs) = args.jobs {
@@ -79,7 +85,7 @@ pub(super) fn run(args: RunArgs, verbose: u8) -> u8 {
     if let Some((switches, exporter)) = events {
         send_events(&report, &request.config, &runner.metrics, switches, &exporter);
     }
-    render::verdict(&report);
+    render::verdict(&report, verbose > 0);
     code
 }
 
@@ -104,6 +110,7 @@ fn send_events(
 
 fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8 {
     let code = report.standing().exit_code();
+    let for_people = matches!(output, OutputFormat::Table | OutputFormat::Summary);
     let rendered = match output {
         OutputFormat::Table => Ok(render::table(report)),
         OutputFormat::Summary => Ok(render::summary(report)),
@@ -117,11 +124,14 @@ fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8
             render::message(&format!("cannot write the report in this form: {error}"));
             exit::ERRORED
         }
+        // On stdout the forms for people are those that others know, and the outcome stands on stderr beside it. A file
+        // stands alone.
+        (Ok(text), Some(file)) if for_people => {
+            write_file(file, &(text + &render::sentence(report) + "\n"), code)
+        }
         (Ok(text), Some(file)) => write_file(file, &text, code),
         // For people; the other forms are for programs, whatever stdout is.
-        (Ok(text), None) if matches!(output, OutputFormat::Table | OutputFormat::Summary) => {
-            show(&text, code)
-        }
+        (Ok(text), None) if for_people => show(&text, code),
         (Ok(text), None) => print(&text, code),
     }
 }

@@ -18,7 +18,7 @@ mod verdict;
 mod words;
 
 pub(crate) use columns::Columns;
-pub(crate) use config_error::config_error;
+pub(crate) use config_error::{config_error, config_remarks};
 pub(crate) use github::github;
 pub(crate) use junit::junit;
 pub(crate) use markdown::markdown;
@@ -27,7 +27,7 @@ pub(crate) use progress::Progress;
 pub(crate) use summary::summary;
 pub(crate) use table::table;
 pub(crate) use validation::{validation_json, validation_text};
-pub(crate) use verdict::verdict;
+pub(crate) use verdict::{sentence, verdict};
 
 use evaluator_host::verdict::Status;
 

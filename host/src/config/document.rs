@@ -24,28 +24,38 @@ pub(crate) fn load(file: &Path, noun: &str) -> Result<String, ConfigError> {
 }
 
 /// What `read` makes of a text, unless it finds a problem in it, or the text is not YAML; `file` is what messages call it.
+/// `read` gives nothing after problems only.
 pub(crate) fn parse<T>(
     text: &str,
     file: &Path,
-    read: impl FnOnce(Option<&Node>, &mut Problems<'_>) -> T,
+    read: impl FnOnce(Option<&Node>, &mut Problems<'_>) -> Option<T>,
 ) -> Result<T, ConfigError> {
-    let mut problems = Problems { text, found: Vec::new() };
+    let mut problems = Problems::new(text);
     let value = match yaml::read(text) {
-        Ok(root) => Some(read(root.as_ref(), &mut problems)),
+        Ok(root) => read(root.as_ref(), &mut problems),
         Err(error) => {
             problems.add(error.span, error.message, None);
             None
         }
     };
-    match value {
-        Some(value) if problems.found.is_empty() => Ok(value),
-        _ => {
-            problems.found.sort_by_key(|problem| problem.place.map(|place| place.start));
-            Err(ConfigError {
-                file: file.to_owned(),
-                source_text: text.to_owned(),
-                problems: problems.found,
-            })
+    match (error(&mut problems, file), value) {
+        (None, Some(value)) => Ok(value),
+        (Some(error), _) => Err(error),
+        (None, None) => {
+            let message = "the text cannot be used, and nobody says why".to_owned();
+            let problems = vec![Problem { message, place: None, hint: None }];
+            Err(ConfigError { file: file.to_owned(), source_text: text.to_owned(), problems })
         }
     }
+}
+
+/// The error that a text's problems amount to, if there are any.
+pub(crate) fn error(problems: &mut Problems<'_>, file: &Path) -> Option<ConfigError> {
+    if problems.found.is_empty() {
+        return None;
+    }
+    let mut found = std::mem::take(&mut problems.found);
+    found.sort_by_key(|problem| problem.place.map(|place| place.start));
+    let source_text = problems.text.to_owned();
+    Some(ConfigError { file: file.to_owned(), source_text, problems: found })
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::{
     BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind, alignment,
     fields::{Fields, Problems, choice, non_negative, text},
+    openai_eval,
     problem::Place,
     rubrics,
     yaml::{Node, NodeKind, Span},
@@ -33,7 +34,7 @@ const TYPES: [(&str, Type); 4] = [
 ];
 
 /// Built-in metrics that no recording can be judged by, and why.
-const UNSUITABLE: [(&str, &str); 1] = [(
+pub(super) const UNSUITABLE: [(&str, &str); 1] = [(
     "per_turn_user_simulator_quality_v1",
     "it judges a simulated user, and a recording has none",
 )];
@@ -61,6 +62,13 @@ const OWN_SETTINGS: [(Own, &[&str], &[&str]); 3] = [
     ),
     (Own::Alignment, &["order", "args", "tools"], &["tool_trajectory_alignment"]),
 ];
+
+/// Whether a metric counts something that a budget can be set for.
+pub(super) fn has_budget(metric: &str) -> bool {
+    OWN_SETTINGS
+        .iter()
+        .any(|(own, _, metrics)| matches!(own, Own::Max) && metrics.contains(&metric))
+}
 
 /// Names seen so far and where.
 #[derive(Default)]
@@ -96,7 +104,9 @@ pub(super) fn read(
             None
         }
     };
-    let kind = match kind? {
+    let (kind, span) = kind?;
+    let place = Place::new(problems.text, span);
+    let kind = match (kind, span) {
         (Type::Builtin, span) => {
             if let Some((name, why)) =
                 UNSUITABLE.iter().find(|(known, _)| Some(*known) == name.as_deref())
@@ -106,6 +116,13 @@ pub(super) fn read(
             EvaluatorKind::Builtin(read_builtin(name.as_deref(), &mut fields, problems))
         }
         (Type::Code, _) => EvaluatorKind::Code(read_code(&mut fields, node, problems)),
+        (Type::OpenaiEval, _) => {
+            let Some(openai) = openai_eval::read(&mut fields, start_of(node), problems) else {
+                fields.finish(problems);
+                return None;
+            };
+            EvaluatorKind::OpenAiEval(openai)
+        }
         (Type::Remote, span) => {
             let hint = "download the evaluator and use `type: code` with its path";
             problems.add(
@@ -115,13 +132,9 @@ pub(super) fn read(
             );
             return None;
         }
-        (Type::OpenaiEval, span) => {
-            problems.add(span, "`type: openai_eval` cannot be run by this version", None);
-            return None;
-        }
     };
     fields.finish(problems);
-    Some(EvaluatorConfig { name: name?, kind })
+    Some(EvaluatorConfig { place: Some(place), ..EvaluatorConfig::new(name?, kind) })
 }
 
 fn read_name(
@@ -175,7 +188,7 @@ fn read_builtin(
 }
 
 /// Reads the settings that only some metrics have, and refuses them in the entries of others.
-fn read_own(
+pub(super) fn read_own(
     name: Option<&str>,
     builtin: &mut BuiltinConfig,
     fields: &mut Fields<'_>,

@@ -8,19 +8,35 @@ use super::{
 };
 use crate::json::{Object, Value};
 
-/// Problems found so far in a text.
+/// Problems found so far in a text, and what else a person may want to know of it.
 pub(crate) struct Problems<'a> {
     pub(crate) text: &'a str,
     pub(crate) found: Vec<Problem>,
+    /// What is no reason not to run, but probably not what was meant.
+    pub(crate) warnings: Vec<Problem>,
+    /// What has no effect here, and that is as it should be.
+    pub(crate) notes: Vec<Problem>,
 }
 
-impl Problems<'_> {
+impl<'a> Problems<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        Self { text, found: Vec::new(), warnings: Vec::new(), notes: Vec::new() }
+    }
+
     pub(crate) fn add(&mut self, span: Span, message: impl Into<String>, hint: Option<String>) {
-        self.found.push(Problem {
-            message: message.into(),
-            place: Some(Place::new(self.text, span)),
-            hint,
-        });
+        self.found.push(self.at(span, message.into(), hint));
+    }
+
+    pub(crate) fn warn(&mut self, span: Span, message: impl Into<String>, hint: Option<String>) {
+        self.warnings.push(self.at(span, message.into(), hint));
+    }
+
+    pub(crate) fn note(&mut self, span: Span, message: impl Into<String>) {
+        self.notes.push(self.at(span, message.into(), None));
+    }
+
+    fn at(&self, span: Span, message: String, hint: Option<String>) -> Problem {
+        Problem { message, place: Some(Place::new(self.text, span)), hint }
     }
 }
 
@@ -79,6 +95,11 @@ impl<'n> Fields<'n> {
     pub(crate) fn take_replaced(&mut self, key: &'static str) -> Option<&'n (Node, Node)> {
         self.replaced.push(key);
         self.find(key)
+    }
+
+    /// The value of a key, without saying that it is known.
+    pub(crate) fn peek(&self, key: &str) -> Option<&'n Node> {
+        self.find(key).map(|(_, value)| value)
     }
 
     fn find(&self, key: &str) -> Option<&'n (Node, Node)> {
@@ -147,12 +168,7 @@ impl<'n> Fields<'n> {
         problems: &mut Problems<'_>,
     ) -> Option<bool> {
         let node = self.take_either(key, alias, problems)?;
-        let flag = flag(node);
-        if flag.is_none() {
-            let message = format!("`{key}` must be true or false, not {}", node.noun());
-            problems.add(node.span, message, None);
-        }
-        flag
+        truth(key, node, problems)
     }
 
     /// A whole, positive number of seconds.
@@ -273,6 +289,16 @@ pub(crate) fn non_negative(key: &str, node: &Node, problems: &mut Problems<'_>) 
         return None;
     }
     Some(number)
+}
+
+/// A truth value.
+pub(crate) fn truth(key: &str, node: &Node, problems: &mut Problems<'_>) -> Option<bool> {
+    let flag = flag(node);
+    if flag.is_none() {
+        let message = format!("`{key}` must be true or false, not {}", node.noun());
+        problems.add(node.span, message, None);
+    }
+    flag
 }
 
 fn flag(node: &Node) -> Option<bool> {

@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
+use super::{OpenAiEvalConfig, Place, Problem};
 use crate::{
     conversation::GroupBy,
     json::Object,
@@ -25,6 +26,14 @@ pub struct Config {
     pub output: Option<OutputFormat>,
     /// How traces become conversations.
     pub group_by: Option<GroupBy>,
+    /// Whether a run fails in which some evaluator has scored nothing; no by default.
+    pub require_evaluated: bool,
+    /// What is in the file and probably not meant so.
+    pub warnings: Vec<Problem>,
+    /// What is in the file and has no effect here, as it should be.
+    pub notes: Vec<Problem>,
+    /// The text of the file, for showing places in it.
+    pub source_text: String,
 }
 
 /// Form of the report.
@@ -53,6 +62,8 @@ pub struct EvaluatorConfig {
     pub name: String,
     /// What it is.
     pub kind: EvaluatorKind,
+    /// Where the file says what it is; `None` when no file does.
+    pub place: Option<Place>,
 }
 
 /// What an evaluator is.
@@ -63,20 +74,25 @@ pub enum EvaluatorKind {
     Builtin(BuiltinConfig),
     /// A program.
     Code(CodeConfig),
+    /// A grader of OpenAI's evaluation service. It can be read, and not be run: see [`Config::ensure_runnable`].
+    OpenAiEval(OpenAiEvalConfig),
 }
 
 impl EvaluatorConfig {
     /// The built-in metric of that name with default settings.
     pub fn builtin(name: impl Into<String>) -> Self {
-        Self { name: name.into(), kind: EvaluatorKind::Builtin(BuiltinConfig::default()) }
+        Self::new(name, EvaluatorKind::Builtin(BuiltinConfig::default()))
     }
 
     /// The program at `path` with default settings.
     pub fn code(name: impl Into<String>, path: impl Into<PathBuf>) -> Self {
-        Self {
-            name: name.into(),
-            kind: EvaluatorKind::Code(CodeConfig { path: path.into(), ..CodeConfig::default() }),
-        }
+        let code = CodeConfig { path: path.into(), ..CodeConfig::default() };
+        Self::new(name, EvaluatorKind::Code(code))
+    }
+
+    /// An evaluator that no file speaks of.
+    pub(super) fn new(name: impl Into<String>, kind: EvaluatorKind) -> Self {
+        Self { name: name.into(), kind, place: None }
     }
 
     /// Score from which on an evaluation passes.
@@ -85,6 +101,7 @@ impl EvaluatorConfig {
         match &self.kind {
             EvaluatorKind::Builtin(builtin) => builtin.threshold,
             EvaluatorKind::Code(code) => code.threshold,
+            EvaluatorKind::OpenAiEval(openai) => openai.threshold,
         }
     }
 }
@@ -145,6 +162,10 @@ pub struct Rubric {
 pub struct CodeConfig {
     /// The file, as given: relative to the working directory, and if it is not there, to the configuration file.
     pub path: PathBuf,
+    /// Whether `path` may also be the name of a command, to be found on `PATH`; no by default.
+    pub command: bool,
+    /// Arguments of the program; none by default.
+    pub args: Vec<String>,
     /// Score from which on an evaluation passes; 0.5 by default.
     pub threshold: f64,
     /// Time one evaluation may take; 30 s by default. Building is not part of it.
@@ -155,17 +176,54 @@ pub struct CodeConfig {
     pub executor: String,
     /// Whether the file was fetched from a source of evaluators, so that less of it is trusted; no by default.
     pub fetched: bool,
+    /// What its author says of it, where the file has a place for that.
+    pub info: Option<MetricInfo>,
+}
+
+/// What the author of a metric says of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct MetricInfo {
+    /// What it scores.
+    pub description: Option<String>,
+    /// The scores it may give. Here they are in 0..=1 whatever is said.
+    pub interval: Option<Interval>,
+}
+
+/// A range of numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Interval {
+    /// The smaller end; may be infinite.
+    pub min: f64,
+    /// Whether `min` itself is outside of it.
+    pub open_at_min: bool,
+    /// The larger end; may be infinite.
+    pub max: f64,
+    /// Whether `max` itself is outside of it.
+    pub open_at_max: bool,
+}
+
+impl Interval {
+    /// Whether no number is in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.min > self.max || (self.min == self.max && (self.open_at_min || self.open_at_max))
+    }
 }
 
 impl Default for CodeConfig {
     fn default() -> Self {
         Self {
             path: PathBuf::new(),
+            command: false,
+            args: Vec::new(),
             threshold: 0.5,
             timeout: Duration::from_secs(30),
             config: Object::new(),
             executor: "local".to_owned(),
             fetched: false,
+            info: None,
         }
     }
 }

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::{
-    Config, ConfigError, OutputFormat, Problem, document,
+    Config, ConfigError, OutputFormat, Problem, adk, document,
     evaluator::{self, Names},
-    fields::{Fields, Problems, choice},
+    fields::{Fields, Problems, choice, truth},
     problem::Place,
     yaml::{self, Node, NodeKind},
 };
@@ -34,7 +34,8 @@ const REPLACED: [(&str, &str); 5] = [
 ];
 
 impl Config {
-    /// Reads and checks a configuration file. Looks at nothing but that file.
+    /// Reads and checks a configuration file: YAML, or the JSON of ADK's `EvalConfig`, whatever the file is called. Looks
+    /// at nothing but that file.
     ///
     /// # Errors
     ///
@@ -49,8 +50,27 @@ impl Config {
     ///
     /// [`ConfigError`] with every problem found and its place.
     pub fn parse(text: &str, file: &Path) -> Result<Self, ConfigError> {
-        let config = document::parse(text, file, read_root)?;
-        Ok(Self { file: Some(file.to_owned()), ..config })
+        let mut problems = Problems::new(text);
+        let config = match adk::recognize(text) {
+            Some(document) => adk::read(document, &mut problems),
+            None => match yaml::read(text) {
+                Ok(root) => read_root(root.as_ref(), &mut problems),
+                Err(error) => {
+                    problems.add(error.span, error.message, None);
+                    Self::default()
+                }
+            },
+        };
+        match document::error(&mut problems, file) {
+            Some(error) => Err(error),
+            None => Ok(Self {
+                file: Some(file.to_owned()),
+                source_text: text.to_owned(),
+                warnings: problems.warnings,
+                notes: problems.notes,
+                ..config
+            }),
+        }
     }
 }
 
@@ -93,6 +113,9 @@ fn read_root(root: Option<&Node>, problems: &mut Problems<'_>) -> Config {
     config.eval_set = fields.text("eval_set", problems).map(Into::into);
     config.trace_format = fields.choice("trace_format", &FORMATS, problems);
     config.group_by = fields.choice("group_by", &GROUPINGS, problems);
+    let required = fields.take("require_evaluated");
+    config.require_evaluated =
+        required.and_then(|node| truth("require_evaluated", node, problems)).unwrap_or_default();
     let output = fields.take_either("output_format", "output", problems);
     config.output = output.and_then(|node| choice("output_format", node, &OUTPUTS, problems));
     for (key, instead) in REPLACED {

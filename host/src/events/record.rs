@@ -55,7 +55,7 @@ pub fn records(
             let kind = match evaluator.kind {
                 EvaluatorKind::Builtin(_) if judged() => Some("llm_judge"),
                 EvaluatorKind::Builtin(_) => Some("deterministic"),
-                EvaluatorKind::Code(_) => None,
+                _ => None,
             };
             (evaluator.name.as_str(), kind)
         })

@@ -58,12 +58,8 @@ impl LoadedManifest {
             return Err(wrong("the manifest is not a file", None));
         }
         let source_text = document::load(&file, "manifest")?;
-        let read =
+        let (manifest, language, name) =
             document::parse(&source_text, &file, |root, problems| read(root, folder, problems))?;
-        // Whatever is missing was reported.
-        let Some((manifest, language, name)) = read else {
-            return Err(ConfigError { file, source_text, problems: Vec::new() });
-        };
         let name_place = Place::new(&source_text, name);
         Ok(Self { manifest, language, folder: folder.to_owned(), source_text, name_place })
     }

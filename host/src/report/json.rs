@@ -1,6 +1,6 @@
 //! The JSON form of a report.
 //!
-//! Keys are those of agentevals' `-o json`, in its order; `error_type`, `warnings` and `summary` are additions.
+//! Keys are those of agentevals' `-o json`, in its order; `error_type`, `warnings`, `summary` and `missing_scores` are additions.
 
 use crate::{
     json::{self, Object, Value},
@@ -27,6 +27,7 @@ impl Report {
         }
         let tally = self.tally();
         let counts = [
+            ("scored", tally.scored()),
             ("passed", tally.passed),
             ("failed", tally.failed),
             ("errored", tally.errored),
@@ -38,6 +39,10 @@ impl Report {
             .map(|(key, count)| (key.to_owned(), Value::Int(count as i64)))
             .collect();
         root.insert("summary".to_owned(), Value::Object(counts));
+        if self.require_evaluated {
+            let missing = self.missing_scores().into_iter().map(str::to_owned).collect::<Vec<_>>();
+            root.insert("missing_scores".to_owned(), texts(&missing));
+        }
         Ok(json::to_pretty(&Value::Object(root)))
     }
 }

@@ -1,6 +1,10 @@
 //! What can be known of a run before it: is everything there that the configuration names?
 
-use super::{Runner, plan::beside_config};
+use super::{
+    Runner,
+    diagnosis::{self, TakenFor},
+    plan::{beside_config, not_ready, program_file},
+};
 use crate::{
     config::{CodeConfig, Config, EvaluatorKind},
     eval_set::EvalSet,
@@ -26,13 +30,19 @@ impl Runner {
             let path = beside_config(path, config).unwrap_or_else(|| path.to_owned());
             let result = EvalSet::load(&path)
                 .map(|set| format!("{} ({} cases)", path.display(), set.cases.len()))
-                .map_err(|error| error.to_string());
+                .map_err(|error| match diagnosis::hint(&path, TakenFor::EvalSet) {
+                    Some(hint) => format!("{error} ({hint})"),
+                    None => error.to_string(),
+                });
             Finding { subject: "eval set".to_owned(), result }
         });
         let evaluators = config.evaluators.iter().map(|evaluator| {
             let result = match &evaluator.kind {
                 EvaluatorKind::Builtin(_) => self.check_metric(&evaluator.name),
                 EvaluatorKind::Code(code) => self.check_program(code, config),
+                EvaluatorKind::OpenAiEval(_) => {
+                    Err("`type: openai_eval` cannot be run by this version".to_owned())
+                }
             };
             Finding { subject: evaluator.name.clone(), result }
         });
@@ -49,10 +59,14 @@ impl Runner {
 
     fn check_program(&self, code: &CodeConfig, config: &Config) -> Result<String, String> {
         self.executors.get(&code.executor).map_err(|error| error.to_string())?;
-        let path = beside_config(&code.path, config).unwrap_or_else(|| code.path.clone());
-        let runtime = self.runtimes.for_path(&path).map_err(|error| error.to_string())?;
+        let (path, _) = program_file(code, config);
         let entrypoint = Entrypoint { path, fetched: code.fetched };
-        let detail = runtime.inspect(&entrypoint).map_err(|error| error.to_string())?;
+        let runtime = self
+            .runtimes
+            .for_path(&entrypoint.path)
+            .map_err(|error| not_ready(&error, code, config))?;
+        let detail =
+            runtime.inspect(&entrypoint).map_err(|error| not_ready(&error, code, config))?;
         Ok(format!("{} ({}: {detail})", entrypoint.path.display(), runtime.name()))
     }
 }

@@ -14,6 +14,8 @@ pub enum RunEvent {
         message: String,
         /// What lies behind it, with the position.
         cause: Option<String>,
+        /// What the file seems to be, or what is to be done about it.
+        hint: Option<String>,
     },
     /// A trace file could be read and holds no span that has a trace id and a span id, so there is nothing in it to
     /// evaluate.

@@ -14,6 +14,7 @@
 
 mod check;
 mod describe;
+mod diagnosis;
 mod document;
 mod event;
 mod execute;

@@ -13,7 +13,7 @@ use crate::{
     json::Object,
     metric::{Metric, MetricSettings},
     process::CommandSpec,
-    runtime::{Entrypoint, Launch, PrepareError},
+    runtime::{Entrypoint, Environment, Launch, PrepareError},
     verdict::Verdict,
 };
 
@@ -89,13 +89,17 @@ impl Plan {
                     }
                     Err(error) => broken(error.to_string()),
                 },
+                // Those who ask first whether it can be run never get here.
+                EvaluatorKind::OpenAiEval(_) => {
+                    broken("`type: openai_eval` cannot be run by this version".to_owned())
+                }
             };
             evaluators.push(planned(evaluator, work));
         }
         let entrypoints: Vec<Entrypoint> = programs
             .iter()
             .map(|(index, code, _)| Entrypoint {
-                path: locate(&evaluators[*index].name, &code.path, config, runner, on_event),
+                path: locate(&evaluators[*index].name, code, config, runner, on_event),
                 fetched: code.fetched,
             })
             .collect();
@@ -133,14 +137,20 @@ fn broken(reason: String) -> Work {
     Work::Broken(Verdict::PrepareFailed { reason })
 }
 
-/// Why an evaluator is not ready. A relative path was looked for in two places.
-fn not_ready(error: &PrepareError, code: &CodeConfig, config: &Config) -> String {
+/// Why an evaluator is not ready. A relative path was looked for in two places, the name of a command in three.
+pub(super) fn not_ready(error: &PrepareError, code: &CodeConfig, config: &Config) -> String {
     match (error, &config.file) {
         (PrepareError::NotFound { .. }, Some(file)) if code.path.is_relative() => {
-            format!("{error}; nor is it beside {}", file.display())
+            let on_path = if is_command(code) { ", nor a command on PATH" } else { "" };
+            format!("{error}; nor is it beside {}{on_path}", file.display())
         }
         _ => error.to_string(),
     }
+}
+
+/// Whether the path may be the name of a command.
+fn is_command(code: &CodeConfig) -> bool {
+    code.command && code.path.components().count() == 1
 }
 
 /// Passes on what a compiler said; the error that goes into the report is one line.
@@ -160,17 +170,26 @@ pub(super) fn beside_config(path: &Path, config: &Config) -> Option<PathBuf> {
     (!path.exists()).then(|| folder.join(path)).filter(|beside| beside.exists())
 }
 
-/// A path is relative to the working directory, and if there is no such file, to the configuration.
+/// The file of a program, and whether it is beside the configuration: a path is relative to the working directory, and if
+/// there is no such file, to the configuration. What may be the name of a command is looked for on `PATH` after that.
+pub(super) fn program_file(code: &CodeConfig, config: &Config) -> (PathBuf, bool) {
+    if let Some(beside) = beside_config(&code.path, config) {
+        return (beside, true);
+    }
+    let command = (is_command(code) && !code.path.exists())
+        .then(|| Environment::inherited().find_program(&code.path))
+        .flatten();
+    (command.unwrap_or_else(|| code.path.clone()), false)
+}
+
 fn locate(
     evaluator: &str,
-    path: &Path,
+    code: &CodeConfig,
     config: &Config,
     runner: &Runner,
     on_event: &mut dyn FnMut(RunEvent),
 ) -> PathBuf {
-    let beside = beside_config(path, config);
-    let beside_config = beside.is_some();
-    let path = beside.unwrap_or_else(|| path.to_owned());
+    let (path, beside_config) = program_file(code, config);
     // What nothing runs is told as the evaluator's error.
     if let Ok(runtime) = runner.runtimes.for_path(&path) {
         on_event(RunEvent::Found {
@@ -210,7 +229,7 @@ fn tell_unused(config: &Config, runner: &Runner, on_event: &mut dyn FnMut(RunEve
             EvaluatorKind::Builtin(builtin) => {
                 Some((&evaluator.name, builtin, runner.metrics.get(&evaluator.name).ok()?))
             }
-            EvaluatorKind::Code(_) => None,
+            _ => None,
         })
         .collect();
     let anyone_asks = builtins.iter().any(|(_, _, metric)| metric.asks_judge());
@@ -237,7 +256,9 @@ fn program(code: &CodeConfig, launch: Launch, executor: &dyn Executor) -> Work {
             CommandSpec { becomes, ..wrapped }
         })
     };
-    match (wrap(launch.one_shot), launch.worker.map(wrap).transpose()) {
+    // Whether a program that is given arguments still streams, nobody knows.
+    let worker = launch.worker.filter(|_| code.args.is_empty());
+    match (wrap(launch.one_shot.args(&code.args)), worker.map(wrap).transpose()) {
         (Ok(one_shot), Ok(worker)) => Work::Program(Box::new(Program {
             one_shot,
             worker,

@@ -1,13 +1,25 @@
 //! The stages of a run in order.
 
 use std::{
-    error::Error, num::NonZeroUsize, panic::resume_unwind, path::PathBuf, pin::pin, sync::Arc,
-    thread, time::Duration,
+    error::Error,
+    num::NonZeroUsize,
+    panic::resume_unwind,
+    path::{Path, PathBuf},
+    pin::pin,
+    sync::Arc,
+    thread,
+    time::Duration,
 };
 
 use tokio::{sync::mpsc, task, time::sleep};
 
-use super::{Plan, RunEvent, execute, plan::beside_config, subject::Subject};
+use super::{
+    Plan, RunEvent,
+    diagnosis::{self, TakenFor},
+    execute,
+    plan::beside_config,
+    subject::Subject,
+};
 use crate::{
     config::Config,
     conversation::{self, RunPerformance},
@@ -71,11 +83,12 @@ impl Runner {
     /// Must be called inside a tokio runtime with time and I/O enabled. Cancelled while evaluators are made ready, it does not
     /// wait long for that to stop; the thread doing it may then outlive the call.
     pub async fn run(&self, request: &Request, on_event: &mut dyn FnMut(RunEvent)) -> Report {
-        let mut report = Report::default();
         let config = &request.config;
+        let mut report =
+            Report { require_evaluated: config.require_evaluated, ..Report::default() };
         let loaded = trace::load(&request.traces, config.trace_format);
         for error in &loaded.errors {
-            bad_input(&mut report, error, on_event);
+            bad_input(&mut report, (&error.path, TakenFor::Traces), error, on_event);
         }
         for path in loaded.without_spans(&request.traces) {
             on_event(RunEvent::NoSpans { path: path.clone() });
@@ -91,7 +104,9 @@ impl Runner {
                     on_event(RunEvent::EvalSetBesideConfig { path: path.clone() });
                 }
                 EvalSet::load(beside.as_ref().unwrap_or(path))
-                    .map_err(|error| bad_input(&mut report, &error, on_event))
+                    .map_err(|error| {
+                        bad_input(&mut report, (&error.path, TakenFor::EvalSet), &error, on_event)
+                    })
                     .ok()
             }
             None => None,
@@ -160,16 +175,26 @@ impl Runner {
     }
 }
 
-/// Puts an error into the report, and tells it with its cause, which knows the position.
-fn bad_input(report: &mut Report, error: &dyn Error, on_event: &mut dyn FnMut(RunEvent)) {
+/// Puts an error about a file into the report, and tells it with its cause, which knows the position, and a hint.
+fn bad_input(
+    report: &mut Report,
+    (path, taken_for): (&Path, TakenFor),
+    error: &dyn Error,
+    on_event: &mut dyn FnMut(RunEvent),
+) {
     let message = error.to_string();
-    report.errors.push(message.clone());
     let (mut cause, mut next) = (None, error.source());
     while let Some(error) = next {
         cause = Some(error.to_string()).filter(|cause| !message.contains(cause)).or(cause);
         next = error.source();
     }
-    on_event(RunEvent::BadInput { message, cause });
+    let hint = diagnosis::hint(path, taken_for);
+    let behind = [&cause, &hint].into_iter().flatten().cloned().collect::<Vec<_>>().join("; ");
+    if !behind.is_empty() {
+        report.causes.insert(report.errors.len(), behind);
+    }
+    report.errors.push(message.clone());
+    on_event(RunEvent::BadInput { message, cause, hint });
 }
 
 /// The one entry of a conversation that no evaluator can be run on.
