@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroUsize, path::PathBuf};
 
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, value_parser};
 use evaluator_host::{
     config::OutputFormat, conversation::GroupBy, metric::MatchType, trace::Format,
 };
@@ -54,6 +54,16 @@ pub(crate) enum Command {
     Update(UpdateArgs),
     /// Print a configuration entry for an evaluator
     Config(ConfigArgs),
+    /// Compile the manifests of a folder's evaluators into the index that hosts fetch them by
+    #[command(
+        after_help = "Exit codes: 0 the index is up to date, 1 it is not (with --check), 2 a manifest is wrong (nothing was written), 3 a file could not be read or written"
+    )]
+    Index(IndexArgs),
+    /// Check evaluators before they are published: manifest, files, source, a run, its answers
+    #[command(
+        after_help = "Exit codes: 0 all are valid, 1 one is not, 2 there is nothing to validate, 3 a check could not be done"
+    )]
+    Validate(ValidateArgs),
     /// Commands on evaluators, as agentevals groups them
     #[command(subcommand, hide = true)]
     Evaluator(EvaluatorCommand),
@@ -129,6 +139,40 @@ pub(crate) struct SourcePlaces {
 }
 
 const SOURCES_HELP: &str = "Exit codes: 0 listed (a source that fails among all is a warning), 2 the source is not set up, 3 it failed";
+
+#[derive(Debug, Args)]
+pub(crate) struct IndexArgs {
+    /// Folder whose folders hold an evaluator.yaml each, or one with such a folder called `evaluators`
+    #[arg(value_name = "DIR", value_parser = folder)]
+    pub(crate) folder: PathBuf,
+    /// Index to write, or - for stdout (default: index.yaml in DIR, or beside DIR if that is called `evaluators`)
+    #[arg(short, long, value_name = "FILE", value_parser = in_a_folder)]
+    pub(crate) output: Option<PathBuf>,
+    /// Write nothing, and fail if the index is not up to date
+    #[arg(long)]
+    pub(crate) check: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ValidateArgs {
+    /// Folder of an evaluator, or of several such folders
+    #[arg(required = true, value_name = "DIR", value_parser = existing)]
+    pub(crate) folders: Vec<PathBuf>,
+    /// Seconds an evaluator may take for one document
+    #[arg(long, value_name = "S", default_value = "30", value_parser = value_parser!(u64).range(1..=86_400))]
+    pub(crate) timeout: u64,
+    /// Form of the report
+    #[arg(short, long, value_enum, default_value_t = ValidateOutput::Text)]
+    pub(crate) output: ValidateOutput,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ValidateOutput {
+    /// For people
+    Text,
+    /// One JSON document
+    Json,
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Source {
@@ -210,6 +254,15 @@ pub(crate) struct RunArgs {
 fn existing(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     if path.exists() { Ok(path) } else { Err("no such file".to_owned()) }
+}
+
+fn folder(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    match path.metadata() {
+        Ok(found) if found.is_dir() => Ok(path),
+        Ok(_) => Err("this is not a folder".to_owned()),
+        Err(_) => Err("no such folder".to_owned()),
+    }
 }
 
 /// A file that can be made; a run may take long, and a mistake in this should not wait for its end.

@@ -2,18 +2,24 @@
 
 mod check;
 mod config;
+mod index;
 mod init;
 mod list;
 mod run;
 mod runtimes;
 mod schema;
 mod update;
+mod validate;
+mod watched;
 
 use std::{
+    fs,
     io::{self, Write},
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 
+use self::watched::watched;
 use crate::{
     args::{Cli, Command, EvaluatorCommand},
     exit, render,
@@ -31,8 +37,10 @@ pub(crate) fn dispatch(cli: Cli) -> ExitCode {
             update::update(&args, cli.verbose)
         }
         Command::Config(args) | Command::Evaluator(EvaluatorCommand::Config(args)) => {
-            config::config(&args)
+            config::config(&args, cli.verbose)
         }
+        Command::Index(args) => index::index(&args),
+        Command::Validate(args) => validate::validate(&args, cli.verbose),
     };
     code.into()
 }
@@ -53,4 +61,17 @@ fn print(text: &str, code: u8) -> u8 {
             code.max(exit::ERRORED)
         }
     }
+}
+
+/// Writes beside the file and renames, so that whoever reads it never finds half of it.
+fn replace(file: &Path, text: &str) -> io::Result<()> {
+    let mut beside = file.as_os_str().to_owned();
+    beside.push(format!(".{}.part", std::process::id()));
+    let beside = PathBuf::from(beside);
+    let replaced = fs::write(&beside, text).and_then(|()| fs::rename(&beside, file));
+    if replaced.is_err() {
+        // It may not have come that far.
+        let _ = fs::remove_file(&beside);
+    }
+    replaced
 }

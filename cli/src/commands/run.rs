@@ -1,11 +1,6 @@
 //! `evaluator run`.
 
-use std::{
-    cell::RefCell,
-    env, fs, io,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{env, io, path::Path};
 
 use evaluator_host::{
     config::{Config, OutputFormat, Overrides},
@@ -15,13 +10,8 @@ use evaluator_host::{
     run::{Request, Runner},
 };
 
-use tokio::time::sleep;
-
-use super::{print, show};
+use super::{print, replace, show, watched};
 use crate::{args::RunArgs, exit, render, signals};
-
-/// How often a terminal shows the time that has passed.
-const TICK: Duration = Duration::from_millis(250);
 
 pub(super) fn run(args: RunArgs, verbose: u8) -> u8 {
     if args.config.is_none() {
@@ -73,13 +63,6 @@ pub(super) fn run(args: RunArgs, verbose: u8) -> u8 {
     if let Some(jobs) = args.jobs {
         runner.jobs = jobs;
     }
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            render::message(&format!("cannot start: {error}"));
-            return exit::ERRORED;
-        }
-    };
     // A mistake in where events go is told now; a run may take long.
     let events = switches.and_then(|switches| match Exporter::new(&variable) {
         Ok(exporter) => Some((switches, exporter)),
@@ -90,9 +73,14 @@ pub(super) fn run(args: RunArgs, verbose: u8) -> u8 {
     });
     let request = Request { traces: args.traces, config, events: events.is_some() };
     signals::watch(runner.cancellation.clone());
-    let report = runtime.block_on(watched(&runner, &request, verbose));
-    // What makes evaluators ready may be stuck, and has been given up then.
-    runtime.shutdown_background();
+    let report = watched(verbose, async |on_event| runner.run(&request, on_event).await);
+    let report = match report {
+        Ok(report) => report,
+        Err(error) => {
+            render::message(&format!("cannot start: {error}"));
+            return exit::ERRORED;
+        }
+    };
     let code = show_report(&report, output, args.output_file.as_deref());
     if let Some((switches, exporter)) = events {
         send_events(&report, &request.config, &runner.metrics, switches, &exporter);
@@ -118,25 +106,6 @@ fn send_events(
     if let Err(error) = exporter.export(&records) {
         render::message(&format!("{error}; this changes nothing about the results"));
     }
-}
-
-/// A run, with what a person sees of it while it lasts.
-async fn watched(runner: &Runner, request: &Request, verbose: u8) -> Report {
-    let progress = RefCell::new(render::Progress::new(verbose));
-    let ticking = async {
-        loop {
-            sleep(TICK).await;
-            progress.borrow().tick();
-        }
-    };
-    let mut on_event = |event| progress.borrow_mut().event(&event);
-    let report = tokio::select! {
-        report = runner.run(request, &mut on_event) => report,
-        // It never ends.
-        report = ticking => report,
-    };
-    progress.into_inner().finish();
-    report
 }
 
 fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8 {
@@ -167,17 +136,10 @@ fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8
     }
 }
 
-/// Writes beside the file and renames, so that whoever reads it never finds half a report.
 fn write_file(file: &Path, text: &str, code: u8) -> u8 {
-    let mut beside = file.as_os_str().to_owned();
-    beside.push(format!(".{}.part", std::process::id()));
-    let beside = PathBuf::from(beside);
-    let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, file));
-    match written {
+    match replace(file, text) {
         Ok(()) => code,
         Err(error) => {
-            // It may not have come that far.
-            let _ = fs::remove_file(&beside);
             render::message(&format!("cannot write the report to {}: {error}", file.display()));
             code.max(exit::ERRORED)
         }

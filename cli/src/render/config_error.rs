@@ -25,7 +25,8 @@ pub(crate) fn config_remarks(config: &Config, verbose: bool) {
     }
 }
 
-fn text(error: &ConfigError) -> String {
+/// Every problem with its line underlined, without a line end after the last.
+pub(super) fn text(error: &ConfigError) -> String {
     underlined(Level::ERROR, "error", &error.file, &error.source_text, &error.problems)
 }
 

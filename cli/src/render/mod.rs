@@ -13,6 +13,7 @@ mod progress;
 mod stderr;
 mod summary;
 mod table;
+mod validation;
 mod verdict;
 mod words;
 
@@ -25,6 +26,7 @@ pub(crate) use paint::for_stdout as painted;
 pub(crate) use progress::Progress;
 pub(crate) use summary::summary;
 pub(crate) use table::table;
+pub(crate) use validation::{validation_json, validation_text};
 pub(crate) use verdict::{sentence, verdict};
 
 use evaluator_host::verdict::Status;

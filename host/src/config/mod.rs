@@ -5,8 +5,9 @@
 
 mod adk;
 mod alignment;
+pub(crate) mod document;
 mod evaluator;
-mod fields;
+pub(crate) mod fields;
 mod json;
 mod model;
 mod openai_eval;

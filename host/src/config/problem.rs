@@ -1,10 +1,10 @@
-//! What can be wrong with a configuration, and where.
+//! What can be wrong with a file that people write, and where.
 
 use std::{fmt, path::PathBuf};
 
 use super::yaml::Span;
 
-/// Why a configuration cannot be used: everything that is wrong with it, not only the first thing.
+/// Why a configuration, or the manifest of an evaluator, cannot be used: everything that is wrong with it, not only the first thing.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ConfigError {

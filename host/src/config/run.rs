@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{
-    Config, ConfigError, OutputFormat, Problem, SourcePaths, adk,
+    Config, ConfigError, OutputFormat, Problem, SourcePaths, adk, document,
     evaluator::{self, Names},
     fields::{Fields, Problems, choice, truth},
     problem::Place,
@@ -50,21 +50,7 @@ impl Config {
     ///
     /// As [`load`](Self::load).
     pub fn load_for(file: &Path, runtimes: &Runtimes) -> Result<Self, ConfigError> {
-        let unreadable = |message: String, hint: Option<&str>| ConfigError {
-            file: file.to_owned(),
-            source_text: String::new(),
-            problems: vec![Problem { message, place: None, hint: hint.map(str::to_owned) }],
-        };
-        let bytes = std::fs::read(file)
-            .map_err(|error| unreadable(format!("cannot read the configuration: {error}"), None))?;
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let offset = error.utf8_error().valid_up_to();
-            unreadable(
-                format!("the configuration is not UTF-8 (byte {offset})"),
-                Some("save it as UTF-8"),
-            )
-        })?;
-        Self::parse_for(&text, file, runtimes)
+        Self::parse_for(&document::load(file, "configuration")?, file, runtimes)
     }
 
     /// Checks the text of a configuration; `file` is what messages call it.
@@ -94,21 +80,16 @@ impl Config {
                 }
             },
         };
-        if problems.found.is_empty() {
-            return Ok(Self {
+        match document::error(&mut problems, file) {
+            Some(error) => Err(error),
+            None => Ok(Self {
                 file: Some(file.to_owned()),
                 source_text: text.to_owned(),
                 warnings: problems.warnings,
                 notes: problems.notes,
                 ..config
-            });
+            }),
         }
-        problems.found.sort_by_key(|problem| problem.place.map(|place| place.start));
-        Err(ConfigError {
-            file: file.to_owned(),
-            source_text: text.to_owned(),
-            problems: problems.found,
-        })
     }
 }
 

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `runner` | [`Runner`]: the registries and limits of a run, and its stages in order |
 //! | `check` | whether everything is there that a configuration names |
+//! | `describe` | what a program says of itself |
 //! | `fetch` | the evaluators that come from sources |
 //! | `plan` | a configuration made ready: metrics looked up, programs found, built and probed |
 //! | `subject` | a conversation with its golden case |
@@ -13,6 +14,7 @@
 //! | `event` | what a caller can show while it waits |
 
 mod check;
+mod describe;
 mod diagnosis;
 mod document;
 mod event;
@@ -28,6 +30,7 @@ mod subject;
 mod tests;
 
 pub use check::Finding;
+pub use describe::{Description, describe};
 pub use event::RunEvent;
 pub use plan::{Plan, PlannedEvaluator};
 pub use runner::{Request, Runner};

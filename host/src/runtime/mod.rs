@@ -8,8 +8,9 @@ mod node;
 mod paths;
 mod python;
 mod registry;
+mod syntax;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod tool;
 
 pub use cargo::Cargo;
@@ -19,3 +20,4 @@ pub use model::{Availability, Entrypoint, Launch, PrepareError, PrepareEvent, Ru
 pub use node::Node;
 pub use python::{Python, requirements};
 pub use registry::Runtimes;
+pub use syntax::Syntax;

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Environment, paths};
+use super::{Environment, Syntax, paths};
 use crate::process::{Cancellation, CommandSpec};
 
 /// Maps files of one language to commands.
@@ -53,6 +53,11 @@ pub trait Runtime: Send + Sync + fmt::Debug {
         cancellation: &Cancellation,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Launch, PrepareError>>;
+
+    /// Looks for mistakes in a source file without running it, and without leaving anything behind.
+    fn check_syntax(&self, _source: &Path, _cancellation: &Cancellation) -> Syntax {
+        Syntax::WhenPrepared
+    }
 }
 
 /// Where an evaluator begins: the file (or, for some languages, the folder) that a configuration names.

@@ -7,7 +7,8 @@ use std::{
 };
 
 use super::{
-    Availability, Entrypoint, Environment, Launch, PrepareError, PrepareEvent, Runtime, paths,
+    Availability, Entrypoint, Environment, Launch, PrepareError, PrepareEvent, Runtime, Syntax,
+    paths, syntax,
     tool::{self, Stream},
 };
 use crate::process::{Cancellation, CommandSpec};
@@ -146,6 +147,16 @@ impl Runtime for Node {
                 Ok(Launch { one_shot, worker: None })
             })
             .collect()
+    }
+
+    fn check_syntax(&self, source: &Path, cancellation: &Cancellation) -> Syntax {
+        let Some(node) = self.environment.find_program("node") else {
+            return Syntax::Unchecked { reason: MISSING.to_owned() };
+        };
+        match self.language {
+            Language::JavaScript => syntax::javascript(&node, source, cancellation),
+            Language::TypeScript => syntax::typescript(&node, source, cancellation),
+        }
     }
 }
 

@@ -16,7 +16,8 @@ use super::{
 use crate::{
     process::{Cancellation, CommandSpec},
     runtime::{
-        Availability, Entrypoint, Environment, Launch, PrepareError, PrepareEvent, Runtime, paths,
+        Availability, Entrypoint, Environment, Launch, PrepareError, PrepareEvent, Runtime, Syntax,
+        paths, syntax,
     },
 };
 
@@ -228,6 +229,13 @@ impl Runtime for Python {
                 Ok(Launch { one_shot: program.arg(source), worker: None })
             })
             .collect()
+    }
+
+    fn check_syntax(&self, source: &Path, cancellation: &Cancellation) -> Syntax {
+        match interpreter::find(&self.environment) {
+            Ok(interpreter) => syntax::python(&interpreter, source, cancellation),
+            Err(reason) => Syntax::Unchecked { reason },
+        }
     }
 }
 
