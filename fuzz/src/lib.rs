@@ -5,9 +5,16 @@
 
 mod recording;
 
-use std::path::Path;
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process,
+    sync::OnceLock,
+};
 
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use evaluator_host::{
+    config::ConfigError,
     conversation::{self, GroupBy},
     eval_set::{CaseIndex, EvalSet},
     json::{self, NonFinite, ParseOptions, Value},
@@ -75,6 +82,21 @@ pub fn json(text: &str) {
     }
 }
 
+/// Every problem of a file that a person wrote has a place in it that can be underlined.
+pub fn problems_can_be_shown(error: &ConfigError) {
+    assert!(!error.problems.is_empty());
+    let text = &error.source_text;
+    for problem in &error.problems {
+        let Some(place) = problem.place else { continue };
+        assert!(text.get(place.start..place.end).is_some(), "{problem:?}");
+        assert!(place.line <= text.matches('\n').count() + 1, "{problem:?}");
+        let annotation = AnnotationKind::Primary.span(place.start..place.end);
+        let snippet = Snippet::source(text).path("fuzzed.yaml").annotation(annotation);
+        let group = Level::ERROR.primary_title(&problem.message).element(snippet);
+        Renderer::plain().render(&[group]);
+    }
+}
+
 fn has_nan(value: &Value) -> bool {
     match value {
         Value::Float(number) => number.is_nan(),
@@ -82,4 +104,18 @@ fn has_nan(value: &Value) -> bool {
         Value::Object(members) => members.values().any(has_nan),
         _ => false,
     }
+}
+
+/// A file of this process that each run writes anew, in a folder of its own.
+#[must_use]
+pub fn scratch(name: &str, content: &[u8]) -> PathBuf {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    let folder = FOLDER.get_or_init(|| {
+        let folder = env::temp_dir().join(format!("evaluator-fuzz-{}", process::id()));
+        fs::create_dir_all(&folder).expect("the folder for temporary files can be written");
+        folder
+    });
+    let path = folder.join(name);
+    fs::write(&path, content).expect("a temporary file can be written");
+    path
 }
