@@ -69,7 +69,7 @@ impl Examined {
         validation.add(CheckKind::Manifest, Finding::ok(detail));
 
         let mut sources = vec![entrypoint.clone()];
-        let files = match manifest::files(&loaded.folder) {
+        let files = match manifest::files(&loaded.folder, loaded.language) {
             Ok(files) => {
                 sources.extend(files.iter().map(|file| loaded.folder.join(&file.path)));
                 Finding::ok(counted(files.len(), "file"))
