@@ -21,6 +21,7 @@ pub(super) fn entry(bytes: &[u8], place: &str, folder: &str) -> Result<Entry, So
             .text(&root, key)?
             .ok_or_else(|| reader.error_at(0, &format!("the key `{key}` is missing")))
     };
+    let name = required("name")?;
     let path = join(folder, &required("entrypoint")?);
     if let Err(error) = Reference::parse(&path) {
         let node = reader.value(&root, "entrypoint");
@@ -28,7 +29,7 @@ pub(super) fn entry(bytes: &[u8], place: &str, folder: &str) -> Result<Entry, So
         return Err(reader.error_in(span, &format!("the path of its file {error}: `{path}`")));
     }
     Ok(Entry {
-        name: required("name")?,
+        name,
         reference: Some(path),
         description: reader.text(&root, "description")?.unwrap_or_default(),
         language: reader.text(&root, "language")?.unwrap_or_default(),
