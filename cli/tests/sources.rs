@@ -3,7 +3,10 @@
 
 mod support;
 
-use std::{fs, time::Duration};
+use std::{
+    fs, thread,
+    time::{Duration, Instant},
+};
 
 use support::{
     finish, has,
@@ -511,6 +514,32 @@ fn files_that_are_not_as_the_index_says_are_refused() {
         "{}",
         ran.error_of("a")
     );
+}
+
+/// Whoever loses patience with one evaluator keeps the others, each with its pin.
+#[test]
+fn an_update_that_is_cut_short_leaves_what_it_did_usable() {
+    if !has("python3") {
+        return;
+    }
+    const SLOW: &str = "evaluators/slow/slow.py";
+    let place = Place::new(CONFIG);
+    place.server.file(POLITE, scores(0.25));
+    place.run(&[]).exits(1);
+    let lock = place.lock();
+    place
+        .folder
+        .file("both.yaml", format!("{CONFIG}  - {{name: slow, type: remote, ref: {SLOW}}}\n"));
+    place.server.file(POLITE, scores(1.0));
+    place.server.answer(SLOW, Answer::Silence(Duration::from_secs(600)));
+    let mut update = place.command(&["update", "both.yaml"]).spawn().unwrap();
+    let long = Instant::now() + Duration::from_secs(25);
+    while place.lock() == lock && Instant::now() < long {
+        thread::sleep(Duration::from_millis(20));
+    }
+    update.kill().unwrap();
+    update.wait().unwrap();
+    assert_eq!(place.run(&["--locked"]).exits(0).evaluations(0)[0], "polite PASSED");
 }
 
 #[test]
