@@ -30,8 +30,6 @@ pub(super) fn check(file: &Path, locked: bool, verbose: u8) -> u8 {
         };
         table.row([mark.to_owned(), finding.subject.clone(), text.clone()]);
     }
-    // Where there is nothing to look for, there is nothing below the header either.
-    let text = if findings.is_empty() { String::new() } else { table.to_text() };
     let sound = runnable.is_ok() && findings.iter().all(|finding| finding.result.is_ok());
-    show(&text, if sound { exit::OK } else { exit::USAGE })
+    show(&table.to_text(), if sound { exit::OK } else { exit::USAGE })
 }
