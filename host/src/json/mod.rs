@@ -17,10 +17,14 @@ mod error;
 mod keys;
 mod parse;
 mod python_eq;
+mod scan;
 mod value;
+mod window;
 mod write;
 
 pub(crate) use keys::camel_case;
+pub(crate) use scan::{ScanError, Scanner};
+pub(crate) use window::Interrupted;
 
 pub use error::{ParseError, ParseErrorKind};
 pub use parse::{MAX_DEPTH, ParseOptions, Parsed, Surrogates, parse, parse_python};

@@ -2,6 +2,7 @@
 
 use super::{
     error::{ParseError, ParseErrorKind as Kind},
+    scan::plain_length,
     value::{Object, Value},
 };
 
@@ -317,15 +318,15 @@ impl Parser<'_> {
         loop {
             let run = self.at;
             let rest = &self.bytes[run..];
-            let length = rest.iter().position(|&byte| byte == b'"' || byte == b'\\' || byte < 0x20);
-            let Some(length) = length else {
+            let length = plain_length(rest);
+            let Some(&stop) = rest.get(length) else {
                 self.at = opening;
                 return Err(Kind::UnterminatedString);
             };
             self.at += length;
             // The run ends before an ASCII character, so it is whole characters.
             out.push_str(&self.text[run..self.at]);
-            match rest[length] {
+            match stop {
                 b'"' => {
                     self.at += 1;
                     return Ok(out);
@@ -401,6 +402,6 @@ impl Parser<'_> {
     }
 }
 
-fn is_space(byte: u8) -> bool {
+pub(super) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }

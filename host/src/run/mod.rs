@@ -5,6 +5,7 @@
 //! | `runner` | [`Runner`]: the registries and limits of a run, and its stages in order |
 //! | `check` | whether everything is there that a configuration names |
 //! | `plan` | a configuration made ready: metrics looked up, programs found, built and probed |
+//! | `conversations` | the conversations of a run, loaded when their turn comes |
 //! | `subject` | a conversation with its golden case |
 //! | `document` | the text an evaluator reads |
 //! | `ready` | one evaluator during a run: its workers, its evaluations |
@@ -12,6 +13,7 @@
 //! | `event` | what a caller can show while it waits |
 
 mod check;
+mod conversations;
 mod document;
 mod event;
 mod execute;

@@ -9,7 +9,7 @@
 //! AGENTEVALS=/tmp/agentevals/bin/agentevals cargo bench -p evaluator-tests --bench traces
 //! ```
 //!
-//! `BENCH_TRACES` is another number of conversations.
+//! `BENCH_TRACES` is another number of conversations; `BENCH_FOLDER` is a folder in which the files are left.
 
 #![expect(clippy::disallowed_methods, reason = "what is measured are whole processes")]
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark prints, and may panic")]
@@ -45,8 +45,8 @@ fn main() {
         _ if !arguments.iter().any(|argument| argument == "--bench") => return,
         _ => {}
     }
-    let folder = Temporary::new();
-    let (traces, set) = (folder.0.join("traces.json"), folder.0.join("eval_set.json"));
+    let folder = Folder::new();
+    let (traces, set) = (folder.path.join("traces.json"), folder.path.join("eval_set.json"));
     let number = std::env::var("BENCH_TRACES").map_or(1000, |number| number.parse().unwrap());
     recording::write_traces(&traces, number);
     recording::write_eval_set(&set);
@@ -69,12 +69,11 @@ fn main() {
         usage
     };
     let (own, path) = (std::env::current_exe().unwrap(), traces.to_str().unwrap());
-    let nothing = folder.0.join("nothing");
+    let nothing = folder.path.join("nothing");
     row("read, check UTF-8, look for `\"` and `\\`", measure(RUNS, &nothing, &own, &[READ, path]));
     row("serde_json, everything ignored", measure(RUNS, &nothing, &own, &[SKIP, path]));
-    let arguments =
-        ["run", path, "--eval-set", set.to_str().unwrap(), "-m", METRIC, "-o", "json"];
-    let (ours, theirs) = (folder.0.join("ours.json"), folder.0.join("theirs.json"));
+    let arguments = ["run", path, "--eval-set", set.to_str().unwrap(), "-m", METRIC, "-o", "json"];
+    let (ours, theirs) = (folder.path.join("ours.json"), folder.path.join("theirs.json"));
     let us = row("evaluator run", measure(RUNS, &ours, &evaluator, &arguments));
     let Some(agentevals) = agentevals() else {
         println!("\nno agentevals to compare with; see the head of this benchmark's source");
@@ -147,25 +146,34 @@ fn scores(report: &Path) -> BTreeMap<String, String> {
         .iter()
         .map(|trace| {
             let metric = &trace["metrics"][0];
-            let score = [&metric["score"], &metric["eval_status"], &metric["per_invocation_scores"]];
+            let score =
+                [&metric["score"], &metric["eval_status"], &metric["per_invocation_scores"]];
             (trace["trace_id"].as_str().unwrap().to_owned(), format!("{score:?}"))
         })
         .collect()
 }
 
-/// A folder that goes away.
-struct Temporary(PathBuf);
+/// A folder that goes away, unless somebody wants to have it.
+struct Folder {
+    path: PathBuf,
+    stays: bool,
+}
 
-impl Temporary {
+impl Folder {
     fn new() -> Self {
-        let path = std::env::temp_dir().join(format!("evaluator-traces-{}", std::process::id()));
+        let wanted = std::env::var_os("BENCH_FOLDER").map(PathBuf::from);
+        let stays = wanted.is_some();
+        let own = || std::env::temp_dir().join(format!("evaluator-traces-{}", std::process::id()));
+        let path = wanted.unwrap_or_else(own);
         fs::create_dir_all(&path).unwrap();
-        Self(path)
+        Self { path, stays }
     }
 }
 
-impl Drop for Temporary {
+impl Drop for Folder {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        if !self.stays {
+            let _ = fs::remove_dir_all(&self.path);
+        }
     }
 }

@@ -117,7 +117,8 @@ impl Recorder {
             self.turn(session, turn);
         }
         self.close(session);
-        let scope = if self.is_adk() { "gcp.vertex.agent" } else { "opentelemetry.instrumentation.desk" };
+        let scope =
+            if self.is_adk() { "gcp.vertex.agent" } else { "opentelemetry.instrumentation.desk" };
         json!({
             "resource": {"attributes": [
                 attribute("service.name", json!("travel-desk")),
@@ -191,7 +192,8 @@ impl Recorder {
         if self.is_adk() {
             let config = json!({"model": "gpt-5-mini", "config": {"temperature": 0.2}});
             attributes.push(("gcp.vertex.agent.llm_request", json!(config.to_string())));
-            attributes.push(("gcp.vertex.agent.event_id", json!(format!("e-{}", self.spans.len()))));
+            attributes
+                .push(("gcp.vertex.agent.event_id", json!(format!("e-{}", self.spans.len()))));
         }
         let span = self.open(name, Some(agent), attributes);
         self.close(span);
