@@ -15,6 +15,7 @@
 mod convert;
 mod error;
 mod keys;
+mod opaque;
 mod parse;
 mod python_eq;
 mod scan;
@@ -23,6 +24,7 @@ mod window;
 mod write;
 
 pub(crate) use keys::camel_case;
+pub(crate) use opaque::{Paths, Step, parse_python_leaving};
 pub(crate) use scan::{ScanError, Scanner};
 pub(crate) use window::Interrupted;
 

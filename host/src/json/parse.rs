@@ -2,6 +2,7 @@
 
 use super::{
     error::{ParseError, ParseErrorKind as Kind},
+    opaque::{Paths, is_opaque, pass},
     scan::plain_length,
     value::{Object, Value},
 };
@@ -56,6 +57,15 @@ pub struct Parsed {
 ///
 /// The text is not JSON, or holds what `options` refuse; the error says where.
 pub fn parse(text: &str, options: &ParseOptions) -> Result<Parsed, ParseError> {
+    parse_leaving(text, options, &[])
+}
+
+/// As [`parse`], but arrays and objects at these places become strings that hold their JSON.
+pub(super) fn parse_leaving(
+    text: &str,
+    options: &ParseOptions,
+    opaque: Paths,
+) -> Result<Parsed, ParseError> {
     let mut parser = Parser {
         text,
         bytes: text.as_bytes(),
@@ -64,6 +74,7 @@ pub fn parse(text: &str, options: &ParseOptions) -> Result<Parsed, ParseError> {
         surrogates: options.surrogates,
         max_depth: options.max_depth.min(MAX_DEPTH),
         replaced_surrogates: 0,
+        opaque,
     };
     match parser.document() {
         Ok(value) => Ok(Parsed { value, replaced_surrogates: parser.replaced_surrogates }),
@@ -86,7 +97,7 @@ pub fn parse_python(text: &str) -> Option<Value> {
 }
 
 /// An array or object that is still open.
-enum Open {
+pub(super) enum Open {
     Array(Vec<Value>),
     /// With the key whose value is being read.
     Object(Object, String),
@@ -109,6 +120,7 @@ struct Parser<'a> {
     surrogates: Surrogates,
     max_depth: usize,
     replaced_surrogates: usize,
+    opaque: Paths,
 }
 
 impl Parser<'_> {
@@ -119,12 +131,19 @@ impl Parser<'_> {
         let mut open: Vec<Open> = Vec::new();
         loop {
             self.skip_space();
-            let mut value = match self.step(open.len())? {
-                Step::Opened(container) => {
-                    open.push(container);
-                    continue;
+            let stays_text = !self.opaque.is_empty()
+                && matches!(self.peek(), Some(b'{' | b'['))
+                && is_opaque(&open, self.opaque);
+            let mut value = if stays_text {
+                Value::String(self.pass(open.len())?)
+            } else {
+                match self.step(open.len())? {
+                    Step::Opened(container) => {
+                        open.push(container);
+                        continue;
+                    }
+                    Step::Value(value) => value,
                 }
-                Step::Value(value) => value,
             };
             // Put the value where it belongs; a container that ends with it is itself such a value.
             loop {
@@ -155,6 +174,22 @@ impl Parser<'_> {
                         value = Value::Object(members);
                     }
                 }
+            }
+        }
+    }
+
+    /// Passes over a value; its text.
+    fn pass(&mut self, depth: usize) -> Result<String, Kind> {
+        let start = self.at;
+        match pass(&self.text[start..], depth) {
+            Ok((length, lone_surrogates)) => {
+                self.at += length;
+                self.replaced_surrogates += lone_surrogates;
+                Ok(self.text[start..self.at].to_owned())
+            }
+            Err((kind, offset)) => {
+                self.at += offset;
+                Err(kind)
             }
         }
     }

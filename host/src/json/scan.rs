@@ -60,6 +60,12 @@ impl<R: Read> Scanner<R> {
         self
     }
 
+    /// The text is a value inside of so many arrays and objects.
+    pub(super) fn at_depth(mut self, depth: usize) -> Self {
+        self.depth = depth;
+        self
+    }
+
     /// Bytes before this place.
     pub(crate) fn offset(&self) -> usize {
         self.window.offset()

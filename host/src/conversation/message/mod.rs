@@ -11,7 +11,9 @@ use std::rc::Rc;
 
 pub(super) use content::{openai_tool_calls, parts_of_content};
 pub(super) use google::{google_message, google_parts};
-pub(super) use read::{is_placeholder, json_or_text, parse_json, read_messages};
+pub(super) use read::{
+    is_placeholder, json_or_text, parse_json, parse_json_leaving, read_messages,
+};
 
 use crate::json::{Value, to_python};
 
@@ -57,8 +59,35 @@ pub(super) struct ResponsePart {
     pub(super) id: PartId,
     /// `None` when the part does not say which tool it is about.
     pub(super) name: Option<String>,
-    /// JSON text is parsed.
-    pub(super) response: Value,
+    pub(super) response: Response,
+}
+
+/// What a tool answered. JSON text is parsed when somebody looks, as hardly anybody does.
+#[derive(Clone, Debug)]
+pub(super) enum Response {
+    /// Text, which may be JSON.
+    Text(Box<str>),
+    /// A value that is no text.
+    Value(Value),
+}
+
+impl Response {
+    fn read(value: Option<&Value>) -> Self {
+        match value {
+            Some(Value::String(text)) => Self::Text(text.as_str().into()),
+            other => Self::Value(other.cloned().unwrap_or_default()),
+        }
+    }
+
+    /// The value; JSON text is parsed.
+    pub(super) fn value(&self) -> Value {
+        match self {
+            Self::Text(text) => {
+                parse_json(text).unwrap_or_else(|| Value::String(text.clone().into_string()))
+            }
+            Self::Value(value) => value.clone(),
+        }
+    }
 }
 
 /// The id that ties a request to its result.
@@ -139,7 +168,7 @@ impl Part {
             Some(Value::String(name)) => Some(name.clone()),
             Some(odd) => Some(to_python(odd)),
         };
-        let response = response.map(json_or_text).unwrap_or_default();
+        let response = Response::read(response);
         Self::ToolResponse(ResponsePart { id: PartId::read(id), name, response })
     }
 }
@@ -300,7 +329,7 @@ mod tests {
         );
         let response = tool_responses(&messages).next().unwrap();
         assert_eq!(response.id.text.as_deref(), Some(r#"{"k": 1}"#));
-        assert_eq!(response.response.as_str(), Some("null"));
+        assert_eq!(response.response.value().as_str(), Some("null"));
     }
 
     #[test]

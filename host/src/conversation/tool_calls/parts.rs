@@ -44,7 +44,7 @@ pub(crate) fn calls_in_parts(calls: &[Call], warnings: &mut Vec<String>) -> Vec<
                 name: part.name.clone(),
                 call_id: part.id.text.clone(),
                 arguments: part.arguments.clone(),
-                result: result.map(|result| result.response.clone()).unwrap_or_default(),
+                result: result.map(|result| result.response.value()).unwrap_or_default(),
                 is_error: false,
                 span: None,
             }
@@ -64,8 +64,10 @@ fn results_told<'a>(calls: &'a [Call], warnings: &mut Vec<String>) -> Vec<Told<'
     {
         let is_new = match &part.id.text {
             Some(id) => seen_ids.insert(id.as_str()),
-            None => seen_results
-                .insert((part.name.as_deref(), to_string(&part.response, NonFinite::Literal))),
+            None => seen_results.insert((
+                part.name.as_deref(),
+                to_string(&part.response.value(), NonFinite::Literal),
+            )),
         };
         if is_new {
             // Numbers are common here and mean what they say.
