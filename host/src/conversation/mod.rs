@@ -16,6 +16,7 @@ mod llm_calls;
 mod message;
 mod model;
 mod performance;
+mod recorded;
 #[cfg(test)]
 mod recording;
 mod tool_calls;
@@ -33,3 +34,4 @@ pub use model::{
 pub use performance::{
     Percentiles, RunCounts, RunLatency, RunPerformance, RunTokens, TokensPerTrace,
 };
+pub use recorded::Recorded;

@@ -25,7 +25,7 @@ pub(crate) enum Step {
 pub(crate) type Paths = &'static [&'static [Step]];
 
 /// Bytes that are looked at together.
-const PIECE: usize = 8 << 10;
+const PIECE: usize = 4 << 10;
 
 /// Reads text as [`parse_python`](super::parse_python) does, but arrays and objects at these places become strings
 /// that hold their JSON.
@@ -52,7 +52,7 @@ pub(super) fn is_opaque(open: &[Open], paths: Paths) -> bool {
 
 /// Passes over the value that `text` starts with, in so many containers: its length and its lone surrogates.
 pub(super) fn pass(text: &str, depth: usize) -> Result<(usize, usize), (ParseErrorKind, usize)> {
-    let mut scanner = Scanner::new(text.as_bytes(), PIECE).at_depth(depth);
+    let mut scanner = Scanner::inside(text.as_bytes(), PIECE, depth);
     match scanner.skip_value() {
         Ok(()) => Ok((scanner.offset(), scanner.lone_surrogates)),
         Err(ScanError::Json { kind, offset }) => Err((kind, offset)),

@@ -3,7 +3,7 @@
 use super::{
     error::{ParseError, ParseErrorKind as Kind},
     opaque::{Paths, is_opaque, pass},
-    scan::plain_length,
+    scan::{plain_bytes, plain_length},
     value::{Object, Value},
 };
 
@@ -349,27 +349,50 @@ impl Parser<'_> {
     fn string(&mut self) -> Result<String, Kind> {
         let opening = self.at;
         self.at += 1;
-        let mut out = String::new();
+        let run = self.at;
+        self.at += plain_length(&self.bytes[run..]);
+        if self.peek() == Some(b'"') {
+            self.at += 1;
+            return Ok(self.text[run..self.at - 1].to_owned());
+        }
+        let mut out = self.bytes[run..self.at].to_vec();
         loop {
-            let run = self.at;
-            let rest = &self.bytes[run..];
-            let length = plain_length(rest);
-            let Some(&stop) = rest.get(length) else {
-                self.at = opening;
-                return Err(Kind::UnterminatedString);
-            };
-            self.at += length;
-            // The run ends before an ASCII character, so it is whole characters.
-            out.push_str(&self.text[run..self.at]);
-            match stop {
-                b'"' => {
-                    self.at += 1;
-                    return Ok(out);
+            match self.peek() {
+                None => {
+                    self.at = opening;
+                    return Err(Kind::UnterminatedString);
                 }
-                b'\\' => out.push(self.escape(opening)?),
-                _ => return Err(Kind::ControlCharacter),
+                Some(b'"') => {
+                    self.at += 1;
+                    // Runs end before ASCII characters and escapes are characters, so it is text.
+                    return String::from_utf8(out).map_err(|_| Kind::InvalidEscape);
+                }
+                Some(b'\\') => {
+                    let character = self.escape(opening)?;
+                    out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+                }
+                Some(_) => return Err(Kind::ControlCharacter),
+            }
+            self.run(&mut out);
+        }
+    }
+
+    /// Copies what means itself in a string. In strings with escapes these are often a few bytes, so eight are copied
+    /// before it is known how many of them count.
+    fn run(&mut self, out: &mut Vec<u8>) {
+        while let Some(word) = self.bytes[self.at..].first_chunk::<8>() {
+            out.extend_from_slice(word);
+            let plain = plain_bytes(*word);
+            self.at += plain;
+            if plain < 8 {
+                out.truncate(out.len() + plain - 8);
+                return;
             }
         }
+        let rest = &self.bytes[self.at..];
+        let plain = plain_length(rest);
+        out.extend_from_slice(&rest[..plain]);
+        self.at += plain;
     }
 
     /// Reads an escape, the backslash included.

@@ -54,15 +54,15 @@ impl<R: Read> Scanner<R> {
         Self { window: Window::new(source, chunk), depth: 0, by_line: false, lone_surrogates: 0 }
     }
 
+    /// A walk through a value inside of so many arrays and objects, whose text is known to be UTF-8.
+    pub(super) fn inside(source: R, chunk: usize, depth: usize) -> Self {
+        let window = Window::trusted(source, chunk);
+        Self { window, depth, by_line: false, lone_surrogates: 0 }
+    }
+
     /// From here on each line is a text of its own.
     pub(crate) fn by_line(mut self) -> Self {
         self.by_line = true;
-        self
-    }
-
-    /// The text is a value inside of so many arrays and objects.
-    pub(super) fn at_depth(mut self, depth: usize) -> Self {
-        self.depth = depth;
         self
     }
 
@@ -433,22 +433,27 @@ impl<R: Read> Scanner<R> {
 ///
 /// Eight bytes at a time, since most of a recording is the inside of strings.
 pub(super) fn plain_length(bytes: &[u8]) -> usize {
-    const ONES: u64 = u64::MAX / 255;
-    const TOPS: u64 = ONES << 7;
-    let zero_bytes = |word: u64| word.wrapping_sub(ONES) & !word & TOPS;
-    let (words, _) = bytes.as_chunks::<8>();
+    let (words, rest) = bytes.as_chunks::<8>();
     for (number, word) in words.iter().enumerate() {
-        let word = u64::from_le_bytes(*word);
-        let quotes = zero_bytes(word ^ (ONES * u64::from(b'"')));
-        let backslashes = zero_bytes(word ^ (ONES * u64::from(b'\\')));
-        let controls = word.wrapping_sub(ONES * 0x20) & !word & TOPS;
-        // The lowest bit that is set is right; a borrow can only have set further ones above it.
-        let found = quotes | backslashes | controls;
-        if found != 0 {
-            return number * 8 + found.trailing_zeros() as usize / 8;
+        let plain = plain_bytes(*word);
+        if plain < 8 {
+            return number * 8 + plain;
         }
     }
-    let plain = words.len() * 8;
     let is_special = |byte: &u8| *byte == b'"' || *byte == b'\\' || *byte < 0x20;
-    plain + bytes[plain..].iter().position(is_special).unwrap_or(bytes.len() - plain)
+    words.len() * 8 + rest.iter().position(is_special).unwrap_or(rest.len())
+}
+
+/// The same for eight bytes.
+#[inline]
+pub(super) fn plain_bytes(bytes: [u8; 8]) -> usize {
+    const ONES: u64 = u64::MAX / 255;
+    const TOPS: u64 = ONES << 7;
+    let word = u64::from_le_bytes(bytes);
+    let zero_bytes = |word: u64| word.wrapping_sub(ONES) & !word & TOPS;
+    let quotes = zero_bytes(word ^ (ONES * b'"' as u64));
+    let backslashes = zero_bytes(word ^ (ONES * b'\\' as u64));
+    let controls = word.wrapping_sub(ONES * 0x20) & !word & TOPS;
+    // The lowest bit that is set is right; a borrow can only have set further ones above it.
+    (quotes | backslashes | controls).trailing_zeros() as usize / 8
 }

@@ -34,6 +34,8 @@ pub(super) struct Window<R> {
     /// How much is read at a time.
     chunk: usize,
     ended: bool,
+    /// Whether it is known that the text is UTF-8.
+    is_text: bool,
 }
 
 impl<R: Read> Window<R> {
@@ -49,7 +51,13 @@ impl<R: Read> Window<R> {
             mark: None,
             chunk: chunk.max(1),
             ended: false,
+            is_text: false,
         }
+    }
+
+    /// A window on a source that is known to be UTF-8. It may cut characters in two.
+    pub(super) fn trusted(source: R, chunk: usize) -> Self {
+        Self { is_text: true, ..Self::new(source, chunk) }
     }
 
     /// Offset of the cursor in the text.
@@ -119,6 +127,10 @@ impl<R: Read> Window<R> {
         };
         self.filled += read;
         self.ended = read == 0;
+        if self.is_text {
+            self.end = self.filled;
+            return Ok(!self.ended);
+        }
         let unchecked = &self.buffer[self.end..self.filled];
         let (valid, complete) = match str::from_utf8(unchecked) {
             Ok(_) => (unchecked.len(), true),

@@ -15,6 +15,7 @@ pub(super) use read::{
     is_placeholder, json_or_text, parse_json, parse_json_leaving, read_messages,
 };
 
+use super::Recorded;
 use crate::json::{Value, to_python};
 
 /// The messages of one side of a call, shared by all who look at them.
@@ -59,35 +60,7 @@ pub(super) struct ResponsePart {
     pub(super) id: PartId,
     /// `None` when the part does not say which tool it is about.
     pub(super) name: Option<String>,
-    pub(super) response: Response,
-}
-
-/// What a tool answered. JSON text is parsed when somebody looks, as hardly anybody does.
-#[derive(Clone, Debug)]
-pub(super) enum Response {
-    /// Text, which may be JSON.
-    Text(Box<str>),
-    /// A value that is no text.
-    Value(Value),
-}
-
-impl Response {
-    fn read(value: Option<&Value>) -> Self {
-        match value {
-            Some(Value::String(text)) => Self::Text(text.as_str().into()),
-            other => Self::Value(other.cloned().unwrap_or_default()),
-        }
-    }
-
-    /// The value; JSON text is parsed.
-    pub(super) fn value(&self) -> Value {
-        match self {
-            Self::Text(text) => {
-                parse_json(text).unwrap_or_else(|| Value::String(text.clone().into_string()))
-            }
-            Self::Value(value) => value.clone(),
-        }
-    }
+    pub(super) response: Recorded,
 }
 
 /// The id that ties a request to its result.
@@ -168,7 +141,7 @@ impl Part {
             Some(Value::String(name)) => Some(name.clone()),
             Some(odd) => Some(to_python(odd)),
         };
-        let response = Response::read(response);
+        let response = response.map(Recorded::from).unwrap_or_default();
         Self::ToolResponse(ResponsePart { id: PartId::read(id), name, response })
     }
 }

@@ -11,8 +11,8 @@ use crate::{
 /// Longer texts are not parsed: nobody records messages of this size on purpose.
 const MAX_JSON_CHARS: usize = 4 * 1024 * 1024;
 
-/// The results of tools in a list of messages and in a single message, which [`Response`](super::Response) reads when
-/// they are asked for.
+/// The results of tools in a list of messages and in a single message, which are parsed when they
+/// are asked for.
 const RESPONSES: Paths = &[
     &[Step::Items, Step::Members, Step::Items, Step::Member("response")],
     &[Step::Members, Step::Items, Step::Member("response")],

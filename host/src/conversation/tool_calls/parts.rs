@@ -44,7 +44,7 @@ pub(crate) fn calls_in_parts(calls: &[Call], warnings: &mut Vec<String>) -> Vec<
                 name: part.name.clone(),
                 call_id: part.id.text.clone(),
                 arguments: part.arguments.clone(),
-                result: result.map(|result| result.response.value()).unwrap_or_default(),
+                result: result.map(|result| result.response.clone()).unwrap_or_default(),
                 is_error: false,
                 span: None,
             }
@@ -66,7 +66,7 @@ fn results_told<'a>(calls: &'a [Call], warnings: &mut Vec<String>) -> Vec<Told<'
             Some(id) => seen_ids.insert(id.as_str()),
             None => seen_results.insert((
                 part.name.as_deref(),
-                to_string(&part.response.value(), NonFinite::Literal),
+                to_string(part.response.value(), NonFinite::Literal),
             )),
         };
         if is_new {
