@@ -328,7 +328,12 @@ mod tests {
             .iter()
             .map(|call| {
                 let text = crate::json::to_python;
-                (call.name.as_str(), text(&call.arguments), text(call.result.value()), call.span.is_some())
+                (
+                    call.name.as_str(),
+                    text(&call.arguments),
+                    text(call.result.value()),
+                    call.span.is_some(),
+                )
             })
             .collect();
         assert_eq!(

@@ -17,6 +17,7 @@ mod error;
 mod keys;
 mod opaque;
 mod parse;
+mod plain;
 mod python_eq;
 mod scan;
 mod value;

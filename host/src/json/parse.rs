@@ -3,7 +3,7 @@
 use super::{
     error::{ParseError, ParseErrorKind as Kind},
     opaque::{Paths, is_opaque, pass},
-    scan::{plain_bytes, plain_length},
+    plain::{plain_length, unescape},
     value::{Object, Value},
 };
 
@@ -357,6 +357,7 @@ impl Parser<'_> {
         }
         let mut out = self.bytes[run..self.at].to_vec();
         loop {
+            self.at += unescape(&self.bytes[self.at..], &mut out);
             match self.peek() {
                 None => {
                     self.at = opening;
@@ -368,53 +369,24 @@ impl Parser<'_> {
                     return String::from_utf8(out).map_err(|_| Kind::InvalidEscape);
                 }
                 Some(b'\\') => {
-                    let character = self.escape(opening)?;
+                    let character = self.long_escape(opening)?;
                     out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
                 }
                 Some(_) => return Err(Kind::ControlCharacter),
             }
-            self.run(&mut out);
         }
     }
 
-    /// Copies what means itself in a string. In strings with escapes these are often a few bytes, so eight are copied
-    /// before it is known how many of them count.
-    fn run(&mut self, out: &mut Vec<u8>) {
-        while let Some(word) = self.bytes[self.at..].first_chunk::<8>() {
-            out.extend_from_slice(word);
-            let plain = plain_bytes(*word);
-            self.at += plain;
-            if plain < 8 {
-                out.truncate(out.len() + plain - 8);
-                return;
-            }
-        }
-        let rest = &self.bytes[self.at..];
-        let plain = plain_length(rest);
-        out.extend_from_slice(&rest[..plain]);
-        self.at += plain;
-    }
-
-    /// Reads an escape, the backslash included.
-    fn escape(&mut self, opening: usize) -> Result<char, Kind> {
-        let escaped = match self.bytes.get(self.at + 1) {
+    /// Reads an escape of more than two characters, the backslash included.
+    fn long_escape(&mut self, opening: usize) -> Result<char, Kind> {
+        match self.bytes.get(self.at + 1) {
             None => {
                 self.at = opening;
-                return Err(Kind::UnterminatedString);
+                Err(Kind::UnterminatedString)
             }
-            Some(b'u') => return self.unicode_escape(),
-            Some(b'"') => '"',
-            Some(b'\\') => '\\',
-            Some(b'/') => '/',
-            Some(b'b') => '\u{8}',
-            Some(b'f') => '\u{c}',
-            Some(b'n') => '\n',
-            Some(b'r') => '\r',
-            Some(b't') => '\t',
-            Some(_) => return Err(Kind::InvalidEscape),
-        };
-        self.at += 2;
-        Ok(escaped)
+            Some(b'u') => self.unicode_escape(),
+            Some(_) => Err(Kind::InvalidEscape),
+        }
     }
 
     fn unicode_escape(&mut self) -> Result<char, Kind> {

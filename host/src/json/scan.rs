@@ -10,6 +10,7 @@ use super::{
     Value,
     error::ParseErrorKind as Kind,
     parse::{MAX_DEPTH, ParseOptions, is_space, parse},
+    plain::{escaped, passable_length},
     window::{Interrupted, Window},
 };
 
@@ -319,7 +320,7 @@ impl<R: Read> Scanner<R> {
         self.window.at += 1;
         loop {
             let rest = self.window.rest();
-            let length = plain_length(rest);
+            let length = passable_length(rest);
             let stop = rest.get(length).copied();
             self.window.at += length;
             match stop {
@@ -338,7 +339,7 @@ impl<R: Read> Scanner<R> {
 
     fn skip_escape(&mut self, opening: usize) -> Result<(), ScanError> {
         match self.window.byte(1)? {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.window.at += 2,
+            Some(byte) if escaped(byte).is_some() => self.window.at += 2,
             Some(b'u') => {
                 let Some(first) = self.hex(2)? else {
                     return Err(self.fail(Kind::InvalidUnicodeEscape));
@@ -427,33 +428,4 @@ impl<R: Read> Scanner<R> {
         }
         Ok(())
     }
-}
-
-/// Bytes before the first that means something in a string: a quote, a backslash, or a control character.
-///
-/// Eight bytes at a time, since most of a recording is the inside of strings.
-pub(super) fn plain_length(bytes: &[u8]) -> usize {
-    let (words, rest) = bytes.as_chunks::<8>();
-    for (number, word) in words.iter().enumerate() {
-        let plain = plain_bytes(*word);
-        if plain < 8 {
-            return number * 8 + plain;
-        }
-    }
-    let is_special = |byte: &u8| *byte == b'"' || *byte == b'\\' || *byte < 0x20;
-    words.len() * 8 + rest.iter().position(is_special).unwrap_or(rest.len())
-}
-
-/// The same for eight bytes.
-#[inline]
-pub(super) fn plain_bytes(bytes: [u8; 8]) -> usize {
-    const ONES: u64 = u64::MAX / 255;
-    const TOPS: u64 = ONES << 7;
-    let word = u64::from_le_bytes(bytes);
-    let zero_bytes = |word: u64| word.wrapping_sub(ONES) & !word & TOPS;
-    let quotes = zero_bytes(word ^ (ONES * b'"' as u64));
-    let backslashes = zero_bytes(word ^ (ONES * b'\\' as u64));
-    let controls = word.wrapping_sub(ONES * 0x20) & !word & TOPS;
-    // The lowest bit that is set is right; a borrow can only have set further ones above it.
-    (quotes | backslashes | controls).trailing_zeros() as usize / 8
 }
