@@ -42,8 +42,13 @@ fn show(text: &str, code: u8) -> u8 {
 
 /// Writes a whole answer to stdout. A reader that went away is not an error of the run; a full disk is.
 fn print(text: &str, code: u8) -> u8 {
-    let mut stdout = io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    print_with(|out| out.write_all(text.as_bytes()), code)
+}
+
+/// Writes to stdout what need not be in memory as a whole.
+fn print_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>, code: u8) -> u8 {
+    let mut stdout = io::BufWriter::new(io::stdout().lock());
+    match write(&mut stdout).and_then(|()| stdout.flush()) {
         Ok(()) => code,
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => code,
         Err(error) => {

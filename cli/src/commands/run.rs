@@ -2,7 +2,8 @@
 
 use std::{
     cell::RefCell,
-    fs, io,
+    fs,
+    io::{self, Write as _},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -15,7 +16,7 @@ use evaluator_host::{
 
 use tokio::time::sleep;
 
-use super::{print, show};
+use super::{print, print_with, show};
 use crate::{args::RunArgs, exit, render, signals};
 
 /// How often a terminal shows the time that has passed.
@@ -100,14 +101,14 @@ fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8
         OutputFormat::Markdown => Ok(render::markdown(report)),
         OutputFormat::Github => Ok(render::github(report)),
         OutputFormat::Junit => render::junit(report),
-        OutputFormat::Json => report.to_json().map(|json| json + "\n").map_err(io::Error::from),
+        OutputFormat::Json => return show_json(report, file, code),
     };
     let code = match (rendered, file) {
         (Err(error), _) => {
             render::message(&format!("cannot write the report in this form: {error}"));
             exit::ERRORED
         }
-        (Ok(text), Some(file)) => write_file(file, &text, code),
+        (Ok(text), Some(file)) => write_file(file, |out| out.write_all(text.as_bytes()), code),
         // For people; the other forms are for programs, whatever stdout is.
         (Ok(text), None) if matches!(output, OutputFormat::Table | OutputFormat::Summary) => {
             show(&text, code)
@@ -118,12 +119,36 @@ fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8
     code
 }
 
+/// Shows the form that says everything of every conversation, without having all of it in memory.
+fn show_json(report: &Report, file: Option<&Path>, code: u8) -> u8 {
+    let write = |out: &mut dyn io::Write| {
+        report.write_json(out)?;
+        out.write_all(b"\n")
+    };
+    let code = match file {
+        Some(file) => write_file(file, write, code),
+        None => print_with(write, code),
+    };
+    render::verdict(report);
+    code
+}
+
 /// Writes beside the file and renames, so that whoever reads it never finds half a report.
-fn write_file(file: &Path, text: &str, code: u8) -> u8 {
+fn write_file(
+    file: &Path,
+    write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
+    code: u8,
+) -> u8 {
     let mut beside = file.as_os_str().to_owned();
     beside.push(format!(".{}.part", std::process::id()));
     let beside = PathBuf::from(beside);
-    let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, file));
+    let written = fs::File::create(&beside)
+        .and_then(|created| {
+            let mut out = io::BufWriter::new(created);
+            write(&mut out)?;
+            out.flush()
+        })
+        .and_then(|()| fs::rename(&beside, file));
     match written {
         Ok(()) => code,
         Err(error) => {

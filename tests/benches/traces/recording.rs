@@ -130,7 +130,7 @@ impl Recorder {
     }
 
     fn is_adk(&self) -> bool {
-        self.number % 2 == 0
+        self.number.is_multiple_of(2)
     }
 
     fn turn(&mut self, session: usize, turn: usize) {

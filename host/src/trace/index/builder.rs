@@ -132,7 +132,10 @@ impl Builder {
         let watched = if draft.watched.is_nothing() {
             None
         } else {
-            self.watched.push(draft.watched);
+            // Often all spans of a trace have the same.
+            if !self.watched.last().is_some_and(|last| last.is_same(&draft.watched)) {
+                self.watched.push(draft.watched);
+            }
             Some(number(self.watched.len() - 1)?)
         };
         let span = self.hasher.hash_one(span_id);

@@ -1,7 +1,7 @@
 //! From the notes back to a trace.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, hash_map::Entry},
     fs::File,
     io::{self, Read as _, Seek as _, SeekFrom},
     path::PathBuf,
@@ -123,51 +123,50 @@ impl Catalog {
     }
 
     fn otlp(&self, pieces: &Pieces, spans: &[Leaf], pool: &mut Pool) -> Result<(), Problem> {
-        let mut resources: HashMap<u32, Arc<Object>> = HashMap::new();
+        let resources = self.resources(pieces, spans, |value| {
+            let Value::Object(mut resource) = value else { return Arc::default() };
+            // What is odd about it has been noted.
+            Arc::new(attributes(take(&mut resource, "attributes"), &mut Vec::new()))
+        })?;
         let (no_scope, no_resource) = (Arc::default(), Arc::default());
         for span in spans {
-            let resource = match span.resource {
-                None => &no_resource,
-                Some(number) => {
-                    if !resources.contains_key(&number) {
-                        let place = self.resources[number as usize].place;
-                        let mut object = place
-                            .map(|place| pieces.object(place))
-                            .transpose()?
-                            .unwrap_or_default();
-                        // What is odd about it has been noted.
-                        let decoded = attributes(take(&mut object, "attributes"), &mut Vec::new());
-                        resources.insert(number, Arc::new(decoded));
-                    }
-                    &resources[&number]
-                }
-            };
             let scope = span.scope.map_or(&no_scope, |number| &self.scopes[number as usize]);
-            otlp::span(pieces.object(span.place)?, scope, resource, pool);
+            let resource = span.resource.and_then(|number| resources.get(&number));
+            let object = pieces.object(span.place)?;
+            otlp::span(object, scope, resource.unwrap_or(&no_resource), pool);
         }
         Ok(())
     }
 
     fn jaeger(&self, pieces: &Pieces, spans: &[Leaf], pool: &mut Pool) -> Result<(), Problem> {
-        let mut processes: HashMap<u32, HashMap<String, Arc<Object>>> = HashMap::new();
+        let processes = self.resources(pieces, spans, |value| {
+            // What is odd about them has been noted.
+            jaeger::processes(value, &mut Pool::default())
+        })?;
         let none = HashMap::new();
         for span in spans {
-            let processes = match span.resource {
-                None => &none,
-                Some(number) => {
-                    if !processes.contains_key(&number) {
-                        let place = self.resources[number as usize].place;
-                        let value = place.map(|place| pieces.value(place)).transpose()?;
-                        let noted = &mut Pool::default();
-                        let decoded = jaeger::processes(value.unwrap_or_default(), noted);
-                        processes.insert(number, decoded);
-                    }
-                    &processes[&number]
-                }
-            };
-            jaeger::span(pieces.object(span.place)?, processes, pool);
+            let processes = span.resource.and_then(|number| processes.get(&number));
+            jaeger::span(pieces.object(span.place)?, processes.unwrap_or(&none), pool);
         }
         Ok(())
+    }
+
+    /// What the resources of these spans decode to, by their numbers.
+    fn resources<T>(
+        &self,
+        pieces: &Pieces,
+        spans: &[Leaf],
+        decode: impl Fn(Value) -> T,
+    ) -> Result<HashMap<u32, T>, Problem> {
+        let mut decoded = HashMap::new();
+        for number in spans.iter().filter_map(|span| span.resource) {
+            if let Entry::Vacant(entry) = decoded.entry(number) {
+                let place = self.resources[number as usize].place;
+                let value = place.map(|place| pieces.value(place)).transpose()?;
+                entry.insert(decode(value.unwrap_or_default()));
+            }
+        }
+        Ok(decoded)
     }
 }
 

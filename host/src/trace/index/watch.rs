@@ -21,6 +21,16 @@ impl Watched {
         self.values.is_empty() && !self.unsure
     }
 
+    /// Whether both are certainly the same.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let same = |(left, right): (&(usize, Value), &(usize, Value))| {
+            left.0 == right.0 && left.1.as_str().is_some() && left.1.as_str() == right.1.as_str()
+        };
+        self.unsure == other.unsure
+            && self.values.len() == other.values.len()
+            && self.values.iter().zip(&other.values).all(same)
+    }
+
     /// Those among decoded attributes.
     pub(super) fn among(attributes: &Object, keys: &[&str]) -> Self {
         let value = |(number, key): (usize, &&str)| Some((number, attributes.get(*key)?.clone()));
