@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroUsize, path::PathBuf};
 
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, value_parser};
 use evaluator_host::{
     config::OutputFormat, conversation::GroupBy, metric::MatchType, trace::Format,
 };
@@ -33,6 +33,9 @@ pub(crate) enum Command {
         /// The configuration
         #[arg(value_parser = existing)]
         config: PathBuf,
+        /// Remote evaluators must be pinned in evaluators.lock
+        #[arg(long, visible_alias = "frozen")]
+        locked: bool,
     },
     /// Print the JSON Schema of configuration files, for editors
     Schema,
@@ -42,9 +45,25 @@ pub(crate) enum Command {
     /// List the languages evaluators can be written in, and whether this machine can run them
     Runtimes,
     /// List evaluators that can be named in a configuration
+    #[command(after_help = SOURCES_HELP)]
     List(ListArgs),
+    /// Fetch evaluators of `type: remote` anew, and pin what they are now in evaluators.lock
+    #[command(
+        after_help = "Exit codes: 0 all are up to date, 2 usage or configuration error, 3 something could not be fetched"
+    )]
+    Update(UpdateArgs),
     /// Print a configuration entry for an evaluator
     Config(ConfigArgs),
+    /// Compile the manifests of a folder's evaluators into the index that hosts fetch them by
+    #[command(
+        after_help = "Exit codes: 0 the index is up to date, 1 it is not (with --check), 2 a manifest is wrong (nothing was written), 3 a file could not be read or written"
+    )]
+    Index(IndexArgs),
+    /// Check evaluators before they are published: manifest, files, source, a run, its answers
+    #[command(
+        after_help = "Exit codes: 0 all are valid, 1 one is not, 2 there is nothing to validate, 3 a check could not be done"
+    )]
+    Validate(ValidateArgs),
     /// Commands on evaluators, as agentevals groups them
     #[command(subcommand, hide = true)]
     Evaluator(EvaluatorCommand),
@@ -58,7 +77,10 @@ pub(crate) enum EvaluatorCommand {
     /// See `evaluator runtimes`
     Runtimes,
     /// See `evaluator list`
+    #[command(after_help = SOURCES_HELP)]
     List(ListArgs),
+    /// See `evaluator update`
+    Update(UpdateArgs),
     /// See `evaluator config`
     Config(ConfigArgs),
 }
@@ -78,20 +100,105 @@ pub(crate) struct InitArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Where to look
-    #[arg(long, value_enum, default_value_t = Source::Builtin)]
+    #[arg(short, long, value_enum, default_value_t = Source::All)]
     pub(crate) source: Source,
+    /// Ask for lists anew that were kept from before
+    #[arg(long)]
+    pub(crate) refresh: bool,
+    #[command(flatten)]
+    pub(crate) places: SourcePlaces,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ConfigArgs {
-    /// A built-in metric, or the file of an evaluator
+    /// A built-in metric, the file of an evaluator, or an evaluator that `evaluator list` shows
     pub(crate) evaluator: String,
+    #[command(flatten)]
+    pub(crate) places: SourcePlaces,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UpdateArgs {
+    /// Configuration with the evaluators; the lock file is beside it (default: all that is pinned in ./evaluators.lock)
+    #[arg(value_parser = existing)]
+    pub(crate) config: Option<PathBuf>,
+    /// Evaluators of the configuration (default: all)
+    #[arg(value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+}
+
+/// Where the sources on this machine are.
+#[derive(Debug, Args)]
+pub(crate) struct SourcePlaces {
+    /// Index of the source `file` (default: $AGENTEVALS_EVALUATOR_INDEX)
+    #[arg(long, value_name = "FILE", value_parser = existing)]
+    pub(crate) index: Option<PathBuf>,
+    /// Folder of the source `local` (default: $AGENTEVALS_EVALUATOR_DIR)
+    #[arg(long, value_name = "FOLDER", value_parser = existing)]
+    pub(crate) folder: Option<PathBuf>,
+}
+
+const SOURCES_HELP: &str = "Exit codes: 0 listed (a source that fails among all is a warning), 2 the source is not set up, 3 it failed";
+
+#[derive(Debug, Args)]
+pub(crate) struct IndexArgs {
+    /// Folder whose folders hold an evaluator.yaml each, or one with such a folder called `evaluators`
+    #[arg(value_name = "DIR", value_parser = folder)]
+    pub(crate) folder: PathBuf,
+    /// Index to write, or - for stdout (default: index.yaml in DIR, or beside DIR if that is called `evaluators`)
+    #[arg(short, long, value_name = "FILE", value_parser = in_a_folder)]
+    pub(crate) output: Option<PathBuf>,
+    /// Write nothing, and fail if the index is not up to date
+    #[arg(long)]
+    pub(crate) check: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ValidateArgs {
+    /// Folder of an evaluator, or of several such folders
+    #[arg(required = true, value_name = "DIR", value_parser = existing)]
+    pub(crate) folders: Vec<PathBuf>,
+    /// Seconds an evaluator may take for one document
+    #[arg(long, value_name = "S", default_value = "30", value_parser = value_parser!(u64).range(1..=86_400))]
+    pub(crate) timeout: u64,
+    /// Form of the report
+    #[arg(short, long, value_enum, default_value_t = ValidateOutput::Text)]
+    pub(crate) output: ValidateOutput,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ValidateOutput {
+    /// For people
+    Text,
+    /// One JSON document
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Source {
+    /// All of them
+    All,
     /// Metrics of this program
     Builtin,
+    /// A repository with an index; its list is kept for a day
+    Github,
+    /// An index on this machine
+    File,
+    /// A folder of evaluators on this machine
+    Local,
+}
+
+impl Source {
+    /// Its name; `None` for all.
+    pub(crate) fn name(self) -> Option<&'static str> {
+        match self {
+            Self::All => None,
+            Self::Builtin => Some("builtin"),
+            Self::Github => Some("github"),
+            Self::File => Some("file"),
+            Self::Local => Some("local"),
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -129,6 +236,16 @@ pub(crate) struct RunArgs {
     /// What is evaluated as one conversation (default: auto)
     #[arg(long, value_enum)]
     pub(crate) group_by: Option<Grouping>,
+    /// Send the results as OpenTelemetry log records, to where OTEL_EXPORTER_OTLP_ENDPOINT says (default:
+    /// http://localhost:4318); also AGENTEVALS_EVALUATION_EVENTS=true
+    #[arg(long)]
+    pub(crate) emit_otel: bool,
+    /// Fail (exit code 1) unless every evaluator has scored at least one conversation
+    #[arg(long)]
+    pub(crate) require_evaluated: bool,
+    /// Refuse remote evaluators that are not pinned in evaluators.lock, instead of pinning them; for CI
+    #[arg(long, visible_alias = "frozen")]
+    pub(crate) locked: bool,
     /// Evaluations at a time (default: one per processor)
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
@@ -137,6 +254,15 @@ pub(crate) struct RunArgs {
 fn existing(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     if path.exists() { Ok(path) } else { Err("no such file".to_owned()) }
+}
+
+fn folder(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    match path.metadata() {
+        Ok(found) if found.is_dir() => Ok(path),
+        Ok(_) => Err("this is not a folder".to_owned()),
+        Err(_) => Err("no such folder".to_owned()),
+    }
 }
 
 /// A file that can be made; a run may take long, and a mistake in this should not wait for its end.

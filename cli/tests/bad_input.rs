@@ -85,8 +85,8 @@ fn a_configuration_that_cannot_be_used_runs_nothing_and_shows_every_mistake() {
             &["`per_turn_user_simulator_quality_v1` cannot be used here"],
         ),
         (
-            "evaluators: [{name: x, type: remote, ref: a.py}]\n",
-            &["`type: remote` cannot be run by this version"],
+            "evaluators: [{name: x, type: remote, ref: a.rb}]\n",
+            &["no runtime runs `.rb` files", "did you mean `.rs`?"],
         ),
         (
             "output: yaml\nevaluators: [{name: x, type: builtin}]\n",
@@ -138,6 +138,78 @@ fn a_broken_trace_file_does_not_take_the_others_with_it() {
     ran.says("cause: unterminated string at line 1 column 3593")
         .says("cause: unexpected byte order mark (save the text as UTF-8 without BOM)")
         .says("7 errors outside of any conversation");
+}
+
+#[test]
+fn a_file_that_is_something_else_is_told_to_be_that() {
+    let folder = Folder::new();
+    let good = fs::read_to_string(trace("a01_otlp_basic_parts")).unwrap();
+    let utf16: Vec<u8> = good.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let half = &good[..good.len() / 2];
+    let damaged = good.replacen(":", "\0:", 1);
+    fs::create_dir(folder.path().join("folder")).unwrap();
+    for (name, content, hints) in [
+        ("cut.json", half.as_bytes(), &["the file ends too early", "cause: un"][..]),
+        ("other.json", b"{\"hello\": 1}", &["the file holds an object with the keys `hello`"]),
+        ("list.json", b"[1, 2]", &["the file holds an array"]),
+        (
+            "bom.json",
+            b"\xef\xbb\xbf{}",
+            &["cause: unexpected byte order mark", "save it as UTF-8 without one"],
+        ),
+        (
+            "nul.json",
+            damaged.as_bytes(),
+            &[" is NUL; the file seems to be damaged", "cause: expected ':'"],
+        ),
+        ("utf16.json", &utf16, &["the file is UTF-16; save it as UTF-8"]),
+        (
+            "packed.json",
+            b"\x1f\x8b\x08\0\0\0",
+            &["the file is packed with gzip; unpack it first, e.g. with gunzip"],
+        ),
+        ("empty.json", b"", &["the file is empty"]),
+        (
+            "page.json",
+            b"<!DOCTYPE html><p>404",
+            &["this is an HTML page", "cause: expected a value at line 1 column 1"],
+        ),
+        (
+            "set.json",
+            b"{\"eval_set_id\": \"x\", \"eval_cases\": []}",
+            &["this is an eval set; give it with --eval-set"],
+        ),
+        ("run.json", b"{\"evaluators\": []}", &["this is a configuration; give it with --config"]),
+    ] {
+        folder.file(name, content);
+        for format in ["table", "junit", "markdown", "github"] {
+            let ran = folder.run(&[name, "-o", format]).exits(3);
+            let told = !matches!(format, "table");
+            for hint in hints {
+                assert!(ran.stderr.contains(hint), "{name} {hint}: {}", ran.stderr);
+                let bare = hint.trim_start_matches("cause: ").replace('\'', "&apos;");
+                // Markdown and XML escape some characters.
+                let bare = bare.split(['`', '&', ':']).next().unwrap();
+                assert!(!told || ran.stdout.contains(bare), "{name} {bare}: {}", ran.stdout);
+            }
+        }
+    }
+    folder.run(&["folder"]).exits(3).says("hint: this is a folder; name the files in it");
+    // The same for eval sets.
+    let args = [&*trace("k01_traj_exact"), "-e", "packed.json"];
+    folder.run(&args).exits(3).says("hint: the file is packed with gzip");
+    let args = [&*trace("k01_traj_exact"), "-e", &trace("k01_traj_exact")];
+    folder.run(&args).exits(3).says("hint: this is a trace file");
+    folder.file(
+        "c.yaml",
+        "eval_set: utf16.json\nevaluators: [{name: tool_trajectory_avg_score, type: builtin}]",
+    );
+    let checked = folder.evaluator(&["check", "c.yaml"]).exits(2);
+    assert!(
+        checked.stdout.contains("(the file is UTF-16; save it as UTF-8)"),
+        "{}",
+        checked.stdout
+    );
 }
 
 #[test]

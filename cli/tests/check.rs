@@ -40,6 +40,38 @@ fn everything_that_is_missing_is_named_at_once() {
 }
 
 #[test]
+fn what_cannot_be_run_is_told_with_its_place_before_anything_runs() {
+    let folder = Folder::new();
+    folder.script("first", "echo it ran >>ran; exit 1");
+    let first = "  - {name: first, type: code, path: first}\n";
+    let grader = "  - name: alike\n    type: openai_eval\n    grader: {type: text_similarity, evaluation_metric: bleu}\n";
+    folder.file("c.yaml", format!("evaluators:\n{first}{grader}"));
+    let place = "--> c.yaml:4:11\n  |\n4 |     type: openai_eval\n";
+    let message = "`type: openai_eval` cannot be run by this version (`alike`)";
+    let trace = support::trace("k01_traj_exact");
+    for args in [&["check", "c.yaml"][..], &["run", &trace, "-c", "c.yaml"]] {
+        let ran = folder.evaluator(args).exits(2).says(message);
+        assert!(ran.stderr.contains(place), "{}", ran.stderr);
+        ran.says("`alike` compares with expected answers, and there is no eval set");
+    }
+    assert!(!folder.path().join("ran").exists(), "nothing is run");
+    // Something else of that name can be run.
+    folder.file(
+        "d.yaml",
+        format!("evaluators:\n{}", grader.replace("alike", "response_match_score")),
+    );
+    folder.run(&[&trace, "-c", "d.yaml", "-m", "response_match_score"]).exits(0);
+    folder.file(
+        "bad.yaml",
+        "evaluators: [{name: a, type: openai_eval, grader: {type: label_model}}]",
+    );
+    folder
+        .evaluator(&["check", "bad.yaml"])
+        .exits(2)
+        .says("the key `model` is missing in this grader");
+}
+
+#[test]
 fn the_schema_is_json() {
     let folder = Folder::new();
     let ran = folder.evaluator(&["schema"]).exits(0);

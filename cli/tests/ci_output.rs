@@ -41,6 +41,11 @@ fn junit_counts_every_outcome_and_stays_well_formed() {
         "tests=\"5\" failures=\"2\" errors=\"1\" skipped=\"1\">",
         "<failure message=\"score 0.2500 is below the threshold 0.5 (turn 1: 0.2500)\">",
         "<failure message=\"failed by the evaluator itself, with score 1.0000\">",
+        "<property name=\"scored\" value=\"3\"/>",
+        "<property name=\"not_evaluated\" value=\"1\"/>",
+        "<property name=\"total\" value=\"5\"/>",
+        "<system-out>warning: it says FAILED, though its score 1 reaches the threshold 0.5</system-out>",
+        "the file ends too early; was it written completely?",
         "<skipped message=\"a|b &lt;c&gt;, 100%\">",
         "<error message=\"Custom evaluator &apos;cr:a,sh&apos; exited with code 3: boom &lt;&amp;&gt; \u{fffd} %\" type=\"exited\">",
     ] {
@@ -66,21 +71,37 @@ fn markdown_shows_what_needs_attention_first() {
     let lines: Vec<&str> = ran.stdout.lines().collect();
     assert_eq!(
         lines[0],
-        "### ERROR: 1 passed, 2 failed, 1 errored, 1 not evaluated (5 evaluations in 1 conversation); 1 error outside of any conversation"
+        "### ERROR: 1 passed, 2 failed, 1 errored, 1 not evaluated (5 evaluations in 1 conversation), 3 scored of 5 in total; 1 error outside of any conversation"
     );
     assert!(lines[2].starts_with("- Failed to load trace file"), "{}", lines[2]);
-    let names: Vec<&str> = lines[6..].iter().map(|row| row.split(" | ").nth(2).unwrap()).collect();
+    assert!(
+        lines[2].ends_with("(unterminated string at line 1 column 3593 (byte 3592); the file ends too early; was it written completely?)"),
+        "{}",
+        lines[2]
+    );
+    assert!(
+        lines[3].ends_with(": it says FAILED, though its score 1 reaches the threshold 0.5"),
+        "{}",
+        lines[3]
+    );
+    let names: Vec<&str> = lines[7..].iter().map(|row| row.split(" | ").nth(2).unwrap()).collect();
     assert_eq!(names, ["cr:a,sh", "low", "own", "none", "good"]);
-    assert!(lines[6].contains("boom &lt;&amp;>"), "{}", lines[6]);
-    assert!(lines[9].contains("a\\|b &lt;c>, 100%"), "{}", lines[9]);
+    assert!(lines[7].contains("boom &lt;&amp;>"), "{}", lines[7]);
+    assert!(lines[10].contains("a\\|b &lt;c>, 100%"), "{}", lines[10]);
 }
 
 #[test]
 fn annotations_are_one_line_each() {
     let (_, ran) = run(&["-o", "github"]);
     let lines: Vec<&str> = ran.stdout.lines().collect();
-    assert_eq!(lines.len(), 6, "{lines:#?}");
+    assert_eq!(lines.len(), 7, "{lines:#?}");
     assert!(lines[0].starts_with("::error title=input::Failed to load"), "{}", lines[0]);
+    assert!(lines[0].contains("the file ends too early"), "{}", lines[0]);
+    assert_eq!(
+        lines[1],
+        "::warning title=own on 8c0d82df351c54b1bb96cfd3028f66f9::it says FAILED, though its score 1 reaches the threshold 0.5"
+    );
+    let lines = &lines[1..];
     assert!(lines[1].starts_with("::error title=low on "), "{}", lines[1]);
     assert!(lines[3].ends_with("::not evaluated: a|b <c>, 100%25"), "{}", lines[3]);
     assert!(
@@ -101,6 +122,18 @@ fn answers_that_contradict_themselves_are_told() {
 }
 
 #[test]
+fn contradictions_are_counted_instead_of_repeated() {
+    let folder = Folder::new();
+    folder.script("own", r#"cat >/dev/null; echo '{"score": 1, "status": "FAILED"}'"#);
+    folder.file("c.yaml", "evaluators: [{name: own, type: code, path: own}]");
+    let trace = trace("i11_five_traces_plain");
+    let ran = folder.run(&[&trace, "-c", "c.yaml"]).exits(1);
+    ran.says("reaches the threshold 0.5 (and 4 more of its kind)").says("warning: own, trace ");
+    let all = folder.run(&[&trace, "-c", "c.yaml", "-v"]).exits(1);
+    assert_eq!(all.stderr.matches("reaches the threshold 0.5").count(), 5, "{}", all.stderr);
+}
+
+#[test]
 fn a_file_takes_the_place_of_stdout() {
     let (folder, ran) = run(&["-o", "json", "--output-file", "report.json"]);
     assert_eq!(ran.stdout, "");
@@ -110,6 +143,16 @@ fn a_file_takes_the_place_of_stdout() {
     let left: Vec<_> =
         fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(left.iter().all(|name| !name.to_string_lossy().ends_with(".part")), "{left:?}");
+}
+
+#[test]
+fn a_file_for_people_ends_with_what_it_amounts_to() {
+    for form in ["table", "summary"] {
+        let (folder, _) = run(&["-o", form, "--output-file", "report.txt"]);
+        let report = fs::read_to_string(folder.path().join("report.txt")).unwrap();
+        let last = report.lines().last().unwrap();
+        assert!(last.starts_with("ERROR: 1 passed, 2 failed, 1 errored"), "{report}");
+    }
 }
 
 #[test]

@@ -4,52 +4,13 @@
 
 mod support;
 
-use std::{
-    fs,
-    path::Path,
-    process::Child,
-    thread,
-    time::{Duration, Instant},
+use std::{fs, process::Child, thread, time::Duration};
+
+use support::{
+    Folder, Ran, finish,
+    processes::{assert_gone, is_zombie, signal, wait_for},
+    trace,
 };
-
-use support::{Folder, Ran, finish, trace};
-
-/// Waits for a file that an evaluator writes.
-#[track_caller]
-fn wait_for(path: &Path) -> String {
-    let begun = Instant::now();
-    loop {
-        match fs::read_to_string(path) {
-            Ok(text) if text.ends_with('\n') => return text.trim().to_owned(),
-            _ if begun.elapsed() > Duration::from_secs(60) => {
-                panic!("{} never came", path.display())
-            }
-            _ => thread::sleep(Duration::from_millis(5)),
-        }
-    }
-}
-
-/// Sends a signal to a process.
-#[expect(clippy::disallowed_methods, reason = "a shell can send signals")]
-fn signal(name: &str, pid: &str) -> bool {
-    let line = format!("kill -{name} {pid} 2>/dev/null");
-    std::process::Command::new("sh").args(["-c", &line]).status().unwrap().success()
-}
-
-/// Checks that a process is gone, or goes within a moment.
-#[track_caller]
-fn assert_gone(pid: &str) {
-    let begun = Instant::now();
-    while signal("0", pid) && !is_zombie(pid) {
-        assert!(begun.elapsed() < Duration::from_secs(10), "process {pid} is still there");
-        thread::sleep(Duration::from_millis(20));
-    }
-}
-
-/// A dead process that its parent (whoever that is by now) has not collected.
-fn is_zombie(pid: &str) -> bool {
-    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") Z "))
-}
 
 fn config(entries: &[(&str, &str)]) -> String {
     let entry = |(name, more): &(&str, &str)| {
@@ -108,7 +69,7 @@ fn whatever_others_do_the_result_of_a_good_evaluator_is_kept() {
     // What the report has no room for is told beside it.
     let ran = ran.says("hang, trace e847dad403e53610ae87e6c273a96009, stderr:\n  still loading\n");
     ran.says(
-        "ERROR: 2 passed, 0 failed, 8 errored, 0 not evaluated (10 evaluations in 1 conversation)",
+        "ERROR: 2 passed, 0 failed, 8 errored, 0 not evaluated (10 evaluations in 1 conversation), 2 scored of 10 in total",
     );
     for pid in ["hang.pid", "leak.pid"] {
         assert_gone(&wait_for(&folder.path().join(pid)));

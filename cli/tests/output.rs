@@ -127,7 +127,7 @@ fn a_summary_has_a_line_per_metric() {
          [PASS] tool_trajectory_avg_score: 1.0000 (PASSED) [TIME]\n\n"
     );
     ran.says(
-        "ERROR: 2 passed, 1 failed, 1 errored, 0 not evaluated (4 evaluations in 1 conversation)",
+        "ERROR: 2 passed, 1 failed, 1 errored, 0 not evaluated (4 evaluations in 1 conversation), 3 scored of 4 in total",
     );
 }
 
@@ -177,7 +177,7 @@ fn json_has_the_agreed_keys_in_the_agreed_order() {
     assert!(crash["score"].is_null());
     assert_eq!(
         json["summary"],
-        serde_json::json!({"passed": 1, "failed": 1, "errored": 1, "not_evaluated": 1, "total": 4})
+        serde_json::json!({"scored": 2, "passed": 1, "failed": 1, "errored": 1, "not_evaluated": 1, "total": 4})
     );
 }
 

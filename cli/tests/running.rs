@@ -31,7 +31,7 @@ fn exit_codes_tell_passed_failed_and_errored_apart() {
         (
             &["pass"][..],
             0,
-            "PASSED: 1 passed, 0 failed, 0 errored, 0 not evaluated (1 evaluation in 1 conversation)",
+            "PASSED: 1 passed, 0 failed, 0 errored, 0 not evaluated (1 evaluation in 1 conversation), 1 scored of 1 in total",
         ),
         (&["unsure"], 0, "NOTHING EVALUATED: 0 passed, 0 failed, 0 errored, 1 not evaluated"),
         (&["pass", "unsure"], 0, "PASSED: 1 passed, 0 failed, 0 errored, 1 not evaluated"),
@@ -243,8 +243,8 @@ fn commands_are_known_by_the_names_agentevals_has_for_them() {
     let folder = Folder::new();
     folder.script("checks/polite", PASS);
     for args in [
-        &["list"][..],
-        &["list", "--source", "builtin"],
+        &["list", "--source", "builtin"][..],
+        &["list", "-s", "builtin", "--refresh"],
         &["runtimes"],
         &["config", "tool_trajectory_avg_score"],
         &["config", "checks/polite"],
@@ -264,4 +264,66 @@ fn a_printed_entry_can_be_run() {
     folder.file("c.yaml", entry);
     let ran = folder.run(&[&trace("a01_otlp_basic_parts"), "-c", "c.yaml", "-o", "json"]).exits(0);
     assert_eq!(ran.evaluations(0), ["polite PASSED"]);
+}
+
+#[test]
+fn metrics_that_need_a_judge_say_so_and_others_say_that_they_need_none() {
+    let folder = Folder::new();
+    let trace = trace("a01_otlp_basic_parts");
+    let run = |more: &[&str]| folder.run(&[&[&*trace, "-o", "json"], more].concat());
+    for metric in ["hallucinations_v1", "rubric_based_tool_use_quality_v1", "safety_v1"] {
+        let ran = run(&["-m", metric, "-j", "some-model"]).exits(3);
+        assert_eq!(ran.evaluations(0), [format!("{metric} ERROR metric_failed")]);
+        let error = ran.error_of(metric);
+        assert!(error.starts_with(&format!("{metric} needs a judge model")), "{error}");
+        assert!(!ran.stderr.contains("changes nothing"), "{}", ran.stderr);
+    }
+    folder.file(
+        "c.yaml",
+        "evaluators:\n  - {name: tool_trajectory_avg_score, type: builtin, credential_ref: secret, judgeBaseUrl: u}\n",
+    );
+    run(&["-c", "c.yaml"]).exits(0).says(
+        "tool_trajectory_avg_score asks no judge, so `judge_base_url`, `credential_ref` changes nothing",
+    );
+    let model = "tool_trajectory_avg_score asks no judge, so `judge_model` changes nothing";
+    run(&["-j", "some-model"]).exits(0).says(model);
+    let both = ["-m", "tool_trajectory_avg_score", "-m", "safety_v1", "-j", "some-model"];
+    assert!(!run(&both).exits(3).stderr.contains("changes nothing"));
+}
+
+#[test]
+fn a_run_may_require_that_every_evaluator_scores() {
+    let folder = Folder::new();
+    folder.script("good", r#"cat >/dev/null; echo '{"score": 1}'"#);
+    folder.file(
+        "c.yaml",
+        "evaluators:\n  - {name: good, type: code, path: good}\n  - {name: response_match_score, type: builtin}\n",
+    );
+    let trace = trace("k01_traj_exact");
+    folder.run(&[&trace]).exits(0).says("NOTHING EVALUATED: 0 passed");
+    folder.run(&[&trace, "-c", "c.yaml"]).exits(0);
+    let message = "scored no conversation, and every evaluator has to score one";
+    let args = ["-c", "c.yaml", "--require-evaluated"];
+    folder
+        .run(&[&[&*trace], &args[..]].concat())
+        .exits(1)
+        .says(&format!("response_match_score: {message}"))
+        .says("FAILED: 1 passed, 0 failed, 0 errored, 1 not evaluated (2 evaluations in 1 conversation), 1 scored of 2 in total");
+    for (form, expected) in [
+        ("junit", "<testcase classname=\"require_evaluated\" name=\"response_match_score\""),
+        ("markdown", "- response\\_match\\_score: scored no conversation"),
+        ("github", "::error title=response_match_score::scored no conversation"),
+        ("json", "\"missing_scores\": [\n    \"response_match_score\"\n  ]"),
+    ] {
+        let ran = folder.run(&[&[&*trace, "-o", form], &args[..]].concat()).exits(1);
+        assert!(ran.stdout.contains(expected), "{form}: {}", ran.stdout);
+    }
+    let goldens = eval_set("library");
+    folder.run(&[&[&*trace, "-e", &goldens], &args[..]].concat()).exits(0);
+    // The configuration may say so, too.
+    folder.file(
+        "d.yaml",
+        "require_evaluated: true\nevaluators: [{name: response_match_score, type: builtin}]\n",
+    );
+    folder.run(&[&trace, "-c", "d.yaml"]).exits(1).says(message);
 }

@@ -126,3 +126,44 @@ fn what_cargo_cannot_do_is_told_in_its_words() {
     );
     assert!(ran.stderr.contains("invalid type: integer `5`, expected a string"), "{}", ran.stderr);
 }
+
+const TWO: &str = r#"
+use evaluator_sdk::{EvalInput, evaluator};
+
+/// Always.
+#[evaluator]
+fn always(_: &EvalInput) -> bool {
+    true
+}
+
+#[evaluator]
+fn never(_: &EvalInput) -> bool {
+    false
+}
+
+fn main() -> std::process::ExitCode {
+    evaluator_sdk::run_any(&[always::EVALUATOR, never::EVALUATOR])
+}
+"#;
+
+#[test]
+fn a_file_with_several_evaluators_has_an_entry_for_each() {
+    let folder = Folder::new();
+    folder.file("two.rs", TWO);
+    let mut command = folder.command(&["config", "two.rs"]);
+    command.env("EVALUATOR_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("rust-files"));
+    let entries = support::finish(command.spawn().unwrap()).exits(0).stdout;
+    assert!(entries.contains("  # Always.\n  - name: always\n"), "{entries}");
+    folder.file("c.yaml", entries);
+    let ran = run(&folder, &["-o", "json"]).exits(1);
+    assert_eq!(ran.evaluations(0), ["always PASSED", "never FAILED"]);
+}
+
+#[test]
+fn a_file_that_does_not_compile_still_has_an_entry() {
+    let folder = Folder::new();
+    folder.file("broken.rs", BROKEN);
+    let ran = folder.evaluator(&["config", "broken.rs"]).exits(0);
+    assert!(ran.stdout.contains("  - name: broken\n"), "{}", ran.stdout);
+    ran.says("the entry has the file's own name");
+}

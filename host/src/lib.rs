@@ -11,6 +11,7 @@
 //! | execute | [`process`], [`pool`], [`metric`] | what happened to one evaluation |
 //! | validate | [`verdict`] | [`verdict::Verdict`]: an answer, or how the evaluator broke |
 //! | report | [`report`] | the report of a whole run |
+//! | tell | [`events`] | results as log records of OpenTelemetry, on request |
 //!
 //! A failing evaluator is a [`verdict::Verdict`], never an error of this crate; errors are one enum per module.
 //! Nothing here prints or ends the process.
@@ -18,8 +19,11 @@
 pub mod config;
 pub mod conversation;
 pub mod eval_set;
+pub mod events;
 pub mod executor;
+pub mod index;
 pub mod json;
+pub mod manifest;
 pub mod metric;
 pub mod pool;
 pub mod process;
@@ -27,5 +31,7 @@ pub mod python_text;
 pub mod report;
 pub mod run;
 pub mod runtime;
+pub mod source;
 pub mod trace;
+pub mod validate;
 pub mod verdict;

@@ -14,7 +14,9 @@ use std::{
 
 use evaluator_host::{
     process::{Cancellation, CommandSpec},
-    runtime::{Cargo, Environment, Launch, PrepareError, PrepareEvent, Runtime, Runtimes},
+    runtime::{
+        Cargo, Entrypoint, Environment, Launch, PrepareError, PrepareEvent, Runtime, Runtimes,
+    },
 };
 
 /// A folder of one test, with a cache for generated packages that all tests share.
@@ -74,8 +76,8 @@ impl Fixture {
         &self,
         sources: &[P],
     ) -> (Vec<Result<Launch, PrepareError>>, Vec<PrepareEvent>) {
-        let sources: Vec<PathBuf> =
-            sources.iter().map(|source| source.as_ref().to_owned()).collect();
+        let sources: Vec<Entrypoint> =
+            sources.iter().map(|source| source.as_ref().to_owned().into()).collect();
         let mut events = Vec::new();
         let results =
             self.cargo().prepare(&sources, &Cancellation::new(), &mut |event| events.push(event));
@@ -221,7 +223,7 @@ fn a_package_is_named_by_its_folder_or_manifest() {
     fixture.package(&[("src/main.rs", &says("package"))]);
     let runtimes = Runtimes::in_environment(&fixture.environment);
     let paths = [fixture.folder.clone(), fixture.path("Cargo.toml"), fixture.path("src/main.rs")];
-    let results = runtimes.prepare_all(&paths, &Cancellation::new(), &mut |_| ());
+    let results = runtimes.prepare_all(&paths.map(Into::into), &Cancellation::new(), &mut |_| ());
     for result in &results {
         assert_eq!(one_shot(result.as_ref().unwrap()), "package");
     }
@@ -448,7 +450,7 @@ fn a_build_that_takes_too_long_is_stopped() {
     ]);
     let cargo = fixture.cargo().with_build_limit(Duration::from_secs(1));
     let results =
-        cargo.prepare(std::slice::from_ref(&fixture.folder), &Cancellation::new(), &mut |_| ());
+        cargo.prepare(&[fixture.folder.clone().into()], &Cancellation::new(), &mut |_| ());
     let (summary, _) = failure(&results[0]);
     let cargo = fixture.environment.find_program("cargo").unwrap();
     assert_eq!(
@@ -466,7 +468,7 @@ fn without_cargo_a_run_says_what_to_install() {
     let fixture = Fixture::new("without_cargo_a_run_says_what_to_install");
     let source = fixture.file("lone.rs", "fn main() {}");
     let runtimes = Runtimes::in_environment(&fixture.environment.clone().with("PATH", ""));
-    let results = runtimes.prepare_all(&[source], &Cancellation::new(), &mut |_| ());
+    let results = runtimes.prepare_all(&[source.into()], &Cancellation::new(), &mut |_| ());
     assert_eq!(
         results[0].as_ref().unwrap_err().to_string(),
         "runtime not available: cargo was not found on PATH; install Rust from https://rustup.rs"

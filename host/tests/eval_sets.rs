@@ -199,6 +199,7 @@ fn conversation(said: &[Option<&str>]) -> Conversation {
         start_ns: 0,
         end_ns: 0,
         status: SpanStatus::Unset,
+        judged: Default::default(),
     };
     Conversation {
         trace_id: Arc::from("t"),
@@ -206,7 +207,6 @@ fn conversation(said: &[Option<&str>]) -> Conversation {
         case_id: None,
         warnings: Vec::new(),
         performance: None,
-        error: None,
     }
 }
 

@@ -4,7 +4,10 @@ use std::fmt;
 
 use serde::de::DeserializeOwned;
 
-use crate::place::{bytes_to, excerpt_at, path_at};
+use crate::{
+    place::{bytes_to, excerpt_at, path_at},
+    terms::in_json,
+};
 
 /// Nesting that is still read. Hosts of the contract write up to about 255 levels.
 pub const MAX_DEPTH: usize = 512;
@@ -149,7 +152,7 @@ impl DecodeError {
                 inner if inner.starts_with('[') => format!("{path}{inner}"),
                 inner => format!("{path}.{inner}"),
             };
-            Self::shape(place, error.inner().to_string())
+            Self::shape(place, in_json(error.inner().to_string()))
         })
     }
 
@@ -157,7 +160,7 @@ impl DecodeError {
         let (line, column) = (error.line(), error.column());
         let text = error.to_string();
         let suffix = format!(" at line {line} column {column}");
-        let reason = text.strip_suffix(&suffix).unwrap_or(&text).to_owned();
+        let reason = in_json(text.strip_suffix(&suffix).unwrap_or(&text).to_owned());
         let consumed = bytes_to(bytes, line, column);
         let (path, kind) = if error.is_data() {
             (path_at(bytes, consumed), DecodeErrorKind::Shape { reason, line, column })

@@ -26,6 +26,7 @@ mod lenient;
 mod manifest;
 mod place;
 mod score;
+mod terms;
 mod version;
 
 pub use agentevals::{

@@ -74,7 +74,7 @@ fn errors_name_the_field_and_show_the_place() {
     assert!(error("{}").starts_with("missing field `metric_name` at line 1 column 2"));
     assert!(
         error(r#"{"metric_name": "m", "config": null}"#)
-            .starts_with("config: invalid type: null, expected a map")
+            .starts_with("config: invalid type: null, expected an object")
     );
     assert!(
         error(r#"{"metric_name": "m", "threshold": "high"}"#)

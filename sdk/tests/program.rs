@@ -139,7 +139,7 @@ mod one_shot {
         };
         assert_eq!(run("troublesome", &[], &nested(400)).answer()["score"], json!(1.0));
         run("response_quality", &[], &nested(400))
-            .failed(3, "config.min_length: invalid type: sequence");
+            .failed(3, "config.min_length: invalid type: array");
         run("response_quality", &[], &nested(1_000_000)).failed(3, "nested deeper than");
     }
 }

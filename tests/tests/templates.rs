@@ -11,10 +11,15 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::{Command, Output},
+    time::Duration,
 };
 
 use evaluator_cli::scaffold::{Created, Language, Request, SdkSource, Template, render};
-use evaluator_host::config::{Config, EvaluatorKind};
+use evaluator_host::{
+    config::{Config, EvaluatorKind},
+    runtime::{Environment, Runtimes},
+    validate::{Standing, Validator},
+};
 use evaluator_protocol::{EvalResult, Manifest, Score, decode};
 use saphyr_parser::{Event, Parser};
 use serde_json::{Map, Value};
@@ -164,10 +169,37 @@ fn the_manifest_describes_the_evaluator() {
 
         let manifest: Manifest = serde_json::from_value(flat_yaml(&text)).unwrap();
 
-        assert_eq!(manifest.name, format!("manifest_{}", template.name().replace('-', "_")));
+        assert_eq!(manifest.name, format!("manifest-{}", template.name()));
         assert_eq!(manifest.language, template.language().name().to_lowercase());
         assert_eq!(scaffold.folder.join(manifest.entrypoint), scaffold.created.entrypoint());
         assert!(!manifest.description.is_empty() && !manifest.tags.is_empty());
+    }
+}
+
+#[test]
+fn what_is_created_is_valid() {
+    // The first build of each takes a while, and cargo's lock is shared: one after the other.
+    for template in Template::ALL {
+        let scaffold = Scaffold::new("valid", template);
+        let environment = Environment::inherited()
+            .with("CARGO_NET_OFFLINE", "true")
+            .with("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("templates"));
+        let validator = Validator {
+            runtimes: Runtimes::in_environment(&environment),
+            timeout: Duration::from_secs(120),
+            ..Validator::default()
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let folders = [scaffold.folder.clone()];
+
+        let validations = runtime.block_on(validator.validate(&folders, &mut |_| ()));
+
+        let [validation] = validations.as_slice() else { panic!("one expected") };
+        match validation.standing() {
+            Standing::Valid => {}
+            Standing::Incomplete => eprintln!("SKIPPED: {:?}", validation.checks),
+            Standing::Invalid => panic!("{validation:#?}"),
+        }
     }
 }
 

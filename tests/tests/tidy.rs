@@ -31,7 +31,7 @@ const DEPENDENCIES: [(&str, &[&str]); 8] = [
 /// The only sources that start processes, each with what it starts.
 const STARTERS: [(&str, &str); 2] = [
     ("host/src/process/spawn.rs", "evaluators"),
-    ("host/src/runtime/tool.rs", "compilers and interpreters' version checks"),
+    ("host/src/runtime/tool.rs", "compilers, installers, and interpreters' version checks"),
 ];
 
 fn root() -> PathBuf {
@@ -96,6 +96,7 @@ fn every_source_has_a_line_in_the_architecture() {
     let text = read("ARCHITECTURE.md");
     let mut wanted: BTreeSet<String> = sources().into_iter().collect();
     wanted.extend(files("examples", "rs"));
+    wanted.extend(files("fuzz", "rs"));
     wanted.extend(files("tests/tests", "rs").into_iter().filter(|path| !path.contains("/ui/")));
     let missing =
         wanted.iter().filter(|path| !text.contains(&format!("`{path}`"))).cloned().collect();

@@ -8,7 +8,7 @@ use super::show;
 use crate::{exit, render, render::Columns};
 
 /// Reads a configuration and looks for everything it names, without running anything.
-pub(super) fn check(file: &Path) -> u8 {
+pub(super) fn check(file: &Path, locked: bool, verbose: u8) -> u8 {
     let config = match Config::load(file) {
         Ok(config) => config,
         Err(error) => {
@@ -16,7 +16,12 @@ pub(super) fn check(file: &Path) -> u8 {
             return exit::USAGE;
         }
     };
-    let findings = Runner::default().check(&config);
+    render::config_remarks(&config, verbose > 0);
+    let runnable = config.ensure_runnable();
+    if let Err(error) = &runnable {
+        render::config_error(error);
+    }
+    let findings = Runner { locked, ..Runner::default() }.check(&config);
     let mut table = Columns::new(["", "Name", "Finding"]);
     for finding in &findings {
         let (mark, text) = match &finding.result {
@@ -25,6 +30,6 @@ pub(super) fn check(file: &Path) -> u8 {
         };
         table.row([mark.to_owned(), finding.subject.clone(), text.clone()]);
     }
-    let sound = findings.iter().all(|finding| finding.result.is_ok());
+    let sound = runnable.is_ok() && findings.iter().all(|finding| finding.result.is_ok());
     show(&table.to_text(), if sound { exit::OK } else { exit::USAGE })
 }

@@ -1,16 +1,30 @@
 //! `evaluator config`.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
-use evaluator_host::{metric::Metrics, runtime::Runtimes};
+use evaluator_host::{
+    manifest::{self, LoadedManifest},
+    metric::Metrics,
+    process::Cancellation,
+    run::{Description, RunEvent, describe},
+    runtime::Runtimes,
+    source::{Freshness, SourceError},
+};
 
-use super::print;
-use crate::{exit, render};
+use super::{list, print, watched};
+use crate::{
+    args::{ConfigArgs, SourcePlaces},
+    exit, render, signals,
+};
 
-/// Prints an entry for `evaluators:` with the settings it can have and their defaults.
-pub(super) fn config(evaluator: &str) -> u8 {
-    match entry(evaluator) {
-        Ok(entry) => print(&entry, exit::OK),
+/// How long a program may take to say what is in it.
+const DESCRIBE_LIMIT: Duration = Duration::from_secs(10);
+
+/// Prints an entry for `evaluators:` with the settings it can have and their defaults; several, if a program holds several
+/// evaluators.
+pub(super) fn config(args: &ConfigArgs, verbose: u8) -> u8 {
+    match entries(&args.evaluator, &args.places, verbose) {
+        Ok(entries) => print(&entries, exit::OK),
         Err(problem) => {
             render::message(&problem);
             exit::USAGE
@@ -18,19 +32,99 @@ pub(super) fn config(evaluator: &str) -> u8 {
     }
 }
 
-fn entry(evaluator: &str) -> Result<String, String> {
+fn entries(evaluator: &str, places: &SourcePlaces, verbose: u8) -> Result<String, String> {
     let path = Path::new(evaluator);
+    if manifest::has_manifest(path) {
+        let loaded = LoadedManifest::load(path).map_err(|error| error.to_string())?;
+        return of_file(&loaded.entrypoint(), Some(&loaded.manifest.name), verbose);
+    }
     if path.exists() {
-        let runtime = Runtimes::default().for_path(path).map_err(|error| error.to_string())?;
-        return Ok(code_entry(path, runtime.name()));
+        return of_file(path, None, verbose);
     }
     match Metrics::default().get(evaluator) {
         Ok(metric) => Ok(builtin_entry(metric.name(), metric.description())),
         Err(_) if evaluator.contains(['/', '.']) => Err(format!("no such file: {evaluator}")),
-        Err(error) => Err(format!(
-            "{error} Name a built-in metric (`evaluator list`) or the file of an evaluator"
-        )),
+        Err(error) => remote_entry(evaluator, places).ok_or_else(|| {
+            format!(
+                "{error} Name one of those that `evaluator list` shows, or the file of an evaluator"
+            )
+        }),
     }
+}
+
+/// The entry of an evaluator that a source lists. What keeps a source from listing is told.
+fn remote_entry(name: &str, places: &SourcePlaces) -> Option<String> {
+    for (source, listed) in list::entries(None, places, Freshness::Cached) {
+        match listed {
+            Ok(entries) => {
+                let found = entries.into_iter().find(|entry| entry.name == name);
+                let reference = found.as_ref().and_then(|entry| entry.reference.clone());
+                if let (Some(entry), Some(reference)) = (found, reference) {
+                    return Some(format!(
+                        "# {}\nevaluators:\n  - name: {}\n    type: remote\n    source: {}\n    ref: {}\n    threshold: 0.5\n    timeout: 30\n    config: {{}}\n",
+                        comment(&entry.description),
+                        scalar(name),
+                        scalar(&source),
+                        scalar(&reference)
+                    ));
+                }
+            }
+            Err(SourceError::NotSetUp { .. }) => {}
+            Err(error) => render::message(&format!("cannot list the source `{source}`: {error}")),
+        }
+    }
+    None
+}
+
+/// A description as a comment: others wrote it, and it must not become a part of the entry.
+fn comment(text: &str) -> String {
+    let printable: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    printable.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The entries of the evaluators in a file or package; `name` is what its manifest calls it.
+fn of_file(path: &Path, name: Option<&str>, verbose: u8) -> Result<String, String> {
+    let runtimes = Runtimes::default();
+    let runtime = runtimes.for_path(path).map_err(|error| error.to_string())?;
+    let described = description(path, &runtimes, verbose);
+    let evaluators = described.map(|description| description.evaluators).unwrap_or_default();
+    let mut text = format!("# {}\nevaluators:\n", runtime.name());
+    match evaluators.as_slice() {
+        // The host hands on the name of the entry, and by that a program with several evaluators finds the one that is meant.
+        [_, _, ..] => evaluators.iter().for_each(|one| {
+            text += &code_entry(&one.name, path, &one.description);
+        }),
+        [one] => text += &code_entry(name.unwrap_or(&one.name), path, &one.description),
+        [] => text += &code_entry(&name.map_or_else(|| name_of(path), str::to_owned), path, ""),
+    }
+    Ok(text)
+}
+
+/// What a compiled program says of itself, if it does. It is built for that.
+fn description(path: &Path, runtimes: &Runtimes, verbose: u8) -> Option<Description> {
+    let cancellation = Cancellation::new();
+    signals::watch(cancellation.clone());
+    let asked = watched(verbose, async |on_event| {
+        let mut on_event = |event| on_event(RunEvent::Prepare(event));
+        let launch =
+            runtimes.prepare_all(&[path.to_owned().into()], &cancellation, &mut on_event).pop()?;
+        match launch {
+            // A script that was asked would run.
+            Ok(launch) if launch.worker.is_none() => None,
+            Ok(launch) => describe(&launch.one_shot, DESCRIBE_LIMIT, &cancellation).await,
+            Err(error) => {
+                render::message(&format!(
+                    "{}: {error}; the entry has the file's own name",
+                    path.display()
+                ));
+                None
+            }
+        }
+    });
+    asked.unwrap_or_else(|error| {
+        render::message(&format!("cannot ask {} what is in it: {error}", path.display()));
+        None
+    })
 }
 
 fn builtin_entry(name: &str, description: &str) -> String {
@@ -78,18 +172,26 @@ const ALIGNMENT: &str = r"    order: ordered  # or unordered: calls may come in 
       search: {query: ignore}
 ";
 
-fn code_entry(path: &Path, runtime: &str) -> String {
-    // `checks/polite.py` is called `polite`; `polite/src/main.rs` too.
-    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let package = path
-        .ancestors()
-        .nth(2)
-        .and_then(Path::file_name)
-        .map(|name| name.to_string_lossy().into_owned());
-    let name = if stem == "main" { package.unwrap_or(stem) } else { stem };
+/// `checks/polite.py` is called `polite`; `polite/src/main.rs` and the folder `polite` too.
+fn name_of(path: &Path) -> String {
+    let part = |path: Option<&Path>| {
+        let name = path.and_then(Path::file_stem);
+        name.map(|name| name.to_string_lossy().into_owned()).filter(|name| !name.is_empty())
+    };
+    match part(Some(path)) {
+        Some(stem) if stem == "main" => part(path.ancestors().nth(2)).unwrap_or(stem),
+        stem => stem.unwrap_or_default(),
+    }
+}
+
+fn code_entry(name: &str, path: &Path, description: &str) -> String {
+    let comment = match description.lines().next().map(comment) {
+        Some(first) if !first.is_empty() => format!("  # {first}\n"),
+        _ => String::new(),
+    };
     format!(
-        "# {runtime}\nevaluators:\n  - name: {}\n    type: code\n    path: {}\n    threshold: 0.5\n    timeout: 30\n    config: {{}}\n",
-        scalar(&name),
+        "{comment}  - name: {}\n    type: code\n    path: {}\n    threshold: 0.5\n    timeout: 30\n    config: {{}}\n",
+        scalar(name),
         scalar(&path.to_string_lossy())
     )
 }
@@ -111,13 +213,14 @@ mod tests {
     fn entries_can_be_read_back() {
         for path in ["checks/polite.py", "it's here/été.js", "on", "5.py", "my_check/src/main.rs"]
         {
-            let text = code_entry(Path::new(path), "x");
+            let path = Path::new(path);
+            let text = format!("evaluators:\n{}", code_entry(&name_of(path), path, "x: y # z"));
             let config = evaluator_host::config::Config::parse(&text, Path::new("c.yaml")).unwrap();
             let evaluator_host::config::EvaluatorKind::Code(code) = &config.evaluators[0].kind
             else {
                 panic!()
             };
-            assert_eq!(code.path, Path::new(path));
+            assert_eq!(code.path, path);
         }
         for metric in Metrics::default().iter().filter(|metric| metric.unavailable().is_none()) {
             let text = builtin_entry(metric.name(), metric.description());
@@ -128,6 +231,7 @@ mod tests {
 
     #[test]
     fn a_main_file_is_called_like_its_package() {
-        assert!(code_entry(Path::new("my_check/src/main.rs"), "x").contains("name: my_check\n"));
+        assert_eq!(name_of(Path::new("my_check/src/main.rs")), "my_check");
+        assert_eq!(name_of(Path::new("main.rs")), "main");
     }
 }

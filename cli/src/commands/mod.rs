@@ -2,17 +2,24 @@
 
 mod check;
 mod config;
+mod index;
 mod init;
 mod list;
 mod run;
 mod runtimes;
 mod schema;
+mod update;
+mod validate;
+mod watched;
 
 use std::{
+    fs,
     io::{self, Write},
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 
+use self::watched::watched;
 use crate::{
     args::{Cli, Command, EvaluatorCommand},
     exit, render,
@@ -21,16 +28,19 @@ use crate::{
 pub(crate) fn dispatch(cli: Cli) -> ExitCode {
     let code = match cli.command {
         Command::Run(args) => run::run(args, cli.verbose),
-        Command::Check { config } => check::check(&config),
+        Command::Check { config, locked } => check::check(&config, locked, cli.verbose),
         Command::Schema => schema::schema(),
         Command::Init(args) | Command::Evaluator(EvaluatorCommand::Init(args)) => init::init(&args),
         Command::Runtimes | Command::Evaluator(EvaluatorCommand::Runtimes) => runtimes::runtimes(),
-        Command::List(args) | Command::Evaluator(EvaluatorCommand::List(args)) => {
-            list::list(args.source)
+        Command::List(args) | Command::Evaluator(EvaluatorCommand::List(args)) => list::list(&args),
+        Command::Update(args) | Command::Evaluator(EvaluatorCommand::Update(args)) => {
+            update::update(&args, cli.verbose)
         }
         Command::Config(args) | Command::Evaluator(EvaluatorCommand::Config(args)) => {
-            config::config(&args.evaluator)
+            config::config(&args, cli.verbose)
         }
+        Command::Index(args) => index::index(&args),
+        Command::Validate(args) => validate::validate(&args, cli.verbose),
     };
     code.into()
 }
@@ -56,4 +66,22 @@ fn print_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>, code: u8) ->
             code.max(exit::ERRORED)
         }
     }
+}
+
+/// Writes beside the file and renames, so that whoever reads it never finds half of it.
+fn replace(file: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut beside = file.as_os_str().to_owned();
+    beside.push(format!(".{}.part", std::process::id()));
+    let beside = PathBuf::from(beside);
+    let written = fs::File::create(&beside).and_then(|created| {
+        let mut out = io::BufWriter::new(created);
+        write(&mut out)?;
+        out.flush()
+    });
+    let replaced = written.and_then(|()| fs::rename(&beside, file));
+    if replaced.is_err() {
+        // It may not have come that far.
+        let _ = fs::remove_file(&beside);
+    }
+    replaced
 }

@@ -1,26 +1,17 @@
 //! `evaluator run`.
 
-use std::{
-    cell::RefCell,
-    fs,
-    io::{self, Write as _},
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{env, io, path::Path};
 
 use evaluator_host::{
     config::{Config, OutputFormat, Overrides},
+    events::{self, EventSwitches, Exporter},
+    metric::Metrics,
     report::Report,
     run::{Request, Runner},
 };
 
-use tokio::time::sleep;
-
-use super::{print, print_with, show};
+use super::{print, print_with, replace, show, watched};
 use crate::{args::RunArgs, exit, render, signals};
-
-/// How often a terminal shows the time that has passed.
-const TICK: Duration = Duration::from_millis(250);
 
 pub(super) fn run(args: RunArgs, verbose: u8) -> u8 {
     if args.config.is_none() {
@@ -35,6 +26,13 @@ pub(super) fn run(args: RunArgs, verbose: u8) -> u8 {
             return exit::USAGE;
         }
     }
+    let switches = match EventSwitches::read(args.emit_otel, &variable) {
+        Ok(switches) => switches,
+        Err(error) => {
+            render::message(&error.to_string());
+            return exit::USAGE;
+        }
+    };
     let output = args.output.map(OutputFormat::from);
     let overrides = Overrides {
         metrics: args.metrics,
@@ -53,48 +51,66 @@ pub(super) fn run(args: RunArgs, verbose: u8) -> u8 {
     config.eval_set = args.eval_set.or(config.eval_set);
     config.trace_format = args.format.map(Into::into).or(config.trace_format);
     config.group_by = args.group_by.map(Into::into).or(config.group_by);
+    config.require_evaluated |= args.require_evaluated;
     let output = output.or(config.output).unwrap_or_default();
+    render::config_remarks(&config, verbose > 0);
+    if let Err(error) = config.ensure_runnable() {
+        render::config_error(&error);
+        return exit::USAGE;
+    }
 
-    let mut runner = Runner::default();
+    let mut runner = Runner { locked: args.locked, ..Runner::default() };
     if let Some(jobs) = args.jobs {
         runner.jobs = jobs;
     }
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime,
+    // A mistake in where events go is told now; a run may take long.
+    let events = switches.and_then(|switches| match Exporter::new(&variable) {
+        Ok(exporter) => Some((switches, exporter)),
+        Err(error) => {
+            render::message(&format!("evaluation events will not be sent: {error}"));
+            None
+        }
+    });
+    let request = Request { traces: args.traces, config, events: events.is_some() };
+    signals::watch(runner.cancellation.clone());
+    let report = watched(verbose, async |on_event| runner.run(&request, on_event).await);
+    let report = match report {
+        Ok(report) => report,
         Err(error) => {
             render::message(&format!("cannot start: {error}"));
             return exit::ERRORED;
         }
     };
-    let request = Request { traces: args.traces, config };
-    signals::watch(runner.cancellation.clone());
-    let report = runtime.block_on(watched(&runner, &request, verbose));
-    // What makes evaluators ready may be stuck, and has been given up then.
-    runtime.shutdown_background();
-    show_report(&report, output, args.output_file.as_deref())
+    let code = show_report(&report, output, args.output_file.as_deref());
+    if let Some((switches, exporter)) = events {
+        send_events(&report, &request.config, &runner.metrics, switches, &exporter);
+    }
+    render::verdict(&report, verbose > 0);
+    code
 }
 
-/// A run, with what a person sees of it while it lasts.
-async fn watched(runner: &Runner, request: &Request, verbose: u8) -> Report {
-    let progress = RefCell::new(render::Progress::new(verbose));
-    let ticking = async {
-        loop {
-            sleep(TICK).await;
-            progress.borrow().tick();
-        }
-    };
-    let mut on_event = |event| progress.borrow_mut().event(&event);
-    let report = tokio::select! {
-        report = runner.run(request, &mut on_event) => report,
-        // It never ends.
-        report = ticking => report,
-    };
-    progress.into_inner().finish();
-    report
+/// A variable of the environment.
+fn variable(name: &str) -> Option<String> {
+    env::var_os(name).map(|value| value.to_string_lossy().into_owned())
+}
+
+/// Sends what the run came to. The report is out by now, and whatever happens here changes nothing about it.
+fn send_events(
+    report: &Report,
+    config: &Config,
+    metrics: &Metrics,
+    switches: EventSwitches,
+    exporter: &Exporter,
+) {
+    let records = events::records(report, config, metrics, switches);
+    if let Err(error) = exporter.export(&records) {
+        render::message(&format!("{error}; this changes nothing about the results"));
+    }
 }
 
 fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8 {
     let code = report.standing().exit_code();
+    let for_people = matches!(output, OutputFormat::Table | OutputFormat::Summary);
     let rendered = match output {
         OutputFormat::Table => Ok(render::table(report)),
         OutputFormat::Summary => Ok(render::summary(report)),
@@ -103,20 +119,22 @@ fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8
         OutputFormat::Junit => render::junit(report),
         OutputFormat::Json => return show_json(report, file, code),
     };
-    let code = match (rendered, file) {
+    match (rendered, file) {
         (Err(error), _) => {
             render::message(&format!("cannot write the report in this form: {error}"));
             exit::ERRORED
         }
+        // On stdout the forms for people are those that others know, and the outcome stands on stderr beside it. A file
+        // stands alone.
+        (Ok(text), Some(file)) if for_people => {
+            let text = text + &render::sentence(report) + "\n";
+            write_file(file, |out| out.write_all(text.as_bytes()), code)
+        }
         (Ok(text), Some(file)) => write_file(file, |out| out.write_all(text.as_bytes()), code),
         // For people; the other forms are for programs, whatever stdout is.
-        (Ok(text), None) if matches!(output, OutputFormat::Table | OutputFormat::Summary) => {
-            show(&text, code)
-        }
+        (Ok(text), None) if for_people => show(&text, code),
         (Ok(text), None) => print(&text, code),
-    };
-    render::verdict(report);
-    code
+    }
 }
 
 /// Shows the form that says everything of every conversation, without having all of it in memory.
@@ -125,35 +143,20 @@ fn show_json(report: &Report, file: Option<&Path>, code: u8) -> u8 {
         report.write_json(out)?;
         out.write_all(b"\n")
     };
-    let code = match file {
+    match file {
         Some(file) => write_file(file, write, code),
         None => print_with(write, code),
-    };
-    render::verdict(report);
-    code
+    }
 }
 
-/// Writes beside the file and renames, so that whoever reads it never finds half a report.
 fn write_file(
     file: &Path,
     write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
     code: u8,
 ) -> u8 {
-    let mut beside = file.as_os_str().to_owned();
-    beside.push(format!(".{}.part", std::process::id()));
-    let beside = PathBuf::from(beside);
-    let written = fs::File::create(&beside)
-        .and_then(|created| {
-            let mut out = io::BufWriter::new(created);
-            write(&mut out)?;
-            out.flush()
-        })
-        .and_then(|()| fs::rename(&beside, file));
-    match written {
+    match replace(file, write) {
         Ok(()) => code,
         Err(error) => {
-            // It may not have come that far.
-            let _ = fs::remove_file(&beside);
             render::message(&format!("cannot write the report to {}: {error}", file.display()));
             code.max(exit::ERRORED)
         }

@@ -1,7 +1,9 @@
-//! Configuration errors with the text they are about.
+//! What is to be said of a configuration, with the text it is about.
+
+use std::path::Path;
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
-use evaluator_host::config::ConfigError;
+use evaluator_host::config::{Config, ConfigError, Problem};
 
 use super::line;
 
@@ -10,16 +12,39 @@ pub(crate) fn config_error(error: &ConfigError) {
     line(&text(error));
 }
 
-fn text(error: &ConfigError) -> String {
-    let path = error.file.display().to_string();
-    let shown: Vec<String> = error
-        .problems
+/// Shows what is probably not meant so, and with `verbose` also what has no effect here.
+pub(crate) fn config_remarks(config: &Config, verbose: bool) {
+    let notes = if verbose { &*config.notes } else { &[] };
+    for (level, name, remarks) in
+        [(Level::WARNING, "warning", &*config.warnings), (Level::NOTE, "note", notes)]
+    {
+        if !remarks.is_empty() {
+            let file = config.file.as_deref().unwrap_or(Path::new(""));
+            line(&underlined(level, name, file, &config.source_text, remarks));
+        }
+    }
+}
+
+/// Every problem with its line underlined, without a line end after the last.
+pub(super) fn text(error: &ConfigError) -> String {
+    underlined(Level::ERROR, "error", &error.file, &error.source_text, &error.problems)
+}
+
+fn underlined(
+    level: Level<'_>,
+    name: &str,
+    file: &Path,
+    source_text: &str,
+    problems: &[Problem],
+) -> String {
+    let path = file.display().to_string();
+    let shown: Vec<String> = problems
         .iter()
         .map(|problem| {
             let Some(place) = problem.place else {
                 let hint =
                     problem.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
-                return format!("error: {path}: {}{hint}", problem.message);
+                return format!("{name}: {path}: {}{hint}", problem.message);
             };
             // An empty range, e.g. at the end of the text, is shown as one character.
             let end = place.end.max(place.start);
@@ -27,8 +52,8 @@ fn text(error: &ConfigError) -> String {
             if let Some(hint) = &problem.hint {
                 annotation = annotation.label(hint);
             }
-            let snippet = Snippet::source(&error.source_text).path(&path).annotation(annotation);
-            let group = Level::ERROR.primary_title(&problem.message).element(snippet);
+            let snippet = Snippet::source(source_text).path(&path).annotation(annotation);
+            let group = level.clone().primary_title(&problem.message).element(snippet);
             Renderer::plain().render(&[group])
         })
         .collect();

@@ -6,13 +6,20 @@ use evaluator_host::{report::Report, verdict::Status};
 
 use super::{
     verdict,
-    words::{failure, reason},
+    words::{contradictions, failure, reason, with_cause},
 };
 
 pub(crate) fn github(report: &Report) -> String {
     let mut text = String::new();
-    for error in &report.errors {
-        command(&mut text, "error", "input", error);
+    for (error, cause) in report.errors_with_causes() {
+        command(&mut text, "error", "input", &with_cause(error, cause));
+    }
+    for name in report.missing_scores() {
+        command(&mut text, "error", name, verdict::NOTHING_SCORED);
+    }
+    for contradiction in contradictions(report) {
+        let title = format!("{} on {}", contradiction.evaluator, contradiction.trace_id);
+        command(&mut text, "warning", &title, &contradiction.message());
     }
     for conversation in &report.conversations {
         for evaluation in &conversation.evaluations {

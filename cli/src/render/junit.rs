@@ -6,15 +6,18 @@
 use std::io;
 
 use evaluator_host::{
-    report::{ConversationReport, EvaluationReport, Report},
-    verdict::Status,
+    report::{ConversationReport, Report},
+    verdict::{Status, Tally},
 };
 use quick_xml::{
     Writer,
     events::{BytesDecl, BytesText, Event},
 };
 
-use super::words::{failure, reason};
+use super::{
+    verdict::NOTHING_SCORED,
+    words::{failure, reason, with_cause},
+};
 
 /// The report as a document, with its final line feed.
 pub(crate) fn junit(report: &Report) -> io::Result<String> {
@@ -22,19 +25,22 @@ pub(crate) fn junit(report: &Report) -> io::Result<String> {
     writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
     let tally = report.tally();
     let errors = tally.errored + report.errors.len() as u64;
+    let missing = report.missing_scores();
+    let failures = tally.failed + missing.len() as u64;
+    let tests = tally.total() + (report.errors.len() + missing.len()) as u64;
     writer
         .create_element("testsuites")
         .with_attribute(("name", "evaluator"))
-        .with_attribute((
-            "tests",
-            (tally.total() + report.errors.len() as u64).to_string().as_str(),
-        ))
-        .with_attribute(("failures", tally.failed.to_string().as_str()))
+        .with_attribute(("tests", tests.to_string().as_str()))
+        .with_attribute(("failures", failures.to_string().as_str()))
         .with_attribute(("errors", errors.to_string().as_str()))
         .with_attribute(("skipped", tally.not_evaluated.to_string().as_str()))
         .write_inner_content(|writer| {
             if !report.errors.is_empty() {
-                inputs(writer, &report.errors)?;
+                inputs(writer, report)?;
+            }
+            if !missing.is_empty() {
+                required(writer, &missing)?;
             }
             report.conversations.iter().try_for_each(|conversation| suite(writer, conversation))
         })?;
@@ -42,46 +48,76 @@ pub(crate) fn junit(report: &Report) -> io::Result<String> {
     Ok(text + "\n")
 }
 
-fn inputs(writer: &mut Writer<Vec<u8>>, errors: &[String]) -> io::Result<()> {
-    let count = errors.len().to_string();
+fn inputs(writer: &mut Writer<Vec<u8>>, report: &Report) -> io::Result<()> {
+    let count = report.errors.len().to_string();
     writer
         .create_element("testsuite")
         .with_attribute(("name", "inputs"))
         .with_attribute(("tests", count.as_str()))
         .with_attribute(("errors", count.as_str()))
         .write_inner_content(|writer| {
-            for (number, error) in (1..).zip(errors) {
-                case(
-                    writer,
-                    "inputs",
-                    &format!("input {number}"),
-                    0.0,
-                    Some(Outcome::Error("bad_input", error)),
-                )?;
+            for (number, (error, cause)) in (1..).zip(report.errors_with_causes()) {
+                let name = format!("input {number}");
+                let error = with_cause(error, cause);
+                let outcome = Some(Outcome::Error("bad_input", &error));
+                case(writer, "inputs", &name, 0.0, outcome, &[])?;
             }
             Ok(())
         })?;
     Ok(())
 }
 
+/// Evaluators that have to score something and have not.
+fn required(writer: &mut Writer<Vec<u8>>, names: &[&str]) -> io::Result<()> {
+    let count = names.len().to_string();
+    writer
+        .create_element("testsuite")
+        .with_attribute(("name", "require_evaluated"))
+        .with_attribute(("tests", count.as_str()))
+        .with_attribute(("failures", count.as_str()))
+        .write_inner_content(|writer| {
+            names.iter().try_for_each(|name| {
+                let outcome = Some(Outcome::Failure(NOTHING_SCORED));
+                case(writer, "require_evaluated", name, 0.0, outcome, &[])
+            })
+        })?;
+    Ok(())
+}
+
+/// All denominators, some of which the attributes do not have.
+fn properties(writer: &mut Writer<Vec<u8>>, tally: &Tally) -> io::Result<()> {
+    let counts = [
+        ("scored", tally.scored()),
+        ("passed", tally.passed),
+        ("failed", tally.failed),
+        ("errored", tally.errored),
+        ("not_evaluated", tally.not_evaluated),
+        ("total", tally.total()),
+    ];
+    writer.create_element("properties").write_inner_content(|writer| {
+        counts.iter().try_for_each(|(name, count)| {
+            let value = count.to_string();
+            let property = writer.create_element("property").with_attribute(("name", *name));
+            property.with_attribute(("value", value.as_str())).write_empty().map(drop)
+        })
+    })?;
+    Ok(())
+}
+
 fn suite(writer: &mut Writer<Vec<u8>>, conversation: &ConversationReport) -> io::Result<()> {
-    let count = |wanted: fn(&EvaluationReport) -> bool| {
-        conversation.evaluations.iter().filter(|evaluation| wanted(evaluation)).count().to_string()
-    };
+    let mut tally = Tally::default();
+    for evaluation in &conversation.evaluations {
+        tally.count(evaluation.error.is_none().then_some(evaluation.status));
+    }
     writer
         .create_element("testsuite")
         .with_attribute(("name", valid(&conversation.trace_id).as_str()))
-        .with_attribute(("tests", count(|_| true).as_str()))
-        .with_attribute((
-            "failures",
-            count(|it| it.error.is_none() && it.status == Status::Failed).as_str(),
-        ))
-        .with_attribute(("errors", count(|it| it.error.is_some()).as_str()))
-        .with_attribute((
-            "skipped",
-            count(|it| it.error.is_none() && it.status == Status::NotEvaluated).as_str(),
-        ))
+        .with_attribute(("tests", tally.total().to_string().as_str()))
+        .with_attribute(("failures", tally.failed.to_string().as_str()))
+        .with_attribute(("errors", tally.errored.to_string().as_str()))
+        .with_attribute(("skipped", tally.not_evaluated.to_string().as_str()))
         .write_inner_content(|writer| {
+            properties(writer, &tally)?;
             for evaluation in &conversation.evaluations {
                 let seconds = evaluation.duration.unwrap_or_default().as_secs_f64();
                 let failure = failure(evaluation);
@@ -94,7 +130,8 @@ fn suite(writer: &mut Writer<Vec<u8>>, conversation: &ConversationReport) -> io:
                     (None, Status::NotEvaluated) => Some(Outcome::Skipped(&reason)),
                     (None, Status::Passed) => None,
                 };
-                case(writer, &conversation.trace_id, &evaluation.name, seconds, outcome)?;
+                let (class, name) = (&conversation.trace_id, &evaluation.name);
+                case(writer, class, name, seconds, outcome, &evaluation.warnings)?;
             }
             Ok(())
         })?;
@@ -115,6 +152,7 @@ fn case(
     name: &str,
     seconds: f64,
     outcome: Option<Outcome<'_>>,
+    warnings: &[String],
 ) -> io::Result<()> {
     let (class, name, time) = (valid(class), valid(name), format!("{seconds:.3}"));
     let element = writer
@@ -122,9 +160,12 @@ fn case(
         .with_attribute(("classname", class.as_str()))
         .with_attribute(("name", name.as_str()))
         .with_attribute(("time", time.as_str()));
-    match outcome {
-        None => drop(element.write_empty()?),
-        Some(outcome) => drop(element.write_inner_content(|writer| {
+    if outcome.is_none() && warnings.is_empty() {
+        element.write_empty()?;
+        return Ok(());
+    }
+    element.write_inner_content(|writer| {
+        if let Some(outcome) = outcome {
             let (tag, kind, text) = match outcome {
                 Outcome::Error(kind, text) => ("error", Some(kind), text),
                 Outcome::Failure(text) => ("failure", None, text),
@@ -137,9 +178,13 @@ fn case(
                 element = element.with_attribute(("type", kind));
             }
             element.write_text_content(BytesText::new(&text))?;
-            Ok(())
-        })?),
-    }
+        }
+        if !warnings.is_empty() {
+            let text = valid(&format!("warning: {}", warnings.join("\nwarning: ")));
+            writer.create_element("system-out").write_text_content(BytesText::new(&text))?;
+        }
+        Ok(())
+    })?;
     Ok(())
 }
 

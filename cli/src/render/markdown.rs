@@ -10,7 +10,7 @@ use evaluator_host::{
 use super::{
     duration::milliseconds,
     verdict,
-    words::{failure, reason},
+    words::{contradictions, failure, reason, with_cause},
 };
 
 /// Rows of one table; GitHub cuts comments at 65,536 characters.
@@ -18,11 +18,17 @@ const ROWS: usize = 500;
 
 pub(crate) fn markdown(report: &Report) -> String {
     let mut text = format!("### {}\n", escaped(&verdict::sentence(report)));
-    if !report.errors.is_empty() {
+    let mut remarks: Vec<String> = Vec::new();
+    remarks.extend(report.errors_with_causes().map(|(error, cause)| with_cause(error, cause)));
+    let missing = report.missing_scores().into_iter();
+    remarks.extend(missing.map(|name| format!("{name}: {}", verdict::NOTHING_SCORED)));
+    let contradictions = contradictions(report);
+    remarks.extend(contradictions.iter().map(|it| format!("warning: {}", it.sentence())));
+    if !remarks.is_empty() {
         text.push('\n');
-        for error in &report.errors {
-            let _ = writeln!(text, "- {}", escaped(error));
-        }
+    }
+    for remark in remarks {
+        let _ = writeln!(text, "- {}", escaped(&remark));
     }
     let rows: Vec<(&str, &EvaluationReport)> = report
         .conversations

@@ -13,11 +13,12 @@ mod progress;
 mod stderr;
 mod summary;
 mod table;
+mod validation;
 mod verdict;
 mod words;
 
 pub(crate) use columns::Columns;
-pub(crate) use config_error::config_error;
+pub(crate) use config_error::{config_error, config_remarks};
 pub(crate) use github::github;
 pub(crate) use junit::junit;
 pub(crate) use markdown::markdown;
@@ -25,7 +26,8 @@ pub(crate) use paint::for_stdout as painted;
 pub(crate) use progress::Progress;
 pub(crate) use summary::summary;
 pub(crate) use table::table;
-pub(crate) use verdict::verdict;
+pub(crate) use validation::{validation_json, validation_text};
+pub(crate) use verdict::{sentence, verdict};
 
 use evaluator_host::verdict::Status;
 

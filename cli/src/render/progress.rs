@@ -34,8 +34,6 @@ pub(crate) struct Progress {
     diagnostics: Vec<String>,
     /// How often the stderr of each evaluator was shown.
     shown: HashMap<String, usize>,
-    /// How often it was said of each evaluator that its answers do not fit together.
-    warned: HashMap<String, usize>,
 }
 
 /// What is being waited for.
@@ -53,15 +51,16 @@ impl Progress {
             phase: Phase::Nothing,
             diagnostics: Vec::new(),
             shown: HashMap::new(),
-            warned: HashMap::new(),
         }
     }
 
     pub(crate) fn event(&mut self, event: &RunEvent) {
         match event {
-            RunEvent::BadInput { message: text, cause } => {
-                let cause = cause.as_ref().map(|cause| format!("\n  cause: {cause}"));
-                message(&(text.clone() + &cause.unwrap_or_default()));
+            RunEvent::BadInput { message: text, cause, hint } => {
+                let more = |name: &str, text: &Option<String>| {
+                    text.as_ref().map(|text| format!("\n  {name}: {text}")).unwrap_or_default()
+                };
+                message(&(text.clone() + &more("cause", cause) + &more("hint", hint)));
             }
             RunEvent::NoSpans { path } => {
                 message(&format!(
@@ -75,6 +74,17 @@ impl Progress {
             }
             RunEvent::EvalSetBesideConfig { path } if self.verbose > 0 => {
                 line(&format!("eval set: {}, found beside the configuration", path.display()));
+            }
+            RunEvent::UnusedJudge { metric, settings } => {
+                let settings = settings.join("`, `");
+                message(&format!("{metric} asks no judge, so `{settings}` changes nothing"));
+            }
+            RunEvent::Pinned { evaluators, file } => {
+                message(&format!(
+                    "pinned {} in {}; keep it under version control",
+                    evaluators.join(", "),
+                    file.display()
+                ));
             }
             RunEvent::Prepare(event) => self.prepare(event),
             RunEvent::BuildFailed { evaluator, summary, rendered } => {
@@ -162,7 +172,9 @@ impl Progress {
             Phase::Building { begun, what, detail, announced } => {
                 text.clone_into(detail);
                 // The first sign of real work: something is compiled or installed.
-                if !*announced && (begun.elapsed() > QUIET_BUILD || text.starts_with("Compiling")) {
+                let begins =
+                    ["Compiling ", "Installing "].iter().any(|word| text.starts_with(word));
+                if !*announced && (begun.elapsed() > QUIET_BUILD || begins) {
                     *announced = true;
                     line(&format!("{what} ..."));
                 }
@@ -200,16 +212,10 @@ impl Progress {
         }
     }
 
-    /// The report holds all of them.
-    fn warn(&mut self, evaluator: &str, trace_id: &str, warnings: &[String]) {
-        for warning in warnings {
-            let warned = self.warned.entry(evaluator.to_owned()).or_default();
-            *warned += 1;
-            if self.verbose > 0 || *warned <= SAME_EVALUATOR {
-                message(&format!("{evaluator}, trace {trace_id}: {warning}"));
-            } else if *warned == SAME_EVALUATOR + 1 {
-                message(&format!("{evaluator}: further warnings are shown with -v"));
-            }
+    /// The last lines of the run tell the first one of each evaluator, and the report holds all of them.
+    fn warn(&self, evaluator: &str, trace_id: &str, warnings: &[String]) {
+        for warning in warnings.iter().filter(|_| self.verbose > 0) {
+            message(&format!("{evaluator}, trace {trace_id}: {warning}"));
         }
     }
 

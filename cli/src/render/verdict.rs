@@ -8,18 +8,31 @@ use evaluator_host::{
     verdict::{Standing, Status},
 };
 
-use super::line;
+use super::{line, words::contradictions};
 
-pub(crate) fn verdict(report: &Report) {
-    line(&text(report));
+/// `verbose`: contradictions were told one by one.
+pub(crate) fn verdict(report: &Report, verbose: bool) {
+    line(&text(report, verbose));
 }
 
-fn text(report: &Report) -> String {
-    not_evaluated(report) + &sentence(report)
+fn text(report: &Report, verbose: bool) -> String {
+    let mut text = String::new();
+    for contradiction in contradictions(report).iter().filter(|_| !verbose) {
+        let _ = writeln!(text, "warning: {}", contradiction.sentence());
+    }
+    text += &not_evaluated(report);
+    for name in report.missing_scores() {
+        let _ = writeln!(text, "{name}: {NOTHING_SCORED}");
+    }
+    text + &sentence(report)
 }
+
+/// What is wrong with an evaluator that has to score something and does not.
+pub(super) const NOTHING_SCORED: &str =
+    "scored no conversation, and every evaluator has to score one";
 
 /// The outcome in a word, and the counts.
-pub(super) fn sentence(report: &Report) -> String {
+pub(crate) fn sentence(report: &Report) -> String {
     let tally = report.tally();
     let word = match report.standing() {
         Standing::Errored => "ERROR",
@@ -28,13 +41,15 @@ pub(super) fn sentence(report: &Report) -> String {
         Standing::Passed => "PASSED",
     };
     let mut text = format!(
-        "{word}: {} passed, {} failed, {} errored, {} not evaluated ({} in {})",
+        "{word}: {} passed, {} failed, {} errored, {} not evaluated ({} in {}), {} scored of {} in total",
         tally.passed,
         tally.failed,
         tally.errored,
         tally.not_evaluated,
         counted(tally.total(), "evaluation"),
         counted(report.conversations.len() as u64, "conversation"),
+        tally.scored(),
+        tally.total(),
     );
     if !report.errors.is_empty() {
         let errors = counted(report.errors.len() as u64, "error");
@@ -50,7 +65,7 @@ fn counted(count: u64, noun: &str) -> String {
 /// Why metrics did not evaluate, a line for each metric and reason.
 fn not_evaluated(report: &Report) -> String {
     let mut reasons: Vec<(&str, &str, u64)> = Vec::new();
-    for evaluation in report.conversations.iter().flat_map(|it| &it.evaluations) {
+    for evaluation in report.evaluations() {
         let Some(reason) = reason(evaluation) else { continue };
         match reasons.iter_mut().find(|(name, why, _)| *name == evaluation.name && *why == reason) {
             Some((_, _, count)) => *count += 1,

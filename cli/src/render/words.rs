@@ -1,6 +1,54 @@
 //! What is said of one evaluation in more than one form of report.
 
-use evaluator_host::{json::Value, report::EvaluationReport};
+use evaluator_host::{
+    json::Value,
+    report::{EvaluationReport, Report},
+};
+
+/// What the answers of an evaluator say against themselves: the first such answer, and how many things more there are.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Contradictions<'r> {
+    pub(super) evaluator: &'r str,
+    pub(super) trace_id: &'r str,
+    pub(super) first: &'r str,
+    pub(super) more: usize,
+}
+
+impl Contradictions<'_> {
+    /// Whose they are, and the first one.
+    pub(super) fn sentence(&self) -> String {
+        format!("{}, trace {}: {}", self.evaluator, self.trace_id, self.message())
+    }
+
+    /// The first one, and how many more there are.
+    pub(super) fn message(&self) -> String {
+        match self.more {
+            0 => self.first.to_owned(),
+            more => format!("{} (and {more} more of its kind)", self.first),
+        }
+    }
+}
+
+/// One for each evaluator that has some, in the order of the report.
+pub(super) fn contradictions(report: &Report) -> Vec<Contradictions<'_>> {
+    let mut found: Vec<Contradictions<'_>> = Vec::new();
+    for conversation in &report.conversations {
+        for evaluation in &conversation.evaluations {
+            let Some(first) = evaluation.warnings.first() else { continue };
+            let evaluator = evaluation.name.as_str();
+            match found.iter_mut().find(|known| known.evaluator == evaluator) {
+                Some(known) => known.more += evaluation.warnings.len(),
+                None => found.push(Contradictions {
+                    evaluator,
+                    trace_id: &conversation.trace_id,
+                    first,
+                    more: evaluation.warnings.len() - 1,
+                }),
+            }
+        }
+    }
+    found
+}
 
 /// Why an evaluation failed: its score, what was asked for, and the turns below it.
 pub(super) fn failure(evaluation: &EvaluationReport) -> String {
@@ -31,4 +79,12 @@ pub(super) fn reason(evaluation: &EvaluationReport) -> String {
     let details = evaluation.details.as_ref();
     let reason = details.and_then(|details| details.get("reason")).and_then(Value::as_str);
     reason.unwrap_or("not evaluated").to_owned()
+}
+
+/// An error outside of any conversation, and what lies behind it.
+pub(super) fn with_cause(error: &str, cause: Option<&str>) -> String {
+    match cause {
+        Some(cause) => format!("{error} ({cause})"),
+        None => error.to_owned(),
+    }
 }

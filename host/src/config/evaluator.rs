@@ -1,12 +1,13 @@
 //! An entry of `evaluators`.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, path::PathBuf};
 
 use super::{
     BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind, alignment,
     fields::{Fields, Problems, choice, non_negative, text},
+    openai_eval,
     problem::Place,
-    rubrics,
+    remote, rubrics,
     yaml::{Node, NodeKind, Span},
 };
 use crate::metric::MatchType;
@@ -33,7 +34,7 @@ const TYPES: [(&str, Type); 4] = [
 ];
 
 /// Built-in metrics that no recording can be judged by, and why.
-const UNSUITABLE: [(&str, &str); 1] = [(
+pub(super) const UNSUITABLE: [(&str, &str); 1] = [(
     "per_turn_user_simulator_quality_v1",
     "it judges a simulated user, and a recording has none",
 )];
@@ -62,15 +63,24 @@ const OWN_SETTINGS: [(Own, &[&str], &[&str]); 3] = [
     (Own::Alignment, &["order", "args", "tools"], &["tool_trajectory_alignment"]),
 ];
 
+/// Whether a metric counts something that a budget can be set for.
+pub(super) fn has_budget(metric: &str) -> bool {
+    OWN_SETTINGS
+        .iter()
+        .any(|(own, _, metrics)| matches!(own, Own::Max) && metrics.contains(&metric))
+}
+
 /// Names seen so far and where.
 #[derive(Default)]
 pub(super) struct Names {
     seen: HashMap<String, Span>,
 }
 
+/// Reads an entry. `extensions` are those of programs that can be run, with their dots.
 pub(super) fn read(
     node: &Node,
     names: &mut Names,
+    extensions: &[&str],
     problems: &mut Problems<'_>,
 ) -> Option<EvaluatorConfig> {
     let NodeKind::Mapping(entries) = &node.kind else {
@@ -91,12 +101,14 @@ pub(super) fn read(
             problems.add(
                 start_of(node),
                 "the key `type` is missing in this evaluator",
-                Some("builtin or code".to_owned()),
+                Some("builtin, code or remote".to_owned()),
             );
             None
         }
     };
-    let kind = match kind? {
+    let (kind, span) = kind?;
+    let place = Place::new(problems.text, span);
+    let kind = match (kind, span) {
         (Type::Builtin, span) => {
             if let Some((name, why)) =
                 UNSUITABLE.iter().find(|(known, _)| Some(*known) == name.as_deref())
@@ -106,22 +118,19 @@ pub(super) fn read(
             EvaluatorKind::Builtin(read_builtin(name.as_deref(), &mut fields, problems))
         }
         (Type::Code, _) => EvaluatorKind::Code(read_code(&mut fields, node, problems)),
-        (Type::Remote, span) => {
-            let hint = "download the evaluator and use `type: code` with its path";
-            problems.add(
-                span,
-                "`type: remote` cannot be run by this version",
-                Some(hint.to_owned()),
-            );
-            return None;
+        (Type::OpenaiEval, _) => {
+            let Some(openai) = openai_eval::read(&mut fields, start_of(node), problems) else {
+                fields.finish(problems);
+                return None;
+            };
+            EvaluatorKind::OpenAiEval(openai)
         }
-        (Type::OpenaiEval, span) => {
-            problems.add(span, "`type: openai_eval` cannot be run by this version", None);
-            return None;
+        (Type::Remote, _) => {
+            EvaluatorKind::Remote(remote::read(&mut fields, node, extensions, problems))
         }
     };
     fields.finish(problems);
-    Some(EvaluatorConfig { name: name?, kind })
+    Some(EvaluatorConfig { place: Some(place), ..EvaluatorConfig::new(name?, kind) })
 }
 
 fn read_name(
@@ -175,7 +184,7 @@ fn read_builtin(
 }
 
 /// Reads the settings that only some metrics have, and refuses them in the entries of others.
-fn read_own(
+pub(super) fn read_own(
     name: Option<&str>,
     builtin: &mut BuiltinConfig,
     fields: &mut Fields<'_>,
@@ -208,11 +217,19 @@ fn read_own(
 }
 
 fn read_code(fields: &mut Fields<'_>, entry: &Node, problems: &mut Problems<'_>) -> CodeConfig {
+    let path = match fields.take("path") {
+        Some(node) => text("path", node, problems).unwrap_or_default().into(),
+        None => {
+            problems.add(start_of(entry), "the key `path` is missing in this evaluator", None);
+            PathBuf::new()
+        }
+    };
+    CodeConfig { path, ..read_program(fields, problems) }
+}
+
+/// The settings that all programs have, wherever they are.
+pub(super) fn read_program(fields: &mut Fields<'_>, problems: &mut Problems<'_>) -> CodeConfig {
     let mut code = CodeConfig::default();
-    match fields.take("path") {
-        Some(node) => code.path = text("path", node, problems).unwrap_or_default().into(),
-        None => problems.add(start_of(entry), "the key `path` is missing in this evaluator", None),
-    }
     if let Some(threshold) = fields.fraction("threshold", problems) {
         code.threshold = threshold;
     }
@@ -229,6 +246,6 @@ fn read_code(fields: &mut Fields<'_>, entry: &Node, problems: &mut Problems<'_>)
 }
 
 /// The first character: underlining a whole entry would say nothing.
-fn start_of(node: &Node) -> Span {
+pub(super) fn start_of(node: &Node) -> Span {
     Span { start: node.span.start, end: node.span.start + 1 }
 }

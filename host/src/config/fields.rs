@@ -8,24 +8,40 @@ use super::{
 };
 use crate::json::{Object, Value};
 
-/// Problems found so far in a text.
-pub(super) struct Problems<'a> {
-    pub(super) text: &'a str,
-    pub(super) found: Vec<Problem>,
+/// Problems found so far in a text, and what else a person may want to know of it.
+pub(crate) struct Problems<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) found: Vec<Problem>,
+    /// What is no reason not to run, but probably not what was meant.
+    pub(crate) warnings: Vec<Problem>,
+    /// What has no effect here, and that is as it should be.
+    pub(crate) notes: Vec<Problem>,
 }
 
-impl Problems<'_> {
-    pub(super) fn add(&mut self, span: Span, message: impl Into<String>, hint: Option<String>) {
-        self.found.push(Problem {
-            message: message.into(),
-            place: Some(Place::new(self.text, span)),
-            hint,
-        });
+impl<'a> Problems<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        Self { text, found: Vec::new(), warnings: Vec::new(), notes: Vec::new() }
+    }
+
+    pub(crate) fn add(&mut self, span: Span, message: impl Into<String>, hint: Option<String>) {
+        self.found.push(self.at(span, message.into(), hint));
+    }
+
+    pub(crate) fn warn(&mut self, span: Span, message: impl Into<String>, hint: Option<String>) {
+        self.warnings.push(self.at(span, message.into(), hint));
+    }
+
+    pub(crate) fn note(&mut self, span: Span, message: impl Into<String>) {
+        self.notes.push(self.at(span, message.into(), None));
+    }
+
+    fn at(&self, span: Span, message: String, hint: Option<String>) -> Problem {
+        Problem { message, place: Some(Place::new(self.text, span)), hint }
     }
 }
 
 /// The closest of `known`, as a hint, if one is close enough to be what was meant.
-pub(super) fn did_you_mean<'k>(
+pub(crate) fn did_you_mean<'k>(
     word: &str,
     known: impl IntoIterator<Item = &'k str>,
 ) -> Option<String> {
@@ -38,7 +54,7 @@ pub(super) fn did_you_mean<'k>(
 }
 
 /// The keys of one mapping, taken one after the other; what is left at the end is unknown.
-pub(super) struct Fields<'n> {
+pub(crate) struct Fields<'n> {
     /// What messages call the mapping, e.g. `evaluator`.
     noun: &'static str,
     entries: &'n [(Node, Node)],
@@ -52,7 +68,7 @@ pub(super) struct Fields<'n> {
 }
 
 impl<'n> Fields<'n> {
-    pub(super) fn new(noun: &'static str, entries: &'n [(Node, Node)]) -> Self {
+    pub(crate) fn new(noun: &'static str, entries: &'n [(Node, Node)]) -> Self {
         Self {
             noun,
             entries,
@@ -65,20 +81,25 @@ impl<'n> Fields<'n> {
 
     /// From here on a key that is there without a value counts as not given, as other tools that read the file have it
     /// for keys whose default is to have no value.
-    pub(super) fn null_is_absent(&mut self) {
+    pub(crate) fn null_is_absent(&mut self) {
         self.null_is_absent = true;
     }
 
     /// The value of `key`; `null` counts as given, unless [`null_is_absent`](Self::null_is_absent) was said.
-    pub(super) fn take(&mut self, key: &'static str) -> Option<&'n Node> {
+    pub(crate) fn take(&mut self, key: &'static str) -> Option<&'n Node> {
         self.known.push(key);
         self.find(key).map(|(_, value)| value)
     }
 
     /// Key and value of something that is read but not to be suggested.
-    pub(super) fn take_replaced(&mut self, key: &'static str) -> Option<&'n (Node, Node)> {
+    pub(crate) fn take_replaced(&mut self, key: &'static str) -> Option<&'n (Node, Node)> {
         self.replaced.push(key);
         self.find(key)
+    }
+
+    /// The value of a key, without saying that it is known.
+    pub(crate) fn peek(&self, key: &str) -> Option<&'n Node> {
+        self.find(key).map(|(_, value)| value)
     }
 
     fn find(&self, key: &str) -> Option<&'n (Node, Node)> {
@@ -89,7 +110,7 @@ impl<'n> Fields<'n> {
     }
 
     /// The value of `key` or of its other spelling.
-    pub(super) fn take_either(
+    pub(crate) fn take_either(
         &mut self,
         key: &'static str,
         alias: &'static str,
@@ -108,7 +129,7 @@ impl<'n> Fields<'n> {
         first.or(second.map(|(_, value)| value))
     }
 
-    pub(super) fn text(
+    pub(crate) fn text(
         &mut self,
         key: &'static str,
         problems: &mut Problems<'_>,
@@ -118,7 +139,7 @@ impl<'n> Fields<'n> {
     }
 
     /// A number in `0..=1`; numeric text counts, as in the tools this file is shared with.
-    pub(super) fn fraction(
+    pub(crate) fn fraction(
         &mut self,
         key: &'static str,
         problems: &mut Problems<'_>,
@@ -140,23 +161,18 @@ impl<'n> Fields<'n> {
     }
 
     /// A truth value, in any of the ways Python's readers take one.
-    pub(super) fn flag(
+    pub(crate) fn flag(
         &mut self,
         key: &'static str,
         alias: &'static str,
         problems: &mut Problems<'_>,
     ) -> Option<bool> {
         let node = self.take_either(key, alias, problems)?;
-        let flag = flag(node);
-        if flag.is_none() {
-            let message = format!("`{key}` must be true or false, not {}", node.noun());
-            problems.add(node.span, message, None);
-        }
-        flag
+        truth(key, node, problems)
     }
 
     /// A whole, positive number of seconds.
-    pub(super) fn seconds(
+    pub(crate) fn seconds(
         &mut self,
         key: &'static str,
         problems: &mut Problems<'_>,
@@ -172,7 +188,7 @@ impl<'n> Fields<'n> {
     }
 
     /// One of a few words, compared as written.
-    pub(super) fn choice<T: Copy>(
+    pub(crate) fn choice<T: Copy>(
         &mut self,
         key: &'static str,
         choices: &[(&'static str, T)],
@@ -183,7 +199,7 @@ impl<'n> Fields<'n> {
     }
 
     /// A mapping with text keys.
-    pub(super) fn object(
+    pub(crate) fn object(
         &mut self,
         key: &'static str,
         problems: &mut Problems<'_>,
@@ -206,7 +222,7 @@ impl<'n> Fields<'n> {
     }
 
     /// Reports what nothing has taken.
-    pub(super) fn finish(self, problems: &mut Problems<'_>) {
+    pub(crate) fn finish(self, problems: &mut Problems<'_>) {
         let accepted = [&*self.known, &*self.aliases, &*self.replaced].concat();
         for (key, _) in self.entries {
             match key.as_str() {
@@ -226,7 +242,7 @@ impl<'n> Fields<'n> {
     }
 }
 
-pub(super) fn text<'n>(key: &str, node: &'n Node, problems: &mut Problems<'_>) -> Option<&'n str> {
+pub(crate) fn text<'n>(key: &str, node: &'n Node, problems: &mut Problems<'_>) -> Option<&'n str> {
     let text = node.as_str();
     match text {
         None => {
@@ -240,7 +256,7 @@ pub(super) fn text<'n>(key: &str, node: &'n Node, problems: &mut Problems<'_>) -
     text.filter(|text| !text.is_empty())
 }
 
-pub(super) fn choice<T: Copy>(
+pub(crate) fn choice<T: Copy>(
     key: &str,
     node: &Node,
     choices: &[(&'static str, T)],
@@ -261,7 +277,7 @@ pub(super) fn choice<T: Copy>(
 }
 
 /// A finite number that is not negative.
-pub(super) fn non_negative(key: &str, node: &Node, problems: &mut Problems<'_>) -> Option<f64> {
+pub(crate) fn non_negative(key: &str, node: &Node, problems: &mut Problems<'_>) -> Option<f64> {
     let Some(number) = number(node) else {
         let message = format!("`{key}` must be a number, not {}", node.noun());
         problems.add(node.span, message, None);
@@ -273,6 +289,16 @@ pub(super) fn non_negative(key: &str, node: &Node, problems: &mut Problems<'_>) 
         return None;
     }
     Some(number)
+}
+
+/// A truth value.
+pub(crate) fn truth(key: &str, node: &Node, problems: &mut Problems<'_>) -> Option<bool> {
+    let flag = flag(node);
+    if flag.is_none() {
+        let message = format!("`{key}` must be true or false, not {}", node.noun());
+        problems.add(node.span, message, None);
+    }
+    flag
 }
 
 fn flag(node: &Node) -> Option<bool> {

@@ -3,23 +3,31 @@
 //! A configuration is read whole before anything runs: every problem in it is reported at once, each with its place, and
 //! a key that nothing reads is a problem too, because a misspelt `treshold` would otherwise silently change a verdict.
 
+mod adk;
 mod alignment;
+pub(crate) mod document;
 mod evaluator;
-mod fields;
+pub(crate) mod fields;
+mod json;
 mod model;
+mod openai_eval;
 mod overrides;
 mod problem;
+mod remote;
 mod rubrics;
 mod run;
+mod runnable;
 mod schema;
-mod yaml;
+pub(crate) mod yaml;
 
 #[cfg(test)]
 mod tests;
 
 pub use model::{
-    BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind, OutputFormat, Rubric,
+    BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind, Interval, MetricInfo,
+    OutputFormat, RemoteConfig, Rubric, SourcePaths,
 };
+pub use openai_eval::{Grader, LabelModel, Message, OpenAiEvalConfig, Role, TextSimilarity};
 pub use overrides::Overrides;
 pub use problem::{ConfigError, Place, Problem};
 pub use schema::schema;

@@ -2,10 +2,12 @@
 
 use std::{path::PathBuf, time::Duration};
 
+use super::{OpenAiEvalConfig, Place, Problem};
 use crate::{
     conversation::GroupBy,
     json::Object,
     metric::{AlignmentSettings, MatchType},
+    source::{Reference, Wanted},
     trace::Format,
 };
 
@@ -25,6 +27,26 @@ pub struct Config {
     pub output: Option<OutputFormat>,
     /// How traces become conversations.
     pub group_by: Option<GroupBy>,
+    /// Whether a run fails in which some evaluator has scored nothing; no by default.
+    pub require_evaluated: bool,
+    /// Where the sources `file` and `local` are.
+    pub sources: SourcePaths,
+    /// What is in the file and probably not meant so.
+    pub warnings: Vec<Problem>,
+    /// What is in the file and has no effect here, as it should be.
+    pub notes: Vec<Problem>,
+    /// The text of the file, for showing places in it.
+    pub source_text: String,
+}
+
+/// Where the sources on this machine are; paths as given. Variables of the environment say so where nothing is said here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SourcePaths {
+    /// Index of the source `file`, or a folder with an `index.yaml`.
+    pub file: Option<PathBuf>,
+    /// Folder of the source `local`.
+    pub local: Option<PathBuf>,
 }
 
 /// Form of the report.
@@ -53,6 +75,8 @@ pub struct EvaluatorConfig {
     pub name: String,
     /// What it is.
     pub kind: EvaluatorKind,
+    /// Where the file says what it is; `None` when no file does.
+    pub place: Option<Place>,
 }
 
 /// What an evaluator is.
@@ -63,20 +87,27 @@ pub enum EvaluatorKind {
     Builtin(BuiltinConfig),
     /// A program.
     Code(CodeConfig),
+    /// A grader of OpenAI's evaluation service. It can be read, and not be run: see [`Config::ensure_runnable`].
+    OpenAiEval(OpenAiEvalConfig),
+    /// A program that is fetched from a source.
+    Remote(RemoteConfig),
 }
 
 impl EvaluatorConfig {
     /// The built-in metric of that name with default settings.
     pub fn builtin(name: impl Into<String>) -> Self {
-        Self { name: name.into(), kind: EvaluatorKind::Builtin(BuiltinConfig::default()) }
+        Self::new(name, EvaluatorKind::Builtin(BuiltinConfig::default()))
     }
 
     /// The program at `path` with default settings.
     pub fn code(name: impl Into<String>, path: impl Into<PathBuf>) -> Self {
-        Self {
-            name: name.into(),
-            kind: EvaluatorKind::Code(CodeConfig { path: path.into(), ..CodeConfig::default() }),
-        }
+        let code = CodeConfig { path: path.into(), ..CodeConfig::default() };
+        Self::new(name, EvaluatorKind::Code(code))
+    }
+
+    /// An evaluator that no file speaks of.
+    pub(super) fn new(name: impl Into<String>, kind: EvaluatorKind) -> Self {
+        Self { name: name.into(), kind, place: None }
     }
 
     /// Score from which on an evaluation passes.
@@ -85,6 +116,8 @@ impl EvaluatorConfig {
         match &self.kind {
             EvaluatorKind::Builtin(builtin) => builtin.threshold,
             EvaluatorKind::Code(code) => code.threshold,
+            EvaluatorKind::OpenAiEval(openai) => openai.threshold,
+            EvaluatorKind::Remote(remote) => remote.threshold,
         }
     }
 }
@@ -145,6 +178,10 @@ pub struct Rubric {
 pub struct CodeConfig {
     /// The file, as given: relative to the working directory, and if it is not there, to the configuration file.
     pub path: PathBuf,
+    /// Whether `path` may also be the name of a command, to be found on `PATH`; no by default.
+    pub command: bool,
+    /// Arguments of the program; none by default.
+    pub args: Vec<String>,
     /// Score from which on an evaluation passes; 0.5 by default.
     pub threshold: f64,
     /// Time one evaluation may take; 30 s by default. Building is not part of it.
@@ -153,16 +190,96 @@ pub struct CodeConfig {
     pub config: Object,
     /// Name of the executor; `local` by default.
     pub executor: String,
+    /// Whether the file was fetched from a source of evaluators, so that less of it is trusted; no by default.
+    pub fetched: bool,
+    /// What its author says of it, where the file has a place for that.
+    pub info: Option<MetricInfo>,
+}
+
+/// What the author of a metric says of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct MetricInfo {
+    /// What it scores.
+    pub description: Option<String>,
+    /// The scores it may give. Here they are in 0..=1 whatever is said.
+    pub interval: Option<Interval>,
+}
+
+/// A range of numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Interval {
+    /// The smaller end; may be infinite.
+    pub min: f64,
+    /// Whether `min` itself is outside of it.
+    pub open_at_min: bool,
+    /// The larger end; may be infinite.
+    pub max: f64,
+    /// Whether `max` itself is outside of it.
+    pub open_at_max: bool,
+}
+
+impl Interval {
+    /// Whether no number is in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.min > self.max || (self.min == self.max && (self.open_at_min || self.open_at_max))
+    }
 }
 
 impl Default for CodeConfig {
     fn default() -> Self {
         Self {
             path: PathBuf::new(),
+            command: false,
+            args: Vec::new(),
             threshold: 0.5,
             timeout: Duration::from_secs(30),
             config: Object::new(),
             executor: "local".to_owned(),
+            fetched: false,
+            info: None,
+        }
+    }
+}
+
+/// Settings of a program that is fetched from a source.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RemoteConfig {
+    /// Which evaluator of which source; of `github` by default.
+    pub wanted: Wanted,
+    /// Score from which on an evaluation passes; 0.5 by default.
+    pub threshold: f64,
+    /// Time one evaluation may take; 30 s by default. Fetching and building are not part of it.
+    pub timeout: Duration,
+    /// Settings sent to the evaluator; empty by default.
+    pub config: Object,
+    /// Name of the executor; `local` by default.
+    pub executor: String,
+}
+
+impl RemoteConfig {
+    /// Default settings.
+    #[must_use]
+    pub fn new(source: impl Into<String>, reference: Reference) -> Self {
+        let wanted = Wanted { source: source.into(), reference };
+        let CodeConfig { threshold, timeout, config, executor, .. } = CodeConfig::default();
+        Self { wanted, threshold, timeout, config, executor }
+    }
+
+    /// The same program once it is here.
+    #[must_use]
+    pub fn at(&self, path: impl Into<PathBuf>) -> CodeConfig {
+        CodeConfig {
+            path: path.into(),
+            threshold: self.threshold,
+            timeout: self.timeout,
+            config: self.config.clone(),
+            executor: self.executor.clone(),
+            fetched: true,
+            ..CodeConfig::default()
         }
     }
 }

@@ -39,8 +39,7 @@ impl Overrides {
         for name in names {
             let mut builtin = BuiltinConfig::default();
             self.set(&mut builtin);
-            let evaluator =
-                EvaluatorConfig { name: name.to_owned(), kind: EvaluatorKind::Builtin(builtin) };
+            let evaluator = EvaluatorConfig::new(name, EvaluatorKind::Builtin(builtin));
             match config.evaluators.iter_mut().find(|other| other.name == name) {
                 Some(other) => *other = evaluator,
                 None => config.evaluators.push(evaluator),

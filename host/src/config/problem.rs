@@ -1,10 +1,10 @@
-//! What can be wrong with a configuration, and where.
+//! What can be wrong with a file that people write, and where.
 
 use std::{fmt, path::PathBuf};
 
 use super::yaml::Span;
 
-/// Why a configuration cannot be used: everything that is wrong with it, not only the first thing.
+/// Why a configuration, or the manifest of an evaluator, cannot be used: everything that is wrong with it, not only the first thing.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ConfigError {
@@ -43,7 +43,7 @@ pub struct Place {
 }
 
 impl Place {
-    pub(super) fn new(text: &str, span: Span) -> Self {
+    pub(crate) fn new(text: &str, span: Span) -> Self {
         let before = text.get(..span.start).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         // Whoever shows the place cuts the text there, so it ends with a whole character.

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use super::{
-    Config, ConfigError, OutputFormat, Problem,
+    Config, ConfigError, OutputFormat, Problem, SourcePaths, adk, document,
     evaluator::{self, Names},
-    fields::{Fields, Problems, choice},
+    fields::{Fields, Problems, choice, truth},
     problem::Place,
     yaml::{self, Node, NodeKind},
 };
-use crate::{conversation::GroupBy, trace::Format};
+use crate::{conversation::GroupBy, runtime::Runtimes, trace::Format};
 
 pub(super) const FORMATS: [(&str, Format); 2] =
     [("jaeger-json", Format::JaegerJson), ("otlp-json", Format::OtlpJson)];
@@ -34,27 +34,23 @@ const REPLACED: [(&str, &str); 5] = [
 ];
 
 impl Config {
-    /// Reads and checks a configuration file. Looks at nothing but that file.
+    /// Reads and checks a configuration file: YAML, or the JSON of ADK's `EvalConfig`, whatever the file is called. Looks
+    /// at nothing but that file.
     ///
     /// # Errors
     ///
     /// [`ConfigError`] with every problem found and its place.
     pub fn load(file: &Path) -> Result<Self, ConfigError> {
-        let unreadable = |message: String, hint: Option<&str>| ConfigError {
-            file: file.to_owned(),
-            source_text: String::new(),
-            problems: vec![Problem { message, place: None, hint: hint.map(str::to_owned) }],
-        };
-        let bytes = std::fs::read(file)
-            .map_err(|error| unreadable(format!("cannot read the configuration: {error}"), None))?;
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let offset = error.utf8_error().valid_up_to();
-            unreadable(
-                format!("the configuration is not UTF-8 (byte {offset})"),
-                Some("save it as UTF-8"),
-            )
-        })?;
-        Self::parse(&text, file)
+        Self::load_for(file, &Runtimes::default())
+    }
+
+    /// The same for a host with runtimes of its own, which decide what a fetched evaluator may be written in.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load).
+    pub fn load_for(file: &Path, runtimes: &Runtimes) -> Result<Self, ConfigError> {
+        Self::parse_for(&document::load(file, "configuration")?, file, runtimes)
     }
 
     /// Checks the text of a configuration; `file` is what messages call it.
@@ -63,27 +59,41 @@ impl Config {
     ///
     /// [`ConfigError`] with every problem found and its place.
     pub fn parse(text: &str, file: &Path) -> Result<Self, ConfigError> {
-        let mut problems = Problems { text, found: Vec::new() };
-        let config = match yaml::read(text) {
-            Ok(root) => read_root(root.as_ref(), &mut problems),
-            Err(error) => {
-                problems.add(error.span, error.message, None);
-                Self::default()
-            }
+        Self::parse_for(text, file, &Runtimes::default())
+    }
+
+    /// The same for a host with runtimes of its own.
+    ///
+    /// # Errors
+    ///
+    /// As [`parse`](Self::parse).
+    pub fn parse_for(text: &str, file: &Path, runtimes: &Runtimes) -> Result<Self, ConfigError> {
+        let extensions: Vec<&str> = runtimes.extensions().collect();
+        let mut problems = Problems::new(text);
+        let config = match adk::recognize(text) {
+            Some(document) => adk::read(document, &mut problems),
+            None => match yaml::read(text) {
+                Ok(root) => read_root(root.as_ref(), &extensions, &mut problems),
+                Err(error) => {
+                    problems.add(error.span, error.message, None);
+                    Self::default()
+                }
+            },
         };
-        if problems.found.is_empty() {
-            return Ok(Self { file: Some(file.to_owned()), ..config });
+        match document::error(&mut problems, file) {
+            Some(error) => Err(error),
+            None => Ok(Self {
+                file: Some(file.to_owned()),
+                source_text: text.to_owned(),
+                warnings: problems.warnings,
+                notes: problems.notes,
+                ..config
+            }),
         }
-        problems.found.sort_by_key(|problem| problem.place.map(|place| place.start));
-        Err(ConfigError {
-            file: file.to_owned(),
-            source_text: text.to_owned(),
-            problems: problems.found,
-        })
     }
 }
 
-fn read_root(root: Option<&Node>, problems: &mut Problems<'_>) -> Config {
+fn read_root(root: Option<&Node>, extensions: &[&str], problems: &mut Problems<'_>) -> Config {
     let mut config = Config::default();
     let Some(Node { kind: NodeKind::Mapping(entries), span }) = root else {
         let found = root.map_or("nothing", Node::noun);
@@ -101,7 +111,7 @@ fn read_root(root: Option<&Node>, problems: &mut Problems<'_>) -> Config {
             let mut names = Names::default();
             config.evaluators = items
                 .iter()
-                .filter_map(|item| evaluator::read(item, &mut names, problems))
+                .filter_map(|item| evaluator::read(item, &mut names, extensions, problems))
                 .collect();
         }
         Some((node, NodeKind::Sequence(_))) => {
@@ -122,7 +132,13 @@ fn read_root(root: Option<&Node>, problems: &mut Problems<'_>) -> Config {
     config.eval_set = fields.text("eval_set", problems).map(Into::into);
     config.trace_format = fields.choice("trace_format", &FORMATS, problems);
     config.group_by = fields.choice("group_by", &GROUPINGS, problems);
+    let required = fields.take("require_evaluated");
+    config.require_evaluated =
+        required.and_then(|node| truth("require_evaluated", node, problems)).unwrap_or_default();
     let output = fields.take_either("output_format", "output", problems);
+    if let Some(node) = fields.take("sources") {
+        config.sources = read_sources(node, problems);
+    }
     config.output = output.and_then(|node| choice("output_format", node, &OUTPUTS, problems));
     for (key, instead) in REPLACED {
         if let Some((name, _)) = fields.take_replaced(key) {
@@ -135,4 +151,20 @@ fn read_root(root: Option<&Node>, problems: &mut Problems<'_>) -> Config {
     }
     fields.finish(problems);
     config
+}
+
+fn read_sources(node: &Node, problems: &mut Problems<'_>) -> SourcePaths {
+    let NodeKind::Mapping(entries) = &node.kind else {
+        let hint = "write `sources: {file: PATH}` or `{local: PATH}`".to_owned();
+        let message = format!("`sources` must be a mapping, not {}", node.noun());
+        problems.add(node.span, message, Some(hint));
+        return SourcePaths::default();
+    };
+    let mut fields = Fields::new("`sources`", entries);
+    let paths = SourcePaths {
+        file: fields.text("file", problems).map(Into::into),
+        local: fields.text("local", problems).map(Into::into),
+    };
+    fields.finish(problems);
+    paths
 }

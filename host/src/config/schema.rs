@@ -3,10 +3,15 @@
 use serde_json::{Value, json};
 
 use super::{
+    Role, TextSimilarity,
     alignment::ORDERS,
+    remote::DEFAULT_SOURCE,
     run::{FORMATS, GROUPINGS, OUTPUTS},
 };
 use crate::metric::MatchType;
+
+/// What a `ref` looks like; how many parts it may have and which extensions are known is left to the reader.
+const REFERENCE: &str = r"^[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*(/[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*)*$";
 
 /// A JSON Schema (2020-12) of configuration files: completion and first complaints in editors that know YAML schemas.
 ///
@@ -69,6 +74,44 @@ pub fn schema() -> Value {
         "required": ["name", "type", "path"],
         "additionalProperties": false
     });
+    let openai_eval = json!({
+        "title": "A grader of OpenAI's evaluation service (can be checked, not yet run)",
+        "properties": {
+            "name": name,
+            "type": {"const": "openai_eval"},
+            "threshold": threshold,
+            "timeout": {
+                "description": "Seconds the service may take.",
+                "type": "integer", "minimum": 1, "default": 120
+            },
+            "grader": {"description": "What grades.", "oneOf": [text_similarity(), label_model()]}
+        },
+        "required": ["name", "type", "grader"],
+        "additionalProperties": false
+    });
+    let mut remote = code.clone();
+    remote["title"] = json!("A program from a source");
+    remote["required"] = json!(["name", "type", "ref"]);
+    if let Some(properties) = remote["properties"].as_object_mut() {
+        properties.remove("path");
+        properties.insert("type".to_owned(), json!({"const": "remote"}));
+        properties.insert(
+            "source".to_owned(),
+            json!({
+                "description": "Where it comes from: github, file, local, or what a host has added.",
+                "type": "string", "minLength": 1, "not": {"const": "builtin"}, "default": DEFAULT_SOURCE
+            }),
+        );
+        properties.insert(
+            "ref".to_owned(),
+            json!({
+                "description": "Path of its file inside the source.",
+                "type": "string", "minLength": 1, "maxLength": 512, "pattern": REFERENCE
+            }),
+        );
+    }
+    let path =
+        |description: &str| json!({"description": description, "type": "string", "minLength": 1});
     let output = json!({"description": "Form of the report.", "enum": words(&OUTPUTS)});
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -78,7 +121,7 @@ pub fn schema() -> Value {
             "evaluators": {
                 "description": "What to run, in the order of the report.",
                 "type": "array", "minItems": 1,
-                "items": {"type": "object", "oneOf": [builtin, code]}
+                "items": {"type": "object", "oneOf": [builtin, code, remote, openai_eval]}
             },
             "eval_set": {"description": "File with golden conversations.", "type": "string"},
             "trace_format": {
@@ -86,10 +129,73 @@ pub fn schema() -> Value {
                 "enum": words(&FORMATS)
             },
             "group_by": {"description": "What is evaluated as one conversation.", "enum": words(&GROUPINGS)},
+            "require_evaluated": {
+                "description": "Fail unless every evaluator has scored at least one conversation.",
+                "type": "boolean", "default": false
+            },
+            "sources": {
+                "description": "Where the sources on this machine are, relative to the working directory, and if they are not there, to this file.",
+                "type": ["object", "null"],
+                "properties": {
+                    "file": path("Index of the source `file`, or a folder with an index.yaml."),
+                    "local": path("Folder of the source `local`.")
+                },
+                "additionalProperties": false
+            },
             "output_format": output,
             "output": output
         },
         "required": ["evaluators"],
+        "additionalProperties": false
+    })
+}
+
+fn text_similarity() -> Value {
+    json!({
+        "title": "Compares answers with the expected ones; needs an eval set",
+        "type": "object",
+        "properties": {
+            "type": {"const": "text_similarity"},
+            "evaluation_metric": {"enum": words(&TextSimilarity::ALL)}
+        },
+        "required": ["type", "evaluation_metric"],
+        "additionalProperties": false
+    })
+}
+
+fn label_model() -> Value {
+    let text = json!({"type": "string", "minLength": 1});
+    let texts = json!({"type": "array", "minItems": 1, "uniqueItems": true, "items": text});
+    let part = json!({
+        "type": "object",
+        "properties": {"type": {"enum": ["input_text", "output_text"]}, "text": text},
+        "required": ["type", "text"],
+        "additionalProperties": false
+    });
+    let message = json!({
+        "type": "object",
+        "properties": {
+            "type": {"const": "message"},
+            "role": {"enum": words(&Role::ALL)},
+            "content": {
+                "description": "Text in which {{ item.actual_response }} stands for what is graded.",
+                "oneOf": [text, part]
+            }
+        },
+        "required": ["role", "content"],
+        "additionalProperties": false
+    });
+    json!({
+        "title": "Has a model put a label on every answer",
+        "type": "object",
+        "properties": {
+            "type": {"const": "label_model"},
+            "model": text,
+            "input": {"type": "array", "minItems": 1, "items": message},
+            "labels": texts,
+            "passing_labels": texts
+        },
+        "required": ["type", "model", "input", "labels", "passing_labels"],
         "additionalProperties": false
     })
 }
@@ -103,7 +209,10 @@ mod tests {
     use std::{collections::BTreeSet, path::Path};
 
     use super::*;
-    use crate::config::Config;
+    use crate::{
+        config::{Config, yaml},
+        json,
+    };
 
     /// What the reader itself names as known when it meets a key that it does not know.
     fn known_keys(text: &str) -> BTreeSet<String> {
@@ -130,9 +239,75 @@ mod tests {
             .collect();
         assert_eq!(properties(&entries[0]), builtin);
         assert_eq!(properties(&entries[1]), known_keys(&entry("name: a, type: code, path: a.py")));
+        assert_eq!(properties(&entries[2]), known_keys(&entry("name: a, type: remote, ref: a.py")));
+        assert_eq!(
+            properties(&schema["properties"]["sources"]),
+            known_keys("sources: {qqqqqqqqqqqq: 1}\nevaluators: [{name: a, type: builtin}]")
+        );
+        let grader = "grader: {type: text_similarity, evaluation_metric: bleu}";
+        let openai = entry(&format!("name: a, type: openai_eval, {grader}"));
+        assert_eq!(properties(&entries[3]), known_keys(&openai));
+        let graders = &entries[3]["properties"]["grader"]["oneOf"];
+        let grader = |more: &str| {
+            let grader = format!("grader: {{{more}, qqqqqqqqqqqq: 1}}");
+            format!("evaluators: [{{name: a, type: openai_eval, {grader}}}]")
+        };
+        assert_eq!(
+            properties(&graders[0]),
+            known_keys(&grader("type: text_similarity, evaluation_metric: bleu"))
+        );
+        let labels = "type: label_model, model: m, input: [{role: user, content: '{{ item.x }}'}], labels: [a, b], \
+                      passing_labels: [a]";
+        assert_eq!(properties(&graders[1]), known_keys(&grader(labels)));
         let mut top = known_keys("qqqqqqqqqqqq: 1\nevaluators: [{name: a, type: builtin}]");
         // The other spelling of `output_format`.
         top.insert("output".to_owned());
         assert_eq!(properties(&schema), top);
+    }
+
+    /// What the schema says of a text.
+    fn accepts(text: &str) -> bool {
+        let mut compiler = boon::Compiler::new();
+        let mut schemas = boon::Schemas::new();
+        compiler.add_resource("schema.json", schema()).unwrap();
+        let index = compiler.compile("schema.json", &mut schemas).unwrap();
+        let value = yaml::read(text).unwrap().unwrap().to_json().unwrap();
+        let value = serde_json::from_str(&json::to_string(&value, json::NonFinite::Null)).unwrap();
+        schemas.validate(&value, index).is_ok()
+    }
+
+    #[test]
+    fn the_schema_accepts_what_the_reader_accepts_and_nothing_else() {
+        let openai = |more: &str| format!("evaluators: [{{name: a, type: openai_eval, {more}}}]");
+        let labels = |more: &str| {
+            openai(&format!(
+                "grader: {{type: label_model, model: m, input: [{{role: user, content: 'Is {{{{ item.actual_response }}}} kind?'}}], {more}}}"
+            ))
+        };
+        let similarity = "grader: {type: text_similarity, evaluation_metric: rouge_l}";
+        for (text, expected) in [
+            (include_str!("../../../examples/eval_config.yaml").to_owned(), true),
+            (openai(similarity), true),
+            (openai(&format!("threshold: 0.8, timeout: 60, {similarity}")), true),
+            (labels("labels: [good, bad], passing_labels: [good]"), true),
+            ("evaluators: [{name: a, type: builtin}]\nrequire_evaluated: true".to_owned(), true),
+            ("evaluators: [{name: a, type: builtin}]\nrequire_evaluated: often".to_owned(), false),
+            (openai("threshold: 0.8"), false),
+            (openai(&format!("threshold: 1.8, {similarity}")), false),
+            (openai(&format!("timeout: 0, {similarity}")), false),
+            (openai(&format!("path: a.py, {similarity}")), false),
+            (openai("grader: {type: text_similarity}"), false),
+            (openai("grader: {type: text_similarity, evaluation_metric: rouge_6}"), false),
+            (openai("grader: {type: score_model}"), false),
+            (labels("labels: [], passing_labels: [good]"), false),
+            (labels("labels: [good, good], passing_labels: [good]"), false),
+            (labels("labels: [good]"), false),
+            ("evaluators: [{name: a, type: code}]".to_owned(), false),
+            ("evaluators: []".to_owned(), false),
+        ] {
+            let read = Config::parse(&text, Path::new("c.yaml"));
+            assert_eq!(read.is_ok(), expected, "{text}: {read:?}");
+            assert_eq!(accepts(&text), expected, "{text}");
+        }
     }
 }

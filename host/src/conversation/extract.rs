@@ -39,7 +39,6 @@ pub fn extract_group(group: &Group<'_>) -> Conversation {
         turns,
         case_id: case_id(members),
         warnings: warnings.into_iter().collect(),
-        error: None,
     }
 }
 
@@ -86,7 +85,7 @@ mod tests {
         let recording = Recording::default().span((1, 0), "GET", (5, 25), json!({}));
         let conversations = extract(&[recording.trace()], GroupBy::Auto, false);
         let performance = conversations[0].performance.as_ref().unwrap();
-        assert!(conversations[0].turns.is_empty() && conversations[0].error.is_none());
+        assert!(conversations[0].turns.is_empty());
         assert_eq!((performance.latency.overall.median, performance.counts.invocations), (20.0, 0));
     }
 }

@@ -6,7 +6,7 @@
 use std::{collections::HashMap, rc::Rc};
 
 use super::{
-    LlmCall, Usage,
+    JudgedSpan, LlmCall, Usage,
     message::Messages,
     tree::Tree,
     view::{Kind, SpanView, TooLarge, keys},
@@ -21,6 +21,18 @@ pub(super) struct Call {
     pub(super) finish_reasons: Vec<String>,
     pub(super) input: Messages,
     pub(super) output: Messages,
+    /// The innermost span.
+    pub(super) span: JudgedSpan,
+    /// The outermost span, if it is another.
+    pub(super) wrapper: Option<String>,
+}
+
+impl Call {
+    /// Whether this span of the call's trace records the call.
+    pub(super) fn is_recorded_by(&self, trace_id: &str, span_id: &str) -> bool {
+        *self.span.trace_id == *trace_id
+            && (self.span.span_id == span_id || self.wrapper.as_deref() == Some(span_id))
+    }
 }
 
 /// The calls among the spans `members` (in walk order), sorted by (start, end).
@@ -88,6 +100,8 @@ fn call(tree: &Tree<'_>, chain: &[usize], warnings: &mut Vec<String>) -> Call {
             .unwrap_or_default(),
         input: first_recorded(views.iter().map(|view| &view.input)),
         output: first_recorded(views.iter().map(|view| &view.output)),
+        span: innermost.view.as_judged(),
+        wrapper: views.last().filter(|_| views.len() > 1).map(|view| view.span.span_id.clone()),
     }
 }
 

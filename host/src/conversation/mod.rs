@@ -28,8 +28,8 @@ pub use extract::{extract, extract_group};
 pub(crate) use group::{GROUPING, group_indexed};
 pub use group::{Group, GroupBy, group};
 pub use model::{
-    Conversation, Counts, Latency, LlmCall, PerformanceMetrics, Stats, Tokens, ToolCall, Turn,
-    Usage,
+    Conversation, Counts, JudgedSpan, Latency, LlmCall, PerformanceMetrics, Stats, Tokens,
+    ToolCall, Turn, Usage,
 };
 pub use performance::{
     Percentiles, RunCounts, RunLatency, RunPerformance, RunTokens, TokensPerTrace,

@@ -10,16 +10,14 @@ use crate::{json::Value, trace::SpanStatus};
 pub struct Conversation {
     /// Trace id the report shows: that of the group's first member.
     pub trace_id: Arc<str>,
-    /// Turns in order of (start, span id), continuations joined. Empty when nothing was found or `error` is set.
+    /// Turns in order of (start, span id), continuations joined. Empty when nothing was found.
     pub turns: Vec<Turn>,
     /// Value of the attribute `agentevals.eval.case.id`, if any span or resource carries it.
     pub case_id: Option<String>,
     /// Sorted, unique.
     pub warnings: Vec<String>,
-    /// Latencies, tokens and counts; `None` when `error` is set.
+    /// Latencies, tokens and counts; `None` when nobody measured them.
     pub performance: Option<PerformanceMetrics>,
-    /// Why extraction failed, if it did.
-    pub error: Option<String>,
 }
 
 /// One exchange: what the user said, what the agent did and answered.
@@ -47,6 +45,22 @@ pub struct Turn {
     pub end_ns: i128,
     /// Status of the anchor span.
     pub status: SpanStatus,
+    /// The span that results about this turn belong to.
+    pub judged: JudgedSpan,
+}
+
+/// The span that records what is judged in a turn: the agent or workflow that anchors it, else the model call that ended
+/// last, unless the anchor is a model call itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JudgedSpan {
+    /// Its trace.
+    pub trace_id: Arc<str>,
+    /// Its id.
+    pub span_id: String,
+    /// The name of the agent, if the span itself has it.
+    pub agent_name: Option<String>,
+    /// The id of the conversation, if the span itself has it.
+    pub conversation_id: Option<String>,
 }
 
 /// One logical call of a model; wrapper spans around it are folded in.

@@ -1,6 +1,6 @@
 //! The spans of a trace with what lies above each of them, and the spans that anchor turns.
 
-use super::view::{Kind, SpanView, keys, kind_of};
+use super::view::{Classified, Kind, SpanView, keys, kinds_of};
 use crate::trace::{LogRecord, SpanStatus, Trace};
 
 /// A trace that has been read.
@@ -130,8 +130,8 @@ fn is_turn(index: usize, agentic: bool, nodes: &[Node<'_>], members: &[usize]) -
 
 /// The view of every span.
 fn views(trace: &Trace) -> Vec<SpanView<'_>> {
-    let kinds: Vec<Kind> = trace.spans.iter().map(kind_of).collect();
-    let mut inference = (0..kinds.len()).filter(|&index| kinds[index] == Kind::Inference);
+    let kinds = kinds_of(trace);
+    let mut inference = (0..kinds.len()).filter(|&index| kinds[index].kind == Kind::Inference);
     // Records without a span can only be about the one call there is.
     let orphans_belong_to = match (inference.next(), inference.next()) {
         (Some(only), None) => Some(only),
@@ -146,10 +146,10 @@ fn views(trace: &Trace) -> Vec<SpanView<'_>> {
             if orphans_belong_to == Some(index) {
                 logs.extend(&trace.orphan_logs);
             }
-            let kind = kinds[index];
+            let Classified { kind, .. } = kinds[index];
             let with_messages =
                 kind == Kind::Inference || kind.is_agentic() || { trace.parent[index].is_none() };
-            SpanView::new(span, kind, &logs, with_messages)
+            SpanView::new(span, kinds[index], &logs, with_messages)
         })
         .collect()
 }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use super::{
-    ToolCall, Turn,
+    JudgedSpan, ToolCall, Turn,
     llm_calls::{Call, llm_calls},
     message::{Message, have_text, text_of, user_turn},
     tool_calls::{calls_in_parts, calls_in_spans, complete_from_parts},
@@ -26,6 +26,7 @@ pub(super) struct DraftTurn {
     pub(super) start_ns: i128,
     pub(super) end_ns: i128,
     pub(super) status: SpanStatus,
+    pub(super) anchor: JudgedSpan,
     pub(super) warnings: Vec<String>,
 }
 
@@ -47,6 +48,7 @@ impl DraftTurn {
     /// The turn as later stages see it.
     pub(super) fn finish(self, warnings: &mut BTreeSet<String>) -> Turn {
         warnings.extend(self.warnings);
+        let judged = judged(self.root_anchored, self.anchor, &self.calls);
         Turn {
             trace_id: self.trace_id,
             span_id: self.span_id,
@@ -59,6 +61,7 @@ impl DraftTurn {
             start_ns: self.start_ns,
             end_ns: self.end_ns,
             status: self.status,
+            judged,
         }
     }
 }
@@ -95,10 +98,23 @@ fn turn(tree: &Tree<'_>, anchor: usize) -> DraftTurn {
         start_ns: spans().map(|span| span.start_ns).min().unwrap_or_default(),
         end_ns: spans().map(|span| span.end_ns).max().unwrap_or_default(),
         status: view.span.status,
+        anchor: view.as_judged(),
         calls,
         tools,
         warnings,
     }
+}
+
+/// The span that results are about. A root that is no agent may be anything, the server's span of a request for example,
+/// unless it records a model call.
+fn judged(root_anchored: bool, anchor: JudgedSpan, calls: &[Call]) -> JudgedSpan {
+    let records_anchor = |call: &Call| call.is_recorded_by(&anchor.trace_id, &anchor.span_id);
+    if !root_anchored || calls.iter().any(records_anchor) {
+        return anchor;
+    }
+    // The first of those that end and start at the same time.
+    let last = calls.iter().rev().max_by_key(|call| (call.record.end_ns, call.record.start_ns));
+    last.map_or(anchor, |call| call.span.clone())
 }
 
 /// What the user said: to the anchor, else to the first call that recorded its input.

@@ -22,6 +22,11 @@ pub trait Metric: Send + Sync + fmt::Debug {
         None
     }
 
+    /// Whether a model judges. Settings of a judge mean something to such metrics only.
+    fn asks_judge(&self) -> bool {
+        false
+    }
+
     /// Scores a conversation.
     ///
     /// What cannot be computed is [`Verdict::MetricFailed`], never a low score. The status may be left to the

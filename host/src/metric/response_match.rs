@@ -57,6 +57,7 @@ mod tests {
             start_ns: 0,
             end_ns: 0,
             status: SpanStatus::Unset,
+            judged: Default::default(),
         };
         let parts = |parts: &[&str]| parts.iter().map(|part| (*part).to_owned()).collect();
         let expected = ExpectedTurn { final_parts: expected.map(parts), ..ExpectedTurn::default() };

@@ -172,6 +172,7 @@ mod tests {
             start_ns: 0,
             end_ns: 0,
             status: crate::trace::SpanStatus::Unset,
+            judged: Default::default(),
         }
     }
 

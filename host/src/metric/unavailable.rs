@@ -29,6 +29,10 @@ impl Metric for Unavailable {
         Some(self.reason)
     }
 
+    fn asks_judge(&self) -> bool {
+        true
+    }
+
     fn evaluate(&self, input: &MetricInput<'_>) -> Verdict {
         // Without a golden case there is nothing to fail at.
         if self.compares

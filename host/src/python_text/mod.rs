@@ -4,11 +4,13 @@
 //! the text of numbers, and matching without case follow Python's rules here.
 
 mod fold;
+mod literal;
 mod number;
 mod scalar;
 mod space;
 
 pub use fold::{casefold, normalize};
+pub use literal::parse_literal;
 pub use number::{float_repr, parse_float, parse_int};
 pub use scalar::{scalar_text, string_repr};
 pub use space::{is_space, strip};

@@ -1,6 +1,6 @@
 //! The JSON form of a report.
 //!
-//! Keys are those of agentevals' `-o json`, in its order; `error_type`, `warnings` and `summary` are additions.
+//! Keys are those of agentevals' `-o json`, in its order; `error_type`, `warnings`, `summary` and `missing_scores` are additions.
 
 use std::io::{self, Write};
 
@@ -44,6 +44,7 @@ impl Report {
         }
         let tally = self.tally();
         let counts = [
+            ("scored", tally.scored()),
             ("passed", tally.passed),
             ("failed", tally.failed),
             ("errored", tally.errored),
@@ -54,7 +55,12 @@ impl Report {
             .into_iter()
             .map(|(key, count)| (key.to_owned(), Value::Int(count as i64)))
             .collect();
-        write!(out, ",\n  \"summary\": {}\n}}", inside(&Value::Object(counts), "  "))
+        write!(out, ",\n  \"summary\": {}", inside(&Value::Object(counts), "  "))?;
+        if self.require_evaluated {
+            let missing = self.missing_scores().into_iter().map(str::to_owned).collect::<Vec<_>>();
+            write!(out, ",\n  \"missing_scores\": {}", inside(&texts(&missing), "  "))?;
+        }
+        out.write_all(b"\n}")
     }
 }
 
@@ -128,6 +134,7 @@ mod tests {
             warnings: vec!["odd".to_owned()],
             evaluations,
             performance: Some(Default::default()),
+            events: None,
         };
         let mut report = Report::default();
         for conversations in
@@ -137,6 +144,7 @@ mod tests {
             let text = report.to_json().unwrap();
             assert_eq!(json::to_pretty(&parse_python(&text).unwrap()), text);
             report.errors.push("broken".to_owned());
+            report.require_evaluated = true;
             report.performance = Some(Default::default());
         }
     }

@@ -1,9 +1,10 @@
 //! The report of a run.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use crate::{
     conversation::{PerformanceMetrics, RunPerformance},
+    events::EventContext,
     json::Object,
     verdict::{Standing, Status, Tally},
 };
@@ -15,8 +16,14 @@ pub struct Report {
     pub conversations: Vec<ConversationReport>,
     /// What went wrong outside of any conversation, e.g. files that could not be loaded.
     pub errors: Vec<String>,
+    /// What lies behind some of `errors`, by their index: the position, and what the file seems to be.
+    pub causes: BTreeMap<usize, String>,
+    /// Whether every evaluator has to score something.
+    pub require_evaluated: bool,
     /// Latencies, tokens and counts of all conversations; `None` when there is none that has them.
     pub performance: Option<RunPerformance>,
+    /// Id of the eval set that was compared with, if there was one.
+    pub eval_set_id: Option<String>,
 }
 
 /// What came of one conversation.
@@ -32,6 +39,8 @@ pub struct ConversationReport {
     pub evaluations: Vec<EvaluationReport>,
     /// Latencies, tokens and counts.
     pub performance: Option<PerformanceMetrics>,
+    /// What evaluation events say of the conversation, if they were asked for.
+    pub events: Option<EventContext>,
 }
 
 /// What came of one evaluator on one conversation.
@@ -64,19 +73,57 @@ impl Report {
     #[must_use]
     pub fn tally(&self) -> Tally {
         let mut tally = Tally::default();
-        for evaluation in
-            self.conversations.iter().flat_map(|conversation| &conversation.evaluations)
-        {
+        for evaluation in self.evaluations() {
             tally.count(evaluation.error.is_none().then_some(evaluation.status));
         }
         tally
     }
 
     /// What the run amounts to. An error outside of any conversation weighs as much as an evaluator that broke: what the
-    /// file holds was not judged.
+    /// file holds was not judged. Where every evaluator has to score something, one that does not counts as a failure.
     #[must_use]
     pub fn standing(&self) -> Standing {
-        if self.errors.is_empty() { self.tally().standing() } else { Standing::Errored }
+        let standing = self.tally().standing();
+        if !self.errors.is_empty() {
+            Standing::Errored
+        } else if self.missing_scores().is_empty() {
+            standing
+        } else {
+            standing.max(Standing::Failed)
+        }
+    }
+
+    /// Evaluators that have not scored a single conversation though they have to, in the order of the configuration.
+    /// Empty where [`require_evaluated`](Self::require_evaluated) is not set.
+    #[must_use]
+    pub fn missing_scores(&self) -> Vec<&str> {
+        let mut names: Vec<(&str, bool)> = Vec::new();
+        for evaluation in self.evaluations().filter(|_| self.require_evaluated) {
+            // Without a threshold no evaluator was asked.
+            if evaluation.threshold.is_none() {
+                continue;
+            }
+            let scored = evaluation.error.is_none() && evaluation.status != Status::NotEvaluated;
+            match names.iter_mut().find(|(name, _)| *name == evaluation.name) {
+                Some((_, before)) => *before |= scored,
+                None => names.push((&evaluation.name, scored)),
+            }
+        }
+        names.into_iter().filter(|(_, scored)| !scored).map(|(name, _)| name).collect()
+    }
+
+    /// Everything that went wrong outside of any conversation, each with what lies behind it.
+    pub fn errors_with_causes(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
+        let causes = &self.causes;
+        self.errors
+            .iter()
+            .enumerate()
+            .map(|(index, error)| (error.as_str(), causes.get(&index).map(String::as_str)))
+    }
+
+    /// All evaluations, conversation by conversation.
+    pub fn evaluations(&self) -> impl Iterator<Item = &EvaluationReport> {
+        self.conversations.iter().flat_map(|conversation| &conversation.evaluations)
     }
 }
 
@@ -106,6 +153,7 @@ mod tests {
             warnings: Vec::new(),
             evaluations,
             performance: None,
+            events: None,
         };
         Report { conversations: vec![conversation], ..Report::default() }
     }
@@ -130,5 +178,34 @@ mod tests {
             report.errors.push("Failed to load".to_owned());
             assert_eq!(report.standing(), Standing::Errored);
         }
+    }
+
+    #[test]
+    fn where_every_evaluator_has_to_score_one_that_does_not_is_a_failure() {
+        let of = |name: &str, status, error| EvaluationReport {
+            name: name.to_owned(),
+            ..evaluation(status, error)
+        };
+        let evaluations = vec![
+            of("scores", Status::NotEvaluated, None),
+            of("never", Status::NotEvaluated, None),
+            of("scores", Status::Passed, None),
+        ];
+        let mut required = report(evaluations);
+        assert_eq!((required.missing_scores(), required.standing()), (vec![], Standing::Passed));
+        required.require_evaluated = true;
+        assert_eq!(
+            (required.missing_scores(), required.standing()),
+            (vec!["never"], Standing::Failed)
+        );
+        // What broke weighs more, and what nobody was asked about is nobody's.
+        required.conversations[0].evaluations.push(of("broken", Status::NotEvaluated, Some("x")));
+        assert_eq!(required.missing_scores(), ["never", "broken"]);
+        assert_eq!(required.standing(), Standing::Errored);
+        let nobody =
+            EvaluationReport { threshold: None, ..of("(all)", Status::NotEvaluated, Some("x")) };
+        let mut nothing = report(vec![nobody]);
+        nothing.require_evaluated = true;
+        assert_eq!(nothing.missing_scores(), Vec::<&str>::new());
     }
 }

@@ -1,10 +1,14 @@
 //! What can be known of a run before it: is everything there that the configuration names?
 
-use super::{Runner, plan::beside_config};
+use super::{
+    Runner,
+    diagnosis::{self, TakenFor},
+    program::{beside_config, not_ready, program_file},
+};
 use crate::{
-    config::{CodeConfig, Config, EvaluatorKind},
+    config::{CodeConfig, Config, EvaluatorKind, RemoteConfig},
     eval_set::EvalSet,
-    runtime::Availability,
+    runtime::{Availability, Entrypoint},
 };
 
 /// What was found out about one thing that a configuration names.
@@ -19,20 +23,27 @@ pub struct Finding {
 
 impl Runner {
     /// Looks for every metric, file, runtime, executor and eval set that `config` names, in the order of the file.
-    /// Builds and starts nothing.
+    /// Builds, fetches and starts nothing.
     #[must_use]
     pub fn check(&self, config: &Config) -> Vec<Finding> {
         let eval_set = config.eval_set.as_deref().map(|path| {
             let path = beside_config(path, config).unwrap_or_else(|| path.to_owned());
             let result = EvalSet::load(&path)
                 .map(|set| format!("{} ({} cases)", path.display(), set.cases.len()))
-                .map_err(|error| error.to_string());
+                .map_err(|error| match diagnosis::hint(&path, TakenFor::EvalSet) {
+                    Some(hint) => format!("{error} ({hint})"),
+                    None => error.to_string(),
+                });
             Finding { subject: "eval set".to_owned(), result }
         });
         let evaluators = config.evaluators.iter().map(|evaluator| {
             let result = match &evaluator.kind {
                 EvaluatorKind::Builtin(_) => self.check_metric(&evaluator.name),
                 EvaluatorKind::Code(code) => self.check_program(code, config),
+                EvaluatorKind::OpenAiEval(_) => {
+                    Err("`type: openai_eval` cannot be run by this version".to_owned())
+                }
+                EvaluatorKind::Remote(remote) => self.check_remote(remote, config),
             };
             Finding { subject: evaluator.name.clone(), result }
         });
@@ -47,16 +58,32 @@ impl Runner {
         }
     }
 
+    fn check_remote(&self, remote: &RemoteConfig, config: &Config) -> Result<String, String> {
+        self.executors.get(&remote.executor).map_err(|error| error.to_string())?;
+        let found = self.peek(&remote.wanted, config).map_err(|error| error.to_string())?;
+        // Which runtime it will be follows from its name alone.
+        let extension = remote.wanted.reference.extension();
+        let runtime = self.runtimes.iter().rev().find(|it| it.extensions().contains(&&*extension));
+        match runtime.map(|runtime| runtime.availability()) {
+            Some(Availability::Missing { reason }) => {
+                Err(format!("runtime not available: {reason}"))
+            }
+            Some(Availability::Available { .. }) => Ok(found),
+            None => Err(format!("no runtime runs `{extension}` files")),
+        }
+    }
+
     fn check_program(&self, code: &CodeConfig, config: &Config) -> Result<String, String> {
         self.executors.get(&code.executor).map_err(|error| error.to_string())?;
-        let path = beside_config(&code.path, config).unwrap_or_else(|| code.path.clone());
-        let runtime = self.runtimes.for_path(&path).map_err(|error| error.to_string())?;
-        match runtime.availability() {
-            Availability::Available { detail } => {
-                Ok(format!("{} ({}: {detail})", path.display(), runtime.name()))
-            }
-            Availability::Missing { reason } => Err(format!("runtime not available: {reason}")),
-        }
+        let (path, _) = program_file(code, config);
+        let entrypoint = Entrypoint { path, fetched: code.fetched };
+        let runtime = self
+            .runtimes
+            .for_path(&entrypoint.path)
+            .map_err(|error| not_ready(&error, code, config))?;
+        let detail =
+            runtime.inspect(&entrypoint).map_err(|error| not_ready(&error, code, config))?;
+        Ok(format!("{} ({}: {detail})", entrypoint.path.display(), runtime.name()))
     }
 }
 

@@ -4,7 +4,7 @@ use std::{ops::Range, sync::Arc};
 
 use crate::{
     conversation::{Conversation, Group, GroupBy, extract_group, group_indexed},
-    trace::TraceIndex,
+    trace::{ReadError, TraceIndex},
 };
 
 /// Conversations that are loaded at a time, at most, and how long their text may be in all. Long enough that handing
@@ -53,24 +53,15 @@ impl Conversations {
     }
 
     /// Reads the traces of a conversation and extracts it. Blocks.
-    pub(super) fn load(&self, number: usize) -> Conversation {
-        let traces: Result<Vec<_>, _> =
-            self.groups[number].iter().map(|trace| self.index.read(*trace)).collect();
-        match traces {
-            Ok(traces) => extract_group(&Group::new(traces.iter().map(AsRef::as_ref).collect())),
-            Err(error) => self.failed(number, error.to_string()),
-        }
-    }
-
-    /// A conversation that could not be loaded.
-    pub(super) fn failed(&self, number: usize, error: String) -> Conversation {
-        Conversation {
-            trace_id: self.trace_id(number),
-            turns: Vec::new(),
-            case_id: None,
-            warnings: Vec::new(),
-            performance: None,
-            error: Some(error),
-        }
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be read any more, or has changed.
+    pub(super) fn load(&self, number: usize) -> Result<Conversation, ReadError> {
+        let traces: Vec<_> = self.groups[number]
+            .iter()
+            .map(|trace| self.index.read(*trace))
+            .collect::<Result<_, _>>()?;
+        Ok(extract_group(&Group::new(traces.iter().map(AsRef::as_ref).collect())))
     }
 }

@@ -239,11 +239,11 @@ mod tests {
                 start_ns: 0,
                 end_ns: 1,
                 status: SpanStatus::Unset,
+                judged: Default::default(),
             }],
             case_id: None,
             warnings: Vec::new(),
             performance: Some(PerformanceMetrics::default()),
-            error: None,
         }
     }
 

@@ -14,6 +14,8 @@ pub enum RunEvent {
         message: String,
         /// What lies behind it, with the position.
         cause: Option<String>,
+        /// What the file seems to be, or what is to be done about it.
+        hint: Option<String>,
     },
     /// A trace file could be read and holds no span that has a trace id and a span id, so there is nothing in it to
     /// evaluate.
@@ -36,6 +38,20 @@ pub enum RunEvent {
         beside_config: bool,
         /// The runtime, e.g. `Python`.
         runtime: String,
+    },
+    /// A metric that asks no judge has settings for one. They change nothing.
+    UnusedJudge {
+        /// Name of the metric.
+        metric: String,
+        /// The settings, as a configuration calls them.
+        settings: Vec<&'static str>,
+    },
+    /// Fetched evaluators were not pinned and are now; the file should be kept under version control.
+    Pinned {
+        /// Names of the evaluators.
+        evaluators: Vec<String>,
+        /// The lock file.
+        file: PathBuf,
     },
     /// An evaluator is being made ready.
     Prepare(PrepareEvent),

@@ -29,12 +29,13 @@ const WAITING: usize = 64;
 const WAITING_BYTES: usize = 8 << 20;
 
 /// The reports of all conversations in their order, each with its evaluations in the order of the plan, however they
-/// finish.
+/// finish; with `events`, what evaluation events are made of as well.
 pub(super) async fn all(
     runner: &Runner,
     plan: Plan,
     conversations: Arc<Conversations>,
     cases: &CaseIndex<'_>,
+    events: bool,
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Vec<ConversationReport> {
     let evaluators: Vec<Arc<Ready>> = plan
@@ -50,6 +51,7 @@ pub(super) async fn all(
         permits: Arc::new(Semaphore::new(runner.jobs.get().min(Semaphore::MAX_PERMITS))),
         runner,
         cases,
+        events,
         loading: VecDeque::new(),
         next: 0,
         active: HashMap::new(),
@@ -71,17 +73,21 @@ pub(super) async fn all(
     reports
 }
 
+/// Conversations that were read, or why they could not be.
+type Loaded = Vec<Result<Conversation, String>>;
+
 /// What is being worked on.
 struct Execution<'a, 's> {
     runner: &'a Runner,
     evaluators: &'a [Arc<Ready>],
     conversations: &'a Arc<Conversations>,
     cases: &'a CaseIndex<'s>,
+    events: bool,
     /// How many threads load.
     loaders: usize,
     permits: Arc<Semaphore>,
     /// Conversations that are being loaded, in order.
-    loading: VecDeque<(Range<usize>, JoinHandle<Vec<Conversation>>)>,
+    loading: VecDeque<(Range<usize>, JoinHandle<Loaded>)>,
     /// The first conversation of which nothing has been done.
     next: usize,
     /// Conversations that are being evaluated.
@@ -143,7 +149,8 @@ impl Execution<'_, '_> {
             self.next = batch.end;
             let (conversations, numbers) = (Arc::clone(self.conversations), batch.clone());
             let load = spawn_blocking(move || {
-                numbers.map(|number| conversations.load(number)).collect::<Vec<_>>()
+                let load = |number| conversations.load(number).map_err(|error| error.to_string());
+                numbers.map(load).collect()
             });
             self.loading.push_back((batch, load));
         }
@@ -159,30 +166,31 @@ impl Execution<'_, '_> {
                 report
             });
             let evaluations = evaluations.collect();
-            self.reports[number] = Some(ConversationReport {
-                trace_id,
-                turns: 0,
-                warnings: Vec::new(),
-                evaluations,
-                performance: None,
-            });
+            self.reports[number] = Some(unloaded(trace_id, evaluations));
         }
         self.next = self.conversations.len();
     }
 
-    fn loaded(&mut self, batch: Range<usize>, loaded: Result<Vec<Conversation>, JoinError>) {
-        let loaded = loaded.unwrap_or_else(|error| {
-            let how = died(error);
-            batch.clone().map(|number| self.conversations.failed(number, how.clone())).collect()
-        });
-        for (number, conversation) in batch.zip(loaded) {
-            match unusable(&conversation) {
-                Some(error) => {
-                    self.progress.total -= self.evaluators.len();
-                    self.reports[number] = Some(report(&conversation, vec![error]));
+    fn loaded(&mut self, batch: Range<usize>, loaded: Result<Loaded, JoinError>) {
+        let loaded = loaded.unwrap_or_else(|error| vec![Err(died(error)); batch.len()]);
+        for (number, loaded) in batch.zip(loaded) {
+            let unusable = match loaded {
+                Ok(conversation) if conversation.turns.is_empty() => {
+                    let error = unusable("No invocations extracted from trace.", "no_invocations");
+                    report(&conversation, vec![error])
                 }
-                None => self.evaluate(number, conversation),
-            }
+                Ok(conversation) => {
+                    self.evaluate(number, conversation);
+                    continue;
+                }
+                Err(error) => {
+                    let error = format!("Turn extraction failed: {error}");
+                    let evaluations = vec![unusable(&error, "extraction_failed")];
+                    unloaded(self.conversations.trace_id(number), evaluations)
+                }
+            };
+            self.progress.total -= self.evaluators.len();
+            self.reports[number] = Some(unusable);
         }
     }
 
@@ -237,7 +245,10 @@ impl Execution<'_, '_> {
                 report.unwrap_or_else(|| evaluator.report(evaluator.lost("was lost"), 0))
             })
             .collect();
-        self.reports[number] = Some(report(subject.conversation(), evaluations));
+        self.reports[number] = Some(ConversationReport {
+            events: self.events.then(|| subject.event_context()),
+            ..report(subject.conversation(), evaluations)
+        });
     }
 }
 
@@ -260,8 +271,8 @@ impl Progress<'_> {
 
 /// What the first of these has loaded; `None` when there is none. Nothing is lost when it is given up.
 async fn first_loaded(
-    loading: &mut VecDeque<(Range<usize>, JoinHandle<Vec<Conversation>>)>,
-) -> Option<(Range<usize>, Result<Vec<Conversation>, JoinError>)> {
+    loading: &mut VecDeque<(Range<usize>, JoinHandle<Loaded>)>,
+) -> Option<(Range<usize>, Result<Loaded, JoinError>)> {
     let (batch, first) = loading.front_mut()?;
     let loaded = first.await;
     Some((batch.clone(), loaded))
@@ -275,30 +286,30 @@ fn report(conversation: &Conversation, evaluations: Vec<EvaluationReport>) -> Co
         warnings: conversation.warnings.clone(),
         evaluations,
         performance: conversation.performance.clone(),
+        events: None,
     }
 }
 
+/// What the report says of a conversation that was not loaded.
+fn unloaded(trace_id: Arc<str>, evaluations: Vec<EvaluationReport>) -> ConversationReport {
+    let (warnings, performance, events) = (Vec::new(), None, None);
+    ConversationReport { trace_id, turns: 0, warnings, evaluations, performance, events }
+}
+
 /// The one entry of a conversation that no evaluator can be run on.
-fn unusable(conversation: &Conversation) -> Option<EvaluationReport> {
-    let (error, error_type) = match &conversation.error {
-        Some(error) => (format!("Turn extraction failed: {error}"), "extraction_failed"),
-        None if conversation.turns.is_empty() => {
-            ("No invocations extracted from trace.".to_owned(), "no_invocations")
-        }
-        None => return None,
-    };
-    Some(EvaluationReport {
+fn unusable(error: &str, error_type: &'static str) -> EvaluationReport {
+    EvaluationReport {
         name: "(all)".to_owned(),
         score: None,
         threshold: None,
         status: Status::NotEvaluated,
         per_invocation_scores: Vec::new(),
         duration: None,
-        error: Some(error),
+        error: Some(error.to_owned()),
         error_type: Some(error_type),
         warnings: Vec::new(),
         details: None,
-    })
+    }
 }
 
 /// How a task died, to be read after a name.

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `runner` | [`Runner`]: the registries and limits of a run, and its stages in order |
 //! | `check` | whether everything is there that a configuration names |
+//! | `describe` | what a program says of itself |
+//! | `fetch` | the evaluators that come from sources |
 //! | `plan` | a configuration made ready: metrics looked up, programs found, built and probed |
 //! | `conversations` | the conversations of a run, loaded when their turn comes |
 //! | `subject` | a conversation with its golden case |
@@ -14,10 +16,14 @@
 
 mod check;
 mod conversations;
+mod describe;
+mod diagnosis;
 mod document;
 mod event;
 mod execute;
+mod fetch;
 mod plan;
+mod program;
 mod ready;
 mod runner;
 mod subject;
@@ -26,6 +32,7 @@ mod subject;
 mod tests;
 
 pub use check::Finding;
+pub use describe::{Description, describe};
 pub use event::RunEvent;
 pub use plan::{Plan, PlannedEvaluator};
 pub use runner::{Request, Runner};

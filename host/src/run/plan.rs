@@ -1,19 +1,17 @@
 //! A configuration made ready to run.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
-use super::{RunEvent, Runner};
+use super::{
+    RunEvent, Runner,
+    program::{Candidate, prepare},
+};
 use crate::{
-    config::{BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind},
-    executor::Executor,
+    config::{BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind},
     json::Object,
     metric::{Metric, MetricSettings},
     process::CommandSpec,
-    runtime::{Launch, PrepareError},
+    source::Pins,
     verdict::Verdict,
 };
 
@@ -75,43 +73,55 @@ impl Plan {
             return Self::cancelled(config);
         }
         let mut evaluators: Vec<PlannedEvaluator> = Vec::with_capacity(config.evaluators.len());
-        // Programs whose executor is there, with their place among the evaluators.
-        let mut programs = Vec::new();
+        let (mut programs, mut remotes) = (Vec::new(), Vec::new());
+        tell_unused(config, runner, on_event);
         for (index, evaluator) in config.evaluators.iter().enumerate() {
             let work = match &evaluator.kind {
                 EvaluatorKind::Builtin(builtin) => metric(evaluator, builtin, runner),
                 EvaluatorKind::Code(code) => match runner.executors.get(&code.executor) {
                     Ok(executor) => {
-                        programs.push((index, code, executor));
+                        programs.push(Candidate { index, code: code.clone(), executor });
                         // Stands until the runtime has answered.
                         broken(format!("no runtime answered for {}", code.path.display()))
                     }
                     Err(error) => broken(error.to_string()),
                 },
+                EvaluatorKind::Remote(remote) => match runner.executors.get(&remote.executor) {
+                    Ok(executor) => {
+                        remotes.push((index, remote, executor));
+                        // Stands until its source has answered.
+                        broken(format!("no source answered for {}", remote.wanted))
+                    }
+                    Err(error) => broken(error.to_string()),
+                },
+                // Those who ask first whether it can be run never get here.
+                EvaluatorKind::OpenAiEval(_) => {
+                    broken("`type: openai_eval` cannot be run by this version".to_owned())
+                }
             };
             evaluators.push(planned(evaluator, work));
         }
-        let paths: Vec<PathBuf> = programs
-            .iter()
-            .map(|(index, code, _)| {
-                locate(&evaluators[*index].name, &code.path, config, runner, on_event)
-            })
-            .collect();
-        let launches = runner.runtimes.prepare_all(&paths, &runner.cancellation, &mut |event| {
-            on_event(RunEvent::Prepare(event));
-        });
-        for ((index, code, executor), launch) in programs.into_iter().zip(launches) {
-            let evaluator = &mut evaluators[index];
-            evaluator.work = match launch {
-                Ok(launch) => program(code, launch, executor.as_ref()),
-                // Whatever a runtime says when it is interrupted, this is why.
-                Err(_) if runner.cancellation.is_cancelled() => Work::Broken(Verdict::Cancelled),
-                Err(error) => {
-                    tell(&evaluator.name, &error, on_event);
-                    broken(not_ready(&error, code, config))
+        let wanted: Vec<_> = remotes.iter().map(|(_, remote, _)| remote.wanted.clone()).collect();
+        let mut pinned = Vec::new();
+        let resolved = runner.fetch(&wanted, config, on_event);
+        for ((index, remote, executor), resolved) in remotes.into_iter().zip(resolved) {
+            match resolved {
+                Ok(resolved) => {
+                    if resolved.newly_pinned {
+                        pinned.push(evaluators[index].name.clone());
+                    }
+                    programs.push(Candidate { index, code: remote.at(resolved.path), executor });
                 }
-            };
+                Err(_) if runner.cancellation.is_cancelled() => {
+                    evaluators[index].work = Work::Broken(Verdict::Cancelled);
+                }
+                Err(error) => evaluators[index].work = broken(error.to_string()),
+            }
         }
+        if !pinned.is_empty() {
+            on_event(RunEvent::Pinned { evaluators: pinned, file: Pins::file_of(config) });
+        }
+        prepare(&mut evaluators, programs, config, runner, on_event);
         Self { evaluators }
     }
 
@@ -126,58 +136,8 @@ fn planned(evaluator: &EvaluatorConfig, work: Work) -> PlannedEvaluator {
     PlannedEvaluator { name: evaluator.name.clone(), threshold: evaluator.threshold(), work }
 }
 
-fn broken(reason: String) -> Work {
+pub(super) fn broken(reason: String) -> Work {
     Work::Broken(Verdict::PrepareFailed { reason })
-}
-
-/// Why an evaluator is not ready. A relative path was looked for in two places.
-fn not_ready(error: &PrepareError, code: &CodeConfig, config: &Config) -> String {
-    match (error, &config.file) {
-        (PrepareError::NotFound { .. }, Some(file)) if code.path.is_relative() => {
-            format!("{error}; nor is it beside {}", file.display())
-        }
-        _ => error.to_string(),
-    }
-}
-
-/// Passes on what a compiler said; the error that goes into the report is one line.
-fn tell(evaluator: &str, error: &PrepareError, on_event: &mut dyn FnMut(RunEvent)) {
-    if let PrepareError::BuildFailed { summary, rendered } = error {
-        on_event(RunEvent::BuildFailed {
-            evaluator: evaluator.to_owned(),
-            summary: summary.clone(),
-            rendered: rendered.clone(),
-        });
-    }
-}
-
-/// Where a file of the configuration is, if it is not in the working directory but beside the configuration.
-pub(super) fn beside_config(path: &Path, config: &Config) -> Option<PathBuf> {
-    let folder = config.file.as_deref()?.parent()?;
-    (!path.exists()).then(|| folder.join(path)).filter(|beside| beside.exists())
-}
-
-/// A path is relative to the working directory, and if there is no such file, to the configuration.
-fn locate(
-    evaluator: &str,
-    path: &Path,
-    config: &Config,
-    runner: &Runner,
-    on_event: &mut dyn FnMut(RunEvent),
-) -> PathBuf {
-    let beside = beside_config(path, config);
-    let beside_config = beside.is_some();
-    let path = beside.unwrap_or_else(|| path.to_owned());
-    // What nothing runs is told as the evaluator's error.
-    if let Ok(runtime) = runner.runtimes.for_path(&path) {
-        on_event(RunEvent::Found {
-            evaluator: evaluator.to_owned(),
-            path: path.clone(),
-            beside_config,
-            runtime: runtime.name().to_owned(),
-        });
-    }
-    path
 }
 
 fn metric(evaluator: &EvaluatorConfig, builtin: &BuiltinConfig, runner: &Runner) -> Work {
@@ -196,24 +156,31 @@ fn metric(evaluator: &EvaluatorConfig, builtin: &BuiltinConfig, runner: &Runner)
     }
 }
 
-fn program(code: &CodeConfig, launch: Launch, executor: &dyn Executor) -> Work {
-    let wrap = |command: CommandSpec| {
-        let program = command.program.clone();
-        executor.wrap(command).map(|wrapped| {
-            // What an executor puts around a program stays what it is.
-            let becomes = wrapped.becomes.clone().filter(|_| wrapped.program == program);
-            CommandSpec { becomes, ..wrapped }
+/// Tells of settings for a judge that no judge will see. A judge's model may come from the command line, for all metrics of
+/// the run at once, so it is told of only when no metric asks a judge.
+fn tell_unused(config: &Config, runner: &Runner, on_event: &mut dyn FnMut(RunEvent)) {
+    let builtins: Vec<_> = config
+        .evaluators
+        .iter()
+        .filter_map(|evaluator| match &evaluator.kind {
+            // A metric that nobody knows is an error of its own.
+            EvaluatorKind::Builtin(builtin) => {
+                Some((&evaluator.name, builtin, runner.metrics.get(&evaluator.name).ok()?))
+            }
+            _ => None,
         })
-    };
-    match (wrap(launch.one_shot), launch.worker.map(wrap).transpose()) {
-        (Ok(one_shot), Ok(worker)) => Work::Program(Box::new(Program {
-            one_shot,
-            worker,
-            timeout: code.timeout,
-            config: code.config.clone(),
-        })),
-        (Err(reason), _) | (_, Err(reason)) => {
-            broken(format!("executor `{}`: {reason}", code.executor))
+        .collect();
+    let anyone_asks = builtins.iter().any(|(_, _, metric)| metric.asks_judge());
+    for (name, builtin, _) in builtins.iter().filter(|(_, _, metric)| !metric.asks_judge()) {
+        let given = [
+            ("judge_model", builtin.judge_model.is_some() && !anyone_asks),
+            ("judge_base_url", builtin.judge_base_url.is_some()),
+            ("credential_ref", builtin.credential_ref.is_some()),
+        ];
+        let settings: Vec<_> =
+            given.into_iter().filter(|(_, given)| *given).map(|(key, _)| key).collect();
+        if !settings.is_empty() {
+            on_event(RunEvent::UnusedJudge { metric: (*name).clone(), settings });
         }
     }
 }

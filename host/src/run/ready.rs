@@ -5,18 +5,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-use evaluator_protocol::{Description, decode};
 use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 
 use super::{
     PlannedEvaluator, Runner,
+    describe::describe,
     plan::{Program, Work},
     subject::Subject,
 };
 use crate::{
     metric::{Metric, MetricInput, MetricSettings},
     pool::Pool,
-    process::{self, Cancellation, Ending, Limits},
+    process::{self, Cancellation, Limits},
     report::EvaluationReport,
     verdict::{Evaluation, Status, Verdict},
 };
@@ -118,14 +118,8 @@ impl Ready {
         let workers = self.workers?;
         let worker = program.worker.clone()?;
         let _permit = permit(permits).await;
-        let describe = program.one_shot.clone().arg("--describe");
-        let limits = Limits::with_timeout(DESCRIBE_LIMIT.min(program.timeout));
-        let outcome = process::run(&describe, b"", &limits, &self.cancellation).await;
-        // A program that was not written with an SDK does not know the argument; whatever it does then is no description.
-        let description: Description = match outcome.ending {
-            Ending::Exited(0) => decode(outcome.stdout.head()).ok()?,
-            _ => return None,
-        };
+        let limit = DESCRIBE_LIMIT.min(program.timeout);
+        let description = describe(&program.one_shot, limit, &self.cancellation).await?;
         description
             .streams()
             .then(|| Pool::new(worker, workers, Limits::default(), self.cancellation.clone()))

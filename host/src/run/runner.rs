@@ -1,13 +1,25 @@
 //! The stages of a run in order.
 
 use std::{
-    error::Error, num::NonZeroUsize, panic::resume_unwind, path::PathBuf, pin::pin, sync::Arc,
-    thread, time::Duration,
+    error::Error,
+    num::NonZeroUsize,
+    panic::resume_unwind,
+    path::{Path, PathBuf},
+    pin::pin,
+    sync::Arc,
+    thread,
+    time::Duration,
 };
 
 use tokio::{sync::mpsc, task, time::sleep};
 
-use super::{Plan, RunEvent, conversations::Conversations, execute, plan::beside_config};
+use super::{
+    Plan, RunEvent,
+    conversations::Conversations,
+    diagnosis::{self, TakenFor},
+    execute,
+    program::beside_config,
+};
 use crate::{
     config::Config,
     conversation::{GROUPING, GroupBy, RunPerformance},
@@ -17,6 +29,7 @@ use crate::{
     process::Cancellation,
     report::Report,
     runtime::Runtimes,
+    source::{Cache, Sources},
     trace::TraceIndex,
 };
 
@@ -32,6 +45,12 @@ pub struct Runner {
     pub executors: Executors,
     /// Built-in metrics.
     pub metrics: Metrics,
+    /// Where `type: remote` evaluators come from.
+    pub sources: Sources,
+    /// Where they are kept.
+    pub cache: Cache,
+    /// Refuse remote evaluators that `evaluators.lock` does not name, instead of adding them to it; no by default.
+    pub locked: bool,
     /// Evaluations at a time; as many as there are processors by default.
     pub jobs: NonZeroUsize,
     /// Ends the run early when cancelled: running evaluations are ended, no new ones begin.
@@ -44,6 +63,9 @@ impl Default for Runner {
             runtimes: Runtimes::default(),
             executors: Executors::default(),
             metrics: Metrics::default(),
+            sources: Sources::default(),
+            cache: Cache::default(),
+            locked: false,
             jobs: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
             cancellation: Cancellation::new(),
         }
@@ -57,6 +79,8 @@ pub struct Request {
     pub traces: Vec<PathBuf>,
     /// Evaluators and settings.
     pub config: Config,
+    /// Whether the report is to carry what [`events`](crate::events) are made of; not by default.
+    pub events: bool,
 }
 
 impl Runner {
@@ -68,11 +92,12 @@ impl Runner {
     /// Must be called inside a tokio runtime with time and I/O enabled. Cancelled while evaluators are made ready, it does not
     /// wait long for that to stop; the thread doing it may then outlive the call.
     pub async fn run(&self, request: &Request, on_event: &mut dyn FnMut(RunEvent)) -> Report {
-        let mut report = Report::default();
         let config = &request.config;
+        let mut report =
+            Report { require_evaluated: config.require_evaluated, ..Report::default() };
         let index = self.index(request).await;
         for error in &index.errors {
-            bad_input(&mut report, error, on_event);
+            bad_input(&mut report, (&error.path, TakenFor::Traces), error, on_event);
         }
         for path in &index.without_spans {
             on_event(RunEvent::NoSpans { path: path.clone() });
@@ -92,11 +117,14 @@ impl Runner {
                     on_event(RunEvent::EvalSetBesideConfig { path: path.clone() });
                 }
                 EvalSet::load(beside.as_ref().unwrap_or(path))
-                    .map_err(|error| bad_input(&mut report, &error, on_event))
+                    .map_err(|error| {
+                        bad_input(&mut report, (&error.path, TakenFor::EvalSet), &error, on_event)
+                    })
                     .ok()
             }
             None => None,
         };
+        report.eval_set_id = eval_set.as_ref().map(|set| set.id.clone());
         let multi_turn =
             eval_set.as_ref().is_some_and(|set| set.cases.iter().any(|case| case.turns.len() > 1));
         let group_by = config.group_by.unwrap_or_default();
@@ -105,7 +133,8 @@ impl Runner {
         let cases = CaseIndex::new(eval_set.as_ref());
         let plan = self.prepare(config, on_event).await;
         report.conversations =
-            execute::all(self, plan, Arc::new(conversations), &cases, on_event).await;
+            execute::all(self, plan, Arc::new(conversations), &cases, request.events, on_event)
+                .await;
         report.performance = RunPerformance::of(
             report.conversations.iter().map(|conversation| conversation.performance.as_ref()),
         );
@@ -165,16 +194,26 @@ impl Runner {
     }
 }
 
-/// Puts an error into the report, and tells it with its cause, which knows the position.
-fn bad_input(report: &mut Report, error: &dyn Error, on_event: &mut dyn FnMut(RunEvent)) {
+/// Puts an error about a file into the report, and tells it with its cause, which knows the position, and a hint.
+fn bad_input(
+    report: &mut Report,
+    (path, taken_for): (&Path, TakenFor),
+    error: &dyn Error,
+    on_event: &mut dyn FnMut(RunEvent),
+) {
     let message = error.to_string();
-    report.errors.push(message.clone());
     let (mut cause, mut next) = (None, error.source());
     while let Some(error) = next {
         cause = Some(error.to_string()).filter(|cause| !message.contains(cause)).or(cause);
         next = error.source();
     }
-    on_event(RunEvent::BadInput { message, cause });
+    let hint = diagnosis::hint(path, taken_for);
+    let behind = [&cause, &hint].into_iter().flatten().cloned().collect::<Vec<_>>().join("; ");
+    if !behind.is_empty() {
+        report.causes.insert(report.errors.len(), behind);
+    }
+    report.errors.push(message.clone());
+    on_event(RunEvent::BadInput { message, cause, hint });
 }
 
 /// Does work that blocks on another thread. A panic of it is one of the caller.

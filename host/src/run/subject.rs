@@ -6,6 +6,7 @@ use super::document::Turns;
 use crate::{
     conversation::Conversation,
     eval_set::{EvalCase, Unmatched},
+    events::EventContext,
 };
 
 /// A conversation with its golden case and the text that all evaluators read of it.
@@ -27,6 +28,11 @@ impl Subject {
     /// The golden case, or why there is none.
     pub(super) fn golden(&self) -> Result<&EvalCase, &Unmatched> {
         self.case.as_ref()
+    }
+
+    /// What evaluation events say of the conversation.
+    pub(super) fn event_context(&self) -> EventContext {
+        EventContext::new(self.conversation(), self.case.as_ref().ok())
     }
 
     /// The text is made when the first program asks for it.

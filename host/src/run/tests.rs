@@ -8,7 +8,7 @@ use crate::{
     metric::{Metric, MetricInput},
     process::Cancellation,
     report::Report,
-    runtime::{Availability, Launch, PrepareError, PrepareEvent, Runtime},
+    runtime::{Availability, Entrypoint, Launch, PrepareError, PrepareEvent, Runtime},
     verdict::{Answer, Verdict},
 };
 
@@ -52,7 +52,7 @@ fn runner() -> Runner {
 
 async fn run(runner: &Runner, evaluators: Vec<EvaluatorConfig>) -> (Report, Vec<RunEvent>) {
     let config = Config { evaluators, ..Config::default() };
-    let request = Request { traces: vec![TRACE.into()], config };
+    let request = Request { traces: vec![TRACE.into()], config, ..Request::default() };
     let mut events = Vec::new();
     let report = runner.run(&request, &mut |event| events.push(event)).await;
     (report, events)
@@ -123,7 +123,7 @@ impl Runtime for Slow {
     }
     fn prepare(
         &self,
-        sources: &[std::path::PathBuf],
+        entrypoints: &[Entrypoint],
         cancellation: &Cancellation,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Launch, PrepareError>> {
@@ -135,7 +135,7 @@ impl Runtime for Slow {
             std::thread::sleep(Duration::from_millis(5));
         }
         let stopped = PrepareError::Unusable { reason: "stopped".to_owned() };
-        sources.iter().map(|_| Err(stopped.clone())).collect()
+        entrypoints.iter().map(|_| Err(stopped.clone())).collect()
     }
 }
 
@@ -149,7 +149,7 @@ async fn cancelled_while_preparing(deaf: bool) -> Report {
         ],
         ..Config::default()
     };
-    let request = Request { traces: vec![TRACE.into()], config };
+    let request = Request { traces: vec![TRACE.into()], config, ..Request::default() };
     let cancellation = runner.cancellation.clone();
     let report = runner
         .run(&request, &mut |event| {
@@ -209,7 +209,8 @@ async fn a_file_without_spans_is_told_of_and_the_others_are_evaluated() {
         .unwrap();
     let config =
         Config { evaluators: vec![EvaluatorConfig::builtin("passes")], ..Config::default() };
-    let request = Request { traces: vec![empty.clone(), TRACE.into()], config };
+    let request =
+        Request { traces: vec![empty.clone(), TRACE.into()], config, ..Request::default() };
     let mut events = Vec::new();
     let report = runner().run(&request, &mut |event| events.push(event)).await;
     std::fs::remove_file(&empty).unwrap();
@@ -246,7 +247,7 @@ impl Traces {
     ) -> (Report, Vec<RunEvent>) {
         let evaluators = metrics.iter().map(|name| EvaluatorConfig::builtin(*name)).collect();
         let config = Config { evaluators, ..Config::default() };
-        let request = Request { traces: vec![self.0.clone()], config };
+        let request = Request { traces: vec![self.0.clone()], config, events: false };
         let mut events = Vec::new();
         let report = runner
             .run(&request, &mut |event| {

@@ -61,8 +61,30 @@ impl Environment {
     }
 
     /// All variables.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         self.vars.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
+
+    /// The folder of this user's caches, `~/.cache` unless it was chosen otherwise; `None` without a home folder.
+    pub(super) fn cache_home(&self) -> Option<PathBuf> {
+        // A relative $XDG_CACHE_HOME is to be ignored, says its specification.
+        let chosen =
+            self.get("XDG_CACHE_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
+        chosen.or_else(|| {
+            if cfg!(windows) {
+                self.get("LOCALAPPDATA").map(PathBuf::from)
+            } else {
+                self.get("HOME").map(|home| Path::new(home).join(".cache"))
+            }
+        })
+    }
+
+    /// Those of the variables that a program gets which came from elsewhere and must not see the secrets of this machine: what it
+    /// takes to start a program and to speak the user's language.
+    #[must_use]
+    pub fn confined(&self) -> Self {
+        let allowed = |name: &OsStr| name.to_str().is_some_and(is_harmless);
+        Self { vars: self.vars.iter().filter(|(name, _)| allowed(name)).cloned().collect() }
     }
 
     /// The absolute path of a program: a name is looked for on `PATH`, anything with a folder in it is taken as it is.
@@ -86,6 +108,46 @@ impl Environment {
             None => Availability::Missing { reason: missing.to_owned() },
         }
     }
+}
+
+/// Whether a variable of this name may be seen by anybody.
+pub(super) fn is_harmless(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "PATH",
+        "HOME",
+        "LANG",
+        "LANGUAGE",
+        "TZ",
+        "TMPDIR",
+        "TEMP",
+        "TMP",
+        // Interpreters that are not installed in the system find their own libraries by these.
+        "LD_LIBRARY_PATH",
+        "DYLD_LIBRARY_PATH",
+        "DYLD_FALLBACK_LIBRARY_PATH",
+    ];
+    // Without them Windows starts nothing that uses the network or a temporary file.
+    const WINDOWS: &[&str] = &[
+        "APPDATA",
+        "COMSPEC",
+        "HOMEDRIVE",
+        "HOMEPATH",
+        "LOCALAPPDATA",
+        "NUMBER_OF_PROCESSORS",
+        "PATHEXT",
+        "PROCESSOR_ARCHITECTURE",
+        "PROGRAMDATA",
+        "PROGRAMFILES",
+        "SYSTEMDRIVE",
+        "SYSTEMROOT",
+        "USERPROFILE",
+        "WINDIR",
+    ];
+    if cfg!(windows) {
+        let name = name.to_ascii_uppercase();
+        return NAMES.contains(&&*name) || WINDOWS.contains(&&*name) || name.starts_with("LC_");
+    }
+    NAMES.contains(&name) || name.starts_with("LC_")
 }
 
 fn same_name(a: &OsStr, b: &OsStr) -> bool {
@@ -149,6 +211,15 @@ mod tests {
     #[test]
     fn values_do_not_get_into_logs() {
         assert_eq!(format!("{:?}", Environment::new([("API_KEY", "secret")])), "{\"API_KEY\"}");
+    }
+
+    #[test]
+    fn a_confined_environment_has_no_secrets() {
+        let harmless =
+            [("PATH", "/bin"), ("HOME", "/h"), ("LC_ALL", "C"), ("LANG", "C"), ("TZ", "UTC")];
+        let others = ["GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "XLC_A", "PYTHONPATH", "LC"];
+        let all = harmless.into_iter().chain(others.map(|name| (name, "secret")));
+        assert_eq!(Environment::new(all).confined(), Environment::new(harmless));
     }
 
     #[cfg(unix)]

@@ -1,8 +1,10 @@
 //! Programs that need no runtime.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::{Availability, Launch, PrepareError, PrepareEvent, Runtime, environment, paths};
+use super::{
+    Availability, Entrypoint, Launch, PrepareError, PrepareEvent, Runtime, environment, paths,
+};
 use crate::process::{Cancellation, CommandSpec};
 
 /// Runs executable files as they are: compiled programs, and scripts with a `#!` line.
@@ -29,13 +31,13 @@ impl Runtime for Executable {
 
     fn prepare(
         &self,
-        sources: &[PathBuf],
+        entrypoints: &[Entrypoint],
         _cancellation: &Cancellation,
         _on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Launch, PrepareError>> {
-        sources
+        entrypoints
             .iter()
-            .map(|source| {
+            .map(|Entrypoint { path: source, .. }| {
                 // Links are kept: a program may look at the name it was started by.
                 let program = paths::absolute(source);
                 if !program.exists() {

@@ -8,14 +8,16 @@ mod node;
 mod paths;
 mod python;
 mod registry;
+mod syntax;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod tool;
 
 pub use cargo::Cargo;
 pub use environment::Environment;
 pub use executable::Executable;
-pub use model::{Availability, Launch, PrepareError, PrepareEvent, Runtime};
+pub use model::{Availability, Entrypoint, Launch, PrepareError, PrepareEvent, Runtime};
 pub use node::Node;
-pub use python::Python;
+pub use python::{Python, requirements};
 pub use registry::Runtimes;
+pub use syntax::Syntax;

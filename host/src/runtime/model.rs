@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::paths;
+use super::{Environment, Syntax, paths};
 use crate::process::{Cancellation, CommandSpec};
 
 /// Maps files of one language to commands.
@@ -28,17 +28,53 @@ pub trait Runtime: Send + Sync + fmt::Debug {
     /// Whether this machine can run files of this language. Looks things up; starts no evaluator.
     fn availability(&self) -> Availability;
 
-    /// Makes evaluators ready to be launched, in the order of `sources`; one result for each.
+    /// What can be said of an evaluator before it is prepared, e.g. the interpreter that will run it. Builds nothing and
+    /// starts no evaluator.
+    ///
+    /// # Errors
+    ///
+    /// What would keep [`prepare`](Self::prepare) from making it ready, as far as that can be seen; by default only whether
+    /// the runtime is [available](Self::availability).
+    fn inspect(&self, _entrypoint: &Entrypoint) -> Result<String, PrepareError> {
+        match self.availability() {
+            Availability::Available { detail } => Ok(detail),
+            Availability::Missing { reason } => Err(PrepareError::RuntimeMissing { reason }),
+        }
+    }
+
+    /// Makes evaluators ready to be launched, in the order of `entrypoints`; one result for each.
     ///
     /// Runs before the clock of any evaluation starts and may take long (compile, install). All evaluators of a run that
     /// belong to this runtime come in one call, so work can be shared. Blocks the calling thread; what takes long ends
     /// soon after `cancellation` says so, with whatever error.
     fn prepare(
         &self,
-        sources: &[PathBuf],
+        entrypoints: &[Entrypoint],
         cancellation: &Cancellation,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Launch, PrepareError>>;
+
+    /// Looks for mistakes in a source file without running it, and without leaving anything behind.
+    fn check_syntax(&self, _source: &Path, _cancellation: &Cancellation) -> Syntax {
+        Syntax::WhenPrepared
+    }
+}
+
+/// Where an evaluator begins: the file (or, for some languages, the folder) that a configuration names.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Entrypoint {
+    /// The file or folder.
+    pub path: PathBuf,
+    /// Whether it came from a source of evaluators rather than from the person who runs it. What is done to make such an
+    /// evaluator ready must neither trust its files nor hand it this process's secrets.
+    pub fetched: bool,
+}
+
+impl From<PathBuf> for Entrypoint {
+    /// An evaluator of the person who runs it.
+    fn from(path: PathBuf) -> Self {
+        Self { path, fetched: false }
+    }
 }
 
 /// Whether a runtime can be used here.
@@ -63,6 +99,25 @@ pub struct Launch {
     pub one_shot: CommandSpec,
     /// The streaming form (`--stream`), to be used only when the evaluator says that it has one (`--describe`).
     pub worker: Option<CommandSpec>,
+}
+
+impl Launch {
+    /// The same for a program that must not see the secrets of this machine: it gets the variables of `environment` and those
+    /// that the runtime sets, and no others.
+    #[must_use]
+    pub fn confined(self, environment: &Environment) -> Self {
+        let confine = |command: CommandSpec| {
+            let allowed =
+                environment.iter().map(|(name, value)| (name.to_owned(), Some(value.to_owned())));
+            CommandSpec { env: allowed.chain(command.env).collect(), clear_env: true, ..command }
+        };
+        // What starts a worker by way of a build tool needs the variables of that tool. The program is built already.
+        let worker = self.worker.map(|worker| match worker.becomes {
+            Some(_) => self.one_shot.clone().arg("--stream"),
+            None => worker,
+        });
+        Self { one_shot: confine(self.one_shot), worker: worker.map(confine) }
+    }
 }
 
 /// Something a person may want to see while evaluators are made ready.
@@ -126,10 +181,38 @@ pub enum PrepareError {
         /// The compiler's own text.
         rendered: String,
     },
+    /// What it depends on could not be installed.
+    #[error("Dependency installation failed: {reason}")]
+    InstallFailed {
+        /// What failed, the end of what the installer said, and one hint; several lines.
+        reason: String,
+    },
     /// Its package or manifest cannot be used.
     #[error("{reason}")]
     Unusable {
         /// Names the file and gives one hint.
         reason: String,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_confined_launch_starts_from_nothing_and_without_build_tools() {
+        let launch = Launch {
+            one_shot: CommandSpec::new("/built").env("OWN", "1").env_remove("GONE"),
+            worker: Some(
+                CommandSpec::new("cargo").args(["run", "--", "--stream"]).becomes("/built"),
+            ),
+        };
+        let confined = launch.confined(&Environment::new([("PATH", "/bin")]));
+        assert!(confined.one_shot.clear_env);
+        let names: Vec<_> =
+            confined.one_shot.env.iter().map(|(name, _)| name.to_str().unwrap()).collect();
+        assert_eq!(names, ["PATH", "OWN", "GONE"]);
+        let worker = confined.worker.unwrap();
+        assert!(worker.clear_env && worker.program == "/built" && worker.args == ["--stream"]);
+    }
 }

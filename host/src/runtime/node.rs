@@ -7,7 +7,8 @@ use std::{
 };
 
 use super::{
-    Availability, Environment, Launch, PrepareError, PrepareEvent, Runtime, paths,
+    Availability, Entrypoint, Environment, Launch, PrepareError, PrepareEvent, Runtime, Syntax,
+    paths, syntax,
     tool::{self, Stream},
 };
 use crate::process::{Cancellation, CommandSpec};
@@ -127,14 +128,14 @@ impl Runtime for Node {
 
     fn prepare(
         &self,
-        sources: &[PathBuf],
+        entrypoints: &[Entrypoint],
         cancellation: &Cancellation,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Launch, PrepareError>> {
         let node = self.find();
-        sources
+        entrypoints
             .iter()
-            .map(|source| {
+            .map(|Entrypoint { path: source, .. }| {
                 let source = paths::resolve(source)?;
                 let node = node.clone()?;
                 let one_shot = match self.language {
@@ -146,6 +147,16 @@ impl Runtime for Node {
                 Ok(Launch { one_shot, worker: None })
             })
             .collect()
+    }
+
+    fn check_syntax(&self, source: &Path, cancellation: &Cancellation) -> Syntax {
+        let Some(node) = self.environment.find_program("node") else {
+            return Syntax::Unchecked { reason: MISSING.to_owned() };
+        };
+        match self.language {
+            Language::JavaScript => syntax::javascript(&node, source, cancellation),
+            Language::TypeScript => syntax::typescript(&node, source, cancellation),
+        }
     }
 }
 
@@ -257,7 +268,7 @@ mod tests {
         let (node, environment) = node_that_prints(&folder, "garbage");
         let source = folder.file("check.mjs", "");
         let launch = Node::javascript(environment)
-            .prepare(std::slice::from_ref(&source), &Cancellation::new(), &mut no_events)
+            .prepare(&[source.clone().into()], &Cancellation::new(), &mut no_events)
             .remove(0)
             .unwrap();
         assert_eq!(launch, Launch { one_shot: CommandSpec::new(node).arg(source), worker: None });
@@ -269,7 +280,7 @@ mod tests {
         let (node, environment) = node_that_prints(&folder, "v22.10.0");
         let source = folder.file("check.ts", "");
         let launch = Node::typescript(environment)
-            .prepare(std::slice::from_ref(&source), &Cancellation::new(), &mut no_events)
+            .prepare(&[source.clone().into()], &Cancellation::new(), &mut no_events)
             .remove(0)
             .unwrap();
         assert_eq!(
@@ -286,7 +297,7 @@ mod tests {
         folder.program("bin/tsx");
         let source = folder.file("project/deep/check.ts", "");
         let launch = Node::typescript(environment)
-            .prepare(std::slice::from_ref(&source), &Cancellation::new(), &mut no_events)
+            .prepare(&[source.clone().into()], &Cancellation::new(), &mut no_events)
             .remove(0)
             .unwrap();
         assert_eq!(launch.one_shot, CommandSpec::new(tsx).arg(source));
@@ -299,7 +310,7 @@ mod tests {
         let source = folder.file("check.ts", "");
         let mut events = Vec::new();
         let launch = Node::typescript(environment)
-            .prepare(std::slice::from_ref(&source), &Cancellation::new(), &mut |event| {
+            .prepare(&[source.clone().into()], &Cancellation::new(), &mut |event| {
                 events.push(event)
             })
             .remove(0)
@@ -315,7 +326,7 @@ mod tests {
         let (_, environment) = node_that_prints(&folder, "v20.20.2");
         let prepare = |source: PathBuf| {
             Node::typescript(environment.clone())
-                .prepare(&[source], &Cancellation::new(), &mut no_events)
+                .prepare(&[source.into()], &Cancellation::new(), &mut no_events)
                 .remove(0)
         };
         folder.file("package.json", r#"{"name": "x", "type": "module"}"#);
@@ -335,7 +346,7 @@ mod tests {
         let (node, environment) = node_that_prints(&folder, "oops");
         let source = folder.file("check.ts", "");
         let error = Node::typescript(environment)
-            .prepare(&[source], &Cancellation::new(), &mut no_events)
+            .prepare(&[source.into()], &Cancellation::new(), &mut no_events)
             .remove(0)
             .unwrap_err();
         assert_eq!(
@@ -351,7 +362,7 @@ mod tests {
     fn a_missing_file_is_reported_before_a_missing_node() {
         let runtime = Node::javascript(Environment::default());
         let results = runtime.prepare(
-            &["gone.js".into(), "Cargo.toml".into()],
+            &["gone.js", "Cargo.toml"].map(|path| PathBuf::from(path).into()),
             &Cancellation::new(),
             &mut no_events,
         );

@@ -1,7 +1,7 @@
 //! The table of known runtimes.
 
 use std::{
-    path::{Path, PathBuf},
+    path::Path,
     sync::{Arc, mpsc},
     thread,
 };
@@ -9,8 +9,8 @@ use std::{
 use indexmap::IndexSet;
 
 use super::{
-    Cargo, Environment, Executable, Launch, Node, PrepareError, PrepareEvent, Python, Runtime,
-    paths,
+    Cargo, Entrypoint, Environment, Executable, Launch, Node, PrepareError, PrepareEvent, Python,
+    Runtime, paths,
 };
 use crate::process::Cancellation;
 
@@ -53,8 +53,15 @@ impl Runtimes {
     }
 
     /// The registered runtimes, in the order of registration.
-    pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Runtime>> {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Arc<dyn Runtime>> {
         self.runtimes.iter()
+    }
+
+    /// The extensions of all registered runtimes, with their dot.
+    pub fn extensions(&self) -> impl Iterator<Item = &str> {
+        let known: IndexSet<&str> =
+            self.runtimes.iter().flat_map(|runtime| runtime.extensions()).copied().collect();
+        known.into_iter()
     }
 
     /// The runtime that runs an evaluator: a file, or the folder or manifest of a Rust package.
@@ -67,7 +74,7 @@ impl Runtimes {
         self.position(path).map(|position| Arc::clone(&self.runtimes[position]))
     }
 
-    /// Makes evaluators ready to be launched; one result for each path, in their order.
+    /// Makes evaluators ready to be launched; one result for each, in their order.
     ///
     /// Each runtime is asked once, for all its evaluators, so that it can share work between them, and all runtimes work
     /// at the same time. An evaluator that cannot be made ready does not keep the others from it. Blocks until all is
@@ -75,22 +82,23 @@ impl Runtimes {
     #[must_use = "an evaluator that could not be made ready must be reported"]
     pub fn prepare_all(
         &self,
-        paths: &[PathBuf],
+        entrypoints: &[Entrypoint],
         cancellation: &Cancellation,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Launch, PrepareError>> {
-        let distinct: IndexSet<&PathBuf> = paths.iter().collect();
-        let runtime_of: Vec<_> = distinct.iter().map(|path| self.position(path)).collect();
+        let distinct: IndexSet<&Entrypoint> = entrypoints.iter().collect();
+        let runtime_of: Vec<_> =
+            distinct.iter().map(|entrypoint| self.position(&entrypoint.path)).collect();
         let mut results: Vec<_> = runtime_of
             .iter()
             .zip(&distinct)
-            .map(|(runtime, path)| match runtime {
+            .map(|(runtime, entrypoint)| match runtime {
                 // Stands until the runtime gives its own answer.
                 Ok(position) => Err(PrepareError::Unusable {
                     reason: format!(
                         "runtime `{}` gave no result for {}; this is a mistake of the runtime",
                         self.runtimes[*position].name(),
-                        path.display()
+                        entrypoint.path.display()
                     ),
                 }),
                 Err(error) => Err(error.clone()),
@@ -106,12 +114,12 @@ impl Runtimes {
                 if mine.is_empty() {
                     continue;
                 }
-                let sources: Vec<PathBuf> =
+                let theirs: Vec<Entrypoint> =
                     mine.iter().map(|&index| distinct[index].clone()).collect();
                 let sender = sender.clone();
                 let work = move || {
                     // Nobody listens any more when the caller's callback panicked.
-                    runtime.prepare(&sources, cancellation, &mut |event| drop(sender.send(event)))
+                    runtime.prepare(&theirs, cancellation, &mut |event| drop(sender.send(event)))
                 };
                 working.push((mine, scope.spawn(work)));
             }
@@ -126,9 +134,9 @@ impl Runtimes {
                 }
             }
         });
-        paths
+        entrypoints
             .iter()
-            .filter_map(|path| distinct.get_index_of(path))
+            .filter_map(|entrypoint| distinct.get_index_of(entrypoint))
             .map(|index| results[index].clone())
             .collect()
     }
@@ -144,11 +152,9 @@ impl Runtimes {
             if resolved.is_dir() {
                 return paths::not_a_package(path);
             }
-            let known: IndexSet<&str> =
-                self.runtimes.iter().flat_map(|runtime| runtime.extensions()).copied().collect();
             PrepareError::UnknownExtension {
                 path: path.to_owned(),
-                known: known.into_iter().map(str::to_owned).collect(),
+                known: self.extensions().map(str::to_owned).collect(),
             }
         })
     }
@@ -156,7 +162,7 @@ impl Runtimes {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use std::{env, sync::Mutex};
+    use std::{env, path::PathBuf, sync::Mutex};
 
     use super::*;
     use crate::{
@@ -193,11 +199,13 @@ mod tests {
         }
         fn prepare(
             &self,
-            sources: &[PathBuf],
+            entrypoints: &[Entrypoint],
             _: &Cancellation,
             _: &mut dyn FnMut(PrepareEvent),
         ) -> Vec<Result<Launch, PrepareError>> {
-            self.asked.lock().expect("no test panics while it holds it").push(sources.to_vec());
+            let sources: Vec<PathBuf> =
+                entrypoints.iter().map(|entrypoint| entrypoint.path.clone()).collect();
+            self.asked.lock().expect("no test panics while it holds it").push(sources.clone());
             sources
                 .iter()
                 .map(|source| match source.file_stem() {
@@ -240,7 +248,10 @@ mod tests {
         assert_eq!(runtimes.for_path(&folder.program("check.sh")).unwrap().name(), "Executable");
         assert_eq!(runtimes.for_path(&folder.program("check.py")).unwrap().name(), "Python");
         let prepared = |path: PathBuf| {
-            runtimes.prepare_all(&[path], &Cancellation::new(), &mut no_events).remove(0).unwrap()
+            runtimes
+                .prepare_all(&[path.into()], &Cancellation::new(), &mut no_events)
+                .remove(0)
+                .unwrap()
         };
         let launch = prepared(folder.path("check"));
         assert_eq!(launch.one_shot, CommandSpec::new(folder.path("check")));
@@ -299,7 +310,11 @@ mod tests {
         let bad = folder.file("bad.rb", "");
         let gone = folder.path("gone.rb");
         let all = [a.clone(), b.clone(), gone, bad.clone(), a.clone()];
-        let results = runtimes.prepare_all(&all, &Cancellation::new(), &mut no_events);
+        let results = runtimes.prepare_all(
+            &all.clone().map(Into::into),
+            &Cancellation::new(),
+            &mut no_events,
+        );
 
         let started: Vec<_> = results
             .iter()
@@ -322,7 +337,8 @@ mod tests {
         runtimes.register(Fake::new("panics", &[".p"]));
         runtimes.register(Fake::new("works", &[".w"]));
         let sources = [folder.file("panic.p", ""), folder.file("a.w", "")];
-        let results = runtimes.prepare_all(&sources, &Cancellation::new(), &mut no_events);
+        let results =
+            runtimes.prepare_all(&sources.map(Into::into), &Cancellation::new(), &mut no_events);
         let reason = results[0].as_ref().unwrap_err().to_string();
         assert!(reason.contains("`panics` gave no result"), "{reason}");
         assert!(results[1].is_ok());
@@ -334,7 +350,7 @@ mod tests {
         let mut runtimes = Runtimes::empty();
         runtimes.register(Fake::new("lazy", &[".x"]));
         let error = runtimes
-            .prepare_all(&[folder.file("a.x", "")], &Cancellation::new(), &mut no_events)
+            .prepare_all(&[folder.file("a.x", "").into()], &Cancellation::new(), &mut no_events)
             .remove(0)
             .unwrap_err();
         assert!(error.to_string().starts_with("runtime `lazy` gave no result for "), "{error}");

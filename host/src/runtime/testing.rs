@@ -1,4 +1,4 @@
-//! Folders and files for the tests of this module.
+//! Folders and files for tests.
 
 use std::{
     fs,
@@ -9,23 +9,23 @@ use super::PrepareEvent;
 
 /// A folder of this test process, removed in the end.
 #[derive(Debug)]
-pub(super) struct Folder(PathBuf);
+pub(crate) struct Folder(PathBuf);
 
 impl Folder {
     /// `name` must be unique among the tests.
-    pub(super) fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let path =
             std::env::temp_dir().join(format!("evaluator-runtime-{}-{name}", std::process::id()));
         fs::create_dir_all(&path).unwrap();
         Self(path.canonicalize().unwrap())
     }
 
-    pub(super) fn path(&self, relative: impl AsRef<Path>) -> PathBuf {
+    pub(crate) fn path(&self, relative: impl AsRef<Path>) -> PathBuf {
         self.0.join(relative)
     }
 
     /// A file with this text, its folders included.
-    pub(super) fn file(&self, relative: &str, text: &str) -> PathBuf {
+    pub(crate) fn file(&self, relative: &str, text: &str) -> PathBuf {
         let path = self.path(relative);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
@@ -34,13 +34,13 @@ impl Folder {
 
     /// An executable file that does nothing.
     #[cfg(unix)]
-    pub(super) fn program(&self, relative: &str) -> PathBuf {
+    pub(crate) fn program(&self, relative: &str) -> PathBuf {
         self.script(relative, "")
     }
 
     /// An executable shell script.
     #[cfg(unix)]
-    pub(super) fn script(&self, relative: &str, text: &str) -> PathBuf {
+    pub(crate) fn script(&self, relative: &str, text: &str) -> PathBuf {
         use std::os::unix::fs::PermissionsExt;
         let path = self.file(relative, &format!("#!/bin/sh\n{text}\n"));
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
@@ -55,4 +55,4 @@ impl Drop for Folder {
 }
 
 /// For calls whose events do not matter.
-pub(super) fn no_events(_: PrepareEvent) {}
+pub(crate) fn no_events(_: PrepareEvent) {}

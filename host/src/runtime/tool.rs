@@ -1,8 +1,9 @@
-//! Runs a tool that makes evaluators ready (a compiler, an interpreter asked for its version) to its end.
+//! Runs a tool that makes evaluators ready (a compiler, an installer, an interpreter asked for its version) to its end.
 //!
 //! Evaluators themselves are never started here; they need far more supervision.
 
 use std::{
+    fs::File,
     io::{self, BufRead, BufReader, Read},
     process::{Child, Command, ExitStatus, Stdio},
     sync::mpsc::{self, RecvTimeoutError, Sender},
@@ -47,8 +48,30 @@ pub(super) fn run(
     cancellation: &Cancellation,
     on_line: &mut dyn FnMut(Stream, &str),
 ) -> Result<ExitStatus, ToolError> {
+    supervise(spec, None, limit, cancellation, on_line)
+}
+
+/// [`run`] for a tool that works on something locked: an empty file that is locked by this process becomes its standard
+/// input, and so the lock is held until the tool and all it started have ended, even if this process is killed before.
+pub(super) fn run_locked(
+    spec: &CommandSpec,
+    lock: &File,
+    limit: Duration,
+    cancellation: &Cancellation,
+    on_line: &mut dyn FnMut(Stream, &str),
+) -> Result<ExitStatus, ToolError> {
+    supervise(spec, Some(lock), limit, cancellation, on_line)
+}
+
+fn supervise(
+    spec: &CommandSpec,
+    stdin: Option<&File>,
+    limit: Duration,
+    cancellation: &Cancellation,
+    on_line: &mut dyn FnMut(Stream, &str),
+) -> Result<ExitStatus, ToolError> {
     let program = || spec.program.display().to_string();
-    let mut child = start_when_written(spec)
+    let mut child = start_when_written(spec, stdin)
         .map_err(|source| ToolError::Start { program: program(), source })?;
     let (sender, lines) = mpsc::channel();
     if let Some(stdout) = child.stdout.take() {
@@ -148,16 +171,16 @@ fn stop_group(_: &Child) {}
 
 /// Starts a program that may have been written a moment ago: a process started meanwhile elsewhere holds the file open
 /// until it becomes another program, and until then the system refuses to run it.
-fn start_when_written(spec: &CommandSpec) -> io::Result<Child> {
+fn start_when_written(spec: &CommandSpec, stdin: Option<&File>) -> io::Result<Child> {
     for _ in 0..20 {
-        match start(spec) {
+        match start(spec, stdin) {
             Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
                 thread::sleep(Duration::from_millis(10));
             }
             started => return started,
         }
     }
-    start(spec)
+    start(spec, stdin)
 }
 
 /// Reads lines on a thread that nobody joins: after an exit, a pipe may be held open by others.
@@ -180,10 +203,11 @@ fn pump(stream: Stream, pipe: impl Read + Send + 'static, lines: Sender<(Stream,
     clippy::disallowed_methods,
     reason = "tools that prepare evaluators are started here and nowhere else"
 )]
-fn start(spec: &CommandSpec) -> io::Result<Child> {
+fn start(spec: &CommandSpec, stdin: Option<&File>) -> io::Result<Child> {
+    let stdin = stdin.map(File::try_clone).transpose()?.map_or_else(Stdio::null, Stdio::from);
     let mut command = Command::new(&spec.program);
     spec.configure(&mut command);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     command.spawn()

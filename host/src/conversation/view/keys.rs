@@ -3,6 +3,7 @@
 pub(crate) const OPERATION: &str = "gen_ai.operation.name";
 pub(crate) const PROVIDER: &str = "gen_ai.provider.name";
 pub(crate) const AGENT_NAME: &str = "gen_ai.agent.name";
+pub(crate) const CONVERSATION_ID: &str = "gen_ai.conversation.id";
 pub(crate) const REQUEST_MODEL: &str = "gen_ai.request.model";
 pub(crate) const RESPONSE_MODEL: &str = "gen_ai.response.model";
 pub(crate) const RESPONSE_ID: &str = "gen_ai.response.id";

@@ -2,23 +2,29 @@
 //!
 //! Producers put messages, models and token counts in different places. A view starts from the attributes the span
 //! recorded and fills what is missing from, in this order: older attribute names, the details event of the call,
-//! the deprecated event per message, attributes of Google's Agent Development Kit, and the indexed attributes of
-//! `OpenLLMetry`. What is there is never replaced, and a list of messages comes whole from one source.
+//! the deprecated event per message, attributes of Google's Agent Development Kit, the indexed attributes of
+//! `OpenLLMetry`, and those of `OpenInference`. What is there is never replaced, and a list of messages comes whole from
+//! one source.
 
 mod adk;
 mod attributes;
 mod events;
 mod indexed;
 pub(super) mod keys;
+mod openinference;
 mod operation;
 
-use std::{borrow::Cow, rc::Rc};
+use std::{borrow::Cow, rc::Rc, sync::Arc};
 
 pub(super) use attributes::{Attributes, TooLarge};
 use keys::{INPUT_MESSAGES, OUTPUT_MESSAGES};
-pub(super) use operation::{Kind, kind_of};
+pub(super) use openinference::kinds_of;
+pub(super) use operation::{Classified, Kind};
 
-use super::message::{Message, Messages, read_messages};
+use super::{
+    JudgedSpan,
+    message::{Message, Messages, read_messages},
+};
 use crate::{
     json::Value,
     trace::{LogRecord, Span},
@@ -42,7 +48,7 @@ impl<'a> SpanView<'a> {
     /// `with_messages` is off for spans whose messages nobody asks about: parsing them is most of the work.
     pub(super) fn new(
         span: &'a Span,
-        kind: Kind,
+        classified: Classified,
         logs: &[&'a LogRecord],
         with_messages: bool,
     ) -> Self {
@@ -62,6 +68,8 @@ impl<'a> SpanView<'a> {
             draft.apply_adk();
         }
         draft.apply_indexed();
+        let Classified { kind, by_openinference } = classified;
+        draft.apply_openinference(kind, by_openinference);
         draft.remove_placeholders();
         Self {
             span,
@@ -69,6 +77,16 @@ impl<'a> SpanView<'a> {
             attributes: draft.attributes,
             input: Rc::from(draft.input),
             output: Rc::from(draft.output),
+        }
+    }
+
+    /// What results about this span say of it.
+    pub(super) fn as_judged(&self) -> JudgedSpan {
+        JudgedSpan {
+            trace_id: Arc::clone(&self.span.trace_id),
+            span_id: self.span.span_id.clone(),
+            agent_name: self.attributes.nonempty_text(keys::AGENT_NAME),
+            conversation_id: self.attributes.nonempty_text(keys::CONVERSATION_ID),
         }
     }
 }
@@ -142,7 +160,7 @@ mod tests {
 
     fn view(trace: &Trace) -> SpanView<'_> {
         let logs: Vec<_> = trace.logs[0].iter().collect();
-        SpanView::new(&trace.spans[0], kind_of(&trace.spans[0]), &logs, true)
+        SpanView::new(&trace.spans[0], kinds_of(trace)[0], &logs, true)
     }
 
     fn attribute(view: &SpanView<'_>, key: &'static str) -> Option<String> {
@@ -157,7 +175,7 @@ mod tests {
     fn the_operation_decides_and_is_guessed_only_for_calls() {
         let kind = |name: &str, scope, attributes| {
             let recording = Recording::default().with_scope(scope);
-            kind_of(&recording.span((1, 0), name, (0, 1), attributes).trace().spans[0])
+            kinds_of(&recording.span((1, 0), name, (0, 1), attributes).trace())[0].kind
         };
         let operation = |operation| kind("x", "s", json!({"gen_ai.operation.name": operation}));
         assert_eq!(operation("text_completion"), Kind::Inference);

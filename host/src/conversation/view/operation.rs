@@ -36,32 +36,40 @@ impl Kind {
     }
 }
 
+/// What a span records, and who says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Classified {
+    pub(crate) kind: Kind,
+    /// Whether only the attributes of `OpenInference` say it.
+    pub(crate) by_openinference: bool,
+}
+
 /// Whether a span comes from Google's Agent Development Kit.
 pub(super) fn is_adk(span: &Span) -> bool {
     span.scope.name == ADK_SCOPE || span.attributes.keys().any(|key| key.starts_with(ADK_PREFIX))
 }
 
-/// The kind of a span, from its own attributes alone.
-pub(crate) fn kind_of(span: &Span) -> Kind {
+/// The kind of a span as the `GenAI` conventions tell it, from its own attributes alone; `None` when they say nothing.
+pub(super) fn told(span: &Span) -> Option<Kind> {
     if sums_up_tools(span) {
-        return Kind::Plain;
+        return Some(Kind::Plain);
     }
     let named = span.attributes.get(OPERATION).and_then(scalar_text_of_attribute);
     if let Some(operation) = named.filter(|operation| !operation.is_empty()) {
-        return match operation.as_str() {
+        return Some(match operation.as_str() {
             "chat" | "generate_content" | "text_completion" => Kind::Inference,
             "invoke_agent" => Kind::Agent,
             "invoke_workflow" => Kind::Workflow,
             "execute_tool" => Kind::Tool,
             _ => Kind::Plain,
-        };
+        });
     }
-    match span.name.as_str() {
+    Some(match span.name.as_str() {
         "call_llm" if is_adk(span) => Kind::Inference,
         "invocation" if is_adk(span) => Kind::Workflow,
         _ if records_a_call(&span.attributes) => Kind::Inference,
-        _ => Kind::Plain,
-    }
+        _ => return None,
+    })
 }
 
 fn scalar_text_of_attribute(value: &Value) -> Option<String> {

@@ -39,6 +39,7 @@ fn turn(calls: &[Plain]) -> Turn {
         start_ns: 0,
         end_ns: 0,
         status: SpanStatus::Unset,
+        judged: Default::default(),
     }
 }
 

@@ -240,6 +240,7 @@ mod tests {
             start_ns: 1_000_000_000,
             end_ns: 3_000_400_000,
             status: SpanStatus::Unset,
+            judged: Default::default(),
         }
     }
 

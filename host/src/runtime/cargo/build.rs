@@ -29,6 +29,8 @@ pub(super) struct Toolchain {
     pub(super) cargo: PathBuf,
     /// Changes to the inherited environment.
     pub(super) environment: Vec<(OsString, Option<OsString>)>,
+    /// Inherit nothing that those do not name.
+    pub(super) clear_environment: bool,
     /// Profile of all builds.
     pub(super) profile: String,
     /// How long one build may take.
@@ -159,6 +161,7 @@ impl Toolchain {
     fn call<const N: usize>(&self, args: [&str; N]) -> CommandSpec {
         let mut command = CommandSpec::new(&self.cargo).args(args);
         command.env.clone_from(&self.environment);
+        command.clear_env = self.clear_environment;
         command
     }
 
@@ -527,6 +530,7 @@ mod tests {
         let toolchain = Toolchain {
             cargo: "/bin/cargo".into(),
             environment: vec![("RUSTFLAGS".into(), None)],
+            clear_environment: false,
             profile: "release".to_owned(),
             limit: Duration::from_secs(1),
             cancellation: Cancellation::new(),

@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::runtime::Environment;
+use crate::runtime::{Environment, environment::is_harmless};
 
 /// Where the dynamic linker looks for libraries, which cargo extends for the programs that it runs.
 const LIBRARY_PATH: &str = if cfg!(windows) {
@@ -42,6 +42,35 @@ pub(super) fn changes(
         }
     }
     changes
+}
+
+/// The environment of a cargo that builds what was fetched from elsewhere, whose build scripts and macros run then.
+///
+/// Cargo must find its own things and reach crates. Credentials of registries are not among the variables, nor are proxies
+/// that need a password.
+pub(super) fn confined(inherited: &Environment) -> Vec<(OsString, Option<OsString>)> {
+    const NAMES: &[&str] = &[
+        "CARGO_HOME",
+        "RUSTUP_HOME",
+        "RUSTUP_TOOLCHAIN",
+        "RUSTUP_AUTO_INSTALL",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+        "NO_PROXY",
+        "no_proxy",
+    ];
+    const PROXIES: &[&str] =
+        &["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+    let kept = inherited.iter().filter(|(name, value)| {
+        let Some(name) = name.to_str() else { return false };
+        let is_open = || value.to_str().is_some_and(|value| !value.contains('@'));
+        is_harmless(name)
+            || NAMES.contains(&name)
+            || name.starts_with("CARGO_NET_")
+            || name.starts_with("CARGO_HTTP_") && is_open()
+            || PROXIES.contains(&name) && is_open()
+    });
+    kept.map(|(name, value)| (name.to_owned(), Some(value.to_owned()))).collect()
 }
 
 /// Variables by which an outer cargo, a wrapper around it (clippy, coverage), or a shell would change what is built where.
@@ -142,6 +171,32 @@ mod tests {
             ("RUSTC_WORKSPACE_WRAPPER", "clippy-driver"),
         ];
         assert_eq!(removed(&vars), vars.map(|(name, _)| name));
+    }
+
+    #[test]
+    fn a_confined_cargo_finds_its_own_and_sees_no_secrets() {
+        let allowed = [
+            ("PATH", "/bin"),
+            ("CARGO_HOME", "/h"),
+            ("CARGO_NET_OFFLINE", "true"),
+            ("https_proxy", "http://p:1"),
+        ];
+        let secret = [
+            ("GITHUB_TOKEN", "t"),
+            ("CARGO_REGISTRY_TOKEN", "t"),
+            ("CARGO_REGISTRIES_MINE_TOKEN", "t"),
+            ("HTTPS_PROXY", "http://u:p@p:1"),
+            ("CARGO_HTTP_PROXY", "http://u:p@p:1"),
+            ("RUSTFLAGS", "-Dwarnings"),
+        ];
+        let inherited = Environment::new(allowed.into_iter().chain(secret));
+        let names: Vec<_> = confined(&inherited)
+            .into_iter()
+            .map(|(name, value)| {
+                (name.into_string().unwrap(), value.unwrap().into_string().unwrap())
+            })
+            .collect();
+        assert_eq!(names, allowed.map(|(name, value)| (name.to_owned(), value.to_owned())));
     }
 
     #[test]

@@ -15,7 +15,9 @@ use super::{
 };
 use crate::{
     process::{Cancellation, CommandSpec},
-    runtime::{Availability, Environment, Launch, PrepareError, PrepareEvent, Runtime, paths},
+    runtime::{
+        Availability, Entrypoint, Environment, Launch, PrepareError, PrepareEvent, Runtime, paths,
+    },
 };
 
 const MISSING: &str = "cargo was not found on PATH; install Rust from https://rustup.rs";
@@ -79,21 +81,63 @@ impl Cargo {
         self
     }
 
-    fn toolchain(&self, cancellation: &Cancellation) -> Result<Toolchain, PrepareError> {
+    /// The build of an evaluator that was `fetched` sees the variables by which cargo finds its own things, and so do build scripts
+    /// and macros.
+    fn toolchain(
+        &self,
+        fetched: bool,
+        cancellation: &Cancellation,
+    ) -> Result<Toolchain, PrepareError> {
         let cargo = self
             .environment
             .find_program("cargo")
             .ok_or_else(|| PrepareError::RuntimeMissing { reason: MISSING.to_owned() })?;
+        let environment = if fetched {
+            environment::confined(&self.environment)
+        } else {
+            environment::changes(&self.environment, env::current_exe().ok().as_deref())
+        };
         Ok(Toolchain {
             cargo,
-            environment: environment::changes(
-                &self.environment,
-                env::current_exe().ok().as_deref(),
-            ),
+            environment,
+            clear_environment: fetched,
             profile: self.profile.clone(),
             limit: self.build_limit,
             cancellation: cancellation.clone(),
         })
+    }
+
+    /// Builds programs that share what their builds may see.
+    fn build(
+        &self,
+        sources: &[PathBuf],
+        fetched: bool,
+        cancellation: &Cancellation,
+        on_event: &mut dyn FnMut(PrepareEvent),
+    ) -> Vec<Result<Launch, PrepareError>> {
+        let toolchain = match self.toolchain(fetched, cancellation) {
+            Ok(toolchain) => toolchain,
+            Err(missing) => {
+                let result = |source: &PathBuf| paths::resolve(source).and(Err(missing.clone()));
+                return sources.iter().map(result).collect();
+            }
+        };
+        let mut metadata = |manifest: &Path| toolchain.metadata(manifest);
+        let mut owners = Owners::new(&mut metadata);
+        let mut jobs = Vec::new();
+        let mut results: Vec<Result<Launch, PrepareError>> = sources
+            .iter()
+            .enumerate()
+            .map(|(index, source)| {
+                self.plan(index, source, &mut owners, &mut jobs)?;
+                // Stands until the job gives its own answer.
+                Err(not_built(source))
+            })
+            .collect();
+        for job in &jobs {
+            job.run(&toolchain, &self.sdk, sources, &mut results, on_event);
+        }
+        results
     }
 
     /// Adds the program of `source` to the job that builds it.
@@ -180,36 +224,30 @@ impl Runtime for Cargo {
 
     fn prepare(
         &self,
-        sources: &[PathBuf],
+        entrypoints: &[Entrypoint],
         cancellation: &Cancellation,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Launch, PrepareError>> {
-        let toolchain = match self.toolchain(cancellation) {
-            Ok(toolchain) => toolchain,
-            Err(missing) => {
-                let result = |source: &PathBuf| paths::resolve(source).and(Err(missing.clone()));
-                return sources.iter().map(result).collect();
+        let mut launches: Vec<_> =
+            entrypoints.iter().map(|entrypoint| Err(not_built(&entrypoint.path))).collect();
+        for fetched in [false, true] {
+            let mine = || (0..entrypoints.len()).filter(|at| entrypoints[*at].fetched == fetched);
+            let sources: Vec<PathBuf> = mine().map(|at| entrypoints[at].path.clone()).collect();
+            if sources.is_empty() {
+                continue;
             }
-        };
-        let mut metadata = |manifest: &Path| toolchain.metadata(manifest);
-        let mut owners = Owners::new(&mut metadata);
-        let mut jobs = Vec::new();
-        let mut results: Vec<Result<Launch, PrepareError>> = sources
-            .iter()
-            .enumerate()
-            .map(|(index, source)| {
-                self.plan(index, source, &mut owners, &mut jobs)?;
-                // Stands until the job gives its own answer.
-                Err(PrepareError::Unusable {
-                    reason: format!("{} was not built", source.display()),
-                })
-            })
-            .collect();
-        for job in &jobs {
-            job.run(&toolchain, &self.sdk, sources, &mut results, on_event);
+            let built = self.build(&sources, fetched, cancellation, on_event);
+            for (at, launch) in mine().zip(built) {
+                launches[at] = launch;
+            }
         }
-        results
+        launches
     }
+}
+
+/// What is said of a program that no build answered for.
+fn not_built(source: &Path) -> PrepareError {
+    PrepareError::Unusable { reason: format!("{} was not built", source.display()) }
 }
 
 /// Programs that one call of cargo builds.
@@ -303,7 +341,7 @@ mod tests {
         let source = folder.file("check.rs", "fn main() {}");
         let runtime = Cargo::new(Environment::new([("PATH", "")]));
         let results = runtime.prepare(
-            &[source, folder.path("gone.rs")],
+            &[source.into(), folder.path("gone.rs").into()],
             &Cancellation::new(),
             &mut no_events,
         );
@@ -318,7 +356,7 @@ mod tests {
         let source = folder.file("check.rs", "fn main() {}");
         let path = Environment::inherited().get("PATH").unwrap().to_owned();
         let results = Cargo::new(Environment::new([("PATH", path)])).prepare(
-            &[source],
+            &[source.into()],
             &Cancellation::new(),
             &mut no_events,
         );

@@ -17,17 +17,7 @@ pub(super) fn cache_folder(environment: &Environment) -> Option<PathBuf> {
     if let Some(folder) = environment.get("EVALUATOR_CACHE_DIR") {
         return std::path::absolute(folder).ok();
     }
-    // A relative $XDG_CACHE_HOME is to be ignored, says its specification.
-    let xdg =
-        environment.get("XDG_CACHE_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
-    let base = xdg.or_else(|| {
-        if cfg!(windows) {
-            environment.get("LOCALAPPDATA").map(PathBuf::from)
-        } else {
-            environment.get("HOME").map(|home| Path::new(home).join(".cache"))
-        }
-    });
-    base.map(|base| base.join("evaluator"))
+    environment.cache_home().map(|base| base.join("evaluator"))
 }
 
 /// A lone file and the folder of its generated package.

@@ -1,0 +1,174 @@
+//! `evaluator index`.
+
+use std::{
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use evaluator_host::{
+    index::{Index, IndexError},
+    manifest,
+};
+
+use super::{print, replace};
+use crate::{args::IndexArgs, exit, render};
+
+const FILE_NAME: &str = "index.yaml";
+/// As an output, stdout.
+const STDOUT: &str = "-";
+
+/// Compiles the manifests of a folder's evaluators into an index, or holds the one that is there to them.
+pub(super) fn index(args: &IndexArgs) -> u8 {
+    let place = Place::new(&args.folder);
+    let file = args.output.clone().unwrap_or_else(|| place.file());
+    let to_stdout = file == Path::new(STDOUT);
+    if to_stdout && args.check {
+        render::message("`--check` holds a file to the manifests, and `--output -` is none");
+        return exit::USAGE;
+    }
+    let index = match compile(&place, &file, to_stdout) {
+        Ok(index) => index,
+        Err(error) => return refuse(&error),
+    };
+    for folder in &index.passed_over {
+        render::message(&format!("passed over {}: it has no evaluator.yaml", folder.display()));
+    }
+    let text = index.to_string();
+    if to_stdout {
+        return print(&text, exit::OK);
+    }
+    let found = match fs::read(&file) {
+        Ok(found) => Some(found),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => {
+            render::message(&format!("cannot read {}: {error}", file.display()));
+            return exit::ERRORED;
+        }
+    };
+    let shown = file.display();
+    let count = match index.entries.len() {
+        1 => "1 evaluator".to_owned(),
+        many => format!("{many} evaluators"),
+    };
+    match found {
+        Some(found) if found == text.as_bytes() => {
+            render::message(&format!("{shown} is up to date ({count})"));
+            exit::OK
+        }
+        found if args.check => {
+            let difference = found.map_or_else(
+                || "it does not exist".to_owned(),
+                |found| difference(&String::from_utf8_lossy(&found), &text),
+            );
+            let hint = "without --check it is made again";
+            render::message(&format!("{shown} is not up to date: {difference}; {hint}"));
+            exit::FAILED
+        }
+        _ => match replace(&file, |out| out.write_all(text.as_bytes())) {
+            Ok(()) => {
+                render::message(&format!("wrote {shown} ({count})"));
+                exit::OK
+            }
+            Err(error) => {
+                render::message(&format!("cannot write {shown}: {error}"));
+                exit::ERRORED
+            }
+        },
+    }
+}
+
+/// The index, with paths that lead from the folder of `file` if they can, else from where it would stand by default.
+fn compile(place: &Place, file: &Path, to_stdout: bool) -> Result<Index, IndexError> {
+    let beside = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let root = if to_stdout { &place.root } else { beside.unwrap_or(Path::new(".")) };
+    match Index::compile(&place.evaluators, root) {
+        Err(IndexError::Outside { .. }) => {
+            let index = Index::compile(&place.evaluators, &place.root)?;
+            render::message(&format!(
+                "the evaluators are not below {}; the paths in this index lead from {}, and it can be used only there",
+                root.display(),
+                place.root.display()
+            ));
+            Ok(index)
+        }
+        compiled => compiled,
+    }
+}
+
+fn refuse(error: &IndexError) -> u8 {
+    let IndexError::Evaluators(errors) = error else {
+        render::message(&error.to_string());
+        return exit::USAGE;
+    };
+    for error in errors {
+        render::config_error(error);
+    }
+    render::message("nothing was written");
+    exit::USAGE
+}
+
+/// Where the evaluators are, and where their index stands by default.
+struct Place {
+    evaluators: PathBuf,
+    root: PathBuf,
+}
+
+impl Place {
+    /// A repository of evaluators has them in its folder `evaluators`, and the index at its root; it can be named by
+    /// either. Any other folder of evaluators has its index inside.
+    fn new(folder: &Path) -> Self {
+        let home = manifest::home(folder);
+        if home != folder {
+            return Self { evaluators: home, root: folder.to_owned() };
+        }
+        let root = if folder.file_name() == Some(OsStr::new(manifest::EVALUATORS)) {
+            folder
+                .parent()
+                .filter(|parent| !parent.as_os_str().is_empty())
+                .unwrap_or(Path::new("."))
+        } else {
+            folder
+        };
+        Self { evaluators: home, root: root.to_owned() }
+    }
+
+    fn file(&self) -> PathBuf {
+        if self.root == Path::new(".") { FILE_NAME.into() } else { self.root.join(FILE_NAME) }
+    }
+}
+
+/// Where two texts that are not the same begin to differ.
+fn difference(found: &str, made: &str) -> String {
+    let (mut left, mut right) = (found.lines(), made.lines());
+    let mut number = 0;
+    loop {
+        number += 1;
+        match (left.next(), right.next()) {
+            (Some(left), Some(right)) if left == right => {}
+            (None, None) => return "the ends of its lines differ".to_owned(),
+            (Some(left), Some(right)) => {
+                return format!("line {number} is `{}`, not `{}`", left.trim(), right.trim());
+            }
+            (None, Some(right)) => return format!("line {number} is missing, `{}`", right.trim()),
+            (Some(left), None) => return format!("line {number} is too many, `{}`", left.trim()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::difference;
+
+    #[test]
+    fn the_first_difference_is_shown() {
+        for (found, made, expected) in [
+            ("a\n  b\n", "a\n  c\n", "line 2 is `b`, not `c`"),
+            ("a\n", "a\nb\n", "line 2 is missing, `b`"),
+            ("a\nb\n", "a\n", "line 2 is too many, `b`"),
+            ("a\r\n", "a\n", "the ends of its lines differ"),
+        ] {
+            assert_eq!(difference(found, made), expected);
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! `evaluator validate`.
+
+use std::time::Duration;
+
+use evaluator_host::{
+    run::RunEvent,
+    runtime::PrepareEvent,
+    validate::{Standing, Validation, Validator, targets},
+};
+
+use super::{print, show, watched};
+use crate::{
+    args::{ValidateArgs, ValidateOutput},
+    exit, render, signals,
+};
+
+/// Checks evaluators, each on its own, and says what was found.
+pub(super) fn validate(args: &ValidateArgs, verbose: u8) -> u8 {
+    let targets = match targets(&args.folders) {
+        Ok(targets) => targets,
+        Err(error) => {
+            render::message(&error.to_string());
+            return exit::USAGE;
+        }
+    };
+    for (path, reason) in &targets.passed_over {
+        render::message(&format!("passed over {}: {reason}", path.display()));
+    }
+    let validator =
+        Validator { timeout: Duration::from_secs(args.timeout), ..Validator::default() };
+    signals::watch(validator.cancellation.clone());
+    let validations = watched(verbose, async |on_event| {
+        // What a compiler says is told of the evaluator that it is about.
+        let mut on_event = |event| match event {
+            PrepareEvent::Diagnostic { .. } => {}
+            event => on_event(RunEvent::Prepare(event)),
+        };
+        validator.validate(&targets.folders, &mut on_event).await
+    });
+    let validations = match validations {
+        Ok(validations) => validations,
+        Err(error) => {
+            render::message(&format!("cannot start: {error}"));
+            return exit::ERRORED;
+        }
+    };
+    let code = exit_code(&validations);
+    match args.output {
+        ValidateOutput::Text => show(&render::validation_text(&validations), code),
+        ValidateOutput::Json => print(&render::validation_json(&validations), code),
+    }
+}
+
+/// What is known to be wrong counts more than what is not known: whoever mends it validates again.
+fn exit_code(validations: &[Validation]) -> u8 {
+    let any = |standing| validations.iter().any(|validation| validation.standing() == standing);
+    if any(Standing::Invalid) {
+        exit::FAILED
+    } else if any(Standing::Incomplete) {
+        exit::ERRORED
+    } else {
+        exit::OK
+    }
+}

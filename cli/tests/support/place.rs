@@ -1,0 +1,77 @@
+//! A folder with a home of its own, and a server that stands for GitHub.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use super::{Folder, Ran, finish, server::Server, trace};
+
+/// The conversation that is judged.
+pub(crate) const TRACE: &str = "a01_otlp_basic_parts";
+
+/// A folder with a home of its own, and a server.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) folder: Folder,
+    pub(crate) server: Server,
+}
+
+impl Place {
+    /// With a configuration, `c.yaml`.
+    pub(crate) fn new(config: &str) -> Self {
+        let (folder, server) = (Folder::new(), Server::start());
+        folder.file("c.yaml", config);
+        Self { folder, server }
+    }
+
+    /// `evaluator` with the server as `github`, not started yet.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let home = std::env::var_os("HOME").unwrap_or_default();
+        let home = Path::new(&home);
+        let tools = |variable: &str, folder: &str| {
+            std::env::var_os(variable).unwrap_or_else(|| home.join(folder).into_os_string())
+        };
+        let mut command = self.folder.command(args);
+        command
+            .env("CARGO_HOME", tools("CARGO_HOME", ".cargo"))
+            .env("RUSTUP_HOME", tools("RUSTUP_HOME", ".rustup"))
+            .env("HOME", self.folder.path().join("home"))
+            .env("AGENTEVALS_EVALUATOR_BASE_URL", self.server.address())
+            .env("AGENTEVALS_EVALUATOR_API_URL", self.server.address());
+        for variable in [
+            "AGENTEVALS_EVALUATOR_REPO",
+            "AGENTEVALS_EVALUATOR_BRANCH",
+            "AGENTEVALS_EVALUATOR_INDEX",
+            "AGENTEVALS_EVALUATOR_DIR",
+            "AGENTEVALS_GITHUB_TOKEN",
+            "GITHUB_TOKEN",
+            "XDG_CACHE_HOME",
+            "SSL_CERT_FILE",
+        ] {
+            command.env_remove(variable);
+        }
+        command
+    }
+
+    /// `evaluator` with the server as `github`.
+    pub(crate) fn evaluator(&self, args: &[&str]) -> Ran {
+        finish(self.command(args).spawn().unwrap())
+    }
+
+    /// Runs the configuration and reports as JSON.
+    pub(crate) fn run(&self, more: &[&str]) -> Ran {
+        self.evaluator(&[&["run", &trace(TRACE), "-c", "c.yaml", "-o", "json"][..], more].concat())
+    }
+
+    /// A path in the cache.
+    pub(crate) fn cached(&self, path: &str) -> PathBuf {
+        self.folder.path().join("home/.cache/agentevals/evaluators").join(path)
+    }
+
+    /// The text of the lock file; empty where there is none.
+    pub(crate) fn lock(&self) -> String {
+        fs::read_to_string(self.folder.path().join("evaluators.lock")).unwrap_or_default()
+    }
+}

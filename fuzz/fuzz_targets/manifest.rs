@@ -1,0 +1,14 @@
+//! Manifests of evaluators.
+
+#![no_main]
+
+use evaluator_host::manifest::LoadedManifest;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &[u8]| {
+    let manifest = evaluator_fuzz::scratch("evaluator.yaml", text);
+    let Some(folder) = manifest.parent() else { return };
+    if let Err(error) = LoadedManifest::load(folder) {
+        evaluator_fuzz::problems_can_be_shown(&error);
+    }
+});

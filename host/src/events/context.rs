@@ -1,0 +1,36 @@
+//! What evaluation events say of a conversation.
+
+use crate::{
+    conversation::{Conversation, JudgedSpan},
+    eval_set::EvalCase,
+};
+
+/// What evaluation events say of a conversation.
+#[derive(Clone, Debug, Default)]
+pub struct EventContext {
+    /// Id of the golden case, if the conversation has one.
+    pub(super) case_id: Option<String>,
+    pub(super) turns: Vec<Turn>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Turn {
+    pub(super) span: JudgedSpan,
+    /// Id of the last response of a model that has one.
+    pub(super) response_id: Option<String>,
+}
+
+impl EventContext {
+    /// What there is to say of a conversation that was compared with this case.
+    #[must_use]
+    pub fn new(conversation: &Conversation, case: Option<&EvalCase>) -> Self {
+        let turn = |turn: &crate::conversation::Turn| Turn {
+            span: turn.judged.clone(),
+            response_id: turn.llm_calls.iter().rev().find_map(|call| call.response_id.clone()),
+        };
+        Self {
+            case_id: case.map(|case| case.id.clone()),
+            turns: conversation.turns.iter().map(turn).collect(),
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Sending events to a collector.
+
+mod grpc;
+mod http;
+mod settings;
+mod tls;
+
+use std::{
+    thread,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use prost::Message;
+
+pub use settings::SettingsError;
+pub(super) use settings::pairs;
+
+use self::settings::{Protocol, Settings};
+use super::{EventRecord, Variables, otlp, resource};
+
+/// The first pause before a request is sent again; each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+
+/// Sends events as the standard variables of OpenTelemetry say.
+///
+/// | variable | what | default |
+/// |---|---|---|
+/// | `OTEL_EXPORTER_OTLP_LOGS_ENDPOINT` | the URL | the next one |
+/// | `OTEL_EXPORTER_OTLP_ENDPOINT` | the URL, `/v1/logs` is added (not for gRPC) | `http://localhost:4318`, for gRPC 4317 |
+/// | `.._PROTOCOL` | `http/protobuf`, `http/json` or `grpc` | `http/protobuf` |
+/// | `.._HEADERS` | `KEY=VALUE,..`, percent-encoded | none |
+/// | `.._TIMEOUT` | milliseconds for one request, repetitions included | 10000 |
+/// | `.._COMPRESSION` | `gzip` or `none` | `none` |
+/// | `.._CERTIFICATE`, `.._CLIENT_CERTIFICATE`, `.._CLIENT_KEY` | PEM files | the public authorities, none |
+/// | `OTEL_EXPORTER_OTLP_INSECURE` | `true` for gRPC without TLS, where the endpoint has no scheme | `false` |
+/// | `OTEL_BLRP_MAX_EXPORT_BATCH_SIZE` | records in one request | 512 |
+/// | `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` | who sends | `agentevals` |
+///
+/// `OTEL_LOGS_EXPORTER` chooses nothing beyond `none`, which [`EventSwitches`](super::EventSwitches) know: there is this one exporter.
+/// Each `OTEL_EXPORTER_OTLP_LOGS_..` comes before its `OTEL_EXPORTER_OTLP_..`. The other `OTEL_BLRP_..` govern a queue, and
+/// there is none: everything is sent at once when the run is over.
+#[derive(Debug)]
+pub struct Exporter {
+    settings: Settings,
+    resource: Vec<(String, String)>,
+}
+
+/// Why events did not arrive.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{} not sent to {endpoint}: {reason}", counted(*.missing))]
+pub struct ExportError {
+    /// The URL.
+    pub endpoint: String,
+    /// How many did not arrive.
+    pub missing: usize,
+    /// What went wrong.
+    pub reason: String,
+}
+
+fn counted(count: usize) -> String {
+    if count == 1 {
+        "1 evaluation event was".to_owned()
+    } else {
+        format!("{count} evaluation events were")
+    }
+}
+
+/// What is wrong with one request.
+#[derive(Debug)]
+enum SendError {
+    /// It may succeed when it is sent again, after this time if the collector says so.
+    Busy { reason: String, after: Option<Duration> },
+    /// It will not.
+    Failed(String),
+}
+
+impl Exporter {
+    /// Reads the settings. Nothing is sent yet.
+    ///
+    /// # Errors
+    ///
+    /// A variable has a value that cannot be used.
+    pub fn new(variables: Variables<'_>) -> Result<Self, SettingsError> {
+        let resource = resource::attributes(variables).map_err(|part| {
+            SettingsError::new("OTEL_RESOURCE_ATTRIBUTES", &part, "is not KEY=VALUE")
+        })?;
+        Ok(Self { settings: Settings::read(variables)?, resource })
+    }
+
+    /// The URL that events are sent to.
+    #[must_use]
+    pub fn endpoint(&self) -> &str {
+        &self.settings.endpoint
+    }
+
+    /// Sends the events, some hundreds in a request. Blocks, for each request as long as its timeout at most; not to be
+    /// called inside of an async runtime.
+    ///
+    /// # Errors
+    ///
+    /// Some did not arrive, or the collector did not take them. What comes after a request that failed is not sent.
+    pub fn export(&self, records: &[EventRecord]) -> Result<(), ExportError> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = u64::try_from(now.as_nanos()).unwrap_or_default();
+        let (mut refused, mut why) = (0, String::new());
+        let mut sent = 0;
+        for batch in records.chunks(self.settings.batch_size.get()) {
+            let answer = self
+                .send(&otlp::Request::new(batch, &self.resource, now))
+                .map_err(|reason| self.error(records.len() - sent + refused, reason))?;
+            sent += batch.len();
+            if let Some(partial) = answer.partial_success {
+                refused +=
+                    usize::try_from(partial.rejected_log_records).unwrap_or(0).min(batch.len());
+                why = partial.error_message;
+            }
+        }
+        match refused {
+            0 => Ok(()),
+            _ => Err(self.error(refused, format!("the collector refused them: {why}"))),
+        }
+    }
+
+    fn error(&self, missing: usize, reason: String) -> ExportError {
+        ExportError { endpoint: self.settings.endpoint.clone(), missing, reason }
+    }
+
+    /// Sends one request, again as long as there is time and hope.
+    fn send(&self, request: &otlp::Request) -> Result<otlp::Response, String> {
+        let deadline = Instant::now() + self.settings.timeout;
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let result = match self.settings.protocol {
+                Protocol::HttpProtobuf => {
+                    http::send(&self.settings, &request.encode_to_vec(), left).map(|answer| {
+                        // An answer that is none says nothing of what was refused.
+                        otlp::Response::decode(&*answer).unwrap_or_default()
+                    })
+                }
+                Protocol::HttpJson => http::send(&self.settings, &request.to_json(), left)
+                    .map(|answer| otlp::Response::from_json(&answer)),
+                Protocol::Grpc => grpc::send(&self.settings, &request.encode_to_vec(), left)
+                    .map(|answer| otlp::Response::decode(&*answer).unwrap_or_default()),
+            };
+            match result {
+                Ok(answer) => return Ok(answer),
+                Err(SendError::Failed(reason)) => return Err(reason),
+                Err(SendError::Busy { reason, after }) => {
+                    let wait = after.unwrap_or(pause);
+                    if Instant::now() + wait >= deadline {
+                        return Err(reason);
+                    }
+                    thread::sleep(wait);
+                    pause *= 2;
+                }
+            }
+        }
+    }
+}
+
+/// Says that time ran out, and who set the limit.
+fn too_late(settings: &Settings) -> String {
+    format!(
+        "no answer within {} ms, the limit for a request (OTEL_EXPORTER_OTLP_TIMEOUT)",
+        settings.timeout.as_millis()
+    )
+}

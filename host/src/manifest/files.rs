@@ -1,0 +1,206 @@
+//! The files that belong to an evaluator.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+use sha2::{Digest, Sha256};
+
+/// A file of an evaluator's folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FolderFile {
+    /// Path inside the folder, with `/` between folders.
+    pub path: String,
+    /// SHA-256 of its content, in lower-case hexadecimal digits.
+    pub sha256: String,
+}
+
+/// Why a file of an evaluator's folder cannot be handed out.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FilesError {
+    /// A file or folder cannot be read.
+    #[error("cannot read {}: {source}", .path.display())]
+    Unreadable {
+        /// Its path.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Whoever fetches the folder would get the link and not what it leads to.
+    #[error("{} is a symbolic link; put the file itself there", .path.display())]
+    Link {
+        /// Its path.
+        path: PathBuf,
+    },
+    /// A pipe, a device or the like.
+    #[error("{} is neither a file nor a folder; remove it", .path.display())]
+    Special {
+        /// Its path.
+        path: PathBuf,
+    },
+    /// A name that cannot be written down so that every system reads the same file by it.
+    #[error("{} has a name that cannot be fetched; use plain letters, digits, `_`, `-` and `.`", .path.display())]
+    Name {
+        /// Its path.
+        path: PathBuf,
+    },
+}
+
+/// The files of an evaluator's folder, in the order of their paths.
+///
+/// Everything belongs to it but what is hidden and what tools leave behind: `target` beside a `Cargo.toml`, virtual
+/// environments, `node_modules`, `__pycache__`, `*.egg-info`, and compiled Python files.
+///
+/// # Errors
+///
+/// Every file that cannot be handed out.
+pub fn files(folder: &Path) -> Result<Vec<FolderFile>, Vec<FilesError>> {
+    let mut walk = Walk::default();
+    walk.folder(folder, "");
+    walk.found.sort_by(|a, b| a.path.cmp(&b.path));
+    if walk.errors.is_empty() { Ok(walk.found) } else { Err(walk.errors) }
+}
+
+#[derive(Default)]
+struct Walk {
+    found: Vec<FolderFile>,
+    errors: Vec<FilesError>,
+}
+
+impl Walk {
+    /// Takes what is in a folder whose path inside the evaluator's is `prefix`, with a `/` at its end unless it is empty.
+    fn folder(&mut self, folder: &Path, prefix: &str) {
+        let entries = match fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>) {
+            Ok(entries) => entries,
+            Err(source) => {
+                self.errors.push(FilesError::Unreadable { path: folder.to_owned(), source });
+                return;
+            }
+        };
+        let is_package = folder.join("Cargo.toml").is_file();
+        for entry in entries {
+            let path = entry.path();
+            let name = entry.file_name();
+            let shown = name.to_string_lossy();
+            if shown.starts_with('.') || is_leftover(&shown, &path, is_package) {
+                continue;
+            }
+            match entry.file_type() {
+                Err(source) => self.errors.push(FilesError::Unreadable { path, source }),
+                Ok(_) if !name.to_str().is_some_and(is_portable) => {
+                    self.errors.push(FilesError::Name { path });
+                }
+                Ok(kind) if kind.is_symlink() => self.errors.push(FilesError::Link { path }),
+                Ok(kind) if kind.is_dir() => self.folder(&path, &format!("{prefix}{shown}/")),
+                Ok(kind) if kind.is_file() => self.file(path, format!("{prefix}{shown}")),
+                Ok(_) => self.errors.push(FilesError::Special { path }),
+            }
+        }
+    }
+
+    fn file(&mut self, path: PathBuf, name: String) {
+        match sha256(&path) {
+            Ok(sha256) => self.found.push(FolderFile { path: name, sha256 }),
+            Err(source) => self.errors.push(FilesError::Unreadable { path, source }),
+        }
+    }
+}
+
+/// Whether a tool made this, and makes it again where it is needed.
+fn is_leftover(name: &str, path: &Path, in_package: bool) -> bool {
+    match name {
+        "target" => in_package && path.is_dir(),
+        "__pycache__" | "node_modules" => true,
+        _ => {
+            name.ends_with(".egg-info")
+                || name.ends_with(".pyc")
+                || name.ends_with(".pyo")
+                || path.join("pyvenv.cfg").is_file()
+        }
+    }
+}
+
+/// Whether every system has a file of that name as the same file: no character that separates folders or drives
+/// somewhere, that cannot be seen, or that addresses on the web give a meaning.
+fn is_portable(name: &str) -> bool {
+    const TAKEN: &[char] = &['/', '\\', ':', '*', '?', '"', '<', '>', '|', '%', '#'];
+    !name.contains(TAKEN) && !name.contains(char::is_control) && !name.ends_with(['.', ' '])
+}
+
+fn sha256(path: &Path) -> io::Result<String> {
+    let mut hash = Sha256::new();
+    let mut file = File::open(path)?;
+    let mut piece = vec![0; 64 << 10];
+    loop {
+        match file.read(&mut piece) {
+            Ok(0) => break,
+            Ok(read) => hash.update(&piece[..read]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::testing::Folder;
+
+    #[test]
+    fn leftovers_and_hidden_files_do_not_belong_to_it() {
+        let folder = Folder::new("manifest-files");
+        for path in [
+            "evaluator.yaml",
+            "Cargo.toml",
+            "src/main.rs",
+            "src/a/b.rs",
+            "data/target/kept.txt",
+            "target/debug/program",
+            "inner/Cargo.toml",
+            "inner/target/x",
+            ".git/config",
+            ".gitignore",
+            "__pycache__/a.pyc",
+            "b.pyc",
+            "x.egg-info/PKG-INFO",
+            "node_modules/left-pad/index.js",
+            "env/pyvenv.cfg",
+            "env/bin/python",
+        ] {
+            folder.file(path, "abc");
+        }
+        let found = files(&folder.path("")).unwrap();
+        let paths: Vec<&str> = found.iter().map(|file| file.path.as_str()).collect();
+        let expected = [
+            "Cargo.toml",
+            "data/target/kept.txt",
+            "evaluator.yaml",
+            "inner/Cargo.toml",
+            "src/a/b.rs",
+            "src/main.rs",
+        ];
+        assert_eq!(paths, expected);
+        assert!(found.iter().all(|file| file.sha256
+            == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn every_file_that_cannot_be_fetched_is_named() {
+        let folder = Folder::new("manifest-files-bad");
+        folder.file("a:b.txt", "");
+        folder.file("fine.txt", "");
+        std::os::unix::fs::symlink("/etc/passwd", folder.path("link.txt")).unwrap();
+        let mut errors: Vec<String> =
+            files(&folder.path("")).unwrap_err().iter().map(ToString::to_string).collect();
+        errors.sort();
+        assert_eq!(errors.len(), 2, "{errors:?}");
+        assert!(errors[0].contains("a:b.txt has a name that cannot be fetched"), "{errors:?}");
+        assert!(errors[1].contains("link.txt is a symbolic link"), "{errors:?}");
+    }
+}

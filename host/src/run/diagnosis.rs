@@ -1,0 +1,193 @@
+//! What a file that cannot be used seems to be, judged by its content: the hint that goes with the error.
+
+use std::{fs::File, io::Read, path::Path};
+
+use crate::json::{self, ParseErrorKind, ParseOptions, Value};
+
+/// More of a file is not looked at.
+const LOOKED_AT: u64 = 16 << 20;
+
+/// Keys of the top level that are named.
+const KEYS_NAMED: usize = 5;
+
+/// First bytes of files that are packed, with what they are called and what unpacks them.
+const PACKED: [(&[u8], &str, &str); 5] = [
+    (b"\x1f\x8b", "gzip", "gunzip"),
+    (b"\x28\xb5\x2f\xfd", "zstd", "unzstd"),
+    (b"BZh", "bzip2", "bunzip2"),
+    (b"\xfd7zXZ\0", "xz", "unxz"),
+    (b"PK\x03\x04", "zip", "unzip"),
+];
+
+const BINARY: &str = "the file is binary; if it is protobuf, export JSON instead";
+
+/// What a file was taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TakenFor {
+    Traces,
+    EvalSet,
+}
+
+/// Keys of the top level by which files are told from each other, and what to say of one that is in the wrong place.
+const TELLING: [(&str, Option<TakenFor>, &str); 5] = [
+    ("resourceSpans", Some(TakenFor::Traces), "this is a trace file"),
+    ("data", Some(TakenFor::Traces), "this may be a trace file"),
+    ("eval_cases", Some(TakenFor::EvalSet), "this is an eval set; give it with --eval-set"),
+    ("evaluators", None, "this is a configuration; give it with --config"),
+    ("criteria", None, "this is a configuration; give it with --config"),
+];
+
+/// What is to be done about the file; `None` when nothing better comes to mind than what the error says.
+pub(super) fn hint(path: &Path, taken_for: TakenFor) -> Option<String> {
+    if path.is_dir() {
+        return Some("this is a folder; name the files in it".to_owned());
+    }
+    // What is no file, such as a pipe, has been read and has nothing left to say, or is waited for without end.
+    if !path.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(path).ok()?;
+    let size = file.metadata().ok()?.len();
+    file.take(LOOKED_AT).read_to_end(&mut bytes).ok()?;
+    hint_for(&bytes, size <= LOOKED_AT, taken_for)
+}
+
+fn hint_for(bytes: &[u8], whole: bool, taken_for: TakenFor) -> Option<String> {
+    let said = |text: &str| Some(text.to_owned());
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return said(if bytes.is_empty() { "the file is empty" } else { "the file is blank" });
+    }
+    if let Some((_, name, tool)) = PACKED.iter().find(|(magic, ..)| bytes.starts_with(magic)) {
+        return Some(format!("the file is packed with {name}; unpack it first, e.g. with {tool}"));
+    }
+    if is_utf16(bytes) {
+        return said("the file is UTF-16; save it as UTF-8");
+    }
+    if bytes.starts_with(b"\xef\xbb\xbf") {
+        return said("the file starts with a byte order mark; save it as UTF-8 without one");
+    }
+    if let Some(offset) = bytes.iter().position(|&byte| byte == 0) {
+        return Some(match bytes[..offset].iter().any(|byte| *byte < b'\t') {
+            true => BINARY.to_owned(),
+            false => format!("byte {offset} is NUL; the file seems to be damaged"),
+        });
+    }
+    let text = match str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(_) if bytes.iter().take(1024).any(|byte| *byte < b'\t') => return said(BINARY),
+        // Perhaps only the last character of what was looked at is not whole.
+        Err(error) if !whole && error.error_len().is_none() => return None,
+        Err(error) => {
+            let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+            let line = before.matches('\n').count() + 1;
+            let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+            return Some(format!(
+                "line {line} column {column} is not UTF-8; save the file as UTF-8"
+            ));
+        }
+    };
+    let start = text.trim_start();
+    let begins =
+        |with: &str| start.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with));
+    if begins("<!doctype html") || begins("<html") {
+        return said("this is an HTML page, perhaps what a server answered instead of the file");
+    }
+    if begins("<") {
+        return said("this is XML or HTML, not JSON");
+    }
+    if whole { structure(text, taken_for) } else { None }
+}
+
+/// Every other byte of text in UTF-16 is zero, as long as it is ASCII.
+fn is_utf16(bytes: &[u8]) -> bool {
+    let zeros = |from: usize| {
+        let mut some = bytes.iter().skip(from).step_by(2).take(8).peekable();
+        some.peek().is_some() && some.all(|byte| *byte == 0)
+    };
+    let marked = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
+    marked || (bytes.len() >= 4 && zeros(0) != zeros(1))
+}
+
+/// What the JSON is, if it is some.
+fn structure(text: &str, taken_for: TakenFor) -> Option<String> {
+    let value = match json::parse(text, &ParseOptions::default()) {
+        Ok(parsed) => parsed.value,
+        Err(error) => {
+            let cut = matches!(
+                error.kind,
+                ParseErrorKind::UnexpectedEnd | ParseErrorKind::UnterminatedString
+            );
+            return cut.then(|| "the file ends too early; was it written completely?".to_owned());
+        }
+    };
+    let Value::Object(object) = &value else {
+        return Some(format!("the file holds {}", value.kind()));
+    };
+    if let (TakenFor::Traces, Some(data)) = (taken_for, object.get("data"))
+        && data.as_array().is_none()
+    {
+        return Some(format!("`data` is {}, not an array", data.kind()));
+    }
+    if let Some((_, kind, meant)) = TELLING.iter().find(|(key, ..)| object.contains_key(*key)) {
+        // What it was taken for it is; the error says what is wrong with it.
+        return (*kind != Some(taken_for)).then(|| (*meant).to_owned());
+    }
+    let names: Vec<String> =
+        object.keys().take(KEYS_NAMED).map(|key| format!("`{}`", key.escape_debug())).collect();
+    if names.is_empty() {
+        return Some("the file holds an object without keys".to_owned());
+    }
+    let more = if object.len() > KEYS_NAMED { ", ..." } else { "" };
+    Some(format!("the file holds an object with the keys {}{more}", names.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_told_by_their_content() {
+        for (bytes, expected) in [
+            (&b""[..], Some("the file is empty")),
+            (b" \n", Some("the file is blank")),
+            (b"\x1f\x8b\x08\0\0", Some("packed with gzip")),
+            (b"PK\x03\x04\x14\0", Some("packed with zip")),
+            (b"\xff\xfe{\0", Some("UTF-16")),
+            (b"\xfe\xff\0{", Some("UTF-16")),
+            (b"{\0\"\0a\0\"\0", Some("UTF-16")),
+            (b"\0{\0\"\0a\0\"", Some("UTF-16")),
+            (b"\xef\xbb\xbf{}", Some("byte order mark")),
+            (b"{\"data\": \0}", Some("byte 9 is NUL")),
+            (b"{\"data\": []}\0\0\0\0", Some("byte 12 is NUL")),
+            (b"\x0a\x05\x01\0\x02", Some("binary")),
+            (b"\x0a\x85\x01\xff\x02", Some("binary")),
+            (b"{\"caf\xe9\": 1}", Some("line 1 column 6 is not UTF-8; save")),
+            (b"\n<!DOCTYPE HTML><html>", Some("an HTML page")),
+            (b"<?xml version='1.0'?>", Some("XML or HTML")),
+            (b"{\"data\": [", Some("ends too early")),
+            (b"{\"data\": \"x", Some("ends too early")),
+            (b"not json", None),
+            (b"[1]", Some("the file holds an array")),
+            (b"5", Some("the file holds an integer")),
+            (b"{}", Some("an object without keys")),
+            (b"{\"hello\": 1, \"a`\\n\": 2}", Some("the keys `hello`, `a`\\n`")),
+            (b"{\"eval_cases\": []}", Some("--eval-set")),
+            (b"{\"data\": null}", Some("`data` is null, not an array")),
+            (b"{\"data\": [5]}", None),
+        ] {
+            let hint = hint_for(bytes, true, TakenFor::Traces);
+            match expected {
+                Some(expected) => {
+                    let hint = hint.unwrap_or_default();
+                    assert!(
+                        hint.contains(expected),
+                        "{:?}: {hint}",
+                        bytes.escape_ascii().to_string()
+                    );
+                }
+                None => assert_eq!(hint, None),
+            }
+        }
+    }
+}

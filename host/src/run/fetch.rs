@@ -1,0 +1,64 @@
+//! The evaluators of a run that come from sources.
+
+use std::path::PathBuf;
+
+use super::{RunEvent, Runner, program::beside_config};
+use crate::{
+    config::Config,
+    runtime::PrepareEvent,
+    source::{self, Context, Pins, Resolved, SourceError, Sources, Updated, Wanted},
+};
+
+impl Runner {
+    /// The sources of a run: those of this runner, `file` and `local` where the configuration says.
+    #[must_use]
+    pub fn sources_of(&self, config: &Config) -> Sources {
+        let located = |path: &Option<PathBuf>| {
+            path.as_ref().map(|path| beside_config(path, config).unwrap_or_else(|| path.clone()))
+        };
+        let (file, local) = (located(&config.sources.file), located(&config.sources.local));
+        self.sources.located(file.as_deref(), local.as_deref())
+    }
+
+    /// Fetches these evaluators anew and moves their pins in the lock file of the configuration. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// [`SourceError`] when the lock file cannot be read or written.
+    pub fn update(
+        &self,
+        wanted: &[Wanted],
+        config: &Config,
+        on_event: &mut dyn FnMut(PrepareEvent),
+    ) -> Result<Vec<Updated>, SourceError> {
+        self.in_context(config, |context| source::update(wanted, context, on_event))
+    }
+
+    /// What is known of an evaluator of a source without fetching it.
+    pub(super) fn peek(&self, wanted: &Wanted, config: &Config) -> Result<String, SourceError> {
+        self.in_context(config, |context| source::peek(wanted, context))
+    }
+
+    /// One result for each of `wanted`, in their order.
+    pub(super) fn fetch(
+        &self,
+        wanted: &[Wanted],
+        config: &Config,
+        on_event: &mut dyn FnMut(RunEvent),
+    ) -> Vec<Result<Resolved, SourceError>> {
+        self.in_context(config, |context| {
+            let mut on_event = |event| on_event(RunEvent::Prepare(event));
+            source::resolve(wanted, context, &mut on_event)
+        })
+    }
+
+    fn in_context<T>(&self, config: &Config, work: impl FnOnce(Context<'_>) -> T) -> T {
+        work(Context {
+            sources: &self.sources_of(config),
+            cache: &self.cache,
+            lock_file: &Pins::file_of(config),
+            locked: self.locked,
+            cancellation: &self.cancellation,
+        })
+    }
+}

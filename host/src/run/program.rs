@@ -1,0 +1,151 @@
+//! The programs of a plan: where they are, and making them ready.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use super::{
+    RunEvent, Runner,
+    plan::{PlannedEvaluator, Program, Work, broken},
+};
+use crate::{
+    config::{CodeConfig, Config},
+    executor::Executor,
+    process::CommandSpec,
+    runtime::{Entrypoint, Environment, Launch, PrepareError},
+    verdict::Verdict,
+};
+
+/// A program whose executor is there.
+pub(super) struct Candidate {
+    /// Place among the evaluators.
+    pub(super) index: usize,
+    pub(super) code: CodeConfig,
+    pub(super) executor: Arc<dyn Executor>,
+}
+
+/// Makes programs ready, all those of a runtime in one go, and puts them in the place of their evaluators.
+pub(super) fn prepare(
+    evaluators: &mut [PlannedEvaluator],
+    programs: Vec<Candidate>,
+    config: &Config,
+    runner: &Runner,
+    on_event: &mut dyn FnMut(RunEvent),
+) {
+    let entrypoints: Vec<Entrypoint> = programs
+        .iter()
+        .map(|Candidate { index, code, .. }| Entrypoint {
+            path: locate(&evaluators[*index].name, code, config, runner, on_event),
+            fetched: code.fetched,
+        })
+        .collect();
+    let launches = runner.runtimes.prepare_all(&entrypoints, &runner.cancellation, &mut |event| {
+        on_event(RunEvent::Prepare(event));
+    });
+    let confined = Environment::inherited().confined();
+    for (Candidate { index, code, executor }, launch) in programs.into_iter().zip(launches) {
+        let evaluator = &mut evaluators[index];
+        evaluator.work = match launch {
+            Ok(launch) if code.fetched => {
+                program(&code, launch.confined(&confined), executor.as_ref())
+            }
+            Ok(launch) => program(&code, launch, executor.as_ref()),
+            // Whatever a runtime says when it is interrupted, this is why.
+            Err(_) if runner.cancellation.is_cancelled() => Work::Broken(Verdict::Cancelled),
+            Err(error) => {
+                tell(&evaluator.name, &error, on_event);
+                broken(not_ready(&error, &code, config))
+            }
+        };
+    }
+}
+
+fn program(code: &CodeConfig, launch: Launch, executor: &dyn Executor) -> Work {
+    let wrap = |command: CommandSpec| {
+        let program = command.program.clone();
+        executor.wrap(command).map(|wrapped| {
+            // What an executor puts around a program stays what it is.
+            let becomes = wrapped.becomes.clone().filter(|_| wrapped.program == program);
+            CommandSpec { becomes, ..wrapped }
+        })
+    };
+    // Whether a program that is given arguments still streams, nobody knows.
+    let worker = launch.worker.filter(|_| code.args.is_empty());
+    match (wrap(launch.one_shot.args(&code.args)), worker.map(wrap).transpose()) {
+        (Ok(one_shot), Ok(worker)) => Work::Program(Box::new(Program {
+            one_shot,
+            worker,
+            timeout: code.timeout,
+            config: code.config.clone(),
+        })),
+        (Err(reason), _) | (_, Err(reason)) => {
+            broken(format!("executor `{}`: {reason}", code.executor))
+        }
+    }
+}
+
+/// Why an evaluator is not ready. A relative path was looked for in two places, the name of a command in three.
+pub(super) fn not_ready(error: &PrepareError, code: &CodeConfig, config: &Config) -> String {
+    match (error, &config.file) {
+        (PrepareError::NotFound { .. }, Some(file)) if code.path.is_relative() => {
+            let on_path = if is_command(code) { ", nor a command on PATH" } else { "" };
+            format!("{error}; nor is it beside {}{on_path}", file.display())
+        }
+        _ => error.to_string(),
+    }
+}
+
+/// Whether the path may be the name of a command.
+fn is_command(code: &CodeConfig) -> bool {
+    code.command && code.path.components().count() == 1
+}
+
+/// Passes on what a compiler said; the error that goes into the report is one line.
+fn tell(evaluator: &str, error: &PrepareError, on_event: &mut dyn FnMut(RunEvent)) {
+    if let PrepareError::BuildFailed { summary, rendered } = error {
+        on_event(RunEvent::BuildFailed {
+            evaluator: evaluator.to_owned(),
+            summary: summary.clone(),
+            rendered: rendered.clone(),
+        });
+    }
+}
+
+/// Where a file of the configuration is, if it is not in the working directory but beside the configuration.
+pub(super) fn beside_config(path: &Path, config: &Config) -> Option<PathBuf> {
+    let folder = config.file.as_deref()?.parent()?;
+    (!path.exists()).then(|| folder.join(path)).filter(|beside| beside.exists())
+}
+
+/// The file of a program, and whether it is beside the configuration: a path is relative to the working directory, and if
+/// there is no such file, to the configuration. What may be the name of a command is looked for on `PATH` after that.
+pub(super) fn program_file(code: &CodeConfig, config: &Config) -> (PathBuf, bool) {
+    if let Some(beside) = beside_config(&code.path, config) {
+        return (beside, true);
+    }
+    let command = (is_command(code) && !code.path.exists())
+        .then(|| Environment::inherited().find_program(&code.path))
+        .flatten();
+    (command.unwrap_or_else(|| code.path.clone()), false)
+}
+
+fn locate(
+    evaluator: &str,
+    code: &CodeConfig,
+    config: &Config,
+    runner: &Runner,
+    on_event: &mut dyn FnMut(RunEvent),
+) -> PathBuf {
+    let (path, beside_config) = program_file(code, config);
+    // What nothing runs is told as the evaluator's error.
+    if let Ok(runtime) = runner.runtimes.for_path(&path) {
+        on_event(RunEvent::Found {
+            evaluator: evaluator.to_owned(),
+            path: path.clone(),
+            beside_config,
+            runtime: runtime.name().to_owned(),
+        });
+    }
+    path
+}

@@ -1,0 +1,25 @@
+//! Python evaluators, run by an interpreter of this machine, or in a virtual environment when they bring requirements.
+//!
+//! | file | what |
+//! |---|---|
+//! | `runtime` | the runtime: from files to commands |
+//! | `interpreter` | which interpreter, and what it is |
+//! | `requirements` | `requirements.txt` beside an evaluator, and which of them may be fetched |
+//! | `plain` | the grammar of requirements that name packages of the index only |
+//! | `references` | files and folders that requirements name, whose content counts as theirs |
+//! | `venv` | one cached virtual environment: its name, its lock, its state |
+//! | `installer` | uv, or `venv` and pip, and what they say when they fail |
+//! | `variables` | the environment variables installers see |
+//! | `schedule` | several environments at a time, told as one piece of work |
+
+mod installer;
+mod interpreter;
+mod plain;
+mod references;
+pub mod requirements;
+mod runtime;
+mod schedule;
+mod variables;
+mod venv;
+
+pub use runtime::Python;

@@ -1,0 +1,292 @@
+//! The grammar of requirements that name packages of the index only.
+//!
+//! What installers accept beside them (options, addresses, paths, references to variables) chooses where packages come from.
+//! That is the choice of the person who runs an evaluator, never of one that was fetched. So this accepts what is known to
+//! be harmless: a name, extras, versions, a marker, hashes. Everything else is refused, whatever it means.
+
+use super::requirements::NotPlain;
+
+/// Endings by which installers take a name for a file.
+const ARCHIVES: [&str; 7] = [".whl", ".zip", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar"];
+
+/// The requirements of a text, each in a line of its own, without comments and blank lines.
+pub(super) fn parse(text: &str) -> Result<Vec<String>, NotPlain> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut requirements = Vec::new();
+    for (index, line) in lines(text).enumerate() {
+        let refused = |reason| NotPlain::new(index + 1, reason, line);
+        // Other characters may end a line for an installer, and so hide one in a comment.
+        if line.chars().any(|char| char != '\t' && (char.is_control() || is_separator(char))) {
+            return Err(refused("control characters and unusual line ends are not allowed"));
+        }
+        if line.trim_end().ends_with('\\') {
+            return Err(refused("lines that go on in the next line are not allowed"));
+        }
+        let requirement = without_comment(line).trim();
+        if requirement.is_empty() {
+            continue;
+        }
+        if let Some(reason) = problem(requirement) {
+            return Err(refused(reason));
+        }
+        requirements.push(requirement.to_owned());
+    }
+    Ok(requirements)
+}
+
+/// Lines as Python ends them.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.split('\n').flat_map(|line| line.strip_suffix('\r').unwrap_or(line).split('\r'))
+}
+
+fn is_separator(char: char) -> bool {
+    matches!(char, '\u{2028}' | '\u{2029}')
+}
+
+/// A comment begins at the start of a line or after a blank.
+pub(super) fn without_comment(line: &str) -> &str {
+    let begins = |(at, _): &(usize, &str)| {
+        line[..*at].chars().next_back().is_none_or(|before| before.is_ascii_whitespace())
+    };
+    line.match_indices('#').find(begins).map_or(line, |(at, _)| &line[..at])
+}
+
+/// Whether installers would take this for a file, by how it ends.
+pub(super) fn is_archive(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ARCHIVES.iter().any(|ending| name.ends_with(ending))
+}
+
+fn problem(requirement: &str) -> Option<&'static str> {
+    if requirement.starts_with('-') {
+        return Some("installer options are not allowed");
+    }
+    // Installers look for options behind any blank.
+    let options = requirement.match_indices([' ', '\t']).map(|(at, _)| at);
+    let (named, hashes) = options
+        .clone()
+        .find(|at| requirement[at + 1..].starts_with('-'))
+        .map_or((requirement, ""), |at| requirement.split_at(at));
+    if !hashes.split_ascii_whitespace().all(is_hash) {
+        return Some("only --hash options are allowed after a requirement");
+    }
+    let named = named.trim_end();
+    let marker_at = named.find(';').unwrap_or(named.len());
+    let (package, marker) = named.split_at(marker_at);
+    if package.contains('@') || package.contains("://") || package.contains("+:") {
+        return Some("addresses, repositories and direct references are not allowed");
+    }
+    if package.starts_with(['.', '/', '~']) || package.contains(['/', '\\']) {
+        return Some("paths are not allowed");
+    }
+    if named.contains("${") {
+        return Some("references to environment variables are not allowed");
+    }
+    let mut rest = Rest(package);
+    let name = rest.take_while(|char| char.is_ascii_alphanumeric() || "-_.".contains(char));
+    if is_archive(name) {
+        return Some("files are not allowed");
+    }
+    let is_name = name.starts_with(|char: char| char.is_ascii_alphanumeric())
+        && name.ends_with(|char: char| char.is_ascii_alphanumeric());
+    if !is_name || !rest.extras() || !rest.versions() || !rest.0.trim().is_empty() {
+        return Some("this is not `NAME`, `NAME[EXTRA]` or `NAME>=VERSION`");
+    }
+    if marker_at < named.len() && !is_marker(&marker[1..]) {
+        return Some("this is not a marker such as `python_version < \"3.12\"`");
+    }
+    None
+}
+
+fn is_hash(word: &str) -> bool {
+    word.strip_prefix("--hash=").and_then(|hash| hash.split_once(':')).is_some_and(
+        |(algorithm, digest)| {
+            let all = |text: &str| {
+                !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            };
+            all(algorithm) && all(digest)
+        },
+    )
+}
+
+/// What is still to be read of a requirement.
+struct Rest<'a>(&'a str);
+
+impl<'a> Rest<'a> {
+    fn take_while(&mut self, keep: impl Fn(char) -> bool) -> &'a str {
+        let end = self.0.find(|char| !keep(char)).unwrap_or(self.0.len());
+        let (taken, rest) = self.0.split_at(end);
+        self.0 = rest;
+        taken
+    }
+
+    fn eat(&mut self, text: &str) -> bool {
+        self.0 = self.0.trim_start();
+        self.0.strip_prefix(text).map(|rest| self.0 = rest).is_some()
+    }
+
+    /// `[a, b]`, or nothing.
+    fn extras(&mut self) -> bool {
+        if !self.eat("[") {
+            return true;
+        }
+        let inside = |char: char| char.is_ascii_alphanumeric() || "-_., \t".contains(char);
+        self.take_while(inside);
+        self.eat("]")
+    }
+
+    /// `>=1, <2`, in parentheses or not, or nothing.
+    fn versions(&mut self) -> bool {
+        let parenthesis = self.eat("(");
+        if !parenthesis && self.0.trim().is_empty() {
+            return true;
+        }
+        loop {
+            let operator = ["===", "==", "~=", "!=", "<=", ">=", "<", ">"];
+            if !operator.iter().any(|operator| self.eat(operator)) {
+                return false;
+            }
+            self.0 = self.0.trim_start();
+            let version =
+                self.take_while(|char| char.is_ascii_alphanumeric() || ".*+!_-".contains(char));
+            if version.is_empty() {
+                return false;
+            }
+            if !self.eat(",") {
+                break;
+            }
+        }
+        !parenthesis || self.eat(")")
+    }
+}
+
+/// Whether a text is made of what markers are made of. Whether it means something is for the installer to say.
+fn is_marker(text: &str) -> bool {
+    let mut rest = Rest(text.trim());
+    if rest.0.is_empty() {
+        return false;
+    }
+    while !rest.0.is_empty() {
+        let word =
+            rest.take_while(|char| char.is_ascii_alphanumeric() || "_.()<>=!~ \t".contains(char));
+        if let Some(quote) = rest.0.chars().next().filter(|char| matches!(char, '"' | '\'')) {
+            rest.0 = &rest.0[1..];
+            rest.take_while(|char| char.is_ascii() && char != quote && char != '\\');
+            if !rest.0.starts_with(quote) {
+                return false;
+            }
+            rest.0 = &rest.0[1..];
+        } else if word.is_empty() {
+            return false;
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn packages_of_the_index_are_accepted() {
+        for line in [
+            "rapidfuzz",
+            "rapidfuzz>=3.0",
+            "rapidfuzz >= 3.0, < 4  # a comment",
+            "a-b_c.d[x,y-z] == 1.*",
+            "a[]",
+            "a (>=1, !=1.5)",
+            "a~=1.4.2",
+            "a===1.0+local-1",
+            "a==1!2.0.post1",
+            "a; python_version < \"3.12\" and (sys_platform == 'win32' or extra in 'x y')",
+            "a ; platform_release != 'a@b://c/d'",
+            "a==1 --hash=sha256:0123abcd --hash=sha512:ff",
+            "2to3",
+            "# only a comment with anything: -r http://x @ $",
+            "",
+            "   ",
+        ] {
+            assert!(parse(line).is_ok(), "{line}: {:?}", parse(line));
+        }
+        assert_eq!(
+            parse("\u{feff}# packages\r\na # why\r\n\r\n  b>1\t# x\n").unwrap(),
+            ["a", "b>1"]
+        );
+    }
+
+    #[test]
+    fn whatever_chooses_where_packages_come_from_is_refused() {
+        for (line, reason) in [
+            ("-r other.txt", "installer options"),
+            ("--index-url https://evil", "installer options"),
+            ("-e .", "installer options"),
+            ("a --index-url https://evil", "only --hash options"),
+            ("a\t-i https://evil", "only --hash options"),
+            ("a ; extra == ' -i x'", "only --hash options"),
+            ("a --hash=sha256:0 -i x", "only --hash options"),
+            ("a --hash", "only --hash options"),
+            ("a @ https://evil/a.whl", "addresses"),
+            ("a@file:///a", "addresses"),
+            ("https://evil/a.whl", "addresses"),
+            ("git+https://evil/a", "addresses"),
+            ("git+ssh://git@evil/a", "addresses"),
+            ("./a", "paths"),
+            ("/a", "paths"),
+            ("~/a", "paths"),
+            ("..", "paths"),
+            ("a/b", "paths"),
+            ("a\\b", "paths"),
+            ("a.whl", "files"),
+            ("A.TAR.GZ", "files"),
+            ("${HOME}", "references to environment variables"),
+            ("a==${VERSION}", "references to environment variables"),
+            ("a; extra == '${SECRET}'", "references to environment variables"),
+            ("a b", "this is not `NAME`"),
+            ("a==", "this is not `NAME`"),
+            ("a==1,", "this is not `NAME`"),
+            ("a=1", "this is not `NAME`"),
+            ("a[x", "this is not `NAME`"),
+            ("a(>1", "this is not `NAME`"),
+            ("ä", "this is not `NAME`"),
+            ("a-", "this is not `NAME`"),
+            ("a;", "this is not a marker"),
+            ("a; x == 'open", "this is not a marker"),
+            ("a; x == 1 & y", "this is not a marker"),
+            ("a \\", "lines that go on"),
+            ("# a\u{2028}--index-url https://evil", "control characters"),
+            ("# a\u{b}--index-url https://evil", "control characters"),
+            ("# a\u{85}--index-url https://evil", "control characters"),
+            ("a\0", "control characters"),
+        ] {
+            let error = parse(line).expect_err(line);
+            assert!(error.reason.starts_with(reason), "{line}: {error}");
+            assert_eq!(error.line, 1);
+        }
+    }
+
+    #[test]
+    fn the_line_is_told() {
+        let error = parse("a\n\r\n# x\nb\r-r c\n").unwrap_err();
+        assert_eq!(error.to_string(), "line 5: installer options are not allowed: `-r c`");
+    }
+
+    proptest! {
+        /// Nothing an installer would read as an option, an address or a path comes out, whatever goes in.
+        #[test]
+        fn what_is_accepted_names_packages(text in r"[-a@:/.\[\]\\ \t\n\r#;'${}=>1\u{2028}\u{c}]{0,24}") {
+            if let Ok(requirements) = parse(&text) {
+                for requirement in requirements {
+                    prop_assert!(requirement.is_ascii());
+                    prop_assert!(requirement.starts_with(|char: char| char.is_ascii_alphanumeric()));
+                    let package = requirement.split(';').next().unwrap_or_default();
+                    prop_assert!(!package.contains(['@', '/', '\\', '$']));
+                    prop_assert!(!requirement.contains(['\n', '\r', '\\']));
+                    prop_assert!(requirement.split([' ', '\t']).skip(1).all(|word| !word.starts_with('-') || is_hash(word)));
+                }
+            }
+        }
+    }
+}

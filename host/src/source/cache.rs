@@ -1,0 +1,324 @@
+//! Fetched evaluators, kept between runs where agentevals keeps them.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    ContentHash, Fetched, Reference, SourceError, SourceFile,
+    collect::{MAX_FILE_BYTES, REQUIREMENTS},
+    disk,
+    folder::read_package,
+    hash::sha256,
+    record::{Known, Record},
+};
+use crate::runtime::Environment;
+
+/// Folder of records and locks; not a name that a source can have.
+const RECORDS: &str = ".records";
+
+/// Beside the files of a package: their paths, one in a line. What else is there, building it has left.
+const FILES: &str = ".fetched-files";
+
+/// What cargo writes into a package that came without it.
+const CARGO_LOCK: &str = "Cargo.lock";
+
+/// The folder with everything that was fetched: `<root>/<source>/<reference>`.
+///
+/// Folders are private to the user. Files appear whole or not at all. Deleting any of it makes the next run fetch it again.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    root: Option<PathBuf>,
+}
+
+impl Default for Cache {
+    fn default() -> Self {
+        Self::in_environment(&Environment::inherited())
+    }
+}
+
+impl Cache {
+    /// `~/.cache/agentevals/evaluators`.
+    #[must_use]
+    pub fn in_environment(environment: &Environment) -> Self {
+        Self { root: disk::cache_home(environment).map(|home| home.join("evaluators")) }
+    }
+
+    /// Another folder.
+    #[must_use]
+    pub fn at(root: impl Into<PathBuf>) -> Self {
+        Self { root: Some(root.into()) }
+    }
+
+    /// The folder, made and made private; it may be reached through links.
+    fn root(&self) -> Result<PathBuf, SourceError> {
+        let root = self.root.as_deref().ok_or_else(|| SourceError::Disk {
+            action: "keep what is fetched".to_owned(),
+            reason: "there is no home folder; set HOME".to_owned(),
+        })?;
+        disk::make_private(root)?;
+        root.canonicalize().map_err(|error| SourceError::disk("open", root, &error))
+    }
+
+    /// Keeps others from an evaluator until the result is dropped. Waits for those who have it.
+    ///
+    /// `source` is a plain name, as the table of sources gives it out.
+    pub(super) fn hold(&self, source: &str, reference: &Reference) -> Result<Held, SourceError> {
+        let root = self.root()?;
+        let records = disk::private_folder(&root, RECORDS)?;
+        let name = format!("{source}-{}", &sha256(reference.as_str().as_bytes())[..16]);
+        Ok(Held {
+            record: Record::open(&records.join(name))?,
+            folder: disk::private_folder(&root, source)?,
+            // Evaluators may share a folder.
+            shared: records.join(source),
+            reference: reference.clone(),
+        })
+    }
+
+    /// What there is of an evaluator, for those who only want to know. Takes no lock and makes nothing.
+    pub(super) fn look(
+        &self,
+        source: &str,
+        reference: &Reference,
+    ) -> Result<Option<Cached>, SourceError> {
+        match &self.root {
+            Some(root) => match root.canonicalize() {
+                Ok(root) => read(&root.join(source), reference),
+                Err(_) => Ok(None),
+            },
+            None => Ok(None),
+        }
+    }
+
+    /// The lock for what is not in the cache, e.g. a file of the user that several runs change.
+    pub(super) fn lock_for(&self, path: &Path) -> Result<fs::File, SourceError> {
+        let records = disk::private_folder(&self.root()?, RECORDS)?;
+        let name = sha256(path.as_os_str().as_encoded_bytes());
+        disk::lock(&records.join(format!(".lock-{}", &name[..16])))
+    }
+}
+
+/// An evaluator in the cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Cached {
+    /// The file that runs.
+    pub(super) path: PathBuf,
+    /// What it and its companions are.
+    pub(super) hash: ContentHash,
+}
+
+/// An evaluator's place in the cache, while nobody else may use it.
+#[derive(Debug)]
+pub(super) struct Held {
+    record: Record,
+    /// Folder of the source.
+    folder: PathBuf,
+    /// Lock of the source.
+    shared: PathBuf,
+    reference: Reference,
+}
+
+impl Held {
+    /// What was said when it was fetched.
+    pub(super) fn known(&self) -> Option<&Known> {
+        self.record.known()
+    }
+
+    /// Says where it comes from.
+    pub(super) fn record(&mut self, known: Known) -> Result<(), SourceError> {
+        self.record.set(known)
+    }
+
+    /// What is there.
+    pub(super) fn read(&self) -> Result<Option<Cached>, SourceError> {
+        let _lock = disk::lock(&self.shared)?;
+        read(&self.folder, &self.reference)
+    }
+
+    /// Puts what was fetched in place of what is there. Files that are as they should be are not touched, so that what was
+    /// built from them is not built again.
+    pub(super) fn install(
+        &mut self,
+        fetched: &Fetched,
+        origin: String,
+    ) -> Result<Cached, SourceError> {
+        let wanted = ContentHash::of(&fetched.files);
+        let lock = disk::lock(&self.shared)?;
+        let there = read(&self.folder, &self.reference).ok().flatten();
+        if there.is_none_or(|cached| cached.hash != wanted) {
+            self.write(fetched)?;
+        }
+        let cached = read(&self.folder, &self.reference)?;
+        drop(lock);
+        let cached = cached.filter(|cached| cached.hash == wanted).ok_or_else(|| {
+            let reason = "what was written is not what is there now".to_owned();
+            SourceError::Disk { action: format!("keep {}", self.reference), reason }
+        })?;
+        self.record.set(Known { hash: wanted, origin: Some(origin) })?;
+        Ok(cached)
+    }
+
+    fn write(&self, fetched: &Fetched) -> Result<(), SourceError> {
+        if fetched.whole_folder {
+            let (above, name) = fetched.folder.rsplit_once('/').unwrap_or(("", &fetched.folder));
+            let folder = disk::private_folder(&self.folder, above)?.join(name);
+            disk::refuse_links(&self.folder, &fetched.folder)?;
+            let mut files = fetched.files.clone();
+            let list: String = files.iter().map(|file| format!("{}\n", file.path)).collect();
+            files.push(SourceFile { path: FILES.to_owned(), bytes: list.into_bytes() });
+            return disk::write_folder(&folder, &files);
+        }
+        let folder = disk::private_folder(&self.folder, &fetched.folder)?;
+        // The evaluator itself comes last: without it, nothing is there.
+        let main = folder.join(self.reference.file_name());
+        remove(&main)?;
+        let is_main = |file: &&SourceFile| file.path == self.reference.file_name();
+        for file in fetched.files.iter().filter(|file| !is_main(file)) {
+            disk::write(&folder.join(&file.path), &file.bytes)?;
+        }
+        if !fetched.files.iter().any(|file| file.path == REQUIREMENTS) && !self.reference.is_rust()
+        {
+            remove(&folder.join(REQUIREMENTS))?;
+        }
+        fetched.files.iter().find(is_main).map_or(Ok(()), |file| disk::write(&main, &file.bytes))
+    }
+}
+
+fn remove(path: &Path) -> Result<(), SourceError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(SourceError::disk("replace", path, &error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Reads what there is of an evaluator in the folder of its source.
+fn read(folder: &Path, reference: &Reference) -> Result<Option<Cached>, SourceError> {
+    disk::refuse_links(folder, reference.as_str())?;
+    let path = folder.join(reference.as_str());
+    let files = match package(folder, reference)? {
+        Some(files) => files,
+        None => {
+            let Some(bytes) = disk::read(&path, MAX_FILE_BYTES)? else { return Ok(None) };
+            let mut files = vec![SourceFile { path: reference.file_name().to_owned(), bytes }];
+            if !reference.is_rust() {
+                let beside = path.with_file_name(REQUIREMENTS);
+                if let Some(bytes) = disk::read(&beside, MAX_FILE_BYTES)? {
+                    files.push(SourceFile { path: REQUIREMENTS.to_owned(), bytes });
+                }
+            }
+            files
+        }
+    };
+    if !path.is_file() {
+        return Ok(None);
+    }
+    Ok(Some(Cached { path, hash: ContentHash::of(&files) }))
+}
+
+/// The files of the package around a Rust source, if it was fetched as one.
+fn package(folder: &Path, reference: &Reference) -> Result<Option<Vec<SourceFile>>, SourceError> {
+    if !reference.is_rust() {
+        return Ok(None);
+    }
+    for above in reference.folders() {
+        let root = folder.join(above);
+        let Some(list) = disk::read(&root.join(FILES), MAX_FILE_BYTES)? else { continue };
+        let list = String::from_utf8_lossy(&list);
+        let is_listed = |path: &str| list.lines().any(|line| line == path);
+        let mut files = read_package(&root)?;
+        files.retain(|file| match file.path.as_str() {
+            FILES => false,
+            // Cargo wrote it, unless it was fetched.
+            CARGO_LOCK => is_listed(CARGO_LOCK),
+            _ => true,
+        });
+        return Ok(Some(files));
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::testing::Folder;
+
+    fn fetched(folder: &str, whole_folder: bool, files: &[(&str, &str)]) -> Fetched {
+        let file = |(path, text): &(&str, &str)| SourceFile {
+            path: (*path).to_owned(),
+            bytes: text.as_bytes().to_owned(),
+        };
+        Fetched { folder: folder.to_owned(), whole_folder, files: files.iter().map(file).collect() }
+    }
+
+    fn reference(text: &str) -> Reference {
+        Reference::parse(text).unwrap()
+    }
+
+    #[test]
+    fn a_cache_that_agentevals_filled_is_used() {
+        let folder = Folder::new();
+        folder.file("c/github/e/a.py", "print()");
+        let held = Cache::at(folder.path("c")).hold("github", &reference("e/a.py")).unwrap();
+        let cached = held.read().unwrap().unwrap();
+        assert_eq!(cached.path, folder.path("c/github/e/a.py"));
+        assert_eq!(held.known(), None);
+    }
+
+    #[test]
+    fn what_replaces_a_file_brings_and_takes_its_requirements() {
+        let folder = Folder::new();
+        let mut held = Cache::at(folder.path("c")).hold("s", &reference("e/a.py")).unwrap();
+        assert_eq!(held.read().unwrap(), None);
+        let both = fetched("e", false, &[("a.py", "1"), ("requirements.txt", "x")]);
+        let cached = held.install(&both, "o".to_owned()).unwrap();
+        assert_eq!(held.read().unwrap(), Some(cached));
+        assert_eq!(held.known().unwrap().origin.as_deref(), Some("o"));
+        let one = fetched("e", false, &[("a.py", "2")]);
+        let cached = held.install(&one, "o".to_owned()).unwrap();
+        assert_eq!(cached.hash, ContentHash::of(&one.files));
+        assert!(!folder.path("c/s/e/requirements.txt").exists());
+    }
+
+    #[test]
+    fn builds_do_not_change_what_a_package_is() {
+        let folder = Folder::new();
+        let main = reference("e/a/src/main.rs");
+        let mut held = Cache::at(folder.path("c")).hold("s", &main).unwrap();
+        let files = fetched("e/a", true, &[("Cargo.toml", ""), ("src/main.rs", "")]);
+        let cached = held.install(&files, String::new()).unwrap();
+        assert_eq!(cached.hash, ContentHash::of(&files.files));
+        folder.file("c/s/e/a/Cargo.lock", "made by cargo");
+        folder.file("c/s/e/a/target/evaluator/debug/a", "a program");
+        assert_eq!(held.read().unwrap(), Some(cached.clone()));
+        // Cargo would run this.
+        folder.file("c/s/e/a/build.rs", "evil");
+        assert_ne!(held.read().unwrap().unwrap().hash, cached.hash);
+
+        let locked =
+            fetched("e/a", true, &[("Cargo.lock", "1"), ("Cargo.toml", ""), ("src/main.rs", "")]);
+        let cached = held.install(&locked, String::new()).unwrap();
+        folder.file("c/s/e/a/Cargo.lock", "2");
+        assert_ne!(held.read().unwrap().unwrap().hash, cached.hash);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_in_the_cache_are_refused() {
+        let folder = Folder::new();
+        folder.file("elsewhere/a.py", "");
+        fs::create_dir_all(folder.path("c/s")).unwrap();
+        std::os::unix::fs::symlink(folder.path("elsewhere"), folder.path("c/s/e")).unwrap();
+        let mut held = Cache::at(folder.path("c")).hold("s", &reference("e/a.py")).unwrap();
+        assert!(matches!(held.read(), Err(SourceError::Unsafe { .. })));
+        let files = fetched("e", false, &[("a.py", "1")]);
+        assert!(held.install(&files, String::new()).is_err());
+        assert_eq!(fs::read(folder.path("elsewhere/a.py")).unwrap(), b"");
+        std::os::unix::fs::symlink(folder.path("elsewhere"), folder.path("c/t")).unwrap();
+        let error = Cache::at(folder.path("c")).hold("t", &reference("a.py")).unwrap_err();
+        assert!(matches!(error, SourceError::Unsafe { .. }), "{error}");
+    }
+}

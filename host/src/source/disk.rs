@@ -1,0 +1,264 @@
+//! Files and folders of the cache: private, whole or not there at all, and never behind a symbolic link.
+
+use std::{
+    fs::{self, File, OpenOptions, TryLockError},
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+use super::{SourceError, SourceFile};
+use crate::runtime::Environment;
+
+/// `agentevals` in `~/.cache`, where agentevals keeps what it fetched. It does not look at `XDG_CACHE_HOME` for that.
+pub(super) fn cache_home(environment: &Environment) -> Option<PathBuf> {
+    let home = environment.get(if cfg!(windows) { "USERPROFILE" } else { "HOME" })?;
+    Some(Path::new(home).join(".cache").join("agentevals")).filter(|path| path.is_absolute())
+}
+
+/// What is at a path, without following a link that is there; `None` where nothing is.
+pub(super) fn kind(path: &Path) -> Result<Option<fs::FileType>, SourceError> {
+    match fs::symlink_metadata(path) {
+        Ok(meta) => Ok(Some(meta.file_type())),
+        Err(error) if is_absent(&error) => Ok(None),
+        Err(error) => Err(SourceError::disk("look at", path, &error)),
+    }
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// The folder `below` of `root`, made and made private with every folder between; a link on the way is refused.
+pub(super) fn private_folder(root: &Path, below: &str) -> Result<PathBuf, SourceError> {
+    let mut folder = root.to_owned();
+    for segment in below.split('/').filter(|segment| !segment.is_empty()) {
+        folder.push(segment);
+        if kind(&folder)?.is_some_and(|kind| kind.is_symlink()) {
+            return Err(linked(&folder));
+        }
+        make_private(&folder)?;
+    }
+    Ok(folder)
+}
+
+/// A folder that only this user can enter, made where it is not there.
+pub(super) fn make_private(folder: &Path) -> Result<(), SourceError> {
+    let failed = |error: io::Error| SourceError::disk("create", folder, &error);
+    fs::create_dir_all(folder).map_err(failed)?;
+    set_mode(folder, 0o700).map_err(failed)
+}
+
+/// Refuses links between `root` and `root/below`, whatever of it is there.
+pub(super) fn refuse_links(root: &Path, below: &str) -> Result<(), SourceError> {
+    let mut path = root.to_owned();
+    for segment in below.split('/').filter(|segment| !segment.is_empty()) {
+        path.push(segment);
+        match kind(&path)? {
+            Some(kind) if kind.is_symlink() => return Err(linked(&path)),
+            Some(_) => {}
+            None => break,
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn linked(path: &Path) -> SourceError {
+    SourceError::Unsafe {
+        reason: format!(
+            "{} is a symbolic link, which is not followed here; remove it",
+            path.display()
+        ),
+    }
+}
+
+/// The content of a regular file of at most `most` bytes; `None` where nothing is.
+pub(super) fn read(path: &Path, most: u64) -> Result<Option<Vec<u8>>, SourceError> {
+    let failed = |error: io::Error| SourceError::disk("read", path, &error);
+    match kind(path)? {
+        None => return Ok(None),
+        Some(kind) if kind.is_symlink() => return Err(linked(path)),
+        Some(kind) if !kind.is_file() => {
+            let reason = format!("{} is not a file", path.display());
+            return Err(SourceError::Unsafe { reason });
+        }
+        Some(_) => {}
+    }
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if is_absent(&error) => return Ok(None),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut bytes = Vec::new();
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > most {
+        let what = path.display().to_string();
+        return Err(SourceError::TooLarge { what, limit: format!("{most} bytes") });
+    }
+    Ok(Some(bytes))
+}
+
+/// Writes a private file that appears whole, with what it held before until then.
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), SourceError> {
+    write_as(path, bytes, 0o600)
+}
+
+/// The same for a file of a project, which others may read.
+pub(super) fn write_shared(path: &Path, bytes: &[u8]) -> Result<(), SourceError> {
+    write_as(path, bytes, 0o644)
+}
+
+fn write_as(path: &Path, bytes: &[u8], mode: u32) -> Result<(), SourceError> {
+    let beside = beside(path);
+    let written = write_new(&beside, bytes, mode)
+        .and_then(|()| fs::rename(&beside, path))
+        .and_then(|()| sync_folder(path));
+    written.map_err(|error| {
+        // It may not have come that far.
+        let _ = fs::remove_file(&beside);
+        SourceError::disk("write", path, &error)
+    })
+}
+
+/// Writes a folder with these files that appears whole, in place of one that may be there.
+pub(super) fn write_folder(folder: &Path, files: &[SourceFile]) -> Result<(), SourceError> {
+    let (beside, old) = (beside(folder), beside(folder));
+    let fill = || -> io::Result<()> {
+        for file in files {
+            let path = beside.join(&file.path);
+            fs::create_dir_all(path.parent().unwrap_or(&beside))?;
+            write_new(&path, &file.bytes, 0o600)?;
+        }
+        set_mode(&beside, 0o700)?;
+        match fs::rename(folder, &old) {
+            Err(error) if !is_absent(&error) => return Err(error),
+            _ => {}
+        }
+        fs::rename(&beside, folder)?;
+        sync_folder(folder)
+    };
+    let filled = fill();
+    // What was there is of no use any more, and what was begun neither; both may not be there.
+    let _ = fs::remove_dir_all(&old);
+    let _ = fs::remove_dir_all(&beside);
+    filled.map_err(|error| SourceError::disk("write", folder, &error))
+}
+
+/// A name in the same folder that nobody else uses.
+fn beside(path: &Path) -> PathBuf {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{}-{number}.part", std::process::id()))
+}
+
+fn write_new(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    let mut file = open_new(path, mode)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+#[cfg(unix)]
+fn open_new(path: &Path, mode: u32) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    OpenOptions::new().write(true).create_new(true).mode(mode).open(path)
+}
+
+#[cfg(not(unix))]
+fn open_new(path: &Path, _: u32) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).open(path)
+}
+
+/// The name itself must last, too. Where folders cannot be opened, the system sees to it.
+fn sync_folder(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(folder) if cfg!(unix) => {
+            let here = Path::new(".");
+            File::open(if folder.as_os_str().is_empty() { here } else { folder })?.sync_all()
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(unix)]
+fn set_mode(folder: &Path, mode: u32) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(folder, fs::Permissions::from_mode(mode))
+}
+
+/// Folders in a user's profile are the user's.
+#[cfg(not(unix))]
+fn set_mode(_: &Path, _: u32) -> io::Result<()> {
+    Ok(())
+}
+
+/// Opens a file and waits until nobody else has it locked; unlocked when dropped.
+///
+/// Some network file systems have no locks. Files are replaced whole, so what can happen there is that two processes fetch
+/// the same thing, and that is not worth refusing to run at all.
+pub(super) fn lock(path: &Path) -> Result<File, SourceError> {
+    let failed = |error: io::Error| SourceError::disk("lock", path, &error);
+    if kind(path)?.is_some_and(|kind| kind.is_symlink()) {
+        return Err(linked(path));
+    }
+    let file =
+        OpenOptions::new().read(true).append(true).create(true).open(path).map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => file.lock().map(|()| file).map_err(failed),
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(file),
+        Err(TryLockError::Error(error)) => Err(failed(error)),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::source::testing::Folder;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).expect("it is there").permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn folders_are_private_also_when_they_were_there() {
+        let folder = Folder::new();
+        fs::create_dir(folder.path("a")).unwrap();
+        fs::set_permissions(folder.path("a"), fs::Permissions::from_mode(0o755)).unwrap();
+        let made = private_folder(&folder.path(""), "a/b").unwrap();
+        assert_eq!((mode(&folder.path("a")), mode(&made)), (0o700, 0o700));
+    }
+
+    #[test]
+    fn links_are_refused_on_the_way_and_at_the_end() {
+        let folder = Folder::new();
+        folder.file("elsewhere/x.py", "x");
+        std::os::unix::fs::symlink(folder.path("elsewhere"), folder.path("link")).unwrap();
+        let root = folder.path("");
+        assert!(matches!(private_folder(&root, "link/b"), Err(SourceError::Unsafe { .. })));
+        assert!(matches!(refuse_links(&root, "link/x.py"), Err(SourceError::Unsafe { .. })));
+        std::os::unix::fs::symlink(folder.path("elsewhere/x.py"), folder.path("x.py")).unwrap();
+        assert!(matches!(read(&folder.path("x.py"), 9), Err(SourceError::Unsafe { .. })));
+        assert!(!folder.path("elsewhere/b").exists());
+    }
+
+    #[test]
+    fn what_is_written_replaces_what_was_there_and_leaves_nothing_beside_it() {
+        let folder = Folder::new();
+        let path = folder.path("a.py");
+        write(&path, b"1").unwrap();
+        write(&path, b"2").unwrap();
+        assert_eq!(read(&path, 1).unwrap(), Some(b"2".to_vec()));
+        assert!(matches!(read(&path, 0), Err(SourceError::TooLarge { .. })));
+        let file = |path: &str| SourceFile { path: path.to_owned(), bytes: path.into() };
+        write_folder(&folder.path("p"), &[file("old")]).unwrap();
+        write_folder(&folder.path("p"), &[file("src/new")]).unwrap();
+        assert!(!folder.path("p/old").exists() && folder.path("p/src/new").is_file());
+        let names: Vec<_> =
+            fs::read_dir(folder.path("")).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(names.len(), 2, "{names:?}");
+        assert_eq!((mode(&path), mode(&folder.path("p"))), (0o600, 0o700));
+    }
+}

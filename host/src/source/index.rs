@@ -1,0 +1,234 @@
+//! `index.yaml`: the evaluators of a source, in one file.
+
+use super::{
+    Entry, Listing, SourceError,
+    hash::is_sha256,
+    manifest::{Reader, noun_of},
+    reference::is_plain,
+};
+use crate::config::yaml::{Node, NodeKind};
+
+/// Name of the file.
+pub(super) const FILE: &str = "index.yaml";
+
+/// Bytes an index may have.
+pub(super) const MAX_BYTES: u64 = 4 << 20;
+
+/// An index that was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Index {
+    entries: Vec<Indexed>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Indexed {
+    entry: Entry,
+    files: Option<Vec<IndexedFile>>,
+}
+
+/// A file of an evaluator, as an index describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct IndexedFile {
+    /// Path inside the folder of the evaluator.
+    pub(super) path: String,
+    /// Hexadecimal.
+    pub(super) sha256: String,
+}
+
+/// The folder of an evaluator with all its files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct IndexedFolder<'a> {
+    /// Path inside the source.
+    pub(super) folder: &'a str,
+    pub(super) files: &'a [IndexedFile],
+}
+
+impl Index {
+    /// Reads the text of an index; `place` is what messages call it.
+    pub(super) fn parse(bytes: &[u8], place: &str) -> Result<Self, SourceError> {
+        let reader = Reader::new(bytes, place)?;
+        let root = reader.root("an index is a mapping with the key `evaluators`")?;
+        let Some(list) = reader.find(&root, "evaluators") else {
+            return Err(reader.error_at(0, "the key `evaluators` is missing"));
+        };
+        let items = match &list.kind {
+            NodeKind::Sequence(items) => &items[..],
+            // An index without evaluators, as generators write it.
+            _ if list.is_null() => &[],
+            _ => {
+                return Err(reader
+                    .error(list, &format!("`evaluators` must be a list, not {}", list.noun())));
+            }
+        };
+        let entries = items.iter().map(|item| indexed(&reader, item)).collect::<Result<_, _>>()?;
+        Ok(Self { entries })
+    }
+
+    pub(super) fn listing(&self) -> Listing {
+        Listing {
+            entries: self.entries.iter().map(|indexed| indexed.entry.clone()).collect(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The folder of the evaluator that is referred to, if the index says what is in it.
+    ///
+    /// An entry says only where the file is that runs. The folder is what remains of that without the path that the file has
+    /// in the list.
+    pub(super) fn folder_of<'a>(&'a self, reference: &'a str) -> Option<IndexedFolder<'a>> {
+        let indexed =
+            self.entries.iter().find(|it| it.entry.reference.as_deref() == Some(reference))?;
+        let files = indexed.files.as_deref()?;
+        let folder_by = |file: &IndexedFile| match reference.strip_suffix(file.path.as_str()) {
+            Some("") => Some(""),
+            Some(rest) => rest.strip_suffix('/'),
+            None => None,
+        };
+        let folder = files.iter().filter_map(folder_by).min_by_key(|folder| folder.len())?;
+        Some(IndexedFolder { folder, files })
+    }
+}
+
+fn indexed(reader: &Reader<'_>, item: &Node) -> Result<Indexed, SourceError> {
+    let entries = reader.mapping(item, "an evaluator is a mapping with `name` and `path`")?;
+    let Some(name) = reader.text(entries, "name")? else {
+        return Err(reader.error(item, "the key `name` is missing in this evaluator"));
+    };
+    let entry = Entry {
+        name,
+        description: reader.text(entries, "description")?.unwrap_or_default(),
+        language: reader.text(entries, "language")?.unwrap_or_default(),
+        reference: reader.text(entries, "path")?,
+        tags: reader.texts(entries, "tags")?,
+        author: reader.text(entries, "author")?.unwrap_or_default(),
+    };
+    let files = match reader.value(entries, "files") {
+        None => None,
+        Some(node) => Some(files(reader, node)?),
+    };
+    Ok(Indexed { entry, files })
+}
+
+fn files(reader: &Reader<'_>, node: &Node) -> Result<Vec<IndexedFile>, SourceError> {
+    let NodeKind::Sequence(items) = &node.kind else {
+        return Err(reader.error(node, &format!("`files` must be a list, not {}", noun_of(node))));
+    };
+    let mut files: Vec<IndexedFile> = Vec::with_capacity(items.len());
+    for item in items {
+        let entries = reader.mapping(item, "a file is a mapping with `path` and `sha256`")?;
+        let (Some(path), Some(sha256)) =
+            (reader.text(entries, "path")?, reader.text(entries, "sha256")?)
+        else {
+            return Err(reader.error(item, "a file needs `path` and `sha256`"));
+        };
+        if !is_file_path(&path) {
+            return Err(
+                reader.error(item, &format!("`{path}` is not a plain path inside the folder"))
+            );
+        }
+        let sha256 = sha256.to_ascii_lowercase();
+        if !is_sha256(&sha256) {
+            return Err(reader.error(item, "`sha256` must be 64 hexadecimal digits"));
+        }
+        if files.iter().any(|file| file.path == path) {
+            return Err(reader.error(item, &format!("`{path}` is listed twice")));
+        }
+        files.push(IndexedFile { path, sha256 });
+    }
+    Ok(files)
+}
+
+/// Whether a file with this path may be a part of an evaluator: as plain as a reference, and names may begin with a dot.
+pub(super) fn is_file_path(path: &str) -> bool {
+    let plain = |segment: &str| is_plain(segment.strip_prefix('.').unwrap_or(segment));
+    path.len() <= 512 && path.split('/').count() <= 16 && path.split('/').all(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Index, String> {
+        Index::parse(text.as_bytes(), "index.yaml").map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn an_index_as_the_community_generates_it_is_read() {
+        let index = parse(
+            "# generated\n\nevaluators:\n  - name: polite\n    description: \"Is it \\\"polite\\\"?\"\n    \
+             language: python\n    path: evaluators/polite/polite.py\n    tags: [\"tone\",\"en\"]\n    author: me\n    \
+             lastUpdated: 2026-03-19T23:51:20Z\n  - name: bare\n    path: evaluators/bare/bare.js\n    tags: null\n",
+        )
+        .unwrap();
+        let entries = index.listing().entries;
+        assert_eq!(entries[0].description, "Is it \"polite\"?");
+        assert_eq!(entries[0].tags, ["tone", "en"]);
+        assert_eq!(entries[1].reference.as_deref(), Some("evaluators/bare/bare.js"));
+        assert_eq!(index.folder_of("evaluators/bare/bare.js"), None);
+        assert_eq!(parse("evaluators:\n").unwrap(), Index::default());
+    }
+
+    #[test]
+    fn the_folder_of_an_evaluator_follows_from_its_files() {
+        let hash = "0".repeat(64);
+        let text = format!(
+            "evaluators:\n- name: a\n  path: e/a/src/main.rs\n  files:\n  - {{path: Cargo.toml, sha256: {hash}}}\n  - {{path: src/main.rs, sha256: '{hash}'}}\n  \
+             - {{path: main.rs, sha256: '{hash}'}}\n"
+        )
+        // A number of zeros only is a number in YAML, too.
+        .replace(&format!("sha256: {hash}"), &format!("sha256: '{hash}'"));
+        let index = parse(&text).unwrap();
+        let folder = index.folder_of("e/a/src/main.rs").unwrap();
+        assert_eq!((folder.folder, folder.files.len()), ("e/a", 3));
+        assert_eq!(index.folder_of("e/a/src/other.rs"), None);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_place() {
+        let hash = "a".repeat(64);
+        let file = |path: &str, hash: &str| {
+            format!(
+                "evaluators:\n- name: a\n  path: a.py\n  files:\n  - {{path: {path}, sha256: {hash}}}\n"
+            )
+        };
+        for (text, expected) in [
+            ("", "index.yaml: an index is a mapping with the key `evaluators`, not nothing"),
+            ("[]", "index.yaml:1:1: an index is a mapping with the key `evaluators`, not a list"),
+            ("graders: []\n", "index.yaml:1:1: the key `evaluators` is missing"),
+            ("evaluators: 5", "index.yaml:1:13: `evaluators` must be a list, not a number"),
+            (
+                "evaluators:\n- 5\n",
+                "index.yaml:2:3: an evaluator is a mapping with `name` and `path`, not a number",
+            ),
+            (
+                "evaluators:\n- path: a.py\n",
+                "index.yaml:2:3: the key `name` is missing in this evaluator",
+            ),
+            ("evaluators:\n- name: [a]\n", "index.yaml:2:9: `name` must be text, not a list"),
+            (
+                "evaluators:\n- {name: a, tags: 5}\n",
+                "index.yaml:2:19: `tags` must be a list of texts, not a number",
+            ),
+            (
+                &file("../a.py", &hash),
+                "index.yaml:5:5: `../a.py` is not a plain path inside the folder",
+            ),
+            (&file("a.py", "abc"), "index.yaml:5:5: `sha256` must be 64 hexadecimal digits"),
+        ] {
+            assert_eq!(parse(text), Err(expected.to_owned()), "{text}");
+        }
+        assert!(parse("evaluators: [").unwrap_err().starts_with("index.yaml:1:"));
+        let error = Index::parse(b"evaluators: \xff", "index.yaml").unwrap_err();
+        assert_eq!(error.to_string(), "index.yaml: it is not UTF-8 (byte 12)");
+    }
+
+    #[test]
+    fn paths_of_files_stay_inside() {
+        for path in ["Cargo.toml", "src/main.rs", ".cargo/config.toml", ".gitignore"] {
+            assert!(is_file_path(path), "{path}");
+        }
+        for path in ["", "/a", "a/", "..", "../a", "a/../b", "a/./b", "a\\b", "c:a", "..a"] {
+            assert!(!is_file_path(path), "{path}");
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! `evaluators.lock`: which content of fetched evaluators a project agreed to run.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use toml_edit::{Item, Table, Value};
+
+use super::{ContentHash, Reference, SourceError, Wanted, disk};
+use crate::config::{Config, Place, yaml::Span};
+
+/// Name of the file, beside the configuration.
+pub const LOCK_FILE: &str = "evaluators.lock";
+
+/// Version of the format.
+const VERSION: i64 = 1;
+
+const HEADER: &str = "# Written by `evaluator`: the content of fetched evaluators that may run here.\n\
+                      # Keep it under version control; `evaluator update` changes it.\n";
+
+/// The pins of a project. Which evaluators: the keys, sorted by source and reference.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pins {
+    pins: BTreeMap<Wanted, Pin>,
+}
+
+/// The content of an evaluator that may run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pin {
+    /// Content.
+    pub hash: ContentHash,
+    /// Where it came from when it was pinned; `None` when it was found in the cache and nobody knows.
+    pub origin: Option<String>,
+}
+
+/// Why a lock file cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PinError {
+    /// It is there and cannot be read.
+    #[error("cannot read {}: {reason}", .file.display())]
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// What happened.
+        reason: String,
+    },
+    /// It is of another version of this program.
+    #[error("{} has the unknown version {version}; this program knows version 1", .file.display())]
+    Version {
+        /// The file.
+        file: PathBuf,
+        /// The version, as it stands there.
+        version: String,
+    },
+    /// It is not as it must be.
+    #[error("{place}: {reason}")]
+    Malformed {
+        /// File, line and column.
+        place: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// It cannot be written.
+    #[error(transparent)]
+    Unwritable(SourceError),
+}
+
+impl Pins {
+    /// The lock file of a configuration: beside its file, or in the working directory.
+    #[must_use]
+    pub fn file_of(config: &Config) -> PathBuf {
+        let folder = config.file.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+        folder.join(LOCK_FILE)
+    }
+
+    /// Reads a lock file; one that is not there holds no pins.
+    ///
+    /// # Errors
+    ///
+    /// [`PinError`], with the place of what is wrong.
+    pub fn load(file: &Path) -> Result<Self, PinError> {
+        match fs::read_to_string(file) {
+            Ok(text) => Self::parse(&text, file),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => {
+                Err(PinError::Unreadable { file: file.to_owned(), reason: error.to_string() })
+            }
+        }
+    }
+
+    /// Reads the text of a lock file; `file` is what messages call it.
+    ///
+    /// # Errors
+    ///
+    /// [`PinError`], with the place of what is wrong.
+    pub fn parse(text: &str, file: &Path) -> Result<Self, PinError> {
+        Parser { text, file }.pins()
+    }
+
+    /// Writes the lock file. It appears whole, or stays as it was.
+    ///
+    /// # Errors
+    ///
+    /// [`PinError::Unwritable`].
+    pub fn save(&self, file: &Path) -> Result<(), PinError> {
+        disk::write_shared(file, self.to_text().as_bytes()).map_err(PinError::Unwritable)
+    }
+
+    /// The pin of an evaluator.
+    #[must_use]
+    pub fn get(&self, wanted: &Wanted) -> Option<&Pin> {
+        self.pins.get(wanted)
+    }
+
+    /// Pins an evaluator, or changes its pin.
+    pub fn set(&mut self, wanted: Wanted, pin: Pin) {
+        self.pins.insert(wanted, pin);
+    }
+
+    /// All pins, sorted by source and reference.
+    pub fn iter(&self) -> impl Iterator<Item = (&Wanted, &Pin)> {
+        self.pins.iter()
+    }
+
+    /// The text of the file.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut text = format!("{HEADER}version = {VERSION}\n");
+        for (wanted, pin) in &self.pins {
+            let quoted = |text: &str| Value::from(text).to_string();
+            text.push_str(&format!(
+                "\n[[evaluator]]\nsource = {}\nref = {}\nhash = {}\n",
+                quoted(&wanted.source),
+                quoted(wanted.reference.as_str()),
+                quoted(pin.hash.as_str())
+            ));
+            if let Some(origin) = &pin.origin {
+                text.push_str(&format!("from = {}\n", quoted(origin)));
+            }
+        }
+        text
+    }
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    file: &'a Path,
+}
+
+impl Parser<'_> {
+    fn pins(&self) -> Result<Pins, PinError> {
+        let document = toml_edit::Document::parse(self.text)
+            .map_err(|error| self.error(error.span(), error.message()))?;
+        // The version decides what the rest means, so it comes first.
+        match document.get("version").map(|item| (item, item.as_integer())) {
+            Some((_, Some(VERSION))) => {}
+            Some((item, _)) => {
+                let version = item.as_value().map_or("?".to_owned(), |value| value.to_string());
+                return Err(PinError::Version {
+                    file: self.file.to_owned(),
+                    version: version.trim().to_owned(),
+                });
+            }
+            None => return Err(self.error(None, "the key `version` is missing")),
+        }
+        self.only(document.as_table(), &["version", "evaluator"])?;
+        let mut pins = Pins::default();
+        let tables = match document.get("evaluator") {
+            None => return Ok(pins),
+            Some(Item::ArrayOfTables(tables)) => tables,
+            Some(item) => {
+                return Err(self.error(item.span(), "`evaluator` must be a list of tables"));
+            }
+        };
+        for table in tables {
+            let (wanted, pin) = self.pin(table)?;
+            if pins.pins.insert(wanted, pin).is_some() {
+                return Err(self.error(table.span(), "this evaluator is pinned twice; keep one"));
+            }
+        }
+        Ok(pins)
+    }
+
+    fn pin(&self, table: &Table) -> Result<(Wanted, Pin), PinError> {
+        self.only(table, &["source", "ref", "hash", "from"])?;
+        let text = |key: &str| match table.get(key) {
+            None => Ok(None),
+            Some(item) => item
+                .as_str()
+                .map(Some)
+                .ok_or_else(|| self.error(item.span(), &format!("`{key}` must be text"))),
+        };
+        let required = |key: &str| {
+            text(key)?
+                .ok_or_else(|| self.error(table.span(), &format!("the key `{key}` is missing")))
+        };
+        let span = |key: &str| table.get(key).and_then(Item::span);
+        let reference = Reference::parse(required("ref")?)
+            .map_err(|error| self.error(span("ref"), &format!("`ref` {error}")))?;
+        let hash = ContentHash::parse(required("hash")?).ok_or_else(|| {
+            self.error(span("hash"), "`hash` must be `sha256:` and 64 hexadecimal digits")
+        })?;
+        let wanted = Wanted { source: required("source")?.to_owned(), reference };
+        Ok((wanted, Pin { hash, origin: text("from")?.map(str::to_owned) }))
+    }
+
+    /// A key that nobody reads would be lost when the file is written again.
+    fn only(&self, table: &Table, known: &[&str]) -> Result<(), PinError> {
+        match table.iter().find(|(key, _)| !known.contains(key)) {
+            None => Ok(()),
+            Some((key, item)) => {
+                let span = table.key(key).and_then(toml_edit::Key::span).or_else(|| item.span());
+                Err(self.error(span, &format!("unknown key `{key}`")))
+            }
+        }
+    }
+
+    fn error(&self, span: Option<std::ops::Range<usize>>, reason: &str) -> PinError {
+        let span = span.unwrap_or_default();
+        let place = Place::new(self.text, Span { start: span.start, end: span.end });
+        PinError::Malformed {
+            place: format!("{}:{}:{}", self.file.display(), place.line, place.column),
+            reason: reason.to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn wanted(source: &str, reference: &str) -> Wanted {
+        Wanted { source: source.to_owned(), reference: Reference::parse(reference).unwrap() }
+    }
+
+    fn parse(text: &str) -> Result<Pins, String> {
+        Pins::parse(text, Path::new("l")).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_file_is_sorted_and_reads_back() {
+        let mut pins = Pins::default();
+        let hash = ContentHash::of(&[]);
+        pins.set(wanted("local", "b/b.py"), Pin { hash: hash.clone(), origin: None });
+        let origin = Some("https://x.example/a \"b\"\\".to_owned());
+        pins.set(wanted("github", "e/z.py"), Pin { hash: hash.clone(), origin });
+        pins.set(wanted("github", "e/a.py"), Pin { hash, origin: None });
+        let text = pins.to_text();
+        assert_eq!(parse(&text).unwrap(), pins);
+        let order: Vec<_> = text.lines().filter(|line| line.starts_with("ref")).collect();
+        assert_eq!(order, ["ref = \"e/a.py\"", "ref = \"e/z.py\"", "ref = \"b/b.py\""]);
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_refused_with_its_place() {
+        let entry = "version = 1\n[[evaluator]]\nsource = 'github'\nref = 'a.py'\n";
+        let hash = ContentHash::of(&[]);
+        let whole = format!("{entry}hash = '{hash}'\n");
+        for (text, expected) in [
+            ("", "l:1:1: the key `version` is missing"),
+            (
+                "version = 2\nother = 1\n",
+                "l has the unknown version 2; this program knows version 1",
+            ),
+            ("version = \"1\"\n", "l has the unknown version \"1\"; this program knows version 1"),
+            ("version = 1\nextra = 1\n", "l:2:1: unknown key `extra`"),
+            (entry, "l:2:1: the key `hash` is missing"),
+            (
+                &format!("{entry}hash = 'x'\n"),
+                "l:5:8: `hash` must be `sha256:` and 64 hexadecimal digits",
+            ),
+            (
+                &whole.replace("a.py", "../a.py"),
+                "l:4:7: `ref` must be a relative path of plain names (letters, digits, `_`, `-`, single dots between them), and `..` is none",
+            ),
+            (
+                &format!("{whole}{}", &whole["version = 1\n".len()..]),
+                "l:6:1: this evaluator is pinned twice; keep one",
+            ),
+            (&format!("{whole}commit = 'x'\n"), "l:6:1: unknown key `commit`"),
+        ] {
+            assert_eq!(parse(text), Err(expected.to_owned()), "{text}");
+        }
+        assert!(parse(&format!("<<<<<<< HEAD\n{whole}")).unwrap_err().starts_with("l:1:"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in ".{0,60}") {
+            let _ = parse(&text);
+            let _ = parse(&format!("version = 1\n{text}"));
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! References: the path of an evaluator inside a source.
+
+use std::fmt;
+
+/// Characters a reference may have.
+const MAX_LENGTH: usize = 512;
+
+/// Parts between slashes a reference may have.
+const MAX_SEGMENTS: usize = 16;
+
+/// The path of an evaluator's file inside a source, e.g. `evaluators/polite/polite.py`.
+///
+/// It becomes a part of a path in the cache and of an address, so it is plain: relative, without `.` and `..`, without
+/// anything that has a meaning to a file system or in an address. Such a path cannot lead out of the folder it is joined to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Reference(String);
+
+/// Why a text is no reference.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReferenceError {
+    /// Empty or too long.
+    #[error("must have 1 to 512 characters, not {length}")]
+    Length {
+        /// How many it has.
+        length: usize,
+    },
+    /// A character by which the path would mean another one somewhere.
+    #[error("must not contain `{found}`")]
+    Character {
+        /// `\` or `%`.
+        found: char,
+    },
+    /// Too many parts.
+    #[error("must have at most 16 parts between slashes, not {count}")]
+    Segments {
+        /// How many it has.
+        count: usize,
+    },
+    /// A part that is not a plain name.
+    #[error(
+        "must be a relative path of plain names (letters, digits, `_`, `-`, single dots between them), and `{segment}` is none"
+    )]
+    Segment {
+        /// The part.
+        segment: String,
+    },
+}
+
+impl Reference {
+    /// Reads a reference.
+    ///
+    /// # Errors
+    ///
+    /// [`ReferenceError`], which reads on after the name of the key.
+    pub fn parse(text: &str) -> Result<Self, ReferenceError> {
+        let length = text.chars().count();
+        if !(1..=MAX_LENGTH).contains(&length) {
+            return Err(ReferenceError::Length { length });
+        }
+        if let Some(found) = text.chars().find(|c| matches!(c, '\\' | '%')) {
+            return Err(ReferenceError::Character { found });
+        }
+        let count = text.split('/').count();
+        if count > MAX_SEGMENTS {
+            return Err(ReferenceError::Segments { count });
+        }
+        if let Some(segment) = text.split('/').find(|segment| !is_plain(segment)) {
+            return Err(ReferenceError::Segment { segment: segment.to_owned() });
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    /// A reference that stands where a wrong one was, in what is thrown away because of that.
+    pub(crate) fn placeholder() -> Self {
+        Self("wrong".to_owned())
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// What lies before the last slash; empty at the top of the source.
+    #[must_use]
+    pub fn folder(&self) -> &str {
+        self.0.rsplit_once('/').map_or("", |(folder, _)| folder)
+    }
+
+    /// What lies behind the last slash.
+    #[must_use]
+    pub fn file_name(&self) -> &str {
+        self.0.rsplit_once('/').map_or(&self.0, |(_, name)| name)
+    }
+
+    /// The extension with its dot, in lower case; empty where there is none.
+    #[must_use]
+    pub fn extension(&self) -> String {
+        let name = self.file_name();
+        name.rfind('.').map_or_else(String::new, |dot| name[dot..].to_ascii_lowercase())
+    }
+
+    /// Whether it is a Rust source: then the evaluator is not the file but the package around it.
+    #[must_use]
+    pub fn is_rust(&self) -> bool {
+        self.extension() == ".rs"
+    }
+
+    /// The folders above the file, nearest first, without the top of the source.
+    pub(super) fn folders(&self) -> impl Iterator<Item = &str> {
+        let parent = |path: &str| path.rfind('/').unwrap_or_default();
+        std::iter::successors(Some(self.folder()), move |folder| Some(&folder[..parent(folder)]))
+            .take_while(|folder| !folder.is_empty())
+    }
+}
+
+impl fmt::Display for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Letters, digits, `_` and `-`, with single dots between them, and not beginning with `-`.
+pub(super) fn is_plain(segment: &str) -> bool {
+    !segment.starts_with('-')
+        && segment.split('.').all(|part| {
+            !part.is_empty()
+                && part.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+        })
+}
+
+/// `name` inside `folder`, both of them paths inside a source.
+pub(super) fn join(folder: &str, name: &str) -> String {
+    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn plain_paths_are_references() {
+        for text in ["a.py", "evaluators/a-b/_c.d.py", "0/x.TS", "a/b.c-d.js", "noext"] {
+            assert!(Reference::parse(text).is_ok(), "{text}");
+        }
+        let reference = Reference::parse("a/b/c.d.PY").unwrap();
+        assert_eq!(
+            (reference.folder(), reference.file_name(), reference.extension().as_str()),
+            ("a/b", "c.d.PY", ".py")
+        );
+        assert_eq!(reference.folders().collect::<Vec<_>>(), ["a/b", "a"]);
+        assert_eq!(Reference::parse("a.py").unwrap().folders().count(), 0);
+    }
+
+    #[test]
+    fn whatever_could_lead_elsewhere_is_none() {
+        for text in [
+            "",
+            "/etc/passwd.py",
+            "../x.py",
+            "a/../x.py",
+            "a/./x.py",
+            "a//x.py",
+            "a/",
+            ".x.py",
+            "a/.git/x.py",
+            "a..py",
+            "x.",
+            "-x.py",
+            "a\\b.py",
+            "a%2fb.py",
+            "a b.py",
+            "a:b.py",
+            "ü.py",
+            "a\n.py",
+            "a.py\n",
+            "c:x.py",
+            "a?b.py",
+            "a#b.py",
+            "~/x.py",
+        ] {
+            assert!(Reference::parse(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn limits_are_inclusive() {
+        assert!(Reference::parse(&"a".repeat(512)).is_ok());
+        assert_eq!(Reference::parse(&"a".repeat(513)), Err(ReferenceError::Length { length: 513 }));
+        assert!(Reference::parse(&vec!["a"; 16].join("/")).is_ok());
+        assert_eq!(
+            Reference::parse(&vec!["a"; 17].join("/")),
+            Err(ReferenceError::Segments { count: 17 })
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn a_reference_stays_below_what_it_is_joined_to(text in "[a./\\\\%_-]{0,12}") {
+            if let Ok(reference) = Reference::parse(&text) {
+                let components: Vec<_> = std::path::Path::new(reference.as_str()).components().collect();
+                prop_assert_eq!(components.len(), text.split('/').count());
+                prop_assert!(components.iter().all(|c| matches!(c, std::path::Component::Normal(_))));
+            }
+        }
+    }
+}

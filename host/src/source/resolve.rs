@@ -1,0 +1,352 @@
+//! From references to files that may run.
+
+use std::path::{Path, PathBuf};
+
+use super::{
+    Cache, ContentHash, EvaluatorSource, Fetched, Pin, PinError, Pins, Reference, SourceError,
+    Sources,
+    cache::{Cached, Held},
+    parallel::{Say, in_parallel},
+    record::Known,
+};
+use crate::{process::Cancellation, runtime::PrepareEvent};
+
+/// An evaluator of a source.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Wanted {
+    /// Name of the source.
+    pub source: String,
+    /// Which of its evaluators.
+    pub reference: Reference,
+}
+
+impl std::fmt::Display for Wanted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.source, self.reference)
+    }
+}
+
+/// An evaluator that is in the cache and may run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Resolved {
+    /// The file.
+    pub path: PathBuf,
+    /// What it and its companions are.
+    pub hash: ContentHash,
+    /// Whether it was pinned just now.
+    pub newly_pinned: bool,
+}
+
+/// What evaluators are resolved with.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// Where they come from.
+    pub sources: &'a Sources,
+    /// Where they are kept.
+    pub cache: &'a Cache,
+    /// The lock file; it need not be there.
+    pub lock_file: &'a Path,
+    /// Refuse what is not pinned instead of pinning it.
+    pub locked: bool,
+    /// Stops fetching.
+    pub cancellation: &'a Cancellation,
+}
+
+/// Finds each evaluator in the cache, or fetches it, and holds it to its pin; what has none is pinned.
+///
+/// One result for each, in their order; several are fetched at a time. Blocks until all is done.
+pub fn resolve(
+    wanted: &[Wanted],
+    context: Context<'_>,
+    on_event: &mut dyn FnMut(PrepareEvent),
+) -> Vec<Result<Resolved, SourceError>> {
+    if wanted.is_empty() {
+        return Vec::new();
+    }
+    let pins = match Pins::load(context.lock_file) {
+        Ok(pins) => pins,
+        Err(error) => {
+            let error = SourceError::from(error);
+            return wanted.iter().map(|_| Err(error.clone())).collect();
+        }
+    };
+    let mut distinct: Vec<&Wanted> = wanted.iter().collect();
+    distinct.sort();
+    distinct.dedup();
+    let found = in_parallel(&distinct, on_event, |wanted, say| {
+        Evaluator::new(wanted, context)?.resolve(pins.get(wanted), say)
+    });
+    let found = pin_new(found, &distinct, context);
+    let position = |one: &Wanted| distinct.binary_search(&one);
+    wanted
+        .iter()
+        .map(|one| match position(one) {
+            Ok(index) => found[index].clone(),
+            // Not possible: all of them are there.
+            Err(_) => Err(SourceError::Cancelled),
+        })
+        .collect()
+}
+
+impl From<PinError> for SourceError {
+    fn from(error: PinError) -> Self {
+        Self::Pinned { reason: error.to_string() }
+    }
+}
+
+/// What was found, and the pin it needs if it has none.
+type Found = (Cached, Option<Pin>);
+
+/// Writes the new pins, all at once, beside those that others have written meanwhile.
+fn pin_new(
+    found: Vec<Result<Found, SourceError>>,
+    wanted: &[&Wanted],
+    context: Context<'_>,
+) -> Vec<Result<Resolved, SourceError>> {
+    let resolved = |cached: Cached, newly_pinned| Resolved {
+        path: cached.path,
+        hash: cached.hash,
+        newly_pinned,
+    };
+    if found.iter().flatten().all(|(_, pin)| pin.is_none()) {
+        return found.into_iter().map(|found| found.map(|(it, _)| resolved(it, false))).collect();
+    }
+    let written = change_pins(context, |pins| {
+        let mut new = Vec::new();
+        for (one, found) in wanted.iter().zip(&found) {
+            let Ok((cached, Some(pin))) = found else { continue };
+            match pins.get(one) {
+                Some(other) if other.hash != cached.hash => {
+                    new.push(Err(mismatch(
+                        one,
+                        other,
+                        &cached.hash,
+                        "the one found here",
+                        context,
+                    )));
+                }
+                Some(_) => new.push(Ok(false)),
+                None => {
+                    pins.set((*one).clone(), pin.clone());
+                    new.push(Ok(true));
+                }
+            }
+        }
+        new
+    });
+    let mut new = written.map(Vec::into_iter);
+    found
+        .into_iter()
+        .map(|found| match found? {
+            (cached, None) => Ok(resolved(cached, false)),
+            (cached, Some(_)) => match &mut new {
+                Ok(new) => match new.next() {
+                    Some(outcome) => outcome.map(|newly| resolved(cached, newly)),
+                    // Not possible: there is one for each pin.
+                    None => Err(SourceError::Cancelled),
+                },
+                Err(error) => Err(error.clone()),
+            },
+        })
+        .collect()
+}
+
+/// Changes the lock file while nobody else does.
+pub(super) fn change_pins<T>(
+    context: Context<'_>,
+    change: impl FnOnce(&mut Pins) -> T,
+) -> Result<T, SourceError> {
+    let failed = |error: std::io::Error| SourceError::disk("find", context.lock_file, &error);
+    let file = std::path::absolute(context.lock_file).map_err(failed)?;
+    let _lock = context.cache.lock_for(&file)?;
+    let before = Pins::load(context.lock_file)?;
+    let mut pins = before.clone();
+    let result = change(&mut pins);
+    if pins != before {
+        pins.save(context.lock_file)?;
+    }
+    Ok(result)
+}
+
+/// One evaluator on its way from the source into the cache.
+pub(super) struct Evaluator<'a> {
+    wanted: &'a Wanted,
+    source: std::sync::Arc<dyn EvaluatorSource>,
+    context: Context<'a>,
+}
+
+impl<'a> Evaluator<'a> {
+    pub(super) fn new(wanted: &'a Wanted, context: Context<'a>) -> Result<Self, SourceError> {
+        Ok(Self { wanted, source: context.sources.get(&wanted.source)?, context })
+    }
+
+    fn resolve(&self, pin: Option<&Pin>, say: Say<'_>) -> Result<Found, SourceError> {
+        if pin.is_none() && self.context.locked {
+            return Err(SourceError::Pinned {
+                reason: format!(
+                    "{} is not pinned in {}, and the run was told to pin nothing (--locked); run once without that, and keep the file",
+                    self.wanted,
+                    self.context.lock_file.display()
+                ),
+            });
+        }
+        let mut held = self.hold()?;
+        match (held.read()?, pin) {
+            (Some(cached), Some(pin)) if cached.hash == pin.hash => {
+                self.remember(&mut held, &cached)?;
+                Ok((cached, None))
+            }
+            (Some(cached), _) if held.known().is_some_and(|known| known.hash != cached.hash) => {
+                Err(self.tampered(&cached))
+            }
+            (Some(cached), Some(pin)) => {
+                // An older state, if it was fetched by us: the pin may have moved on.
+                let mismatch =
+                    mismatch(self.wanted, pin, &cached.hash, "the cached copy", self.context);
+                if held.known().is_none_or(|known| known.origin.is_none()) {
+                    return Err(mismatch);
+                }
+                let fetched = self.fetch(say).map_err(|error| SourceError::Pinned {
+                    reason: format!("{mismatch}; it could not be fetched anew: {error}"),
+                })?;
+                self.install_pinned(&mut held, &fetched, pin)
+            }
+            (Some(cached), None) => {
+                let known = held.known().and_then(|known| known.origin.clone());
+                match known {
+                    // It is an evaluator of the same name, from elsewhere.
+                    Some(origin) if self.source.origin()? != origin => self.install(&mut held, say),
+                    origin => {
+                        self.remember(&mut held, &cached)?;
+                        let pin = self.pin(&cached.hash, origin);
+                        Ok((cached, Some(pin)))
+                    }
+                }
+            }
+            (None, Some(pin)) => {
+                let fetched = self.fetch(say)?;
+                self.install_pinned(&mut held, &fetched, pin)
+            }
+            (None, None) => self.install(&mut held, say),
+        }
+    }
+
+    pub(super) fn hold(&self) -> Result<Held, SourceError> {
+        self.context.cache.hold(&self.wanted.source, &self.wanted.reference)
+    }
+
+    /// Keeps in mind what a copy is that nothing is known of, so that a change of it is noticed from now on.
+    fn remember(&self, held: &mut Held, cached: &Cached) -> Result<(), SourceError> {
+        match held.known() {
+            Some(known) if known.hash == cached.hash => Ok(()),
+            _ => held.record(Known { hash: cached.hash.clone(), origin: None }),
+        }
+    }
+
+    pub(super) fn fetch(&self, say: Say<'_>) -> Result<Fetched, SourceError> {
+        if self.context.cancellation.is_cancelled() {
+            return Err(SourceError::Cancelled);
+        }
+        say(self.wanted.to_string());
+        let fetched = self.source.fetch(&self.wanted.reference, self.context.cancellation)?;
+        // A source that was registered by others may not lead out of the cache, nor leave out what is to run.
+        let whole = |path: &str| super::reference::join(&fetched.folder, path);
+        let is_safe = |path: &str| super::index::is_file_path(&whole(path));
+        let main = self.wanted.reference.as_str();
+        if !fetched.files.iter().all(|file| is_safe(&file.path))
+            || !fetched.files.iter().any(|file| whole(&file.path) == main)
+            || (fetched.whole_folder && fetched.folder.is_empty())
+        {
+            return Err(SourceError::Unsafe {
+                reason: format!("the source `{}` gave other files than {main}", self.wanted.source),
+            });
+        }
+        Ok(fetched)
+    }
+
+    fn install(&self, held: &mut Held, say: Say<'_>) -> Result<Found, SourceError> {
+        let fetched = self.fetch(say)?;
+        let origin = self.source.origin()?;
+        let cached = held.install(&fetched, origin.clone())?;
+        let pin = self.pin(&cached.hash, Some(origin));
+        Ok((cached, Some(pin)))
+    }
+
+    fn install_pinned(
+        &self,
+        held: &mut Held,
+        fetched: &Fetched,
+        pin: &Pin,
+    ) -> Result<Found, SourceError> {
+        let hash = ContentHash::of(&fetched.files);
+        if hash != pin.hash {
+            return Err(mismatch(self.wanted, pin, &hash, "the source now", self.context));
+        }
+        Ok((held.install(fetched, self.source.origin()?)?, None))
+    }
+
+    /// The pin of a content.
+    pub(super) fn pin(&self, hash: &ContentHash, origin: Option<String>) -> Pin {
+        // Paths below the project are written so that they are the same on every machine.
+        let folder = self.context.lock_file.parent().and_then(|folder| {
+            let here = Path::new(".");
+            if folder.as_os_str().is_empty() { here } else { folder }.canonicalize().ok()
+        });
+        let portable = |origin: String| {
+            let inside =
+                folder.as_ref().and_then(|folder| Path::new(&origin).strip_prefix(folder).ok());
+            inside.map_or(origin.clone(), |inside| inside.display().to_string().replace('\\', "/"))
+        };
+        Pin { hash: hash.clone(), origin: origin.map(portable) }
+    }
+
+    pub(super) fn origin(&self) -> Result<String, SourceError> {
+        self.source.origin()
+    }
+
+    fn tampered(&self, cached: &Cached) -> SourceError {
+        SourceError::Pinned {
+            reason: format!(
+                "{} was changed since it was fetched; delete it to fetch it again, or accept what the source has now with `evaluator update`",
+                cached.path.display()
+            ),
+        }
+    }
+}
+
+fn mismatch(
+    wanted: &Wanted,
+    pin: &Pin,
+    found: &ContentHash,
+    what: &str,
+    context: Context<'_>,
+) -> SourceError {
+    SourceError::Pinned {
+        reason: format!(
+            "{wanted} is pinned to {} in {}, and {what} is {}; if the change is wanted, run `evaluator update`",
+            pin.hash.short(),
+            context.lock_file.display(),
+            found.short()
+        ),
+    }
+}
+
+/// What is known of an evaluator without fetching or changing anything.
+pub(crate) fn peek(wanted: &Wanted, context: Context<'_>) -> Result<String, SourceError> {
+    let evaluator = Evaluator::new(wanted, context)?;
+    let pins = Pins::load(context.lock_file)?;
+    let pin = pins.get(wanted);
+    if pin.is_none() && context.locked {
+        let reason = format!("{wanted} is not pinned in {}", context.lock_file.display());
+        return Err(SourceError::Pinned { reason });
+    }
+    let pinned = if pin.is_some() { "pinned" } else { "not pinned yet" };
+    match (context.cache.look(&wanted.source, &wanted.reference)?, pin) {
+        (Some(cached), Some(pin)) if cached.hash != pin.hash => {
+            Err(mismatch(wanted, pin, &cached.hash, "the cached copy", context))
+        }
+        (Some(cached), _) => Ok(format!("{wanted} ({}, {pinned})", cached.path.display())),
+        (None, _) => Ok(format!("{wanted} (to be fetched from {}, {pinned})", evaluator.origin()?)),
+    }
+}

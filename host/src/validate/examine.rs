@@ -1,0 +1,195 @@
+//! What can be known of an evaluator without running it.
+
+use std::path::{Path, PathBuf};
+
+use super::{CheckKind, Finding, Validation, python};
+use crate::{
+    manifest::{self, Language, LoadedManifest},
+    process::Cancellation,
+    runtime::{Launch, PrepareError, Runtimes, Syntax},
+};
+
+/// An evaluator before it is run.
+pub(super) struct Examined {
+    pub(super) validation: Validation,
+    pub(super) next: Next,
+}
+
+/// What is to be done with an evaluator that was examined.
+pub(super) enum Next {
+    /// Make it ready; for a compiled language, that is its syntax check.
+    Prepare { entrypoint: PathBuf, syntax_is_open: bool },
+    /// It is ready.
+    Run(Box<Launch>),
+    /// Nothing more.
+    Done,
+}
+
+impl Examined {
+    /// Reads the manifest and looks at the files. Interpreters are started, the evaluator is not.
+    pub(super) fn new(folder: &Path, runtimes: &Runtimes, cancellation: &Cancellation) -> Self {
+        match LoadedManifest::load(folder) {
+            Ok(loaded) => Self::look(&loaded, runtimes, cancellation),
+            Err(error) => {
+                let validation = Validation {
+                    name: name_of(folder),
+                    folder: folder.to_owned(),
+                    manifest_error: Some(error.clone()),
+                    checks: Vec::new(),
+                    notes: Vec::new(),
+                };
+                let mut examined = Self { validation, next: Next::Done };
+                let problems = error.to_string().lines().map(str::to_owned).collect();
+                examined.validation.add(CheckKind::Manifest, Finding::Failed { problems });
+                examined.give_up(
+                    &[
+                        CheckKind::Files,
+                        CheckKind::Syntax,
+                        CheckKind::SmokeRun,
+                        CheckKind::ResultSchema,
+                    ],
+                    "the manifest has to be right first",
+                );
+                examined
+            }
+        }
+    }
+
+    fn look(loaded: &LoadedManifest, runtimes: &Runtimes, cancellation: &Cancellation) -> Self {
+        let manifest = &loaded.manifest;
+        let entrypoint = loaded.entrypoint();
+        let mut validation = Validation {
+            name: manifest.name.clone(),
+            folder: loaded.folder.clone(),
+            manifest_error: None,
+            checks: Vec::new(),
+            notes: Vec::new(),
+        };
+        let detail = format!("{}, {}", manifest.language, manifest.entrypoint);
+        validation.add(CheckKind::Manifest, Finding::ok(detail));
+
+        let mut sources = vec![entrypoint.clone()];
+        let files = match manifest::files(&loaded.folder) {
+            Ok(files) => {
+                sources.extend(files.iter().map(|file| loaded.folder.join(&file.path)));
+                Finding::ok(counted(files.len(), "file"))
+            }
+            Err(errors) => {
+                Finding::Failed { problems: errors.iter().map(ToString::to_string).collect() }
+            }
+        };
+        validation.add(CheckKind::Files, files);
+        if loaded.language == Language::Python {
+            let (problems, notes) = python::structure(&loaded.folder, &entrypoint);
+            let finding = match problems.len() {
+                0 => Finding::ok("can be imported and started"),
+                _ => Finding::Failed { problems },
+            };
+            validation.add(CheckKind::Structure, finding);
+            validation.notes.extend(notes);
+        }
+        let mut examined = Self { validation, next: Next::Done };
+        examined.syntax(entrypoint, sources, runtimes, cancellation);
+        examined
+    }
+
+    fn syntax(
+        &mut self,
+        entrypoint: PathBuf,
+        sources: Vec<PathBuf>,
+        runtimes: &Runtimes,
+        cancellation: &Cancellation,
+    ) {
+        const LATER: &[CheckKind] = &[CheckKind::SmokeRun, CheckKind::ResultSchema];
+        let runtime = match runtimes.for_path(&entrypoint) {
+            Ok(runtime) => runtime,
+            Err(error) => {
+                self.validation.add(CheckKind::Syntax, Finding::failed(error.to_string()));
+                return self.give_up(LATER, "no runtime takes it");
+            }
+        };
+        let name = runtime.name().to_owned();
+        let mut read = 0;
+        let mut problems = Vec::new();
+        // The entrypoint is first, and among the files a second time.
+        for (index, source) in sources.iter().enumerate() {
+            let is_source = runtimes.for_path(source).is_ok_and(|runtime| runtime.name() == name);
+            if !is_source || (index > 0 && *source == entrypoint) {
+                continue;
+            }
+            match runtime.check_syntax(source, cancellation) {
+                Syntax::Sound => read += 1,
+                Syntax::Broken { rendered } => {
+                    problems.push(format!("{} cannot be read:\n{rendered}", source.display()));
+                }
+                Syntax::Unchecked { reason } => {
+                    self.validation.add(CheckKind::Syntax, Finding::skipped(reason));
+                    return self.give_up(LATER, "nothing here can read its source");
+                }
+                Syntax::WhenPrepared => {
+                    self.next = Next::Prepare { entrypoint, syntax_is_open: true };
+                    return;
+                }
+            }
+        }
+        if problems.is_empty() {
+            let detail = format!("{name}, {}", counted(read, "file"));
+            self.validation.add(CheckKind::Syntax, Finding::ok(detail));
+            self.next = Next::Prepare { entrypoint, syntax_is_open: false };
+        } else {
+            self.validation.add(CheckKind::Syntax, Finding::Failed { problems });
+            self.give_up(LATER, "its source has to be right first");
+        }
+    }
+
+    /// Notes what came of making it ready.
+    pub(super) fn prepared(
+        &mut self,
+        syntax_is_open: bool,
+        launch: Result<Launch, PrepareError>,
+        cancellation: &Cancellation,
+    ) {
+        const RUN: &[CheckKind] = &[CheckKind::SmokeRun, CheckKind::ResultSchema];
+        let kind = if syntax_is_open { CheckKind::Syntax } else { CheckKind::SmokeRun };
+        self.next = Next::Done;
+        let finding = match launch {
+            Ok(launch) => {
+                if syntax_is_open {
+                    self.validation.add(CheckKind::Syntax, Finding::ok("compiled"));
+                }
+                self.next = Next::Run(Box::new(launch));
+                return;
+            }
+            Err(_) if cancellation.is_cancelled() => Finding::skipped("it was interrupted"),
+            // A package may not exist, or the index may be out of reach: nobody here can tell.
+            Err(
+                error @ (PrepareError::RuntimeMissing { .. } | PrepareError::InstallFailed { .. }),
+            ) => Finding::skipped(error.to_string()),
+            Err(PrepareError::BuildFailed { summary, rendered }) => {
+                Finding::failed(format!("{summary}\n{}", rendered.trim_end()).trim_end())
+            }
+            Err(error) => Finding::failed(error.to_string()),
+        };
+        self.validation.add(kind, finding);
+        let rest = if syntax_is_open { RUN } else { &RUN[1..] };
+        self.give_up(rest, "it could not be made ready");
+    }
+
+    fn give_up(&mut self, checks: &[CheckKind], reason: &str) {
+        for &kind in checks {
+            self.validation.add(kind, Finding::skipped(reason));
+        }
+        self.next = Next::Done;
+    }
+}
+
+fn name_of(folder: &Path) -> String {
+    let resolved = folder.canonicalize();
+    let folder = resolved.as_deref().unwrap_or(folder);
+    folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// A number of things in words.
+pub(super) fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}

@@ -1,0 +1,88 @@
+//! Which evaluators are meant.
+
+use std::{
+    collections::HashSet,
+    io,
+    path::{Path, PathBuf},
+};
+
+use crate::manifest;
+
+/// The folders of evaluators that some paths stand for, and the paths that were passed over, with the reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Targets {
+    /// Folders of one evaluator each, none of them twice.
+    pub folders: Vec<PathBuf>,
+    /// What was passed over.
+    pub passed_over: Vec<(PathBuf, &'static str)>,
+}
+
+/// Why paths stand for no evaluators.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TargetError {
+    /// A path cannot be looked at.
+    #[error("cannot read {}: {source}", .path.display())]
+    Unreadable {
+        /// The path.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// None of them is a folder.
+    #[error(
+        "there is nothing to validate; name the folder of an evaluator, or a folder of such folders"
+    )]
+    Nothing,
+}
+
+/// Finds the evaluators that are meant: a path is the folder of an evaluator, or a folder of such folders.
+///
+/// A folder that is neither is taken for that of an evaluator without a manifest.
+///
+/// # Errors
+///
+/// [`TargetError`].
+pub fn targets(paths: &[PathBuf]) -> Result<Targets, TargetError> {
+    let mut found = Targets::default();
+    let mut seen = HashSet::new();
+    for path in paths {
+        let unreadable = |source| TargetError::Unreadable { path: path.clone(), source };
+        let mut add = |folder: PathBuf| {
+            if seen.insert(folder.canonicalize().unwrap_or_else(|_| folder.clone())) {
+                found.folders.push(folder);
+            }
+        };
+        if !path.metadata().map_err(unreadable)?.is_dir() {
+            match path.parent() {
+                Some(folder) if path.ends_with(manifest::FILE_NAME) => add(named(folder)),
+                _ => found.passed_over.push((path.clone(), "it is not a folder")),
+            }
+        } else if manifest::has_manifest(path) {
+            add(path.clone());
+        } else {
+            let inner = manifest::discover(&manifest::home(path)).map_err(unreadable)?;
+            if inner.evaluators.is_empty() && inner.misnamed.is_empty() {
+                add(path.clone());
+                continue;
+            }
+            let misnamed: Vec<&Path> =
+                inner.misnamed.iter().filter_map(|file| file.parent()).collect();
+            let (broken, others): (Vec<_>, Vec<_>) =
+                inner.others.into_iter().partition(|folder| misnamed.contains(&folder.as_path()));
+            let mut folders = [inner.evaluators, broken].concat();
+            folders.sort();
+            folders.into_iter().for_each(add);
+            found
+                .passed_over
+                .extend(others.into_iter().map(|folder| (folder, "it has no evaluator.yaml")));
+        }
+    }
+    if found.folders.is_empty() { Err(TargetError::Nothing) } else { Ok(found) }
+}
+
+/// The folder, under a name that can be shown.
+fn named(folder: &Path) -> PathBuf {
+    if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_owned() }
+}
