@@ -1,4 +1,4 @@
-//! Traces of files that are not in memory: where their spans stand is, and they are read when they are needed.
+//! Traces of files that are not in memory: it is noted where their spans stand, and they are read when they are needed.
 //!
 //! | file | what |
 //! |---|---|
