@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     json::{ParseError, ScanError, Scanner},
+    python_text::strip,
     trace::{error::LoadErrorKind, otlp::read_line},
 };
 
@@ -107,9 +108,12 @@ fn broken(mut file: File, start: usize, number: usize, whole: &ParseError) -> Ha
     let Ok(line) = String::from_utf8(line) else {
         return LoadErrorKind::Read(io::Error::other("the file changed while it was read")).into();
     };
+    // Blanks that JSON does not know may stand around a line, or be all of it.
+    if strip(&line).is_empty() {
+        return Halt::Odd;
+    }
     match read_line(&line, start, number, whole) {
         Err(kind) => kind.into(),
-        // Blanks that JSON does not know may stand around a line.
         Ok(_) => Halt::Odd,
     }
 }

@@ -151,6 +151,8 @@ fn lines_and_blanks_and_broken_ends_read_the_same() {
     for text in [
         String::new(),
         " \n\t".to_owned(),
+        "\u{1c}".to_owned(),
+        format!("{bare}\n\u{1c}"),
         format!("{document}\n{bare}\n"),
         format!("\n\n{bare}\r\n \n{document}"),
         format!("{bare}\n{document}\n{{\"traceId\": \"u\"}}"),
