@@ -20,6 +20,7 @@ mod parse;
 mod plain;
 mod python_eq;
 mod scan;
+mod tokens;
 mod value;
 mod window;
 mod write;
