@@ -191,6 +191,26 @@ fn an_evaluator_in_rust_is_a_package() {
     folder.evaluator(&["index", "."]).exits(2).says("there is no Cargo.toml in");
 }
 
+/// One file whose name no host takes would keep hosts from reading the whole index.
+#[test]
+fn what_hosts_would_not_read_is_not_written() {
+    let folder = repository();
+    let index = |code| folder.evaluator(&["index", "."]).exits(code);
+    for name in ["my data.json", "naïve.md", "a..b", "(1).txt"] {
+        let file = folder.file(&format!("evaluators/polite/{name}"), "");
+        index(2).says(&format!("{name} has a name that cannot be fetched"));
+        assert!(!folder.path().join("index.yaml").exists());
+        fs::remove_file(file).unwrap();
+    }
+    let large = folder.file("evaluators/brief/data.bin", "");
+    fs::File::create(&large).unwrap().set_len((8 << 20) + 1).unwrap();
+    index(2).says("data.bin is larger than is fetched of an evaluator: 8388608 bytes a file");
+    fs::remove_file(large).unwrap();
+    index(0);
+    let ran = folder.evaluator(&["list", "-s", "file", "--index", "."]).exits(0);
+    assert!(ran.stdout.contains("evaluators/brief/src/main.rs"), "{}", ran.stdout);
+}
+
 #[test]
 fn a_folder_without_evaluators_has_no_index() {
     let folder = Folder::new();

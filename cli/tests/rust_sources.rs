@@ -88,7 +88,8 @@ fn a_package_is_fetched_whole_built_confined_and_unchanged_by_its_build() {
     fs::write(package.join("src/bin/other.rs"), "fn main() {}").unwrap();
     let ran = run_with_a_secret(&place).exits(3);
     assert!(
-        ran.error_of("brisk").contains("was changed since it was fetched"),
+        ran.error_of("brisk").starts_with("the package in ")
+            && ran.error_of("brisk").contains("brisk was changed since it was fetched"),
         "{}",
         ran.error_of("brisk")
     );

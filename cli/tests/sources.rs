@@ -3,7 +3,10 @@
 
 mod support;
 
-use std::{fs, time::Duration};
+use std::{
+    fs, thread,
+    time::{Duration, Instant},
+};
 
 use support::{
     finish, has,
@@ -65,6 +68,8 @@ fn a_tampered_cache_is_refused_and_update_repairs_it() {
     place.server.file(POLITE, scores(0.25));
     place.run(&[]).exits(1);
     fs::write(place.cached("github").join(POLITE), scores(1.0)).unwrap();
+    let ran = place.evaluator(&["check", "c.yaml"]).exits(2);
+    assert!(ran.stdout.contains("was changed since it was fetched"), "{}", ran.stdout);
     let ran = place.run(&[]).exits(3);
     assert_eq!(ran.evaluations(0)[0], "polite ERROR prepare_failed");
     let error = ran.error_of("polite");
@@ -124,6 +129,8 @@ fn a_lock_that_moved_on_takes_an_older_cache_with_it() {
     other.server.file(POLITE, scores(1.0));
     other.run(&[]).exits(0);
     fs::write(place.folder.path().join("evaluators.lock"), other.lock()).unwrap();
+    let ran = place.evaluator(&["check", "c.yaml"]).exits(0);
+    assert!(ran.stdout.contains("to be fetched from"), "{}", ran.stdout);
     assert_eq!(place.run(&["--locked"]).exits(0).evaluations(0)[0], "polite PASSED");
 }
 
@@ -453,6 +460,43 @@ fn sources_on_this_machine_are_listed_configured_and_run() {
 }
 
 #[test]
+fn what_a_source_on_this_machine_does_not_have_is_found_out_by_a_check() {
+    let place = Place::new(
+        "sources: {local: checks}\nevaluators:\n- {name: a, type: remote, source: local, ref: kind/kin.py}\n\
+         - {name: b, type: remote, source: local, ref: brisk/src/mian.rs}\n",
+    );
+    place.folder.file("checks/kind/kind.py", scores(1.0));
+    place.folder.file("checks/brisk/Cargo.toml", "[package]\nname = \"brisk\"\n");
+    place.folder.file("checks/brisk/src/main.rs", "fn main() {}");
+    let ran = place.evaluator(&["check", "c.yaml"]).exits(2);
+    let missing = ["checks/kind/kin.py", "there is no file at brisk/src/mian.rs in the source"];
+    assert!(missing.iter().all(|missing| ran.stdout.contains(missing)), "{}", ran.stdout);
+    assert!(!place.cached("local").exists(), "a check keeps nothing");
+}
+
+/// What a list shows as a `ref` can be written as one.
+#[test]
+fn paths_that_nobody_can_refer_to_are_told_of() {
+    let place = Place::new(CONFIG);
+    let manifest = |name: &str, entrypoint: &str| {
+        let text = format!("name: {name}\nlanguage: python\nentrypoint: {entrypoint}\n");
+        place.folder.file(&format!("checks/{name}/evaluator.yaml"), text);
+    };
+    manifest("kind", "kind.py");
+    manifest("outside", "../kind/kind.py");
+    place.folder.file(
+        "lists/index.yaml",
+        "evaluators:\n- {name: brief, path: ./brief.py}\n- {name: long, path: long.py}\n",
+    );
+    let list = |source: &[&str]| place.evaluator(&[&["list", "-s"][..], source].concat()).exits(0);
+    let ran = list(&["local", "--folder", "checks"])
+        .says("outside/evaluator.yaml:3:13: the path of its file must be a relative path");
+    assert!(ran.stdout.contains("kind/kind.py") && !ran.stdout.contains(".."), "{}", ran.stdout);
+    let ran = list(&["file", "--index", "lists"]).says("`brief` cannot be fetched: `path` must be");
+    assert!(ran.stdout.contains("long.py") && !ran.stdout.contains("brief.py"), "{}", ran.stdout);
+}
+
+#[test]
 fn files_that_are_not_as_the_index_says_are_refused() {
     let place = Place::new(CONFIG);
     let hash = "0123456789abcdef".repeat(4);
@@ -470,6 +514,32 @@ fn files_that_are_not_as_the_index_says_are_refused() {
         "{}",
         ran.error_of("a")
     );
+}
+
+/// Whoever loses patience with one evaluator keeps the others, each with its pin.
+#[test]
+fn an_update_that_is_cut_short_leaves_what_it_did_usable() {
+    if !has("python3") {
+        return;
+    }
+    const SLOW: &str = "evaluators/slow/slow.py";
+    let place = Place::new(CONFIG);
+    place.server.file(POLITE, scores(0.25));
+    place.run(&[]).exits(1);
+    let lock = place.lock();
+    place
+        .folder
+        .file("both.yaml", format!("{CONFIG}  - {{name: slow, type: remote, ref: {SLOW}}}\n"));
+    place.server.file(POLITE, scores(1.0));
+    place.server.answer(SLOW, Answer::Silence(Duration::from_secs(600)));
+    let mut update = place.command(&["update", "both.yaml"]).spawn().unwrap();
+    let long = Instant::now() + Duration::from_secs(25);
+    while place.lock() == lock && Instant::now() < long {
+        thread::sleep(Duration::from_millis(20));
+    }
+    update.kill().unwrap();
+    update.wait().unwrap();
+    assert_eq!(place.run(&["--locked"]).exits(0).evaluations(0)[0], "polite PASSED");
 }
 
 #[test]

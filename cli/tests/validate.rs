@@ -51,8 +51,6 @@ fn a_good_evaluator_is_valid_and_nothing_is_left_behind() {
     let folder = Folder::new();
     python(&folder, "good", GOOD);
     folder.file("good/helper.py", "x = 1\n");
-    let source = fs::read_to_string(folder.path().join("good/good.py")).unwrap();
-    folder.file("good/good.py", format!("import helper\n{source}"));
     let ran = folder.evaluator(&["validate", "good"]).exits(0);
     for line in [
         "good (good)",
@@ -72,6 +70,57 @@ fn a_good_evaluator_is_valid_and_nothing_is_left_behind() {
         .collect();
     left.sort();
     assert_eq!(left, ["evaluator.yaml", "good.py", "helper.py"]);
+}
+
+/// Hosts fetch the file and its requirements; what works here only would break everywhere else.
+#[test]
+fn an_evaluator_that_needs_what_hosts_do_not_fetch_is_not_valid() {
+    if !has("python3") || !has("node") {
+        return;
+    }
+    let folder = Folder::new();
+    python(&folder, "helped", "{'score': helper.score()}");
+    let source = fs::read_to_string(folder.path().join("helped/helped.py")).unwrap();
+    folder.file("helped/helped.py", format!("import helper\n{source}"));
+    folder.file("helped/helper.py", "def score():\n    return 1.0\n");
+    written(
+        &folder,
+        "required",
+        "javascript",
+        "js",
+        "console.log(JSON.stringify({score: require('./one.js')}))",
+    );
+    folder.file("required/one.js", "module.exports = 1\n");
+    let ran = folder.evaluator(&["validate", ".", "-o", "json"]).exits(1);
+    for name in ["helped", "required"] {
+        let found = outcomes(&ran, name);
+        assert_eq!(found[found.len() - 2..], ["smoke_run failed", "result_schema ok"], "{name}");
+    }
+    let why = "without the other files of its folder, which hosts do not fetch";
+    assert!(
+        ran.stdout.contains(why) && ran.stdout.contains("No module named 'helper'"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn a_package_that_leads_out_of_its_folder_is_not_valid() {
+    let folder = Folder::new();
+    folder.file("shared/Cargo.toml", "[package]\nname = \"shared\"\nversion = \"0.1.0\"\n");
+    folder.file("shared/src/lib.rs", "");
+    folder.file(
+        "tied/Cargo.toml",
+        "[package]\nname = \"tied\"\nversion = \"0.1.0\"\n[workspace]\n[dependencies]\nshared = { path = \"../shared\" }\n",
+    );
+    folder.file("tied/src/main.rs", r#"fn main() { println!("{{\"score\": 1.0}}"); }"#);
+    folder.file(
+        "tied/evaluator.yaml",
+        "name: tied\ndescription: Tests.\nlanguage: rust\nentrypoint: src/main.rs\n",
+    );
+    let ran = folder.evaluator(&["validate", "tied"]).exits(1);
+    let why = "tied/Cargo.toml:6:19: `path` leads to `../shared`, outside of the folder";
+    assert!(ran.stdout.contains(why), "{}", ran.stdout);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use evaluator_host::{
 };
 
 use super::show;
-use crate::{args::UpdateArgs, exit, render, render::Columns, signals};
+use crate::{args::UpdateArgs, exit, render, render::Columns};
 
 /// Fetches remote evaluators anew and says what changed.
 pub(super) fn update(args: &UpdateArgs, verbose: u8) -> u8 {
@@ -36,8 +36,8 @@ pub(super) fn update(args: &UpdateArgs, verbose: u8) -> u8 {
         return exit::OK;
     }
     let config = config.unwrap_or_default();
+    // Ctrl-C ends this at once: files and pins are replaced whole, one evaluator after the other.
     let runner = Runner::default();
-    signals::watch(runner.cancellation.clone());
     let mut progress = render::Progress::new(verbose);
     let updated =
         runner.update(&wanted, &config, &mut |event| progress.event(&RunEvent::Prepare(event)));

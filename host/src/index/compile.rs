@@ -10,12 +10,9 @@ use evaluator_protocol::Manifest;
 
 use crate::{
     config::{ConfigError, Problem},
-    manifest::{self, FolderFile, LoadedManifest, is_segment},
+    manifest::{self, FolderFile, LoadedManifest},
+    source::Reference,
 };
-
-/// Folders, and characters, that hosts take in the path of an evaluator.
-const MAX_SEGMENTS: usize = 16;
-const MAX_LENGTH: usize = 512;
 
 /// The evaluators of a folder, in the order of their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -141,18 +138,11 @@ fn namesake(names: &mut HashMap<String, PathBuf>, loaded: &LoadedManifest) -> Op
 fn entry(loaded: LoadedManifest, way: &[String], errors: &mut Vec<ConfigError>) -> Option<Entry> {
     let path = format!("{}/{}", way.join("/"), loaded.manifest.entrypoint);
     let before = errors.len();
-    if let Some(name) = way.iter().find(|name| !is_segment(name)) {
-        let message =
-            format!("the path of the evaluator has a name that hosts do not fetch: `{name}`");
-        let hint = "use letters, digits, `_`, `-`, and dots between them";
-        errors.push(complaint(loaded.file(), &message, Some(hint)));
-    } else if path.len() > MAX_LENGTH || path.split('/').count() > MAX_SEGMENTS {
-        let message = format!(
-            "the path of the evaluator is too long for hosts, which take {MAX_SEGMENTS} names and {MAX_LENGTH} characters: `{path}`"
-        );
+    if let Err(error) = Reference::parse(&path) {
+        let message = format!("the path of an evaluator in an index {error}: `{path}`");
         errors.push(complaint(loaded.file(), &message, None));
     }
-    let files = manifest::files(&loaded.folder).unwrap_or_else(|problems| {
+    let files = manifest::files(&loaded.folder, loaded.language).unwrap_or_else(|problems| {
         errors.extend(
             problems
                 .into_iter()

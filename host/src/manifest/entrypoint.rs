@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::Language;
+use crate::source::is_plain;
 
 /// What is wrong with an entrypoint, and what to do about it.
 pub(super) struct Complaint {
@@ -73,7 +74,7 @@ fn inside(entrypoint: &str) -> Result<(), Complaint> {
         let hint = format!("write `{}`", plain.join("/"));
         return Err(Complaint::new("`entrypoint` is not a plain path", Some(&hint)));
     }
-    match parts.iter().find(|part| !is_segment(part)) {
+    match parts.iter().find(|part| !is_plain(part)) {
         Some(part) => Err(Complaint::new(
             format!("`entrypoint` has a name that hosts do not fetch: `{part}`"),
             Some("use letters, digits, `_`, `-`, and dots between them"),
@@ -97,32 +98,4 @@ fn of_language(entrypoint: &str, language: Language) -> Result<(), Complaint> {
         ),
         hint: other,
     })
-}
-
-/// Whether hosts take this as one name in the path of an evaluator: letters, digits, `_` and `-` of ASCII, in parts
-/// between single dots, not beginning with `-`.
-pub(crate) fn is_segment(name: &str) -> bool {
-    !name.starts_with('-')
-        && name.split('.').all(|part| {
-            !part.is_empty()
-                && part
-                    .bytes()
-                    .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
-        })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_that_hosts_fetch() {
-        for name in ["a.py", "a", "_a-b.tar.gz", "5", "Cargo.toml", "a.-b"] {
-            assert!(is_segment(name), "{name}");
-        }
-        for name in ["", ".", "..", ".a", "a.", "a..b", "-a", "a b", "é.py", "a/b", "a%2e", "a:b"]
-        {
-            assert!(!is_segment(name), "{name}");
-        }
-    }
 }

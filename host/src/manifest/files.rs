@@ -8,6 +8,9 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
+use super::Language;
+use crate::source::{MAX_BYTES, MAX_FILE_BYTES, MAX_FILES, is_file_path, is_plain};
+
 /// A file of an evaluator's folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -42,15 +45,25 @@ pub enum FilesError {
         /// Its path.
         path: PathBuf,
     },
-    /// A name that cannot be written down so that every system reads the same file by it.
-    #[error("{} has a name that cannot be fetched; use plain letters, digits, `_`, `-` and `.`", .path.display())]
+    /// A name, or a path of too many, that sources do not take: an index with it in it would be refused as a whole.
+    #[error("{} has a name that cannot be fetched; use letters and digits of ASCII, `_`, `-`, and dots between them", .path.display())]
     Name {
         /// Its path.
         path: PathBuf,
     },
+    /// More than hosts fetch of one evaluator.
+    #[error("{} is larger than is fetched of an evaluator: {limit}", .path.display())]
+    TooLarge {
+        /// The file, or the folder of the evaluator.
+        path: PathBuf,
+        /// The limit.
+        limit: String,
+    },
 }
 
 /// The files of an evaluator's folder, in the order of their paths.
+///
+/// One in Rust is fetched with all of them, so all of them have to be within the limits of hosts.
 ///
 /// Everything belongs to it but what is hidden and what tools leave behind: `target` beside a `Cargo.toml`, virtual
 /// environments, `node_modules`, `__pycache__`, `*.egg-info`, and compiled Python files.
@@ -58,9 +71,12 @@ pub enum FilesError {
 /// # Errors
 ///
 /// Every file that cannot be handed out.
-pub fn files(folder: &Path) -> Result<Vec<FolderFile>, Vec<FilesError>> {
+pub fn files(folder: &Path, language: Language) -> Result<Vec<FolderFile>, Vec<FilesError>> {
     let mut walk = Walk::default();
     walk.folder(folder, "");
+    if language == Language::Rust {
+        walk.limits(folder);
+    }
     walk.found.sort_by(|a, b| a.path.cmp(&b.path));
     if walk.errors.is_empty() { Ok(walk.found) } else { Err(walk.errors) }
 }
@@ -69,6 +85,10 @@ pub fn files(folder: &Path) -> Result<Vec<FolderFile>, Vec<FilesError>> {
 struct Walk {
     found: Vec<FolderFile>,
     errors: Vec<FilesError>,
+    /// All files together.
+    bytes: u64,
+    /// Those of them that are too large by themselves.
+    large: Vec<PathBuf>,
 }
 
 impl Walk {
@@ -91,7 +111,7 @@ impl Walk {
             }
             match entry.file_type() {
                 Err(source) => self.errors.push(FilesError::Unreadable { path, source }),
-                Ok(_) if !name.to_str().is_some_and(is_portable) => {
+                Ok(_) if !name.to_str().is_some_and(is_plain) => {
                     self.errors.push(FilesError::Name { path });
                 }
                 Ok(kind) if kind.is_symlink() => self.errors.push(FilesError::Link { path }),
@@ -103,9 +123,33 @@ impl Walk {
     }
 
     fn file(&mut self, path: PathBuf, name: String) {
+        if !is_file_path(&name) {
+            return self.errors.push(FilesError::Name { path });
+        }
         match sha256(&path) {
-            Ok(sha256) => self.found.push(FolderFile { path: name, sha256 }),
+            Ok((sha256, bytes)) => {
+                self.found.push(FolderFile { path: name, sha256 });
+                self.bytes = self.bytes.saturating_add(bytes);
+                if bytes > MAX_FILE_BYTES {
+                    self.large.push(path);
+                }
+            }
             Err(source) => self.errors.push(FilesError::Unreadable { path, source }),
+        }
+    }
+
+    /// Complains of what is more than is fetched.
+    fn limits(&mut self, folder: &Path) {
+        let mut complain =
+            |path: PathBuf, limit| self.errors.push(FilesError::TooLarge { path, limit });
+        for path in self.large.drain(..) {
+            complain(path, format!("{MAX_FILE_BYTES} bytes a file"));
+        }
+        if self.found.len() > MAX_FILES {
+            complain(folder.to_owned(), format!("{MAX_FILES} files"));
+        }
+        if self.bytes > MAX_BYTES {
+            complain(folder.to_owned(), format!("{MAX_BYTES} bytes in all"));
         }
     }
 }
@@ -124,26 +168,24 @@ fn is_leftover(name: &str, path: &Path, in_package: bool) -> bool {
     }
 }
 
-/// Whether every system has a file of that name as the same file: no character that separates folders or drives
-/// somewhere, that cannot be seen, or that addresses on the web give a meaning.
-fn is_portable(name: &str) -> bool {
-    const TAKEN: &[char] = &['/', '\\', ':', '*', '?', '"', '<', '>', '|', '%', '#'];
-    !name.contains(TAKEN) && !name.contains(char::is_control) && !name.ends_with(['.', ' '])
-}
-
-fn sha256(path: &Path) -> io::Result<String> {
+/// The hash of a file, in hexadecimal, and the bytes it has.
+fn sha256(path: &Path) -> io::Result<(String, u64)> {
     let mut hash = Sha256::new();
     let mut file = File::open(path)?;
     let mut piece = vec![0; 64 << 10];
+    let mut bytes = 0;
     loop {
         match file.read(&mut piece) {
             Ok(0) => break,
-            Ok(read) => hash.update(&piece[..read]),
+            Ok(read) => {
+                hash.update(&piece[..read]);
+                bytes += read as u64;
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
     }
-    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok((hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect(), bytes))
 }
 
 #[cfg(test)]
@@ -174,7 +216,7 @@ mod tests {
         ] {
             folder.file(path, "abc");
         }
-        let found = files(&folder.path("")).unwrap();
+        let found = files(&folder.path(""), Language::Rust).unwrap();
         let paths: Vec<&str> = found.iter().map(|file| file.path.as_str()).collect();
         let expected = [
             "Cargo.toml",
@@ -193,14 +235,46 @@ mod tests {
     #[test]
     fn every_file_that_cannot_be_fetched_is_named() {
         let folder = Folder::new("manifest-files-bad");
-        folder.file("a:b.txt", "");
+        folder.file("a b.txt", "");
         folder.file("fine.txt", "");
+        folder.file("über.txt", "");
+        folder.file(&["deep"; 17].join("/"), "");
         std::os::unix::fs::symlink("/etc/passwd", folder.path("link.txt")).unwrap();
-        let mut errors: Vec<String> =
-            files(&folder.path("")).unwrap_err().iter().map(ToString::to_string).collect();
+        let mut errors: Vec<String> = files(&folder.path(""), Language::Rust)
+            .unwrap_err()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         errors.sort();
-        assert_eq!(errors.len(), 2, "{errors:?}");
-        assert!(errors[0].contains("a:b.txt has a name that cannot be fetched"), "{errors:?}");
-        assert!(errors[1].contains("link.txt is a symbolic link"), "{errors:?}");
+        let expected = [
+            "a b.txt has a name that cannot be fetched",
+            "deep/deep has a name that cannot be fetched",
+            "link.txt is a symbolic link",
+            "über.txt has a name that cannot be fetched",
+        ];
+        assert_eq!(errors.len(), expected.len(), "{errors:?}");
+        for (error, expected) in errors.iter().zip(expected) {
+            assert!(error.contains(expected), "{errors:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_fetched_whole_has_limits() {
+        let folder = Folder::new("manifest-files-large");
+        for number in 0..4 {
+            let file = File::create(folder.path(format!("{number}.bin"))).unwrap();
+            file.set_len(MAX_FILE_BYTES).unwrap();
+        }
+        assert!(files(&folder.path(""), Language::Rust).is_ok());
+        File::create(folder.path("5.bin")).unwrap().set_len(MAX_FILE_BYTES + 1).unwrap();
+        let errors: Vec<String> = files(&folder.path(""), Language::Rust)
+            .unwrap_err()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert!(errors[0].contains("5.bin is larger than is fetched"), "{errors:?}");
+        assert!(errors[1].contains("33554432 bytes in all"), "{errors:?}");
+        // Of the others, only the file that runs is fetched.
+        assert!(files(&folder.path(""), Language::Python).is_ok());
     }
 }

@@ -9,7 +9,6 @@ mod language;
 mod read;
 
 pub use discover::{Discovered, EVALUATORS, discover, has_manifest, home};
-pub(crate) use entrypoint::is_segment;
 pub use files::{FilesError, FolderFile, files};
 pub use language::Language;
 pub use read::{FILE_NAME, LoadedManifest};

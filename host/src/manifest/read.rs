@@ -7,12 +7,15 @@ use evaluator_protocol::Manifest;
 use super::{
     Language,
     discover::{has_manifest, misnamed},
-    entrypoint::{self, is_segment},
+    entrypoint,
 };
-use crate::config::{
-    ConfigError, Place, Problem, document,
-    fields::{Fields, Problems, choice, text},
-    yaml::{Node, NodeKind, Span},
+use crate::{
+    config::{
+        ConfigError, Place, Problem, document,
+        fields::{Fields, Problems, choice, text},
+        yaml::{Node, NodeKind, Span},
+    },
+    source::is_plain,
 };
 
 /// What the manifest of an evaluator is called.
@@ -144,7 +147,7 @@ fn read(
 }
 
 fn check_name(name: &str, node: &Node, folder: &Path, problems: &mut Problems<'_>) {
-    if !is_segment(name) {
+    if !is_plain(name) {
         problems.add(
             node.span,
             format!("`name` cannot be `{name}`: hosts would not fetch a folder of that name"),

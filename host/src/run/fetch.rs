@@ -24,7 +24,7 @@ impl Runner {
     ///
     /// # Errors
     ///
-    /// [`SourceError`] when the lock file cannot be read or written.
+    /// [`SourceError`] when the lock file cannot be read.
     pub fn update(
         &self,
         wanted: &[Wanted],

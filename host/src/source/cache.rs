@@ -67,9 +67,8 @@ impl Cache {
     pub(super) fn hold(&self, source: &str, reference: &Reference) -> Result<Held, SourceError> {
         let root = self.root()?;
         let records = disk::private_folder(&root, RECORDS)?;
-        let name = format!("{source}-{}", &sha256(reference.as_str().as_bytes())[..16]);
         Ok(Held {
-            record: Record::open(&records.join(name))?,
+            record: Record::open(&records.join(record_name(source, reference)))?,
             folder: disk::private_folder(&root, source)?,
             // Evaluators may share a folder.
             shared: records.join(source),
@@ -92,6 +91,12 @@ impl Cache {
         }
     }
 
+    /// What was said of an evaluator when it was fetched, for those who only want to know. Takes no lock.
+    pub(super) fn known(&self, source: &str, reference: &Reference) -> Option<Known> {
+        let records = self.root.as_ref()?.canonicalize().ok()?.join(RECORDS);
+        Record::peek(&records.join(record_name(source, reference)))
+    }
+
     /// The lock for what is not in the cache, e.g. a file of the user that several runs change.
     pub(super) fn lock_for(&self, path: &Path) -> Result<fs::File, SourceError> {
         let records = disk::private_folder(&self.root()?, RECORDS)?;
@@ -100,13 +105,30 @@ impl Cache {
     }
 }
 
+/// What the record of an evaluator is called.
+fn record_name(source: &str, reference: &Reference) -> String {
+    format!("{source}-{}", &sha256(reference.as_str().as_bytes())[..16])
+}
+
 /// An evaluator in the cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cached {
     /// The file that runs.
     pub(super) path: PathBuf,
+    /// The folder of the package it is a part of.
+    package: Option<PathBuf>,
     /// What it and its companions are.
     pub(super) hash: ContentHash,
+}
+
+impl Cached {
+    /// All of it, in words.
+    pub(super) fn whole(&self) -> String {
+        match &self.package {
+            Some(folder) => format!("the package in {}", folder.display()),
+            None => self.path.display().to_string(),
+        }
+    }
 }
 
 /// An evaluator's place in the cache, while nobody else may use it.
@@ -199,8 +221,8 @@ fn remove(path: &Path) -> Result<(), SourceError> {
 fn read(folder: &Path, reference: &Reference) -> Result<Option<Cached>, SourceError> {
     disk::refuse_links(folder, reference.as_str())?;
     let path = folder.join(reference.as_str());
-    let files = match package(folder, reference)? {
-        Some(files) => files,
+    let (package, files) = match package(folder, reference)? {
+        Some((package, files)) => (Some(package), files),
         None => {
             let Some(bytes) = disk::read(&path, MAX_FILE_BYTES)? else { return Ok(None) };
             let mut files = vec![SourceFile { path: reference.file_name().to_owned(), bytes }];
@@ -210,17 +232,20 @@ fn read(folder: &Path, reference: &Reference) -> Result<Option<Cached>, SourceEr
                     files.push(SourceFile { path: REQUIREMENTS.to_owned(), bytes });
                 }
             }
-            files
+            (None, files)
         }
     };
     if !path.is_file() {
         return Ok(None);
     }
-    Ok(Some(Cached { path, hash: ContentHash::of(&files) }))
+    Ok(Some(Cached { path, package, hash: ContentHash::of(&files) }))
 }
 
-/// The files of the package around a Rust source, if it was fetched as one.
-fn package(folder: &Path, reference: &Reference) -> Result<Option<Vec<SourceFile>>, SourceError> {
+/// The package around a Rust source, if it was fetched as one: its folder and its files.
+fn package(
+    folder: &Path,
+    reference: &Reference,
+) -> Result<Option<(PathBuf, Vec<SourceFile>)>, SourceError> {
     if !reference.is_rust() {
         return Ok(None);
     }
@@ -236,7 +261,7 @@ fn package(folder: &Path, reference: &Reference) -> Result<Option<Vec<SourceFile
             CARGO_LOCK => is_listed(CARGO_LOCK),
             _ => true,
         });
-        return Ok(Some(files));
+        return Ok(Some((root, files)));
     }
     Ok(None)
 }

@@ -3,15 +3,15 @@
 use super::{
     Fetched, Reference, SourceError, SourceFile,
     hash::sha256,
-    index::{Index, IndexedFile, is_file_path},
-    reference::join,
+    index::{Index, IndexedFile},
+    reference::{is_file_path, join},
 };
 use crate::process::Cancellation;
 
 /// What one evaluator may consist of. Evaluators are small; these keep a mistake or an attack from filling the disk.
-pub(super) const MAX_FILES: usize = 500;
-pub(super) const MAX_FILE_BYTES: u64 = 8 << 20;
-pub(super) const MAX_BYTES: u64 = 32 << 20;
+pub(crate) const MAX_FILES: usize = 500;
+pub(crate) const MAX_FILE_BYTES: u64 = 8 << 20;
+pub(crate) const MAX_BYTES: u64 = 32 << 20;
 
 /// The file beside an evaluator that names the Python packages it needs.
 pub(super) const REQUIREMENTS: &str = "requirements.txt";
@@ -70,6 +70,11 @@ pub(super) fn collect(
         Some(package) => (package.folder, package.files, true),
         None => (reference.folder().to_owned(), vec![reference.file_name().to_owned()], false),
     };
+    let is_there = |path: &String| join(&folder, path) == reference.as_str();
+    if !paths.iter().any(is_there) {
+        let place = format!("{reference} in the source");
+        return Err(SourceError::NotFound { what: "file".to_owned(), place });
+    }
     let mut budget = Budget::new(&folder);
     let mut files = Vec::with_capacity(paths.len());
     for path in paths {

@@ -110,6 +110,7 @@ pub(super) fn write_shared(path: &Path, bytes: &[u8]) -> Result<(), SourceError>
 
 fn write_as(path: &Path, bytes: &[u8], mode: u32) -> Result<(), SourceError> {
     let beside = beside(path);
+    clear(&beside);
     let written = write_new(&beside, bytes, mode)
         .and_then(|()| fs::rename(&beside, path))
         .and_then(|()| sync_folder(path));
@@ -123,6 +124,8 @@ fn write_as(path: &Path, bytes: &[u8], mode: u32) -> Result<(), SourceError> {
 /// Writes a folder with these files that appears whole, in place of one that may be there.
 pub(super) fn write_folder(folder: &Path, files: &[SourceFile]) -> Result<(), SourceError> {
     let (beside, old) = (beside(folder), beside(folder));
+    clear(&beside);
+    clear(&old);
     let fill = || -> io::Result<()> {
         for file in files {
             let path = beside.join(&file.path);
@@ -150,6 +153,14 @@ fn beside(path: &Path) -> PathBuf {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.{}-{number}.part", std::process::id()))
+}
+
+/// Removes what a program that was killed left under a name of ours: it had the number of this process, as in containers all
+/// have.
+fn clear(beside: &Path) {
+    // Mostly, there is nothing.
+    let _ = fs::remove_file(beside);
+    let _ = fs::remove_dir_all(beside);
 }
 
 fn write_new(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
@@ -256,6 +267,18 @@ mod tests {
         write_folder(&folder.path("p"), &[file("old")]).unwrap();
         write_folder(&folder.path("p"), &[file("src/new")]).unwrap();
         assert!(!folder.path("p/old").exists() && folder.path("p/src/new").is_file());
+        // A killed program may have had the number of this process.
+        let next = |path: &Path| {
+            let taken = beside(path).display().to_string();
+            let (start, number) = taken.rsplit_once('-').unwrap();
+            let number: u32 = number.trim_end_matches(".part").parse().unwrap();
+            (number + 1..number + 200).map(move |number| format!("{start}-{number}.part")).collect()
+        };
+        let left: Vec<String> = next(&path);
+        left.iter().for_each(|left| fs::write(left, "half").unwrap());
+        write(&path, b"3").unwrap();
+        assert_eq!(read(&path, 1).unwrap(), Some(b"3".to_vec()));
+        left.iter().for_each(|left| drop(fs::remove_file(left)));
         let names: Vec<_> =
             fs::read_dir(folder.path("")).unwrap().map(|e| e.unwrap().file_name()).collect();
         assert_eq!(names.len(), 2, "{names:?}");

@@ -66,6 +66,10 @@ impl EvaluatorSource for File {
         Ok(self.index()?.display().to_string())
     }
 
+    fn is_near(&self) -> bool {
+        true
+    }
+
     fn list(&self, _: Freshness) -> Result<Listing, SourceError> {
         Ok(self.read()?.0.listing())
     }

@@ -51,6 +51,10 @@ impl EvaluatorSource for Local {
         Ok(self.tree()?.root().display().to_string())
     }
 
+    fn is_near(&self) -> bool {
+        true
+    }
+
     fn list(&self, _: Freshness) -> Result<Listing, SourceError> {
         let tree = self.tree()?;
         let failed = |error: std::io::Error| SourceError::disk("list", tree.root(), &error);

@@ -1,6 +1,6 @@
 //! Reads the YAML files that sources are described by, with the place of what is wrong.
 
-use super::{Entry, SourceError, reference::join};
+use super::{Entry, Reference, SourceError, reference::join};
 use crate::config::{
     Place,
     yaml::{self, Node, NodeKind, Span},
@@ -21,9 +21,16 @@ pub(super) fn entry(bytes: &[u8], place: &str, folder: &str) -> Result<Entry, So
             .text(&root, key)?
             .ok_or_else(|| reader.error_at(0, &format!("the key `{key}` is missing")))
     };
+    let name = required("name")?;
+    let path = join(folder, &required("entrypoint")?);
+    if let Err(error) = Reference::parse(&path) {
+        let node = reader.value(&root, "entrypoint");
+        let span = node.map_or(Span { start: 0, end: 0 }, |node| node.span);
+        return Err(reader.error_in(span, &format!("the path of its file {error}: `{path}`")));
+    }
     Ok(Entry {
-        name: required("name")?,
-        reference: Some(join(folder, &required("entrypoint")?)),
+        name,
+        reference: Some(path),
         description: reader.text(&root, "description")?.unwrap_or_default(),
         language: reader.text(&root, "language")?.unwrap_or_default(),
         tags: reader.texts(&root, "tags")?,

@@ -55,4 +55,6 @@ pub use registry::Sources;
 pub use resolve::{Context, Resolved, Wanted, resolve};
 pub use update::{Updated, update};
 
+pub(crate) use collect::{MAX_BYTES, MAX_FILE_BYTES, MAX_FILES};
+pub(crate) use reference::{is_file_path, is_plain};
 pub(crate) use resolve::peek;

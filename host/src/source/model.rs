@@ -20,6 +20,12 @@ pub trait EvaluatorSource: Send + Sync + fmt::Debug {
     /// [`SourceError::NotSetUp`] when nothing says where it is, [`SourceError::Setting`] when what says so makes no sense.
     fn origin(&self) -> Result<String, SourceError>;
 
+    /// Whether fetching from it only reads files of this machine, so that a check of a configuration may do it, too; `false` if
+    /// not said otherwise.
+    fn is_near(&self) -> bool {
+        false
+    }
+
     /// What there is.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! What is known of a cached evaluator beside its files: where it came from, and what it was then.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
 };
@@ -34,6 +34,11 @@ impl Record {
         let mut text = String::new();
         let known = file.read_to_string(&mut text).ok().and_then(|_| Known::parse(&text));
         Ok(Self { path: path.to_owned(), file, known })
+    }
+
+    /// What a record says, without waiting for those who have it.
+    pub(super) fn peek(path: &Path) -> Option<Known> {
+        Known::parse(&fs::read_to_string(path).ok()?)
     }
 
     pub(super) fn known(&self) -> Option<&Known> {

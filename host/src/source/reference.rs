@@ -121,13 +121,22 @@ impl fmt::Display for Reference {
     }
 }
 
-/// Letters, digits, `_` and `-`, with single dots between them, and not beginning with `-`.
-pub(super) fn is_plain(segment: &str) -> bool {
+/// Whether sources take this as one name in a path: letters, digits, `_` and `-`, with single dots between them, and not
+/// beginning with `-`.
+pub(crate) fn is_plain(segment: &str) -> bool {
     !segment.starts_with('-')
         && segment.split('.').all(|part| {
             !part.is_empty()
                 && part.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
         })
+}
+
+/// Whether a file with this path may be a part of an evaluator: as plain as a reference, and names may begin with a dot.
+pub(crate) fn is_file_path(path: &str) -> bool {
+    let plain = |segment: &str| is_plain(segment.strip_prefix('.').unwrap_or(segment));
+    path.len() <= MAX_LENGTH
+        && path.split('/').count() <= MAX_SEGMENTS
+        && path.split('/').all(plain)
 }
 
 /// `name` inside `folder`, both of them paths inside a source.
@@ -195,6 +204,27 @@ mod tests {
             Reference::parse(&vec!["a"; 17].join("/")),
             Err(ReferenceError::Segments { count: 17 })
         );
+    }
+
+    #[test]
+    fn names_that_sources_take() {
+        for name in ["a.py", "a", "_a-b.tar.gz", "5", "Cargo.toml", "a.-b"] {
+            assert!(is_plain(name), "{name}");
+        }
+        for name in ["", ".", "..", ".a", "a.", "a..b", "-a", "a b", "é.py", "a/b", "a%2e", "a:b"]
+        {
+            assert!(!is_plain(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn paths_of_files_stay_inside() {
+        for path in ["Cargo.toml", "src/main.rs", ".cargo/config.toml", ".gitignore"] {
+            assert!(is_file_path(path), "{path}");
+        }
+        for path in ["", "/a", "a/", "..", "../a", "a/../b", "a/./b", "a\\b", "c:a", "..a"] {
+            assert!(!is_file_path(path), "{path}");
+        }
     }
 
     proptest! {

@@ -169,6 +169,16 @@ pub(super) fn change_pins<T>(
     Ok(result)
 }
 
+/// What is to be done with what is in the cache.
+enum Decision {
+    /// It may run.
+    Use(Cached),
+    /// There is nothing, or something else.
+    Fetch,
+    /// It is not what is pinned, and the source may have that.
+    Replace { outdated: SourceError },
+}
+
 /// One evaluator on its way from the source into the cache.
 pub(super) struct Evaluator<'a> {
     wanted: &'a Wanted,
@@ -192,43 +202,56 @@ impl<'a> Evaluator<'a> {
             });
         }
         let mut held = self.hold()?;
-        match (held.read()?, pin) {
-            (Some(cached), Some(pin)) if cached.hash == pin.hash => {
+        let cached = held.read()?;
+        match (self.decide(cached, pin, held.known())?, pin) {
+            (Decision::Use(cached), pin) => {
                 self.remember(&mut held, &cached)?;
-                Ok((cached, None))
+                let origin = || held.known().and_then(|known| known.origin.clone());
+                let new = pin.is_none().then(|| self.pin(&cached.hash, origin()));
+                Ok((cached, new))
             }
-            (Some(cached), _) if held.known().is_some_and(|known| known.hash != cached.hash) => {
-                Err(self.tampered(&cached))
-            }
-            (Some(cached), Some(pin)) => {
-                // An older state, if it was fetched by us: the pin may have moved on.
-                let mismatch =
-                    mismatch(self.wanted, pin, &cached.hash, "the cached copy", self.context);
-                if held.known().is_none_or(|known| known.origin.is_none()) {
-                    return Err(mismatch);
-                }
-                let fetched = self.fetch(say).map_err(|error| SourceError::Pinned {
-                    reason: format!("{mismatch}; it could not be fetched anew: {error}"),
-                })?;
-                self.install_pinned(&mut held, &fetched, pin)
-            }
-            (Some(cached), None) => {
-                let known = held.known().and_then(|known| known.origin.clone());
-                match known {
-                    // It is an evaluator of the same name, from elsewhere.
-                    Some(origin) if self.source.origin()? != origin => self.install(&mut held, say),
-                    origin => {
-                        self.remember(&mut held, &cached)?;
-                        let pin = self.pin(&cached.hash, origin);
-                        Ok((cached, Some(pin)))
-                    }
-                }
-            }
-            (None, Some(pin)) => {
+            (Decision::Fetch, Some(pin)) => {
                 let fetched = self.fetch(say)?;
                 self.install_pinned(&mut held, &fetched, pin)
             }
-            (None, None) => self.install(&mut held, say),
+            (Decision::Replace { outdated }, Some(pin)) => {
+                let fetched = self.fetch(say).map_err(|error| SourceError::Pinned {
+                    reason: format!("{outdated}; it could not be fetched anew: {error}"),
+                })?;
+                self.install_pinned(&mut held, &fetched, pin)
+            }
+            (Decision::Fetch | Decision::Replace { .. }, None) => self.install(&mut held, say),
+        }
+    }
+
+    /// What is to be done with what is in the cache.
+    fn decide(
+        &self,
+        cached: Option<Cached>,
+        pin: Option<&Pin>,
+        known: Option<&Known>,
+    ) -> Result<Decision, SourceError> {
+        let origin = known.and_then(|known| known.origin.as_ref());
+        match (cached, pin) {
+            (None, _) => Ok(Decision::Fetch),
+            (Some(cached), Some(pin)) if cached.hash == pin.hash => Ok(Decision::Use(cached)),
+            (Some(cached), _) if known.is_some_and(|known| known.hash != cached.hash) => {
+                Err(self.tampered(&cached))
+            }
+            (Some(cached), Some(pin)) => {
+                let mismatch =
+                    mismatch(self.wanted, pin, &cached.hash, "the cached copy", self.context);
+                match origin {
+                    // An older state that was fetched by us: the pin has moved on.
+                    Some(_) => Ok(Decision::Replace { outdated: mismatch }),
+                    None => Err(mismatch),
+                }
+            }
+            (Some(cached), None) => match origin {
+                // It is an evaluator of the same name, from elsewhere.
+                Some(origin) if self.source.origin()? != *origin => Ok(Decision::Fetch),
+                _ => Ok(Decision::Use(cached)),
+            },
         }
     }
 
@@ -252,7 +275,7 @@ impl<'a> Evaluator<'a> {
         let fetched = self.source.fetch(&self.wanted.reference, self.context.cancellation)?;
         // A source that was registered by others may not lead out of the cache, nor leave out what is to run.
         let whole = |path: &str| super::reference::join(&fetched.folder, path);
-        let is_safe = |path: &str| super::index::is_file_path(&whole(path));
+        let is_safe = |path: &str| super::reference::is_file_path(&whole(path));
         let main = self.wanted.reference.as_str();
         if !fetched.files.iter().all(|file| is_safe(&file.path))
             || !fetched.files.iter().any(|file| whole(&file.path) == main)
@@ -309,7 +332,7 @@ impl<'a> Evaluator<'a> {
         SourceError::Pinned {
             reason: format!(
                 "{} was changed since it was fetched; delete it to fetch it again, or accept what the source has now with `evaluator update`",
-                cached.path.display()
+                cached.whole()
             ),
         }
     }
@@ -332,7 +355,7 @@ fn mismatch(
     }
 }
 
-/// What is known of an evaluator without fetching or changing anything.
+/// What is known of an evaluator without changing anything, or using the network.
 pub(crate) fn peek(wanted: &Wanted, context: Context<'_>) -> Result<String, SourceError> {
     let evaluator = Evaluator::new(wanted, context)?;
     let pins = Pins::load(context.lock_file)?;
@@ -342,11 +365,19 @@ pub(crate) fn peek(wanted: &Wanted, context: Context<'_>) -> Result<String, Sour
         return Err(SourceError::Pinned { reason });
     }
     let pinned = if pin.is_some() { "pinned" } else { "not pinned yet" };
-    match (context.cache.look(&wanted.source, &wanted.reference)?, pin) {
-        (Some(cached), Some(pin)) if cached.hash != pin.hash => {
-            Err(mismatch(wanted, pin, &cached.hash, "the cached copy", context))
+    let known = context.cache.known(&wanted.source, &wanted.reference);
+    let cached = context.cache.look(&wanted.source, &wanted.reference)?;
+    match evaluator.decide(cached, pin, known.as_ref())? {
+        Decision::Use(cached) => Ok(format!("{wanted} ({}, {pinned})", cached.path.display())),
+        Decision::Fetch | Decision::Replace { .. } => {
+            let origin = evaluator.origin()?;
+            if evaluator.source.is_near() {
+                let found = ContentHash::of(&evaluator.fetch(&|_| ())?.files);
+                if let Some(pin) = pin.filter(|pin| pin.hash != found) {
+                    return Err(mismatch(wanted, pin, &found, "the source now", context));
+                }
+            }
+            Ok(format!("{wanted} (to be fetched from {origin}, {pinned})"))
         }
-        (Some(cached), _) => Ok(format!("{wanted} ({}, {pinned})", cached.path.display())),
-        (None, _) => Ok(format!("{wanted} (to be fetched from {}, {pinned})", evaluator.origin()?)),
     }
 }

@@ -19,40 +19,45 @@ pub struct Updated {
     pub after: Result<ContentHash, SourceError>,
 }
 
-/// Fetches each evaluator, whatever is in the cache, and pins what it is now. What cannot be fetched stays as it was.
+/// Fetches each evaluator, whatever is in the cache, and pins what it is now. What cannot be fetched stays as it was. Each pin
+/// is moved as soon as its evaluator is there.
 ///
 /// # Errors
 ///
-/// [`SourceError`] when the lock file cannot be read or written.
+/// [`SourceError`] when the lock file cannot be read.
 pub fn update(
     wanted: &[Wanted],
     context: Context<'_>,
     on_event: &mut dyn FnMut(PrepareEvent),
 ) -> Result<Vec<Updated>, SourceError> {
     // Before anything is fetched: a lock file that cannot be read is not written over.
-    change_pins(context, |_| ())?;
+    let pinned = change_pins(context, |pins| pins.clone())?;
     let mut distinct: Vec<&Wanted> = wanted.iter().collect();
     distinct.sort();
     distinct.dedup();
-    let fetched = in_parallel(&distinct, on_event, |wanted, say| {
+    let moved = in_parallel(&distinct, on_event, |wanted, say| {
         let evaluator = Evaluator::new(wanted, context)?;
         let mut held = evaluator.hold()?;
         let fetched = evaluator.fetch(say)?;
         let origin = evaluator.origin()?;
         let cached = held.install(&fetched, origin.clone())?;
-        Ok(evaluator.pin(&cached.hash, Some(origin)))
-    });
-    change_pins(context, |pins| {
-        let each = distinct.into_iter().zip(fetched);
-        each.map(|(wanted, pin)| {
+        let pin = evaluator.pin(&cached.hash, Some(origin));
+        // At once, and not for all in the end: the pinned content is no longer in the cache, so that whoever ends this while it
+        // waits for another evaluator would have nothing that may run.
+        let before = change_pins(context, |pins| {
             let before = pins.get(wanted).map(|pin| pin.hash.clone());
-            let after = pin.map(|pin| {
-                let hash = pin.hash.clone();
-                pins.set(wanted.clone(), pin);
-                hash
-            });
-            Updated { wanted: wanted.clone(), before, after }
-        })
-        .collect()
-    })
+            pins.set(wanted.clone(), pin);
+            before
+        })?;
+        Ok((before, cached.hash))
+    });
+    let each = distinct.into_iter().zip(moved);
+    let updated = each.map(|(wanted, moved)| {
+        let (before, after) = match moved {
+            Ok((before, after)) => (before, Ok(after)),
+            Err(error) => (pinned.get(wanted).map(|pin| pin.hash.clone()), Err(error)),
+        };
+        Updated { wanted: wanted.clone(), before, after }
+    });
+    Ok(updated.collect())
 }

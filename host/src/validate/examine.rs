@@ -2,7 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{CheckKind, Finding, Validation, python};
+use super::{
+    CheckKind, Finding, Validation,
+    alone::{Ready, has_companions},
+    package, python,
+};
 use crate::{
     manifest::{self, Language, LoadedManifest},
     process::Cancellation,
@@ -13,6 +17,8 @@ use crate::{
 pub(super) struct Examined {
     pub(super) validation: Validation,
     pub(super) next: Next,
+    /// Its entrypoint, if it is to be tried without the other files of its folder, too.
+    pub(super) try_alone: Option<PathBuf>,
 }
 
 /// What is to be done with an evaluator that was examined.
@@ -20,7 +26,7 @@ pub(super) enum Next {
     /// Make it ready; for a compiled language, that is its syntax check.
     Prepare { entrypoint: PathBuf, syntax_is_open: bool },
     /// It is ready.
-    Run(Box<Launch>),
+    Run(Box<Ready>),
     /// Nothing more.
     Done,
 }
@@ -38,7 +44,7 @@ impl Examined {
                     checks: Vec::new(),
                     notes: Vec::new(),
                 };
-                let mut examined = Self { validation, next: Next::Done };
+                let mut examined = Self { validation, next: Next::Done, try_alone: None };
                 let problems = error.to_string().lines().map(str::to_owned).collect();
                 examined.validation.add(CheckKind::Manifest, Finding::Failed { problems });
                 examined.give_up(
@@ -69,10 +75,17 @@ impl Examined {
         validation.add(CheckKind::Manifest, Finding::ok(detail));
 
         let mut sources = vec![entrypoint.clone()];
-        let files = match manifest::files(&loaded.folder) {
+        let mut try_alone = None;
+        let files = match manifest::files(&loaded.folder, loaded.language) {
             Ok(files) => {
                 sources.extend(files.iter().map(|file| loaded.folder.join(&file.path)));
-                Finding::ok(counted(files.len(), "file"))
+                if has_companions(loaded.language, &manifest.entrypoint, &files) {
+                    try_alone = Some(entrypoint.clone());
+                }
+                match package::problems(loaded) {
+                    problems if problems.is_empty() => Finding::ok(counted(files.len(), "file")),
+                    problems => Finding::Failed { problems },
+                }
             }
             Err(errors) => {
                 Finding::Failed { problems: errors.iter().map(ToString::to_string).collect() }
@@ -80,7 +93,7 @@ impl Examined {
         };
         validation.add(CheckKind::Files, files);
         if loaded.language == Language::Python {
-            let (problems, notes) = python::structure(&loaded.folder, &entrypoint);
+            let (problems, notes) = python::structure(&entrypoint);
             let finding = match problems.len() {
                 0 => Finding::ok("can be imported and started"),
                 _ => Finding::Failed { problems },
@@ -88,7 +101,7 @@ impl Examined {
             validation.add(CheckKind::Structure, finding);
             validation.notes.extend(notes);
         }
-        let mut examined = Self { validation, next: Next::Done };
+        let mut examined = Self { validation, next: Next::Done, try_alone };
         examined.syntax(entrypoint, sources, runtimes, cancellation);
         examined
     }
@@ -157,7 +170,7 @@ impl Examined {
                 if syntax_is_open {
                     self.validation.add(CheckKind::Syntax, Finding::ok("compiled"));
                 }
-                self.next = Next::Run(Box::new(launch));
+                self.next = Next::Run(Box::new(Ready { launch, alone: None }));
                 return;
             }
             Err(_) if cancellation.is_cancelled() => Finding::skipped("it was interrupted"),
@@ -173,6 +186,13 @@ impl Examined {
         self.validation.add(kind, finding);
         let rest = if syntax_is_open { RUN } else { &RUN[1..] };
         self.give_up(rest, "it could not be made ready");
+    }
+
+    /// Notes that nobody can tell how it runs without the other files of its folder.
+    pub(super) fn never_alone(&mut self, reason: &str) {
+        let reason = format!("it could not be tried as hosts fetch it: {reason}");
+        self.validation.add(CheckKind::SmokeRun, Finding::skipped(reason));
+        self.give_up(&[CheckKind::ResultSchema], "it could not be made ready");
     }
 
     fn give_up(&mut self, checks: &[CheckKind], reason: &str) {

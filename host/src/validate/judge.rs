@@ -12,8 +12,8 @@ use crate::{
 /// The keys of a result. A report of an error has `error`.
 const KEYS: [&str; 5] = ["score", "status", "per_invocation_scores", "details", "error"];
 
-/// Lines of an evaluator's stderr that are shown.
-const STDERR_LINES: usize = 15;
+/// Lines of an evaluator's stderr that are shown: enough for what Node.js has to say of a module that is missing.
+const STDERR_LINES: usize = 30;
 
 /// The SDK of the agentevals project.
 const PYTHON_SDK: &str = "agentevals_evaluator_sdk";

@@ -4,12 +4,14 @@
 //! Python evaluator uses their SDK (a program that speaks the protocol itself is as good), which is told as a note. Beyond
 //! them, the manifest has no unknown keys, every source is read and not only the entrypoint, evaluators with
 //! requirements are run like all others, they are run on more than one document, and their answers must be right to the
-//! letter, as a host may be less forgiving than the one at hand.
+//! letter, as a host may be less forgiving than the one at hand. What hosts do not fetch with an evaluator, it must not need.
 
+mod alone;
 mod examine;
 mod findings;
 mod inputs;
 mod judge;
+mod package;
 mod python;
 mod smoke;
 mod targets;

@@ -9,7 +9,7 @@ const SDK_NOTE: &str = "it speaks the protocol itself, which every host takes; t
      only evaluators that import agentevals_evaluator_sdk and use its @evaluator";
 
 /// What is wrong with the source of an entrypoint and with `requirements.txt`, and what is worth a note.
-pub(super) fn structure(folder: &Path, entrypoint: &Path) -> (Vec<String>, Vec<String>) {
+pub(super) fn structure(entrypoint: &Path) -> (Vec<String>, Vec<String>) {
     let mut problems = Vec::new();
     let mut notes = Vec::new();
     // What cannot be read is no Python either, and its syntax is checked, too.
@@ -35,7 +35,7 @@ pub(super) fn structure(folder: &Path, entrypoint: &Path) -> (Vec<String>, Vec<S
         (true, true) => {}
         (false, _) => notes.push(SDK_NOTE.to_owned()),
     }
-    match fs::read(folder.join(REQUIREMENTS)) {
+    match fs::read(entrypoint.with_file_name(REQUIREMENTS)) {
         Ok(text) => {
             let text = String::from_utf8_lossy(&text);
             if names_nothing(&text) {
@@ -54,10 +54,21 @@ pub(super) fn structure(folder: &Path, entrypoint: &Path) -> (Vec<String>, Vec<S
     (problems, notes)
 }
 
-const REQUIREMENTS: &str = "requirements.txt";
+/// The file beside an entrypoint that names the packages it needs.
+pub(super) const REQUIREMENTS: &str = "requirements.txt";
 
+/// However it is spaced and quoted, and with parentheses or without.
 fn is_main_guard(line: &str) -> bool {
-    line.starts_with("if __name__ == \"__main__\"") || line.starts_with("if __name__ == '__main__'")
+    let Some(condition) = line.strip_prefix("if").filter(|rest| rest.starts_with([' ', '\t', '(']))
+    else {
+        return false;
+    };
+    let plain: String = condition
+        .chars()
+        .filter(|c| !c.is_whitespace() && !matches!(c, '(' | ')'))
+        .map(|c| if c == '\'' { '"' } else { c })
+        .collect();
+    plain.starts_with("__name__==\"__main__\"") || plain.starts_with("\"__main__\"==__name__")
 }
 
 fn names_nothing(requirements: &str) -> bool {
@@ -70,10 +81,27 @@ mod tests {
     use crate::runtime::testing::Folder;
 
     #[test]
+    fn guards_are_known_however_they_are_written() {
+        for line in [
+            "if __name__ == '__main__':",
+            "if __name__==\"__main__\": main()",
+            "if (__name__ == \"__main__\"):",
+            "if \"__main__\" == __name__:",
+            "if __name__ == \"__main__\" and True:",
+        ] {
+            assert!(is_main_guard(line), "{line}");
+        }
+        for line in ["ifx __name__ == '__main__':", "# if __name__ == '__main__':", "if __name__:"]
+        {
+            assert!(!is_main_guard(line), "{line}");
+        }
+    }
+
+    #[test]
     fn the_form_of_a_source() {
         let folder = Folder::new("validate-python");
         let found = |source: &str| {
-            let (problems, notes) = structure(&folder.path(""), &folder.file("a.py", source));
+            let (problems, notes) = structure(&folder.file("a.py", source));
             (problems.len(), notes.len())
         };
         let main = "if __name__ == '__main__':\n    x.run()\n";

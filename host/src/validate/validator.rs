@@ -11,6 +11,7 @@ use tokio::{
 
 use super::{
     CheckKind, Validation,
+    alone::{Alone, Copy},
     examine::{Examined, Next, counted},
     smoke,
 };
@@ -112,21 +113,45 @@ impl Validator {
         for ((index, syntax_is_open), launch) in waiting.into_iter().zip(launches) {
             all[index].prepared(syntax_is_open, launch, &self.cancellation);
         }
+        self.isolate(&mut all, on_event);
         all
+    }
+
+    /// Makes copies ready of those that are to be tried without the other files of their folders.
+    fn isolate(&self, all: &mut [Examined], on_event: &mut dyn FnMut(PrepareEvent)) {
+        let mut copies = Vec::new();
+        for (index, one) in all.iter_mut().enumerate() {
+            if let (Next::Run(_), Some(entrypoint)) = (&one.next, &one.try_alone) {
+                match Copy::new(entrypoint) {
+                    Ok(copy) => copies.push((index, copy)),
+                    Err(error) => one.never_alone(&error.to_string()),
+                }
+            }
+        }
+        let entrypoints: Vec<_> =
+            copies.iter().map(|(_, copy)| copy.entrypoint.clone().into()).collect();
+        let launches = self.runtimes.prepare_all(&entrypoints, &self.cancellation, on_event);
+        for ((index, copy), launch) in copies.into_iter().zip(launches) {
+            match (launch, &mut all[index].next) {
+                (Ok(launch), Next::Run(ready)) => ready.alone = Some(Alone::new(launch, copy)),
+                (Ok(_), _) => {}
+                (Err(error), _) => all[index].never_alone(&error.to_string()),
+            }
+        }
     }
 
     async fn run(&self, examined: &mut [Examined]) {
         let permits = Arc::new(Semaphore::new(self.jobs.get().min(Semaphore::MAX_PERMITS)));
         let mut tasks = JoinSet::new();
         for (index, one) in examined.iter_mut().enumerate() {
-            let Next::Run(launch) = std::mem::replace(&mut one.next, Next::Done) else { continue };
+            let Next::Run(ready) = std::mem::replace(&mut one.next, Next::Done) else { continue };
             let name = one.validation.name.clone();
             let (permits, cancellation) = (Arc::clone(&permits), self.cancellation.clone());
             let timeout = self.timeout;
             tasks.spawn(async move {
                 // Never closed; a task without a permit is as good as one with it.
                 let _permit = permits.acquire().await.ok();
-                (index, smoke::run(&name, &launch, timeout, &cancellation).await)
+                (index, smoke::run(&name, &ready, timeout, &cancellation).await)
             });
         }
         while let Some(joined) = tasks.join_next().await {

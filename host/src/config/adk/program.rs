@@ -55,6 +55,7 @@ pub(super) fn read(
                 .note(node.span, "`on_error` has no effect here: a metric that breaks is an error");
         }
         code.config = settings(entries);
+        tell_slips(entries, problems);
         threshold
     } else {
         plain(custom.name, node, false, problems)
@@ -63,6 +64,18 @@ pub(super) fn read(
     (code.path, code.command, code.args) = (path.into(), is_command, args);
     code.threshold = threshold?;
     Some(code)
+}
+
+/// Every key is some program's, so a misspelt one of ours can only be told of. One letter away is near enough: `comment` is
+/// no `command`.
+fn tell_slips(entries: &[(Node, Node)], problems: &mut Problems<'_>) {
+    let near =
+        |key: &str| OWN_KEYS.into_iter().find(|own| strsim::damerau_levenshtein(key, own) == 1);
+    for (key, own) in entries.iter().filter_map(|(key, _)| Some((key, near(key.as_str()?)?))) {
+        let message =
+            format!("`{}` is handed to the program as a setting", key.as_str().unwrap_or_default());
+        problems.warn(key.span, message, Some(format!("did you mean `{own}`?")));
+    }
 }
 
 /// The program, whether it may be a command's name, and its arguments.

@@ -314,6 +314,10 @@ fn what_is_said_of_a_metric_is_carried_and_checked() {
     let unused = r#"{"criteria": {"response_match_score": 0.5}, "custom_metrics": {"m": {"code_config": {"name": "a.b"}}}}"#;
     assert_eq!(warned(unused), "`m` is not in `criteria`, so it is not evaluated");
 
+    let slip = r#"{"criteria": {"m": {"threshold": 0.5, "tiemout": 3, "comment": "c"}}, "custom_metrics": {"m": {"code_config": {"name": "m.py"}}}}"#;
+    assert_eq!(parse(slip).warnings.len(), 1);
+    assert_eq!(warned(slip), "`tiemout` is handed to the program as a setting");
+
     for (text, expected) in [
         (metric(r#""metric_info": {}"#), "the key `metric_name` is missing in `metric_info`"),
         (
