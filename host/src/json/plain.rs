@@ -3,6 +3,8 @@
 //! Most of a recording is the inside of strings, and where messages are recorded as JSON in a string, every few bytes
 //! are an escape. So both are looked for in short loops without calls.
 
+use wide::u8x16;
+
 /// What a backslash followed by a byte stands for; 0 for bytes that begin a longer escape, or none.
 const ESCAPED: [u8; 256] = {
     let mut table = [0; 256];
@@ -105,28 +107,17 @@ impl Marks {
     #[inline]
     fn of(block: &[u8; 64]) -> Self {
         let mut marks = Self { quotes: 0, backslashes: 0, controls: 0 };
-        let (words, _) = block.as_chunks::<8>();
-        for (number, word) in words.iter().enumerate() {
-            let word = u64::from_le_bytes(*word);
-            let bits = |places: u64| gathered(places) << (number * 8);
-            marks.quotes |= bits(zero_bytes_exactly(word ^ (ONES * b'"' as u64)));
-            marks.backslashes |= bits(zero_bytes_exactly(word ^ (ONES * b'\\' as u64)));
-            marks.controls |= bits(zero_bytes_exactly(word & (ONES * 0xe0)));
+        let last_control = u8x16::splat(0x1f);
+        let (quarters, _) = block.as_chunks::<16>();
+        for (number, quarter) in quarters.iter().enumerate() {
+            let bytes = u8x16::new(*quarter);
+            let bits = |places: u8x16| u64::from(places.to_bitmask()) << (number * 16);
+            marks.quotes |= bits(bytes.simd_eq(u8x16::splat(b'"')));
+            marks.backslashes |= bits(bytes.simd_eq(u8x16::splat(b'\\')));
+            marks.controls |= bits(bytes.max(last_control).simd_eq(last_control));
         }
         marks
     }
-}
-
-/// The top bit of each byte that is zero.
-#[inline]
-fn zero_bytes_exactly(word: u64) -> u64 {
-    !(((word & !TOPS) + !TOPS) | word) & TOPS
-}
-
-/// The top bits of eight bytes side by side.
-#[inline]
-fn gathered(tops: u64) -> u64 {
-    (tops >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
 
 /// Escapes among 64 bytes.
@@ -201,17 +192,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    #[test]
-    fn words_are_looked_at_exactly() {
-        for word in
-            [0_u64, u64::MAX, 0x0001_0080_ff00_0100, 0x8000_0000_0000_0001, 0x0100_0000_0000_0000]
-        {
-            let zeros = word.to_le_bytes().map(|byte| u64::from(byte == 0));
-            let expected = zeros.iter().rev().fold(0, |bits, bit| bits << 1 | bit);
-            assert_eq!(gathered(zero_bytes_exactly(word)), expected, "{word:#x}");
-        }
-    }
 
     proptest! {
         #[test]
