@@ -8,7 +8,7 @@ mod recording;
 use std::{
     env, fs,
     path::{Path, PathBuf},
-    process,
+    process, slice,
     sync::OnceLock,
 };
 
@@ -18,22 +18,30 @@ use evaluator_host::{
     conversation::{self, GroupBy},
     eval_set::{CaseIndex, EvalSet},
     json::{self, NonFinite, ParseOptions, Value},
-    trace::{self, Format},
+    trace::{self, Format, TraceIndex},
 };
 
 pub use recording::recording;
 
-/// Loads a trace file's text and goes on to conversations, as a run does.
+/// Loads a trace file whole and trace by trace, which has to come to the same, and goes on to conversations.
 pub fn load(text: &str, format: Option<Format>) {
-    let path = Path::new("fuzzed.json");
-    let traces = match trace::load_text(text, path, format) {
+    let path = scratch("fuzzed.json", text.as_bytes());
+    let whole = trace::load_file(&path, format);
+    let index = TraceIndex::new(slice::from_ref(&path), format, &["session.id"], &|| false);
+    let traces = match whole {
         Ok(traces) => traces,
         Err(error) => {
+            let errors: Vec<String> = index.errors.iter().map(ToString::to_string).collect();
+            assert_eq!(errors, [error.to_string()]);
             assert!(error.to_string().contains("fuzzed.json"), "{error}");
             return;
         }
     };
-    for trace in &traces {
+    assert!(index.errors.is_empty(), "{:?}", index.errors);
+    assert_eq!(index.len(), traces.len());
+    for (number, trace) in traces.iter().enumerate() {
+        let read = index.read(number).expect("the file is as it was");
+        assert_eq!(format!("{read:?}"), format!("{trace:?}"));
         let mut walked: Vec<usize> = trace.walk().collect();
         walked.sort_unstable();
         assert!(walked.iter().copied().eq(0..trace.spans.len()), "the tree loses or repeats spans");

@@ -65,7 +65,7 @@ pub(super) fn index(args: &IndexArgs) -> u8 {
             render::message(&format!("{shown} is not up to date: {difference}; {hint}"));
             exit::FAILED
         }
-        _ => match replace(&file, &text) {
+        _ => match replace(&file, |out| out.write_all(text.as_bytes())) {
             Ok(()) => {
                 render::message(&format!("wrote {shown} ({count})"));
                 exit::OK

@@ -52,8 +52,13 @@ fn show(text: &str, code: u8) -> u8 {
 
 /// Writes a whole answer to stdout. A reader that went away is not an error of the run; a full disk is.
 fn print(text: &str, code: u8) -> u8 {
-    let mut stdout = io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    print_with(|out| out.write_all(text.as_bytes()), code)
+}
+
+/// Writes to stdout what need not be in memory as a whole.
+fn print_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>, code: u8) -> u8 {
+    let mut stdout = io::BufWriter::new(io::stdout().lock());
+    match write(&mut stdout).and_then(|()| stdout.flush()) {
         Ok(()) => code,
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => code,
         Err(error) => {
@@ -64,11 +69,16 @@ fn print(text: &str, code: u8) -> u8 {
 }
 
 /// Writes beside the file and renames, so that whoever reads it never finds half of it.
-fn replace(file: &Path, text: &str) -> io::Result<()> {
+fn replace(file: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut beside = file.as_os_str().to_owned();
     beside.push(format!(".{}.part", std::process::id()));
     let beside = PathBuf::from(beside);
-    let replaced = fs::write(&beside, text).and_then(|()| fs::rename(&beside, file));
+    let written = fs::File::create(&beside).and_then(|created| {
+        let mut out = io::BufWriter::new(created);
+        write(&mut out)?;
+        out.flush()
+    });
+    let replaced = written.and_then(|()| fs::rename(&beside, file));
     if replaced.is_err() {
         // It may not have come that far.
         let _ = fs::remove_file(&beside);

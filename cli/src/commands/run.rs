@@ -10,7 +10,7 @@ use evaluator_host::{
     run::{Request, Runner},
 };
 
-use super::{print, replace, show, watched};
+use super::{print, print_with, replace, show, watched};
 use crate::{args::RunArgs, exit, render, signals};
 
 pub(super) fn run(args: RunArgs, verbose: u8) -> u8 {
@@ -117,7 +117,7 @@ fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8
         OutputFormat::Markdown => Ok(render::markdown(report)),
         OutputFormat::Github => Ok(render::github(report)),
         OutputFormat::Junit => render::junit(report),
-        OutputFormat::Json => report.to_json().map(|json| json + "\n").map_err(io::Error::from),
+        OutputFormat::Json => return show_json(report, file, code),
     };
     match (rendered, file) {
         (Err(error), _) => {
@@ -127,17 +127,34 @@ fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8
         // On stdout the forms for people are those that others know, and the outcome stands on stderr beside it. A file
         // stands alone.
         (Ok(text), Some(file)) if for_people => {
-            write_file(file, &(text + &render::sentence(report) + "\n"), code)
+            let text = text + &render::sentence(report) + "\n";
+            write_file(file, |out| out.write_all(text.as_bytes()), code)
         }
-        (Ok(text), Some(file)) => write_file(file, &text, code),
+        (Ok(text), Some(file)) => write_file(file, |out| out.write_all(text.as_bytes()), code),
         // For people; the other forms are for programs, whatever stdout is.
         (Ok(text), None) if for_people => show(&text, code),
         (Ok(text), None) => print(&text, code),
     }
 }
 
-fn write_file(file: &Path, text: &str, code: u8) -> u8 {
-    match replace(file, text) {
+/// Shows the form that says everything of every conversation, without having all of it in memory.
+fn show_json(report: &Report, file: Option<&Path>, code: u8) -> u8 {
+    let write = |out: &mut dyn io::Write| {
+        report.write_json(out)?;
+        out.write_all(b"\n")
+    };
+    match file {
+        Some(file) => write_file(file, write, code),
+        None => print_with(write, code),
+    }
+}
+
+fn write_file(
+    file: &Path,
+    write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
+    code: u8,
+) -> u8 {
+    match replace(file, write) {
         Ok(()) => code,
         Err(error) => {
             render::message(&format!("cannot write the report to {}: {error}", file.display()));

@@ -5,11 +5,13 @@ use indexmap::IndexMap;
 use crate::{
     json::{Object, Value},
     python_text::{is_printable, scalar_text, strip},
-    trace::Trace,
+    trace::{Seen, SeenSpan, Trace, TraceIndex},
 };
 
 /// Names a session of the recorder; only on resources.
 const SESSION_NAME: &str = "agentevals.session_name";
+/// The attributes that group traces, in the order in which they count. All but the first may stand on spans too.
+pub(crate) const GROUPING: [&str; 3] = [SESSION_NAME, "gen_ai.conversation.id", "session.id"];
 /// Longer names of conversations are not names.
 const MAX_KEY_CHARS: usize = 256;
 
@@ -32,6 +34,12 @@ pub struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
+    /// These traces, which are at least one, as a conversation.
+    pub(crate) fn new(mut members: Vec<&'a Trace>) -> Self {
+        members.sort_by_cached_key(|trace| trace.start_ns());
+        Self { members }
+    }
+
     /// The traces, sorted by start.
     #[must_use]
     pub fn members(&self) -> &[&'a Trace] {
@@ -57,13 +65,85 @@ pub fn group(traces: &[Trace], group_by: GroupBy, eval_set_has_multi_turn: bool)
             .unwrap_or_else(|| trace.trace_id.to_string());
         groups.entry(key).or_default().push(trace);
     }
-    groups
-        .into_values()
-        .map(|mut members| {
-            members.sort_by_cached_key(|trace| trace.start_ns());
-            Group { members }
-        })
-        .collect()
+    groups.into_values().map(Group::new).collect()
+}
+
+/// Groups traces that are not in memory as [`group`] does, by their numbers.
+///
+/// Reads only those of which nothing less tells the group. One that cannot be read is a group by itself; whoever reads
+/// it next will say why.
+pub(crate) fn group_indexed(
+    index: &TraceIndex,
+    group_by: GroupBy,
+    eval_set_has_multi_turn: bool,
+) -> Vec<Vec<usize>> {
+    let by_conversation = match group_by {
+        GroupBy::Trace => false,
+        GroupBy::Conversation => true,
+        GroupBy::Auto => {
+            eval_set_has_multi_turn
+                || (0..index.len()).any(|trace| match index.seen(trace) {
+                    Seen::Nothing => false,
+                    Seen::Spans(spans) => {
+                        spans.iter().any(|span| name_among(span.resource, 0).is_some())
+                    }
+                    Seen::Unsure => index.read(trace).is_ok_and(|trace| has_session_name(&trace)),
+                })
+        }
+    };
+    let mut groups: IndexMap<String, Vec<usize>> = IndexMap::new();
+    for trace in 0..index.len() {
+        let key = if by_conversation { indexed_key(index, trace) } else { None };
+        let key = key.unwrap_or_else(|| index.trace_id(trace).to_string());
+        groups.entry(key).or_default().push(trace);
+    }
+    groups.into_values().collect()
+}
+
+/// What [`conversation_key`] says of a trace.
+fn indexed_key(index: &TraceIndex, trace: usize) -> Option<String> {
+    let known = match index.seen(trace) {
+        Seen::Nothing => Some(None),
+        Seen::Spans(spans) => key_of_spans(&spans),
+        Seen::Unsure => None,
+    };
+    known.unwrap_or_else(|| index.read(trace).ok().and_then(|trace| conversation_key(&trace)))
+}
+
+/// The name of the earliest span that has one; `None` when it depends on more than is known of the spans.
+fn key_of_spans(spans: &[SeenSpan<'_>]) -> Option<Option<String>> {
+    for key in 0..GROUPING.len() {
+        for on_resource in [false, true] {
+            if key == 0 && !on_resource {
+                continue;
+            }
+            let named = spans.iter().filter_map(|span| {
+                let values = if on_resource { span.resource } else { span.attributes };
+                Some((span.start, name_among(values, key)?))
+            });
+            let mut first: Option<(i64, String)> = None;
+            let mut is_tie = false;
+            for (start, name) in named {
+                match &first {
+                    Some((earliest, _)) if start > *earliest => {}
+                    // The ids of the spans decide.
+                    Some((earliest, known)) if start == *earliest => is_tie |= *known != name,
+                    _ => {
+                        first = Some((start, name));
+                        is_tie = false;
+                    }
+                }
+            }
+            if first.is_some() {
+                return if is_tie { None } else { Some(first.map(|(_, name)| name)) };
+            }
+        }
+    }
+    Some(None)
+}
+
+fn name_among(values: &[(usize, Value)], key: usize) -> Option<String> {
+    values.iter().find(|(number, _)| *number == key).and_then(|(_, value)| name(value))
 }
 
 fn has_session_name(trace: &Trace) -> bool {
@@ -76,16 +156,18 @@ fn conversation_key(trace: &Trace) -> Option<String> {
     spans.sort_by(|a, b| (a.start_ns, &a.span_id).cmp(&(b.start_ns, &b.span_id)));
     let on_resource = |key| spans.iter().find_map(|span| key_in(&span.resource, key));
     let on_span = |key| spans.iter().find_map(|span| key_in(&span.attributes, key));
-    on_resource(SESSION_NAME).or_else(|| {
-        ["gen_ai.conversation.id", "session.id"]
-            .into_iter()
-            .find_map(|key| on_span(key).or_else(|| on_resource(key)))
-    })
+    let [session_name, others @ ..] = GROUPING;
+    on_resource(session_name)
+        .or_else(|| others.into_iter().find_map(|key| on_span(key).or_else(|| on_resource(key))))
+}
+
+fn key_in(attributes: &Object, key: &str) -> Option<String> {
+    name(attributes.get(key)?)
 }
 
 /// A name: text or a number, printable and of reasonable length.
-fn key_in(attributes: &Object, key: &str) -> Option<String> {
-    let text = match attributes.get(key)? {
+fn name(value: &Value) -> Option<String> {
+    let text = match value {
         Value::Null | Value::Bool(_) => return None,
         value => scalar_text(value)?,
     };

@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(turn.user.text.as_deref(), Some("weather?"));
         assert_eq!(turn.answer.text.as_deref(), Some("sunny"));
         assert_eq!((turn.start_ns, turn.end_ns), (0, 30_000_000));
-        assert_eq!(turn.tools[0].result.as_str(), Some("sun"));
+        assert_eq!(turn.tools[0].result.value().as_str(), Some("sun"));
     }
 
     #[test]
@@ -173,7 +173,7 @@ mod tests {
         let turns = join(rounds.iter().flat_map(turns_of).collect());
         assert_eq!((turns.len(), turns[0].calls.len()), (1, 5));
         let results: Vec<String> =
-            turns[0].tools.iter().map(|tool| crate::json::to_python(&tool.result)).collect();
+            turns[0].tools.iter().map(|tool| crate::json::to_python(tool.result.value())).collect();
         assert_eq!(results, ["10", "20", "30", "40", "null"]);
     }
 

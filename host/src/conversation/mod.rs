@@ -16,6 +16,7 @@ mod llm_calls;
 mod message;
 mod model;
 mod performance;
+mod recorded;
 #[cfg(test)]
 mod recording;
 mod tool_calls;
@@ -24,6 +25,7 @@ mod turns;
 mod view;
 
 pub use extract::{extract, extract_group};
+pub(crate) use group::{GROUPING, group_indexed};
 pub use group::{Group, GroupBy, group};
 pub use model::{
     Conversation, Counts, JudgedSpan, Latency, LlmCall, PerformanceMetrics, Stats, Tokens,
@@ -32,3 +34,4 @@ pub use model::{
 pub use performance::{
     Percentiles, RunCounts, RunLatency, RunPerformance, RunTokens, TokensPerTrace,
 };
+pub use recorded::Recorded;

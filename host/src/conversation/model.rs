@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::Recorded;
 use crate::{json::Value, trace::SpanStatus};
 
 /// A group of traces that is evaluated as one: the turns of one trace, or of all traces of a session.
@@ -106,7 +107,7 @@ pub struct ToolCall {
     /// Arguments as recorded; JSON text is parsed.
     pub arguments: Value,
     /// Result as recorded; JSON text is parsed, `Null` when none was recorded.
-    pub result: Value,
+    pub result: Recorded,
     /// Whether the recording says that the call failed.
     pub is_error: bool,
     /// Start and end of the outermost tool span, `None` when only message parts speak of the call.

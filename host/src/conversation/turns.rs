@@ -317,7 +317,7 @@ mod tests {
             .chat((3, 1), (20, 30), json!([answers("c2", json!({"ok": true}))]), json!(null));
         let turn = turns_of(&recording.trace()).remove(0);
         let results: Vec<_> =
-            turn.tools.iter().map(|call| crate::json::to_python(&call.result)).collect();
+            turn.tools.iter().map(|call| crate::json::to_python(call.result.value())).collect();
         assert_eq!(results, ["null", r#"{"ok": true}"#]);
         assert_eq!(turn.warnings, Vec::<String>::new());
     }
@@ -344,7 +344,12 @@ mod tests {
             .iter()
             .map(|call| {
                 let text = crate::json::to_python;
-                (call.name.as_str(), text(&call.arguments), text(&call.result), call.span.is_some())
+                (
+                    call.name.as_str(),
+                    text(&call.arguments),
+                    text(call.result.value()),
+                    call.span.is_some(),
+                )
             })
             .collect();
         assert_eq!(

@@ -1,6 +1,9 @@
 //! What is wrong with a text, and where.
 
-use std::fmt;
+use std::{
+    fmt,
+    io::{self, BufRead as _, BufReader, Read},
+};
 
 /// A text is not JSON. The position is where parsing could not go on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -18,6 +21,32 @@ pub struct ParseError {
 }
 
 impl ParseError {
+    /// An error at byte `offset` of a text that is read for its lines only.
+    pub(crate) fn in_text(
+        kind: ParseErrorKind,
+        text: impl Read,
+        offset: usize,
+    ) -> io::Result<Self> {
+        let mut text = BufReader::with_capacity(64 << 10, text).take(offset as u64);
+        let (mut line, mut column) = (1, 1);
+        loop {
+            let bytes = text.fill_buf()?;
+            if bytes.is_empty() {
+                return Ok(Self { kind, line, column, offset });
+            }
+            let after_line = bytes.iter().rposition(|&byte| byte == b'\n').map(|at| at + 1);
+            if after_line.is_some() {
+                line += bytes.iter().filter(|&&byte| byte == b'\n').count();
+                column = 1;
+            }
+            // Characters are counted by their first bytes.
+            let last_line = &bytes[after_line.unwrap_or_default()..];
+            column += last_line.iter().filter(|&&byte| byte & 0xc0 != 0x80).count();
+            let length = bytes.len();
+            text.consume(length);
+        }
+    }
+
     /// An error at byte `offset` of `text`.
     pub(super) fn at(kind: ParseErrorKind, text: &str, offset: usize) -> Self {
         let before = text.get(..offset).unwrap_or(text);

@@ -15,12 +15,19 @@
 mod convert;
 mod error;
 mod keys;
+mod opaque;
 mod parse;
+mod plain;
 mod python_eq;
+mod scan;
 mod value;
+mod window;
 mod write;
 
 pub(crate) use keys::camel_case;
+pub(crate) use opaque::{Paths, Step, parse_python_leaving};
+pub(crate) use scan::{ScanError, Scanner};
+pub(crate) use window::Interrupted;
 
 pub use error::{ParseError, ParseErrorKind};
 pub use parse::{MAX_DEPTH, ParseOptions, Parsed, Surrogates, parse, parse_python};

@@ -2,6 +2,8 @@
 
 use super::{
     error::{ParseError, ParseErrorKind as Kind},
+    opaque::{Paths, is_opaque, pass},
+    plain::{plain_length, unescape},
     value::{Object, Value},
 };
 
@@ -55,6 +57,15 @@ pub struct Parsed {
 ///
 /// The text is not JSON, or holds what `options` refuse; the error says where.
 pub fn parse(text: &str, options: &ParseOptions) -> Result<Parsed, ParseError> {
+    parse_leaving(text, options, &[])
+}
+
+/// As [`parse`], but arrays and objects at these places become strings that hold their JSON.
+pub(super) fn parse_leaving(
+    text: &str,
+    options: &ParseOptions,
+    opaque: Paths,
+) -> Result<Parsed, ParseError> {
     let mut parser = Parser {
         text,
         bytes: text.as_bytes(),
@@ -63,6 +74,7 @@ pub fn parse(text: &str, options: &ParseOptions) -> Result<Parsed, ParseError> {
         surrogates: options.surrogates,
         max_depth: options.max_depth.min(MAX_DEPTH),
         replaced_surrogates: 0,
+        opaque,
     };
     match parser.document() {
         Ok(value) => Ok(Parsed { value, replaced_surrogates: parser.replaced_surrogates }),
@@ -85,7 +97,7 @@ pub fn parse_python(text: &str) -> Option<Value> {
 }
 
 /// An array or object that is still open.
-enum Open {
+pub(super) enum Open {
     Array(Vec<Value>),
     /// With the key whose value is being read.
     Object(Object, String),
@@ -108,6 +120,7 @@ struct Parser<'a> {
     surrogates: Surrogates,
     max_depth: usize,
     replaced_surrogates: usize,
+    opaque: Paths,
 }
 
 impl Parser<'_> {
@@ -118,12 +131,19 @@ impl Parser<'_> {
         let mut open: Vec<Open> = Vec::new();
         loop {
             self.skip_space();
-            let mut value = match self.step(open.len())? {
-                Step::Opened(container) => {
-                    open.push(container);
-                    continue;
+            let stays_text = !self.opaque.is_empty()
+                && matches!(self.peek(), Some(b'{' | b'['))
+                && is_opaque(&open, self.opaque);
+            let mut value = if stays_text {
+                Value::String(self.pass(open.len())?)
+            } else {
+                match self.step(open.len())? {
+                    Step::Opened(container) => {
+                        open.push(container);
+                        continue;
+                    }
+                    Step::Value(value) => value,
                 }
-                Step::Value(value) => value,
             };
             // Put the value where it belongs; a container that ends with it is itself such a value.
             loop {
@@ -154,6 +174,22 @@ impl Parser<'_> {
                         value = Value::Object(members);
                     }
                 }
+            }
+        }
+    }
+
+    /// Passes over a value; its text.
+    fn pass(&mut self, depth: usize) -> Result<String, Kind> {
+        let start = self.at;
+        match pass(&self.text[start..], depth) {
+            Ok((length, lone_surrogates)) => {
+                self.at += length;
+                self.replaced_surrogates += lone_surrogates;
+                Ok(self.text[start..self.at].to_owned())
+            }
+            Err((kind, offset)) => {
+                self.at += offset;
+                Err(kind)
             }
         }
     }
@@ -313,49 +349,44 @@ impl Parser<'_> {
     fn string(&mut self) -> Result<String, Kind> {
         let opening = self.at;
         self.at += 1;
-        let mut out = String::new();
+        let run = self.at;
+        self.at += plain_length(&self.bytes[run..]);
+        if self.peek() == Some(b'"') {
+            self.at += 1;
+            return Ok(self.text[run..self.at - 1].to_owned());
+        }
+        let mut out = self.bytes[run..self.at].to_vec();
         loop {
-            let run = self.at;
-            let rest = &self.bytes[run..];
-            let length = rest.iter().position(|&byte| byte == b'"' || byte == b'\\' || byte < 0x20);
-            let Some(length) = length else {
-                self.at = opening;
-                return Err(Kind::UnterminatedString);
-            };
-            self.at += length;
-            // The run ends before an ASCII character, so it is whole characters.
-            out.push_str(&self.text[run..self.at]);
-            match rest[length] {
-                b'"' => {
-                    self.at += 1;
-                    return Ok(out);
+            self.at += unescape(&self.bytes[self.at..], &mut out);
+            match self.peek() {
+                None => {
+                    self.at = opening;
+                    return Err(Kind::UnterminatedString);
                 }
-                b'\\' => out.push(self.escape(opening)?),
-                _ => return Err(Kind::ControlCharacter),
+                Some(b'"') => {
+                    self.at += 1;
+                    // Runs end before ASCII characters and escapes are characters, so it is text.
+                    return String::from_utf8(out).map_err(|_| Kind::InvalidEscape);
+                }
+                Some(b'\\') => {
+                    let character = self.long_escape(opening)?;
+                    out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+                }
+                Some(_) => return Err(Kind::ControlCharacter),
             }
         }
     }
 
-    /// Reads an escape, the backslash included.
-    fn escape(&mut self, opening: usize) -> Result<char, Kind> {
-        let escaped = match self.bytes.get(self.at + 1) {
+    /// Reads an escape of more than two characters, the backslash included.
+    fn long_escape(&mut self, opening: usize) -> Result<char, Kind> {
+        match self.bytes.get(self.at + 1) {
             None => {
                 self.at = opening;
-                return Err(Kind::UnterminatedString);
+                Err(Kind::UnterminatedString)
             }
-            Some(b'u') => return self.unicode_escape(),
-            Some(b'"') => '"',
-            Some(b'\\') => '\\',
-            Some(b'/') => '/',
-            Some(b'b') => '\u{8}',
-            Some(b'f') => '\u{c}',
-            Some(b'n') => '\n',
-            Some(b'r') => '\r',
-            Some(b't') => '\t',
-            Some(_) => return Err(Kind::InvalidEscape),
-        };
-        self.at += 2;
-        Ok(escaped)
+            Some(b'u') => self.unicode_escape(),
+            Some(_) => Err(Kind::InvalidEscape),
+        }
     }
 
     fn unicode_escape(&mut self) -> Result<char, Kind> {
@@ -401,6 +432,6 @@ impl Parser<'_> {
     }
 }
 
-fn is_space(byte: u8) -> bool {
+pub(super) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }

@@ -2,6 +2,8 @@
 //!
 //! Keys are those of agentevals' `-o json`, in its order; `error_type`, `warnings`, `summary` and `missing_scores` are additions.
 
+use std::io::{self, Write};
+
 use crate::{
     json::{self, Object, Value},
     report::{ConversationReport, EvaluationReport, Report},
@@ -13,17 +15,32 @@ impl Report {
     /// # Errors
     ///
     /// When a performance metric cannot be represented; does not happen with metrics this crate computed.
-    pub fn to_json(&self) -> Result<String, serde_json::Error> {
-        let mut root = Object::new();
-        let conversations =
-            self.conversations.iter().map(conversation).collect::<Result<_, _>>()?;
-        root.insert("traces".to_owned(), Value::Array(conversations));
-        root.insert("errors".to_owned(), texts(&self.errors));
+    pub fn to_json(&self) -> io::Result<String> {
+        let mut text = Vec::new();
+        self.write_json(&mut text)?;
+        String::from_utf8(text).map_err(io::Error::other)
+    }
+
+    /// Writes what [`Report::to_json`] gives, one conversation after the other: a report of many is long.
+    ///
+    /// # Errors
+    ///
+    /// Writing fails, or a performance metric cannot be represented.
+    pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
+        // The value of a member of the report, with the indentation of its lines. Strings hold no line feeds.
+        let inside = |value: &Value, indent: &str| {
+            json::to_pretty(value).replace('\n', &format!("\n{indent}"))
+        };
+        out.write_all(b"{\n  \"traces\": [")?;
+        for (number, each) in self.conversations.iter().enumerate() {
+            let comma = if number > 0 { "," } else { "" };
+            write!(out, "{comma}\n    {}", inside(&conversation(each)?, "    "))?;
+        }
+        out.write_all(if self.conversations.is_empty() { b"]" } else { b"\n  ]" })?;
+        write!(out, ",\n  \"errors\": {}", inside(&texts(&self.errors), "  "))?;
         if let Some(performance) = &self.performance {
-            root.insert(
-                "performance_metrics".to_owned(),
-                Value::from(serde_json::to_value(performance)?),
-            );
+            let performance = Value::from(serde_json::to_value(performance)?);
+            write!(out, ",\n  \"performance_metrics\": {}", inside(&performance, "  "))?;
         }
         let tally = self.tally();
         let counts = [
@@ -38,12 +55,12 @@ impl Report {
             .into_iter()
             .map(|(key, count)| (key.to_owned(), Value::Int(count as i64)))
             .collect();
-        root.insert("summary".to_owned(), Value::Object(counts));
+        write!(out, ",\n  \"summary\": {}", inside(&Value::Object(counts), "  "))?;
         if self.require_evaluated {
             let missing = self.missing_scores().into_iter().map(str::to_owned).collect::<Vec<_>>();
-            root.insert("missing_scores".to_owned(), texts(&missing));
+            write!(out, ",\n  \"missing_scores\": {}", inside(&texts(&missing), "  "))?;
         }
-        Ok(json::to_pretty(&Value::Object(root)))
+        out.write_all(b"\n}")
     }
 }
 
@@ -90,4 +107,45 @@ fn evaluation(evaluation: &EvaluationReport) -> Value {
 
 fn texts(texts: &[String]) -> Value {
     Value::Array(texts.iter().cloned().map(Value::String).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{json::parse_python, verdict::Status};
+
+    #[test]
+    fn the_text_is_that_of_the_whole_value() {
+        let evaluation = EvaluationReport {
+            name: "check\n".to_owned(),
+            score: Some(0.5),
+            threshold: Some(0.5),
+            status: Status::Passed,
+            per_invocation_scores: vec![Some(0.5), None],
+            duration: None,
+            error: None,
+            error_type: None,
+            warnings: Vec::new(),
+            details: Some(Object::from_iter([("a".to_owned(), Value::Object(Object::new()))])),
+        };
+        let conversation = |evaluations| ConversationReport {
+            trace_id: "t".into(),
+            turns: 1,
+            warnings: vec!["odd".to_owned()],
+            evaluations,
+            performance: Some(Default::default()),
+            events: None,
+        };
+        let mut report = Report::default();
+        for conversations in
+            [vec![], vec![conversation(vec![])], vec![conversation(vec![evaluation]); 2]]
+        {
+            report.conversations = conversations;
+            let text = report.to_json().unwrap();
+            assert_eq!(json::to_pretty(&parse_python(&text).unwrap()), text);
+            report.errors.push("broken".to_owned());
+            report.require_evaluated = true;
+            report.performance = Some(Default::default());
+        }
+    }
 }

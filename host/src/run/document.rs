@@ -128,7 +128,7 @@ impl Writer {
         let answered: Vec<&ToolCall> =
             turn.tool_calls.iter().filter(|call| !call.result.is_null() || call.is_error).collect();
         self.list(&answered, |out, call| {
-            out.response(&call.name, call.is_error, call.call_id.as_deref(), &call.result);
+            out.response(&call.name, call.is_error, call.call_id.as_deref(), call.result.value());
         });
         self.raw("},\"performance_metrics\":");
         self.raw(metrics);
@@ -212,7 +212,9 @@ mod tests {
                 r#"{"city": "Paris", "n": 123456789012345678901234567890}"#,
             )
             .unwrap(),
-            result: json::parse_python(r#"{"temp": 21.0, "sky": "☀", "inf": Infinity}"#).unwrap(),
+            result: json::parse_python(r#"{"temp": 21.0, "sky": "☀", "inf": Infinity}"#)
+                .unwrap()
+                .into(),
             ..ToolCall::default()
         };
         let scalar = ToolCall {

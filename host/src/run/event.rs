@@ -66,7 +66,7 @@ pub enum RunEvent {
     },
     /// All evaluators are ready or known not to be; their evaluations begin.
     Evaluating {
-        /// All evaluations of the run.
+        /// All evaluations of the run, if every conversation turns out to have turns.
         total: usize,
     },
     /// An evaluation ended.
@@ -83,7 +83,7 @@ pub enum RunEvent {
         stderr: String,
         /// Evaluations that have ended so far.
         done: usize,
-        /// All evaluations of the run.
+        /// All evaluations of the run; fewer than before when a conversation turned out to have no turns.
         total: usize,
         /// Those of `done` in which the evaluator broke.
         errored: usize,

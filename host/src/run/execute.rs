@@ -1,84 +1,315 @@
 //! Every evaluator on every conversation, a bounded number at a time.
+//!
+//! Conversations are loaded on other threads while those before them are evaluated, and forgotten when they have been:
+//! what is in memory depends on how many are being worked on, not on how many there are.
 
-use std::{any::Any, collections::HashMap, sync::Arc};
+use std::{
+    any::Any,
+    collections::{HashMap, VecDeque},
+    ops::Range,
+    sync::Arc,
+    thread,
+};
 
 use tokio::{
     sync::Semaphore,
-    task::{JoinError, JoinSet},
+    task::{JoinError, JoinHandle, JoinSet, spawn_blocking},
 };
 
-use super::{Plan, RunEvent, Runner, ready::Ready, subject::Subject};
-use crate::report::EvaluationReport;
+use super::{Plan, RunEvent, Runner, conversations::Conversations, ready::Ready, subject::Subject};
+use crate::{
+    conversation::Conversation,
+    eval_set::CaseIndex,
+    report::{ConversationReport, EvaluationReport},
+    verdict::{Evaluation, Status},
+};
 
-/// The evaluations of each subject, both in their given order, however they finish.
+/// Conversations that wait for evaluators which are all busy, and how long their text may be in all.
+const WAITING: usize = 64;
+const WAITING_BYTES: usize = 8 << 20;
+
+/// The reports of all conversations in their order, each with its evaluations in the order of the plan, however they
+/// finish; with `events`, what evaluation events are made of as well.
 pub(super) async fn all(
     runner: &Runner,
     plan: Plan,
-    subjects: &[Arc<Subject>],
+    conversations: Arc<Conversations>,
+    cases: &CaseIndex<'_>,
+    events: bool,
     on_event: &mut dyn FnMut(RunEvent),
-) -> Vec<Vec<EvaluationReport>> {
+) -> Vec<ConversationReport> {
     let evaluators: Vec<Arc<Ready>> = plan
         .evaluators
         .into_iter()
-        .map(|evaluator| Arc::new(Ready::new(evaluator, runner, subjects.len())))
+        .map(|evaluator| Arc::new(Ready::new(evaluator, runner, conversations.len())))
         .collect();
-    let total = subjects.len() * evaluators.len();
+    let total = conversations.len() * evaluators.len();
     on_event(RunEvent::Evaluating { total });
-    let permits = Arc::new(Semaphore::new(runner.jobs.get().min(Semaphore::MAX_PERMITS)));
-    let mut tasks = JoinSet::new();
-    let mut places = HashMap::new();
-    for (row, subject) in subjects.iter().enumerate() {
-        for (column, evaluator) in evaluators.iter().enumerate() {
-            let (subject, evaluator, permits) =
-                (Arc::clone(subject), Arc::clone(evaluator), Arc::clone(&permits));
-            let task = tasks.spawn(async move { evaluator.evaluate(&subject, &permits).await });
-            places.insert(task.id(), (row, column));
-        }
-    }
-    let mut grid: Vec<Vec<Option<EvaluationReport>>> =
-        vec![vec![None; evaluators.len()]; subjects.len()];
-    let (mut done, mut errored) = (0, 0);
-    while let Some(joined) = tasks.join_next_with_id().await {
-        let id = joined.as_ref().map_or_else(JoinError::id, |(id, _)| *id);
-        let Some(&(row, column)) = places.get(&id) else { continue };
-        let evaluator = &evaluators[column];
-        let evaluation = match joined {
-            Ok((_, evaluation)) => evaluation,
-            Err(error) => evaluator.lost(&died(error)),
-        };
-        let stderr = evaluation.stderr_tail.clone();
-        let turns = subjects[row].conversation().turns.len();
-        let report = evaluator.report(evaluation, turns);
-        done += 1;
-        errored += usize::from(report.error.is_some());
-        on_event(RunEvent::Evaluated {
-            evaluator: report.name.clone(),
-            trace_id: Arc::clone(&subjects[row].conversation().trace_id),
-            error: report.error.clone(),
-            warnings: report.warnings.clone(),
-            stderr,
-            done,
-            total,
-            errored,
-        });
-        grid[row][column] = Some(report);
-    }
-    let reports = grid
-        .into_iter()
-        .map(|row| {
-            let row = row.into_iter().zip(&evaluators);
-            row.map(|(report, evaluator)| {
-                report.unwrap_or_else(|| evaluator.report(evaluator.lost("was lost"), 0))
-            })
-            .collect()
-        })
-        .collect();
+    let reports = (0..conversations.len()).map(|_| None).collect();
+    let mut execution = Execution {
+        loaders: thread::available_parallelism().map_or(1, usize::from),
+        permits: Arc::new(Semaphore::new(runner.jobs.get().min(Semaphore::MAX_PERMITS))),
+        runner,
+        cases,
+        events,
+        loading: VecDeque::new(),
+        next: 0,
+        active: HashMap::new(),
+        active_bytes: 0,
+        tasks: JoinSet::new(),
+        places: HashMap::new(),
+        reports,
+        progress: Progress { done: 0, total, errored: 0, on_event },
+        evaluators: &evaluators,
+        conversations: &conversations,
+    };
+    execution.run().await;
+    let reports = execution.reports.into_iter().flatten().collect();
     for evaluator in evaluators {
         if let Some(evaluator) = Arc::into_inner(evaluator) {
             evaluator.close().await;
         }
     }
     reports
+}
+
+/// Conversations that were read, or why they could not be.
+type Loaded = Vec<Result<Conversation, String>>;
+
+/// What is being worked on.
+struct Execution<'a, 's> {
+    runner: &'a Runner,
+    evaluators: &'a [Arc<Ready>],
+    conversations: &'a Arc<Conversations>,
+    cases: &'a CaseIndex<'s>,
+    events: bool,
+    /// How many threads load.
+    loaders: usize,
+    permits: Arc<Semaphore>,
+    /// Conversations that are being loaded, in order.
+    loading: VecDeque<(Range<usize>, JoinHandle<Loaded>)>,
+    /// The first conversation of which nothing has been done.
+    next: usize,
+    /// Conversations that are being evaluated.
+    active: HashMap<usize, Active>,
+    /// How long their text is.
+    active_bytes: usize,
+    tasks: JoinSet<Evaluation>,
+    /// The conversation and the evaluator of each task.
+    places: HashMap<tokio::task::Id, (usize, usize)>,
+    reports: Vec<Option<ConversationReport>>,
+    progress: Progress<'a>,
+}
+
+/// A conversation that is being evaluated.
+struct Active {
+    subject: Arc<Subject>,
+    evaluations: Vec<Option<EvaluationReport>>,
+    /// How many evaluations are still to come.
+    missing: usize,
+}
+
+/// Counts, and tells of what has been done.
+struct Progress<'a> {
+    done: usize,
+    total: usize,
+    errored: usize,
+    on_event: &'a mut dyn FnMut(RunEvent),
+}
+
+impl Execution<'_, '_> {
+    async fn run(&mut self) {
+        loop {
+            self.load_ahead();
+            tokio::select! {
+                Some(joined) = self.tasks.join_next_with_id() => self.evaluated(joined),
+                Some((batch, loaded)) = first_loaded(&mut self.loading) => {
+                    self.loading.pop_front();
+                    self.loaded(batch, loaded);
+                }
+                else => break,
+            }
+        }
+    }
+
+    /// Keeps the loaders busy, as long as what they load does not have to wait long.
+    fn load_ahead(&mut self) {
+        while self.next < self.conversations.len() {
+            if self.runner.cancellation.is_cancelled() {
+                self.give_up();
+                return;
+            }
+            let waiting = self.active.len().saturating_sub(self.runner.jobs.get());
+            let is_enough =
+                waiting > 0 && (waiting >= WAITING || self.active_bytes >= WAITING_BYTES);
+            if is_enough || self.loading.len() >= self.loaders {
+                return;
+            }
+            let batch = self.conversations.batch(self.next);
+            self.next = batch.end;
+            let (conversations, numbers) = (Arc::clone(self.conversations), batch.clone());
+            let load = spawn_blocking(move || {
+                let load = |number| conversations.load(number).map_err(|error| error.to_string());
+                numbers.map(load).collect()
+            });
+            self.loading.push_back((batch, load));
+        }
+    }
+
+    /// Reports everything that nothing has been done of as cancelled.
+    fn give_up(&mut self) {
+        for number in self.next..self.conversations.len() {
+            let trace_id = self.conversations.trace_id(number);
+            let evaluations = self.evaluators.iter().map(|evaluator| {
+                let report = evaluator.report(evaluator.cancelled(), 0);
+                self.progress.evaluated(&report, &trace_id, String::new());
+                report
+            });
+            let evaluations = evaluations.collect();
+            self.reports[number] = Some(unloaded(trace_id, evaluations));
+        }
+        self.next = self.conversations.len();
+    }
+
+    fn loaded(&mut self, batch: Range<usize>, loaded: Result<Loaded, JoinError>) {
+        let loaded = loaded.unwrap_or_else(|error| vec![Err(died(error)); batch.len()]);
+        for (number, loaded) in batch.zip(loaded) {
+            let unusable = match loaded {
+                Ok(conversation) if conversation.turns.is_empty() => {
+                    let error = unusable("No invocations extracted from trace.", "no_invocations");
+                    report(&conversation, vec![error])
+                }
+                Ok(conversation) => {
+                    self.evaluate(number, conversation);
+                    continue;
+                }
+                Err(error) => {
+                    let error = format!("Turn extraction failed: {error}");
+                    let evaluations = vec![unusable(&error, "extraction_failed")];
+                    unloaded(self.conversations.trace_id(number), evaluations)
+                }
+            };
+            self.progress.total -= self.evaluators.len();
+            self.reports[number] = Some(unusable);
+        }
+    }
+
+    /// Begins all evaluations of a conversation.
+    fn evaluate(&mut self, number: usize, conversation: Conversation) {
+        let case = self.cases.find(&conversation, self.conversations.len()).cloned();
+        let subject = Arc::new(Subject::new(conversation, case));
+        for (column, evaluator) in self.evaluators.iter().enumerate() {
+            let (subject, evaluator, permits) =
+                (Arc::clone(&subject), Arc::clone(evaluator), Arc::clone(&self.permits));
+            let task =
+                self.tasks.spawn(async move { evaluator.evaluate(&subject, &permits).await });
+            self.places.insert(task.id(), (number, column));
+        }
+        let missing = self.evaluators.len();
+        let evaluations = vec![None; missing];
+        self.active.insert(number, Active { subject, evaluations, missing });
+        self.active_bytes += self.conversations.size(number);
+        if missing == 0 {
+            self.finish(number);
+        }
+    }
+
+    fn evaluated(&mut self, joined: Result<(tokio::task::Id, Evaluation), JoinError>) {
+        let id = joined.as_ref().map_or_else(JoinError::id, |(id, _)| *id);
+        let Some((number, column)) = self.places.remove(&id) else { return };
+        let Some(active) = self.active.get_mut(&number) else { return };
+        let evaluator = &self.evaluators[column];
+        let evaluation = match joined {
+            Ok((_, evaluation)) => evaluation,
+            Err(error) => evaluator.lost(&died(error)),
+        };
+        let conversation = active.subject.conversation();
+        let stderr = evaluation.stderr_tail.clone();
+        let report = evaluator.report(evaluation, conversation.turns.len());
+        self.progress.evaluated(&report, &conversation.trace_id, stderr);
+        active.evaluations[column] = Some(report);
+        active.missing -= 1;
+        if active.missing == 0 {
+            self.finish(number);
+        }
+    }
+
+    /// Forgets a conversation but for what the report says of it.
+    fn finish(&mut self, number: usize) {
+        let Some(Active { subject, evaluations, .. }) = self.active.remove(&number) else { return };
+        self.active_bytes -= self.conversations.size(number);
+        let evaluations = evaluations
+            .into_iter()
+            .zip(self.evaluators)
+            .map(|(report, evaluator)| {
+                report.unwrap_or_else(|| evaluator.report(evaluator.lost("was lost"), 0))
+            })
+            .collect();
+        self.reports[number] = Some(ConversationReport {
+            events: self.events.then(|| subject.event_context()),
+            ..report(subject.conversation(), evaluations)
+        });
+    }
+}
+
+impl Progress<'_> {
+    fn evaluated(&mut self, report: &EvaluationReport, trace_id: &Arc<str>, stderr: String) {
+        self.done += 1;
+        self.errored += usize::from(report.error.is_some());
+        (self.on_event)(RunEvent::Evaluated {
+            evaluator: report.name.clone(),
+            trace_id: Arc::clone(trace_id),
+            error: report.error.clone(),
+            warnings: report.warnings.clone(),
+            stderr,
+            done: self.done,
+            total: self.total,
+            errored: self.errored,
+        });
+    }
+}
+
+/// What the first of these has loaded; `None` when there is none. Nothing is lost when it is given up.
+async fn first_loaded(
+    loading: &mut VecDeque<(Range<usize>, JoinHandle<Loaded>)>,
+) -> Option<(Range<usize>, Result<Loaded, JoinError>)> {
+    let (batch, first) = loading.front_mut()?;
+    let loaded = first.await;
+    Some((batch.clone(), loaded))
+}
+
+/// What the report keeps of a conversation.
+fn report(conversation: &Conversation, evaluations: Vec<EvaluationReport>) -> ConversationReport {
+    ConversationReport {
+        trace_id: Arc::clone(&conversation.trace_id),
+        turns: conversation.turns.len(),
+        warnings: conversation.warnings.clone(),
+        evaluations,
+        performance: conversation.performance.clone(),
+        events: None,
+    }
+}
+
+/// What the report says of a conversation that was not loaded.
+fn unloaded(trace_id: Arc<str>, evaluations: Vec<EvaluationReport>) -> ConversationReport {
+    let (warnings, performance, events) = (Vec::new(), None, None);
+    ConversationReport { trace_id, turns: 0, warnings, evaluations, performance, events }
+}
+
+/// The one entry of a conversation that no evaluator can be run on.
+fn unusable(error: &str, error_type: &'static str) -> EvaluationReport {
+    EvaluationReport {
+        name: "(all)".to_owned(),
+        score: None,
+        threshold: None,
+        status: Status::NotEvaluated,
+        per_invocation_scores: Vec::new(),
+        duration: None,
+        error: Some(error.to_owned()),
+        error_type: Some(error_type),
+        warnings: Vec::new(),
+        details: None,
+    }
 }
 
 /// How a task died, to be read after a name.

@@ -7,6 +7,7 @@
 //! | `describe` | what a program says of itself |
 //! | `fetch` | the evaluators that come from sources |
 //! | `plan` | a configuration made ready: metrics looked up, programs found, built and probed |
+//! | `conversations` | the conversations of a run, loaded when their turn comes |
 //! | `subject` | a conversation with its golden case |
 //! | `document` | the text an evaluator reads |
 //! | `ready` | one evaluator during a run: its workers, its evaluations |
@@ -14,6 +15,7 @@
 //! | `event` | what a caller can show while it waits |
 
 mod check;
+mod conversations;
 mod describe;
 mod diagnosis;
 mod document;

@@ -159,6 +159,15 @@ impl Ready {
         }
     }
 
+    /// The evaluation of a conversation that was not even loaded, because the run was cancelled.
+    pub(super) fn cancelled(&self) -> Evaluation {
+        let verdict = match &self.evaluator.work {
+            Work::Broken(verdict) => verdict.clone(),
+            Work::Metric { .. } | Work::Program(_) => Verdict::Cancelled,
+        };
+        Evaluation::without_process(verdict, Duration::ZERO)
+    }
+
     /// The evaluation whose task died: a defect of a metric or of this program, which must not look like an answer.
     pub(super) fn lost(&self, how: &str) -> Evaluation {
         let reason = format!("{} {how}", self.name());

@@ -15,26 +15,25 @@ use tokio::{sync::mpsc, task, time::sleep};
 
 use super::{
     Plan, RunEvent,
+    conversations::Conversations,
     diagnosis::{self, TakenFor},
     execute,
     program::beside_config,
-    subject::Subject,
 };
 use crate::{
     config::Config,
-    conversation::{self, RunPerformance},
-    eval_set::EvalSet,
+    conversation::{GROUPING, GroupBy, RunPerformance},
+    eval_set::{CaseIndex, EvalSet},
     executor::Executors,
     metric::Metrics,
     process::Cancellation,
-    report::{ConversationReport, EvaluationReport, Report},
+    report::Report,
     runtime::Runtimes,
     source::{Cache, Sources},
-    trace,
-    verdict::Status,
+    trace::TraceIndex,
 };
 
-/// How long what makes evaluators ready may take to stop when the run was cancelled.
+/// How long what loads traces and makes evaluators ready may take to stop when the run was cancelled.
 const LAST_PATIENCE: Duration = Duration::from_secs(2);
 
 /// What a run may use, and how much at a time. The registries start with what this crate knows; add to them what it does not.
@@ -96,14 +95,18 @@ impl Runner {
         let config = &request.config;
         let mut report =
             Report { require_evaluated: config.require_evaluated, ..Report::default() };
-        let loaded = trace::load(&request.traces, config.trace_format);
-        for error in &loaded.errors {
+        let index = self.index(request).await;
+        for error in &index.errors {
             bad_input(&mut report, (&error.path, TakenFor::Traces), error, on_event);
         }
-        for path in loaded.without_spans(&request.traces) {
+        for path in &index.without_spans {
             on_event(RunEvent::NoSpans { path: path.clone() });
         }
-        if loaded.traces.is_empty() {
+        if index.stopped {
+            report.errors.push("The run was cancelled before all traces were loaded.".to_owned());
+            return report;
+        }
+        if index.is_empty() {
             report.errors.push("No traces loaded.".to_owned());
             return report;
         }
@@ -124,32 +127,41 @@ impl Runner {
         report.eval_set_id = eval_set.as_ref().map(|set| set.id.clone());
         let multi_turn =
             eval_set.as_ref().is_some_and(|set| set.cases.iter().any(|case| case.turns.len() > 1));
-        let conversations =
-            conversation::extract(&loaded.traces, config.group_by.unwrap_or_default(), multi_turn);
-        let conversations = Arc::new(conversations);
-        let subjects = Subject::all(&conversations, eval_set.as_ref());
+        let group_by = config.group_by.unwrap_or_default();
+        let grouping = blocking(move || Conversations::new(index, group_by, multi_turn)).await;
+        let Some(conversations) = grouping else { return report };
+        let cases = CaseIndex::new(eval_set.as_ref());
         let plan = self.prepare(config, on_event).await;
-        let mut evaluations = execute::all(self, plan, &subjects, on_event).await.into_iter();
-        let mut contexts =
-            subjects.iter().filter(|_| request.events).map(|subject| subject.event_context());
+        report.conversations =
+            execute::all(self, plan, Arc::new(conversations), &cases, request.events, on_event)
+                .await;
         report.performance = RunPerformance::of(
-            conversations.iter().map(|conversation| conversation.performance.as_ref()),
+            report.conversations.iter().map(|conversation| conversation.performance.as_ref()),
         );
-        report.conversations = conversations
-            .iter()
-            .map(|conversation| ConversationReport {
-                trace_id: Arc::clone(&conversation.trace_id),
-                turns: conversation.turns.len(),
-                warnings: conversation.warnings.clone(),
-                events: (!conversation.turns.is_empty()).then(|| contexts.next()).flatten(),
-                evaluations: match unusable(conversation) {
-                    Some(error) => vec![error],
-                    None => evaluations.next().unwrap_or_default(),
-                },
-                performance: conversation.performance.clone(),
-            })
-            .collect();
         report
+    }
+
+    /// Walks through the trace files on a thread of its own, so that cancelling works meanwhile.
+    async fn index(&self, request: &Request) -> TraceIndex {
+        let (paths, format) = (request.traces.clone(), request.config.trace_format);
+        let watch: &[&str] = match request.config.group_by {
+            Some(GroupBy::Trace) => &[],
+            _ => &GROUPING,
+        };
+        let stop = self.cancellation.clone();
+        let indexing =
+            blocking(move || TraceIndex::new(&paths, format, watch, &|| stop.is_cancelled()));
+        let indexed = tokio::select! {
+            indexed = indexing => indexed,
+            () = self.given_up() => None,
+        };
+        indexed.unwrap_or_else(TraceIndex::given_up)
+    }
+
+    /// Ends when the run was cancelled and what does not listen to that has had time to end.
+    async fn given_up(&self) {
+        self.cancellation.cancelled().await;
+        sleep(LAST_PATIENCE).await;
     }
 
     /// Makes the plan on a thread of its own, so that events arrive and cancelling works while a compiler is busy.
@@ -162,10 +174,7 @@ impl Runner {
                 let _ = sender.send(event);
             })
         });
-        let mut given_up = pin!(async {
-            self.cancellation.cancelled().await;
-            sleep(LAST_PATIENCE).await;
-        });
+        let mut given_up = pin!(self.given_up());
         loop {
             tokio::select! {
                 event = events.recv() => match event {
@@ -207,18 +216,14 @@ fn bad_input(
     on_event(RunEvent::BadInput { message, cause, hint });
 }
 
-/// The one entry of a conversation that no evaluator can be run on.
-fn unusable(conversation: &conversation::Conversation) -> Option<EvaluationReport> {
-    conversation.turns.is_empty().then(|| EvaluationReport {
-        name: "(all)".to_owned(),
-        score: None,
-        threshold: None,
-        status: Status::NotEvaluated,
-        per_invocation_scores: Vec::new(),
-        duration: None,
-        error: Some("No invocations extracted from trace.".to_owned()),
-        error_type: Some("no_invocations"),
-        warnings: Vec::new(),
-        details: None,
-    })
+/// Does work that blocks on another thread. A panic of it is one of the caller.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    match task::spawn_blocking(work).await {
+        Ok(done) => Some(done),
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => resume_unwind(panic),
+            // The runtime is being shut down.
+            Err(_) => None,
+        },
+    }
 }

@@ -219,3 +219,119 @@ async fn a_file_without_spans_is_told_of_and_the_others_are_evaluated() {
     assert_eq!(told, [&RunEvent::NoSpans { path: empty }]);
     assert!(report.errors.is_empty() && report.tally().passed == 1, "{report:?}");
 }
+
+/// A file of traces that goes away: one with so many conversations of one turn, and one without turns at the end.
+struct Traces(std::path::PathBuf);
+
+impl Traces {
+    fn new(name: &str, conversations: usize) -> Self {
+        let span = |number: usize, operation: &str| {
+            format!(
+                r#"{{"traceId": "t{number}", "spanId": "s", "attributes": {{"gen_ai.operation.name": "{operation}"}}}}"#
+            )
+        };
+        let mut lines: Vec<String> =
+            (0..conversations).map(|number| span(number, "chat")).collect();
+        lines.push(span(conversations, "other"));
+        let path =
+            std::env::temp_dir().join(format!("evaluator-{name}-{}.json", std::process::id()));
+        std::fs::write(&path, lines.join("\n")).unwrap();
+        Self(path)
+    }
+
+    async fn run(
+        &self,
+        runner: &Runner,
+        metrics: &[&'static str],
+        on_event: &mut dyn FnMut(&RunEvent),
+    ) -> (Report, Vec<RunEvent>) {
+        let evaluators = metrics.iter().map(|name| EvaluatorConfig::builtin(*name)).collect();
+        let config = Config { evaluators, ..Config::default() };
+        let request = Request { traces: vec![self.0.clone()], config, events: false };
+        let mut events = Vec::new();
+        let report = runner
+            .run(&request, &mut |event| {
+                on_event(&event);
+                events.push(event);
+            })
+            .await;
+        (report, events)
+    }
+}
+
+impl Drop for Traces {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[tokio::test]
+async fn conversations_are_reported_in_order_and_all_are_counted() {
+    let traces = Traces::new("order", 300);
+    let (report, events) = traces.run(&runner(), &["passes", "panics"], &mut |_| {}).await;
+    let ids: Vec<&str> = report.conversations.iter().map(|it| &*it.trace_id).collect();
+    assert_eq!(ids, (0..=300).map(|number| format!("t{number}")).collect::<Vec<_>>());
+    assert_eq!(report.conversations[300].evaluations[0].error_type, Some("no_invocations"));
+    let evaluated: Vec<(usize, usize)> = events
+        .iter()
+        .filter_map(|event| match event {
+            RunEvent::Evaluated { done, total, .. } => Some((*done, *total)),
+            _ => None,
+        })
+        .collect();
+    assert!(evaluated.iter().map(|(done, _)| *done).eq(1..=600), "{evaluated:?}");
+    assert!(evaluated.iter().all(|(done, total)| done <= total), "{evaluated:?}");
+    assert!(events.contains(&RunEvent::Evaluating { total: 602 }), "{events:?}");
+    assert_eq!((report.tally().passed, report.tally().errored), (300, 301));
+}
+
+#[tokio::test]
+async fn a_file_that_changes_during_the_run_is_never_green() {
+    let traces = Traces::new("changed", 3);
+    let path = traces.0.clone();
+    let (report, _) = traces
+        .run(&runner(), &["passes"], &mut |event| {
+            if matches!(event, RunEvent::Evaluating { .. }) {
+                std::fs::write(&path, "{}").unwrap();
+            }
+        })
+        .await;
+    assert_eq!(report.conversations.len(), 4);
+    for conversation in &report.conversations {
+        let evaluation = &conversation.evaluations[0];
+        assert_eq!(evaluation.error_type, Some("extraction_failed"));
+        let error = evaluation.error.as_deref().unwrap_or_default();
+        assert!(error.contains("changed while it was evaluated"), "{error}");
+    }
+    assert_eq!(report.tally().standing().exit_code(), 3);
+}
+
+#[tokio::test]
+async fn conversations_that_were_not_loaded_when_a_run_is_cancelled_are_reported_as_cancelled() {
+    let traces = Traces::new("cancelled", 500);
+    let runner = runner();
+    let cancellation = runner.cancellation.clone();
+    let (report, events) = traces
+        .run(&runner, &["passes"], &mut |event| {
+            if matches!(event, RunEvent::Evaluating { .. }) {
+                cancellation.cancel();
+            }
+        })
+        .await;
+    assert_eq!(report.conversations.len(), 501);
+    assert!(
+        report.conversations.iter().all(|it| it.evaluations[0].error_type == Some("cancelled"))
+    );
+    let counted = events.iter().filter(|event| matches!(event, RunEvent::Evaluated { .. })).count();
+    assert_eq!(counted, 501);
+}
+
+#[tokio::test]
+async fn a_run_that_is_cancelled_before_it_begins_says_so() {
+    let traces = Traces::new("never", 1);
+    let runner = runner();
+    runner.cancellation.cancel();
+    let (report, _) = traces.run(&runner, &["passes"], &mut |_| {}).await;
+    assert_eq!(report.errors, ["The run was cancelled before all traces were loaded."]);
+    assert_eq!(report.standing().exit_code(), 3);
+}

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Nanoseconds in Jaeger's unit of time.
-const MICROSECOND: i128 = 1000;
+pub(super) const MICROSECOND: i128 = 1000;
 
 /// Decodes a whole text.
 pub(super) fn decode(value: Value, pool: &mut Pool) -> Result<(), LoadErrorKind> {
@@ -42,7 +42,7 @@ pub(super) fn decode(value: Value, pool: &mut Pool) -> Result<(), LoadErrorKind>
 }
 
 /// The resource attributes of each process.
-fn processes(value: Value, pool: &mut Pool) -> HashMap<String, Arc<Object>> {
+pub(super) fn processes(value: Value, pool: &mut Pool) -> HashMap<String, Arc<Object>> {
     let mut resources = HashMap::new();
     match value {
         Value::Object(processes) => {
@@ -73,7 +73,7 @@ fn processes(value: Value, pool: &mut Pool) -> HashMap<String, Arc<Object>> {
 }
 
 /// Adds a span to the pool, unless it lacks an id.
-fn span(mut object: Object, processes: &HashMap<String, Arc<Object>>, pool: &mut Pool) {
+pub(super) fn span(mut object: Object, processes: &HashMap<String, Arc<Object>>, pool: &mut Pool) {
     let trace_id = normalize(&take(&mut object, "traceID"), ids::TRACE);
     let span_id = normalize(&take(&mut object, "spanID"), ids::SPAN);
     let (Some(trace_id), Some(span_id)) = (trace_id, span_id) else { return };
@@ -91,10 +91,10 @@ fn span(mut object: Object, processes: &HashMap<String, Arc<Object>>, pool: &mut
         start_ns,
         end_ns: start_ns + time(&mut object, "duration", &mut odd),
         status: status(&mut attributes),
-        scope: Scope {
+        scope: Arc::new(Scope {
             name: first_text(&mut attributes, ["otel.scope.name", "otel.library.name"]),
             version: first_text(&mut attributes, ["otel.scope.version", "otel.library.version"]),
-        },
+        }),
         attributes,
         events: events(take(&mut object, "logs"), &mut odd),
         resource: resource.cloned().unwrap_or_default(),
@@ -151,7 +151,7 @@ fn events(value: Value, odd: &mut Vec<String>) -> Vec<Event> {
 }
 
 /// A list of tags as a map, the last of a key counting. Values written as text get the type that the tag names.
-fn tags(value: Value, name: &str, odd: &mut Vec<String>) -> Object {
+pub(super) fn tags(value: Value, name: &str, odd: &mut Vec<String>) -> Object {
     let mut out = Object::new();
     for tag in part_items(value, name, odd) {
         let Value::Object(mut tag) = tag else { continue };

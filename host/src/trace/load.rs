@@ -1,7 +1,6 @@
 //! Files in, traces and errors out.
 
 use std::{
-    collections::HashSet,
     fs,
     path::{Path, PathBuf},
 };
@@ -24,19 +23,6 @@ pub struct Loaded {
     pub traces: Vec<Trace>,
     /// One error per file that could not be loaded.
     pub errors: Vec<LoadError>,
-}
-
-impl Loaded {
-    /// Those of `paths`, the files that were loaded, that could be read and gave no trace.
-    pub(crate) fn without_spans<'p>(
-        &self,
-        paths: &'p [PathBuf],
-    ) -> impl Iterator<Item = &'p PathBuf> {
-        let seen: HashSet<&Path> = (self.traces.iter().map(|trace| trace.file.as_path()))
-            .chain(self.errors.iter().map(|error| error.path.as_path()))
-            .collect();
-        paths.iter().filter(move |path| !seen.contains(path.as_path()))
-    }
 }
 
 /// Loads trace files in the order given. A file that cannot be loaded adds an error and the others go on.

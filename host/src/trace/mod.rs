@@ -3,6 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `load` | files in, traces and errors out |
+//! | `index` | files of any size: where their traces stand, to be read one at a time |
 //! | `format` | which format a text is in, judged by content |
 //! | `otlp` | OTLP JSON documents, bare spans and JSON lines |
 //! | `jaeger` | Jaeger JSON |
@@ -17,6 +18,7 @@ mod coerce;
 mod error;
 mod format;
 mod ids;
+mod index;
 mod jaeger;
 mod load;
 mod model;
@@ -26,5 +28,7 @@ mod tree;
 
 pub use error::{LoadError, LoadErrorKind};
 pub use format::{Format, UnknownFormat};
+pub use index::{ReadError, TraceIndex};
+pub(crate) use index::{Seen, SeenSpan};
 pub use load::{Loaded, load, load_file, load_text};
 pub use model::{Event, LogRecord, Scope, Span, SpanStatus, Trace};

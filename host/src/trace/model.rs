@@ -25,8 +25,8 @@ pub struct Span {
     pub attributes: Object,
     /// Span events in recorded order.
     pub events: Vec<Event>,
-    /// Instrumentation scope.
-    pub scope: Scope,
+    /// Instrumentation scope, shared by all spans of a scope.
+    pub scope: Arc<Scope>,
     /// Resource attributes, shared by all spans of a resource.
     pub resource: Arc<Object>,
 }
@@ -44,7 +44,7 @@ pub enum SpanStatus {
 }
 
 /// The instrumentation scope a span came from.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Scope {
     /// Name of the instrumentation library.
     pub name: String,

@@ -39,13 +39,19 @@ impl Pool {
 
     /// Turns the oddities of a span into warnings of its trace.
     pub(super) fn warn_span(&mut self, span: &Span, odd: &mut Vec<String>) {
-        for oddity in odd.drain(..) {
-            self.warnings
-                .push((Arc::clone(&span.trace_id), format!("span {}: {oddity}", span.span_id)));
+        if !odd.is_empty() {
+            self.warn(&span.trace_id, &format!("span {}", span.span_id), odd);
         }
     }
 
-    /// Turns oddities of something that is no span into warnings of all traces of the file.
+    /// Turns oddities into warnings of a trace.
+    pub(super) fn warn(&mut self, trace_id: &Arc<str>, what: &str, odd: &mut Vec<String>) {
+        for oddity in odd.drain(..) {
+            self.warnings.push((Arc::clone(trace_id), format!("{what}: {oddity}")));
+        }
+    }
+
+    /// Turns oddities of something that belongs to no trace into warnings of all traces of the file.
     pub(super) fn warn_file(&mut self, what: &str, odd: &mut Vec<String>) {
         self.file_warnings.extend(odd.drain(..).map(|oddity| format!("{what}: {oddity}")));
     }

@@ -27,15 +27,7 @@ pub(super) fn build(pool: Pool, file: &Path) -> Vec<Trace> {
     for (trace_id, warning) in pool.warnings {
         own_warnings.entry(trace_id).or_default().push(warning);
     }
-    // Every trace gets all of these, so one of a kind has to do.
-    let mut file_warnings = pool.file_warnings;
-    file_warnings.sort_unstable();
-    file_warnings.dedup();
-    if pool.replaced_surrogates > 0 {
-        let count = pool.replaced_surrogates;
-        let text = "lone surrogate escapes of the file were replaced by U+FFFD";
-        file_warnings.push(format!("{count} {text}"));
-    }
+    let file_warnings = file_warnings(pool.file_warnings, pool.replaced_surrogates);
     let mut traces: Vec<Trace> = Vec::with_capacity(groups.len());
     for (trace_id, spans) in groups {
         let mut warnings = file_warnings.clone();
@@ -44,6 +36,23 @@ pub(super) fn build(pool: Pool, file: &Path) -> Vec<Trace> {
         traces.push(trace(trace_id, file, spans, logs, warnings));
     }
     traces
+}
+
+/// The warnings that every trace of a file gets, so one of a kind has to do.
+pub(super) fn file_warnings(mut warnings: Vec<String>, replaced_surrogates: usize) -> Vec<String> {
+    warnings.sort_unstable();
+    warnings.dedup();
+    if replaced_surrogates > 0 {
+        let text = "lone surrogate escapes of the file were replaced by U+FFFD";
+        warnings.push(format!("{replaced_surrogates} {text}"));
+    }
+    warnings
+}
+
+/// The trace of a pool that holds one; with the warnings of the whole file.
+pub(super) fn only(pool: Pool, id: Arc<str>, file: &Path, mut warnings: Vec<String>) -> Trace {
+    warnings.extend(pool.warnings.into_iter().map(|(_, warning)| warning));
+    trace(id, file, pool.spans, pool.logs, warnings)
 }
 
 fn trace(

@@ -56,7 +56,7 @@ fn tool_call(call: &ToolCall) -> Value {
 }
 
 fn tool_response(call: &ToolCall) -> Value {
-    let output = match &call.result {
+    let output = match call.result.value() {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
         other => to_python(other),
@@ -66,6 +66,6 @@ fn tool_response(call: &ToolCall) -> Value {
         ("output", Value::String(output)),
         ("status", text(call.is_error.then_some("error"))),
         ("id", text(call.call_id.as_deref())),
-        ("response", call.result.clone()),
+        ("response", call.result.value().clone()),
     ])
 }

@@ -11,8 +11,11 @@ use std::rc::Rc;
 
 pub(super) use content::{openai_tool_calls, parts_of_content};
 pub(super) use google::{google_message, google_parts};
-pub(super) use read::{is_placeholder, json_or_text, parse_json, read_messages};
+pub(super) use read::{
+    is_placeholder, json_or_text, parse_json, parse_json_leaving, read_messages,
+};
 
+use super::Recorded;
 use crate::json::{Value, to_python};
 
 /// The messages of one side of a call, shared by all who look at them.
@@ -57,8 +60,7 @@ pub(super) struct ResponsePart {
     pub(super) id: PartId,
     /// `None` when the part does not say which tool it is about.
     pub(super) name: Option<String>,
-    /// JSON text is parsed.
-    pub(super) response: Value,
+    pub(super) response: Recorded,
 }
 
 /// The id that ties a request to its result.
@@ -139,7 +141,7 @@ impl Part {
             Some(Value::String(name)) => Some(name.clone()),
             Some(odd) => Some(to_python(odd)),
         };
-        let response = response.map(json_or_text).unwrap_or_default();
+        let response = response.map(Recorded::from).unwrap_or_default();
         Self::ToolResponse(ResponsePart { id: PartId::read(id), name, response })
     }
 }
@@ -300,7 +302,7 @@ mod tests {
         );
         let response = tool_responses(&messages).next().unwrap();
         assert_eq!(response.id.text.as_deref(), Some(r#"{"k": 1}"#));
-        assert_eq!(response.response.as_str(), Some("null"));
+        assert_eq!(response.response.value().as_str(), Some("null"));
     }
 
     #[test]

@@ -4,12 +4,19 @@ use std::borrow::Cow;
 
 use super::{Message, Part, have_content, parts_of_content};
 use crate::{
-    json::{Object, Value, parse_python},
+    json::{Object, Paths, Step, Value, parse_python, parse_python_leaving},
     python_text::strip,
 };
 
 /// Longer texts are not parsed: nobody records messages of this size on purpose.
 const MAX_JSON_CHARS: usize = 4 * 1024 * 1024;
+
+/// The results of tools in a list of messages and in a single message, which are parsed when they
+/// are asked for.
+const RESPONSES: Paths = &[
+    &[Step::Items, Step::Members, Step::Items, Step::Member("response")],
+    &[Step::Members, Step::Items, Step::Member("response")],
+];
 
 /// Whether a producer wrote this in place of content it did not record.
 pub(crate) fn is_placeholder(text: &str) -> bool {
@@ -18,10 +25,22 @@ pub(crate) fn is_placeholder(text: &str) -> bool {
 
 /// The value that `text` is the JSON of. `None` when it is not JSON, or the JSON of `null`, which says as little.
 pub(crate) fn parse_json(text: &str) -> Option<Value> {
-    if text.len() > MAX_JSON_CHARS && text.chars().nth(MAX_JSON_CHARS).is_some() {
+    if is_too_long(text) {
         return None;
     }
     parse_python(text).filter(|value| !value.is_null())
+}
+
+/// As [`parse_json`], but arrays and objects at these places become strings that hold their JSON.
+pub(crate) fn parse_json_leaving(text: &str, opaque: Paths) -> Option<Value> {
+    if is_too_long(text) {
+        return None;
+    }
+    parse_python_leaving(text, opaque).filter(|value| !value.is_null())
+}
+
+fn is_too_long(text: &str) -> bool {
+    text.len() > MAX_JSON_CHARS && text.chars().nth(MAX_JSON_CHARS).is_some()
 }
 
 /// The value itself or, if it is JSON text, what the text holds. Other text stays text.
@@ -38,7 +57,7 @@ pub(crate) fn json_or_text(value: &Value) -> Value {
 pub(crate) fn read_messages(value: &Value) -> Vec<Message> {
     let structure = match value {
         Value::String(text) if is_placeholder(text) => return Vec::new(),
-        Value::String(text) => match parse_json(text) {
+        Value::String(text) => match parse_json_leaving(text, RESPONSES) {
             Some(parsed) => Cow::Owned(parsed),
             None => return Vec::new(),
         },

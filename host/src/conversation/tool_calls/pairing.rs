@@ -1,7 +1,7 @@
 //! Tool calls that have spans, completed from what the messages say about them.
 
-use super::{calls_in_parts, spans::is_empty};
-use crate::conversation::{ToolCall, llm_calls::Call};
+use super::calls_in_parts;
+use crate::conversation::{ToolCall, llm_calls::Call, recorded::is_empty};
 
 /// Adds to the calls of `spans` what only the messages of `calls` know.
 ///
@@ -44,7 +44,7 @@ fn fill(span: &mut ToolCall, part: &ToolCall) -> Vec<&'static str> {
         span.arguments = part.arguments.clone();
         filled.push("arguments");
     }
-    if is_empty(&span.result) && !is_empty(&part.result) {
+    if span.result.is_empty() && !part.result.is_empty() {
         span.result = part.result.clone();
         filled.push("result");
     }

@@ -64,8 +64,10 @@ fn results_told<'a>(calls: &'a [Call], warnings: &mut Vec<String>) -> Vec<Told<'
     {
         let is_new = match &part.id.text {
             Some(id) => seen_ids.insert(id.as_str()),
-            None => seen_results
-                .insert((part.name.as_deref(), to_string(&part.response, NonFinite::Literal))),
+            None => seen_results.insert((
+                part.name.as_deref(),
+                to_string(part.response.value(), NonFinite::Literal),
+            )),
         };
         if is_new {
             // Numbers are common here and mean what they say.

@@ -7,12 +7,11 @@ use std::collections::HashMap;
 
 use crate::{
     conversation::{
-        ToolCall,
+        Recorded, ToolCall,
         message::json_or_text,
         tree::Tree,
         view::{Kind, SpanView, keys},
     },
-    json::Value,
     python_text::{is_space, string_repr},
     trace::SpanStatus,
 };
@@ -63,10 +62,7 @@ fn is_same_call(outer: &SpanView<'_>, inner: &SpanView<'_>) -> bool {
 /// The call of spans that record it, outermost first. Each figure comes from the outermost span that has it.
 fn call(chain: &[&SpanView<'_>], warnings: &mut Vec<String>) -> ToolCall {
     let text = |key| chain.iter().find_map(|view| view.attributes.nonempty_text(key));
-    let value = |key| {
-        let found = chain.iter().find_map(|view| view.attributes.get(key));
-        found.map(json_or_text).unwrap_or_default()
-    };
+    let value = |key| chain.iter().find_map(|view| view.attributes.get(key));
     let status = chain.iter().map(|view| view.span.status).find(|set| *set != SpanStatus::Unset);
     let outermost = chain.first().map(|view| view.span);
     ToolCall {
@@ -80,8 +76,8 @@ fn call(chain: &[&SpanView<'_>], warnings: &mut Vec<String>) -> ToolCall {
             name.to_owned()
         }),
         call_id: text(keys::TOOL_CALL_ID),
-        arguments: value(keys::TOOL_ARGUMENTS),
-        result: value(keys::TOOL_RESULT),
+        arguments: value(keys::TOOL_ARGUMENTS).map(json_or_text).unwrap_or_default(),
+        result: value(keys::TOOL_RESULT).map(Recorded::from).unwrap_or_default(),
         is_error: status == Some(SpanStatus::Error) || text(keys::ERROR_TYPE).is_some(),
         span: outermost.map(|span| (span.start_ns, span.end_ns)),
     }
@@ -94,9 +90,4 @@ fn name_in_span_name(span_name: &str) -> &str {
         (Some("execute_tool"), Some(name)) => name,
         _ => span_name,
     }
-}
-
-/// Whether a value of a call was not recorded: null, `{}`, `""` or `[]`.
-pub(super) fn is_empty(value: &Value) -> bool {
-    value.is_empty_like() || value.as_object().is_some_and(|object| object.is_empty())
 }

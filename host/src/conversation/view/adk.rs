@@ -10,14 +10,29 @@ use super::{
     },
 };
 use crate::{
-    conversation::message::{google_message, have_content, json_or_text, parse_json},
-    json::{Object, Value},
+    conversation::message::{google_message, have_content, json_or_text, parse_json_leaving},
+    json::{Object, Paths, Step, Value},
 };
 
 const LLM_REQUEST: &str = "gcp.vertex.agent.llm_request";
 const LLM_RESPONSE: &str = "gcp.vertex.agent.llm_response";
 const TOOL_CALL_ARGS: &str = "gcp.vertex.agent.tool_call_args";
 const TOOL_RESPONSE: &str = "gcp.vertex.agent.tool_response";
+
+/// What is not read of a request, or only when it is asked for: declarations of tools, and their results.
+const REQUEST_UNREAD: Paths = &[
+    &[Step::Member("config")],
+    &[
+        Step::Member("contents"),
+        Step::Items,
+        Step::Member("parts"),
+        Step::Items,
+        Step::Member("function_response"),
+        Step::Member("response"),
+    ],
+];
+const REQUEST_UNREAD_WITHOUT_INPUT: Paths =
+    &[&[Step::Member("config")], &[Step::Member("contents")]];
 
 /// Counts in the response's usage metadata.
 const USAGE: [(&str, &str); 3] = [
@@ -30,10 +45,11 @@ impl Draft<'_> {
     /// Fills from what the kit recorded.
     pub(super) fn apply_adk(&mut self) {
         let recorded = &self.span.attributes;
-        if let Some(request) = recorded.get(LLM_REQUEST).and_then(object) {
+        let unread = if self.needs_input() { REQUEST_UNREAD } else { REQUEST_UNREAD_WITHOUT_INPUT };
+        if let Some(request) = recorded.get(LLM_REQUEST).and_then(|value| object(value, unread)) {
             self.apply_request(&request);
         }
-        if let Some(response) = recorded.get(LLM_RESPONSE).and_then(object) {
+        if let Some(response) = recorded.get(LLM_RESPONSE).and_then(|value| object(value, &[])) {
             self.apply_response(&response);
         }
         if let Some(arguments) = recorded.get(TOOL_CALL_ARGS)
@@ -92,11 +108,11 @@ impl Draft<'_> {
     }
 }
 
-/// An object, or the object whose JSON a text is.
-fn object(value: &Value) -> Option<Cow<'_, Object>> {
+/// An object, or the object whose JSON a text is; there, what nobody reads stays text.
+fn object<'v>(value: &'v Value, unread: Paths) -> Option<Cow<'v, Object>> {
     match value {
         Value::Object(object) => Some(Cow::Borrowed(object)),
-        Value::String(text) => match parse_json(text)? {
+        Value::String(text) => match parse_json_leaving(text, unread)? {
             Value::Object(object) => Some(Cow::Owned(object)),
             _ => None,
         },

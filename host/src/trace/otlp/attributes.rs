@@ -12,7 +12,7 @@ const MAX_DEPTH: usize = 64;
 /// Attributes: a list of keys and values, or an object, which some exporters write instead.
 ///
 /// A later value of a key replaces an earlier one. In the object form, nested objects become dotted keys.
-pub(super) fn attributes(value: Value, odd: &mut Vec<String>) -> Object {
+pub(in super::super) fn attributes(value: Value, odd: &mut Vec<String>) -> Object {
     let mut out = Object::new();
     match value {
         Value::Array(items) => {

@@ -39,7 +39,7 @@ pub(in super::super) fn decode(value: Value, pool: &mut Pool) -> Result<(), Load
 
 /// Decodes a span that stands alone, without resource and scope.
 pub(super) fn bare_span(object: Object, pool: &mut Pool) {
-    span(object, &Scope::default(), &Arc::default(), pool);
+    span(object, &Arc::default(), &Arc::default(), pool);
 }
 
 /// Decodes an export document.
@@ -72,7 +72,7 @@ fn each_leaf(
     scopes: [&str; 2],
     leaves: &str,
     pool: &mut Pool,
-    mut leaf: impl FnMut(Object, &Scope, &Arc<Object>, &mut Pool),
+    mut leaf: impl FnMut(Object, &Arc<Scope>, &Arc<Object>, &mut Pool),
 ) -> Result<(), LoadErrorKind> {
     let fail = |path: String| move |found| LoadErrorKind::NotAnArray { path, found };
     let mut odd = Vec::new();
@@ -87,7 +87,7 @@ fn each_leaf(
             items(take_either(&mut item, scopes[0], scopes[1])).map_err(fail(path.clone()))?;
         for (number, group) in groups.into_iter().enumerate() {
             let Value::Object(mut group) = group else { continue };
-            let scope = scope(take_either(&mut group, "scope", "instrumentationLibrary"));
+            let scope = Arc::new(scope(take_either(&mut group, "scope", "instrumentationLibrary")));
             let objects = items(take(&mut group, leaves))
                 .map_err(fail(format!("{path}[{number}].{leaves}")))?;
             for object in objects {
@@ -100,7 +100,7 @@ fn each_leaf(
     Ok(())
 }
 
-fn scope(value: Value) -> Scope {
+pub(in super::super) fn scope(value: Value) -> Scope {
     match value {
         Value::Object(mut scope) => {
             Scope { name: take_text(&mut scope, "name"), version: take_text(&mut scope, "version") }

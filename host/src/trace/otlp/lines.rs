@@ -9,7 +9,7 @@ use super::{
     document::{bare_span, document},
 };
 use crate::{
-    json::{self, ParseError, ParseErrorKind, ParseOptions, Value},
+    json::{self, ParseError, ParseErrorKind, ParseOptions, Parsed, Value},
     python_text::strip,
 };
 
@@ -27,16 +27,10 @@ pub(in super::super) fn decode_lines(
     for (index, line) in text.split('\n').enumerate() {
         let (line_start, number) = (start, index + 1);
         start += line.len() + 1;
-        let content = strip(line);
-        if content.is_empty() {
+        if strip(line).is_empty() {
             continue;
         }
-        let parsed = json::parse(content, &ParseOptions::default()).map_err(|error| {
-            let skipped =
-                &line[..line.len() - line.trim_start_matches(crate::python_text::is_space).len()];
-            let json = position(error, whole, number, line_start, skipped);
-            LoadErrorKind::InvalidLine { line: number, json }
-        })?;
+        let parsed = read_line(line, line_start, number, whole)?;
         pool.replaced_surrogates += parsed.replaced_surrogates;
         match parsed.value {
             Value::Object(object) if is_document(&object) => document(object, pool)?,
@@ -48,6 +42,21 @@ pub(in super::super) fn decode_lines(
         bare_span(span, pool);
     }
     Ok(())
+}
+
+/// Reads line `number`, which starts at byte `start` of the text.
+pub(in super::super) fn read_line(
+    line: &str,
+    start: usize,
+    number: usize,
+    whole: &ParseError,
+) -> Result<Parsed, LoadErrorKind> {
+    json::parse(strip(line), &ParseOptions::default()).map_err(|error| {
+        let skipped =
+            &line[..line.len() - line.trim_start_matches(crate::python_text::is_space).len()];
+        let json = position(error, whole, number, start, skipped);
+        LoadErrorKind::InvalidLine { line: number, json }
+    })
 }
 
 /// The position in the file of an error in a line.

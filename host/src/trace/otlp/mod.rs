@@ -6,8 +6,10 @@ mod lines;
 mod proto_names;
 mod span;
 
-pub(super) use document::decode;
-pub(super) use lines::decode_lines;
+pub(super) use attributes::attributes;
+pub(super) use document::{decode, scope};
+pub(super) use lines::{decode_lines, read_line};
+pub(super) use span::{log_record, span};
 
 use crate::json::{Object, Value};
 
@@ -17,7 +19,7 @@ pub(super) fn take(object: &mut Object, key: &str) -> Value {
 }
 
 /// Takes the first of two members that says something.
-fn take_either(object: &mut Object, key: &str, other: &str) -> Value {
+pub(super) fn take_either(object: &mut Object, key: &str, other: &str) -> Value {
     let value = take(object, key);
     if value.is_truthy() { value } else { take(object, other) }
 }

@@ -15,7 +15,12 @@ use super::{
 use crate::json::{Object, Value};
 
 /// Adds a span to the pool, unless it lacks an id.
-pub(super) fn span(mut object: Object, scope: &Scope, resource: &Arc<Object>, pool: &mut Pool) {
+pub(in super::super) fn span(
+    mut object: Object,
+    scope: &Arc<Scope>,
+    resource: &Arc<Object>,
+    pool: &mut Pool,
+) {
     let trace_id = normalize(&take(&mut object, "traceId"), ids::TRACE);
     let span_id = normalize(&take(&mut object, "spanId"), ids::SPAN);
     let (Some(trace_id), Some(span_id)) = (trace_id, span_id) else { return };
@@ -30,7 +35,7 @@ pub(super) fn span(mut object: Object, scope: &Scope, resource: &Arc<Object>, po
         status: status(&take(&mut take_object(&mut object, "status"), "code")),
         attributes: attributes(take(&mut object, "attributes"), &mut odd),
         events: events(take(&mut object, "events"), &mut odd),
-        scope: scope.clone(),
+        scope: Arc::clone(scope),
         resource: Arc::clone(resource),
     };
     pool.warn_span(&span, &mut odd);
@@ -38,7 +43,7 @@ pub(super) fn span(mut object: Object, scope: &Scope, resource: &Arc<Object>, po
 }
 
 /// Adds a log record to the pool, unless it belongs to no trace.
-pub(super) fn log_record(mut object: Object, pool: &mut Pool) {
+pub(in super::super) fn log_record(mut object: Object, pool: &mut Pool) {
     let Some(trace_id) = normalize(&take(&mut object, "traceId"), ids::TRACE) else { return };
     let mut odd = Vec::new();
     let attributes = attributes(take(&mut object, "attributes"), &mut odd);
@@ -65,7 +70,7 @@ pub(super) fn log_record(mut object: Object, pool: &mut Pool) {
         span_id: normalize(&take(&mut object, "spanId"), ids::SPAN),
         record,
     };
-    pool.warn_file("a log record", &mut odd);
+    pool.warn(&log.trace_id, "a log record", &mut odd);
     pool.logs.push(log);
 }
 

@@ -54,7 +54,7 @@ fn tools(turn: &Turn) -> Vec<String> {
     turn.tool_calls
         .iter()
         .map(|call| {
-            let (arguments, result) = (to_python(&call.arguments), to_python(&call.result));
+            let (arguments, result) = (to_python(&call.arguments), to_python(call.result.value()));
             format!("{} {arguments} -> {result}", call.name)
         })
         .collect()

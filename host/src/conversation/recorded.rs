@@ -1,0 +1,97 @@
+//! Recorded values that are parsed when somebody looks at them.
+
+use std::sync::{Arc, OnceLock};
+
+use super::message::parse_json;
+use crate::json::Value;
+
+/// A recorded value; of JSON text it is the value that the text holds.
+///
+/// The text is parsed when somebody looks, as results of tools are large and most of them are never looked at.
+#[derive(Clone, Debug, Default)]
+pub struct Recorded {
+    /// What was recorded, if it is text that nobody has looked at.
+    text: Option<Arc<str>>,
+    value: OnceLock<Value>,
+}
+
+impl Recorded {
+    /// The value; `Null` when nothing was recorded.
+    #[must_use]
+    pub fn value(&self) -> &Value {
+        self.value.get_or_init(|| match &self.text {
+            Some(text) => parse_json(text).unwrap_or_else(|| Value::String(text.to_string())),
+            None => Value::Null,
+        })
+    }
+
+    /// Whether nothing was recorded.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        self.text.is_none() && self.value().is_null()
+    }
+
+    /// Whether this says nothing: `null`, `{}`, `""` or `[]`.
+    pub(super) fn is_empty(&self) -> bool {
+        let says_something = |byte: u8| !b" \t\r\n[]{}".contains(&byte);
+        match &self.text {
+            Some(text) if text.bytes().any(says_something) => false,
+            _ => is_empty(self.value()),
+        }
+    }
+}
+
+/// Whether a value of a call was not recorded: null, `{}`, `""` or `[]`.
+pub(super) fn is_empty(value: &Value) -> bool {
+    value.is_empty_like() || value.as_object().is_some_and(|object| object.is_empty())
+}
+
+impl From<Value> for Recorded {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::String(text) => Self { text: Some(text.into()), value: OnceLock::new() },
+            other => Self { text: None, value: other.into() },
+        }
+    }
+}
+
+impl From<&Value> for Recorded {
+    fn from(value: &Value) -> Self {
+        match value {
+            Value::String(text) => {
+                Self { text: Some(text.as_str().into()), value: OnceLock::new() }
+            }
+            other => Self { text: None, value: other.clone().into() },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::{parse_python, to_python};
+
+    #[test]
+    fn json_text_is_what_it_holds_and_other_text_is_text() {
+        for (recorded, value, empty) in [
+            (r#""{\"a\": [1]}""#, r#"{"a": [1]}"#, false),
+            (r#""sunny""#, r#""sunny""#, false),
+            (r#""null""#, r#""null""#, false),
+            (r#""5""#, "5", false),
+            (r#""[ {} ]""#, "[{}]", false),
+            (r#"" [ ] ""#, "[]", true),
+            (r#""{}""#, "{}", true),
+            (r#""[}""#, r#""[}""#, false),
+            (r#""""#, r#""""#, true),
+            ("null", "null", true),
+            ("0", "0", false),
+            ("{}", "{}", true),
+        ] {
+            let recorded = Recorded::from(parse_python(recorded).unwrap());
+            assert_eq!(recorded.is_empty(), empty, "{value}");
+            assert_eq!(to_python(recorded.value()), value);
+            assert_eq!(recorded.is_null(), value == "null");
+        }
+        assert!(Recorded::default().is_null());
+    }
+}

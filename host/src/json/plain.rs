@@ -1,0 +1,260 @@
+//! The inside of strings: what means itself, and what an escape stands for.
+//!
+//! Most of a recording is the inside of strings, and where messages are recorded as JSON in a string, every few bytes
+//! are an escape. So both are looked for in short loops without calls.
+
+/// What a backslash followed by a byte stands for; 0 for bytes that begin a longer escape, or none.
+const ESCAPED: [u8; 256] = {
+    let mut table = [0; 256];
+    table[b'"' as usize] = b'"';
+    table[b'\\' as usize] = b'\\';
+    table[b'/' as usize] = b'/';
+    table[b'b' as usize] = 0x8;
+    table[b'f' as usize] = 0xc;
+    table[b'n' as usize] = b'\n';
+    table[b'r' as usize] = b'\r';
+    table[b't' as usize] = b'\t';
+    table
+};
+
+/// 1 and 128 in each of eight bytes.
+const ONES: u64 = u64::MAX / 255;
+const TOPS: u64 = ONES << 7;
+
+/// What a backslash followed by this byte stands for, if those two are all of the escape.
+#[inline]
+pub(super) fn escaped(byte: u8) -> Option<u8> {
+    Some(ESCAPED[usize::from(byte)]).filter(|&byte| byte != 0)
+}
+
+/// Bytes before the first that means something in a string: a quote, a backslash, or a control character.
+#[inline]
+pub(super) fn plain_length(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(word) = bytes[at..].first_chunk() {
+        let plain = plain_bytes(*word);
+        at += plain;
+        if plain < 8 {
+            return at;
+        }
+    }
+    let is_special = |byte: &u8| *byte == b'"' || *byte == b'\\' || *byte < 0x20;
+    at + bytes[at..].iter().position(is_special).unwrap_or(bytes.len() - at)
+}
+
+/// Bytes before the first that is no part of a string: a quote, a control character, or an escape that is longer than
+/// two bytes, or none, or not whole.
+pub(super) fn passable_length(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    // Most strings are short; in long ones nothing is gained by a step of their own for each escape.
+    for _ in 0..2 {
+        at += plain_length_of_two(&bytes[at..]);
+        match bytes[at..] {
+            [b'\\', next, ..] if escaped(next).is_some() => at += 2,
+            [b'"' | b'\\' | 0..0x20, ..] | [] => return at,
+            _ => {}
+        }
+    }
+    // Whether the first byte of the block belongs to an escape that began before it.
+    let mut is_escaped = 0;
+    while let Some(block) = bytes[at..].first_chunk::<64>() {
+        let Marks { quotes, backslashes, controls } = Marks::of(block);
+        let escapes = Escapes::among(backslashes, is_escaped);
+        let ends = (quotes & !escapes.escaped) | controls;
+        let end = ends.trailing_zeros();
+        let mut left = escapes.escaped & (ends ^ ends.wrapping_sub(1));
+        while left != 0 {
+            let place = left.trailing_zeros() as usize;
+            if escaped(block[place]).is_none() {
+                // Back to the backslash, which may be the last byte of the block before.
+                return at + place - 1;
+            }
+            left &= left - 1;
+        }
+        if ends != 0 {
+            return at + end as usize;
+        }
+        at += 64;
+        is_escaped = escapes.last_escapes;
+    }
+    // A backslash whose escape is not known yet is looked at again.
+    at -= is_escaped as usize;
+    loop {
+        at += plain_length(&bytes[at..]);
+        match bytes[at..] {
+            [b'\\', next, ..] if escaped(next).is_some() => at += 2,
+            _ => return at,
+        }
+    }
+}
+
+/// As [`plain_length`], of at most 16 bytes.
+#[inline]
+fn plain_length_of_two(bytes: &[u8]) -> usize {
+    plain_length(bytes.get(..16).unwrap_or(bytes))
+}
+
+/// What means something among 64 bytes, a bit for each, the first byte the lowest.
+struct Marks {
+    quotes: u64,
+    backslashes: u64,
+    controls: u64,
+}
+
+impl Marks {
+    #[inline]
+    fn of(block: &[u8; 64]) -> Self {
+        let mut marks = Self { quotes: 0, backslashes: 0, controls: 0 };
+        let (words, _) = block.as_chunks::<8>();
+        for (number, word) in words.iter().enumerate() {
+            let word = u64::from_le_bytes(*word);
+            let bits = |places: u64| gathered(places) << (number * 8);
+            marks.quotes |= bits(zero_bytes_exactly(word ^ (ONES * b'"' as u64)));
+            marks.backslashes |= bits(zero_bytes_exactly(word ^ (ONES * b'\\' as u64)));
+            marks.controls |= bits(zero_bytes_exactly(word & (ONES * 0xe0)));
+        }
+        marks
+    }
+}
+
+/// The top bit of each byte that is zero.
+#[inline]
+fn zero_bytes_exactly(word: u64) -> u64 {
+    !(((word & !TOPS) + !TOPS) | word) & TOPS
+}
+
+/// The top bits of eight bytes side by side.
+#[inline]
+fn gathered(tops: u64) -> u64 {
+    (tops >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
+}
+
+/// Escapes among 64 bytes.
+struct Escapes {
+    /// The bytes after the backslashes that escape something.
+    escaped: u64,
+    /// 1 if the last byte is such a backslash.
+    last_escapes: u64,
+}
+
+impl Escapes {
+    /// In a run of backslashes every other one escapes the next. A subtraction carries that through the runs: it turns
+    /// over the bits of each run from its start on, and runs that start at odd places have been turned over before.
+    #[inline]
+    fn among(backslashes: u64, first_is_escaped: u64) -> Self {
+        const ODD: u64 = 0xaaaa_aaaa_aaaa_aaaa;
+        let may_escape = backslashes & !first_is_escaped;
+        let carried = ((may_escape << 1) | ODD).wrapping_sub(may_escape);
+        let in_turn = carried ^ ODD;
+        Self {
+            escaped: in_turn ^ (backslashes | first_is_escaped),
+            last_escapes: (in_turn & backslashes) >> 63,
+        }
+    }
+}
+
+/// Appends what [`passable_length`] passes, with escapes replaced; how many bytes that was.
+pub(super) fn unescape(bytes: &[u8], out: &mut Vec<u8>) -> usize {
+    let mut at = 0;
+    loop {
+        // Runs are often a few bytes, so eight are copied before it is known how many of them count.
+        match bytes[at..].first_chunk() {
+            Some(word) => {
+                out.extend_from_slice(word);
+                let plain = plain_bytes(*word);
+                at += plain;
+                if plain == 8 {
+                    continue;
+                }
+                out.truncate(out.len() + plain - 8);
+            }
+            None => {
+                let plain = plain_length(&bytes[at..]);
+                out.extend_from_slice(&bytes[at..at + plain]);
+                at += plain;
+            }
+        }
+        match bytes[at..] {
+            [b'\\', next, ..] if escaped(next).is_some() => {
+                out.push(ESCAPED[usize::from(next)]);
+                at += 2;
+            }
+            _ => return at,
+        }
+    }
+}
+
+/// How many of eight bytes come before the first that means something in a string.
+#[inline]
+fn plain_bytes(bytes: [u8; 8]) -> usize {
+    let word = u64::from_le_bytes(bytes);
+    let zero_bytes = |word: u64| word.wrapping_sub(ONES) & !word & TOPS;
+    let quotes = zero_bytes(word ^ (ONES * b'"' as u64));
+    let backslashes = zero_bytes(word ^ (ONES * b'\\' as u64));
+    let controls = word.wrapping_sub(ONES * 0x20) & !word & TOPS;
+    // The lowest bit that is set is right; a borrow can only have set further ones above it.
+    (quotes | backslashes | controls).trailing_zeros() as usize / 8
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn words_are_looked_at_exactly() {
+        for word in
+            [0_u64, u64::MAX, 0x0001_0080_ff00_0100, 0x8000_0000_0000_0001, 0x0100_0000_0000_0000]
+        {
+            let zeros = word.to_le_bytes().map(|byte| u64::from(byte == 0));
+            let expected = zeros.iter().rev().fold(0, |bits, bit| bits << 1 | bit);
+            assert_eq!(gathered(zero_bytes_exactly(word)), expected, "{word:#x}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn many_at_a_time_is_as_one_at_a_time(
+            bytes in prop::collection::vec(
+                prop_oneof![
+                    90 => 0x20..=0x21_u8,
+                    8 => any::<u8>(),
+                    60 => prop::sample::select(b"nt\x80\\\\".to_vec()),
+                    4 => prop::sample::select(b"\"u\x1f".to_vec()),
+                ],
+                0..200,
+            ),
+            backslashes in any::<bool>(),
+        ) {
+            let mut bytes = bytes;
+            if backslashes {
+                // Whole escapes only, so that the end is not near.
+                let whole = bytes.iter().map(|&byte| if byte == b'\\' { [b'\\', b'\\'] } else { [byte, b'x'] });
+                bytes = whole.flatten().collect();
+            }
+            let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
+            let plain = bytes.iter().position(is_special).unwrap_or(bytes.len());
+            prop_assert_eq!(plain_length(&bytes), plain);
+
+            let (mut at, mut text) = (0, Vec::new());
+            while let Some(&byte) = bytes.get(at) {
+                match bytes.get(at + 1).copied().and_then(escaped).filter(|_| byte == b'\\') {
+                    Some(escaped) => {
+                        text.push(escaped);
+                        at += 2;
+                    }
+                    None if is_special(&byte) => break,
+                    None => {
+                        text.push(byte);
+                        at += 1;
+                    }
+                }
+            }
+            prop_assert_eq!(passable_length(&bytes), at);
+            let mut out = b"before".to_vec();
+            prop_assert_eq!(unescape(&bytes, &mut out), at);
+            prop_assert_eq!(&out[6..], text);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The way through Jaeger JSON to its spans.
+
+use std::io::Read;
+
+use super::{
+    Halt,
+    builder::{Builder, Draft, Leaves, Place},
+    otlp::{once, open_list},
+    watch::{Dialect, watch},
+};
+use crate::{
+    json::Scanner,
+    trace::{jaeger, pool::Pool},
+};
+
+/// The `data` of a document.
+#[derive(Debug, Default)]
+pub(super) struct Data {
+    pub(super) spans: Leaves,
+    pub(super) is_list: bool,
+}
+
+/// Walks through the value of `data` that starts here.
+pub(super) fn data<R: Read>(scanner: &mut Scanner<R>, builder: &mut Builder) -> Result<Data, Halt> {
+    let mut data = Data::default();
+    if scanner.peek()? != Some(b'[') {
+        scanner.skip_value()?;
+        return Ok(data);
+    }
+    data.is_list = true;
+    let mut more = scanner.open_array()?;
+    while more {
+        if scanner.peek()? == Some(b'{') {
+            item(scanner, builder, &mut data.spans)?;
+        } else {
+            scanner.skip_value()?;
+        }
+        more = scanner.next_item()?;
+    }
+    Ok(data)
+}
+
+/// Spans and the processes they name, which may come before them or after.
+fn item<R: Read>(
+    scanner: &mut Scanner<R>,
+    builder: &mut Builder,
+    out: &mut Leaves,
+) -> Result<(), Halt> {
+    let first = out.leaves.len();
+    let (mut processes, mut listed) = (None, None);
+    let mut more = scanner.open_object()?;
+    while more {
+        match scanner.key(&["processes", "spans"])? {
+            Some(0) => {
+                once(&processes)?;
+                let start = scanner.offset();
+                let value = scanner.value()?;
+                processes = Some((Place::between(start, scanner.offset())?, value));
+            }
+            Some(_) => {
+                once(&listed)?;
+                listed = Some(());
+                let mut more = open_list(scanner)?;
+                while more {
+                    if scanner.peek()? == Some(b'{') {
+                        span(scanner, builder, out)?;
+                    } else {
+                        scanner.skip_value()?;
+                    }
+                    more = scanner.next_item()?;
+                }
+            }
+            None => scanner.skip_value()?,
+        }
+        more = scanner.next_member()?;
+    }
+    if let Some((place, value)) = processes {
+        let mut pool = Pool::default();
+        let decoded = jaeger::processes(value, &mut pool);
+        out.warnings.append(&mut pool.file_warnings);
+        let number = builder.resource()?;
+        let noted = &mut builder.resources[number as usize];
+        noted.place = Some(place);
+        // Which of the processes a span names is known when it is read.
+        let mut processes = decoded.values();
+        noted.watched.unsure =
+            processes.any(|process| builder.keys.iter().any(|key| process.contains_key(*key)));
+        for leaf in &mut out.leaves[first..] {
+            leaf.resource = Some(number);
+        }
+    }
+    Ok(())
+}
+
+fn span<R: Read>(
+    scanner: &mut Scanner<R>,
+    builder: &mut Builder,
+    out: &mut Leaves,
+) -> Result<(), Halt> {
+    let start = scanner.offset();
+    let mut draft = Draft::default();
+    let mut more = scanner.open_object()?;
+    while more {
+        match scanner.key(&["traceID", "spanID", "startTime", "tags"])? {
+            Some(0) => draft.set_trace_id(&scanner.value()?),
+            Some(1) => draft.set_span_id(&scanner.value()?),
+            Some(2) => draft.start = scanner.value()?,
+            Some(_) => draft.watched = watch(scanner, builder.keys, Dialect::Jaeger)?,
+            None => scanner.skip_value()?,
+        }
+        more = scanner.next_member()?;
+    }
+    let place = Place::between(start, scanner.offset())?;
+    out.leaves.extend(builder.span(draft, place, jaeger::MICROSECOND)?);
+    Ok(())
+}

@@ -1,0 +1,432 @@
+//! A trace that is read by its index is the trace that is loaded with its whole file.
+
+use std::{
+    error::Error,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use proptest::prelude::*;
+
+use super::TraceIndex;
+use crate::{
+    conversation::{GROUPING, GroupBy, group, group_indexed},
+    trace::{Format, LoadError, Trace, load},
+};
+
+/// Chunks that end inside of tokens, of escapes and of characters, and the usual ones.
+const CHUNKS: [usize; 4] = [1, 3, 64, super::CHUNK];
+
+/// A file that goes away.
+struct File(PathBuf);
+
+impl File {
+    fn new(content: &[u8]) -> Self {
+        use std::sync::atomic::{AtomicUsize, Ordering};
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("evaluator-index-{}-{number}.json", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::write(&path, content).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+fn indexed(path: &Path, format: Option<Format>, chunk: usize) -> TraceIndex {
+    TraceIndex::with_chunks(&[path.to_owned()], format, &GROUPING, &|| false, chunk)
+}
+
+/// Everything an error says, with its causes.
+fn told(error: &LoadError) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text += &format!(" | {error}");
+        source = error.source();
+    }
+    text
+}
+
+fn texts<'t>(traces: impl IntoIterator<Item = &'t Trace>) -> Vec<String> {
+    traces.into_iter().map(|trace| format!("{trace:#?}")).collect()
+}
+
+/// Holds both ways of loading against each other, with every format and size of chunk. Whether the file was walked
+/// through, and not loaded whole.
+fn check(content: &[u8]) -> bool {
+    let file = File::new(content);
+    let mut walked = true;
+    for format in [None, Some(Format::OtlpJson), Some(Format::JaegerJson)] {
+        let whole = load(std::slice::from_ref(&file.0), format);
+        let expected = texts(&whole.traces);
+        let errors: Vec<String> = whole.errors.iter().map(told).collect();
+        for chunk in CHUNKS {
+            let text = String::from_utf8_lossy(content);
+            let index = indexed(&file.0, format, chunk);
+            let traces: Vec<_> = (0..index.len()).map(|trace| index.read(trace).unwrap()).collect();
+            let got = texts(traces.iter().map(AsRef::as_ref));
+            assert_eq!(got, expected, "{format:?}, chunks of {chunk}:\n{text}");
+            let got: Vec<String> = index.errors.iter().map(told).collect();
+            assert_eq!(got, errors, "{format:?}, chunks of {chunk}:\n{text}");
+            for multi_turn in [false, true] {
+                let groups = group_indexed(&index, GroupBy::Auto, multi_turn);
+                let expected: Vec<Vec<_>> = group(&whole.traces, GroupBy::Auto, multi_turn)
+                    .iter()
+                    .map(|group| {
+                        let mut ids: Vec<_> =
+                            group.members().iter().map(|trace| &trace.trace_id).collect();
+                        ids.sort();
+                        ids
+                    })
+                    .collect();
+                let got: Vec<Vec<_>> = groups
+                    .iter()
+                    .map(|group| {
+                        let mut ids: Vec<_> =
+                            group.iter().map(|trace| index.trace_id(*trace)).collect();
+                        ids.sort();
+                        ids
+                    })
+                    .collect();
+                assert_eq!(got, expected, "{format:?}, {multi_turn}:\n{text}");
+            }
+            walked &= !index.is_held();
+        }
+    }
+    walked
+}
+
+fn samples() -> Vec<(PathBuf, Vec<u8>)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folders = ["tests/data", "../cli/tests/data", "../examples/traces"];
+    let mut open: Vec<PathBuf> = folders.iter().map(|folder| root.join(folder)).collect();
+    let mut files = Vec::new();
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                files.push((path.clone(), fs::read(path).unwrap()));
+            }
+        }
+    }
+    files.sort();
+    files.retain(|(_, content)| content.len() < 200_000);
+    files
+}
+
+#[test]
+fn every_sample_reads_the_same() {
+    let mut whole = Vec::new();
+    for (path, content) in samples() {
+        if !check(&content) {
+            whole.push(path.file_name().unwrap().to_string_lossy().into_owned());
+        }
+    }
+    // Rare shapes: fields of the protobuf definition, documents in a wrapper, two lists of spans, lists that are none.
+    whole.sort();
+    assert!(whole.len() < 30, "{whole:#?}");
+    for name in [
+        "a01_otlp_basic_parts.json",
+        "a02_jaeger_basic.json",
+        "c01_jsonl_export_docs.jsonl",
+        "c03_bare_list.json",
+    ] {
+        assert!(!whole.contains(&name.to_owned()), "{name} is loaded whole");
+    }
+}
+
+#[test]
+fn lines_and_blanks_and_broken_ends_read_the_same() {
+    let document =
+        r#"{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "t", "spanId": "a"}]}]}]}"#;
+    let bare = r#"{"traceId": "t", "spanId": "b", "attributes": [{"key": "session.id", "value": {"stringValue": "s"}}]}"#;
+    for text in [
+        String::new(),
+        " \n\t".to_owned(),
+        "\u{1c}".to_owned(),
+        format!("{bare}\n\u{1c}"),
+        format!("{document}\n{bare}\n"),
+        format!("\n\n{bare}\r\n \n{document}"),
+        format!("{bare}\n{document}\n{{\"traceId\": \"u\"}}"),
+        format!("{bare}\n5"),
+        format!("5\n{bare}"),
+        format!("{bare}\n{{\"a\": 1 \r\n{bare}"),
+        format!("{bare}\n{{\"a\": \"x \r\n{bare}"),
+        format!("{bare} {bare}"),
+        format!("{bare}\n\u{a0}{bare}\u{2003}\n\u{b}\n{bare}"),
+        format!("\u{a0}{bare}\n{bare}"),
+        format!("\u{feff}{bare}\n{bare}"),
+        format!("{bare}\n\u{feff}{bare}"),
+        format!("{{\n\"traceId\": \"t\", \"spanId\": \"x\"}}\n{bare}"),
+        format!(
+            "{bare}\n{{\"traceId\": \"t\", \"spanId\": \"\\ud800\\u00e9\\ud83d\\ude00\\ud83dx\"}}"
+        ),
+        format!("{bare}\n{{\"traceId\": \"t\", \"spanId\": \"\\u00"),
+        format!("{bare}\n\"\\"),
+        format!("[{bare}, {bare}, 5]"),
+        format!("[{bare}, {document}]"),
+        format!("[{bare}"),
+        format!("{bare}x"),
+        "-".to_owned(),
+        "[-Infinity, NaN, 1.5e, 2]".to_owned(),
+        "[1., 2]".to_owned(),
+        "[01]".to_owned(),
+        "nul".to_owned(),
+        "\"a\tb\"".to_owned(),
+        "[".repeat(1001),
+        format!("{{\"traceId\": \"t\", \"spanId\": {}", "[".repeat(1000)),
+        "{\"data\": [}".to_owned(),
+        "{\"data\": [1,]}".to_owned(),
+        "{\"data\" 1}".to_owned(),
+        "{1: 2}".to_owned(),
+        "{\"a\": \"é\u{1}\"}".to_owned(),
+    ] {
+        check(text.as_bytes());
+    }
+    for bytes in [
+        &b"{\"a\": \"\xff\"}"[..],
+        b"[\xc3",
+        b"{\"a\": }\n\xe2\x82",
+        b"{\"traceId\": \"\xe2\x82\xac\"} \xed\xa0\x80",
+    ] {
+        check(bytes);
+    }
+}
+
+#[test]
+fn large_documents_do_not_have_to_be_loaded_whole() {
+    for text in [
+        r#"{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "t", "spanId": "a"}], "scope": {"name": "late"}}], "resource": {"attributes": []}}]}"#,
+        r#"{"batches": [{"instrumentationLibrarySpans": [{"instrumentationLibrary": {"name": "n"}, "spans": [{"spanId": "a", "traceId": "t"}]}]}], "resourceLogs": []}"#,
+        r#"{"total": 0, "data": [{"spans": [{"traceID": "t", "spanID": "a", "processID": "p"}], "processes": {"p": {"serviceName": "late"}}}]}"#,
+        "[{\"traceId\": \"t\", \"spanId\": \"a\"}]",
+        "{\"traceId\": \"t\", \"spanId\": \"a\"}\n{\"traceId\": \"t\", \"spanId\": \"b\"}",
+        "{\"resourceSpans\": [{\"resource\": null, \"scopeSpans\": null}]}",
+    ] {
+        assert!(check(text.as_bytes()), "{text}");
+    }
+}
+
+#[test]
+fn a_file_that_changes_is_an_error_of_its_traces() {
+    let span = |trace: &str| format!("{{\"traceId\": \"{trace}\", \"spanId\": \"a\"}}\n");
+    let file = File::new((span("t1") + &span("t2")).as_bytes());
+    let index = indexed(&file.0, None, 64);
+    assert_eq!(index.len(), 2);
+    assert!(index.read(0).is_ok());
+    fs::write(&file.0, span("t1") + &span("t3")).unwrap();
+    // The same length, and perhaps the same time: then the content tells.
+    let error = index.read(1).unwrap_err().to_string();
+    assert!(error.contains("changed while it was evaluated"), "{error}");
+    fs::write(&file.0, "").unwrap();
+    assert!(index.read(1).is_err());
+    fs::remove_file(&file.0).unwrap();
+    let again = TraceIndex::default();
+    assert!(again.is_empty());
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_are_held_in_memory() {
+    use std::io::Write as _;
+    let path = std::env::temp_dir().join(format!("evaluator-index-pipe-{}", std::process::id()));
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &path,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+        0,
+    )
+    .unwrap();
+    let writer = std::thread::spawn({
+        let path = path.clone();
+        move || {
+            let mut pipe = fs::OpenOptions::new().write(true).open(path).unwrap();
+            pipe.write_all(b"{\"traceId\": \"t\", \"spanId\": \"a\"}").unwrap();
+        }
+    });
+    let index = indexed(&path, None, 64);
+    writer.join().unwrap();
+    fs::remove_file(&path).unwrap();
+    assert_eq!(index.len(), 1);
+    assert_eq!(index.read(0).unwrap().spans[0].span_id, "a");
+}
+
+fn scalar() -> impl Strategy<Value = String> {
+    prop::sample::select(vec![
+        "null",
+        "true",
+        "false",
+        "0",
+        "-1.5e3",
+        "12345678901234567890123",
+        "NaN",
+        "-Infinity",
+        "\"\"",
+        "\"t1\"",
+        "\"A\"",
+        "\"\\u0041\"",
+        "\"\\ud800\"",
+        "\"é\\n\"",
+        "[]",
+        "{}",
+        "[1]",
+        "{\"a\": [{}]}",
+        "\"session.id\"",
+        "{\"stringValue\": \"s1\"}",
+        "{\"intValue\": \"7\"}",
+        "[{\"key\": \"session.id\", \"value\": {\"stringValue\": \"s\"}}]",
+    ])
+    .prop_map(str::to_owned)
+}
+
+/// An object of some of these members in any order, perhaps repeated, and with others among them.
+fn object(members: Vec<(&'static str, BoxedStrategy<String>)>) -> BoxedStrategy<String> {
+    let of_count = members.len();
+    let member = (0..of_count).prop_flat_map(move |which| {
+        let (key, value) = members[which].clone();
+        // Mostly what belongs there.
+        let value = prop_oneof![9 => value, 1 => scalar()];
+        (Just(key), value)
+    });
+    let other = (prop::sample::select(vec!["x", "", "traceid", "k\\u0065y"]), scalar());
+    let member = prop_oneof![8 => member, 1 => other];
+    (prop::collection::vec(member, 0..7), prop::sample::select(vec!["", " ", "\n"]))
+        .prop_map(|(mut members, blank)| {
+            // A repeated key is rare in life, and is to be rare here.
+            let mut seen = std::collections::HashSet::new();
+            let mut spare = 1;
+            members.retain(|(key, _)| {
+                seen.insert(*key) || {
+                    spare -= 1;
+                    spare == 0
+                }
+            });
+            let members: Vec<String> =
+                members.iter().map(|(key, value)| format!("\"{key}\":{blank}{value}")).collect();
+            format!("{{{blank}{}}}", members.join(&format!(",{blank}")))
+        })
+        .boxed()
+}
+
+fn list(item: BoxedStrategy<String>) -> BoxedStrategy<String> {
+    prop::collection::vec(prop_oneof![12 => item, 1 => scalar()], 0..4)
+        .prop_map(|items| format!("[{}]", items.join(", ")))
+        .boxed()
+}
+
+fn id(names: &'static [&'static str]) -> BoxedStrategy<String> {
+    prop::sample::select(names).prop_map(|name| format!("\"{name}\"")).boxed()
+}
+
+fn key() -> BoxedStrategy<String> {
+    id(&[
+        "gen_ai.conversation.id",
+        "session.id",
+        "agentevals.session_name",
+        "other",
+        "session\\u002eid",
+    ])
+}
+
+fn attributes() -> BoxedStrategy<String> {
+    let value =
+        object(vec![("stringValue", id(&["s1", "s2", " s1 "])), ("intValue", scalar().boxed())]);
+    list(object(vec![("key", key()), ("value", value), ("type", id(&["int64", "string"]))]))
+}
+
+fn span() -> BoxedStrategy<String> {
+    object(vec![
+        ("traceId", id(&["t1", "t2", "T1", "0123456789abcdef0123456789abcdef"])),
+        ("spanId", id(&["a", "b", "c", "d"])),
+        ("parentSpanId", id(&["a", "b"])),
+        ("startTimeUnixNano", id(&["1", "2", "99999999999999999999"])),
+        ("attributes", attributes()),
+        ("events", list(object(vec![("name", scalar().boxed()), ("attributes", attributes())]))),
+    ])
+}
+
+fn document() -> BoxedStrategy<String> {
+    let scope = || object(vec![("name", id(&["s1", "s2"])), ("version", id(&["1"]))]);
+    let resource = || object(vec![("attributes", attributes())]);
+    let spans = object(vec![
+        ("scope", scope()),
+        ("spans", list(span())),
+        ("instrumentationLibrary", scope()),
+    ]);
+    let spans = list(object(vec![
+        ("resource", resource()),
+        ("scopeSpans", list(spans.clone())),
+        ("instrumentationLibrarySpans", list(spans)),
+    ]));
+    let logs = object(vec![("scope", scope()), ("logRecords", list(span()))]);
+    let logs = list(object(vec![("resource", resource()), ("scopeLogs", list(logs))]));
+    let jaeger_span = object(vec![
+        ("traceID", id(&["t1", "t2"])),
+        ("spanID", id(&["a", "b", "c"])),
+        ("startTime", scalar().boxed()),
+        (
+            "tags",
+            list(object(vec![
+                ("key", key()),
+                ("value", id(&["s1", "7"])),
+                ("type", id(&["int64", "string"])),
+            ])),
+        ),
+        ("processID", id(&["p1", "p2"])),
+    ]);
+    let process = || object(vec![("serviceName", scalar().boxed()), ("tags", attributes())]);
+    let data = list(object(vec![
+        ("spans", list(jaeger_span)),
+        ("processes", object(vec![("p1", process()), ("p2", process())])),
+    ]));
+    let documents = prop_oneof![
+        object(vec![("resourceSpans", spans.clone()), ("resourceLogs", logs.clone())]),
+        object(vec![("batches", spans.clone())]),
+        object(vec![("data", data), ("resourceSpans", spans.clone()), ("batches", spans.clone())]),
+        object(vec![("trace", object(vec![("resourceSpans", spans)])), ("resource_logs", logs)]),
+    ];
+    documents.boxed()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn documents_read_the_same(
+        values in prop::collection::vec(prop_oneof![3 => document(), 2 => span(), 1 => list(span())], 1..4),
+        separator in prop::sample::select(vec!["\n", "\n", "\r\n", "\n\n", " "]),
+        cut in prop::option::weighted(0.2, any::<prop::sample::Index>()),
+    ) {
+        let mut text = values.join(separator).into_bytes();
+        if let Some(cut) = cut {
+            text.truncate(cut.index(text.len() + 1));
+        }
+        check(&text);
+    }
+
+    #[test]
+    fn changed_samples_read_the_same(
+        which in any::<prop::sample::Index>(),
+        edits in prop::collection::vec((any::<prop::sample::Index>(), prop::sample::select(b"\"\\{}[],: \n0-e.u\xc3\xa9".to_vec())), 1..4),
+    ) {
+        let samples = samples();
+        let small: Vec<_> = samples.iter().filter(|(_, content)| content.len() < 3000).collect();
+        let mut content = which.get(&small).1.clone();
+        for (at, byte) in edits {
+            if !content.is_empty() {
+                let at = at.index(content.len());
+                content[at] = byte;
+            }
+        }
+        check(&content);
+    }
+}
