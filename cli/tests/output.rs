@@ -54,11 +54,9 @@ fn a_table_can_be_read_at_a_glance() {
          -- -- -- -- -- -- --\n\
          [PASS] good 0.9412 PASSED 1.0000, N/A TIME\n\
          [FAIL] low 0.0000 FAILED TIME\n\
-         [----] crash N/A ERROR TIME exited with code 3: boom ...\n\
-         [FAIL] tool_trajectory_avg_score 0.0000 FAILED 0.0000 TIME\n\
-         Error of crash:\n\
-         Custom evaluator 'crash' exited with code 3: boom\n\
+         [----] crash N/A NOT_EVALUATED TIME Custom evaluator 'crash' exited with code 3: boom\n\
          line 2\n\
+         [FAIL] tool_trajectory_avg_score 0.0000 FAILED 0.0000 TIME\n\
          Invocation 1 trajectory mismatch:\n\
          Expected:\n\
          - a({\"x\": 1})\n\
@@ -108,6 +106,34 @@ fn a_table_shows_what_was_measured_and_where_calls_differ() {
     );
     ran.says(
         "token_usage_v1: 1 conversation not evaluated: it measures; give it a `max` to score turns against",
+    );
+}
+
+#[test]
+fn arguments_are_shown_in_the_order_they_were_given() {
+    let folder = Folder::new();
+    folder.file(
+        "set.json",
+        r#"{"eval_set_id": "s", "eval_cases": [{"eval_id": "c", "conversation": [{"user_content": {}, "intermediate_data":
+            {"tool_uses": [{"name": "t", "args": {"b": 1, "a": [2.0]}}, {"name": "u"}]}}]}]}"#,
+    );
+    let args = [&*trace("k02_traj_extra"), "-e", "set.json"];
+    let ran = folder.run(&args).exits(1);
+    assert!(
+        normal(&ran.stdout).contains("- t({\"b\": 1, \"a\": [2.0]})\n- u({})\n"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn a_metric_nobody_knows_has_a_line_like_any_other() {
+    let folder = Folder::new();
+    let ran = folder.run(&[&trace("k02_traj_extra"), "-m", "nope", "-o", "summary"]).exits(3);
+    assert!(
+        normal(&ran.stdout).contains("[----] nope: ERROR - nope not found in registry. [TIME]\n"),
+        "{}",
+        ran.stdout
     );
 }
 

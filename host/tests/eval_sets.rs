@@ -45,7 +45,10 @@ fn the_form_of_the_files() {
         Some("It is 21 degrees and sunny in Paris today.")
     );
     let call = &turn.tool_calls[0];
-    assert_eq!((call.id.as_deref(), call.name.as_str()), (Some("e0"), "get_weather"));
+    assert_eq!(
+        (call.id.as_deref(), call.name.as_deref().unwrap_or_default()),
+        (Some("e0"), "get_weather")
+    );
     assert_eq!(to_python(&call.args), r#"{"city": "Paris"}"#);
     assert_eq!(to_python(&turn.tool_responses[0].response), r#"{"sky": "sunny", "temp": 21}"#);
 }
@@ -84,7 +87,8 @@ fn texts_of_all_parts_count() {
 fn calls_in_events_are_for_the_trajectory_only() {
     let turn = only_turn("invocation_events.json");
     assert!(turn.tool_calls.is_empty() && turn.tool_responses.is_empty());
-    let calls: Vec<&str> = turn.trajectory().map(|call| call.name.as_str()).collect();
+    let calls: Vec<&str> =
+        turn.trajectory().map(|call| call.name.as_deref().unwrap_or_default()).collect();
     assert_eq!(calls, ["get_weather"]);
 }
 
@@ -146,7 +150,7 @@ fn every_field_is_checked_at_its_place() {
         (r#"{"eval_set_id": "s", "eval_cases": {}}"#.to_owned(), "eval_cases: expected an array, found an object".to_owned()),
         (r#"{"eval_set_id": "s", "eval_cases": [7]}"#.to_owned(), "eval_cases[0]: expected an object, found an integer".to_owned()),
         (
-            r#"{"eval_set_id": "s", "eval_cases": [{"eval_id": "c", "conversation": [], "conversationScenario": {}}]}"#.to_owned(),
+            r#"{"eval_set_id": "s", "eval_cases": [{"eval_id": "c", "conversation": [], "conversationScenario": {"startingPrompt": "x", "conversationPlan": "y"}}]}"#.to_owned(),
             "eval_cases[0]: expected exactly one of 'conversation' and 'conversation_scenario'".to_owned(),
         ),
         (
@@ -181,9 +185,76 @@ fn every_field_is_checked_at_its_place() {
             turn(r#"{"user_content": {}, "intermediate_data": {"invocationEvents": [], "tool_uses": []}}"#),
             format!("{at}.intermediate_data.tool_uses: unknown key"),
         ),
+        (turn(r#"{"user_content": {}, "invocation_id": null}"#), format!("{at}.invocation_id: expected a string, found null")),
+        (turn(r#"{"user_content": {}, "userContent": {}}"#), format!("{at}.user_content: the key is there in `camelCase`, too")),
+        (
+            turn(r#"{"user_content": {}, "intermediate_data": {"tool_uses": null}}"#),
+            format!("{at}.intermediate_data.tool_uses: expected an array, found null"),
+        ),
     ] {
         assert_eq!(refused(&text), expected, "{text}");
     }
+}
+
+#[test]
+fn what_is_not_read_is_checked_too() {
+    let case = |more: &str| {
+        format!(
+            r#"{{"eval_set_id": "s", "eval_cases": [{{"eval_id": "c", "conversation": [], {more}}}]}}"#
+        )
+    };
+    for (more, expected) in [
+        (
+            r#""session_input": {"app_name": "a"}"#,
+            "session_input.user_id: required field is missing",
+        ),
+        (r#""final_session_state": []"#, "final_session_state: expected an object, found an array"),
+        (r#""creation_timestamp": "x""#, "creation_timestamp: expected a number, found a string"),
+        (
+            r#""rubrics": [{"rubric_id": "r"}]"#,
+            "rubrics[0].rubric_content: required field is missing",
+        ),
+        (
+            r#""rubrics": [{"rubricId": "r", "rubricContent": {"text": "x"}}]"#,
+            "rubrics[0].rubric_content.text: unknown key (did you mean 'text_property'?)",
+        ),
+    ] {
+        assert_eq!(refused(&case(more)), format!("eval_cases[0].{expected}"));
+    }
+    for (part, expected) in [
+        (r#"{"thought": "perhaps"}"#, "thought: expected a boolean, found a string"),
+        (r#"{"part_metadata": 1}"#, "part_metadata: expected an object, found an integer"),
+        (
+            r#"{"inlineData": {"data": "**"}}"#,
+            "inline_data.data: expected a string in base64, found a string",
+        ),
+        (
+            r#"{"functionResponse": {"parts": [{"x": 1}]}}"#,
+            "function_response.parts[0].x: unknown key",
+        ),
+    ] {
+        let text = case(&format!(
+            r#""x": 0, "conversation": [{{"user_content": {{"parts": [{part}]}}}}]"#
+        ));
+        let at = "eval_cases[0].conversation[0].user_content.parts[0]";
+        assert_eq!(refused(&text), format!("{at}.{expected}"));
+    }
+    let lenient = r#""creation_timestamp": " 12.5 ", "session_input": {"appName": "a", "user_id": "u", "other": 1}, "other": []"#;
+    EvalSet::from_text(&case(lenient), Path::new("s.json")).unwrap();
+}
+
+#[test]
+fn what_a_turn_says_without_words_is_nothing() {
+    let text = r#"{"eval_set_id": "s", "eval_cases": [{"eval_id": "c", "conversation": [
+        {"user_content": {}, "final_response": {"parts": [{"text": ""}]}, "intermediate_data": {
+            "tool_uses": [{"args": {}}],
+            "intermediate_responses": [["agent", [{"function_call": {"name": "late"}}]]]}}]}]}"#;
+    let set = EvalSet::from_text(text, Path::new("s.json")).unwrap();
+    let turn = &set.cases[0].turns[0];
+    assert_eq!((turn.user_text(), turn.final_text("")), (String::new(), None));
+    // A call without a name is one that nothing matches; those in intermediate responses come after the others.
+    let calls: Vec<_> = turn.trajectory().map(|call| call.name.as_deref()).collect();
+    assert_eq!(calls, [None, Some("late")]);
 }
 
 fn conversation(said: &[Option<&str>]) -> Conversation {

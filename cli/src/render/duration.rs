@@ -2,7 +2,8 @@
 
 /// `153ms`, `4.5s`, `2m 5s`. Halves round to even.
 pub(super) fn milliseconds(milliseconds: f64) -> String {
-    let rounded = milliseconds.round_ties_even();
+    // Spans may end before they start. Less than half a millisecond before is zero, not "-0".
+    let rounded = milliseconds.round_ties_even() + 0.0;
     if rounded < 1000.0 {
         return format!("{rounded}ms");
     }
@@ -21,6 +22,8 @@ mod tests {
     fn units_change_with_size() {
         for (value, text) in [
             (0.0, "0ms"),
+            (-0.4, "0ms"),
+            (-3.0, "-3ms"),
             (0.5, "0ms"),
             (1.5, "2ms"),
             (999.4, "999ms"),

@@ -6,7 +6,10 @@ use evaluator_host::report::EvaluationReport;
 use unicode_width::UnicodeWidthStr;
 
 /// Columns that an error may take in a table.
-const FITS: usize = 100;
+const FITS: usize = 160;
+
+/// Lines that it may have there.
+const LINES: usize = 3;
 
 /// Columns of an error that does not fit that are shown all the same.
 const SHOWN: usize = 70;
@@ -45,7 +48,7 @@ pub(super) fn whole(text: &mut String, evaluations: &[EvaluationReport]) {
 }
 
 fn fits(error: &str) -> bool {
-    !error.contains('\n') && error.width() <= FITS
+    error.lines().count() <= LINES && error.lines().all(|line| line.width() <= FITS)
 }
 
 #[cfg(test)]
@@ -53,11 +56,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cell_has_one_line_of_bounded_width() {
-        let short = "Custom evaluator 'x' exited with code 3";
+    fn a_cell_has_few_lines_of_bounded_width() {
+        let short = "Custom evaluator 'x' exited with code 3: boom\nline 2\nline 3";
         assert_eq!(cell("x", short), short);
-        assert_eq!(cell("x", &format!("{short}: boom\nline 2")), "exited with code 3: boom ...");
-        assert_eq!(cell("x", "\nline 2"), " ...");
+        assert_eq!(cell("x", &format!("{short}\nline 4")), "exited with code 3: boom ...");
+        assert_eq!(cell("x", "\n2\n3\n4"), " ...");
         for long in ["word ".repeat(50), "é".repeat(300)] {
             let cell = cell("x", &long);
             assert!(cell.width() <= SHOWN + 4 && cell.ends_with(" ..."), "{cell}");

@@ -27,12 +27,12 @@ pub(super) fn conversation(text: &mut String, metrics: &PerformanceMetrics) {
     latency(text, "LLM", &metrics.latency.llm_calls);
     latency(text, "Tool", &metrics.latency.tool_executions);
     let tokens = &metrics.tokens;
-    if tokens.total > 0 {
-        let cache = cache(tokens.cache_read_tokens, tokens.cache_creation_tokens);
-        let (total, prompt, output) = (tokens.total, tokens.total_prompt, tokens.total_output);
-        let _ =
-            writeln!(text, "    Tokens: {total} total ({prompt} prompt + {output} output){cache}");
-    }
+    let cache = match cache(tokens.cache_read_tokens, tokens.cache_creation_tokens) {
+        cache if cache.is_empty() => cache,
+        cache => format!(" [{cache}]"),
+    };
+    let (total, prompt, output) = (tokens.total, tokens.total_prompt, tokens.total_output);
+    let _ = writeln!(text, "    Tokens: {total} total ({prompt} prompt + {output} output){cache}");
     text.push('\n');
 }
 
@@ -48,22 +48,22 @@ pub(super) fn run(text: &mut String, run: &RunPerformance) {
     if !run.models.is_empty() {
         let _ = writeln!(text, "  Models: {}", run.models.join(", "));
     }
-    if let Some(latency) = &run.latency.overall_per_trace {
+    if let Some(latency) = run.latency.overall_per_trace.filter(|latency| latency.p50 > 0.0) {
         let [p50, p95, p99] = [latency.p50, latency.p95, latency.p99].map(milliseconds);
         let _ = writeln!(text, "  Latency per Trace: p50={p50}, p95={p95}, p99={p99}");
     }
     let tokens = &run.tokens;
-    if tokens.total > 0 {
-        let cache = cache(tokens.cache_read_tokens, tokens.cache_creation_tokens);
-        let (total, prompt, output) = (tokens.total, tokens.total_prompt, tokens.total_output);
-        let _ =
-            writeln!(text, "  Total Tokens: {total} ({prompt} prompt + {output} output){cache}");
-        let per_trace = &tokens.avg_per_trace;
-        let _ = writeln!(
-            text,
-            "  Avg per Trace: {:.0} prompt, {:.0} output",
-            per_trace.prompt, per_trace.output
-        );
+    let (total, prompt, output) = (tokens.total, tokens.total_prompt, tokens.total_output);
+    let _ = writeln!(text, "  Total Tokens: {total} ({prompt} prompt + {output} output)");
+    let per_trace = &tokens.avg_per_trace;
+    let _ = writeln!(
+        text,
+        "  Avg per Trace: {:.0} prompt, {:.0} output",
+        per_trace.prompt, per_trace.output
+    );
+    let cache = cache(tokens.cache_read_tokens, tokens.cache_creation_tokens);
+    if !cache.is_empty() {
+        let _ = writeln!(text, "  Cache Tokens: {cache}");
     }
     text.push('\n');
 }
@@ -75,10 +75,29 @@ fn latency(text: &mut String, name: &str, stats: &Stats) {
     }
 }
 
+/// Tokens that were read from a cache and written to one, as far as there are any.
 fn cache(read: i64, written: i64) -> String {
-    if read > 0 || written > 0 {
-        format!(" [{read} cache read, {written} cache write]")
-    } else {
-        String::new()
+    let counts = [(read, "cache read"), (written, "cache write")];
+    let counts = counts.iter().filter(|(n, _)| *n > 0).map(|(n, noun)| format!("{n} {noun}"));
+    counts.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_cached_is_named() {
+        assert_eq!(cache(0, 0), "");
+        assert_eq!(cache(6, 0), "6 cache read");
+        assert_eq!(cache(0, 5), "5 cache write");
+        assert_eq!(cache(6, 5), "6 cache read, 5 cache write");
+    }
+
+    #[test]
+    fn tokens_are_shown_even_if_there_are_none() {
+        let mut text = String::new();
+        conversation(&mut text, &PerformanceMetrics::default());
+        assert_eq!(text, "  Performance Metrics:\n    Tokens: 0 total (0 prompt + 0 output)\n\n");
     }
 }

@@ -48,11 +48,7 @@ fn one(text: &mut String, conversation: &ConversationReport) {
             icon(evaluation.status).to_owned(),
             evaluation.name.clone(),
             score(evaluation.score),
-            if evaluation.error.is_some() {
-                "ERROR".to_owned()
-            } else {
-                evaluation.status.as_str().to_owned()
-            },
+            evaluation.status.as_str().to_owned(),
             evaluation
                 .per_invocation_scores
                 .iter()
@@ -136,7 +132,11 @@ fn calls(text: &mut String, comparison: &Object, key: &str) {
     }
     for call in calls {
         let name = call.get("name").and_then(Value::as_str).unwrap_or_default();
-        let args = call.get("args").map(json::to_python).unwrap_or_default();
+        // No arguments at all look the same whether they are recorded as such or not recorded.
+        let args = match call.get("args") {
+            None | Some(Value::Null) => "{}".to_owned(),
+            Some(args) => json::to_python_in_order(args),
+        };
         let _ = writeln!(text, "      - {name}({args})");
     }
 }

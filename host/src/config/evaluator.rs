@@ -12,12 +12,6 @@ use super::{
 };
 use crate::metric::MatchType;
 
-const MATCH_TYPES: [(&str, MatchType); 3] = [
-    ("EXACT", MatchType::Exact),
-    ("IN_ORDER", MatchType::InOrder),
-    ("ANY_ORDER", MatchType::AnyOrder),
-];
-
 #[derive(Clone, Copy)]
 enum Type {
     Builtin,
@@ -155,6 +149,14 @@ fn read_name(
     Some(name.to_owned())
 }
 
+/// A match type in any case, as on the command line.
+fn read_match_type(node: &Node, problems: &mut Problems<'_>) -> Option<MatchType> {
+    let key = "trajectory_match_type";
+    let word = text(key, node, problems)?;
+    let choices = MatchType::ALL.map(|known| (known.as_str(), known));
+    word.parse().ok().or_else(|| choice(key, node, &choices, problems))
+}
+
 fn read_builtin(
     name: Option<&str>,
     fields: &mut Fields<'_>,
@@ -164,8 +166,7 @@ fn read_builtin(
     fields.null_is_absent();
     let threshold = fields.fraction("threshold", problems);
     let match_type = fields.take_either("trajectory_match_type", "trajectoryMatchType", problems);
-    builtin.match_type =
-        match_type.and_then(|node| choice("trajectory_match_type", node, &MATCH_TYPES, problems));
+    builtin.match_type = match_type.and_then(|node| read_match_type(node, problems));
     let mut optional_text = |key: &'static str, alias: &'static str| {
         let node = fields.take_either(key, alias, problems)?;
         text(key, node, problems).map(str::to_owned)

@@ -20,7 +20,7 @@ fn problems(text: &str) -> String {
 fn a_whole_configuration_reads() {
     let config = parse(
         "eval_set: sets/trips.json\ntrace_format: otlp-json\noutput_format: json\ngroup_by: conversation\nevaluators:\n\
-         - {name: tool_trajectory_avg_score, type: builtin, threshold: '0.9', trajectoryMatchType: ANY_ORDER}\n\
+         - {name: tool_trajectory_avg_score, type: builtin, threshold: '0.9', trajectoryMatchType: any_order}\n\
          - name: polite\n  type: code\n  path: checks/polite.rs\n  threshold: 0.7\n  timeout: 5\n  config: {words: [please], since: 2024-01-02}\n",
     );
     assert_eq!(config.eval_set.as_deref(), Some(Path::new("sets/trips.json")));

@@ -1,11 +1,10 @@
 //! Grouping of traces into conversations.
 
 use indexmap::IndexMap;
-use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
 use crate::{
     json::{Object, Value},
-    python_text::{scalar_text, strip},
+    python_text::{is_printable, scalar_text, strip},
     trace::{Seen, SeenSpan, Trace, TraceIndex},
 };
 
@@ -176,14 +175,6 @@ fn name(value: &Value) -> Option<String> {
     let is_name =
         !text.is_empty() && text.chars().count() <= MAX_KEY_CHARS && text.chars().all(is_printable);
     is_name.then(|| text.to_owned())
-}
-
-fn is_printable(character: char) -> bool {
-    character == ' '
-        || !matches!(
-            character.general_category_group(),
-            GeneralCategoryGroup::Other | GeneralCategoryGroup::Separator
-        )
 }
 
 #[cfg(test)]

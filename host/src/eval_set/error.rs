@@ -65,6 +65,8 @@ pub enum FieldProblem {
         /// What it is, with its article.
         found: &'static str,
     },
+    /// It is there twice, in either spelling of its key.
+    Twice,
     /// A case has both or neither of `conversation` and `conversation_scenario`.
     NotExactlyOne,
 }
@@ -81,6 +83,7 @@ impl fmt::Display for FieldProblem {
                 write!(f, "unknown key (did you mean '{meant}'?)")
             }
             Self::WrongType { expected, found } => write!(f, "expected {expected}, found {found}"),
+            Self::Twice => f.write_str("the key is there in `camelCase`, too"),
             Self::NotExactlyOne => {
                 f.write_str("expected exactly one of 'conversation' and 'conversation_scenario'")
             }

@@ -63,55 +63,38 @@ impl<'a> At<'a> {
     }
 }
 
-/// Which keys an object may have.
-#[derive(Clone, Copy)]
-pub(super) enum Keys {
-    /// These, each in `snake_case` or `camelCase`.
-    Only(&'static [&'static str]),
-    /// Any; those that are read may be in `snake_case` or `camelCase`.
-    Any,
-    /// Any; those that are read are in `snake_case`.
-    AnySnakeCase,
-}
-
 /// The fields of an object that have not been taken yet. A field that is `null` counts as absent.
 pub(super) struct Fields<'a> {
     pub(super) at: At<'a>,
     object: Object,
-    keys: Keys,
+    camel_case: bool,
 }
 
 impl<'a> Fields<'a> {
-    pub(super) fn of(value: Value, at: At<'a>, keys: Keys) -> Result<Self, EvalSetErrorKind> {
+    /// Fields whose keys may be in `snake_case` or `camelCase`.
+    pub(super) fn of(value: Value, at: At<'a>) -> Result<Self, EvalSetErrorKind> {
         let Value::Object(object) = value else { return Err(at.wrong_type("an object", &value)) };
-        if let Keys::Only(known) = keys {
-            for key in object.keys() {
-                if !known.iter().any(|known| key == known || *key == camel_case(known)) {
-                    return Err(at
-                        .key(key)
-                        .fail(FieldProblem::Unknown { meant: similar(key, known) }));
-                }
-            }
-        }
-        Ok(Self { at, object, keys })
+        Ok(Self { at, object, camel_case: true })
+    }
+
+    /// Fields whose keys are in `snake_case`.
+    pub(super) fn of_snake_case(value: Value, at: At<'a>) -> Result<Self, EvalSetErrorKind> {
+        Ok(Self { camel_case: false, ..Self::of(value, at)? })
     }
 
     /// Takes a field by its `snake_case` key. Where both spellings are there, the other one counts.
     pub(super) fn take(&mut self, key: &str) -> Option<Value> {
         let snake = self.object.swap_remove(key);
-        let camel = match self.keys {
-            Keys::AnySnakeCase => None,
-            Keys::Any | Keys::Only(_) => self.object.swap_remove(&*camel_case(key)),
+        let camel = match self.camel_case {
+            true => self.object.swap_remove(&*camel_case(key)),
+            false => None,
         };
         camel.or(snake).filter(|value| !value.is_null())
     }
 
     pub(super) fn required(&mut self, key: &str) -> Result<Value, EvalSetErrorKind> {
-        self.take(key).ok_or_else(|| {
-            let found =
-                Some(camel_case(key).into_owned()).filter(|camel| self.object.contains_key(camel));
-            self.at.key(key).fail(FieldProblem::Missing { found })
-        })
+        let value = self.take(key);
+        value.ok_or_else(|| self.at.key(key).fail(FieldProblem::Missing { found: None }))
     }
 
     pub(super) fn required_text(&mut self, key: &str) -> Result<String, EvalSetErrorKind> {
@@ -150,13 +133,4 @@ pub(super) fn items(value: Value, at: At<'_>) -> Result<Vec<Value>, EvalSetError
         Value::Array(items) => Ok(items),
         other => Err(at.wrong_type("an array", &other)),
     }
-}
-
-/// The known key that `key` is most like, if it is much like one.
-fn similar(key: &str, known: &[&str]) -> Option<String> {
-    let likeness = |known: &&str| {
-        strsim::jaro_winkler(key, known).max(strsim::jaro_winkler(key, &camel_case(known)))
-    };
-    let best = known.iter().max_by(|left, right| likeness(left).total_cmp(&likeness(right)))?;
-    (likeness(best) > 0.8).then(|| (*best).to_owned())
 }

@@ -3,29 +3,13 @@
 use std::{fs, path::Path};
 
 use super::{
-    content::{call, content, intermediate_response, response},
+    content::{call, content, intermediate_calls, response},
     error::{EvalSetError, EvalSetErrorKind, FieldProblem},
-    fields::{At, Fields, Keys, items},
+    fields::{At, Fields, items},
     model::{EvalCase, EvalSet, ExpectedTurn},
+    shape::{self, EVAL_SET},
 };
 use crate::json::{self, ParseOptions, Value};
-
-const INVOCATION: Keys = Keys::Only(&[
-    "invocation_id",
-    "user_content",
-    "final_response",
-    "intermediate_data",
-    "creation_timestamp",
-    "duration",
-    "model_duration",
-    "tool_duration",
-    "rubrics",
-    "app_details",
-]);
-const INTERMEDIATE_DATA: Keys =
-    Keys::Only(&["tool_uses", "tool_responses", "intermediate_responses"]);
-const INVOCATION_EVENTS: Keys = Keys::Only(&["invocation_events"]);
-const SCENARIO: Keys = Keys::Only(&["starting_prompt", "conversation_plan", "user_persona"]);
 
 impl EvalSet {
     /// Loads an eval set in the JSON form of Google's Agent Development Kit.
@@ -60,7 +44,8 @@ impl EvalSet {
 }
 
 fn eval_set(value: Value) -> Result<EvalSet, EvalSetErrorKind> {
-    let mut fields = Fields::of(value, At::ROOT, Keys::AnySnakeCase)?;
+    shape::check(EVAL_SET, &value, At::ROOT)?;
+    let mut fields = Fields::of_snake_case(value, At::ROOT)?;
     let id = fields.required_text("eval_set_id")?;
     let at = At::ROOT.key("eval_cases");
     let cases = items(fields.required("eval_cases")?, at)?;
@@ -69,7 +54,7 @@ fn eval_set(value: Value) -> Result<EvalSet, EvalSetErrorKind> {
 }
 
 fn eval_case(value: Value, at: At<'_>) -> Result<EvalCase, EvalSetErrorKind> {
-    let mut fields = Fields::of(value, at, Keys::Any)?;
+    let mut fields = Fields::of(value, at)?;
     let id = fields.required_text("eval_id")?;
     match (fields.take("conversation"), fields.take("conversation_scenario")) {
         (Some(conversation), None) => {
@@ -78,18 +63,13 @@ fn eval_case(value: Value, at: At<'_>) -> Result<EvalCase, EvalSetErrorKind> {
             let turns = turns.map(|(index, turn)| invocation(turn, at.index(index)));
             Ok(EvalCase { id, turns: turns.collect::<Result<_, _>>()? })
         }
-        (None, Some(scenario)) => {
-            let mut fields = Fields::of(scenario, at.key("conversation_scenario"), SCENARIO)?;
-            fields.required_text("starting_prompt")?;
-            fields.required_text("conversation_plan")?;
-            Ok(EvalCase { id, turns: Vec::new() })
-        }
+        (None, Some(_)) => Ok(EvalCase { id, turns: Vec::new() }),
         _ => Err(at.fail(FieldProblem::NotExactlyOne)),
     }
 }
 
 fn invocation(value: Value, at: At<'_>) -> Result<ExpectedTurn, EvalSetErrorKind> {
-    let mut fields = Fields::of(value, at, INVOCATION)?;
+    let mut fields = Fields::of(value, at)?;
     let mut turn = ExpectedTurn {
         invocation_id: fields.text("invocation_id")?.unwrap_or_default(),
         user_parts: content(fields.required("user_content")?, at.key("user_content"))?.texts,
@@ -111,10 +91,10 @@ fn intermediate_data(
     turn: &mut ExpectedTurn,
 ) -> Result<(), EvalSetErrorKind> {
     if value.get("invocation_events").or_else(|| value.get("invocationEvents")).is_some() {
-        let mut fields = Fields::of(value, at, INVOCATION_EVENTS)?;
+        let mut fields = Fields::of(value, at)?;
         let at = at.key("invocation_events");
         for (index, event) in fields.items("invocation_events")?.into_iter().enumerate() {
-            let mut fields = Fields::of(event, at.index(index), Keys::Any)?;
+            let mut fields = Fields::of(event, at.index(index))?;
             fields.required_text("author")?;
             if let Some(value) = fields.take("content") {
                 turn.event_calls.extend(content(value, fields.at.key("content"))?.calls);
@@ -122,7 +102,7 @@ fn intermediate_data(
         }
         return Ok(());
     }
-    let mut fields = Fields::of(value, at, INTERMEDIATE_DATA)?;
+    let mut fields = Fields::of(value, at)?;
     for (index, value) in fields.items("tool_uses")?.into_iter().enumerate() {
         turn.tool_calls.push(call(value, at.key("tool_uses").index(index))?);
     }
@@ -130,7 +110,8 @@ fn intermediate_data(
         turn.tool_responses.push(response(value, at.key("tool_responses").index(index))?);
     }
     for (index, value) in fields.items("intermediate_responses")?.into_iter().enumerate() {
-        intermediate_response(value, at.key("intermediate_responses").index(index))?;
+        let at = at.key("intermediate_responses");
+        turn.event_calls.extend(intermediate_calls(value, at.index(index))?);
     }
     Ok(())
 }

@@ -3,7 +3,10 @@
 use std::collections::HashMap;
 
 use super::model::{EvalCase, EvalSet};
-use crate::{conversation::Conversation, python_text::normalize};
+use crate::{
+    conversation::Conversation,
+    python_text::{normalize, string_repr},
+};
 
 /// Why a conversation has no golden case. The text is the reason a report shows.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -12,7 +15,7 @@ pub enum Unmatched {
     #[error("no eval set provided")]
     NoEvalSet,
     /// The recording names a case that the set does not have.
-    #[error("eval case '{0}' not found")]
+    #[error("eval case {} not found", string_repr(.0))]
     CaseNotFound(String),
     /// The first turn has no user text to match.
     #[error("no user input to match")]

@@ -6,6 +6,7 @@ mod fields;
 mod load;
 mod matching;
 mod model;
+mod shape;
 
 pub use error::{EvalSetError, EvalSetErrorKind, FieldProblem};
 pub use matching::{CaseIndex, Unmatched};

@@ -31,8 +31,8 @@ pub struct ExpectedTurn {
     pub final_parts: Option<Vec<String>>,
     /// Expected tool calls in order.
     pub tool_calls: Vec<ExpectedCall>,
-    /// Calls found in the events of a turn that was recorded as events. The trajectory metric expects them; evaluators
-    /// are told of [`ExpectedTurn::tool_calls`] only. A turn has one kind or the other.
+    /// Calls found in the events of a turn that was recorded as events, or in its intermediate responses. The trajectory
+    /// metric expects them after the others; evaluators are told of [`ExpectedTurn::tool_calls`] only.
     pub event_calls: Vec<ExpectedCall>,
     /// Recorded results of the expected calls.
     pub tool_responses: Vec<ExpectedResponse>,
@@ -65,8 +65,8 @@ impl ExpectedTurn {
 pub struct ExpectedCall {
     /// Id of the call.
     pub id: Option<String>,
-    /// Name of the tool, empty if the set has none.
-    pub name: String,
+    /// Name of the tool; `None` if the set has none, which no call matches.
+    pub name: Option<String>,
     /// Arguments: `Null` when the set has none, else an object.
     pub args: Value,
 }

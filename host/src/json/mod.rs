@@ -9,7 +9,7 @@
 //! | read text found inside a document | [`parse_python`] |
 //! | write for the wire | [`write()`], [`to_string`] or `serde::Serialize` |
 //! | write a report | [`to_pretty`] |
-//! | get the text Python would give | [`to_python`], [`output_text`] |
+//! | get the text Python would give | [`to_python`], [`to_python_in_order`], [`output_text`] |
 //! | compare as Python does | [`python_eq`] |
 
 mod convert;
@@ -34,4 +34,6 @@ pub use error::{ParseError, ParseErrorKind};
 pub use parse::{MAX_DEPTH, ParseOptions, Parsed, Surrogates, parse, parse_python};
 pub use python_eq::python_eq;
 pub use value::{Object, Value};
-pub use write::{NonFinite, output_text, to_pretty, to_python, to_string, write};
+pub use write::{
+    NonFinite, output_text, to_pretty, to_python, to_python_in_order, to_string, write,
+};

@@ -52,10 +52,20 @@ pub fn to_pretty(value: &Value) -> String {
 /// The text of Python's `json.dumps(value, sort_keys=True)`: keys sorted by code point, `", "` and `": "`, ASCII only.
 #[must_use]
 pub fn to_python(value: &Value) -> String {
+    python_text(value, true)
+}
+
+/// As [`to_python`], with keys in the order they have: the text of Python's `json.dumps(value)`.
+#[must_use]
+pub fn to_python_in_order(value: &Value) -> String {
+    python_text(value, false)
+}
+
+fn python_text(value: &Value, sorted: bool) -> String {
     let mut out = String::new();
     let layout = Layout::Spaced;
     let mut writer =
-        Writer { out: &mut out, layout, non_finite: NonFinite::Literal, ascii: true, sorted: true };
+        Writer { out: &mut out, layout, non_finite: NonFinite::Literal, ascii: true, sorted };
     // Writing to a string cannot fail.
     let _ = writer.value(value, 0);
     out

@@ -11,7 +11,8 @@ use crate::{
 /// A name and arguments. Ids and results do not count.
 #[derive(Clone, Debug)]
 pub(super) struct Call<'a> {
-    pub(super) name: &'a str,
+    /// `None` where an eval set does not name the tool.
+    pub(super) name: Option<&'a str>,
     pub(super) args: Cow<'a, Value>,
 }
 
@@ -25,12 +26,17 @@ impl<'a> Call<'a> {
                 Cow::Owned(Value::Object(Object::from_iter([("value".to_owned(), other.clone())])))
             }
         };
-        Self { name: &call.name, args }
+        Self { name: Some(&call.name), args }
     }
 
     /// An expected call, its arguments as the eval set has them: an object, or `Null` where it has none.
     pub(super) fn expected(call: &'a ExpectedCall) -> Self {
-        Self { name: &call.name, args: Cow::Borrowed(&call.args) }
+        Self { name: call.name.as_deref(), args: Cow::Borrowed(&call.args) }
+    }
+
+    /// The name, empty where there is none.
+    pub(super) fn name(&self) -> &'a str {
+        self.name.unwrap_or_default()
     }
 
     pub(super) fn is_same(&self, other: &Self, ignore_args: bool) -> bool {
@@ -39,7 +45,10 @@ impl<'a> Call<'a> {
 
     pub(super) fn to_value(&self) -> Value {
         Value::Object(Object::from_iter([
-            ("name".to_owned(), Value::String(self.name.to_owned())),
+            (
+                "name".to_owned(),
+                self.name.map_or(Value::Null, |name| Value::String(name.to_owned())),
+            ),
             ("args".to_owned(), self.args.clone().into_owned()),
         ]))
     }

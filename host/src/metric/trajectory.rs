@@ -129,7 +129,7 @@ mod tests {
         items_of(data.get("tool_uses"))
             .chain(in_events)
             .map(|call| Call {
-                name: call.get("name").and_then(Value::as_str).unwrap_or_default(),
+                name: call.get("name").and_then(Value::as_str),
                 args: Cow::Owned(call.get("args").cloned().unwrap_or_default()),
             })
             .collect()
@@ -179,7 +179,7 @@ mod tests {
     fn case(turns: &[&[(&str, &str)]]) -> EvalCase {
         let call = |(name, args): &(&str, &str)| ExpectedCall {
             id: None,
-            name: (*name).to_owned(),
+            name: Some((*name).to_owned()),
             args: parse_python(args).unwrap(),
         };
         let turn = |calls: &&[(&str, &str)]| ExpectedTurn {

@@ -12,5 +12,5 @@ mod space;
 pub use fold::{casefold, normalize};
 pub use literal::parse_literal;
 pub use number::{float_repr, parse_float, parse_int};
-pub use scalar::{scalar_text, string_repr};
+pub use scalar::{is_printable, scalar_text, string_repr};
 pub use space::{is_space, strip};

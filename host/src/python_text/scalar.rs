@@ -1,5 +1,7 @@
 //! The text of scalars.
 
+use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
+
 use super::number::float_repr;
 use crate::json::Value;
 
@@ -20,7 +22,7 @@ pub fn scalar_text(value: &Value) -> Option<String> {
 
 /// The text in the quotes Python's `repr()` would choose: single ones, unless only a single quote is in the text.
 ///
-/// Control characters are escaped; other characters stay as they are.
+/// What cannot be seen is escaped; other characters stay as they are.
 #[must_use]
 pub fn string_repr(text: &str) -> String {
     let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
@@ -33,14 +35,27 @@ pub fn string_repr(text: &str) -> String {
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
             _ if character == quote => out.extend(['\\', quote]),
-            _ if character.is_ascii_control() => {
-                out.push_str(&format!("\\x{:02x}", u32::from(character)))
-            }
-            _ => out.push(character),
+            _ if is_printable(character) => out.push(character),
+            _ => out.push_str(&match u32::from(character) {
+                code @ ..=0xff => format!("\\x{code:02x}"),
+                code @ ..=0xffff => format!("\\u{code:04x}"),
+                code => format!("\\U{code:08x}"),
+            }),
         }
     }
     out.push(quote);
     out
+}
+
+/// Whether a character can be seen, as Python's `str.isprintable` has it: everything but separators, of which only the
+/// blank counts, and what is no character at all.
+#[must_use]
+pub fn is_printable(character: char) -> bool {
+    character == ' '
+        || !matches!(
+            character.general_category_group(),
+            GeneralCategoryGroup::Other | GeneralCategoryGroup::Separator
+        )
 }
 
 #[cfg(test)]
@@ -66,5 +81,9 @@ mod tests {
         assert_eq!(string_repr("a/b.json"), "'a/b.json'");
         assert_eq!(string_repr("it's"), "\"it's\"");
         assert_eq!(string_repr("'\"\\\n\x01é"), "'\\'\"\\\\\\n\\x01é'");
+        assert_eq!(
+            string_repr("\u{85}\u{a0}\u{2028}\u{e0001}日"),
+            "'\\x85\\xa0\\u2028\\U000e0001日'"
+        );
     }
 }

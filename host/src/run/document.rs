@@ -140,10 +140,9 @@ impl Writer {
     }
 
     fn expected(&mut self, turn: &ExpectedTurn) {
-        let answer = turn.final_parts.as_ref().map(|parts| parts.concat());
-        self.head(&turn.invocation_id, &turn.user_text(), answer.as_deref());
+        self.head(&turn.invocation_id, &turn.user_text(), turn.final_text("").as_deref());
         self.list(&turn.tool_calls, |out, call| {
-            out.call(&call.name, &call.args, call.id.as_deref())
+            out.call(call.name.as_deref().unwrap_or_default(), &call.args, call.id.as_deref())
         });
         self.raw(",\"tool_responses\":");
         self.list(&turn.tool_responses, |out, response| {
@@ -257,7 +256,7 @@ mod tests {
                 final_parts: None,
                 tool_calls: vec![ExpectedCall {
                     id: None,
-                    name: "x".to_owned(),
+                    name: Some("x".to_owned()),
                     args: Value::Null,
                 }],
                 event_calls: Vec::new(),

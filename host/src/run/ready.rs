@@ -138,7 +138,7 @@ impl Ready {
         let error_type = evaluation.verdict.error_type();
         let status =
             evaluation.verdict.status(self.evaluator.threshold).unwrap_or(Status::NotEvaluated);
-        let never_began = matches!(self.evaluator.work, Work::Broken(_))
+        let never_began = matches!(self.evaluator.work, Work::Broken(Verdict::Cancelled))
             || matches!(evaluation.verdict, Verdict::Cancelled) && evaluation.attempts == 0;
         let answer = match evaluation.verdict {
             Verdict::Answer(answer) => answer,

@@ -35,9 +35,12 @@ impl<'a> Attributes<'a> {
         self.get(key).is_none_or(Value::is_empty_like)
     }
 
-    /// Fills an attribute that is missing. What is there already stays.
+    /// Fills an attribute that is missing. What is there already stays. An empty text is better than nothing, since it may
+    /// be the arguments or the result of a tool, but later sources can still replace it.
     pub(super) fn fill(&mut self, key: &'static str, value: Cow<'a, Value>) {
-        if !value.is_empty_like() && self.is_missing(key) {
+        let is_empty_text = value.as_str() == Some("");
+        if (is_empty_text || !value.is_empty_like()) && self.is_missing(key) {
+            self.filled.retain(|(filled, _)| *filled != key);
             self.filled.push((key, value));
         }
     }

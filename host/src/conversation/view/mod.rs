@@ -211,6 +211,20 @@ mod tests {
     }
 
     #[test]
+    fn empty_text_fills_until_there_is_something_better() {
+        let trace = span(json!({
+            "gcp.vertex.agent.tool_call_args": "\"\"", "gcp.vertex.agent.tool_response": "\"\"",
+            "gen_ai.usage.prompt_tokens": "",
+            "gcp.vertex.agent.llm_response": {"usage_metadata": {"prompt_token_count": 7}},
+        }))
+        .trace();
+        let view = view(&trace);
+        assert_eq!(attribute(&view, keys::TOOL_ARGUMENTS).as_deref(), Some("\"\""));
+        assert_eq!(attribute(&view, keys::TOOL_RESULT).as_deref(), Some("\"\""));
+        assert_eq!(attribute(&view, keys::INPUT_TOKENS).as_deref(), Some("7"));
+    }
+
+    #[test]
     fn each_side_comes_whole_from_the_first_source_that_has_it() {
         let messages = |text: &str| json!([says("user", text)]).to_string();
         let trace = span(json!({

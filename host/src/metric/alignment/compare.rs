@@ -50,12 +50,12 @@ impl<'a> Expectation<'a> {
     ) -> Result<Self, BadExpectation> {
         let args = args(call);
         let comparators = args.iter().map(|(argument, expected)| {
-            let comparator = settings.comparator(call.name, argument);
+            let comparator = settings.comparator(call.name(), argument);
             match (comparator, expected) {
                 (Comparator::Regex(None), Value::String(text)) => Pattern::new(text)
                     .map(|pattern| Cow::Owned(Comparator::Regex(Some(pattern))))
                     .map_err(|source| BadExpectation {
-                        tool: call.name.to_owned(),
+                        tool: call.name().to_owned(),
                         argument: argument.clone(),
                         source,
                     }),
@@ -63,14 +63,14 @@ impl<'a> Expectation<'a> {
             }
         });
         let comparators = comparators.collect::<Result<_, _>>()?;
-        Ok(Self { tool: call.name, args, comparators, settings })
+        Ok(Self { tool: call.name(), args, comparators, settings })
     }
 
     /// `(1 + arguments as expected) / (1 + arguments compared)`, and 0 for another tool.
     ///
     /// Compared are the arguments of both calls, ignored ones left out.
     pub(super) fn similarity(&self, actual: &Call<'_>) -> f64 {
-        if self.tool != actual.name {
+        if self.tool != actual.name() {
             return 0.0;
         }
         let (mut compared, mut same) = (1_u32, 1_u32);

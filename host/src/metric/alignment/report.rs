@@ -36,7 +36,7 @@ fn turn_value(turn: &Alignment<'_>) -> Value {
             Step::Paired { expected, actual, similarity } => {
                 let differences = turn.differences(expected, actual);
                 pairs.push(object([
-                    ("name", turn.calls.actual[actual].name.into()),
+                    ("name", turn.calls.actual[actual].name().into()),
                     ("expected", position(expected)),
                     ("actual", position(actual)),
                     ("similarity", similarity.into()),
@@ -92,7 +92,7 @@ fn write_diff(text: &mut String, index: usize, turn: &Alignment<'_>) {
                     let _ = writeln!(text, "    {}", call_text(call));
                     continue;
                 }
-                let _ = writeln!(text, "  ~ {}", name(call.name));
+                let _ = writeln!(text, "  ~ {}", name(call.name()));
                 for difference in differences {
                     write_difference(text, &difference);
                 }
@@ -126,7 +126,7 @@ fn write_difference(text: &mut String, difference: &Difference<'_>) {
 fn call_text(call: &Call<'_>) -> String {
     // An expected call without arguments.
     let args = if call.args.is_null() { "{}".to_owned() } else { value_text(&call.args) };
-    format!("{}({args})", name(call.name))
+    format!("{}({args})", name(call.name()))
 }
 
 fn value_text(value: &Value) -> String {

@@ -44,8 +44,11 @@ fn turn(calls: &[Plain]) -> Turn {
 }
 
 fn golden(calls: &[Plain]) -> ExpectedTurn {
-    let call =
-        |(name, args): &Plain| ExpectedCall { id: None, name: name.clone(), args: args.clone() };
+    let call = |(name, args): &Plain| ExpectedCall {
+        id: None,
+        name: Some(name.clone()),
+        args: args.clone(),
+    };
     ExpectedTurn { tool_calls: calls.iter().map(call).collect(), ..ExpectedTurn::default() }
 }
 
@@ -279,8 +282,11 @@ fn exhaustive(expected: &[Plain], actual: &[Plain], settings: &AlignmentSettings
 }
 
 fn similarity(expected: &Plain, actual: &Plain, settings: &AlignmentSettings) -> f64 {
-    let call =
-        |(name, args): &Plain| ExpectedCall { id: None, name: name.clone(), args: args.clone() };
+    let call = |(name, args): &Plain| ExpectedCall {
+        id: None,
+        name: Some(name.clone()),
+        args: args.clone(),
+    };
     let (expected, actual) = (call(expected), call(actual));
     let expected = Call::expected(&expected);
     Expectation::new(&expected, settings).unwrap().similarity(&Call::expected(&actual))
