@@ -280,11 +280,21 @@ fn metrics_that_need_a_judge_say_so_and_others_say_that_they_need_none() {
     }
     folder.file(
         "c.yaml",
-        "evaluators:\n  - {name: tool_trajectory_avg_score, type: builtin, credential_ref: secret, judgeBaseUrl: u}\n",
+        "evaluators:\n  - {name: tool_trajectory_avg_score, type: builtin, judgeBaseUrl: u}\n",
     );
-    run(&["-c", "c.yaml"]).exits(0).says(
-        "tool_trajectory_avg_score asks no judge, so `judge_base_url`, `credential_ref` changes nothing",
+    run(&["-c", "c.yaml"])
+        .exits(0)
+        .says("tool_trajectory_avg_score asks no judge, so `judge_base_url` changes nothing");
+    // Nobody gives the run a credential, so what names one cannot be scored.
+    folder.file(
+        "d.yaml",
+        "evaluators:\n  - {name: tool_trajectory_avg_score, type: builtin, credential_ref: secret}\n",
     );
+    run(&["-c", "d.yaml"]).exits(0);
+    let goldens = eval_set("library");
+    let ran = run(&["-c", "d.yaml", "-e", &goldens]).exits(3);
+    let error = ran.error_of("tool_trajectory_avg_score");
+    assert!(error.contains("references credential 'secret', which was not provided"), "{error}");
     let model = "tool_trajectory_avg_score asks no judge, so `judge_model` changes nothing";
     run(&["-j", "some-model"]).exits(0).says(model);
     let both = ["-m", "tool_trajectory_avg_score", "-m", "safety_v1", "-j", "some-model"];

@@ -60,6 +60,9 @@ pub struct MetricSettings {
     pub alignment: AlignmentSettings,
     /// Model for metrics that ask one.
     pub judge_model: Option<String>,
+    /// Name of the credential to ask a judge with. A run is given no credentials yet, so a metric that has this and
+    /// could be scored is an error, as in agentevals.
+    pub credential_ref: Option<String>,
 }
 
 /// How the tool calls of a turn are compared with the expected ones.

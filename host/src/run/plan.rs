@@ -149,6 +149,7 @@ fn metric(evaluator: &EvaluatorConfig, builtin: &BuiltinConfig, runner: &Runner)
                 max: builtin.max,
                 alignment: builtin.alignment.clone(),
                 judge_model: builtin.judge_model.clone(),
+                credential_ref: builtin.credential_ref.clone(),
             };
             Work::Metric { metric, settings }
         }
@@ -175,7 +176,6 @@ fn tell_unused(config: &Config, runner: &Runner, on_event: &mut dyn FnMut(RunEve
         let given = [
             ("judge_model", builtin.judge_model.is_some() && !anyone_asks),
             ("judge_base_url", builtin.judge_base_url.is_some()),
-            ("credential_ref", builtin.credential_ref.is_some()),
         ];
         let settings: Vec<_> =
             given.into_iter().filter(|(_, given)| *given).map(|(key, _)| key).collect();

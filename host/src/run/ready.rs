@@ -92,6 +92,16 @@ impl Ready {
             threshold: self.evaluator.threshold,
             settings,
         });
+        let verdict = match (verdict, &settings.credential_ref) {
+            (Verdict::Answer(answer), Some(credential)) if answer.score.is_some() => {
+                let name = self.name();
+                let reason = format!(
+                    "Metric '{name}' references credential '{credential}', which was not provided in the run's credentialRefs."
+                );
+                Verdict::MetricFailed { reason }
+            }
+            (verdict, _) => verdict,
+        };
         Evaluation::without_process(verdict, begun.elapsed())
     }
 
