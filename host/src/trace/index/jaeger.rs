@@ -5,7 +5,7 @@ use std::io::Read;
 use super::{
     Halt,
     builder::{Builder, Draft, Leaves, Place},
-    otlp::{once, open_list},
+    otlp::{each_object, once},
     watch::{Dialect, watch},
 };
 use crate::{
@@ -28,15 +28,7 @@ pub(super) fn data<R: Read>(scanner: &mut Scanner<R>, builder: &mut Builder) -> 
         return Ok(data);
     }
     data.is_list = true;
-    let mut more = scanner.open_array()?;
-    while more {
-        if scanner.peek()? == Some(b'{') {
-            item(scanner, builder, &mut data.spans)?;
-        } else {
-            scanner.skip_value()?;
-        }
-        more = scanner.next_item()?;
-    }
+    each_object(scanner, |scanner| item(scanner, builder, &mut data.spans))?;
     Ok(data)
 }
 
@@ -60,15 +52,7 @@ fn item<R: Read>(
             Some(_) => {
                 once(&listed)?;
                 listed = Some(());
-                let mut more = open_list(scanner)?;
-                while more {
-                    if scanner.peek()? == Some(b'{') {
-                        span(scanner, builder, out)?;
-                    } else {
-                        scanner.skip_value()?;
-                    }
-                    more = scanner.next_item()?;
-                }
+                each_object(scanner, |scanner| span(scanner, builder, out))?;
             }
             None => scanner.skip_value()?,
         }

@@ -153,15 +153,7 @@ fn resources<R: Read>(
     names: &Names,
 ) -> Result<Leaves, Halt> {
     let mut out = Leaves::default();
-    let mut more = open_list(scanner)?;
-    while more {
-        if scanner.peek()? == Some(b'{') {
-            resource(scanner, builder, names, &mut out)?;
-        } else {
-            scanner.skip_value()?;
-        }
-        more = scanner.next_item()?;
-    }
+    each_object(scanner, |scanner| resource(scanner, builder, names, &mut out))?;
     Ok(out)
 }
 
@@ -186,15 +178,7 @@ fn resource<R: Read>(
                 // Of two lists the first that is not empty would count.
                 once(&listed)?;
                 listed = Some(());
-                let mut more = open_list(scanner)?;
-                while more {
-                    if scanner.peek()? == Some(b'{') {
-                        group(scanner, builder, names, out)?;
-                    } else {
-                        scanner.skip_value()?;
-                    }
-                    more = scanner.next_item()?;
-                }
+                each_object(scanner, |scanner| group(scanner, builder, names, out))?;
             }
             None => scanner.skip_value()?,
         }
@@ -232,17 +216,10 @@ fn group<R: Read>(
             Some(2) => {
                 once(&listed)?;
                 listed = Some(());
-                let mut more = open_list(scanner)?;
-                while more {
-                    if scanner.peek()? != Some(b'{') {
-                        scanner.skip_value()?;
-                    } else if names.are_spans {
-                        span(scanner, builder, out)?;
-                    } else {
-                        log(scanner, builder, out)?;
-                    }
-                    more = scanner.next_item()?;
-                }
+                each_object(scanner, |scanner| match names.are_spans {
+                    true => span(scanner, builder, out).map(drop),
+                    false => log(scanner, builder, out),
+                })?;
             }
             Some(name) => {
                 members.insert(names.leaves[name].to_owned(), scanner.value()?);
@@ -319,8 +296,25 @@ fn log<R: Read>(
     Ok(())
 }
 
+/// Goes through the objects of the list that starts here, and passes over everything else in it.
+pub(super) fn each_object<R: Read>(
+    scanner: &mut Scanner<R>,
+    mut visit: impl FnMut(&mut Scanner<R>) -> Result<(), Halt>,
+) -> Result<(), Halt> {
+    let mut more = open_list(scanner)?;
+    while more {
+        if scanner.peek()? == Some(b'{') {
+            visit(scanner)?;
+        } else {
+            scanner.skip_value()?;
+        }
+        more = scanner.next_item()?;
+    }
+    Ok(())
+}
+
 /// Enters the list that starts here. `null` is an empty one; of everything else it depends what it means.
-pub(super) fn open_list<R: Read>(scanner: &mut Scanner<R>) -> Result<bool, Halt> {
+fn open_list<R: Read>(scanner: &mut Scanner<R>) -> Result<bool, Halt> {
     match scanner.peek()? {
         Some(b'[') => Ok(scanner.open_array()?),
         Some(b'n') => {
