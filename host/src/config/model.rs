@@ -236,7 +236,7 @@ impl Default for CodeConfig {
             args: Vec::new(),
             threshold: 0.5,
             timeout: Duration::from_secs(30),
-            config: Object::new(),
+            config: Object::default(),
             executor: "local".to_owned(),
             fetched: false,
             info: None,

@@ -20,6 +20,7 @@ mod parse;
 mod plain;
 mod python_eq;
 mod scan;
+mod source;
 mod tokens;
 mod value;
 mod window;
@@ -28,7 +29,8 @@ mod write;
 pub(crate) use keys::camel_case;
 pub(crate) use opaque::{Paths, Step, parse_python_leaving};
 pub(crate) use scan::{ScanError, Scanner};
-pub(crate) use window::Interrupted;
+pub(crate) use source::{Ahead, Checked, Interrupted, Source};
+pub(crate) use write::to_pretty_inside;
 
 pub use error::{ParseError, ParseErrorKind};
 pub use parse::{MAX_DEPTH, ParseOptions, Parsed, Surrogates, parse, parse_python};

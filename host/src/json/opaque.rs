@@ -52,7 +52,7 @@ pub(super) fn is_opaque(open: &[Open], paths: Paths) -> bool {
 
 /// Passes over the value that `text` starts with, in so many containers: its length and its lone surrogates.
 pub(super) fn pass(text: &str, depth: usize) -> Result<(usize, usize), (ParseErrorKind, usize)> {
-    let mut scanner = Scanner::inside(text.as_bytes(), PIECE, depth);
+    let mut scanner = Scanner::inside(text, PIECE, depth);
     match scanner.skip_value() {
         Ok(()) => Ok((scanner.offset(), scanner.lone_surrogates)),
         Err(ScanError::Json { kind, offset }) => Err((kind, offset)),

@@ -3,7 +3,7 @@
 use super::{
     error::{ParseError, ParseErrorKind as Kind},
     opaque::{Paths, is_opaque, pass},
-    plain::{plain_length, unescape},
+    plain::{passable_length, plain_length, unescape},
     value::{Object, Value},
 };
 
@@ -205,10 +205,10 @@ impl Parser<'_> {
                 self.enter(depth)?;
                 if self.peek() == Some(b'}') {
                     self.at += 1;
-                    Value::Object(Object::new())
+                    Value::Object(Object::default())
                 } else {
                     let key = self.key()?;
-                    return Ok(Step::Opened(Open::Object(Object::new(), key)));
+                    return Ok(Step::Opened(Open::Object(Object::default(), key)));
                 }
             }
             Some(b'[') => {
@@ -355,7 +355,10 @@ impl Parser<'_> {
             self.at += 1;
             return Ok(self.text[run..self.at - 1].to_owned());
         }
-        let mut out = self.bytes[run..self.at].to_vec();
+        // To look ahead for the end is faster than to grow.
+        let length = passable_length(&self.bytes[self.at..]);
+        let mut out = Vec::with_capacity(self.at + length + 16 - run);
+        out.extend_from_slice(&self.bytes[run..self.at]);
         loop {
             self.at += unescape(&self.bytes[self.at..], &mut out);
             match self.peek() {

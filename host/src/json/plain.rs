@@ -148,16 +148,16 @@ impl Escapes {
 pub(super) fn unescape(bytes: &[u8], out: &mut Vec<u8>) -> usize {
     let mut at = 0;
     loop {
-        // Runs are often a few bytes, so eight are copied before it is known how many of them count.
-        match bytes[at..].first_chunk() {
-            Some(word) => {
-                out.extend_from_slice(word);
-                let plain = plain_bytes(*word);
+        // Runs are often a few bytes, so sixteen are copied before it is known how many of them count.
+        match bytes[at..].first_chunk::<16>() {
+            Some(block) => {
+                out.extend_from_slice(block);
+                let plain = plain_bytes_of_two(*block);
                 at += plain;
-                if plain == 8 {
+                if plain == 16 {
                     continue;
                 }
-                out.truncate(out.len() + plain - 8);
+                out.truncate(out.len() + plain - 16);
             }
             None => {
                 let plain = plain_length(&bytes[at..]);
@@ -185,6 +185,16 @@ fn plain_bytes(bytes: [u8; 8]) -> usize {
     let controls = word.wrapping_sub(ONES * 0x20) & !word & TOPS;
     // The lowest bit that is set is right; a borrow can only have set further ones above it.
     (quotes | backslashes | controls).trailing_zeros() as usize / 8
+}
+
+/// How many of sixteen bytes come before the first that means something in a string.
+#[inline]
+fn plain_bytes_of_two(bytes: [u8; 16]) -> usize {
+    let (bytes, last_control) = (u8x16::new(bytes), u8x16::splat(0x1f));
+    let special = bytes.simd_eq(u8x16::splat(b'"'))
+        | bytes.simd_eq(u8x16::splat(b'\\'))
+        | bytes.max(last_control).simd_eq(last_control);
+    (special.to_bitmask() | 1 << 16).trailing_zeros() as usize
 }
 
 #[cfg(test)]

@@ -4,13 +4,12 @@
 //! rest. Everything that is passed is checked: a text that is walked to its end is one that the parser reads, and
 //! where the parser would complain, so does the walk.
 
-use std::io::Read;
-
 use super::{
     Value,
     error::ParseErrorKind as Kind,
     parse::{MAX_DEPTH, ParseOptions, is_space, parse},
-    window::{Interrupted, Window},
+    source::{Held, Interrupted, Source},
+    window::Window,
 };
 
 /// Why a walk cannot go on.
@@ -38,8 +37,8 @@ type Kinds = [u64; MAX_DEPTH / 64 + 1];
 
 /// A place in a text, and how deep it is.
 #[derive(Debug)]
-pub(crate) struct Scanner<R> {
-    pub(super) window: Window<R>,
+pub(crate) struct Scanner<S> {
+    pub(super) window: Window<S>,
     /// Arrays and objects that are open here.
     depth: usize,
     /// Whether a line feed ends the text that is walked through.
@@ -48,16 +47,17 @@ pub(crate) struct Scanner<R> {
     pub(crate) lone_surrogates: usize,
 }
 
-impl<R: Read> Scanner<R> {
-    /// A walk through the text of `source`, of which `chunk` bytes are read at a time.
-    pub(crate) fn new(source: R, chunk: usize) -> Self {
-        Self { window: Window::new(source, chunk), depth: 0, by_line: false, lone_surrogates: 0 }
+impl<'a> Scanner<Held<'a>> {
+    /// A walk through a value inside of so many arrays and objects, of which `piece` bytes are looked at together.
+    pub(super) fn inside(text: &'a str, piece: usize, depth: usize) -> Self {
+        Self { depth, ..Self::new(Held::new(text, piece)) }
     }
+}
 
-    /// A walk through a value inside of so many arrays and objects, whose text is known to be UTF-8.
-    pub(super) fn inside(source: R, chunk: usize, depth: usize) -> Self {
-        let window = Window::trusted(source, chunk);
-        Self { window, depth, by_line: false, lone_surrogates: 0 }
+impl<S: Source> Scanner<S> {
+    /// A walk through a text.
+    pub(crate) fn new(source: S) -> Self {
+        Self { window: Window::new(source), depth: 0, by_line: false, lone_surrogates: 0 }
     }
 
     /// From here on each line is a text of its own.

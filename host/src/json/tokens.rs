@@ -1,14 +1,13 @@
 //! Passing over the smallest parts of a text: strings, numbers and words.
 
-use std::io::Read;
-
 use super::{
     error::ParseErrorKind as Kind,
     plain::{escaped, passable_length},
     scan::{ScanError, Scanner},
+    source::Source,
 };
 
-impl<R: Read> Scanner<R> {
+impl<S: Source> Scanner<S> {
     /// Passes the string that starts here.
     pub(super) fn skip_string(&mut self) -> Result<(), ScanError> {
         let opening = self.offset();

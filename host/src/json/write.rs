@@ -20,7 +20,8 @@ pub enum NonFinite {
 ///
 /// Only what `out` itself reports.
 pub fn write(value: &Value, out: &mut impl Write, non_finite: NonFinite) -> fmt::Result {
-    Writer { out, layout: Layout::Compact, non_finite, ascii: false, sorted: false }.value(value, 0)
+    let layout = Layout::Compact;
+    Writer { out, layout, outside: 0, non_finite, ascii: false, sorted: false }.value(value, 0)
 }
 
 /// The text of [`write()`].
@@ -35,11 +36,17 @@ pub fn to_string(value: &Value, non_finite: NonFinite) -> String {
 /// The text for a report: indented by two spaces, ASCII only, with the literals `NaN`, `Infinity` and `-Infinity`.
 #[must_use]
 pub fn to_pretty(value: &Value) -> String {
+    to_pretty_inside(value, 0)
+}
+
+/// As [`to_pretty`], for a value that stands in so many others.
+pub(crate) fn to_pretty_inside(value: &Value, outside: usize) -> String {
     let mut out = String::new();
     let layout = Layout::Indented;
     let mut writer = Writer {
         out: &mut out,
         layout,
+        outside,
         non_finite: NonFinite::Literal,
         ascii: true,
         sorted: false,
@@ -64,8 +71,14 @@ pub fn to_python_in_order(value: &Value) -> String {
 fn python_text(value: &Value, sorted: bool) -> String {
     let mut out = String::new();
     let layout = Layout::Spaced;
-    let mut writer =
-        Writer { out: &mut out, layout, non_finite: NonFinite::Literal, ascii: true, sorted };
+    let mut writer = Writer {
+        out: &mut out,
+        layout,
+        outside: 0,
+        non_finite: NonFinite::Literal,
+        ascii: true,
+        sorted,
+    };
     // Writing to a string cannot fail.
     let _ = writer.value(value, 0);
     out
@@ -91,6 +104,8 @@ enum Layout {
 struct Writer<'a, W> {
     out: &'a mut W,
     layout: Layout,
+    /// How many arrays and objects the value stands in.
+    outside: usize,
     non_finite: NonFinite,
     ascii: bool,
     sorted: bool,
@@ -159,8 +174,16 @@ impl<W: Write> Writer<'_, W> {
 
     /// Starts a new line where lines are used.
     fn line(&mut self, depth: usize) -> fmt::Result {
-        if self.layout == Layout::Indented {
-            write!(self.out, "\n{:1$}", "", depth * 2)?;
+        const SPACES: &str = "                                ";
+        if self.layout != Layout::Indented {
+            return Ok(());
+        }
+        self.out.write_char('\n')?;
+        let mut missing = (self.outside + depth) * 2;
+        while missing > 0 {
+            let some = missing.min(SPACES.len());
+            self.out.write_str(&SPACES[..some])?;
+            missing -= some;
         }
         Ok(())
     }
@@ -179,22 +202,20 @@ impl<W: Write> Writer<'_, W> {
 
     fn string(&mut self, text: &str) -> fmt::Result {
         self.out.write_char('"')?;
-        let mut written = 0;
-        for (at, character) in text.char_indices() {
-            let plain = match character {
-                '"' | '\\' | '\0'..='\x1f' => false,
-                ' '..='\x7e' => true,
-                // Python escapes DEL too where it escapes all that is not ASCII.
-                _ => !self.ascii,
-            };
-            if plain {
-                continue;
+        // Python escapes DEL too where it escapes all that is not ASCII.
+        let first_escaped = if self.ascii { 0x7f } else { u8::MAX };
+        let is_escaped = |byte: u8| matches!(byte, b'"' | b'\\' | 0..0x20) || byte >= first_escaped;
+        let mut rest = text;
+        // No byte of a character that is written as it is looks like one that is escaped: UTF-8 has no 0xff.
+        while let Some(at) = rest.bytes().position(is_escaped) {
+            self.out.write_str(&rest[..at])?;
+            let mut characters = rest[at..].chars();
+            if let Some(character) = characters.next() {
+                self.escape(character)?;
             }
-            self.out.write_str(&text[written..at])?;
-            self.escape(character)?;
-            written = at + character.len_utf8();
+            rest = characters.as_str();
         }
-        self.out.write_str(&text[written..])?;
+        self.out.write_str(rest)?;
         self.out.write_char('"')
     }
 

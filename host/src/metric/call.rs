@@ -20,7 +20,7 @@ impl<'a> Call<'a> {
     /// An actual call. Arguments are always an object: none become an empty one, anything else its member `value`.
     pub(super) fn actual(call: &'a ToolCall) -> Self {
         let args = match &call.arguments {
-            Value::Null => Cow::Owned(Value::Object(Object::new())),
+            Value::Null => Cow::Owned(Value::Object(Object::default())),
             arguments @ Value::Object(_) => Cow::Borrowed(arguments),
             other => {
                 Cow::Owned(Value::Object(Object::from_iter([("value".to_owned(), other.clone())])))

@@ -31,7 +31,7 @@ impl Metric for ResponseMatch {
             let reference = expected.final_text("\n").unwrap_or_default();
             rouge_1(turn.final_text.as_deref().unwrap_or_default(), &reference)
         };
-        Verdict::Answer(mean_over_turns(input.turns, expected, Object::new(), score))
+        Verdict::Answer(mean_over_turns(input.turns, expected, Object::default(), score))
     }
 }
 

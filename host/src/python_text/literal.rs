@@ -66,7 +66,7 @@ impl<'a> Reader<'a> {
 
     fn mapping(&mut self, depth: usize) -> Option<Value> {
         self.take('{');
-        let mut object = Object::new();
+        let mut object = Object::default();
         while !self.take('}') {
             let key = self.string()?;
             self.skip_space();

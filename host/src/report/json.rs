@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 
 use crate::{
-    json::{self, Object, Value},
+    json::{Object, Value, to_pretty_inside},
     report::{ConversationReport, EvaluationReport, Report},
 };
 
@@ -27,20 +27,16 @@ impl Report {
     ///
     /// Writing fails, or a performance metric cannot be represented.
     pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
-        // The value of a member of the report, with the indentation of its lines. Strings hold no line feeds.
-        let inside = |value: &Value, indent: &str| {
-            json::to_pretty(value).replace('\n', &format!("\n{indent}"))
-        };
         out.write_all(b"{\n  \"traces\": [")?;
         for (number, each) in self.conversations.iter().enumerate() {
             let comma = if number > 0 { "," } else { "" };
-            write!(out, "{comma}\n    {}", inside(&conversation(each)?, "    "))?;
+            write!(out, "{comma}\n    {}", to_pretty_inside(&conversation(each)?, 2))?;
         }
         out.write_all(if self.conversations.is_empty() { b"]" } else { b"\n  ]" })?;
-        write!(out, ",\n  \"errors\": {}", inside(&texts(&self.errors), "  "))?;
+        write!(out, ",\n  \"errors\": {}", to_pretty_inside(&texts(&self.errors), 1))?;
         if let Some(performance) = &self.performance {
             let performance = Value::from(serde_json::to_value(performance)?);
-            write!(out, ",\n  \"performance_metrics\": {}", inside(&performance, "  "))?;
+            write!(out, ",\n  \"performance_metrics\": {}", to_pretty_inside(&performance, 1))?;
         }
         let tally = self.tally();
         let counts = [
@@ -55,17 +51,17 @@ impl Report {
             .into_iter()
             .map(|(key, count)| (key.to_owned(), Value::Int(count as i64)))
             .collect();
-        write!(out, ",\n  \"summary\": {}", inside(&Value::Object(counts), "  "))?;
+        write!(out, ",\n  \"summary\": {}", to_pretty_inside(&Value::Object(counts), 1))?;
         if self.require_evaluated {
             let missing = self.missing_scores().into_iter().map(str::to_owned).collect::<Vec<_>>();
-            write!(out, ",\n  \"missing_scores\": {}", inside(&texts(&missing), "  "))?;
+            write!(out, ",\n  \"missing_scores\": {}", to_pretty_inside(&texts(&missing), 1))?;
         }
         out.write_all(b"\n}")
     }
 }
 
 fn conversation(conversation: &ConversationReport) -> Result<Value, serde_json::Error> {
-    let mut object = Object::new();
+    let mut object = Object::default();
     object.insert("trace_id".to_owned(), Value::String(conversation.trace_id.to_string()));
     object.insert("num_invocations".to_owned(), Value::Int(conversation.turns as i64));
     object.insert("conversion_warnings".to_owned(), texts(&conversation.warnings));
@@ -83,7 +79,7 @@ fn conversation(conversation: &ConversationReport) -> Result<Value, serde_json::
 }
 
 fn evaluation(evaluation: &EvaluationReport) -> Value {
-    let mut object = Object::new();
+    let mut object = Object::default();
     let number = |value: Option<f64>| value.map_or(Value::Null, Value::Float);
     let text =
         |value: Option<&str>| value.map_or(Value::Null, |text| Value::String(text.to_owned()));
@@ -112,7 +108,10 @@ fn texts(texts: &[String]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{json::parse_python, verdict::Status};
+    use crate::{
+        json::{parse_python, to_pretty},
+        verdict::Status,
+    };
 
     #[test]
     fn the_text_is_that_of_the_whole_value() {
@@ -126,7 +125,7 @@ mod tests {
             error: None,
             error_type: None,
             warnings: Vec::new(),
-            details: Some(Object::from_iter([("a".to_owned(), Value::Object(Object::new()))])),
+            details: Some(Object::from_iter([("a".to_owned(), Value::Object(Object::default()))])),
         };
         let conversation = |evaluations| ConversationReport {
             trace_id: "t".into(),
@@ -142,7 +141,7 @@ mod tests {
         {
             report.conversations = conversations;
             let text = report.to_json().unwrap();
-            assert_eq!(json::to_pretty(&parse_python(&text).unwrap()), text);
+            assert_eq!(to_pretty(&parse_python(&text).unwrap()), text);
             report.errors.push("broken".to_owned());
             report.require_evaluated = true;
             report.performance = Some(Default::default());

@@ -294,7 +294,7 @@ mod tests {
 
     #[test]
     fn fields_come_in_the_order_of_the_contract() {
-        let text = Turns::new(&conversation(), None).document("check", 0.5, &Object::new());
+        let text = Turns::new(&conversation(), None).document("check", 0.5, &Object::default());
         let order = [
             "protocol_version",
             "metric_name",

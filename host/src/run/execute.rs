@@ -47,7 +47,7 @@ pub(super) async fn all(
     on_event(RunEvent::Evaluating { total });
     let reports = (0..conversations.len()).map(|_| None).collect();
     let mut execution = Execution {
-        loaders: thread::available_parallelism().map_or(1, usize::from),
+        loaders: 2 * thread::available_parallelism().map_or(1, usize::from),
         permits: Arc::new(Semaphore::new(runner.jobs.get().min(Semaphore::MAX_PERMITS))),
         runner,
         cases,

@@ -48,7 +48,7 @@ pub(super) fn processes(value: Value, pool: &mut Pool) -> HashMap<String, Arc<Ob
         Value::Object(processes) => {
             for (id, process) in processes {
                 let Value::Object(mut process) = process else { continue };
-                let mut resource = Object::new();
+                let mut resource = Object::default();
                 match take(&mut process, "serviceName") {
                     Value::Null => {}
                     name => {
@@ -152,7 +152,7 @@ fn events(value: Value, odd: &mut Vec<String>) -> Vec<Event> {
 
 /// A list of tags as a map, the last of a key counting. Values written as text get the type that the tag names.
 pub(super) fn tags(value: Value, name: &str, odd: &mut Vec<String>) -> Object {
-    let mut out = Object::new();
+    let mut out = Object::default();
     for tag in part_items(value, name, odd) {
         let Value::Object(mut tag) = tag else { continue };
         let Value::String(key) = take(&mut tag, "key") else { continue };

@@ -181,5 +181,5 @@ fn settings(entries: &[(Node, Node)]) -> Object {
         .cloned()
         .collect();
     // Keys of JSON are text.
-    object(&others).unwrap_or_else(|_: Span| Object::new())
+    object(&others).unwrap_or_else(|_: Span| Object::default())
 }

@@ -119,7 +119,7 @@ fn body_of(log: &LogRecord) -> Cow<'_, Object> {
             Some(Value::Object(body)) => body,
             _ => Object::from_iter([("content".to_owned(), log.body.clone())]),
         }),
-        _ => Cow::Owned(Object::new()),
+        _ => Cow::Owned(Object::default()),
     }
 }
 

@@ -39,7 +39,7 @@ pub(super) struct Difference<'a> {
 
 /// Arguments, of which calls without any have none.
 fn args<'a>(call: &'a Call<'_>) -> &'a Object {
-    static NONE: std::sync::LazyLock<Object> = std::sync::LazyLock::new(Object::new);
+    static NONE: std::sync::LazyLock<Object> = std::sync::LazyLock::new(Object::default);
     call.args.as_object().unwrap_or(&NONE)
 }
 

@@ -97,7 +97,7 @@ impl Efficiency {
             object.shift_insert(0, "invocation_id".to_owned(), turn.span_id.as_str().into());
             Value::Object(object)
         });
-        let mut details = Object::new();
+        let mut details = Object::default();
         details.insert("unit".to_owned(), self.unit().into());
         details.insert("overall".to_owned(), Value::Object(self.row(&measured.overall)));
         details.insert("invocations".to_owned(), Value::Array(rows.collect()));

@@ -2,7 +2,6 @@
 
 use std::{
     fs::{self, File},
-    io::Read,
     path::Path,
     sync::Arc,
 };
@@ -15,9 +14,12 @@ use super::{
     otlp::{self, Root},
 };
 use crate::{
-    json::{Interrupted, ParseError, ParseErrorKind, ScanError, Scanner},
+    json::{Ahead, Checked, Interrupted, ParseError, ParseErrorKind, ScanError, Scanner, Source},
     trace::{Format, LoadError, LoadErrorKind, Trace, load::load_file},
 };
+
+/// Up to so many pieces are read without another thread.
+const FEW_PIECES: usize = 16;
 
 /// The traces of a file.
 #[derive(Debug)]
@@ -87,7 +89,7 @@ impl Walk<'_> {
     fn catalog(&self) -> Result<Catalog, Halt> {
         let file = self.open()?;
         let stamp = Stamp::of(&file.metadata().map_err(LoadErrorKind::Read)?);
-        let mut scanner = Scanner::new(file, self.chunk);
+        let mut scanner = Scanner::new(self.text(file)?);
         let mut builder = Builder::new(self.keys);
         let mut found = Found::default();
         let format = match top(&mut scanner, &mut builder) {
@@ -97,12 +99,17 @@ impl Walk<'_> {
                 format
             }
             Err(Halt::Scan(ScanError::Json { kind, offset })) => {
-                // That the text is no text at all would be the first thing to say.
-                scanner.drain()?;
                 drop(scanner);
                 let whole = self.located(kind, offset)?;
                 builder = Builder::new(self.keys);
-                self.broken(whole, &mut builder, &mut found)?
+                match self.broken(whole, &mut builder, &mut found) {
+                    Ok(format) => format,
+                    Err(halt) => {
+                        // That the text is no text at all is the first thing to say.
+                        Scanner::new(self.text(self.open()?)?).drain()?;
+                        return Err(halt);
+                    }
+                }
             }
             Err(halt) => return Err(halt),
         };
@@ -111,6 +118,16 @@ impl Walk<'_> {
 
     pub(super) fn open(&self) -> Result<File, Halt> {
         Ok(File::open(self.path).map_err(LoadErrorKind::Read)?)
+    }
+
+    /// The text of a file, read ahead on another thread where it is long enough to be worth it.
+    pub(super) fn text(&self, file: File) -> Result<Box<dyn Source>, Halt> {
+        let length = file.metadata().map_err(LoadErrorKind::Read)?.len();
+        let pieces = Checked::new(file, self.chunk);
+        if length <= (self.chunk * FEW_PIECES) as u64 {
+            return Ok(Box::new(pieces));
+        }
+        Ok(Box::new(Ahead::new(pieces).map_err(LoadErrorKind::Read)?))
     }
 
     /// An error with its line and column.
@@ -175,7 +192,7 @@ impl Walk<'_> {
 }
 
 /// Walks through a text that is one value.
-fn top<R: Read>(scanner: &mut Scanner<R>, builder: &mut Builder) -> Result<Top, Halt> {
+fn top<S: Source>(scanner: &mut Scanner<S>, builder: &mut Builder) -> Result<Top, Halt> {
     scanner.begin()?;
     let top = match scanner.peek()? {
         Some(b'{') => Top::Object(Box::new(otlp::root(scanner, builder)?)),

@@ -1,7 +1,5 @@
 //! The way through Jaeger JSON to its spans.
 
-use std::io::Read;
-
 use super::{
     Halt,
     builder::{Builder, Draft, Leaves, Place},
@@ -9,7 +7,7 @@ use super::{
     watch::{Dialect, watch},
 };
 use crate::{
-    json::Scanner,
+    json::{Scanner, Source},
     trace::{jaeger, pool::Pool},
 };
 
@@ -21,7 +19,10 @@ pub(super) struct Data {
 }
 
 /// Walks through the value of `data` that starts here.
-pub(super) fn data<R: Read>(scanner: &mut Scanner<R>, builder: &mut Builder) -> Result<Data, Halt> {
+pub(super) fn data<S: Source>(
+    scanner: &mut Scanner<S>,
+    builder: &mut Builder,
+) -> Result<Data, Halt> {
     let mut data = Data::default();
     if scanner.peek()? != Some(b'[') {
         scanner.skip_value()?;
@@ -33,8 +34,8 @@ pub(super) fn data<R: Read>(scanner: &mut Scanner<R>, builder: &mut Builder) -> 
 }
 
 /// Spans and the processes they name, which may come before them or after.
-fn item<R: Read>(
-    scanner: &mut Scanner<R>,
+fn item<S: Source>(
+    scanner: &mut Scanner<S>,
     builder: &mut Builder,
     out: &mut Leaves,
 ) -> Result<(), Halt> {
@@ -76,8 +77,8 @@ fn item<R: Read>(
     Ok(())
 }
 
-fn span<R: Read>(
-    scanner: &mut Scanner<R>,
+fn span<S: Source>(
+    scanner: &mut Scanner<S>,
     builder: &mut Builder,
     out: &mut Leaves,
 ) -> Result<(), Halt> {

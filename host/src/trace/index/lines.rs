@@ -13,7 +13,7 @@ use super::{
     otlp,
 };
 use crate::{
-    json::{ParseError, ScanError, Scanner},
+    json::{ParseError, ScanError, Scanner, Source},
     python_text::strip,
     trace::{error::LoadErrorKind, otlp::read_line},
 };
@@ -28,7 +28,7 @@ pub(super) fn walk(
     builder: &mut Builder,
     found: &mut Found,
 ) -> Result<(), Halt> {
-    let mut scanner = Scanner::new(walk.open()?, walk.chunk).by_line();
+    let mut scanner = Scanner::new(walk.text(walk.open()?)?).by_line();
     let mut bare = Leaves::default();
     let mut is_first = walk.format.is_none();
     let mut number = 1;
@@ -63,7 +63,7 @@ pub(super) fn walk(
 
 /// Walks through a line. Whether it is OTLP, `None` if it is blank.
 fn line(
-    scanner: &mut Scanner<File>,
+    scanner: &mut Scanner<Box<dyn Source>>,
     builder: &mut Builder,
     found: &mut Found,
     bare: &mut Leaves,

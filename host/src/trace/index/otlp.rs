@@ -1,7 +1,5 @@
 //! The way through OTLP JSON to its spans and logs.
 
-use std::io::Read;
-
 use super::{
     Halt,
     builder::{Builder, Draft, Leaves, Place},
@@ -9,7 +7,7 @@ use super::{
     watch::{Dialect, Watched, watch},
 };
 use crate::{
-    json::{Object, Scanner, Value},
+    json::{Object, Scanner, Source, Value},
     trace::otlp::{attributes, scope, take, take_either},
 };
 
@@ -60,7 +58,10 @@ const MEMBERS: [&str; 11] = [
 const OF_SPANS: usize = 4;
 
 /// Walks through the object that starts here, at the top of a text.
-pub(super) fn root<R: Read>(scanner: &mut Scanner<R>, builder: &mut Builder) -> Result<Root, Halt> {
+pub(super) fn root<S: Source>(
+    scanner: &mut Scanner<S>,
+    builder: &mut Builder,
+) -> Result<Root, Halt> {
     let mut root = Root::default();
     let start = scanner.offset();
     let mut draft = Draft::default();
@@ -106,8 +107,8 @@ pub(super) fn root<R: Read>(scanner: &mut Scanner<R>, builder: &mut Builder) -> 
 }
 
 /// Walks through the list of bare spans that starts here. Whether all its items look like spans.
-pub(super) fn bare_spans<R: Read>(
-    scanner: &mut Scanner<R>,
+pub(super) fn bare_spans<S: Source>(
+    scanner: &mut Scanner<S>,
     builder: &mut Builder,
     leaves: &mut Leaves,
 ) -> Result<bool, Halt> {
@@ -147,8 +148,8 @@ const LOGS: Names = Names {
 };
 
 /// Walks through the list of resources that starts here.
-fn resources<R: Read>(
-    scanner: &mut Scanner<R>,
+fn resources<S: Source>(
+    scanner: &mut Scanner<S>,
     builder: &mut Builder,
     names: &Names,
 ) -> Result<Leaves, Halt> {
@@ -157,8 +158,8 @@ fn resources<R: Read>(
     Ok(out)
 }
 
-fn resource<R: Read>(
-    scanner: &mut Scanner<R>,
+fn resource<S: Source>(
+    scanner: &mut Scanner<S>,
     builder: &mut Builder,
     names: &Names,
     out: &mut Leaves,
@@ -201,14 +202,14 @@ fn resource<R: Read>(
     Ok(())
 }
 
-fn group<R: Read>(
-    scanner: &mut Scanner<R>,
+fn group<S: Source>(
+    scanner: &mut Scanner<S>,
     builder: &mut Builder,
     names: &Names,
     out: &mut Leaves,
 ) -> Result<(), Halt> {
     let first = out.leaves.len();
-    let mut members = Object::new();
+    let mut members = Object::default();
     let mut listed = None;
     let mut more = scanner.open_object()?;
     while more {
@@ -239,8 +240,8 @@ fn group<R: Read>(
 }
 
 /// Notes the span that starts here. Whether it looks like one.
-fn span<R: Read>(
-    scanner: &mut Scanner<R>,
+fn span<S: Source>(
+    scanner: &mut Scanner<S>,
     builder: &mut Builder,
     out: &mut Leaves,
 ) -> Result<bool, Halt> {
@@ -262,8 +263,8 @@ fn span<R: Read>(
     Ok(is_span)
 }
 
-fn span_member<R: Read>(
-    scanner: &mut Scanner<R>,
+fn span_member<S: Source>(
+    scanner: &mut Scanner<S>,
     builder: &Builder,
     draft: &mut Draft,
     member: usize,
@@ -277,8 +278,8 @@ fn span_member<R: Read>(
     Ok(())
 }
 
-fn log<R: Read>(
-    scanner: &mut Scanner<R>,
+fn log<S: Source>(
+    scanner: &mut Scanner<S>,
     builder: &mut Builder,
     out: &mut Leaves,
 ) -> Result<(), Halt> {
@@ -297,9 +298,9 @@ fn log<R: Read>(
 }
 
 /// Goes through the objects of the list that starts here, and passes over everything else in it.
-pub(super) fn each_object<R: Read>(
-    scanner: &mut Scanner<R>,
-    mut visit: impl FnMut(&mut Scanner<R>) -> Result<(), Halt>,
+pub(super) fn each_object<S: Source>(
+    scanner: &mut Scanner<S>,
+    mut visit: impl FnMut(&mut Scanner<S>) -> Result<(), Halt>,
 ) -> Result<(), Halt> {
     let mut more = open_list(scanner)?;
     while more {
@@ -314,7 +315,7 @@ pub(super) fn each_object<R: Read>(
 }
 
 /// Enters the list that starts here. `null` is an empty one; of everything else it depends what it means.
-fn open_list<R: Read>(scanner: &mut Scanner<R>) -> Result<bool, Halt> {
+fn open_list<S: Source>(scanner: &mut Scanner<S>) -> Result<bool, Halt> {
     match scanner.peek()? {
         Some(b'[') => Ok(scanner.open_array()?),
         Some(b'n') => {

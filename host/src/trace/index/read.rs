@@ -182,9 +182,12 @@ impl Pieces {
         }
         let mut pieces = Vec::with_capacity(extents.len());
         for (start, end) in extents {
-            let mut bytes = vec![0; end - start];
+            let mut bytes = Vec::with_capacity(end - start);
             file.seek(SeekFrom::Start(start as u64))?;
-            file.read_exact(&mut bytes)?;
+            file.take((end - start) as u64).read_to_end(&mut bytes)?;
+            if bytes.len() < end - start {
+                return Err(Problem::Changed);
+            }
             pieces.push((start, bytes));
         }
         Ok(Self { pieces })

@@ -1,9 +1,7 @@
 //! Attributes that are looked at on the way.
 
-use std::io::Read;
-
 use crate::{
-    json::{Object, ScanError, Scanner, Value},
+    json::{Object, ScanError, Scanner, Source, Value},
     trace::{jaeger, otlp},
 };
 
@@ -62,8 +60,8 @@ impl Dialect {
 }
 
 /// Walks through the attributes that start here.
-pub(super) fn watch<R: Read>(
-    scanner: &mut Scanner<R>,
+pub(super) fn watch<S: Source>(
+    scanner: &mut Scanner<S>,
     keys: &[&str],
     dialect: Dialect,
 ) -> Result<Watched, ScanError> {
@@ -96,8 +94,8 @@ enum Key {
     Passed,
 }
 
-fn item<R: Read>(
-    scanner: &mut Scanner<R>,
+fn item<S: Source>(
+    scanner: &mut Scanner<S>,
     keys: &[&str],
     dialect: Dialect,
     found: &mut Watched,

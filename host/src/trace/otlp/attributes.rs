@@ -13,7 +13,7 @@ const MAX_DEPTH: usize = 64;
 ///
 /// A later value of a key replaces an earlier one. In the object form, nested objects become dotted keys.
 pub(in super::super) fn attributes(value: Value, odd: &mut Vec<String>) -> Object {
-    let mut out = Object::new();
+    let mut out = Object::default();
     match value {
         Value::Array(items) => {
             out.reserve(items.len());
@@ -84,7 +84,7 @@ fn any_value_at(mut object: Object, depth: usize, odd: &mut Vec<String>) -> Opti
     }
     if object.contains_key("kvlistValue") {
         let values = take(&mut take_object(&mut object, "kvlistValue"), "values");
-        let mut out = Object::new();
+        let mut out = Object::default();
         for item in part_items(values, "kvlistValue.values", odd) {
             let Value::Object(mut item) = item else { continue };
             let Value::String(key) = take(&mut item, "key") else { continue };

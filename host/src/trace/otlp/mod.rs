@@ -36,7 +36,7 @@ pub(super) fn take_text(object: &mut Object, key: &str) -> String {
 pub(super) fn take_object(object: &mut Object, key: &str) -> Object {
     match take(object, key) {
         Value::Object(object) => object,
-        _ => Object::new(),
+        _ => Object::default(),
     }
 }
 
