@@ -123,7 +123,7 @@ mod tests {
             Just(Verdict::BadAnswer(BadAnswer::Empty)),
             Just(Verdict::Cancelled),
             Just(Verdict::Lost { reason: String::new() }),
-            Just(Verdict::SpawnFailed { reason: String::new() }),
+            Just(Verdict::SpawnFailed { reason: String::new(), transient: true }),
             Just(Verdict::PrepareFailed { reason: String::new() }),
             Just(Verdict::MetricFailed { reason: String::new() }),
             Just(Verdict::Reported { kind: String::new(), message: String::new() }),

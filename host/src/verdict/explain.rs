@@ -56,7 +56,7 @@ impl Verdict {
                 format!("{evaluator} was not finished, because the run was cancelled")
             }
             Self::Lost { reason } => with_stderr(&format!("ended, but nobody knows how: {reason}")),
-            Self::SpawnFailed { reason } => format!("{evaluator}: {reason}"),
+            Self::SpawnFailed { reason, .. } => format!("{evaluator}: {reason}"),
             Self::PrepareFailed { reason } | Self::MetricFailed { reason } => reason.clone(),
             Self::Reported { kind, message } => {
                 format!("{evaluator} reported an error ({kind}): {message}")

@@ -10,6 +10,7 @@ mod evaluation;
 mod explain;
 mod judge;
 mod model;
+mod transient;
 
 pub use aggregate::{Standing, Tally};
 pub use evaluation::Evaluation;
