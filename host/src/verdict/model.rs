@@ -32,6 +32,9 @@ pub enum Verdict {
     BadAnswer(BadAnswer),
     /// It was ended, or not even started, because the run was cancelled.
     Cancelled,
+    /// It was not started, because the run had stopped at an earlier failure or error. Nothing is known of it, which is
+    /// neither an error nor a result.
+    NotRun,
     /// It ended, but the system could not say how.
     Lost {
         /// What the system said.

@@ -16,7 +16,7 @@ impl Verdict {
     /// | could not be started | if the system was out of processes, memory or descriptors | others may give some back |
     /// | lost | yes | nobody knows how it ended |
     /// | leaked pipe | yes | whatever still had the pipe open may have been about to end |
-    /// | cancelled | yes | it was not tried to its end |
+    /// | cancelled, not run | yes | it was not tried to its end |
     /// | answer | no | it is one, however low |
     /// | reported error | no | the evaluator worked, and said no |
     /// | exit code, any other signal | no | the program decided, or broke by itself |
@@ -25,7 +25,11 @@ impl Verdict {
     #[must_use]
     pub fn may_be_transient(&self) -> bool {
         match self {
-            Self::TimedOut { .. } | Self::Lost { .. } | Self::LeakedPipe | Self::Cancelled => true,
+            Self::TimedOut { .. }
+            | Self::Lost { .. }
+            | Self::LeakedPipe
+            | Self::Cancelled
+            | Self::NotRun => true,
             Self::Signalled { signal } => SIGNALS_OF_OTHERS.contains(signal),
             Self::SpawnFailed { transient, .. } => *transient,
             Self::Answer(_)
@@ -66,6 +70,7 @@ mod tests {
             (Verdict::BadAnswer(BadAnswer::Empty), false),
             (Verdict::BadAnswer(BadAnswer::TooLarge { limit: 1 }), false),
             (Verdict::Cancelled, true),
+            (Verdict::NotRun, true),
             (Verdict::Lost { reason: reason() }, true),
             (Verdict::SpawnFailed { reason: reason(), transient: true }, true),
             (Verdict::SpawnFailed { reason: reason(), transient: false }, false),
