@@ -25,7 +25,7 @@ pub(super) fn watched<T>(
         let ticking = async {
             loop {
                 sleep(TICK).await;
-                progress.borrow().tick();
+                progress.borrow_mut().tick();
             }
         };
         let mut on_event = |event| progress.borrow_mut().event(&event);

@@ -100,6 +100,7 @@ impl Runner {
             max_error_rate: config.max_error_rate,
             ..Report::default()
         };
+        on_event(RunEvent::Loading { files: request.traces.len() });
         let index = self.index(request).await;
         for error in &index.errors {
             bad_input(&mut report, (&error.path, TakenFor::Traces), error, on_event);
@@ -137,6 +138,7 @@ impl Runner {
         let group_by = config.group_by.unwrap_or_default();
         let grouping = blocking(move || Conversations::new(index, group_by, multi_turn)).await;
         let Some(conversations) = grouping else { return report };
+        on_event(RunEvent::Loaded { conversations: conversations.len() });
         let cases = CaseIndex::new(eval_set.as_ref());
         let permits = Permits::new(self.jobs, config.fail_fast);
         if !report.errors.is_empty() {
