@@ -5,11 +5,7 @@
 
 #![cfg(unix)]
 #![expect(clippy::disallowed_methods, reason = "whole commands are tested")]
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "helpers of tests may panic, and a table is printed"
-)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic, and a table is printed")]
 
 #[path = "fault_matrix/case.rs"]
 mod case;
