@@ -2,6 +2,7 @@
 
 use std::{
     num::NonZeroUsize,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -16,6 +17,7 @@ use super::{
     subject::Subject,
 };
 use crate::{
+    linked,
     metric::{Metric, MetricInput, MetricSettings},
     pool::Pool,
     process::{self, Cancellation, Limits},
@@ -65,7 +67,8 @@ impl Ready {
     pub(super) fn retries(&self) -> u32 {
         match &self.evaluator.work {
             Work::Program(program) => program.retries,
-            Work::Metric { .. } | Work::Broken(_) => 0,
+            // Nobody ends a linked evaluator from outside, and one whose time was up may still be at it.
+            Work::Metric { .. } | Work::Linked { .. } | Work::Broken(_) => 0,
         }
     }
 
@@ -92,6 +95,13 @@ impl Ready {
             Work::Metric { metric, settings } => {
                 let Some(_permit) = permits.take().await else { return not_run() };
                 self.compute(metric.as_ref(), settings, subject)
+            }
+            Work::Linked { evaluator, timeout, config } => {
+                let Some(_permit) = permits.take().await else { return not_run() };
+                let turns = subject.turns();
+                let document = turns.document(self.name(), self.evaluator.threshold, config);
+                let evaluator = Arc::clone(evaluator);
+                linked::evaluate(evaluator, document, *timeout, &self.cancellation).await
             }
             Work::Program(program) => {
                 // Those that wait for the same answer hold no permit, so that other evaluators go on.
@@ -212,7 +222,7 @@ impl Ready {
         }
         let verdict = match &self.evaluator.work {
             Work::Broken(verdict) => verdict.clone(),
-            Work::Metric { .. } | Work::Program(_) => Verdict::Cancelled,
+            Work::Metric { .. } | Work::Program(_) | Work::Linked { .. } => Verdict::Cancelled,
         };
         Evaluation::without_process(verdict, Duration::ZERO)
     }
