@@ -16,7 +16,9 @@ use tokio::{
     task::{JoinError, JoinHandle, JoinSet, spawn_blocking},
 };
 
-use super::{Plan, RunEvent, Runner, conversations::Conversations, ready::Ready, subject::Subject};
+use super::{
+    Plan, RunEvent, Runner, conversations::Conversations, journaled, ready::Ready, subject::Subject,
+};
 use crate::{
     conversation::Conversation,
     eval_set::CaseIndex,
@@ -201,8 +203,10 @@ impl Execution<'_, '_> {
         for (column, evaluator) in self.evaluators.iter().enumerate() {
             let (subject, evaluator, permits) =
                 (Arc::clone(&subject), Arc::clone(evaluator), Arc::clone(&self.permits));
-            let task =
-                self.tasks.spawn(async move { evaluator.evaluate(&subject, &permits).await });
+            let journal = self.runner.journal.clone();
+            let task = self.tasks.spawn(async move {
+                journaled::evaluate(journal.as_deref(), &evaluator, &subject, &permits).await
+            });
             self.places.insert(task.id(), (number, column));
         }
         let missing = self.evaluators.len();

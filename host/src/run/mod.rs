@@ -12,6 +12,7 @@
 //! | `document` | the text an evaluator reads |
 //! | `ready` | one evaluator during a run: its workers, its evaluations |
 //! | `execute` | every evaluator on every conversation, a bounded number at a time |
+//! | `journaled` | evaluations that are taken from a journal, or kept in it |
 //! | `event` | what a caller can show while it waits |
 
 mod check;
@@ -22,6 +23,7 @@ mod document;
 mod event;
 mod execute;
 mod fetch;
+mod journaled;
 mod plan;
 mod program;
 mod ready;

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     config::{BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind},
+    journal::{Digester, Fingerprint},
     json::Object,
     metric::{Metric, MetricSettings},
     process::CommandSpec,
@@ -30,6 +31,8 @@ pub struct PlannedEvaluator {
     /// Score from which on an evaluation passes.
     pub threshold: f64,
     pub(super) work: Work,
+    /// What it is; only where there is a journal, and only if that can be known.
+    pub(super) fingerprint: Option<Fingerprint>,
 }
 
 impl PlannedEvaluator {
@@ -80,7 +83,8 @@ impl Plan {
                 EvaluatorKind::Builtin(builtin) => metric(evaluator, builtin, runner),
                 EvaluatorKind::Code(code) => match runner.executors.get(&code.executor) {
                     Ok(executor) => {
-                        programs.push(Candidate { index, code: code.clone(), executor });
+                        let own = code.clone();
+                        programs.push(Candidate { index, code: own, executor, pin: None });
                         // Stands until the runtime has answered.
                         broken(format!("no runtime answered for {}", code.path.display()))
                     }
@@ -99,7 +103,9 @@ impl Plan {
                     broken("`type: openai_eval` cannot be run by this version".to_owned())
                 }
             };
-            evaluators.push(planned(evaluator, work));
+            let mut evaluator = planned(evaluator, work);
+            evaluator.fingerprint = fingerprint(&evaluator).filter(|_| runner.journal.is_some());
+            evaluators.push(evaluator);
         }
         let wanted: Vec<_> = remotes.iter().map(|(_, remote, _)| remote.wanted.clone()).collect();
         let mut pinned = Vec::new();
@@ -110,7 +116,8 @@ impl Plan {
                     if resolved.newly_pinned {
                         pinned.push(evaluators[index].name.clone());
                     }
-                    programs.push(Candidate { index, code: remote.at(resolved.path), executor });
+                    let (code, pin) = (remote.at(resolved.path), Some(resolved.hash));
+                    programs.push(Candidate { index, code, executor, pin });
                 }
                 Err(_) if runner.cancellation.is_cancelled() => {
                     evaluators[index].work = Work::Broken(Verdict::Cancelled);
@@ -133,7 +140,8 @@ impl Plan {
 }
 
 fn planned(evaluator: &EvaluatorConfig, work: Work) -> PlannedEvaluator {
-    PlannedEvaluator { name: evaluator.name.clone(), threshold: evaluator.threshold(), work }
+    let (name, threshold) = (evaluator.name.clone(), evaluator.threshold());
+    PlannedEvaluator { name, threshold, work, fingerprint: None }
 }
 
 pub(super) fn broken(reason: String) -> Work {
@@ -155,6 +163,17 @@ fn metric(evaluator: &EvaluatorConfig, builtin: &BuiltinConfig, runner: &Runner)
         }
         Err(error) => Work::Broken(Verdict::MetricFailed { reason: error.to_string() }),
     }
+}
+
+/// What a metric is. What a program is, is known when it is ready.
+fn fingerprint(evaluator: &PlannedEvaluator) -> Option<Fingerprint> {
+    let Work::Metric { metric, settings } = &evaluator.work else { return None };
+    let digester = Digester::new("metric")
+        .bytes("name", evaluator.name.as_bytes())
+        .bytes("revision", metric.revision()?.as_bytes())
+        .bytes("threshold", &evaluator.threshold.to_bits().to_le_bytes())
+        .shown("settings", settings);
+    Some(Fingerprint::of_settings(digester))
 }
 
 /// Tells of settings for a judge that no judge will see. A judge's model may come from the command line, for all metrics of

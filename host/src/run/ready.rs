@@ -14,6 +14,7 @@ use super::{
     subject::Subject,
 };
 use crate::{
+    journal::{Fingerprint, Key},
     metric::{Metric, MetricInput, MetricSettings},
     pool::Pool,
     process::{self, Cancellation, Limits},
@@ -57,6 +58,24 @@ impl Ready {
 
     pub(super) fn name(&self) -> &str {
         &self.evaluator.name
+    }
+
+    /// Which evaluation of all runs this is; `None` when that is not known.
+    pub(super) fn key(&self, subject: &Subject) -> Option<Key> {
+        let PlannedEvaluator { name, threshold, work, fingerprint } = &self.evaluator;
+        let fingerprint = fingerprint.as_ref()?;
+        match work {
+            Work::Broken(_) => None,
+            Work::Metric { .. } => Some(fingerprint.key(subject.seen_by_metrics())),
+            Work::Program(program) => {
+                Some(fingerprint.key(&subject.turns().digest(name, *threshold, &program.config)))
+            }
+        }
+    }
+
+    /// Whether the evaluator still is what it was when the run began.
+    pub(super) fn is_intact(&self) -> bool {
+        self.evaluator.fingerprint.as_ref().is_none_or(Fingerprint::is_intact)
     }
 
     /// Evaluates a conversation as soon as there is a permit.

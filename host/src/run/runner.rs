@@ -18,6 +18,7 @@ use super::{
     conversations::Conversations,
     diagnosis::{self, TakenFor},
     execute,
+    journaled::Journaling,
     program::beside_config,
 };
 use crate::{
@@ -25,6 +26,7 @@ use crate::{
     conversation::{GROUPING, GroupBy, RunPerformance},
     eval_set::{CaseIndex, EvalSet},
     executor::Executors,
+    journal::Journal,
     metric::Metrics,
     process::Cancellation,
     report::Report,
@@ -53,6 +55,8 @@ pub struct Runner {
     pub locked: bool,
     /// Evaluations at a time; as many as there are processors by default.
     pub jobs: NonZeroUsize,
+    /// Where finished evaluations are kept, and taken from; nowhere by default.
+    pub journal: Option<Arc<Journal>>,
     /// Ends the run early when cancelled: running evaluations are ended, no new ones begin.
     pub cancellation: Cancellation,
 }
@@ -67,6 +71,7 @@ impl Default for Runner {
             cache: Cache::default(),
             locked: false,
             jobs: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+            journal: None,
             cancellation: Cancellation::new(),
         }
     }
@@ -95,6 +100,7 @@ impl Runner {
         let config = &request.config;
         let mut report =
             Report { require_evaluated: config.require_evaluated, ..Report::default() };
+        let mut journaling = Journaling::begin(self, on_event);
         let index = self.index(request).await;
         for error in &index.errors {
             bad_input(&mut report, (&error.path, TakenFor::Traces), error, on_event);
@@ -132,9 +138,11 @@ impl Runner {
         let Some(conversations) = grouping else { return report };
         let cases = CaseIndex::new(eval_set.as_ref());
         let plan = self.prepare(config, on_event).await;
+        let mut on_evaluation = |event| journaling.pass(event, on_event);
+        let (conversations, events) = (Arc::new(conversations), request.events);
         report.conversations =
-            execute::all(self, plan, Arc::new(conversations), &cases, request.events, on_event)
-                .await;
+            execute::all(self, plan, conversations, &cases, events, &mut on_evaluation).await;
+        journaling.end(&mut report, on_event).await;
         report.performance = RunPerformance::of(
             report.conversations.iter().map(|conversation| conversation.performance.as_ref()),
         );

@@ -1,0 +1,125 @@
+//! Evaluations that are taken from a journal, or kept in it.
+
+use std::env;
+
+use tokio::sync::Semaphore;
+
+use super::{RunEvent, Runner, program::Candidate, ready::Ready, subject::Subject};
+use crate::{
+    config::CodeConfig,
+    journal::{Digester, Fingerprint, Journal},
+    report::Report,
+    runtime::{Entrypoint, Launch},
+    verdict::{Evaluation, Verdict},
+};
+
+/// Takes an evaluation from the journal; or has it done as soon as there is a permit, and keeps it before anybody is told.
+pub(super) async fn evaluate(
+    journal: Option<&Journal>,
+    evaluator: &Ready,
+    subject: &Subject,
+    permits: &Semaphore,
+) -> Evaluation {
+    let Some((journal, key)) = journal.and_then(|journal| Some((journal, evaluator.key(subject)?)))
+    else {
+        return evaluator.evaluate(subject, permits).await;
+    };
+    if let Some(known) = journal.find(&key) {
+        return known;
+    }
+    let evaluation = evaluator.evaluate(subject, permits).await;
+    // Nobody knows how it would have ended.
+    let was_cancelled = matches!(evaluation.verdict, Verdict::Cancelled);
+    // What somebody else's program said must not stand for what this one says.
+    if !was_cancelled && evaluator.is_intact() {
+        let trace_id = &subject.conversation().trace_id;
+        journal.append(&key, evaluator.name(), trace_id, &evaluation).await;
+    }
+    evaluation
+}
+
+/// What a program is that was made ready; `None` when nobody asks, or it cannot be known.
+pub(super) fn fingerprint(
+    (evaluator, candidate): (&str, &Candidate),
+    entrypoint: &Entrypoint,
+    launch: &Launch,
+    runner: &Runner,
+    on_event: &mut dyn FnMut(RunEvent),
+) -> Option<Fingerprint> {
+    runner.journal.as_ref()?;
+    // The path as it was written depends on where the configuration was found; the files have theirs. All other settings
+    // count, also those that hardly change an answer: a limit decides whether there is one.
+    let settings = CodeConfig { path: Default::default(), ..candidate.code.clone() };
+    let mut digester = Digester::new("program")
+        .shown("settings", &settings)
+        .shown("program", &launch.one_shot.program)
+        .shown("arguments", &launch.one_shot.args)
+        // Programs find files by it.
+        .shown("working directory", &env::current_dir().ok());
+    if let Some(pin) = &candidate.pin {
+        digester = digester.bytes("pin", pin.as_str().as_bytes());
+    }
+    let composition = runner.runtimes.composition(entrypoint, launch);
+    match Fingerprint::of_program(&composition, digester) {
+        Ok(fingerprint) => Some(fingerprint),
+        Err(error) => {
+            let (evaluator, reason) = (evaluator.to_owned(), error.to_string());
+            on_event(RunEvent::NotJournaled { evaluator, reason });
+            None
+        }
+    }
+}
+
+/// A journal during a run: what becomes of it is told once, and gets into the report.
+pub(super) struct Journaling<'a> {
+    journal: Option<&'a Journal>,
+    reused_before: usize,
+    failure_told: bool,
+}
+
+impl<'a> Journaling<'a> {
+    pub(super) fn begin(runner: &'a Runner, on_event: &mut dyn FnMut(RunEvent)) -> Self {
+        let journal = runner.journal.as_deref();
+        if let Some((journal, damage)) = journal.and_then(|it| Some((it, it.damage()?.clone()))) {
+            on_event(RunEvent::JournalDamaged { file: journal.path().to_owned(), damage });
+        }
+        let reused_before = journal.map_or(0, Journal::reused);
+        Self { journal, reused_before, failure_told: false }
+    }
+
+    /// Passes an event on. What went wrong with the journal meanwhile is told as soon as something is told at all.
+    pub(super) fn pass(&mut self, event: RunEvent, on_event: &mut dyn FnMut(RunEvent)) {
+        on_event(event);
+        self.tell_failure(on_event);
+    }
+
+    /// Waits until everything is on the disk. A journal that could not be written is an error of the run: whoever asked
+    /// for one relies on it, though no result is missing.
+    pub(super) async fn end(mut self, report: &mut Report, on_event: &mut dyn FnMut(RunEvent)) {
+        let Some(journal) = self.journal else { return };
+        journal.flush().await;
+        self.tell_failure(on_event);
+        report.errors.extend(self.failure());
+        on_event(RunEvent::Journaled {
+            file: journal.path().to_owned(),
+            reused: journal.reused() - self.reused_before,
+            total: report.evaluations().filter(|it| it.threshold.is_some()).count(),
+        });
+    }
+
+    fn tell_failure(&mut self, on_event: &mut dyn FnMut(RunEvent)) {
+        if let Some(message) = self.failure().filter(|_| !self.failure_told) {
+            self.failure_told = true;
+            on_event(RunEvent::JournalFailed { message });
+        }
+    }
+
+    fn failure(&self) -> Option<String> {
+        let journal = self.journal?;
+        Some(format!(
+            "Failed to write the journal {}: {}. The results are complete, but not all of them are kept.",
+            journal.path().display(),
+            journal.failure()?
+        ))
+    }
+}
