@@ -345,6 +345,7 @@ echo '{"score": 1}'"#;
     folder.file("c.yaml", config(&["one"]));
     let first = run(&folder, "0", &[&JOURNAL[..], &["--jobs", "1"]].concat()).exits(0);
     assert_eq!(first.json()["summary"]["passed"], CONVERSATIONS + 1);
+    first.says("one is not kept in the journal: ").says("has changed since the run began");
     folder.script("one", replaces);
     assert_eq!(fs::read(folder.path().join("one")).unwrap(), before);
     run(&folder, "3", &RESUME).exits(0);

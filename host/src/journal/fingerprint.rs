@@ -76,13 +76,14 @@ impl Fingerprint {
         Key::new(&self.digest, input)
     }
 
-    /// Whether its files still are what they were when the run began, as far as their size, time and place on the disk
-    /// tell. What another evaluator answered must not stand for what this one would.
+    /// A file that is not any more what it was when the run began, as far as size, time and place on the disk tell.
     #[must_use]
-    pub fn is_intact(&self) -> bool {
-        self.files.iter().all(|(path, stamp)| {
+    pub fn changed(&self) -> Option<&Path> {
+        let is_same = |path: &Path, stamp: &Stamp| {
             fs::metadata(path).is_ok_and(|metadata| Stamp::of(&metadata) == *stamp)
-        })
+        };
+        let changed = self.files.iter().find(|(path, stamp)| !is_same(path, stamp));
+        changed.map(|(path, _)| path.as_path())
     }
 }
 
@@ -169,9 +170,9 @@ mod tests {
             assert_ne!(before, other);
         }
         let fingerprint = Fingerprint::of_program(&both, Digester::new("")).unwrap();
-        assert!(fingerprint.is_intact());
+        assert_eq!(fingerprint.changed(), None);
         folder.file("helper.py", "22");
-        assert!(!fingerprint.is_intact());
+        assert_eq!(fingerprint.changed(), Some(helper.as_path()));
         assert_ne!(before, key(&both, "a"));
         folder.file("helper.py", "1");
         assert_eq!(before, key(&both, "a"), "the content counts, not the time");

@@ -1,7 +1,7 @@
 //! A journal that is open.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
@@ -33,6 +33,7 @@ pub struct Journal {
     damage: Option<Damage>,
     failure: Option<String>,
     reused: AtomicUsize,
+    left_out: Mutex<BTreeMap<String, PathBuf>>,
 }
 
 #[derive(Debug)]
@@ -40,7 +41,7 @@ struct Open {
     shared: Arc<Shared>,
     writer: Writer,
     /// Where the last record of each evaluation stands that may be reused.
-    known: Mutex<HashMap<Key, Span>>,
+    known: HashMap<Key, Span>,
 }
 
 impl Journal {
@@ -63,6 +64,7 @@ impl Journal {
                 damage: None,
                 failure: Some(error.to_string()),
                 reused: AtomicUsize::new(0),
+                left_out: Mutex::default(),
             }),
         }
     }
@@ -76,10 +78,11 @@ impl Journal {
         let writer = Writer::start(Arc::clone(&shared))?;
         Ok(Self {
             path: path.to_owned(),
-            open: Some(Open { shared, writer, known: Mutex::new(known) }),
+            open: Some(Open { shared, writer, known }),
             damage: opened.damage,
             failure: None,
             reused: AtomicUsize::new(0),
+            left_out: Mutex::default(),
         })
     }
 
@@ -112,7 +115,7 @@ impl Journal {
     #[must_use]
     pub fn find(&self, key: &Key) -> Option<Evaluation> {
         let open = self.open.as_ref()?;
-        let span = *open.known.lock().unwrap_or_else(PoisonError::into_inner).get(key)?;
+        let span = *open.known.get(key)?;
         let text = open.shared.file().read(span).ok()?;
         // Somebody else may have changed the file since.
         let rest = line::opened(&text).ok().filter(|rest| record::key(rest) == Some(*key))?;
@@ -133,6 +136,20 @@ impl Journal {
             let record = record::text(key, evaluator, trace_id, evaluation);
             open.writer.write(line::sealed(&record)).await;
         }
+    }
+
+    /// Remembers that evaluations of an evaluator are not added any more, because this file of it has changed.
+    pub fn leave_out(&self, evaluator: &str, file: &Path) {
+        let mut left_out = self.left_out.lock().unwrap_or_else(PoisonError::into_inner);
+        if !left_out.contains_key(evaluator) {
+            left_out.insert(evaluator.to_owned(), file.to_owned());
+        }
+    }
+
+    /// Evaluators that were [left out](Self::leave_out) so far, each with a file of it that has changed.
+    #[must_use]
+    pub fn left_out(&self) -> BTreeMap<String, PathBuf> {
+        self.left_out.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Ends when everything that was added is on the disk, or cannot be written.

@@ -25,6 +25,7 @@ const BATCH: usize = 1 << 20;
 #[derive(Debug)]
 pub(super) struct Writer {
     orders: Sender<Order>,
+    shared: Arc<Shared>,
 }
 
 /// What the thread is to do. `done` is told when it has, or when it never will.
@@ -62,9 +63,9 @@ impl Shared {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn fail(&self, error: &io::Error) {
+    fn fail(&self, reason: String) {
         let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-        failure.get_or_insert_with(|| error.to_string());
+        failure.get_or_insert(reason);
     }
 }
 
@@ -73,9 +74,10 @@ impl Writer {
     pub(super) fn start(shared: Arc<Shared>) -> io::Result<Self> {
         let sync = shared.file().for_syncing()?;
         let (orders, incoming) = mpsc::channel();
-        let work = move || Thread { shared, sync, unsynced_since: None }.run(&incoming);
+        let thread = Thread { shared: Arc::clone(&shared), sync, unsynced_since: None };
+        let work = move || thread.run(&incoming);
         thread::Builder::new().name("journal".to_owned()).spawn(work)?;
-        Ok(Self { orders })
+        Ok(Self { orders, shared })
     }
 
     /// Ends when the line is in the hands of the system, so that it outlives this process, or never will be.
@@ -90,9 +92,10 @@ impl Writer {
 
     async fn order(&self, what: What) {
         let (done, wait) = oneshot::channel();
-        if self.orders.send(Order { what, done }).is_ok() {
-            // The thread is gone only when nothing can be done any more.
-            let _ = wait.await;
+        let ordered = self.orders.send(Order { what, done }).is_ok();
+        if !ordered || wait.await.is_err() {
+            // It only ends before this if it panics, and then what it was given is nowhere.
+            self.shared.fail("the thread that writes it has ended".to_owned());
         }
     }
 }
@@ -139,7 +142,7 @@ impl Thread {
         if !text.is_empty() && self.shared.failure().is_none() {
             match self.shared.file().append(text.as_bytes()) {
                 Ok(()) => _ = self.unsynced_since.get_or_insert_with(Instant::now),
-                Err(error) => self.shared.fail(&error),
+                Err(error) => self.shared.fail(error.to_string()),
             }
         }
         // Whoever does not wait any more does not need to know.
@@ -161,7 +164,7 @@ impl Thread {
         }
         if let Some(Err(error)) = self.sync.as_ref().map(|file| file.sync_data()) {
             // What did not get to the disk then may never get there, whatever is said later.
-            self.shared.fail(&error);
+            self.shared.fail(error.to_string());
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Evaluations that are taken from a journal, or kept in it.
 
-use std::env;
+use std::{collections::BTreeMap, env, path::PathBuf};
 
 use tokio::sync::Semaphore;
 
@@ -20,7 +20,8 @@ pub(super) async fn evaluate(
     subject: &Subject,
     permits: &Semaphore,
 ) -> Evaluation {
-    let Some((journal, key)) = journal.and_then(|journal| Some((journal, evaluator.key(subject)?)))
+    let (Some(journal), Some(fingerprint), Some(key)) =
+        (journal, evaluator.fingerprint(), journal.and_then(|_| evaluator.key(subject)))
     else {
         return evaluator.evaluate(subject, permits).await;
     };
@@ -29,11 +30,16 @@ pub(super) async fn evaluate(
     }
     let evaluation = evaluator.evaluate(subject, permits).await;
     // Nobody knows how it would have ended.
-    let was_cancelled = matches!(evaluation.verdict, Verdict::Cancelled);
-    // What somebody else's program said must not stand for what this one says.
-    if !was_cancelled && evaluator.is_intact() {
-        let trace_id = &subject.conversation().trace_id;
-        journal.append(&key, evaluator.name(), trace_id, &evaluation).await;
+    if matches!(evaluation.verdict, Verdict::Cancelled) {
+        return evaluation;
+    }
+    match fingerprint.changed() {
+        None => {
+            let trace_id = &subject.conversation().trace_id;
+            journal.append(&key, evaluator.name(), trace_id, &evaluation).await;
+        }
+        // What another program said must not stand for what this one says.
+        Some(file) => journal.leave_out(evaluator.name(), file),
     }
     evaluation
 }
@@ -75,6 +81,7 @@ pub(super) struct Journaling<'a> {
     journal: Option<&'a Journal>,
     reused_before: usize,
     failure_told: bool,
+    left_out: BTreeMap<String, PathBuf>,
 }
 
 impl<'a> Journaling<'a> {
@@ -84,13 +91,14 @@ impl<'a> Journaling<'a> {
             on_event(RunEvent::JournalDamaged { file: journal.path().to_owned(), damage });
         }
         let reused_before = journal.map_or(0, Journal::reused);
-        Self { journal, reused_before, failure_told: false }
+        Self { journal, reused_before, failure_told: false, left_out: BTreeMap::new() }
     }
 
     /// Passes an event on. What went wrong with the journal meanwhile is told as soon as something is told at all.
     pub(super) fn pass(&mut self, event: RunEvent, on_event: &mut dyn FnMut(RunEvent)) {
         on_event(event);
         self.tell_failure(on_event);
+        self.tell_left_out(on_event);
     }
 
     /// Waits until everything is on the disk. A journal that could not be written is an error of the run: whoever asked
@@ -112,6 +120,17 @@ impl<'a> Journaling<'a> {
             self.failure_told = true;
             on_event(RunEvent::JournalFailed { message });
         }
+    }
+
+    fn tell_left_out(&mut self, on_event: &mut dyn FnMut(RunEvent)) {
+        let Some(left_out) = self.journal.map(Journal::left_out) else { return };
+        for (evaluator, file) in &left_out {
+            if !self.left_out.contains_key(evaluator) {
+                let reason = format!("{} has changed since the run began", file.display());
+                on_event(RunEvent::NotJournaled { evaluator: evaluator.clone(), reason });
+            }
+        }
+        self.left_out = left_out;
     }
 
     fn failure(&self) -> Option<String> {

@@ -73,9 +73,9 @@ impl Ready {
         }
     }
 
-    /// Whether the evaluator still is what it was when the run began.
-    pub(super) fn is_intact(&self) -> bool {
-        self.evaluator.fingerprint.as_ref().is_none_or(Fingerprint::is_intact)
+    /// What its files were when the run began.
+    pub(super) fn fingerprint(&self) -> Option<&Fingerprint> {
+        self.evaluator.fingerprint.as_ref()
     }
 
     /// Evaluates a conversation as soon as there is a permit.
