@@ -4,12 +4,15 @@ use std::{collections::BTreeMap, env, path::PathBuf};
 
 use tokio::sync::Semaphore;
 
-use super::{RunEvent, Runner, program::Candidate, ready::Ready, subject::Subject};
+use super::{
+    PlannedEvaluator, RunEvent, Runner, plan::Work, program::Candidate, ready::Ready,
+    subject::Subject,
+};
 use crate::{
     config::CodeConfig,
     journal::{Digester, Fingerprint, Journal},
     report::Report,
-    runtime::{Entrypoint, Launch},
+    runtime::{Composition, Entrypoint, Launch},
     verdict::{Evaluation, Verdict},
 };
 
@@ -44,8 +47,42 @@ pub(super) async fn evaluate(
     evaluation
 }
 
+/// What an evaluator is that needs no other program; `None` when nobody asks, or it cannot be known.
+pub(super) fn of_this_program(
+    evaluator: &PlannedEvaluator,
+    runner: &Runner,
+    on_event: &mut dyn FnMut(RunEvent),
+) -> Option<Fingerprint> {
+    runner.journal.as_ref()?;
+    let name = evaluator.name.as_bytes();
+    match &evaluator.work {
+        Work::Metric { metric, settings } => {
+            let digester = Digester::new("metric")
+                .bytes("name", name)
+                .bytes("revision", metric.revision()?.as_bytes())
+                .bytes("threshold", &evaluator.threshold.to_bits().to_le_bytes())
+                .shown("settings", settings);
+            Some(Fingerprint::of_settings(digester))
+        }
+        // Its code is somewhere in this program. Threshold and settings are in the document.
+        Work::Linked { timeout, .. } => {
+            let digester = Digester::new("linked").bytes("name", name).shown("timeout", timeout);
+            let files = [running_program()].into();
+            let composition = Composition { files, ..Composition::default() };
+            of_program(&evaluator.name, &composition, digester, on_event)
+        }
+        Work::Program(_) | Work::Broken(_) => None,
+    }
+}
+
+/// The file of this program as it runs, even if there is another in its place by now.
+fn running_program() -> PathBuf {
+    let running = PathBuf::from("/proc/self/exe");
+    if running.exists() { running } else { env::current_exe().unwrap_or_default() }
+}
+
 /// What a program is that was made ready; `None` when nobody asks, or it cannot be known.
-pub(super) fn fingerprint(
+pub(super) fn of_launch(
     (evaluator, candidate): (&str, &Candidate),
     entrypoint: &Entrypoint,
     launch: &Launch,
@@ -66,14 +103,22 @@ pub(super) fn fingerprint(
         digester = digester.bytes("pin", pin.as_str().as_bytes());
     }
     let composition = runner.runtimes.composition(entrypoint, launch);
-    match Fingerprint::of_program(&composition, digester) {
-        Ok(fingerprint) => Some(fingerprint),
-        Err(error) => {
-            let (evaluator, reason) = (evaluator.to_owned(), error.to_string());
-            on_event(RunEvent::NotJournaled { evaluator, reason });
-            None
-        }
-    }
+    of_program(evaluator, &composition, digester, on_event)
+}
+
+fn of_program(
+    evaluator: &str,
+    composition: &Composition,
+    settings: Digester,
+    on_event: &mut dyn FnMut(RunEvent),
+) -> Option<Fingerprint> {
+    let error = match Fingerprint::of_program(composition, settings) {
+        Ok(fingerprint) => return Some(fingerprint),
+        Err(error) => error,
+    };
+    let (evaluator, reason) = (evaluator.to_owned(), error.to_string());
+    on_event(RunEvent::NotJournaled { evaluator, reason });
+    None
 }
 
 /// A journal during a run: what becomes of it is told once, and gets into the report.

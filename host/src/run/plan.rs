@@ -3,13 +3,14 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{
-    RunEvent, Runner,
+    RunEvent, Runner, journaled,
     program::{Candidate, prepare},
 };
 use crate::{
-    config::{BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind},
-    journal::{Digester, Fingerprint},
+    config::{BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, LinkedConfig},
+    journal::Fingerprint,
     json::Object,
+    linked::LinkedEvaluator,
     metric::{Metric, MetricSettings},
     process::CommandSpec,
     source::Pins,
@@ -41,7 +42,7 @@ impl PlannedEvaluator {
     pub fn problem(&self) -> Option<String> {
         match &self.work {
             Work::Broken(verdict) => verdict.explain(&self.name, ""),
-            Work::Metric { .. } | Work::Program(_) => None,
+            Work::Metric { .. } | Work::Program(_) | Work::Linked { .. } => None,
         }
     }
 }
@@ -53,6 +54,11 @@ pub(super) enum Work {
         settings: MetricSettings,
     },
     Program(Box<Program>),
+    Linked {
+        evaluator: Arc<dyn LinkedEvaluator>,
+        timeout: Duration,
+        config: Object,
+    },
     /// Every evaluation has this verdict: the others of the run go on.
     Broken(Verdict),
 }
@@ -98,13 +104,20 @@ impl Plan {
                     }
                     Err(error) => broken(error.to_string()),
                 },
+                EvaluatorKind::Linked(linked) => match runner.linked.get(&evaluator.name) {
+                    Ok(evaluator) => {
+                        let LinkedConfig { timeout, config, .. } = linked.clone();
+                        Work::Linked { evaluator, timeout, config }
+                    }
+                    Err(error) => broken(error.to_string()),
+                },
                 // Those who ask first whether it can be run never get here.
                 EvaluatorKind::OpenAiEval(_) => {
                     broken("`type: openai_eval` cannot be run by this version".to_owned())
                 }
             };
             let mut evaluator = planned(evaluator, work);
-            evaluator.fingerprint = fingerprint(&evaluator).filter(|_| runner.journal.is_some());
+            evaluator.fingerprint = journaled::of_this_program(&evaluator, runner, on_event);
             evaluators.push(evaluator);
         }
         let wanted: Vec<_> = remotes.iter().map(|(_, remote, _)| remote.wanted.clone()).collect();
@@ -163,17 +176,6 @@ fn metric(evaluator: &EvaluatorConfig, builtin: &BuiltinConfig, runner: &Runner)
         }
         Err(error) => Work::Broken(Verdict::MetricFailed { reason: error.to_string() }),
     }
-}
-
-/// What a metric is. What a program is, is known when it is ready.
-fn fingerprint(evaluator: &PlannedEvaluator) -> Option<Fingerprint> {
-    let Work::Metric { metric, settings } = &evaluator.work else { return None };
-    let digester = Digester::new("metric")
-        .bytes("name", evaluator.name.as_bytes())
-        .bytes("revision", metric.revision()?.as_bytes())
-        .bytes("threshold", &evaluator.threshold.to_bits().to_le_bytes())
-        .shown("settings", settings);
-    Some(Fingerprint::of_settings(digester))
 }
 
 /// Tells of settings for a judge that no judge will see. A judge's model may come from the command line, for all metrics of

@@ -52,7 +52,7 @@ pub(super) fn prepare(
             let evaluator = &mut evaluators[candidate.index];
             let whose = (evaluator.name.as_str(), &candidate);
             evaluator.fingerprint =
-                journaled::fingerprint(whose, entrypoint, launch, runner, on_event);
+                journaled::of_launch(whose, entrypoint, launch, runner, on_event);
         }
         let Candidate { index, code, executor, .. } = candidate;
         let evaluator = &mut evaluators[index];

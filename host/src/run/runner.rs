@@ -27,6 +27,7 @@ use crate::{
     eval_set::{CaseIndex, EvalSet},
     executor::Executors,
     journal::Journal,
+    linked::LinkedEvaluators,
     metric::Metrics,
     process::Cancellation,
     report::Report,
@@ -47,6 +48,8 @@ pub struct Runner {
     pub executors: Executors,
     /// Built-in metrics.
     pub metrics: Metrics,
+    /// Evaluators that run in this process.
+    pub linked: LinkedEvaluators,
     /// Where `type: remote` evaluators come from.
     pub sources: Sources,
     /// Where they are kept.
@@ -67,6 +70,7 @@ impl Default for Runner {
             runtimes: Runtimes::default(),
             executors: Executors::default(),
             metrics: Metrics::default(),
+            linked: LinkedEvaluators::default(),
             sources: Sources::default(),
             cache: Cache::default(),
             locked: false,
