@@ -13,7 +13,8 @@ use crate::{
 /// All members stand in one object, so that the details of an answer are nested no deeper than where they came from.
 pub(super) fn text(key: &Key, evaluator: &str, trace_id: &str, evaluation: &Evaluation) -> String {
     // Whoever adds a field decides here what becomes of it.
-    let Evaluation { verdict, duration, stderr_tail, stdout_tail, attempts } = evaluation;
+    let Evaluation { verdict, duration, stderr_tail, stdout_tail, attempts, earlier_errors } =
+        evaluation;
     let text = |text: &str| Value::String(text.to_owned());
     let mut record = Object::default();
     record.insert("key".to_owned(), Value::String(key.to_string()));
@@ -22,6 +23,8 @@ pub(super) fn text(key: &Key, evaluator: &str, trace_id: &str, evaluation: &Eval
     verdict::write(verdict, &mut record);
     record.insert("duration_ns".to_owned(), nanoseconds(*duration));
     record.insert("attempts".to_owned(), Value::Int(i64::from(*attempts)));
+    let earlier = earlier_errors.iter().map(|kind| text(kind)).collect();
+    record.insert("earlier_errors".to_owned(), Value::Array(earlier));
     record.insert("stderr".to_owned(), text(stderr_tail));
     record.insert("stdout".to_owned(), text(stdout_tail));
     json::to_string(&Value::Object(record), NonFinite::Literal)
@@ -42,12 +45,16 @@ pub(super) fn key(rest: &[u8]) -> Option<Key> {
 pub(super) fn read(rest: &[u8]) -> Option<Evaluation> {
     let record = json::parse_python(&format!("{{{}", std::str::from_utf8(rest).ok()?))?;
     let text = |name: &str| record.get(name)?.as_str().map(str::to_owned);
+    let earlier = record.get("earlier_errors")?.as_array()?.iter();
     Some(Evaluation {
         verdict: verdict::read(&record)?,
         duration: duration(record.get("duration_ns")?)?,
         stderr_tail: text("stderr")?,
         stdout_tail: text("stdout")?,
         attempts: u32::try_from(record.get("attempts")?.as_i128()?).ok()?,
+        earlier_errors: earlier
+            .map(|kind| verdict::known_error(kind.as_str()?))
+            .collect::<Option<_>>()?,
     })
 }
 
@@ -75,6 +82,7 @@ mod tests {
             stderr_tail: "one\ntwo \u{1b}[0m \"q\" \u{fffd}".to_owned(),
             stdout_tail: "\r\n\0".to_owned(),
             attempts: 2,
+            earlier_errors: vec!["timed_out", "lost"],
         }
     }
 
@@ -115,13 +123,16 @@ mod tests {
             Verdict::BadAnswer(BadAnswer::TooLarge { limit: 64 << 20 }),
             Verdict::Cancelled,
             Verdict::Lost { reason: reason() },
-            Verdict::SpawnFailed { reason: reason() },
+            Verdict::SpawnFailed { reason: reason(), transient: true },
+            Verdict::SpawnFailed { reason: reason(), transient: false },
+            Verdict::NotRun,
             Verdict::PrepareFailed { reason: reason() },
             Verdict::MetricFailed { reason: reason() },
             Verdict::Reported { kind: "rejected".to_owned(), message: reason() },
         ];
         for verdict in verdicts {
-            let evaluation = evaluation(verdict);
+            let mut evaluation = evaluation(verdict);
+            evaluation.earlier_errors.extend(evaluation.verdict.error_type());
             let kept = kept(&evaluation).unwrap();
             // `Debug` tells 1 from 1.0 and 0.0 from -0.0, and NaN is NaN there.
             assert_eq!(format!("{kept:?}"), format!("{evaluation:?}"));
@@ -132,10 +143,10 @@ mod tests {
     fn what_another_version_wrote_is_not_guessed_at() {
         for rest in [
             r#""key":"00","verdict":"answer"}"#,
-            r#""verdict":"foretold","duration_ns":1,"attempts":1,"stderr":"","stdout":""}"#,
-            r#""verdict":"exited","duration_ns":1,"attempts":1,"stderr":"","stdout":""}"#,
-            r#""verdict":"leaked_pipe","duration_ns":-1,"attempts":1,"stderr":"","stdout":""}"#,
-            r#""verdict":"leaked_pipe","duration_ns":1,"attempts":1,"stderr":""}"#,
+            r#""verdict":"foretold","duration_ns":1,"attempts":1,"earlier_errors":[],"stderr":"","stdout":""}"#,
+            r#""verdict":"exited","duration_ns":1,"attempts":1,"earlier_errors":[],"stderr":"","stdout":""}"#,
+            r#""verdict":"leaked_pipe","duration_ns":-1,"attempts":1,"earlier_errors":[],"stderr":"","stdout":""}"#,
+            r#""verdict":"leaked_pipe","duration_ns":1,"attempts":1,"earlier_errors":[],"stderr":""}"#,
             "",
             "\u{0}",
         ] {

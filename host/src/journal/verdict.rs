@@ -23,7 +23,7 @@ pub(super) fn write(verdict: &Verdict, record: &mut Object) {
         Verdict::Exited { code } => add("code", Value::Int(i64::from(*code))),
         Verdict::Signalled { signal } => add("signal", Value::Int(i64::from(*signal))),
         Verdict::TimedOut { limit } => add("limit_ns", nanoseconds(*limit)),
-        Verdict::LeakedPipe | Verdict::Cancelled => {}
+        Verdict::LeakedPipe | Verdict::Cancelled | Verdict::NotRun => {}
         Verdict::BadAnswer(BadAnswer::Empty) => add("bad", text("empty")),
         Verdict::BadAnswer(BadAnswer::NotJson { reason }) => {
             add("bad", text("not_json"));
@@ -38,8 +38,11 @@ pub(super) fn write(verdict: &Verdict, record: &mut Object) {
             add("bad", text("too_large"));
             add("limit", Value::Int(i64::try_from(*limit).unwrap_or(i64::MAX)));
         }
+        Verdict::SpawnFailed { reason, transient } => {
+            add("reason", text(reason));
+            add("transient", Value::Bool(*transient));
+        }
         Verdict::Lost { reason }
-        | Verdict::SpawnFailed { reason }
         | Verdict::PrepareFailed { reason }
         | Verdict::MetricFailed { reason } => add("reason", text(reason)),
         Verdict::Reported { kind, message } => {
@@ -71,8 +74,12 @@ pub(super) fn read(record: &Value) -> Option<Verdict> {
             _ => return None,
         }),
         "cancelled" => Verdict::Cancelled,
+        "not_run" => Verdict::NotRun,
         "lost" => Verdict::Lost { reason: reason()? },
-        "spawn_failed" => Verdict::SpawnFailed { reason: reason()? },
+        "spawn_failed" => {
+            let transient = record.get("transient")?.as_bool()?;
+            Verdict::SpawnFailed { reason: reason()?, transient }
+        }
         "prepare_failed" => Verdict::PrepareFailed { reason: reason()? },
         "metric_failed" => Verdict::MetricFailed { reason: reason()? },
         "reported" => Verdict::Reported { kind: text("kind")?, message: text("message")? },
@@ -98,25 +105,38 @@ fn answer(record: &Value) -> Option<Answer> {
     })
 }
 
+/// The kinds of errors, as [`Verdict::error_type`] names them.
+const ERRORS: [&str; 12] = [
+    "exited",
+    "signalled",
+    "timed_out",
+    "leaked_pipe",
+    "bad_answer",
+    "cancelled",
+    "not_run",
+    "lost",
+    "spawn_failed",
+    "prepare_failed",
+    "metric_failed",
+    "reported",
+];
+
+/// The kind of error of that name.
+pub(super) fn known_error(name: &str) -> Option<&'static str> {
+    ERRORS.into_iter().find(|known| *known == name)
+}
+
 /// Whether the same evaluation would most likely end the same way again, so that a record of it can stand for it.
 ///
-/// Answers do, and what an evaluator says or does wrong by itself. A time limit, a signal or a process that could not be
-/// started may have had a cause outside of it; and metrics tell at once why they fail.
+/// Answers do, and what an evaluator says or does wrong by itself. What may be transient does not, and neither does what
+/// can be mended without changing the evaluator: a program that was not ready or not there, and a metric, which in any
+/// case tells at once.
 pub(super) fn lasts(verdict: &Verdict) -> bool {
-    match verdict {
-        Verdict::Answer(_)
-        | Verdict::Exited { .. }
-        | Verdict::BadAnswer(_)
-        | Verdict::Reported { .. } => true,
-        Verdict::Signalled { .. }
-        | Verdict::TimedOut { .. }
-        | Verdict::LeakedPipe
-        | Verdict::Cancelled
-        | Verdict::Lost { .. }
-        | Verdict::SpawnFailed { .. }
-        | Verdict::PrepareFailed { .. }
-        | Verdict::MetricFailed { .. } => false,
-    }
+    let can_be_mended = matches!(
+        verdict,
+        Verdict::SpawnFailed { .. } | Verdict::PrepareFailed { .. } | Verdict::MetricFailed { .. }
+    );
+    !can_be_mended && !verdict.may_be_transient()
 }
 
 fn number(number: Option<f64>) -> Value {

@@ -2,11 +2,9 @@
 
 use std::{collections::BTreeMap, env, path::PathBuf};
 
-use tokio::sync::Semaphore;
-
 use super::{
-    PlannedEvaluator, RunEvent, Runner, plan::Work, program::Candidate, ready::Ready,
-    subject::Subject,
+    PlannedEvaluator, RunEvent, Runner, permits::Permits, plan::Work, program::Candidate,
+    ready::Ready, retry, subject::Subject,
 };
 use crate::{
     config::CodeConfig,
@@ -21,19 +19,22 @@ pub(super) async fn evaluate(
     journal: Option<&Journal>,
     evaluator: &Ready,
     subject: &Subject,
-    permits: &Semaphore,
+    permits: &Permits,
 ) -> Evaluation {
     let (Some(journal), Some(fingerprint), Some(key)) =
         (journal, evaluator.fingerprint(), journal.and_then(|_| evaluator.key(subject)))
     else {
-        return evaluator.evaluate(subject, permits).await;
+        return retry::evaluate(evaluator, subject, permits).await;
     };
     if let Some(known) = journal.find(&key) {
+        if evaluator.went_wrong(&known.verdict) {
+            permits.something_went_wrong();
+        }
         return known;
     }
-    let evaluation = evaluator.evaluate(subject, permits).await;
+    let evaluation = retry::evaluate(evaluator, subject, permits).await;
     // Nobody knows how it would have ended.
-    if matches!(evaluation.verdict, Verdict::Cancelled) {
+    if matches!(evaluation.verdict, Verdict::Cancelled | Verdict::NotRun) {
         return evaluation;
     }
     match fingerprint.changed() {
@@ -92,7 +93,8 @@ pub(super) fn of_launch(
     runner.journal.as_ref()?;
     // The path as it was written depends on where the configuration was found; the files have theirs. All other settings
     // count, also those that hardly change an answer: a limit decides whether there is one.
-    let settings = CodeConfig { path: Default::default(), ..candidate.code.clone() };
+    // How often it is tried is no part of what came of it.
+    let settings = CodeConfig { path: Default::default(), retries: None, ..candidate.code.clone() };
     let mut digester = Digester::new("program")
         .shown("settings", &settings)
         .shown("program", &launch.one_shot.program)
@@ -152,7 +154,9 @@ impl<'a> Journaling<'a> {
         let Some(journal) = self.journal else { return };
         journal.flush().await;
         self.tell_failure(on_event);
-        report.errors.extend(self.failure());
+        let failure = self.failure();
+        report.unwritten_journal = failure.is_some();
+        report.errors.extend(failure);
         on_event(RunEvent::Journaled {
             file: journal.path().to_owned(),
             reused: journal.reused() - self.reused_before,

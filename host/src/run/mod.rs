@@ -11,6 +11,8 @@
 //! | `subject` | a conversation with its golden case |
 //! | `document` | the text an evaluator reads |
 //! | `ready` | one evaluator during a run: its workers, its evaluations |
+//! | `permits` | who may begin: a bounded number at a time, and nobody after a stop |
+//! | `retry` | trying again what may have gone wrong by chance |
 //! | `execute` | every evaluator on every conversation, a bounded number at a time |
 //! | `journaled` | evaluations that are taken from a journal, or kept in it |
 //! | `event` | what a caller can show while it waits |
@@ -24,9 +26,11 @@ mod event;
 mod execute;
 mod fetch;
 mod journaled;
+mod permits;
 mod plan;
 mod program;
 mod ready;
+mod retry;
 mod runner;
 mod subject;
 

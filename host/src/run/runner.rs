@@ -19,6 +19,7 @@ use super::{
     diagnosis::{self, TakenFor},
     execute,
     journaled::Journaling,
+    permits::Permits,
     program::beside_config,
 };
 use crate::{
@@ -30,10 +31,11 @@ use crate::{
     linked::LinkedEvaluators,
     metric::Metrics,
     process::Cancellation,
-    report::Report,
+    report::{Partial, Report},
     runtime::Runtimes,
     source::{Cache, Sources},
     trace::TraceIndex,
+    verdict::Verdict,
 };
 
 /// How long what loads traces and makes evaluators ready may take to stop when the run was cancelled.
@@ -102,9 +104,13 @@ impl Runner {
     /// wait long for that to stop; the thread doing it may then outlive the call.
     pub async fn run(&self, request: &Request, on_event: &mut dyn FnMut(RunEvent)) -> Report {
         let config = &request.config;
-        let mut report =
-            Report { require_evaluated: config.require_evaluated, ..Report::default() };
+        let mut report = Report {
+            require_evaluated: config.require_evaluated,
+            max_error_rate: config.max_error_rate,
+            ..Report::default()
+        };
         let mut journaling = Journaling::begin(self, on_event);
+        on_event(RunEvent::Loading { files: request.traces.len() });
         let index = self.index(request).await;
         for error in &index.errors {
             bad_input(&mut report, (&error.path, TakenFor::Traces), error, on_event);
@@ -114,6 +120,7 @@ impl Runner {
         }
         if index.stopped {
             report.errors.push("The run was cancelled before all traces were loaded.".to_owned());
+            report.partial = Some(Partial::Cancelled);
             return report;
         }
         if index.is_empty() {
@@ -128,6 +135,7 @@ impl Runner {
                 }
                 EvalSet::load(beside.as_ref().unwrap_or(path))
                     .map_err(|error| {
+                        report.unusable_eval_set = true;
                         bad_input(&mut report, (&error.path, TakenFor::EvalSet), &error, on_event)
                     })
                     .ok()
@@ -140,12 +148,23 @@ impl Runner {
         let group_by = config.group_by.unwrap_or_default();
         let grouping = blocking(move || Conversations::new(index, group_by, multi_turn)).await;
         let Some(conversations) = grouping else { return report };
+        on_event(RunEvent::Loaded { conversations: conversations.len() });
         let cases = CaseIndex::new(eval_set.as_ref());
-        let plan = self.prepare(config, on_event).await;
+        let permits = Permits::new(self.jobs, config.fail_fast);
+        if !report.errors.is_empty() {
+            permits.something_went_wrong();
+        }
+        // What will not be run need not be made ready.
+        let plan = match permits.are_withdrawn() {
+            true => Plan::not_run(config),
+            false => self.prepare(config, on_event).await,
+        };
         let mut on_evaluation = |event| journaling.pass(event, on_event);
         let (conversations, events) = (Arc::new(conversations), request.events);
         report.conversations =
-            execute::all(self, plan, conversations, &cases, events, &mut on_evaluation).await;
+            execute::all(self, plan, conversations, &cases, permits, events, &mut on_evaluation)
+                .await;
+        report.partial = partial(&report);
         journaling.end(&mut report, on_event).await;
         report.performance = RunPerformance::of(
             report.conversations.iter().map(|conversation| conversation.performance.as_ref()),
@@ -203,6 +222,18 @@ impl Runner {
                 Err(_) => Plan::cancelled(config),
             },
         }
+    }
+}
+
+/// Why not everything was evaluated, if that is so.
+fn partial(report: &Report) -> Option<Partial> {
+    let any = |verdict: Verdict| {
+        report.evaluations().any(|evaluation| evaluation.error_type == verdict.error_type())
+    };
+    if any(Verdict::Cancelled) {
+        Some(Partial::Cancelled)
+    } else {
+        any(Verdict::NotRun).then_some(Partial::FailFast)
     }
 }
 
