@@ -17,6 +17,7 @@ use super::{
     subject::Subject,
 };
 use crate::{
+    journal::{Fingerprint, Key},
     linked,
     metric::{Metric, MetricInput, MetricSettings},
     pool::Pool,
@@ -61,6 +62,27 @@ impl Ready {
 
     pub(super) fn name(&self) -> &str {
         &self.evaluator.name
+    }
+
+    /// Which evaluation of all runs this is; `None` when that is not known.
+    pub(super) fn key(&self, subject: &Subject) -> Option<Key> {
+        let PlannedEvaluator { name, threshold, work, fingerprint } = &self.evaluator;
+        let fingerprint = fingerprint.as_ref()?;
+        match work {
+            Work::Broken(_) => None,
+            Work::Metric { .. } => Some(fingerprint.key(subject.seen_by_metrics())),
+            Work::Program(program) => {
+                Some(fingerprint.key(&subject.turns().digest(name, *threshold, &program.config)))
+            }
+            Work::Linked { config, .. } => {
+                Some(fingerprint.key(&subject.turns().digest(name, *threshold, config)))
+            }
+        }
+    }
+
+    /// What its files were when the run began.
+    pub(super) fn fingerprint(&self) -> Option<&Fingerprint> {
+        self.evaluator.fingerprint.as_ref()
     }
 
     /// How often an evaluation is tried again whose verdict may be transient.
