@@ -7,7 +7,7 @@ use super::{
     fields::{Fields, Problems, choice, non_negative, text},
     openai_eval,
     problem::Place,
-    remote, rubrics,
+    process, remote, rubrics,
     yaml::{Node, NodeKind, Span},
 };
 use crate::metric::MatchType;
@@ -243,6 +243,7 @@ pub(super) fn read_program(fields: &mut Fields<'_>, problems: &mut Problems<'_>)
     if let Some(executor) = fields.text("executor", problems) {
         code.executor = executor.to_owned();
     }
+    code.process = process::read(fields, problems);
     code
 }
 

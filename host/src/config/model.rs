@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use super::{OpenAiEvalConfig, Place, Problem};
+use super::{OpenAiEvalConfig, Place, Problem, ProcessConfig};
 use crate::{
     conversation::GroupBy,
     json::Object,
@@ -190,6 +190,8 @@ pub struct CodeConfig {
     pub config: Object,
     /// Name of the executor; `local` by default.
     pub executor: String,
+    /// What its process may use and see.
+    pub process: ProcessConfig,
     /// Whether the file was fetched from a source of evaluators, so that less of it is trusted; no by default.
     pub fetched: bool,
     /// What its author says of it, where the file has a place for that.
@@ -238,6 +240,7 @@ impl Default for CodeConfig {
             timeout: Duration::from_secs(30),
             config: Object::default(),
             executor: "local".to_owned(),
+            process: ProcessConfig::default(),
             fetched: false,
             info: None,
         }
@@ -258,6 +261,8 @@ pub struct RemoteConfig {
     pub config: Object,
     /// Name of the executor; `local` by default.
     pub executor: String,
+    /// What its process may use and see; of the environment less than that of other programs.
+    pub process: ProcessConfig,
 }
 
 impl RemoteConfig {
@@ -265,8 +270,9 @@ impl RemoteConfig {
     #[must_use]
     pub fn new(source: impl Into<String>, reference: Reference) -> Self {
         let wanted = Wanted { source: source.into(), reference };
-        let CodeConfig { threshold, timeout, config, executor, .. } = CodeConfig::default();
-        Self { wanted, threshold, timeout, config, executor }
+        let CodeConfig { threshold, timeout, config, executor, process, .. } =
+            CodeConfig::default();
+        Self { wanted, threshold, timeout, config, executor, process }
     }
 
     /// The same program once it is here.
@@ -278,6 +284,7 @@ impl RemoteConfig {
             timeout: self.timeout,
             config: self.config.clone(),
             executor: self.executor.clone(),
+            process: self.process.clone(),
             fetched: true,
             ..CodeConfig::default()
         }

@@ -10,6 +10,8 @@
 //! | `conversations` | the conversations of a run, loaded when their turn comes |
 //! | `subject` | a conversation with its golden case |
 //! | `document` | the text an evaluator reads |
+//! | `program` | the programs of a plan: where they are, and making them ready |
+//! | `surroundings` | what a program runs in: its working directory, variables and limits |
 //! | `ready` | one evaluator during a run: its workers, its evaluations |
 //! | `execute` | every evaluator on every conversation, a bounded number at a time |
 //! | `event` | what a caller can show while it waits |
@@ -27,6 +29,7 @@ mod program;
 mod ready;
 mod runner;
 mod subject;
+mod surroundings;
 
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use super::{
     RunEvent, Runner,
     program::{Candidate, prepare},
+    surroundings::Surroundings,
 };
 use crate::{
     config::{BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind},
@@ -62,6 +63,7 @@ pub(super) struct Program {
     pub(super) worker: Option<CommandSpec>,
     pub(super) timeout: Duration,
     pub(super) config: Object,
+    pub(super) surroundings: Surroundings,
 }
 
 impl Plan {

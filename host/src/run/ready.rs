@@ -16,7 +16,7 @@ use super::{
 use crate::{
     metric::{Metric, MetricInput, MetricSettings},
     pool::Pool,
-    process::{self, Cancellation, Limits},
+    process::{self, Cancellation},
     report::EvaluationReport,
     verdict::{Evaluation, Status, Verdict},
 };
@@ -114,7 +114,7 @@ impl Ready {
                 Evaluation::without_process(Verdict::Cancelled, Duration::ZERO)
             }
             None => {
-                let limits = Limits::with_timeout(program.timeout);
+                let limits = program.surroundings.limits(program.timeout);
                 let (command, cancellation) = (&program.one_shot, &self.cancellation);
                 let outcome =
                     process::run(command, document.as_bytes(), &limits, cancellation).await;
@@ -130,9 +130,10 @@ impl Ready {
         let _permit = permit(permits).await;
         let limit = DESCRIBE_LIMIT.min(program.timeout);
         let description = describe(&program.one_shot, limit, &self.cancellation).await?;
-        description
-            .streams()
-            .then(|| Pool::new(worker, workers, Limits::default(), self.cancellation.clone()))
+        description.streams().then(|| {
+            let limits = program.surroundings.limits(program.timeout);
+            Pool::new(worker, workers, limits, self.cancellation.clone())
+        })
     }
 
     /// The report of an evaluation of a conversation with so many turns.
@@ -145,6 +146,7 @@ impl Ready {
             }
             verdict => verdict.explain(name, &evaluation.stderr_tail),
         };
+        let error = error.map(|error| self.with_remark(error, &evaluation));
         let error_type = evaluation.verdict.error_type();
         let status =
             evaluation.verdict.status(self.evaluator.threshold).unwrap_or(Status::NotEvaluated);
@@ -166,6 +168,17 @@ impl Ready {
             error_type,
             warnings,
             details: answer.details,
+        }
+    }
+
+    /// The error with what else may be behind it.
+    fn with_remark(&self, error: String, evaluation: &Evaluation) -> String {
+        let Work::Program(program) = &self.evaluator.work else { return error };
+        let texts = [&*error, &*evaluation.stderr_tail];
+        match program.surroundings.remark(&evaluation.verdict, &texts) {
+            Some(remark) if error.contains('\n') => format!("{error}\n({remark})"),
+            Some(remark) => format!("{error} ({remark})"),
+            None => error,
         }
     }
 
