@@ -79,7 +79,7 @@ fn parse(text: &str) -> Option<u64> {
 pub(crate) fn shown(bytes: u64) -> String {
     let (name, factor) = UNITS
         .iter()
-        .filter(|(_, factor)| bytes > 0 && bytes % factor == 0)
+        .filter(|(_, factor)| bytes > 0 && bytes.is_multiple_of(*factor))
         .max_by_key(|(_, factor)| *factor)
         .unwrap_or(&UNITS[0]);
     match *factor {

@@ -76,7 +76,9 @@ impl Surroundings {
             Verdict::Exited { code } => self.blame(*code),
             Verdict::Signalled { signal } => self.blame(-signal),
             // Too little memory may keep a program from being started at all.
-            Verdict::SpawnFailed { .. } => self.in_force(),
+            Verdict::SpawnFailed { .. } => in_force(self.resources()),
+            // Who cannot get memory or a file may wait for ever. Time of the processor is none that passes meanwhile.
+            Verdict::TimedOut { .. } => in_force(Resources { cpu: None, ..self.resources() }),
             _ => None,
         };
         let named = |name: &String| texts.iter().any(|text| has_word(text, name));
@@ -99,30 +101,31 @@ impl Surroundings {
                 "it used up its {cpu} s of processor time, which is its limit `cpu: {cpu}`"
             )),
             _ if resources.may_have_killed(code) => {
-                self.in_force().map(|limits| format!("something killed it; {limits}"))
+                in_force(resources).map(|limits| format!("something killed it; {limits}"))
             }
-            _ => self.in_force(),
+            _ => in_force(resources),
         }
     }
+}
 
-    fn in_force(&self) -> Option<String> {
-        let Resources { memory, cpu, open_files } = self.resources();
-        let limits: Vec<String> = [
-            memory.map(|memory| format!("`memory: {}`", size::shown(memory))),
-            open_files.map(|files| format!("`open_files: {files}`")),
-            cpu.map(|cpu| format!("`cpu: {cpu}`")),
-        ]
-        .into_iter()
-        .flatten()
-        .collect();
-        let (last, others) = limits.split_last()?;
-        Some(match others {
-            [] => format!("it had the limit {last}, which may be why"),
-            others => {
-                format!("it had the limits {} and {last}, which may be why", others.join(", "))
-            }
-        })
-    }
+/// Limits as a configuration has them.
+fn in_force(limits: Resources) -> Option<String> {
+    let Resources { memory, cpu, open_files } = limits;
+    let limits: Vec<String> = [
+        memory.map(|memory| format!("`memory: {}`", size::shown(memory))),
+        open_files.map(|files| format!("`open_files: {files}`")),
+        cpu.map(|cpu| format!("`cpu: {cpu}`")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let (last, others) = limits.split_last()?;
+    Some(match others {
+        [] => format!("it had the limit {last}, which may be why"),
+        others => {
+            format!("it had the limits {} and {last}, which may be why", others.join(", "))
+        }
+    })
 }
 
 /// The working directory an entry names: relative to ours, and if it is not there, to the configuration. `None` is ours.
@@ -200,6 +203,12 @@ mod tests {
             (all, exited(1), Some(any.to_owned())),
             (all, Verdict::SpawnFailed { reason: String::new() }, Some(any.to_owned())),
             (all, Verdict::LeakedPipe, None),
+            (
+                files,
+                Verdict::TimedOut { limit: Duration::ZERO },
+                Some("it had the limit `open_files: 9`, which may be why".to_owned()),
+            ),
+            (cpu, Verdict::TimedOut { limit: Duration::ZERO }, None),
             (cpu, exited(1), Some("it had the limit `cpu: 2`, which may be why".to_owned())),
             (
                 files,

@@ -16,13 +16,13 @@
 //! | what leads to keys and logins: `SSH_AUTH_SOCK`, `KUBECONFIG`, `NETRC`, `DOCKER_AUTH_CONFIG`, `PGPASSFILE` | |
 //! | whatever its name, a value that is or holds a URL with a password, or an `http` URL with a user name | `https_proxy=http://me:pw@proxy` |
 //!
-//! Never withheld because of its name: `PWD`, `OLDPWD`, and `XDG_*`.
+//! Never withheld because of their names: `PWD`, `OLDPWD`, `XDG_*` and `AWS_CA_BUNDLE`.
 
 /// Begin names of which all are withheld.
 const PREFIXES: [&str; 3] = ["AWS_", "AZURE_", "OP_SESSION_"];
 
-/// Begin names of which none is.
-const OPEN_PREFIXES: [&str; 2] = ["XDG_", "GIT_CONFIG_KEY_"];
+/// Begin names of which none is. Certificates to trust are no secret, whoever is to trust them.
+const OPEN_PREFIXES: [&str; 3] = ["XDG_", "GIT_CONFIG_KEY_", "AWS_CA_BUNDLE"];
 
 const NAMES: [&str; 6] =
     ["BW_SESSION", "DOCKER_AUTH_CONFIG", "KUBECONFIG", "NETRC", "PGPASSFILE", "SSH_AUTH_SOCK"];
@@ -170,7 +170,7 @@ mod tests {
         TOKENIZERS_PARALLELISM TOKENIZER MAX_TOKENS OPENAI_MAX_TOKENS TOKEN_LIMIT TOKENS_PER_MINUTE MAX_THINKING_TOKENS TOKEN_BUDGET
         CARGO_HOME RUSTUP_HOME CARGO_NET_OFFLINE RUST_LOG RUST_BACKTRACE
         XDG_CACHE_HOME XDG_RUNTIME_DIR XDG_CONFIG_HOME XDG_DATA_DIRS XDG_SESSION_TYPE XDG_SESSION_COOKIE
-        SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE NODE_EXTRA_CA_CERTS
+        SSL_CERT_FILE SSL_CERT_DIR AWS_CA_BUNDLE REQUESTS_CA_BUNDLE NODE_EXTRA_CA_CERTS
         NO_PROXY http_proxy https_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
         GIT_AUTHOR_NAME GIT_CONFIG_COUNT GIT_CONFIG_KEY_0 GIT_CONFIG_VALUE_0 SSH_CONNECTION GPG_TTY
         PUBLIC_KEY SSH_PUBLIC_KEY OPENAI_BASE_URL OPENAI_ORGANIZATION OPENAI_MODEL GOOGLE_CLOUD_PROJECT OLLAMA_HOST
