@@ -23,6 +23,7 @@ mod decode;
 mod describe;
 mod frame;
 mod lenient;
+mod linked;
 mod manifest;
 mod place;
 mod score;
@@ -36,6 +37,7 @@ pub use agentevals::{
 pub use decode::{DecodeError, DecodeErrorKind, MAX_DEPTH, decode};
 pub use describe::{Capability, Description, EvaluatorDescription};
 pub use frame::{ErrorBody, Frame};
+pub use linked::LinkedEvaluator;
 pub use manifest::Manifest;
 pub use score::{Score, ScoreError};
 pub use version::{Compatibility, ProtocolVersion, VersionError};

@@ -91,6 +91,8 @@ pub enum EvaluatorKind {
     OpenAiEval(OpenAiEvalConfig),
     /// A program that is fetched from a source.
     Remote(RemoteConfig),
+    /// A function of this program, see [`linked`](crate::linked); its name is the evaluator's.
+    Linked(LinkedConfig),
 }
 
 impl EvaluatorConfig {
@@ -103,6 +105,11 @@ impl EvaluatorConfig {
     pub fn code(name: impl Into<String>, path: impl Into<PathBuf>) -> Self {
         let code = CodeConfig { path: path.into(), ..CodeConfig::default() };
         Self::new(name, EvaluatorKind::Code(code))
+    }
+
+    /// The evaluator of that name that is linked into this program, with default settings.
+    pub fn linked(name: impl Into<String>) -> Self {
+        Self::new(name, EvaluatorKind::Linked(LinkedConfig::default()))
     }
 
     /// An evaluator that no file speaks of.
@@ -118,6 +125,7 @@ impl EvaluatorConfig {
             EvaluatorKind::Code(code) => code.threshold,
             EvaluatorKind::OpenAiEval(openai) => openai.threshold,
             EvaluatorKind::Remote(remote) => remote.threshold,
+            EvaluatorKind::Linked(linked) => linked.threshold,
         }
     }
 }
@@ -196,6 +204,25 @@ pub struct CodeConfig {
     pub fetched: bool,
     /// What its author says of it, where the file has a place for that.
     pub info: Option<MetricInfo>,
+}
+
+/// Settings of an evaluator that is linked into this program.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct LinkedConfig {
+    /// Score from which on an evaluation passes; 0.5 by default.
+    pub threshold: f64,
+    /// Time after which nobody waits for an evaluation any more; 30 s by default.
+    pub timeout: Duration,
+    /// Settings sent to the evaluator; empty by default.
+    pub config: Object,
+}
+
+impl Default for LinkedConfig {
+    fn default() -> Self {
+        let CodeConfig { threshold, timeout, config, .. } = CodeConfig::default();
+        Self { threshold, timeout, config }
+    }
 }
 
 /// What the author of a metric says of it.

@@ -2,6 +2,7 @@
 
 use std::{
     num::NonZeroUsize,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -14,6 +15,7 @@ use super::{
     subject::Subject,
 };
 use crate::{
+    linked,
     metric::{Metric, MetricInput, MetricSettings},
     pool::Pool,
     process::{self, Cancellation},
@@ -66,6 +68,13 @@ impl Ready {
             Work::Metric { metric, settings } => {
                 let _permit = permit(permits).await;
                 self.compute(metric.as_ref(), settings, subject)
+            }
+            Work::Linked { evaluator, timeout, config } => {
+                let _permit = permit(permits).await;
+                let turns = subject.turns();
+                let document = turns.document(self.name(), self.evaluator.threshold, config);
+                let evaluator = Arc::clone(evaluator);
+                linked::evaluate(evaluator, document, *timeout, &self.cancellation).await
             }
             Work::Program(program) => {
                 // Those that wait for the same answer hold no permit, so that other evaluators go on.
@@ -186,7 +195,7 @@ impl Ready {
     pub(super) fn cancelled(&self) -> Evaluation {
         let verdict = match &self.evaluator.work {
             Work::Broken(verdict) => verdict.clone(),
-            Work::Metric { .. } | Work::Program(_) => Verdict::Cancelled,
+            Work::Metric { .. } | Work::Program(_) | Work::Linked { .. } => Verdict::Cancelled,
         };
         Evaluation::without_process(verdict, Duration::ZERO)
     }

@@ -65,13 +65,18 @@ fn answer_line(
     if document.iter().all(u8::is_ascii_whitespace) {
         return Ok(());
     }
+    let line = answer_text(choice, document);
+    answer.write(&line).map_err(Broken::Answer)
+}
+
+/// The line that answers a document.
+pub(crate) fn answer_text(choice: Choice<'_>, document: &[u8]) -> Vec<u8> {
     let frame = answer_document(choice, document)
         .map_or_else(|failed| Frame::Error(failed.failure.to_body()), Frame::Result);
-    let line = frame.to_line().unwrap_or_else(|error| {
+    frame.to_line().unwrap_or_else(|error| {
         let body =
             ErrorBody::new("answer", format!("the result cannot be written as JSON: {error}"));
         // Two strings can always be written.
         Frame::Error(body).to_line().unwrap_or_default()
-    });
-    answer.write(&line).map_err(Broken::Answer)
+    })
 }
