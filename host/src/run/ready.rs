@@ -89,6 +89,7 @@ impl Ready {
     pub(super) fn retries(&self) -> u32 {
         match &self.evaluator.work {
             Work::Program(program) => program.retries,
+            // Nobody ends a linked evaluator from outside, and one whose time was up may still be at it.
             Work::Metric { .. } | Work::Linked { .. } | Work::Broken(_) => 0,
         }
     }
