@@ -18,12 +18,13 @@ use super::{
 };
 use crate::{
     journal::{Fingerprint, Key},
+    json::{self, NonFinite, Value},
     linked,
     metric::{Metric, MetricInput, MetricSettings},
     pool::Pool,
     process::{self, Cancellation},
     report::EvaluationReport,
-    verdict::{Evaluation, Status, Verdict, WAS_NOT_RUN},
+    verdict::{Answer, Evaluation, Status, Verdict, WAS_NOT_RUN},
 };
 
 /// Time a program may take to describe itself. One that takes longer is started anew for every conversation, which
@@ -223,6 +224,9 @@ impl Ready {
         };
         let mut warnings = answer.contradictions(self.evaluator.threshold, turns);
         warnings.extend(flaky);
+        if error.is_none() {
+            warnings.extend(self.missing(&answer, &evaluation.stderr_tail));
+        }
         EvaluationReport {
             name: name.to_owned(),
             score: answer.score,
@@ -248,6 +252,17 @@ impl Ready {
             Some(remark) => format!("{error} ({remark})"),
             None => error,
         }
+    }
+
+    /// What an evaluator that answered says to have missed: perhaps its answer would be another one.
+    fn missing(&self, answer: &Answer, stderr: &str) -> Option<String> {
+        let Work::Program(program) = &self.evaluator.work else { return None };
+        if program.surroundings.keeps_nothing_back() {
+            return None;
+        }
+        let details = answer.details.clone().map(Value::Object);
+        let details = details.map(|details| json::to_string(&details, NonFinite::Literal));
+        program.surroundings.missing(&[stderr, details.as_deref().unwrap_or_default()])
     }
 
     /// The evaluation of a conversation that was not even loaded, because the run was cancelled or has stopped.
