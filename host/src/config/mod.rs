@@ -25,8 +25,8 @@ pub(crate) mod yaml;
 mod tests;
 
 pub use model::{
-    BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind, Interval, LinkedConfig,
-    MetricInfo, OutputFormat, RemoteConfig, Rubric, SourcePaths,
+    BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind, Interval, Isolation,
+    LinkedConfig, MetricInfo, OutputFormat, RemoteConfig, Rubric, SourcePaths,
 };
 pub use openai_eval::{Grader, LabelModel, Message, OpenAiEvalConfig, Role, TextSimilarity};
 pub use overrides::Overrides;

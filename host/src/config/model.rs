@@ -198,6 +198,8 @@ pub struct CodeConfig {
     pub config: Object,
     /// Name of the executor; `local` by default.
     pub executor: String,
+    /// What evaluations may share; whatever changes no result, by default.
+    pub isolation: Isolation,
     /// Whether the file was fetched from a source of evaluators, so that less of it is trusted; no by default.
     pub fetched: bool,
     /// What its author says of it, where the file has a place for that.
@@ -221,6 +223,17 @@ impl Default for LinkedConfig {
         let CodeConfig { threshold, timeout, config, .. } = CodeConfig::default();
         Self { threshold, timeout, config }
     }
+}
+
+/// What evaluations of one program may have in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Isolation {
+    /// What makes them fast and changes no result: a process that stays for the next document, if the program says that it
+    /// can, or one that is forked from an interpreter that has done its imports.
+    #[default]
+    Auto,
+    /// Nothing: every evaluation is a process that is started for it alone.
+    Process,
 }
 
 /// What the author of a metric says of it.
@@ -265,6 +278,7 @@ impl Default for CodeConfig {
             timeout: Duration::from_secs(30),
             config: Object::default(),
             executor: "local".to_owned(),
+            isolation: Isolation::default(),
             fetched: false,
             info: None,
         }
@@ -285,6 +299,8 @@ pub struct RemoteConfig {
     pub config: Object,
     /// Name of the executor; `local` by default.
     pub executor: String,
+    /// What evaluations may share; whatever changes no result, by default.
+    pub isolation: Isolation,
 }
 
 impl RemoteConfig {
@@ -292,8 +308,9 @@ impl RemoteConfig {
     #[must_use]
     pub fn new(source: impl Into<String>, reference: Reference) -> Self {
         let wanted = Wanted { source: source.into(), reference };
-        let CodeConfig { threshold, timeout, config, executor, .. } = CodeConfig::default();
-        Self { wanted, threshold, timeout, config, executor }
+        let CodeConfig { threshold, timeout, config, executor, isolation, .. } =
+            CodeConfig::default();
+        Self { wanted, threshold, timeout, config, executor, isolation }
     }
 
     /// The same program once it is here.
@@ -305,6 +322,7 @@ impl RemoteConfig {
             timeout: self.timeout,
             config: self.config.clone(),
             executor: self.executor.clone(),
+            isolation: self.isolation,
             fetched: true,
             ..CodeConfig::default()
         }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::{
     Role, TextSimilarity,
     alignment::ORDERS,
+    evaluator::ISOLATIONS,
     remote::DEFAULT_SOURCE,
     run::{FORMATS, GROUPINGS, OUTPUTS},
 };
@@ -69,7 +70,11 @@ pub fn schema() -> Value {
                 "type": "integer", "minimum": 1, "default": 30
             },
             "config": {"description": "Settings handed to the evaluator.", "type": "object"},
-            "executor": {"description": "Where the program lives.", "type": "string", "default": "local"}
+            "executor": {"description": "Where the program lives.", "type": "string", "default": "local"},
+            "isolation": {
+                "description": "process: every evaluation is a process started for it alone. auto: it may also go to a warm worker, or be forked from an interpreter that has done its imports; results are the same.",
+                "enum": words(&ISOLATIONS), "default": "auto"
+            }
         },
         "required": ["name", "type", "path"],
         "additionalProperties": false
@@ -306,6 +311,13 @@ mod tests {
                 true,
             ),
             ("evaluators: [{name: a, type: linked, path: a.py}]".to_owned(), false),
+            (
+                "evaluators: [{name: a, type: code, path: a.py, isolation: process}]".to_owned(),
+                true,
+            ),
+            ("evaluators: [{name: a, type: remote, ref: a.py, isolation: auto}]".to_owned(), true),
+            ("evaluators: [{name: a, type: code, path: a.py, isolation: none}]".to_owned(), false),
+            ("evaluators: [{name: a, type: linked, isolation: process}]".to_owned(), false),
             (openai("threshold: 0.8"), false),
             (openai(&format!("threshold: 1.8, {similarity}")), false),
             (openai(&format!("timeout: 0, {similarity}")), false),
