@@ -224,6 +224,10 @@ impl Execution<'_, '_> {
             Err(error) => evaluator.lost(&died(error)),
         };
         let conversation = active.subject.conversation();
+        if let Some(reason) = evaluator.take_unforked() {
+            let evaluator = evaluator.name().to_owned();
+            (self.progress.on_event)(RunEvent::NotForked { evaluator, reason });
+        }
         let stderr = evaluation.stderr_tail.clone();
         let report = evaluator.report(evaluation, conversation.turns.len());
         self.progress.evaluated(&report, &conversation.trace_id, stderr);

@@ -22,6 +22,7 @@ mod document;
 mod event;
 mod execute;
 mod fetch;
+mod forked;
 mod plan;
 mod program;
 mod ready;

@@ -12,6 +12,7 @@ use crate::{
     linked::LinkedEvaluator,
     metric::{Metric, MetricSettings},
     process::CommandSpec,
+    runtime::ForkServerOf,
     source::Pins,
     verdict::Verdict,
 };
@@ -66,6 +67,8 @@ pub(super) struct Program {
     pub(super) one_shot: CommandSpec,
     /// The streaming form, if the runtime has one. Whether the program has it too, it says itself.
     pub(super) worker: Option<CommandSpec>,
+    /// How evaluations can be forked, if the runtime knows how.
+    pub(super) fork_server: Option<ForkServerOf>,
     pub(super) timeout: Duration,
     pub(super) config: Object,
 }

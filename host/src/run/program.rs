@@ -10,12 +10,15 @@ use super::{
     plan::{PlannedEvaluator, Program, Work, broken},
 };
 use crate::{
-    config::{CodeConfig, Config},
-    executor::Executor,
+    config::{CodeConfig, Config, Isolation},
+    executor::{Executor, Local},
     process::CommandSpec,
     runtime::{Entrypoint, Environment, Launch, PrepareError},
     verdict::Verdict,
 };
+
+/// Evaluators of a run that may each keep an interpreter to fork from. One takes some 20 MB.
+const MAX_FORK_SERVERS: usize = 32;
 
 /// A program whose executor is there.
 pub(super) struct Candidate {
@@ -40,11 +43,15 @@ pub(super) fn prepare(
             fetched: code.fetched,
         })
         .collect();
+    let forks = |path: &Path| runner.runtimes.for_path(path).ok()?.fork_server();
+    let mut servers = 0;
     let launches = runner.runtimes.prepare_all(&entrypoints, &runner.cancellation, &mut |event| {
         on_event(RunEvent::Prepare(event));
     });
     let confined = Environment::inherited().confined();
-    for (Candidate { index, code, executor }, launch) in programs.into_iter().zip(launches) {
+    for ((Candidate { index, code, executor }, entrypoint), launch) in
+        programs.into_iter().zip(&entrypoints).zip(launches)
+    {
         let evaluator = &mut evaluators[index];
         evaluator.work = match launch {
             Ok(launch) if code.fetched => {
@@ -58,6 +65,19 @@ pub(super) fn prepare(
                 broken(not_ready(&error, &code, config))
             }
         };
+        if let Work::Program(program) = &mut evaluator.work
+            && code.isolation == Isolation::Auto
+            && code.executor == Local.name()
+            && let Some(fork_server) = forks(&entrypoint.path)
+        {
+            servers += 1;
+            if servers <= MAX_FORK_SERVERS {
+                program.fork_server = Some(fork_server);
+            } else {
+                let reason = format!("{MAX_FORK_SERVERS} interpreters are running already");
+                on_event(RunEvent::NotForked { evaluator: evaluator.name.clone(), reason });
+            }
+        }
     }
 }
 
@@ -76,6 +96,7 @@ fn program(code: &CodeConfig, launch: Launch, executor: &dyn Executor) -> Work {
         (Ok(one_shot), Ok(worker)) => Work::Program(Box::new(Program {
             one_shot,
             worker,
+            fork_server: None,
             timeout: code.timeout,
             config: code.config.clone(),
         })),

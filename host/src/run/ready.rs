@@ -11,6 +11,7 @@ use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 use super::{
     PlannedEvaluator, Runner,
     describe::describe,
+    forked::Forked,
     plan::{Program, Work},
     subject::Subject,
 };
@@ -31,6 +32,10 @@ const DESCRIBE_LIMIT: Duration = Duration::from_secs(2);
 /// nothing changed and lets no other cargo do so meanwhile; to start the program itself takes some 3 ms.
 const WORKER_PAYS_FROM: usize = 16;
 
+/// Conversations from which on evaluations are forked. To start a server takes as long as an evaluation that is started, since
+/// both do the same imports, and while it starts, nothing else of that evaluator runs.
+const FORK_PAYS_FROM: usize = 4;
+
 /// Time a worker may take to end when there is nothing left to do.
 const LAST_PATIENCE: Duration = Duration::from_millis(200);
 
@@ -41,6 +46,8 @@ pub(super) struct Ready {
     pool: OnceCell<Option<Pool>>,
     /// How many workers are worth having; `None` when not even one is.
     workers: Option<NonZeroUsize>,
+    /// Where evaluations are forked, if that is possible and worth it.
+    forked: Option<Forked>,
     cancellation: Cancellation,
 }
 
@@ -49,8 +56,15 @@ impl Ready {
         let workers = NonZeroUsize::new(evaluations)
             .filter(|evaluations| evaluations.get() >= WORKER_PAYS_FROM)
             .map(|evaluations| evaluations.min(runner.jobs));
+        let forked = match &evaluator.work {
+            Work::Program(program) if evaluations >= FORK_PAYS_FROM => {
+                program.fork_server.map(|make| Forked::new(program.one_shot.clone(), make))
+            }
+            _ => None,
+        };
         Self {
             evaluator,
+            forked,
             pool: OnceCell::new(),
             workers,
             cancellation: runner.cancellation.clone(),
@@ -59,6 +73,11 @@ impl Ready {
 
     pub(super) fn name(&self) -> &str {
         &self.evaluator.name
+    }
+
+    /// Why evaluations are not forked, though they were to be, if that was found out since the last call.
+    pub(super) fn take_unforked(&self) -> Option<String> {
+        self.forked.as_ref()?.take_reason()
     }
 
     /// Evaluates a conversation as soon as there is a permit.
@@ -125,6 +144,12 @@ impl Ready {
             None => {
                 let limits = Limits::with_timeout(program.timeout);
                 let (command, cancellation) = (&program.one_shot, &self.cancellation);
+                if let Some(forked) = &self.forked
+                    && let Some(outcome) =
+                        forked.run(document.as_bytes(), &limits, cancellation).await
+                {
+                    return Evaluation::from_outcome(&outcome);
+                }
                 let outcome =
                     process::run(command, document.as_bytes(), &limits, cancellation).await;
                 Evaluation::from_outcome(&outcome)
@@ -196,6 +221,9 @@ impl Ready {
     pub(super) async fn close(self) {
         if let Some(pool) = self.pool.into_inner().flatten() {
             pool.shutdown(LAST_PATIENCE).await;
+        }
+        if let Some(forked) = self.forked {
+            forked.close(LAST_PATIENCE).await;
         }
     }
 }

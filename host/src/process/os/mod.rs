@@ -4,7 +4,11 @@
 //! system can name that; `ExitWatch` waits until the started process is dead *without* collecting its status.
 
 #[cfg(unix)]
+mod identity;
+#[cfg(unix)]
 mod unix;
+#[cfg(unix)]
+pub(super) use identity::Identified;
 #[cfg(unix)]
 pub(super) use unix::{ExitWatch, Group, configure, ending};
 

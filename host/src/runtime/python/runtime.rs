@@ -6,6 +6,7 @@ use std::{
 };
 
 use super::{
+    forks,
     installer::Installer,
     interpreter::{self, Identity},
     requirements::{self, Requirements},
@@ -16,8 +17,8 @@ use super::{
 use crate::{
     process::{Cancellation, CommandSpec},
     runtime::{
-        Availability, Entrypoint, Environment, Launch, PrepareError, PrepareEvent, Runtime, Syntax,
-        paths, syntax,
+        Availability, Entrypoint, Environment, ForkServerOf, Launch, PrepareError, PrepareEvent,
+        Runtime, Syntax, paths, syntax,
     },
 };
 
@@ -229,6 +230,10 @@ impl Runtime for Python {
                 Ok(Launch { one_shot: program.arg(source), worker: None })
             })
             .collect()
+    }
+
+    fn fork_server(&self) -> Option<ForkServerOf> {
+        Some(forks::server)
     }
 
     fn check_syntax(&self, source: &Path, cancellation: &Cancellation) -> Syntax {
