@@ -312,13 +312,15 @@ class Server:
             self.refuse_shadows()
             if stamp(self.path) != self.stamp:
                 self.deletes_nothing = False
+            gate, opener = os.pipe()
             pid = os.fork()
         except (OSError, Unusual) as why:
             self.say(status, "refused %s" % why)
             status.close()
             pid = None
         if pid == 0:
-            self.become(stdin, stdout, stderr, status)
+            os.close(opener)
+            self.become(gate, stdin, stdout, stderr, status)
             return True
         for descriptor in (stdin, stdout, stderr):
             os.close(descriptor)
@@ -331,11 +333,18 @@ class Server:
             self.children[status.fileno()] = [pid, status, False]
             self.poll.register(status, self.select.POLLIN)
             self.say(status, "started %d" % pid)
+            os.close(gate)
+            os.write(opener, b"x")
+            os.close(opener)
         return False
 
-    def become(self, stdin, stdout, stderr, status):
+    def become(self, gate, stdin, stdout, stderr, status):
         """Makes this fork what the interpreter was before it was a server."""
         os.setpgid(0, 0)
+        # Nothing is done before the host knows of this process, nor if the server dies before it could say so.
+        if not os.read(gate, 1):
+            os._exit(1)
+        os.close(gate)
         self.signal.set_wakeup_fd(-1)
         self.signal.signal(self.signal.SIGCHLD, self.signal.SIG_DFL)
         for standard, descriptor in enumerate((stdin, stdout, stderr)):
