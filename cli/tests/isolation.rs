@@ -84,7 +84,8 @@ fn what_is_unusual_is_started_and_told_once() {
     folder.file("statistics.py", "def mean(values): return 1\n");
     let (report, _, said, seen) = run(&folder, "");
     assert_eq!(seen, "started\n".repeat(5));
-    let why = "check: a new process for every evaluation (statistics.py stands beside the evaluator)";
+    let why =
+        "check: a new process for every evaluation (statistics.py stands beside the evaluator)";
     assert_eq!(said.matches(why).count(), 1, "{said}");
     let (alone, ..) = run(&folder, ", isolation: process");
     assert_eq!(report, alone);
@@ -108,7 +109,10 @@ fn a_fork_that_is_late_is_timed_out_like_any_other() {
         return;
     }
     let folder = Folder::new();
-    folder.file("check.py", "import json, time\nprint(json.dumps({'score': 1}), flush=True)\ntime.sleep(600)\n");
+    folder.file(
+        "check.py",
+        "import json, time\nprint(json.dumps({'score': 1}), flush=True)\ntime.sleep(600)\n",
+    );
     folder.file("c.yaml", config("", 1));
     let ran = folder.run(&[&trace("i11_five_traces_plain"), "-c", "c.yaml", "-o", "json"]).exits(3);
     for conversation in 0..5 {
