@@ -4,7 +4,7 @@ use std::{path::PathBuf, process::Stdio};
 
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
-use super::{CommandSpec, Ending, SpawnError, forks::Forked, os, spawn};
+use super::{CommandSpec, Ending, SpawnError, forks::Forked, living::Listed, os, spawn};
 
 /// A started process with everything it starts in turn.
 ///
@@ -19,7 +19,13 @@ pub(super) struct Started {
 #[derive(Debug)]
 enum Origin {
     /// Ours.
-    Spawned { child: Child, group: Option<os::Group>, watch: os::ExitWatch },
+    Spawned {
+        /// As long as its number is its own: dropped before the child, which that may reap.
+        listed: Option<Listed>,
+        child: Child,
+        group: Option<os::Group>,
+        watch: os::ExitWatch,
+    },
     /// That of a server.
     Forked(Forked),
 }
@@ -43,14 +49,14 @@ impl Started {
         stdin: impl Fn() -> Stdio,
     ) -> Result<(Self, Pipes), SpawnError> {
         let watch = os::ExitWatch::new().map_err(|error| spawn::explain(spec, &error))?;
-        let mut child = spawn::spawn(spec, stdin).await?;
+        let (mut child, listed) = spawn::spawn(spec, stdin).await?;
         let pipes = Pipes {
             stdin: child.stdin.take(),
             stdout: child.stdout.take(),
             stderr: child.stderr.take(),
         };
         let group = os::Group::of(&child);
-        Ok((Self { origin: Origin::Spawned { child, group, watch } }, pipes))
+        Ok((Self { origin: Origin::Spawned { child, group, watch, listed: Some(listed) } }, pipes))
     }
 
     /// A process that a server has forked.
@@ -62,7 +68,7 @@ impl Started {
     /// Returns when the process is dead. Cancel safe.
     pub(super) async fn exited(&mut self) {
         match &mut self.origin {
-            Origin::Spawned { child, group: Some(group), watch } => {
+            Origin::Spawned { child, group: Some(group), watch, .. } => {
                 watch.exited(group, child).await;
             }
             Origin::Spawned { group: None, .. } => {}
@@ -82,7 +88,9 @@ impl Started {
     /// Whether the process is dead.
     pub(super) fn has_exited(&mut self) -> bool {
         match &mut self.origin {
-            Origin::Spawned { child, group: Some(group), watch } => watch.has_exited(group, child),
+            Origin::Spawned { child, group: Some(group), watch, .. } => {
+                watch.has_exited(group, child)
+            }
             Origin::Spawned { group: None, .. } => true,
             Origin::Forked(forked) => forked.has_exited(),
         }
@@ -112,8 +120,9 @@ impl Started {
     pub(super) fn reap(&mut self) -> Ending {
         self.kill();
         let collected = match &mut self.origin {
-            Origin::Spawned { child, group, .. } => {
+            Origin::Spawned { child, group, listed, .. } => {
                 *group = None;
+                *listed = None;
                 child.try_wait()
             }
             Origin::Forked(forked) => return forked.reap(),

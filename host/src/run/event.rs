@@ -23,6 +23,16 @@ pub enum RunEvent {
         /// The file, as it was given.
         path: PathBuf,
     },
+    /// Trace files are being read.
+    Loading {
+        /// How many.
+        files: usize,
+    },
+    /// They have been read.
+    Loaded {
+        /// How many conversations are in them.
+        conversations: usize,
+    },
     /// The eval set was not in the working directory but beside the configuration.
     EvalSetBesideConfig {
         /// The file.

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::net::UnixStream;
 
-use crate::process::{Ending, group::NOT_ENDED, os::Identified};
+use crate::process::{Ending, group::NOT_ENDED, living::Listed, os::Identified};
 
 /// A line of the server is not longer than this.
 const LINE: usize = 4096;
@@ -18,6 +18,8 @@ pub(in super::super) struct Forked {
     leader: Pid,
     /// Names the process even when the server is gone and anybody may have reaped it.
     identified: Option<Identified>,
+    /// As long as its number is its own: dropped before the socket is closed, which has it reaped.
+    listed: Option<Listed>,
     /// `None` once the process may be reaped.
     status: Option<UnixStream>,
     received: Vec<u8>,
@@ -28,7 +30,11 @@ pub(in super::super) struct Forked {
 
 impl Forked {
     /// A process that has been started. `received` is what the server has said after that.
-    pub(super) fn new(leader: Pid, status: UnixStream, received: Vec<u8>) -> Self {
+    pub(super) fn new(
+        (leader, listed): (Pid, Listed),
+        status: UnixStream,
+        received: Vec<u8>,
+    ) -> Self {
         Self {
             leader,
             identified: Identified::new(leader),
@@ -36,6 +42,7 @@ impl Forked {
             received,
             ending: None,
             orphan: false,
+            listed: Some(listed),
         }
     }
 
@@ -87,11 +94,14 @@ impl Forked {
     pub(in super::super) fn reap(&mut self) -> Ending {
         self.has_exited();
         self.kill();
+        self.listed = None;
         self.status = None;
         self.ending.clone().unwrap_or_else(|| Ending::Lost { reason: NOT_ENDED.to_owned() })
     }
 
     fn lose(&mut self) {
+        // Anybody may reap it now.
+        self.listed = None;
         self.orphan = true;
         let reason = "the interpreter that it was forked from has died".to_owned();
         self.ending = Some(Ending::Lost { reason });

@@ -18,7 +18,8 @@
 //!
 //! | who | line | meaning |
 //! |---|---|---|
-//! | server | `started PID` | the process leads a group |
+//! | server | `started PID` | the process leads a group, and waits |
+//! | host | the byte `g` | it may go on |
 //! | server | `refused WHY` | there is no process |
 //! | server | `exited CODE`, `killed SIGNAL` | it is dead and not reaped |
 //! | host | closes the socket | kill what is left of its group, and reap it |

@@ -26,6 +26,7 @@ use super::{
 use crate::process::{
     Cancellation, Captured, Ending, Limits, Outcome,
     group::{Pipes, Started},
+    living,
     pump::drain,
     run::{KILL_PATIENCE, nothing, supervise},
 };
@@ -163,7 +164,12 @@ impl ForkServer {
         }
         let leader = said.strip_prefix("started ").and_then(|pid| pid.parse().ok());
         let leader = leader.and_then(Pid::from_raw).ok_or_else(|| died("it talks nonsense"))?;
-        let started = Started::forked(Forked::new(leader, status, received));
+        let listed =
+            living::start(|| Ok(leader), |leader| leader.as_raw_nonzero().get().try_into().ok());
+        // Dropping the socket ends the process.
+        let (leader, listed) = listed.map_err(no_descriptors)?;
+        status.write_all(b"g").await.map_err(|_| died("it is gone"))?;
+        let started = Started::forked(Forked::new((leader, listed), status, received));
         let pipes = Pipes {
             stdin: Some(
                 ChildStdin::from_std(process::ChildStdin::from(OwnedFd::from(stdin)))

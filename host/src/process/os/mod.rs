@@ -10,9 +10,9 @@ mod unix;
 #[cfg(unix)]
 pub(super) use identity::Identified;
 #[cfg(unix)]
-pub(super) use unix::{ExitWatch, Group, configure, ending};
+pub(super) use unix::{ExitWatch, Group, configure, ending, is_out_of_descriptors, kill_group};
 
 #[cfg(not(unix))]
 mod other;
 #[cfg(not(unix))]
-pub(super) use other::{ExitWatch, Group, configure, ending};
+pub(super) use other::{ExitWatch, Group, configure, ending, is_out_of_descriptors, kill_group};

@@ -9,6 +9,11 @@ use super::super::Ending;
 /// Nothing to prepare.
 pub(in super::super) fn configure(_command: &mut Command) {}
 
+/// Not to be known here.
+pub(in super::super) fn is_out_of_descriptors(_error: &io::Error) -> bool {
+    false
+}
+
 /// How a process ended, from its status.
 pub(in super::super) fn ending(status: ExitStatus) -> Ending {
     match status.code() {
@@ -43,6 +48,9 @@ impl Group {
         let _ = child.start_kill();
     }
 }
+
+/// Nothing can be ended by its number.
+pub(in super::super) fn kill_group(_leader: u32) {}
 
 /// Waits for the exit. Reaping is harmless here, because no number is used afterwards.
 #[derive(Debug)]

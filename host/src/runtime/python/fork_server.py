@@ -15,7 +15,8 @@ Standard input is a socket to whoever started this interpreter (the host):
 
 On the socket of a request:
 
-    server  started <pid>                      it leads a process group of its own
+    server  started <pid>                      it leads a process group of its own, and waits
+    host    g                                  it may go on
     server  refused <why>                      nothing was started
     server  exited <code> | killed <signal>    it is dead, and not reaped
     host    closes the socket                  its group is killed and the process reaped
@@ -330,18 +331,22 @@ class Server:
                 os.setpgid(pid, pid)
             except OSError:
                 pass
-            self.children[status.fileno()] = [pid, status, False]
+            os.close(gate)
+            self.children[status.fileno()] = [pid, status, False, opener]
             self.poll.register(status, self.select.POLLIN)
             self.say(status, "started %d" % pid)
-            os.close(gate)
-            os.write(opener, b"x")
-            os.close(opener)
         return False
 
     def become(self, gate, stdin, stdout, stderr, status):
         """Makes this fork what the interpreter was before it was a server."""
         os.setpgid(0, 0)
-        # Nothing is done before the host knows of this process, nor if the server dies before it could say so.
+        status.close()
+        self.control.close()
+        for _, other, _, gate_of_other in self.children.values():
+            other.close()
+            if gate_of_other is not None:
+                os.close(gate_of_other)
+        # Nothing is done before the host can end this process, nor if the server dies before that.
         if not os.read(gate, 1):
             os._exit(1)
         os.close(gate)
@@ -350,10 +355,6 @@ class Server:
         for standard, descriptor in enumerate((stdin, stdout, stderr)):
             os.dup2(descriptor, standard)
             os.close(descriptor)
-        status.close()
-        self.control.close()
-        for _, other, _ in self.children.values():
-            other.close()
         for descriptor in self.wakers + tuple(self.received):
             os.close(descriptor)
         self.children = self.received = self.poll = self.control = None
@@ -373,7 +374,7 @@ class Server:
             pass
         flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
         for descriptor, child in list(self.children.items()):
-            pid, status, told = child
+            pid, status, told, _ = child
             ended = None if told else os.waitid(os.P_PID, pid, flags)
             if not ended:
                 continue
@@ -382,8 +383,22 @@ class Server:
             self.say(status, "%s %d" % (how, ended.si_status))
 
     def answered(self, descriptor):
-        """The host is done with a process, whether that is dead or not."""
-        pid, status, _ = self.children.pop(descriptor)
+        """The host lets a process go on, or is done with it, whether it is dead or not."""
+        pid, status, _, opener = self.children[descriptor]
+        try:
+            goes_on = status.recv(1) == b"g"
+        except InterruptedError:
+            return
+        except OSError:
+            goes_on = False
+        if opener is not None:
+            if goes_on:
+                os.write(opener, b"g")
+            os.close(opener)
+            self.children[descriptor][3] = None
+        if goes_on:
+            return
+        del self.children[descriptor]
         self.poll.unregister(status)
         status.close()
         self.kill(pid)
@@ -397,7 +412,7 @@ class Server:
             pass  # Nobody is left but the dead process itself.
 
     def end(self):
-        for pid, _, _ in self.children.values():
+        for pid, _, _, _ in self.children.values():
             self.kill(pid)
         os._exit(0)
 
