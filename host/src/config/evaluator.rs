@@ -3,7 +3,7 @@
 use std::{collections::HashMap, path::PathBuf};
 
 use super::{
-    BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind, alignment,
+    BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind, Isolation, alignment,
     fields::{Fields, Problems, choice, non_negative, text},
     linked, openai_eval,
     problem::Place,
@@ -29,6 +29,10 @@ const TYPES: [(&str, Type); 5] = [
     ("openai_eval", Type::OpenaiEval),
     ("linked", Type::Linked),
 ];
+
+/// What evaluations may share, in words.
+pub(super) const ISOLATIONS: [(&str, Isolation); 2] =
+    [("auto", Isolation::Auto), ("process", Isolation::Process)];
 
 /// Built-in metrics that no recording can be judged by, and why.
 pub(super) const UNSUITABLE: [(&str, &str); 1] = [(
@@ -240,6 +244,7 @@ pub(super) fn read_program(fields: &mut Fields<'_>, problems: &mut Problems<'_>)
         code.executor = executor.to_owned();
     }
     code.process = process::read(fields, problems);
+    code.isolation = fields.choice("isolation", &ISOLATIONS, problems).unwrap_or_default();
     code
 }
 

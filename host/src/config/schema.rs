@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::{
     Role, TextSimilarity,
     alignment::ORDERS,
+    evaluator::ISOLATIONS,
     process::{MIN_MEMORY, MIN_OPEN_FILES},
     remote::DEFAULT_SOURCE,
     run::{FORMATS, GROUPINGS, MAX_RETRIES, OUTPUTS},
@@ -99,6 +100,10 @@ pub fn schema() -> Value {
             "cwd": {
                 "description": "Working directory of the program, relative to ours, and if it is not there, to this file. Ours by default.",
                 "type": "string", "minLength": 1
+            },
+            "isolation": {
+                "description": "process: every evaluation is a process started for it alone. auto: it may also go to a warm worker, or be forked from an interpreter that has done its imports; results are the same.",
+                "enum": words(&ISOLATIONS), "default": "auto"
             }
         },
         "required": ["name", "type", "path"],
@@ -397,6 +402,13 @@ mod tests {
                 true,
             ),
             ("evaluators: [{name: a, type: linked, path: a.py}]".to_owned(), false),
+            (
+                "evaluators: [{name: a, type: code, path: a.py, isolation: process}]".to_owned(),
+                true,
+            ),
+            ("evaluators: [{name: a, type: remote, ref: a.py, isolation: auto}]".to_owned(), true),
+            ("evaluators: [{name: a, type: code, path: a.py, isolation: none}]".to_owned(), false),
+            ("evaluators: [{name: a, type: linked, isolation: process}]".to_owned(), false),
             (openai("threshold: 0.8"), false),
             (openai(&format!("threshold: 1.8, {similarity}")), false),
             (openai(&format!("timeout: 0, {similarity}")), false),

@@ -115,6 +115,14 @@ pub enum RunEvent {
         /// All evaluations of the run, if every conversation turns out to have turns.
         total: usize,
     },
+    /// Evaluations of a program that could be forked from a running interpreter are started one by one after all. It costs time
+    /// and changes nothing else.
+    NotForked {
+        /// Name of the evaluator.
+        evaluator: String,
+        /// What is in the way.
+        reason: String,
+    },
     /// An evaluation ended.
     Evaluated {
         /// Name of the evaluator.

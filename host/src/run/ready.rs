@@ -11,6 +11,7 @@ use tokio::sync::OnceCell;
 use super::{
     PlannedEvaluator, Runner,
     describe::describe,
+    forked::Forked,
     permits::Permits,
     plan::{Program, Work},
     retry,
@@ -35,6 +36,10 @@ const DESCRIBE_LIMIT: Duration = Duration::from_secs(2);
 /// nothing changed and lets no other cargo do so meanwhile; to start the program itself takes some 3 ms.
 const WORKER_PAYS_FROM: usize = 16;
 
+/// Conversations from which on evaluations are forked. To start a server takes as long as an evaluation that is started, since
+/// both do the same imports, and while it starts, nothing else of that evaluator runs.
+const FORK_PAYS_FROM: usize = 4;
+
 /// Time a worker may take to end when there is nothing left to do.
 const LAST_PATIENCE: Duration = Duration::from_millis(200);
 
@@ -45,6 +50,8 @@ pub(super) struct Ready {
     pool: OnceCell<Option<Pool>>,
     /// How many workers are worth having; `None` when not even one is.
     workers: Option<NonZeroUsize>,
+    /// Where evaluations are forked, if that is possible and worth it.
+    forked: Option<Forked>,
     cancellation: Cancellation,
 }
 
@@ -53,8 +60,15 @@ impl Ready {
         let workers = NonZeroUsize::new(evaluations)
             .filter(|evaluations| evaluations.get() >= WORKER_PAYS_FROM)
             .map(|evaluations| evaluations.min(runner.jobs));
+        let forked = match &evaluator.work {
+            Work::Program(program) if evaluations >= FORK_PAYS_FROM => {
+                program.fork_server.map(|make| Forked::new(program.one_shot.clone(), make))
+            }
+            _ => None,
+        };
         Self {
             evaluator,
+            forked,
             pool: OnceCell::new(),
             workers,
             cancellation: runner.cancellation.clone(),
@@ -84,6 +98,11 @@ impl Ready {
     /// What its files were when the run began.
     pub(super) fn fingerprint(&self) -> Option<&Fingerprint> {
         self.evaluator.fingerprint.as_ref()
+    }
+
+    /// Why evaluations are not forked, though they were to be, if that was found out since the last call.
+    pub(super) fn take_unforked(&self) -> Option<String> {
+        self.forked.as_ref()?.take_reason()
     }
 
     /// How often an evaluation is tried again whose verdict may be transient.
@@ -175,6 +194,12 @@ impl Ready {
             None => {
                 let limits = program.surroundings.limits(program.timeout);
                 let (command, cancellation) = (&program.one_shot, &self.cancellation);
+                if let Some(forked) = &self.forked
+                    && let Some(outcome) =
+                        forked.run(document.as_bytes(), &limits, cancellation).await
+                {
+                    return Evaluation::from_outcome(&outcome);
+                }
                 let outcome =
                     process::run(command, document.as_bytes(), &limits, cancellation).await;
                 Evaluation::from_outcome(&outcome)
@@ -286,6 +311,9 @@ impl Ready {
     pub(super) async fn close(self) {
         if let Some(pool) = self.pool.into_inner().flatten() {
             pool.shutdown(LAST_PATIENCE).await;
+        }
+        if let Some(forked) = self.forked {
+            forked.close(LAST_PATIENCE).await;
         }
     }
 }
