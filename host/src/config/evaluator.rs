@@ -7,7 +7,7 @@ use super::{
     fields::{Fields, Problems, choice, non_negative, text},
     linked, openai_eval,
     problem::Place,
-    remote, rubrics,
+    process, remote, rubrics,
     run::MAX_RETRIES,
     yaml::{Node, NodeKind, Span},
 };
@@ -239,6 +239,7 @@ pub(super) fn read_program(fields: &mut Fields<'_>, problems: &mut Problems<'_>)
     if let Some(executor) = fields.text("executor", problems) {
         code.executor = executor.to_owned();
     }
+    code.process = process::read(fields, problems);
     code
 }
 

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use super::{OpenAiEvalConfig, Place, Problem};
+use super::{OpenAiEvalConfig, Place, Problem, ProcessConfig};
 use crate::{
     conversation::GroupBy,
     json::Object,
@@ -208,6 +208,8 @@ pub struct CodeConfig {
     pub config: Object,
     /// Name of the executor; `local` by default.
     pub executor: String,
+    /// What its process may use and see.
+    pub process: ProcessConfig,
     /// Whether the file was fetched from a source of evaluators, so that less of it is trusted; no by default.
     pub fetched: bool,
     /// What its author says of it, where the file has a place for that.
@@ -276,6 +278,7 @@ impl Default for CodeConfig {
             retries: None,
             config: Object::default(),
             executor: "local".to_owned(),
+            process: ProcessConfig::default(),
             fetched: false,
             info: None,
         }
@@ -298,6 +301,8 @@ pub struct RemoteConfig {
     pub config: Object,
     /// Name of the executor; `local` by default.
     pub executor: String,
+    /// What its process may use and see; of the environment less than that of other programs.
+    pub process: ProcessConfig,
 }
 
 impl RemoteConfig {
@@ -305,9 +310,9 @@ impl RemoteConfig {
     #[must_use]
     pub fn new(source: impl Into<String>, reference: Reference) -> Self {
         let wanted = Wanted { source: source.into(), reference };
-        let CodeConfig { threshold, timeout, retries, config, executor, .. } =
+        let CodeConfig { threshold, timeout, retries, config, executor, process, .. } =
             CodeConfig::default();
-        Self { wanted, threshold, timeout, retries, config, executor }
+        Self { wanted, threshold, timeout, retries, config, executor, process }
     }
 
     /// The same program once it is here.
@@ -320,6 +325,7 @@ impl RemoteConfig {
             retries: self.retries,
             config: self.config.clone(),
             executor: self.executor.clone(),
+            process: self.process.clone(),
             fetched: true,
             ..CodeConfig::default()
         }

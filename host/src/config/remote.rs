@@ -50,6 +50,7 @@ pub(super) fn read(
         retries: program.retries,
         config: program.config,
         executor: program.executor,
+        process: program.process,
     }
 }
 

@@ -63,6 +63,14 @@ pub enum RunEvent {
         /// The lock file.
         file: PathBuf,
     },
+    /// Evaluators do not see variables of the environment that look like secrets. Told once for those from whom the same is
+    /// withheld.
+    Withheld {
+        /// Names of the evaluators.
+        evaluators: Vec<String>,
+        /// Names of the variables.
+        variables: Vec<String>,
+    },
     /// An evaluator is being made ready.
     Prepare(PrepareEvent),
     /// An evaluator did not compile, or a tool that makes it ready failed.

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use super::{
     RunEvent, Runner, journaled,
     program::{Candidate, prepare},
+    surroundings::Surroundings,
 };
 use crate::{
     config::{BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, LinkedConfig},
@@ -73,6 +74,7 @@ pub(super) struct Program {
     /// How often an evaluation is tried again whose verdict may be transient.
     pub(super) retries: u32,
     pub(super) config: Object,
+    pub(super) surroundings: Surroundings,
 }
 
 impl Plan {

@@ -21,7 +21,7 @@ use crate::{
     linked,
     metric::{Metric, MetricInput, MetricSettings},
     pool::Pool,
-    process::{self, Cancellation, Limits},
+    process::{self, Cancellation},
     report::EvaluationReport,
     verdict::{Evaluation, Status, Verdict, WAS_NOT_RUN},
 };
@@ -172,7 +172,7 @@ impl Ready {
                 Evaluation::without_process(Verdict::Cancelled, Duration::ZERO)
             }
             None => {
-                let limits = Limits::with_timeout(program.timeout);
+                let limits = program.surroundings.limits(program.timeout);
                 let (command, cancellation) = (&program.one_shot, &self.cancellation);
                 let outcome =
                     process::run(command, document.as_bytes(), &limits, cancellation).await;
@@ -188,9 +188,10 @@ impl Ready {
         let _permit = permits.take().await?;
         let limit = DESCRIBE_LIMIT.min(program.timeout);
         let description = describe(&program.one_shot, limit, &self.cancellation).await?;
-        description
-            .streams()
-            .then(|| Pool::new(worker, workers, Limits::default(), self.cancellation.clone()))
+        description.streams().then(|| {
+            let limits = program.surroundings.limits(program.timeout);
+            Pool::new(worker, workers, limits, self.cancellation.clone())
+        })
     }
 
     /// The report of an evaluation of a conversation with so many turns.
@@ -205,7 +206,8 @@ impl Ready {
             Verdict::NotRun if is_metric => Some(format!("{name} {WAS_NOT_RUN}")),
             verdict => verdict.explain(name, &stderr),
         };
-        let error = error.map(|error| retry::told_in(error, &evaluation));
+        let error =
+            error.map(|error| retry::told_in(self.with_remark(error, &evaluation), &evaluation));
         let error_type = evaluation.verdict.error_type();
         let status =
             evaluation.verdict.status(self.evaluator.threshold).unwrap_or(Status::NotEvaluated);
@@ -234,6 +236,17 @@ impl Ready {
             attempts,
             warnings,
             details: answer.details,
+        }
+    }
+
+    /// The error with what else may be behind it.
+    fn with_remark(&self, error: String, evaluation: &Evaluation) -> String {
+        let Work::Program(program) = &self.evaluator.work else { return error };
+        let texts = [&*error, &*evaluation.stderr_tail];
+        match program.surroundings.remark(&evaluation.verdict, &texts) {
+            Some(remark) if error.contains('\n') => format!("{error}\n({remark})"),
+            Some(remark) => format!("{error} ({remark})"),
+            None => error,
         }
     }
 

@@ -10,10 +10,12 @@ mod node;
 mod paths;
 mod python;
 mod registry;
+pub mod secrets;
 mod syntax;
 #[cfg(test)]
 pub(crate) mod testing;
 mod tool;
+mod visible;
 
 pub use cargo::Cargo;
 pub use composition::Composition;
@@ -24,3 +26,4 @@ pub use node::Node;
 pub use python::{Python, requirements};
 pub use registry::Runtimes;
 pub use syntax::Syntax;
+pub use visible::{Inherit, Visible};
