@@ -39,6 +39,7 @@ pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> u8 {
         threshold: args.threshold,
         judge_model: args.judge_model,
         match_type: args.trajectory_match_type.map(Into::into),
+        retries: args.retries,
     };
     let mut config = match args.config.as_deref().map(Config::load).transpose() {
         Ok(config) => config.unwrap_or_default(),
@@ -52,6 +53,8 @@ pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> u8 {
     config.trace_format = args.format.map(Into::into).or(config.trace_format);
     config.group_by = args.group_by.map(Into::into).or(config.group_by);
     config.require_evaluated |= args.require_evaluated;
+    config.fail_fast |= args.fail_fast;
+    config.max_error_rate = args.max_error_rate.unwrap_or(config.max_error_rate);
     let output = output.or(config.output).unwrap_or_default();
     render::config_remarks(&config, verbose > 0);
     if let Err(error) = config.ensure_runnable() {

@@ -8,6 +8,7 @@ use super::{
     linked, openai_eval,
     problem::Place,
     remote, rubrics,
+    run::MAX_RETRIES,
     yaml::{Node, NodeKind, Span},
 };
 use crate::metric::MatchType;
@@ -249,6 +250,7 @@ pub(super) fn read_judgement(fields: &mut Fields<'_>, problems: &mut Problems<'_
     if let Some(timeout) = fields.seconds("timeout", problems) {
         code.timeout = timeout;
     }
+    code.retries = fields.whole("retries", 0..=MAX_RETRIES, problems);
     if let Some(config) = fields.object("config", problems) {
         code.config = config;
     }

@@ -29,6 +29,14 @@ pub struct Config {
     pub group_by: Option<GroupBy>,
     /// Whether a run fails in which some evaluator has scored nothing; no by default.
     pub require_evaluated: bool,
+    /// The share of errors (evaluations that broke, and trace files that could not be used) up to which they are
+    /// tolerated, in 0..=1; none by default.
+    pub max_error_rate: f64,
+    /// Whether nothing new begins after the first failure or error; no by default.
+    pub fail_fast: bool,
+    /// How often an evaluation is tried again whose verdict may be transient, for evaluators that do not say so
+    /// themselves; never by default.
+    pub retries: u32,
     /// Where the sources `file` and `local` are.
     pub sources: SourcePaths,
     /// What is in the file and probably not meant so.
@@ -194,6 +202,8 @@ pub struct CodeConfig {
     pub threshold: f64,
     /// Time one evaluation may take; 30 s by default. Building is not part of it.
     pub timeout: Duration,
+    /// How often an evaluation is tried again whose verdict may be transient; as often as the run says by default.
+    pub retries: Option<u32>,
     /// Settings sent to the evaluator; empty by default.
     pub config: Object,
     /// Name of the executor; `local` by default.
@@ -263,6 +273,7 @@ impl Default for CodeConfig {
             args: Vec::new(),
             threshold: 0.5,
             timeout: Duration::from_secs(30),
+            retries: None,
             config: Object::default(),
             executor: "local".to_owned(),
             fetched: false,
@@ -281,6 +292,8 @@ pub struct RemoteConfig {
     pub threshold: f64,
     /// Time one evaluation may take; 30 s by default. Fetching and building are not part of it.
     pub timeout: Duration,
+    /// How often an evaluation is tried again whose verdict may be transient; as often as the run says by default.
+    pub retries: Option<u32>,
     /// Settings sent to the evaluator; empty by default.
     pub config: Object,
     /// Name of the executor; `local` by default.
@@ -292,8 +305,9 @@ impl RemoteConfig {
     #[must_use]
     pub fn new(source: impl Into<String>, reference: Reference) -> Self {
         let wanted = Wanted { source: source.into(), reference };
-        let CodeConfig { threshold, timeout, config, executor, .. } = CodeConfig::default();
-        Self { wanted, threshold, timeout, config, executor }
+        let CodeConfig { threshold, timeout, retries, config, executor, .. } =
+            CodeConfig::default();
+        Self { wanted, threshold, timeout, retries, config, executor }
     }
 
     /// The same program once it is here.
@@ -303,6 +317,7 @@ impl RemoteConfig {
             path: path.into(),
             threshold: self.threshold,
             timeout: self.timeout,
+            retries: self.retries,
             config: self.config.clone(),
             executor: self.executor.clone(),
             fetched: true,

@@ -28,6 +28,9 @@ pub struct SpawnError {
     pub program: OsString,
     /// What is wrong, with a hint where there is one.
     pub reason: String,
+    /// Whether the system was out of something just then (processes, memory, descriptors), so that it may be started a
+    /// moment later.
+    pub transient: bool,
 }
 
 /// Starts the command as leader of its own group, with pipes for all three standard streams.
@@ -80,5 +83,38 @@ pub(super) fn explain(spec: &CommandSpec, error: &io::Error) -> SpawnError {
         }
         _ => error.to_string(),
     };
-    SpawnError { program: spec.program.clone(), reason }
+    SpawnError { program: spec.program.clone(), reason, transient: is_transient(error) }
+}
+
+/// Whether the same start may succeed a moment later, though nobody changes anything.
+fn is_transient(error: &io::Error) -> bool {
+    use io::ErrorKind::{ExecutableFileBusy, Interrupted, OutOfMemory, WouldBlock};
+    matches!(error.kind(), ExecutableFileBusy | Interrupted | OutOfMemory | WouldBlock)
+        || os::is_out_of_descriptors(error)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use rustix::io::Errno;
+
+    use super::*;
+
+    #[test]
+    fn what_passes_by_itself_is_told_from_what_does_not() {
+        let spec = CommandSpec::new("x");
+        for (errno, transient) in [
+            (Errno::AGAIN, true),
+            (Errno::NOMEM, true),
+            (Errno::MFILE, true),
+            (Errno::NFILE, true),
+            (Errno::TXTBSY, true),
+            (Errno::NOENT, false),
+            (Errno::ACCESS, false),
+            (Errno::NOEXEC, false),
+            (Errno::TOOBIG, false),
+            (Errno::LOOP, false),
+        ] {
+            assert_eq!(explain(&spec, &errno.into()).transient, transient, "{errno:?}");
+        }
+    }
 }

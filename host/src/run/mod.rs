@@ -11,6 +11,8 @@
 //! | `subject` | a conversation with its golden case |
 //! | `document` | the text an evaluator reads |
 //! | `ready` | one evaluator during a run: its workers, its evaluations |
+//! | `permits` | who may begin: a bounded number at a time, and nobody after a stop |
+//! | `retry` | trying again what may have gone wrong by chance |
 //! | `execute` | every evaluator on every conversation, a bounded number at a time |
 //! | `event` | what a caller can show while it waits |
 
@@ -22,9 +24,11 @@ mod document;
 mod event;
 mod execute;
 mod fetch;
+mod permits;
 mod plan;
 mod program;
 mod ready;
+mod retry;
 mod runner;
 mod subject;
 

@@ -67,6 +67,8 @@ pub(super) struct Program {
     /// The streaming form, if the runtime has one. Whether the program has it too, it says itself.
     pub(super) worker: Option<CommandSpec>,
     pub(super) timeout: Duration,
+    /// How often an evaluation is tried again whose verdict may be transient.
+    pub(super) retries: u32,
     pub(super) config: Object,
 }
 
@@ -140,8 +142,17 @@ impl Plan {
 
     /// The plan of a run that was cancelled before it had one.
     pub(super) fn cancelled(config: &Config) -> Self {
-        let cancelled = |evaluator| planned(evaluator, Work::Broken(Verdict::Cancelled));
-        Self { evaluators: config.evaluators.iter().map(cancelled).collect() }
+        Self::all_broken(config, &Verdict::Cancelled)
+    }
+
+    /// The plan of a run that stopped before it had one.
+    pub(super) fn not_run(config: &Config) -> Self {
+        Self::all_broken(config, &Verdict::NotRun)
+    }
+
+    fn all_broken(config: &Config, verdict: &Verdict) -> Self {
+        let broken = |evaluator| planned(evaluator, Work::Broken(verdict.clone()));
+        Self { evaluators: config.evaluators.iter().map(broken).collect() }
     }
 }
 

@@ -47,10 +47,10 @@ pub(super) fn prepare(
     for (Candidate { index, code, executor }, launch) in programs.into_iter().zip(launches) {
         let evaluator = &mut evaluators[index];
         evaluator.work = match launch {
-            Ok(launch) if code.fetched => {
-                program(&code, launch.confined(&confined), executor.as_ref())
+            Ok(launch) => {
+                let launch = if code.fetched { launch.confined(&confined) } else { launch };
+                program(&code, launch, executor.as_ref(), config.retries)
             }
-            Ok(launch) => program(&code, launch, executor.as_ref()),
             // Whatever a runtime says when it is interrupted, this is why.
             Err(_) if runner.cancellation.is_cancelled() => Work::Broken(Verdict::Cancelled),
             Err(error) => {
@@ -61,7 +61,7 @@ pub(super) fn prepare(
     }
 }
 
-fn program(code: &CodeConfig, launch: Launch, executor: &dyn Executor) -> Work {
+fn program(code: &CodeConfig, launch: Launch, executor: &dyn Executor, retries: u32) -> Work {
     let wrap = |command: CommandSpec| {
         let program = command.program.clone();
         executor.wrap(command).map(|wrapped| {
@@ -77,6 +77,7 @@ fn program(code: &CodeConfig, launch: Launch, executor: &dyn Executor) -> Work {
             one_shot,
             worker,
             timeout: code.timeout,
+            retries: code.retries.unwrap_or(retries),
             config: code.config.clone(),
         })),
         (Err(reason), _) | (_, Err(reason)) => {

@@ -6,12 +6,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
+use tokio::sync::OnceCell;
 
 use super::{
     PlannedEvaluator, Runner,
     describe::describe,
+    permits::Permits,
     plan::{Program, Work},
+    retry,
     subject::Subject,
 };
 use crate::{
@@ -20,7 +22,7 @@ use crate::{
     pool::Pool,
     process::{self, Cancellation, Limits},
     report::EvaluationReport,
-    verdict::{Evaluation, Status, Verdict},
+    verdict::{Evaluation, Status, Verdict, WAS_NOT_RUN},
 };
 
 /// Time a program may take to describe itself. One that takes longer is started anew for every conversation, which
@@ -61,12 +63,36 @@ impl Ready {
         &self.evaluator.name
     }
 
-    /// Evaluates a conversation as soon as there is a permit.
-    pub(super) async fn evaluate(&self, subject: &Subject, permits: &Semaphore) -> Evaluation {
+    /// How often an evaluation is tried again whose verdict may be transient.
+    pub(super) fn retries(&self) -> u32 {
         match &self.evaluator.work {
+            Work::Program(program) => program.retries,
+            Work::Metric { .. } | Work::Broken(_) => 0,
+        }
+    }
+
+    /// Ends when the run is cancelled.
+    pub(super) async fn run_is_cancelled(&self) {
+        self.cancellation.cancelled().await;
+    }
+
+    /// Whether a run that is to stop at the first failure or error stops at this one.
+    pub(super) fn went_wrong(&self, verdict: &Verdict) -> bool {
+        match verdict {
+            Verdict::Cancelled | Verdict::NotRun => false,
+            verdict => {
+                verdict.status(self.evaluator.threshold).is_none_or(|it| it == Status::Failed)
+            }
+        }
+    }
+
+    /// Evaluates a conversation once, as soon as there is a permit.
+    pub(super) async fn evaluate(&self, subject: &Subject, permits: &Permits) -> Evaluation {
+        match &self.evaluator.work {
+            _ if permits.are_withdrawn() => not_run(),
             Work::Broken(verdict) => Evaluation::without_process(verdict.clone(), Duration::ZERO),
             Work::Metric { metric, settings } => {
-                let _permit = permit(permits).await;
+                let Some(_permit) = permits.take().await else { return not_run() };
                 self.compute(metric.as_ref(), settings, subject)
             }
             Work::Linked { evaluator, timeout, config } => {
@@ -79,7 +105,7 @@ impl Ready {
             Work::Program(program) => {
                 // Those that wait for the same answer hold no permit, so that other evaluators go on.
                 let pool = self.pool.get_or_init(|| self.pool(program, permits)).await;
-                let _permit = permit(permits).await;
+                let Some(_permit) = permits.take().await else { return not_run() };
                 self.run(program, pool.as_ref(), subject).await
             }
         }
@@ -133,10 +159,10 @@ impl Ready {
     }
 
     /// Workers for a program that has the streaming form and says so, if there is enough to do for them.
-    async fn pool(&self, program: &Program, permits: &Semaphore) -> Option<Pool> {
+    async fn pool(&self, program: &Program, permits: &Permits) -> Option<Pool> {
         let workers = self.workers?;
         let worker = program.worker.clone()?;
-        let _permit = permit(permits).await;
+        let _permit = permits.take().await?;
         let limit = DESCRIBE_LIMIT.min(program.timeout);
         let description = describe(&program.one_shot, limit, &self.cancellation).await?;
         description
@@ -148,22 +174,30 @@ impl Ready {
     pub(super) fn report(&self, evaluation: Evaluation, turns: usize) -> EvaluationReport {
         let name = self.name();
         let is_metric = matches!(self.evaluator.work, Work::Metric { .. });
+        let stderr = evaluation.end_of_stderr();
         let error = match &evaluation.verdict {
             Verdict::Cancelled if is_metric => {
                 Some(format!("{name} was not computed, because the run was cancelled"))
             }
-            verdict => verdict.explain(name, &evaluation.stderr_tail),
+            Verdict::NotRun if is_metric => Some(format!("{name} {WAS_NOT_RUN}")),
+            verdict => verdict.explain(name, &stderr),
         };
+        let error = error.map(|error| retry::told_in(error, &evaluation));
         let error_type = evaluation.verdict.error_type();
         let status =
             evaluation.verdict.status(self.evaluator.threshold).unwrap_or(Status::NotEvaluated);
         let never_began = matches!(self.evaluator.work, Work::Broken(Verdict::Cancelled))
-            || matches!(evaluation.verdict, Verdict::Cancelled) && evaluation.attempts == 0;
+            || matches!(evaluation.verdict, Verdict::Cancelled) && evaluation.attempts == 0
+            || matches!(evaluation.verdict, Verdict::NotRun);
+        let stderr = Some(stderr.into_owned()).filter(|it| error.is_some() && !it.is_empty());
+        let attempts = retry::attempts(&evaluation);
+        let flaky = retry::warning(&evaluation);
         let answer = match evaluation.verdict {
             Verdict::Answer(answer) => answer,
             _ => Default::default(),
         };
-        let warnings = answer.contradictions(self.evaluator.threshold, turns);
+        let mut warnings = answer.contradictions(self.evaluator.threshold, turns);
+        warnings.extend(flaky);
         EvaluationReport {
             name: name.to_owned(),
             score: answer.score,
@@ -173,13 +207,18 @@ impl Ready {
             duration: (!never_began).then_some(evaluation.duration),
             error,
             error_type,
+            stderr,
+            attempts,
             warnings,
             details: answer.details,
         }
     }
 
-    /// The evaluation of a conversation that was not even loaded, because the run was cancelled.
-    pub(super) fn cancelled(&self) -> Evaluation {
+    /// The evaluation of a conversation that was not even loaded, because the run was cancelled or has stopped.
+    pub(super) fn never_begun(&self) -> Evaluation {
+        if !self.cancellation.is_cancelled() {
+            return not_run();
+        }
         let verdict = match &self.evaluator.work {
             Work::Broken(verdict) => verdict.clone(),
             Work::Metric { .. } | Work::Program(_) | Work::Linked { .. } => Verdict::Cancelled,
@@ -200,7 +239,6 @@ impl Ready {
     }
 }
 
-/// The semaphore is never closed; a task without a permit is as good as one with it.
-async fn permit(permits: &Semaphore) -> Option<SemaphorePermit<'_>> {
-    permits.acquire().await.ok()
+fn not_run() -> Evaluation {
+    Evaluation::without_process(Verdict::NotRun, Duration::ZERO)
 }

@@ -18,6 +18,7 @@ use super::{
     conversations::Conversations,
     diagnosis::{self, TakenFor},
     execute,
+    permits::Permits,
     program::beside_config,
 };
 use crate::{
@@ -28,10 +29,11 @@ use crate::{
     linked::LinkedEvaluators,
     metric::Metrics,
     process::Cancellation,
-    report::Report,
+    report::{Partial, Report},
     runtime::Runtimes,
     source::{Cache, Sources},
     trace::TraceIndex,
+    verdict::Verdict,
 };
 
 /// How long what loads traces and makes evaluators ready may take to stop when the run was cancelled.
@@ -97,8 +99,11 @@ impl Runner {
     /// wait long for that to stop; the thread doing it may then outlive the call.
     pub async fn run(&self, request: &Request, on_event: &mut dyn FnMut(RunEvent)) -> Report {
         let config = &request.config;
-        let mut report =
-            Report { require_evaluated: config.require_evaluated, ..Report::default() };
+        let mut report = Report {
+            require_evaluated: config.require_evaluated,
+            max_error_rate: config.max_error_rate,
+            ..Report::default()
+        };
         let index = self.index(request).await;
         for error in &index.errors {
             bad_input(&mut report, (&error.path, TakenFor::Traces), error, on_event);
@@ -108,6 +113,7 @@ impl Runner {
         }
         if index.stopped {
             report.errors.push("The run was cancelled before all traces were loaded.".to_owned());
+            report.partial = Some(Partial::Cancelled);
             return report;
         }
         if index.is_empty() {
@@ -122,6 +128,7 @@ impl Runner {
                 }
                 EvalSet::load(beside.as_ref().unwrap_or(path))
                     .map_err(|error| {
+                        report.unusable_eval_set = true;
                         bad_input(&mut report, (&error.path, TakenFor::EvalSet), &error, on_event)
                     })
                     .ok()
@@ -135,10 +142,19 @@ impl Runner {
         let grouping = blocking(move || Conversations::new(index, group_by, multi_turn)).await;
         let Some(conversations) = grouping else { return report };
         let cases = CaseIndex::new(eval_set.as_ref());
-        let plan = self.prepare(config, on_event).await;
+        let permits = Permits::new(self.jobs, config.fail_fast);
+        if !report.errors.is_empty() {
+            permits.something_went_wrong();
+        }
+        // What will not be run need not be made ready.
+        let plan = match permits.are_withdrawn() {
+            true => Plan::not_run(config),
+            false => self.prepare(config, on_event).await,
+        };
+        let (conversations, events) = (Arc::new(conversations), request.events);
         report.conversations =
-            execute::all(self, plan, Arc::new(conversations), &cases, request.events, on_event)
-                .await;
+            execute::all(self, plan, conversations, &cases, permits, events, on_event).await;
+        report.partial = partial(&report);
         report.performance = RunPerformance::of(
             report.conversations.iter().map(|conversation| conversation.performance.as_ref()),
         );
@@ -195,6 +211,18 @@ impl Runner {
                 Err(_) => Plan::cancelled(config),
             },
         }
+    }
+}
+
+/// Why not everything was evaluated, if that is so.
+fn partial(report: &Report) -> Option<Partial> {
+    let any = |verdict: Verdict| {
+        report.evaluations().any(|evaluation| evaluation.error_type == verdict.error_type())
+    };
+    if any(Verdict::Cancelled) {
+        Some(Partial::Cancelled)
+    } else {
+        any(Verdict::NotRun).then_some(Partial::FailFast)
     }
 }
 

@@ -9,6 +9,11 @@ use super::super::Ending;
 /// Nothing to prepare.
 pub(in super::super) fn configure(_command: &mut Command) {}
 
+/// Not to be known here.
+pub(in super::super) fn is_out_of_descriptors(_error: &io::Error) -> bool {
+    false
+}
+
 /// How a process ended, from its status.
 pub(in super::super) fn ending(status: ExitStatus) -> Ending {
     match status.code() {

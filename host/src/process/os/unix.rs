@@ -29,6 +29,11 @@ pub(in super::super) fn configure(command: &mut Command) {
     command.process_group(0);
 }
 
+/// Whether this process, or all of them, have as many files open as they may.
+pub(in super::super) fn is_out_of_descriptors(error: &io::Error) -> bool {
+    matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE))
+}
+
 /// How a process ended, from its status.
 pub(in super::super) fn ending(status: ExitStatus) -> Ending {
     match (status.code(), status.signal()) {
