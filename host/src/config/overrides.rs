@@ -28,7 +28,9 @@ impl Overrides {
                 match &mut evaluator.kind {
                     EvaluatorKind::Code(code) => code.retries = None,
                     EvaluatorKind::Remote(remote) => remote.retries = None,
-                    EvaluatorKind::Builtin(_) | EvaluatorKind::OpenAiEval(_) => {}
+                    EvaluatorKind::Builtin(_)
+                    | EvaluatorKind::Linked(_)
+                    | EvaluatorKind::OpenAiEval(_) => {}
                 }
             }
         }

@@ -67,7 +67,7 @@ impl Ready {
     pub(super) fn retries(&self) -> u32 {
         match &self.evaluator.work {
             Work::Program(program) => program.retries,
-            Work::Metric { .. } | Work::Broken(_) => 0,
+            Work::Metric { .. } | Work::Linked { .. } | Work::Broken(_) => 0,
         }
     }
 
@@ -96,7 +96,7 @@ impl Ready {
                 self.compute(metric.as_ref(), settings, subject)
             }
             Work::Linked { evaluator, timeout, config } => {
-                let _permit = permit(permits).await;
+                let Some(_permit) = permits.take().await else { return not_run() };
                 let turns = subject.turns();
                 let document = turns.document(self.name(), self.evaluator.threshold, config);
                 let evaluator = Arc::clone(evaluator);
