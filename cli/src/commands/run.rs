@@ -164,3 +164,40 @@ fn write_file(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use evaluator_host::report::{Collector, ConversationReport};
+
+    use super::*;
+
+    #[test]
+    fn a_report_that_cannot_be_read_back_is_an_error_and_no_file() {
+        let mut collector = Collector::new(0, 2);
+        let conversation = ConversationReport {
+            trace_id: "t".into(),
+            turns: 1,
+            warnings: Vec::new(),
+            evaluations: Vec::new(),
+            performance: None,
+            events: None,
+        };
+        // The other one is missing.
+        collector.put(0, &conversation).unwrap();
+        let report = Report { conversations: collector.finish(), ..Report::default() };
+        assert!(render::sentence(&report).starts_with("NOTHING EVALUATED: "));
+        let file = env::temp_dir().join(format!("evaluator-unreadable-{}", std::process::id()));
+        for output in [OutputFormat::Table, OutputFormat::Summary, OutputFormat::Json] {
+            assert_eq!(show_report(&report, output, Some(&file)), exit::ERRORED);
+            assert!(!file.exists());
+        }
+        let sentence = render::sentence(&report);
+        assert!(sentence.starts_with("ERROR: "), "{sentence}");
+        assert!(
+            sentence.ends_with(
+                "not whole: what came of conversation 2 cannot be read back: it was never finished"
+            ),
+            "{sentence}"
+        );
+    }
+}

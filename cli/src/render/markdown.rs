@@ -138,3 +138,52 @@ fn escaped(text: &str) -> String {
     }
     escaped
 }
+
+#[cfg(test)]
+mod tests {
+    use evaluator_host::report::ConversationReport;
+
+    use super::*;
+
+    #[test]
+    fn of_many_rows_those_that_need_attention_are_shown_in_the_order_of_the_run() {
+        let conversations = (0..2000).map(|number| {
+            let evaluation = EvaluationReport {
+                name: "check".to_owned(),
+                score: None,
+                threshold: Some(0.5),
+                // Many that passed come first, and then some that need attention.
+                status: if number % 5 == 4 { Status::Failed } else { Status::Passed },
+                per_invocation_scores: Vec::new(),
+                duration: None,
+                error: (number % 100 == 99).then(|| "broke".to_owned()),
+                error_type: (number % 100 == 99).then_some("exited"),
+                stderr: None,
+                attempts: 1,
+                warnings: Vec::new(),
+                details: None,
+            };
+            ConversationReport {
+                trace_id: format!("t{number}").into(),
+                turns: 1,
+                warnings: Vec::new(),
+                evaluations: vec![evaluation],
+                performance: None,
+                events: None,
+            }
+        });
+        let report = Report { conversations: conversations.collect(), ..Report::default() };
+        let of = |wanted: fn(usize) -> bool| {
+            (0..2000).filter(move |number| wanted(*number)).map(|number| format!("t{number}"))
+        };
+        let broken: fn(usize) -> bool = |number| number % 100 == 99;
+        let failed: fn(usize) -> bool = |number| number % 5 == 4 && number % 100 != 99;
+        let passed: fn(usize) -> bool = |number| number % 5 != 4;
+        let expected: Vec<String> =
+            of(broken).chain(of(failed)).chain(of(passed)).take(ROWS).collect();
+        let rows = rows(&report).unwrap();
+        let shown: Vec<&str> = rows.iter().map(|(trace_id, _)| &**trace_id).collect();
+        assert_eq!(shown, expected);
+        assert!(text(&report).unwrap().ends_with("\n... and 1500 more.\n"));
+    }
+}

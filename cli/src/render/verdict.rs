@@ -127,6 +127,10 @@ fn not_evaluated(report: &Report) -> io::Result<String> {
             }
         }
     }
+    Ok(lines(metrics))
+}
+
+fn lines(metrics: Vec<Reasons>) -> String {
     let mut text = String::new();
     for Reasons { metric, counts, others } in metrics {
         for (reason, count) in counts {
@@ -138,7 +142,7 @@ fn not_evaluated(report: &Report) -> io::Result<String> {
             let _ = writeln!(text, "{metric}: {conversations} not evaluated for other reasons");
         }
     }
-    Ok(text)
+    text
 }
 
 fn count_reason(metrics: &mut Vec<Reasons>, metric: &str, reason: &str) {
@@ -162,4 +166,25 @@ fn reason(evaluation: &EvaluationReport) -> Option<&str> {
         .as_ref()
         .filter(|_| evaluation.error.is_none() && evaluation.status == Status::NotEvaluated)?;
     details.get("reason").and_then(Value::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_evaluator_with_a_reason_for_each_conversation_is_told_of_in_few_lines() {
+        let mut metrics = Vec::new();
+        for number in 0..100 {
+            count_reason(&mut metrics, "odd", &format!("reason {number}"));
+            count_reason(&mut metrics, "even", "always the same");
+        }
+        count_reason(&mut metrics, "odd", "reason 0");
+        let text = lines(metrics);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), REASONS + 2);
+        assert_eq!(lines[0], "odd: 2 conversations not evaluated: reason 0");
+        assert_eq!(lines[REASONS], "odd: 90 conversations not evaluated for other reasons");
+        assert_eq!(lines[REASONS + 1], "even: 100 conversations not evaluated: always the same");
+    }
 }
