@@ -59,7 +59,7 @@ fn text(report: &Report) -> io::Result<String> {
             (None, Status::NotEvaluated) => ("➖", reason(evaluation)),
             (None, Status::Passed) => ("✅", String::new()),
         };
-        let kind = match &evaluation.error {
+        let label = match &evaluation.error {
             Some(_) if evaluation.was_run() => format!("`{}`: ", kind(evaluation)),
             _ => String::new(),
         };
@@ -67,7 +67,7 @@ fn text(report: &Report) -> io::Result<String> {
         let more = error.map(|error| folded(&error, &mut room)).unwrap_or_default();
         let _ = writeln!(
             text,
-            "| {icon} | `{}` | {} | {score} | {time} | {kind}{}{more} |",
+            "| {icon} | `{}` | {} | {score} | {time} | {label}{}{more} |",
             trace_id.replace(['`', '|'], "_"),
             escaped(&evaluation.name),
             escaped(&remark)

@@ -90,6 +90,8 @@ fn tolerance(balance: &Balance) -> String {
             "results were lost"
         } else if balance.unusable_eval_set {
             "the eval set could not be used"
+        } else if balance.unwritten_journal {
+            "the journal could not be written"
         } else if balance.tally.scored() == 0 {
             "nothing was scored"
         } else {

@@ -235,6 +235,7 @@ fn read_code(fields: &mut Fields<'_>, entry: &Node, problems: &mut Problems<'_>)
 /// The settings that all programs have, wherever they are.
 pub(super) fn read_program(fields: &mut Fields<'_>, problems: &mut Problems<'_>) -> CodeConfig {
     let mut code = read_judgement(fields, problems);
+    code.retries = fields.whole("retries", 0..=MAX_RETRIES, problems);
     if let Some(executor) = fields.text("executor", problems) {
         code.executor = executor.to_owned();
     }
@@ -250,7 +251,6 @@ pub(super) fn read_judgement(fields: &mut Fields<'_>, problems: &mut Problems<'_
     if let Some(timeout) = fields.seconds("timeout", problems) {
         code.timeout = timeout;
     }
-    code.retries = fields.whole("retries", 0..=MAX_RETRIES, problems);
     if let Some(config) = fields.object("config", problems) {
         code.config = config;
     }

@@ -28,9 +28,7 @@ impl Overrides {
                 match &mut evaluator.kind {
                     EvaluatorKind::Code(code) => code.retries = None,
                     EvaluatorKind::Remote(remote) => remote.retries = None,
-                    EvaluatorKind::Builtin(_)
-                    | EvaluatorKind::Linked(_)
-                    | EvaluatorKind::OpenAiEval(_) => {}
+                    _ => {}
                 }
             }
         }

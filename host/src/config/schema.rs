@@ -317,11 +317,6 @@ mod tests {
             (labels("labels: [good, bad], passing_labels: [good]"), true),
             ("evaluators: [{name: a, type: builtin}]\nrequire_evaluated: true".to_owned(), true),
             ("evaluators: [{name: a, type: builtin}]\nrequire_evaluated: often".to_owned(), false),
-            (
-                "evaluators: [{name: a, type: linked, threshold: 1, config: {b: 1}}]".to_owned(),
-                true,
-            ),
-            ("evaluators: [{name: a, type: linked, path: a.py}]".to_owned(), false),
             ("evaluators: [{name: a, type: builtin}]\nmax_error_rate: 0.25\nfail_fast: true\nretries: 2".to_owned(), true),
             ("evaluators: [{name: a, type: builtin}]\nmax_error_rate: 1.5".to_owned(), false),
             ("evaluators: [{name: a, type: builtin}]\nfail_fast: soon".to_owned(), false),
@@ -330,6 +325,11 @@ mod tests {
             ("evaluators: [{name: a, type: code, path: a.py, retries: 100}]".to_owned(), true),
             ("evaluators: [{name: a, type: code, path: a.py, retries: -1}]".to_owned(), false),
             ("evaluators: [{name: a, type: builtin, retries: 1}]".to_owned(), false),
+            (
+                "evaluators: [{name: a, type: linked, threshold: 1, config: {b: 1}}]".to_owned(),
+                true,
+            ),
+            ("evaluators: [{name: a, type: linked, path: a.py}]".to_owned(), false),
             (openai("threshold: 0.8"), false),
             (openai(&format!("threshold: 1.8, {similarity}")), false),
             (openai(&format!("timeout: 0, {similarity}")), false),

@@ -7,7 +7,11 @@ use tokio::{
     time::sleep,
 };
 
-use super::{CommandSpec, os};
+use super::{
+    CommandSpec,
+    living::{self, Listed},
+    os,
+};
 
 /// Waits between attempts to start a file that something still has open for writing. A file written a moment ago may
 /// be open in a child of another thread that was forked, but has not yet executed its own program.
@@ -34,12 +38,12 @@ pub struct SpawnError {
 }
 
 /// Starts the command as leader of its own group, with pipes for all three standard streams.
-pub(super) async fn spawn(spec: &CommandSpec) -> Result<Child, SpawnError> {
+pub(super) async fn spawn(spec: &CommandSpec) -> Result<(Child, Listed), SpawnError> {
     let mut command = command(spec);
     let mut waits = BUSY_RETRIES.iter();
     loop {
-        match (command.spawn(), waits.next()) {
-            (Ok(child), _) => return Ok(child),
+        match (living::start(|| command.spawn(), Child::id), waits.next()) {
+            (Ok(started), _) => return Ok(started),
             (Err(error), Some(wait)) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
                 sleep(*wait).await;
             }

@@ -132,6 +132,13 @@ impl Conversations {
         self.0.totals.warnings
     }
 
+    /// How many evaluations there are for which an evaluator was asked: all but those of conversations that could not be
+    /// evaluated at all.
+    #[must_use]
+    pub fn asked(&self) -> usize {
+        self.0.totals.asked
+    }
+
     /// Whether some evaluation was [cancelled](crate::verdict::Verdict::Cancelled).
     #[must_use]
     pub fn any_cancelled(&self) -> bool {

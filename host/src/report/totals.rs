@@ -14,6 +14,8 @@ pub(super) struct Totals {
     pub(super) tally: Tally,
     /// How many warnings evaluations have.
     pub(super) warnings: u64,
+    /// Evaluations for which an evaluator was asked.
+    pub(super) asked: usize,
     /// Whether some evaluation was cancelled.
     pub(super) cancelled: bool,
     evaluators: Vec<Asked>,
@@ -40,6 +42,7 @@ impl Totals {
             self.cancelled |= evaluation.error_type == Verdict::Cancelled.error_type();
             // Without a threshold no evaluator was asked.
             if evaluation.threshold.is_some() {
+                self.asked += 1;
                 self.count_score((number, column), evaluation);
             }
         }

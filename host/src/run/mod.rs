@@ -14,6 +14,7 @@
 //! | `permits` | who may begin: a bounded number at a time, and nobody after a stop |
 //! | `retry` | trying again what may have gone wrong by chance |
 //! | `execute` | every evaluator on every conversation, a bounded number at a time |
+//! | `journaled` | evaluations that are taken from a journal, or kept in it |
 //! | `event` | what a caller can show while it waits |
 
 mod check;
@@ -24,6 +25,7 @@ mod document;
 mod event;
 mod execute;
 mod fetch;
+mod journaled;
 mod permits;
 mod plan;
 mod program;

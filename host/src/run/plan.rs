@@ -3,11 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{
-    RunEvent, Runner,
+    RunEvent, Runner, journaled,
     program::{Candidate, prepare},
 };
 use crate::{
     config::{BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, LinkedConfig},
+    journal::Fingerprint,
     json::Object,
     linked::LinkedEvaluator,
     metric::{Metric, MetricSettings},
@@ -31,6 +32,8 @@ pub struct PlannedEvaluator {
     /// Score from which on an evaluation passes.
     pub threshold: f64,
     pub(super) work: Work,
+    /// What it is; only where there is a journal, and only if that can be known.
+    pub(super) fingerprint: Option<Fingerprint>,
 }
 
 impl PlannedEvaluator {
@@ -88,7 +91,8 @@ impl Plan {
                 EvaluatorKind::Builtin(builtin) => metric(evaluator, builtin, runner),
                 EvaluatorKind::Code(code) => match runner.executors.get(&code.executor) {
                     Ok(executor) => {
-                        programs.push(Candidate { index, code: code.clone(), executor });
+                        let own = code.clone();
+                        programs.push(Candidate { index, code: own, executor, pin: None });
                         // Stands until the runtime has answered.
                         broken(format!("no runtime answered for {}", code.path.display()))
                     }
@@ -114,7 +118,9 @@ impl Plan {
                     broken("`type: openai_eval` cannot be run by this version".to_owned())
                 }
             };
-            evaluators.push(planned(evaluator, work));
+            let mut evaluator = planned(evaluator, work);
+            evaluator.fingerprint = journaled::of_this_program(&evaluator, runner, on_event);
+            evaluators.push(evaluator);
         }
         let wanted: Vec<_> = remotes.iter().map(|(_, remote, _)| remote.wanted.clone()).collect();
         let mut pinned = Vec::new();
@@ -125,7 +131,8 @@ impl Plan {
                     if resolved.newly_pinned {
                         pinned.push(evaluators[index].name.clone());
                     }
-                    programs.push(Candidate { index, code: remote.at(resolved.path), executor });
+                    let (code, pin) = (remote.at(resolved.path), Some(resolved.hash));
+                    programs.push(Candidate { index, code, executor, pin });
                 }
                 Err(_) if runner.cancellation.is_cancelled() => {
                     evaluators[index].work = Work::Broken(Verdict::Cancelled);
@@ -157,7 +164,8 @@ impl Plan {
 }
 
 fn planned(evaluator: &EvaluatorConfig, work: Work) -> PlannedEvaluator {
-    PlannedEvaluator { name: evaluator.name.clone(), threshold: evaluator.threshold(), work }
+    let (name, threshold) = (evaluator.name.clone(), evaluator.threshold());
+    PlannedEvaluator { name, threshold, work, fingerprint: None }
 }
 
 pub(super) fn broken(reason: String) -> Work {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    RunEvent, Runner,
+    RunEvent, Runner, journaled,
     plan::{PlannedEvaluator, Program, Work, broken},
 };
 use crate::{
@@ -14,6 +14,7 @@ use crate::{
     executor::Executor,
     process::CommandSpec,
     runtime::{Entrypoint, Environment, Launch, PrepareError},
+    source::ContentHash,
     verdict::Verdict,
 };
 
@@ -23,6 +24,8 @@ pub(super) struct Candidate {
     pub(super) index: usize,
     pub(super) code: CodeConfig,
     pub(super) executor: Arc<dyn Executor>,
+    /// What was agreed to run, of an evaluator that was fetched.
+    pub(super) pin: Option<ContentHash>,
 }
 
 /// Makes programs ready, all those of a runtime in one go, and puts them in the place of their evaluators.
@@ -44,7 +47,14 @@ pub(super) fn prepare(
         on_event(RunEvent::Prepare(event));
     });
     let confined = Environment::inherited().confined();
-    for (Candidate { index, code, executor }, launch) in programs.into_iter().zip(launches) {
+    for ((candidate, entrypoint), launch) in programs.into_iter().zip(&entrypoints).zip(launches) {
+        if let Ok(launch) = &launch {
+            let evaluator = &mut evaluators[candidate.index];
+            let whose = (evaluator.name.as_str(), &candidate);
+            evaluator.fingerprint =
+                journaled::of_launch(whose, entrypoint, launch, runner, on_event);
+        }
+        let Candidate { index, code, executor, .. } = candidate;
         let evaluator = &mut evaluators[index];
         evaluator.work = match launch {
             Ok(launch) => {

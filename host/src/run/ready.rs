@@ -17,6 +17,7 @@ use super::{
     subject::Subject,
 };
 use crate::{
+    journal::{Fingerprint, Key},
     linked,
     metric::{Metric, MetricInput, MetricSettings},
     pool::Pool,
@@ -63,10 +64,32 @@ impl Ready {
         &self.evaluator.name
     }
 
+    /// Which evaluation of all runs this is; `None` when that is not known.
+    pub(super) fn key(&self, subject: &Subject) -> Option<Key> {
+        let PlannedEvaluator { name, threshold, work, fingerprint } = &self.evaluator;
+        let fingerprint = fingerprint.as_ref()?;
+        match work {
+            Work::Broken(_) => None,
+            Work::Metric { .. } => Some(fingerprint.key(subject.seen_by_metrics())),
+            Work::Program(program) => {
+                Some(fingerprint.key(&subject.turns().digest(name, *threshold, &program.config)))
+            }
+            Work::Linked { config, .. } => {
+                Some(fingerprint.key(&subject.turns().digest(name, *threshold, config)))
+            }
+        }
+    }
+
+    /// What its files were when the run began.
+    pub(super) fn fingerprint(&self) -> Option<&Fingerprint> {
+        self.evaluator.fingerprint.as_ref()
+    }
+
     /// How often an evaluation is tried again whose verdict may be transient.
     pub(super) fn retries(&self) -> u32 {
         match &self.evaluator.work {
             Work::Program(program) => program.retries,
+            // Nobody ends a linked evaluator from outside, and one whose time was up may still be at it.
             Work::Metric { .. } | Work::Linked { .. } | Work::Broken(_) => 0,
         }
     }

@@ -18,6 +18,7 @@ use super::{
     conversations::Conversations,
     diagnosis::{self, TakenFor},
     execute,
+    journaled::Journaling,
     permits::Permits,
     program::beside_config,
 };
@@ -26,6 +27,7 @@ use crate::{
     conversation::{GROUPING, GroupBy},
     eval_set::{CaseIndex, EvalSet},
     executor::Executors,
+    journal::Journal,
     linked::LinkedEvaluators,
     metric::Metrics,
     process::Cancellation,
@@ -60,6 +62,8 @@ pub struct Runner {
     /// Bytes of what came of conversations that are kept in memory; what is more is in a temporary file until the report
     /// is dropped. 1 MiB by default.
     pub report_memory: usize,
+    /// Where finished evaluations are kept, and taken from; nowhere by default.
+    pub journal: Option<Arc<Journal>>,
     /// Ends the run early when cancelled: running evaluations are ended, no new ones begin.
     pub cancellation: Cancellation,
 }
@@ -76,6 +80,7 @@ impl Default for Runner {
             locked: false,
             jobs: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
             report_memory: REPORT_MEMORY,
+            journal: None,
             cancellation: Cancellation::new(),
         }
     }
@@ -107,6 +112,8 @@ impl Runner {
             max_error_rate: config.max_error_rate,
             ..Report::default()
         };
+        let mut journaling = Journaling::begin(self, on_event);
+        on_event(RunEvent::Loading { files: request.traces.len() });
         let index = self.index(request).await;
         for error in &index.errors {
             bad_input(&mut report, (&error.path, TakenFor::Traces), error, on_event);
@@ -144,6 +151,7 @@ impl Runner {
         let group_by = config.group_by.unwrap_or_default();
         let grouping = blocking(move || Conversations::new(index, group_by, multi_turn)).await;
         let Some(conversations) = grouping else { return report };
+        on_event(RunEvent::Loaded { conversations: conversations.len() });
         let cases = CaseIndex::new(eval_set.as_ref());
         let permits = Permits::new(self.jobs, config.fail_fast);
         if !report.errors.is_empty() {
@@ -154,10 +162,13 @@ impl Runner {
             true => Plan::not_run(config),
             false => self.prepare(config, on_event).await,
         };
+        let mut on_evaluation = |event| journaling.pass(event, on_event);
         let (conversations, events) = (Arc::new(conversations), request.events);
         report.conversations =
-            execute::all(self, plan, conversations, &cases, permits, events, on_event).await;
+            execute::all(self, plan, conversations, &cases, permits, events, &mut on_evaluation)
+                .await;
         report.partial = partial(&report);
+        journaling.end(&mut report, on_event).await;
         report.performance = report.conversations.performance().cloned();
         report
     }

@@ -1,6 +1,8 @@
 //! Runtimes: how a source file of some language becomes a command that can be started.
 
 mod cargo;
+mod companions;
+mod composition;
 mod environment;
 mod executable;
 mod model;
@@ -14,6 +16,7 @@ pub(crate) mod testing;
 mod tool;
 
 pub use cargo::Cargo;
+pub use composition::Composition;
 pub use environment::Environment;
 pub use executable::Executable;
 pub use model::{Availability, Entrypoint, Launch, PrepareError, PrepareEvent, Runtime};

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Environment, Syntax, paths};
+use super::{Composition, Environment, Syntax, paths};
 use crate::process::{Cancellation, CommandSpec};
 
 /// Maps files of one language to commands.
@@ -53,6 +53,16 @@ pub trait Runtime: Send + Sync + fmt::Debug {
         cancellation: &Cancellation,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Launch, PrepareError>>;
+
+    /// What an evaluator that was prepared consists of; by default its file and the program that is started. A
+    /// [`Journal`](crate::journal::Journal) keeps results for as long as all of this stays what it is.
+    fn composition(&self, entrypoint: &Entrypoint, launch: &Launch) -> Composition {
+        Composition {
+            files: [paths::absolute(&entrypoint.path)].into(),
+            programs: [launch.one_shot.program.clone().into()].into(),
+            notes: Vec::new(),
+        }
+    }
 
     /// Looks for mistakes in a source file without running it, and without leaving anything behind.
     fn check_syntax(&self, _source: &Path, _cancellation: &Cancellation) -> Syntax {

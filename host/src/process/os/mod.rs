@@ -6,9 +6,9 @@
 #[cfg(unix)]
 mod unix;
 #[cfg(unix)]
-pub(super) use unix::{ExitWatch, Group, configure, ending, is_out_of_descriptors};
+pub(super) use unix::{ExitWatch, Group, configure, ending, is_out_of_descriptors, kill_group};
 
 #[cfg(not(unix))]
 mod other;
 #[cfg(not(unix))]
-pub(super) use other::{ExitWatch, Group, configure, ending, is_out_of_descriptors};
+pub(super) use other::{ExitWatch, Group, configure, ending, is_out_of_descriptors, kill_group};

@@ -82,6 +82,14 @@ impl Group {
     }
 }
 
+/// Ends all members of the group that this process leads; nobody if it was reaped.
+pub(in super::super) fn kill_group(leader: u32) {
+    let leader = i32::try_from(leader).ok().and_then(Pid::from_raw);
+    if let Some(leader) = leader {
+        Group { leader }.signal(Signal::KILL);
+    }
+}
+
 /// Waits for the leader's exit and leaves it unreaped.
 #[derive(Debug)]
 pub(in super::super) struct ExitWatch {
