@@ -117,6 +117,12 @@ impl Progress {
             RunEvent::BuildFailed { evaluator, summary, rendered } => {
                 self.build_failed(evaluator, summary, rendered);
             }
+            RunEvent::ReportInMemory { reason } => {
+                message(&format!(
+                    "warning: what comes of the evaluations stays in memory from here on, because no temporary file can \
+                     be written ({reason}); nothing is lost, and TMPDIR names another folder for such files"
+                ));
+            }
             RunEvent::Evaluating { total } => {
                 let counts = Counts { total: *total, ..Counts::default() };
                 self.begin(Phase::Evaluating { begun: Instant::now(), counts });

@@ -31,6 +31,7 @@ pub use model::{
     Conversation, Counts, JudgedSpan, Latency, LlmCall, PerformanceMetrics, Stats, Tokens,
     ToolCall, Turn, Usage,
 };
+pub(crate) use performance::RunSums;
 pub use performance::{
     Percentiles, RunCounts, RunLatency, RunPerformance, RunTokens, TokensPerTrace,
 };

@@ -142,4 +142,10 @@ pub enum RunEvent {
         /// Those of `done` in which the evaluator broke.
         errored: usize,
     },
+    /// What came of conversations could not be written to a temporary file. From here on it stays in memory, which it may
+    /// need much of; nothing is lost.
+    ReportInMemory {
+        /// What the system said.
+        reason: String,
+    },
 }

@@ -160,7 +160,7 @@ impl<'a> Journaling<'a> {
         on_event(RunEvent::Journaled {
             file: journal.path().to_owned(),
             reused: journal.reused() - self.reused_before,
-            total: report.evaluations().filter(|it| it.threshold.is_some()).count(),
+            total: report.conversations.asked(),
         });
     }
 
