@@ -29,8 +29,8 @@ mod tests;
 
 pub use environment::EnvConfig;
 pub use model::{
-    BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind, Interval, LinkedConfig,
-    MetricInfo, OutputFormat, RemoteConfig, Rubric, SourcePaths,
+    BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind, Interval, Isolation,
+    LinkedConfig, MetricInfo, OutputFormat, RemoteConfig, Rubric, SourcePaths,
 };
 pub use openai_eval::{Grader, LabelModel, Message, OpenAiEvalConfig, Role, TextSimilarity};
 pub use overrides::Overrides;

@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 use super::{
     Role, TextSimilarity,
     alignment::ORDERS,
+    evaluator::ISOLATIONS,
     process::{MIN_MEMORY, MIN_OPEN_FILES},
     remote::DEFAULT_SOURCE,
-    run::{FORMATS, GROUPINGS, OUTPUTS},
+    run::{FORMATS, GROUPINGS, MAX_RETRIES, OUTPUTS},
 };
 use crate::metric::MatchType;
 
@@ -75,6 +76,10 @@ pub fn schema() -> Value {
                 "description": "Seconds one evaluation may take. Building is not part of it.",
                 "type": "integer", "minimum": 1, "default": 30
             },
+            "retries": {
+                "description": "How often an evaluation is tried again that timed out, was killed from outside or could not be started; as often as the run says when absent.",
+                "type": "integer", "minimum": 0, "maximum": MAX_RETRIES
+            },
             "config": {"description": "Settings handed to the evaluator.", "type": "object"},
             "executor": {"description": "Where the program lives.", "type": "string", "default": "local"},
             "limits": limits(),
@@ -95,6 +100,10 @@ pub fn schema() -> Value {
             "cwd": {
                 "description": "Working directory of the program, relative to ours, and if it is not there, to this file. Ours by default.",
                 "type": "string", "minLength": 1
+            },
+            "isolation": {
+                "description": "process: every evaluation is a process started for it alone. auto: it may also go to a warm worker, or be forked from an interpreter that has done its imports; results are the same.",
+                "enum": words(&ISOLATIONS), "default": "auto"
             }
         },
         "required": ["name", "type", "path"],
@@ -166,6 +175,18 @@ pub fn schema() -> Value {
             "require_evaluated": {
                 "description": "Fail unless every evaluator has scored at least one conversation.",
                 "type": "boolean", "default": false
+            },
+            "max_error_rate": {
+                "description": "Share of evaluations that may break, and of trace files that may be unusable, without making the run one that broke.",
+                "type": ["number", "null"], "minimum": 0, "maximum": 1, "default": 0
+            },
+            "fail_fast": {
+                "description": "Begin nothing new after the first failure or error.",
+                "type": ["boolean", "null"], "default": false
+            },
+            "retries": {
+                "description": "How often an evaluation is tried again that timed out, was killed from outside or could not be started.",
+                "type": ["integer", "null"], "minimum": 0, "maximum": MAX_RETRIES, "default": 0
             },
             "sources": {
                 "description": "Where the sources on this machine are, relative to the working directory, and if they are not there, to this file.",
@@ -368,11 +389,26 @@ mod tests {
             (labels("labels: [good, bad], passing_labels: [good]"), true),
             ("evaluators: [{name: a, type: builtin}]\nrequire_evaluated: true".to_owned(), true),
             ("evaluators: [{name: a, type: builtin}]\nrequire_evaluated: often".to_owned(), false),
+            ("evaluators: [{name: a, type: builtin}]\nmax_error_rate: 0.25\nfail_fast: true\nretries: 2".to_owned(), true),
+            ("evaluators: [{name: a, type: builtin}]\nmax_error_rate: 1.5".to_owned(), false),
+            ("evaluators: [{name: a, type: builtin}]\nfail_fast: soon".to_owned(), false),
+            ("evaluators: [{name: a, type: builtin}]\nretries: 101".to_owned(), false),
+            ("evaluators: [{name: a, type: builtin}]\nretries: 1.5".to_owned(), false),
+            ("evaluators: [{name: a, type: code, path: a.py, retries: 100}]".to_owned(), true),
+            ("evaluators: [{name: a, type: code, path: a.py, retries: -1}]".to_owned(), false),
+            ("evaluators: [{name: a, type: builtin, retries: 1}]".to_owned(), false),
             (
                 "evaluators: [{name: a, type: linked, threshold: 1, config: {b: 1}}]".to_owned(),
                 true,
             ),
             ("evaluators: [{name: a, type: linked, path: a.py}]".to_owned(), false),
+            (
+                "evaluators: [{name: a, type: code, path: a.py, isolation: process}]".to_owned(),
+                true,
+            ),
+            ("evaluators: [{name: a, type: remote, ref: a.py, isolation: auto}]".to_owned(), true),
+            ("evaluators: [{name: a, type: code, path: a.py, isolation: none}]".to_owned(), false),
+            ("evaluators: [{name: a, type: linked, isolation: process}]".to_owned(), false),
             (openai("threshold: 0.8"), false),
             (openai(&format!("threshold: 1.8, {similarity}")), false),
             (openai(&format!("timeout: 0, {similarity}")), false),

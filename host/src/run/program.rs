@@ -8,17 +8,21 @@ use std::{
 use indexmap::IndexMap;
 
 use super::{
-    RunEvent, Runner,
+    RunEvent, Runner, journaled,
     plan::{PlannedEvaluator, Program, Work, broken},
     surroundings::Surroundings,
 };
 use crate::{
-    config::{CodeConfig, Config},
-    executor::Executor,
+    config::{CodeConfig, Config, Isolation},
+    executor::{Executor, Local},
     process::CommandSpec,
     runtime::{Entrypoint, Environment, Launch, PrepareError},
+    source::ContentHash,
     verdict::Verdict,
 };
+
+/// Evaluators of a run that may each keep an interpreter to fork from. One takes some 20 MB.
+const MAX_FORK_SERVERS: usize = 32;
 
 /// A program whose executor is there.
 pub(super) struct Candidate {
@@ -26,6 +30,8 @@ pub(super) struct Candidate {
     pub(super) index: usize,
     pub(super) code: CodeConfig,
     pub(super) executor: Arc<dyn Executor>,
+    /// What was agreed to run, of an evaluator that was fetched.
+    pub(super) pin: Option<ContentHash>,
 }
 
 /// Makes programs ready, all those of a runtime in one go, and puts them in the place of their evaluators.
@@ -52,14 +58,24 @@ pub(super) fn prepare(
             fetched: code.fetched,
         })
         .collect();
+    let forks = |path: &Path| runner.runtimes.for_path(path).ok()?.fork_server();
+    let mut servers = 0;
     let launches = runner.runtimes.prepare_all(&entrypoints, &runner.cancellation, &mut |event| {
         on_event(RunEvent::Prepare(event));
     });
-    for ((program, surroundings), launch) in surrounded.into_iter().zip(launches) {
-        let Candidate { index, code, executor } = program;
+    for (((candidate, surroundings), entrypoint), launch) in
+        surrounded.into_iter().zip(&entrypoints).zip(launches)
+    {
+        if let Ok(launch) = &launch {
+            let evaluator = &mut evaluators[candidate.index];
+            let whose = (evaluator.name.as_str(), &candidate);
+            evaluator.fingerprint =
+                journaled::of_launch(whose, entrypoint, launch, runner, on_event);
+        }
+        let Candidate { index, code, executor, .. } = candidate;
         let evaluator = &mut evaluators[index];
         evaluator.work = match launch {
-            Ok(launch) => ready(&code, launch, surroundings, executor.as_ref()),
+            Ok(launch) => ready(&code, launch, surroundings, executor.as_ref(), config.retries),
             // Whatever a runtime says when it is interrupted, this is why.
             Err(_) if runner.cancellation.is_cancelled() => Work::Broken(Verdict::Cancelled),
             Err(error) => {
@@ -67,6 +83,23 @@ pub(super) fn prepare(
                 broken(not_ready(&error, &code, config))
             }
         };
+        if let Work::Program(program) = &mut evaluator.work
+            && code.isolation == Isolation::Auto
+            && code.executor == Local.name()
+            && let Some(fork_server) = forks(&entrypoint.path)
+        {
+            let reason = if !program.surroundings.resources().is_unlimited() {
+                // They are those of a process from its first instruction on.
+                "it has limits of its own".to_owned()
+            } else if servers == MAX_FORK_SERVERS {
+                format!("{MAX_FORK_SERVERS} interpreters are running already")
+            } else {
+                servers += 1;
+                program.fork_server = Some(fork_server);
+                continue;
+            };
+            on_event(RunEvent::NotForked { evaluator: evaluator.name.clone(), reason });
+        }
     }
 }
 
@@ -75,6 +108,7 @@ fn ready(
     launch: Launch,
     surroundings: Surroundings,
     executor: &dyn Executor,
+    retries: u32,
 ) -> Work {
     let launch = surroundings.give_to(launch);
     let resources = surroundings.resources();
@@ -93,7 +127,9 @@ fn ready(
         (Ok(one_shot), Ok(worker)) => Work::Program(Box::new(Program {
             one_shot,
             worker,
+            fork_server: None,
             timeout: code.timeout,
+            retries: code.retries.unwrap_or(retries),
             config: code.config.clone(),
             surroundings,
         })),

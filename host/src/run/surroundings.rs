@@ -210,7 +210,11 @@ mod tests {
             (all, signalled(9), Some(format!("something killed it; {any}"))),
             (all, exited(137), Some(format!("something killed it; {any}"))),
             (all, exited(1), Some(any.to_owned())),
-            (all, Verdict::SpawnFailed { reason: String::new() }, Some(any.to_owned())),
+            (
+                all,
+                Verdict::SpawnFailed { reason: String::new(), transient: false },
+                Some(any.to_owned()),
+            ),
             (all, Verdict::LeakedPipe, None),
             (
                 files,

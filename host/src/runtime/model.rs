@@ -5,8 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Syntax, Visible, paths};
-use crate::process::{Cancellation, CommandSpec};
+use super::{Composition, Syntax, Visible, paths};
+use crate::process::{Cancellation, CommandSpec, forks::ServerCommand};
 
 /// Maps files of one language to commands.
 ///
@@ -54,11 +54,32 @@ pub trait Runtime: Send + Sync + fmt::Debug {
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Launch, PrepareError>>;
 
+    /// What an evaluator that was prepared consists of; by default its file and the program that is started. A
+    /// [`Journal`](crate::journal::Journal) keeps results for as long as all of this stays what it is.
+    fn composition(&self, entrypoint: &Entrypoint, launch: &Launch) -> Composition {
+        Composition {
+            files: [paths::absolute(&entrypoint.path)].into(),
+            programs: [launch.one_shot.program.clone().into()].into(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Makes the command of a server from which the evaluations of a program of this language can be forked, out of the command
+    /// that would run one of them; `None`, as by default, where there is no such thing.
+    ///
+    /// What is forked must be as good as what is started: see [`forks`](crate::process::forks).
+    fn fork_server(&self) -> Option<ForkServerOf> {
+        None
+    }
+
     /// Looks for mistakes in a source file without running it, and without leaving anything behind.
     fn check_syntax(&self, _source: &Path, _cancellation: &Cancellation) -> Syntax {
         Syntax::WhenPrepared
     }
 }
+
+/// Makes the command of a server out of the command that runs an evaluator once, or says why there can be none.
+pub type ForkServerOf = fn(&CommandSpec) -> Result<ServerCommand, String>;
 
 /// Where an evaluator begins: the file (or, for some languages, the folder) that a configuration names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

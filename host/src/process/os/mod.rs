@@ -8,15 +8,22 @@ mod secrecy;
 pub use secrecy::hide_memory;
 
 #[cfg(unix)]
+mod identity;
+#[cfg(unix)]
 mod limits;
 #[cfg(unix)]
 mod unix;
 #[cfg(unix)]
+pub(super) use identity::Identified;
+#[cfg(unix)]
 pub(super) use limits::{CPU_TIME_IS_OVER, KILLED};
 #[cfg(unix)]
-pub(super) use unix::{ExitWatch, Group, configure, ending};
+pub(super) use unix::{ExitWatch, Group, configure, ending, is_out_of_descriptors, kill_group};
 
 #[cfg(not(unix))]
 mod other;
 #[cfg(not(unix))]
-pub(super) use other::{CPU_TIME_IS_OVER, ExitWatch, Group, KILLED, configure, ending};
+pub(super) use other::{
+    CPU_TIME_IS_OVER, ExitWatch, Group, KILLED, configure, ending, is_out_of_descriptors,
+    kill_group,
+};

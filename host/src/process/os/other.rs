@@ -19,6 +19,11 @@ pub(in super::super) fn configure(_command: &mut Command, resources: &Resources)
     Err(io::Error::new(io::ErrorKind::Unsupported, reason))
 }
 
+/// Not to be known here.
+pub(in super::super) fn is_out_of_descriptors(_error: &io::Error) -> bool {
+    false
+}
+
 /// How a process ended, from its status.
 pub(in super::super) fn ending(status: ExitStatus) -> Ending {
     match status.code() {
@@ -53,6 +58,9 @@ impl Group {
         let _ = child.start_kill();
     }
 }
+
+/// Nothing can be ended by its number.
+pub(in super::super) fn kill_group(_leader: u32) {}
 
 /// Waits for the exit. Reaping is harmless here, because no number is used afterwards.
 #[derive(Debug)]

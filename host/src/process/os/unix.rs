@@ -36,6 +36,11 @@ pub(in super::super) fn configure(command: &mut Command, resources: &Resources) 
     Ok(())
 }
 
+/// Whether this process, or all of them, have as many files open as they may.
+pub(in super::super) fn is_out_of_descriptors(error: &io::Error) -> bool {
+    matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE))
+}
+
 /// How a process ended, from its status.
 pub(in super::super) fn ending(status: ExitStatus) -> Ending {
     match (status.code(), status.signal()) {
@@ -81,6 +86,14 @@ impl Group {
         // It can fail when no member is left but the zombie of the leader, or when all of them changed their user.
         // Neither can be helped, and the wait that follows is bounded.
         let _ = kill_process_group(self.leader, signal);
+    }
+}
+
+/// Ends all members of the group that this process leads; nobody if it was reaped.
+pub(in super::super) fn kill_group(leader: u32) {
+    let leader = i32::try_from(leader).ok().and_then(Pid::from_raw);
+    if let Some(leader) = leader {
+        Group { leader }.signal(Signal::KILL);
     }
 }
 
