@@ -244,7 +244,7 @@ fn what_was_edited_runs_again_and_nothing_else_does() {
     assert_eq!((starts(&folder, "2"), starts(&folder, "3")), (vec![], vec![]));
     // Whatever its entry says may decide.
     for (run_number, more) in
-        ["threshold: 0.9", "config: {a: 1}", "timeout: 7", "threshold: 0.9, config: {a: 2}"]
+        ["threshold: 0.9", "config: {a: 1}", "timeout: 7", "env: {A: b}", "env: [RUN, MY_TOKEN]"]
             .iter()
             .enumerate()
     {
