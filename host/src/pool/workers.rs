@@ -117,8 +117,7 @@ impl Pool {
                 Some((mut place, None)) => {
                     let worker = Worker::start(&self.command, &self.limits).await;
                     place.started();
-                    let spawn_failed = |error| Verdict::SpawnFailed { reason: format!("{error}") };
-                    return worker.map(|worker| (place, worker)).map_err(spawn_failed);
+                    return worker.map(|worker| (place, worker)).map_err(Verdict::from);
                 }
                 None => patient = timeout(PATIENCE, changed).await.is_ok(),
             }

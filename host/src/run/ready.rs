@@ -6,21 +6,26 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
+use tokio::sync::OnceCell;
 
 use super::{
     PlannedEvaluator, Runner,
     describe::describe,
+    forked::Forked,
+    permits::Permits,
     plan::{Program, Work},
+    retry,
     subject::Subject,
 };
 use crate::{
+    journal::{Fingerprint, Key},
+    json::{self, NonFinite, Value},
     linked,
     metric::{Metric, MetricInput, MetricSettings},
     pool::Pool,
-    process::{self, Cancellation, Limits},
+    process::{self, Cancellation},
     report::EvaluationReport,
-    verdict::{Evaluation, Status, Verdict},
+    verdict::{Answer, Evaluation, Status, Verdict, WAS_NOT_RUN},
 };
 
 /// Time a program may take to describe itself. One that takes longer is started anew for every conversation, which
@@ -30,6 +35,10 @@ const DESCRIBE_LIMIT: Duration = Duration::from_secs(2);
 /// Conversations from which on a warm worker pays. To start one goes through cargo, which takes some 50 ms to find that
 /// nothing changed and lets no other cargo do so meanwhile; to start the program itself takes some 3 ms.
 const WORKER_PAYS_FROM: usize = 16;
+
+/// Conversations from which on evaluations are forked. To start a server takes as long as an evaluation that is started, since
+/// both do the same imports, and while it starts, nothing else of that evaluator runs.
+const FORK_PAYS_FROM: usize = 4;
 
 /// Time a worker may take to end when there is nothing left to do.
 const LAST_PATIENCE: Duration = Duration::from_millis(200);
@@ -41,6 +50,8 @@ pub(super) struct Ready {
     pool: OnceCell<Option<Pool>>,
     /// How many workers are worth having; `None` when not even one is.
     workers: Option<NonZeroUsize>,
+    /// Where evaluations are forked, if that is possible and worth it.
+    forked: Option<Forked>,
     cancellation: Cancellation,
 }
 
@@ -49,8 +60,15 @@ impl Ready {
         let workers = NonZeroUsize::new(evaluations)
             .filter(|evaluations| evaluations.get() >= WORKER_PAYS_FROM)
             .map(|evaluations| evaluations.min(runner.jobs));
+        let forked = match &evaluator.work {
+            Work::Program(program) if evaluations >= FORK_PAYS_FROM => {
+                program.fork_server.map(|make| Forked::new(program.one_shot.clone(), make))
+            }
+            _ => None,
+        };
         Self {
             evaluator,
+            forked,
             pool: OnceCell::new(),
             workers,
             cancellation: runner.cancellation.clone(),
@@ -61,16 +79,67 @@ impl Ready {
         &self.evaluator.name
     }
 
-    /// Evaluates a conversation as soon as there is a permit.
-    pub(super) async fn evaluate(&self, subject: &Subject, permits: &Semaphore) -> Evaluation {
+    /// Which evaluation of all runs this is; `None` when that is not known.
+    pub(super) fn key(&self, subject: &Subject) -> Option<Key> {
+        let PlannedEvaluator { name, threshold, work, fingerprint } = &self.evaluator;
+        let fingerprint = fingerprint.as_ref()?;
+        match work {
+            Work::Broken(_) => None,
+            Work::Metric { .. } => Some(fingerprint.key(subject.seen_by_metrics())),
+            Work::Program(program) => {
+                Some(fingerprint.key(&subject.turns().digest(name, *threshold, &program.config)))
+            }
+            Work::Linked { config, .. } => {
+                Some(fingerprint.key(&subject.turns().digest(name, *threshold, config)))
+            }
+        }
+    }
+
+    /// What its files were when the run began.
+    pub(super) fn fingerprint(&self) -> Option<&Fingerprint> {
+        self.evaluator.fingerprint.as_ref()
+    }
+
+    /// Why evaluations are not forked, though they were to be, if that was found out since the last call.
+    pub(super) fn take_unforked(&self) -> Option<String> {
+        self.forked.as_ref()?.take_reason()
+    }
+
+    /// How often an evaluation is tried again whose verdict may be transient.
+    pub(super) fn retries(&self) -> u32 {
         match &self.evaluator.work {
+            Work::Program(program) => program.retries,
+            // Nobody ends a linked evaluator from outside, and one whose time was up may still be at it.
+            Work::Metric { .. } | Work::Linked { .. } | Work::Broken(_) => 0,
+        }
+    }
+
+    /// Ends when the run is cancelled.
+    pub(super) async fn run_is_cancelled(&self) {
+        self.cancellation.cancelled().await;
+    }
+
+    /// Whether a run that is to stop at the first failure or error stops at this one.
+    pub(super) fn went_wrong(&self, verdict: &Verdict) -> bool {
+        match verdict {
+            Verdict::Cancelled | Verdict::NotRun => false,
+            verdict => {
+                verdict.status(self.evaluator.threshold).is_none_or(|it| it == Status::Failed)
+            }
+        }
+    }
+
+    /// Evaluates a conversation once, as soon as there is a permit.
+    pub(super) async fn evaluate(&self, subject: &Subject, permits: &Permits) -> Evaluation {
+        match &self.evaluator.work {
+            _ if permits.are_withdrawn() => not_run(),
             Work::Broken(verdict) => Evaluation::without_process(verdict.clone(), Duration::ZERO),
             Work::Metric { metric, settings } => {
-                let _permit = permit(permits).await;
+                let Some(_permit) = permits.take().await else { return not_run() };
                 self.compute(metric.as_ref(), settings, subject)
             }
             Work::Linked { evaluator, timeout, config } => {
-                let _permit = permit(permits).await;
+                let Some(_permit) = permits.take().await else { return not_run() };
                 let turns = subject.turns();
                 let document = turns.document(self.name(), self.evaluator.threshold, config);
                 let evaluator = Arc::clone(evaluator);
@@ -79,7 +148,7 @@ impl Ready {
             Work::Program(program) => {
                 // Those that wait for the same answer hold no permit, so that other evaluators go on.
                 let pool = self.pool.get_or_init(|| self.pool(program, permits)).await;
-                let _permit = permit(permits).await;
+                let Some(_permit) = permits.take().await else { return not_run() };
                 self.run(program, pool.as_ref(), subject).await
             }
         }
@@ -123,8 +192,14 @@ impl Ready {
                 Evaluation::without_process(Verdict::Cancelled, Duration::ZERO)
             }
             None => {
-                let limits = Limits::with_timeout(program.timeout);
+                let limits = program.surroundings.limits(program.timeout);
                 let (command, cancellation) = (&program.one_shot, &self.cancellation);
+                if let Some(forked) = &self.forked
+                    && let Some(outcome) =
+                        forked.run(document.as_bytes(), &limits, cancellation).await
+                {
+                    return Evaluation::from_outcome(&outcome);
+                }
                 let outcome =
                     process::run(command, document.as_bytes(), &limits, cancellation).await;
                 Evaluation::from_outcome(&outcome)
@@ -133,37 +208,50 @@ impl Ready {
     }
 
     /// Workers for a program that has the streaming form and says so, if there is enough to do for them.
-    async fn pool(&self, program: &Program, permits: &Semaphore) -> Option<Pool> {
+    async fn pool(&self, program: &Program, permits: &Permits) -> Option<Pool> {
         let workers = self.workers?;
         let worker = program.worker.clone()?;
-        let _permit = permit(permits).await;
+        let _permit = permits.take().await?;
         let limit = DESCRIBE_LIMIT.min(program.timeout);
         let description = describe(&program.one_shot, limit, &self.cancellation).await?;
-        description
-            .streams()
-            .then(|| Pool::new(worker, workers, Limits::default(), self.cancellation.clone()))
+        description.streams().then(|| {
+            let limits = program.surroundings.limits(program.timeout);
+            Pool::new(worker, workers, limits, self.cancellation.clone())
+        })
     }
 
     /// The report of an evaluation of a conversation with so many turns.
     pub(super) fn report(&self, evaluation: Evaluation, turns: usize) -> EvaluationReport {
         let name = self.name();
         let is_metric = matches!(self.evaluator.work, Work::Metric { .. });
+        let stderr = evaluation.end_of_stderr();
         let error = match &evaluation.verdict {
             Verdict::Cancelled if is_metric => {
                 Some(format!("{name} was not computed, because the run was cancelled"))
             }
-            verdict => verdict.explain(name, &evaluation.stderr_tail),
+            Verdict::NotRun if is_metric => Some(format!("{name} {WAS_NOT_RUN}")),
+            verdict => verdict.explain(name, &stderr),
         };
+        let error =
+            error.map(|error| retry::told_in(self.with_remark(error, &evaluation), &evaluation));
         let error_type = evaluation.verdict.error_type();
         let status =
             evaluation.verdict.status(self.evaluator.threshold).unwrap_or(Status::NotEvaluated);
         let never_began = matches!(self.evaluator.work, Work::Broken(Verdict::Cancelled))
-            || matches!(evaluation.verdict, Verdict::Cancelled) && evaluation.attempts == 0;
+            || matches!(evaluation.verdict, Verdict::Cancelled) && evaluation.attempts == 0
+            || matches!(evaluation.verdict, Verdict::NotRun);
+        let stderr = Some(stderr.into_owned()).filter(|it| error.is_some() && !it.is_empty());
+        let attempts = retry::attempts(&evaluation);
+        let flaky = retry::warning(&evaluation);
         let answer = match evaluation.verdict {
             Verdict::Answer(answer) => answer,
             _ => Default::default(),
         };
-        let warnings = answer.contradictions(self.evaluator.threshold, turns);
+        let mut warnings = answer.contradictions(self.evaluator.threshold, turns);
+        warnings.extend(flaky);
+        if error.is_none() {
+            warnings.extend(self.missing(&answer, &evaluation.stderr_tail));
+        }
         EvaluationReport {
             name: name.to_owned(),
             score: answer.score,
@@ -173,13 +261,40 @@ impl Ready {
             duration: (!never_began).then_some(evaluation.duration),
             error,
             error_type,
+            stderr,
+            attempts,
             warnings,
             details: answer.details,
         }
     }
 
-    /// The evaluation of a conversation that was not even loaded, because the run was cancelled.
-    pub(super) fn cancelled(&self) -> Evaluation {
+    /// The error with what else may be behind it.
+    fn with_remark(&self, error: String, evaluation: &Evaluation) -> String {
+        let Work::Program(program) = &self.evaluator.work else { return error };
+        let texts = [&*error, &*evaluation.stderr_tail];
+        match program.surroundings.remark(&evaluation.verdict, &texts) {
+            Some(remark) if error.contains('\n') => format!("{error}\n({remark})"),
+            Some(remark) => format!("{error} ({remark})"),
+            None => error,
+        }
+    }
+
+    /// What an evaluator that answered says to have missed: perhaps its answer would be another one.
+    fn missing(&self, answer: &Answer, stderr: &str) -> Option<String> {
+        let Work::Program(program) = &self.evaluator.work else { return None };
+        if program.surroundings.keeps_nothing_back() {
+            return None;
+        }
+        let details = answer.details.clone().map(Value::Object);
+        let details = details.map(|details| json::to_string(&details, NonFinite::Literal));
+        program.surroundings.missing(&[stderr, details.as_deref().unwrap_or_default()])
+    }
+
+    /// The evaluation of a conversation that was not even loaded, because the run was cancelled or has stopped.
+    pub(super) fn never_begun(&self) -> Evaluation {
+        if !self.cancellation.is_cancelled() {
+            return not_run();
+        }
         let verdict = match &self.evaluator.work {
             Work::Broken(verdict) => verdict.clone(),
             Work::Metric { .. } | Work::Program(_) | Work::Linked { .. } => Verdict::Cancelled,
@@ -197,10 +312,12 @@ impl Ready {
         if let Some(pool) = self.pool.into_inner().flatten() {
             pool.shutdown(LAST_PATIENCE).await;
         }
+        if let Some(forked) = self.forked {
+            forked.close(LAST_PATIENCE).await;
+        }
     }
 }
 
-/// The semaphore is never closed; a task without a permit is as good as one with it.
-async fn permit(permits: &Semaphore) -> Option<SemaphorePermit<'_>> {
-    permits.acquire().await.ok()
+fn not_run() -> Evaluation {
+    Evaluation::without_process(Verdict::NotRun, Duration::ZERO)
 }

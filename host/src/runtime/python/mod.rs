@@ -4,14 +4,18 @@
 //! |---|---|
 //! | `runtime` | the runtime: from files to commands |
 //! | `interpreter` | which interpreter, and what it is |
+//! | `distributions` | which packages it finds installed |
 //! | `requirements` | `requirements.txt` beside an evaluator, and which of them may be fetched |
 //! | `plain` | the grammar of requirements that name packages of the index only |
 //! | `references` | files and folders that requirements name, whose content counts as theirs |
 //! | `venv` | one cached virtual environment: its name, its lock, its state |
 //! | `installer` | uv, or `venv` and pip, and what they say when they fail |
 //! | `variables` | the environment variables installers see |
+//! | `forks` | a server that forks evaluations from an interpreter that has done the imports |
 //! | `schedule` | several environments at a time, told as one piece of work |
 
+mod distributions;
+mod forks;
 mod installer;
 mod interpreter;
 mod plain;
