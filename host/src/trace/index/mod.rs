@@ -9,7 +9,7 @@
 //! | `watch` | attributes that are looked at on the way |
 //! | `builder` | what is noted of spans, resources and scopes while a file is walked through |
 //! | `catalog` | the notes on all files, sorted into traces |
-//! | `texts` | many short texts, each held once |
+//! | `texts` | many short texts, each held once and known by its number |
 //! | `read` | from the notes back to a trace |
 //!
 //! The whole text is checked on the way, with the errors the parser would give. Shapes that cannot be understood

@@ -143,6 +143,12 @@ impl TraceIndex {
         self.catalog.files.iter().any(|file| matches!(file.content, Content::Held(_)))
     }
 
+    /// How many notes there are on the spans and logs of all traces.
+    #[cfg(test)]
+    pub(super) fn notes(&self) -> usize {
+        (0..self.len()).map(|trace| self.catalog.runs(trace).len()).sum()
+    }
+
     /// How long the text of a trace is, in bytes; 0 when it is in memory already.
     pub(crate) fn size(&self, trace: usize) -> usize {
         self.catalog.runs(trace).iter().map(|run| run.place().length as usize).sum()
