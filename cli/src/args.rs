@@ -257,6 +257,13 @@ pub(crate) struct RunArgs {
     /// Refuse remote evaluators that are not pinned in evaluators.lock, instead of pinning them; for CI
     #[arg(long, visible_alias = "frozen")]
     pub(crate) locked: bool,
+    /// Keep finished evaluations in this file as they come; with --resume, also take from it what it has
+    #[arg(long, value_name = "FILE", value_parser = in_a_folder)]
+    pub(crate) journal: Option<PathBuf>,
+    /// Go on where an interrupted run with the same journal was; what was edited since is evaluated again (default
+    /// journal: one of these trace files and this configuration, in .evaluator)
+    #[arg(long)]
+    pub(crate) resume: bool,
     /// Evaluations at a time (default: one per processor)
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,

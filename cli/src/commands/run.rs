@@ -1,10 +1,15 @@
 //! `evaluator run`.
 
-use std::{env, io, path::Path};
+use std::{
+    env, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use evaluator_host::{
     config::{Config, OutputFormat, Overrides},
     events::{self, EventSwitches, Exporter},
+    journal::{self, Journal, JournalError},
     metric::Metrics,
     report::Report,
     run::{Request, Runner},
@@ -66,6 +71,14 @@ pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> u8 {
     if let Some(jobs) = args.jobs {
         runner.jobs = jobs;
     }
+    let config_file = config.file.as_deref();
+    runner.journal = match journal(args.journal, args.resume, config_file, &args.traces) {
+        Ok(journal) => journal,
+        Err(error) => {
+            render::message(&error.to_string());
+            return exit::USAGE;
+        }
+    };
     // A mistake in where events go is told now; a run may take long.
     let events = switches.and_then(|switches| match Exporter::new(&variable) {
         Ok(exporter) => Some((switches, exporter)),
@@ -90,6 +103,17 @@ pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> u8 {
     }
     render::verdict(&report, verbose > 0);
     code
+}
+
+/// The journal of a run, if one was asked for.
+fn journal(
+    file: Option<PathBuf>,
+    resume: bool,
+    config: Option<&Path>,
+    traces: &[PathBuf],
+) -> Result<Option<Arc<Journal>>, JournalError> {
+    let file = file.or_else(|| resume.then(|| journal::default_file(config, traces)));
+    file.map(|file| Journal::open(&file, resume).map(Arc::new)).transpose()
 }
 
 /// A variable of the environment.

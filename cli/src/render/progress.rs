@@ -2,10 +2,11 @@
 
 use std::{
     collections::HashMap,
+    path::Path,
     time::{Duration, Instant},
 };
 
-use evaluator_host::{run::RunEvent, runtime::PrepareEvent};
+use evaluator_host::{journal::Damage, run::RunEvent, runtime::PrepareEvent};
 
 use super::{
     bar::Counts,
@@ -93,6 +94,24 @@ impl Progress {
             }
             RunEvent::NotForked { evaluator, reason } if self.verbose > 0 => {
                 line(&format!("{evaluator}: a new process for every evaluation ({reason})"));
+            }
+            RunEvent::JournalDamaged { file, damage } => message(&damaged(file, damage)),
+            RunEvent::NotJournaled { evaluator, reason } => {
+                message(&format!("{evaluator} is not kept in the journal: {reason}"));
+            }
+            RunEvent::JournalFailed { message: text } => message(text),
+            RunEvent::Journaled { file, reused, total } if self.verbose > 0 => {
+                let file = file.display();
+                line(&format!(
+                    "{reused} of {total} evaluations were taken from the journal {file}"
+                ));
+            }
+            RunEvent::Withheld { evaluators, variables } if self.verbose > 0 => {
+                line(&format!(
+                    "withheld from {}: {} (an evaluator gets those that its entry names under `env`)",
+                    evaluators.join(", "),
+                    variables.join(", ")
+                ));
             }
             RunEvent::Prepare(event) => self.prepare(event),
             RunEvent::BuildFailed { evaluator, summary, rendered } => {
@@ -265,6 +284,18 @@ impl Progress {
             message(&format!("{evaluator}, trace {trace_id}: {warning}"));
         }
     }
+}
+
+/// What was lost of a journal. Its last line is cut off whenever a machine dies at the wrong moment; anything else that is
+/// wrong came about in another way.
+fn damaged(file: &Path, damage: &Damage) -> String {
+    let Damage { line, reason, bytes, records, .. } = damage;
+    let lost = match records {
+        0 => format!("its end ({bytes} bytes) was dropped"),
+        1 => format!("it was dropped, and a record behind it ({bytes} bytes)"),
+        _ => format!("it was dropped, and {records} records behind it ({bytes} bytes)"),
+    };
+    format!("journal {}, line {line}: {reason}; {lost} and is evaluated again", file.display())
 }
 
 /// The last lines, indented.

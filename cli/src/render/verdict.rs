@@ -82,6 +82,8 @@ fn tolerance(balance: &Balance) -> String {
             "the run is partial"
         } else if balance.unusable_eval_set {
             "the eval set could not be used"
+        } else if balance.unwritten_journal {
+            "the journal could not be written"
         } else if balance.tally.scored() == 0 {
             "nothing was scored"
         } else {

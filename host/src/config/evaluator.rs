@@ -7,7 +7,7 @@ use super::{
     fields::{Fields, Problems, choice, non_negative, text},
     linked, openai_eval,
     problem::Place,
-    remote, rubrics,
+    process, remote, rubrics,
     run::MAX_RETRIES,
     yaml::{Node, NodeKind, Span},
 };
@@ -244,6 +244,7 @@ pub(super) fn read_program(fields: &mut Fields<'_>, problems: &mut Problems<'_>)
         code.executor = executor.to_owned();
     }
     code.isolation = fields.choice("isolation", &ISOLATIONS, problems).unwrap_or_default();
+    code.process = process::read(fields, problems);
     code
 }
 

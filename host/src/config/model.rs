@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use super::{OpenAiEvalConfig, Place, Problem};
+use super::{OpenAiEvalConfig, Place, Problem, ProcessConfig};
 use crate::{
     conversation::GroupBy,
     json::Object,
@@ -210,6 +210,8 @@ pub struct CodeConfig {
     pub executor: String,
     /// What evaluations may share; whatever changes no result, by default.
     pub isolation: Isolation,
+    /// What its process may use and see.
+    pub process: ProcessConfig,
     /// Whether the file was fetched from a source of evaluators, so that less of it is trusted; no by default.
     pub fetched: bool,
     /// What its author says of it, where the file has a place for that.
@@ -290,6 +292,7 @@ impl Default for CodeConfig {
             config: Object::default(),
             executor: "local".to_owned(),
             isolation: Isolation::default(),
+            process: ProcessConfig::default(),
             fetched: false,
             info: None,
         }
@@ -314,6 +317,8 @@ pub struct RemoteConfig {
     pub executor: String,
     /// What evaluations may share; whatever changes no result, by default.
     pub isolation: Isolation,
+    /// What its process may use and see; of the environment less than that of other programs.
+    pub process: ProcessConfig,
 }
 
 impl RemoteConfig {
@@ -321,9 +326,10 @@ impl RemoteConfig {
     #[must_use]
     pub fn new(source: impl Into<String>, reference: Reference) -> Self {
         let wanted = Wanted { source: source.into(), reference };
-        let CodeConfig { threshold, timeout, retries, config, executor, isolation, .. } =
-            CodeConfig::default();
-        Self { wanted, threshold, timeout, retries, config, executor, isolation }
+        let CodeConfig {
+            threshold, timeout, retries, config, executor, isolation, process, ..
+        } = CodeConfig::default();
+        Self { wanted, threshold, timeout, retries, config, executor, isolation, process }
     }
 
     /// The same program once it is here.
@@ -337,6 +343,7 @@ impl RemoteConfig {
             config: self.config.clone(),
             executor: self.executor.clone(),
             isolation: self.isolation,
+            process: self.process.clone(),
             fetched: true,
             ..CodeConfig::default()
         }

@@ -51,6 +51,7 @@ pub(super) fn read(
         config: program.config,
         executor: program.executor,
         isolation: program.isolation,
+        process: program.process,
     }
 }
 

@@ -42,7 +42,7 @@ pub(super) async fn spawn(
     spec: &CommandSpec,
     stdin: impl Fn() -> Stdio,
 ) -> Result<(Child, Listed), SpawnError> {
-    let mut command = command(spec, stdin());
+    let mut command = command(spec, stdin()).map_err(|error| explain(spec, &error))?;
     let mut waits = BUSY_RETRIES.iter();
     loop {
         match (living::start(|| command.spawn(), Child::id), waits.next()) {
@@ -59,14 +59,14 @@ pub(super) async fn spawn(
     clippy::disallowed_methods,
     reason = "this is the place where supervised processes are started"
 )]
-fn command(spec: &CommandSpec, stdin: Stdio) -> Command {
+fn command(spec: &CommandSpec, stdin: Stdio) -> io::Result<Command> {
     let mut command = Command::new(&spec.program);
     spec.configure(command.as_std_mut());
     command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
     // The net below the net: groups are ended by `Group`, this ends the leader if even that is skipped.
     command.kill_on_drop(true);
-    os::configure(&mut command);
-    command
+    os::configure(&mut command, &spec.resources)?;
+    Ok(command)
 }
 
 pub(super) fn explain(spec: &CommandSpec, error: &io::Error) -> SpawnError {

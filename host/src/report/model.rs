@@ -20,6 +20,8 @@ pub struct Report {
     pub causes: BTreeMap<usize, String>,
     /// Whether one of `errors` is about the eval set, with which everything was to be compared.
     pub unusable_eval_set: bool,
+    /// Whether one of `errors` is about the journal, in which not everything is kept.
+    pub unwritten_journal: bool,
     /// Whether every evaluator has to score something.
     pub require_evaluated: bool,
     /// The share of errors up to which they are tolerated, in 0..=1; none by default.
@@ -113,12 +115,13 @@ impl Report {
     /// evaluator that broke: what the file holds was not judged.
     #[must_use]
     pub fn balance(&self) -> Balance {
-        let unusable =
-            self.errors.len() - usize::from(self.unusable_eval_set).min(self.errors.len());
+        let others = usize::from(self.unusable_eval_set) + usize::from(self.unwritten_journal);
+        let unusable = self.errors.len().saturating_sub(others);
         Balance {
             tally: self.tally(),
             unusable_files: unusable as u64,
             unusable_eval_set: self.unusable_eval_set,
+            unwritten_journal: self.unwritten_journal,
             missing_scores: self.missing_scores().len() as u64,
             partial: self.partial.is_some(),
             max_error_rate: self.max_error_rate,

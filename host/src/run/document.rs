@@ -3,13 +3,14 @@
 //! `evaluator_protocol::EvalInput` is the same document for authors in Rust; it cannot hold integers beyond 64 bits, which
 //! recordings contain, so the host writes the text itself. A test reads it back with those types.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, sync::OnceLock};
 
 use evaluator_protocol::ProtocolVersion;
 
 use crate::{
     conversation::{Conversation, PerformanceMetrics, ToolCall, Turn},
     eval_set::{EvalCase, ExpectedTurn},
+    journal::{Digest, Digester},
     json::{self, NonFinite, Object, Value},
 };
 
@@ -17,6 +18,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(crate) struct Turns {
     text: String,
+    digest: OnceLock<Digest>,
 }
 
 impl Turns {
@@ -32,24 +34,27 @@ impl Turns {
             Some(case) => out.list(&case.turns, Writer::expected),
             None => out.raw("null"),
         }
-        Self { text: out.text }
+        Self { text: out.text, digest: OnceLock::new() }
     }
 
     /// The whole document, on one line, without a line end.
     pub(crate) fn document(&self, metric_name: &str, threshold: f64, config: &Object) -> String {
         let mut out = Writer { text: String::with_capacity(self.text.len() + 256) };
-        out.raw("{\"protocol_version\":");
-        out.string(&ProtocolVersion::CURRENT.to_string());
-        out.raw(",\"metric_name\":");
-        out.string(metric_name);
-        out.raw(",\"threshold\":");
-        out.value(&Value::Float(threshold));
-        out.raw(",\"config\":");
-        out.object(config);
-        out.raw(",");
+        out.settings(metric_name, threshold, config);
         out.raw(&self.text);
         out.raw("}");
         out.text
+    }
+
+    /// What stands for the document: as different as documents are. The text that all of them share is hashed once.
+    pub(crate) fn digest(&self, metric_name: &str, threshold: f64, config: &Object) -> Digest {
+        let mut out = Writer::default();
+        out.settings(metric_name, threshold, config);
+        let turns = || Digester::new("turns").bytes("text", self.text.as_bytes()).finish();
+        Digester::new("document")
+            .bytes("settings", out.text.as_bytes())
+            .bytes("turns", self.digest.get_or_init(turns))
+            .finish()
     }
 }
 
@@ -64,6 +69,19 @@ struct Writer {
 }
 
 impl Writer {
+    /// Everything that comes before the turns.
+    fn settings(&mut self, metric_name: &str, threshold: f64, config: &Object) {
+        self.raw("{\"protocol_version\":");
+        self.string(&ProtocolVersion::CURRENT.to_string());
+        self.raw(",\"metric_name\":");
+        self.string(metric_name);
+        self.raw(",\"threshold\":");
+        self.value(&Value::Float(threshold));
+        self.raw(",\"config\":");
+        self.object(config);
+        self.raw(",");
+    }
+
     fn raw(&mut self, text: &str) {
         self.text.push_str(text);
     }

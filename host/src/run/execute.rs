@@ -13,8 +13,8 @@ use std::{
 use tokio::task::{JoinError, JoinHandle, JoinSet, spawn_blocking};
 
 use super::{
-    Plan, RunEvent, Runner, conversations::Conversations, permits::Permits, ready::Ready, retry,
-    subject::Subject,
+    Plan, RunEvent, Runner, conversations::Conversations, journaled, permits::Permits,
+    ready::Ready, subject::Subject,
 };
 use crate::{
     conversation::Conversation,
@@ -204,9 +204,10 @@ impl Execution<'_, '_> {
         for (column, evaluator) in self.evaluators.iter().enumerate() {
             let (subject, evaluator, permits) =
                 (Arc::clone(&subject), Arc::clone(evaluator), Arc::clone(&self.permits));
-            let task = self
-                .tasks
-                .spawn(async move { retry::evaluate(&evaluator, &subject, &permits).await });
+            let journal = self.runner.journal.clone();
+            let task = self.tasks.spawn(async move {
+                journaled::evaluate(journal.as_deref(), &evaluator, &subject, &permits).await
+            });
             self.places.insert(task.id(), (number, column));
         }
         let missing = self.evaluators.len();

@@ -3,11 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{
-    RunEvent, Runner,
+    RunEvent, Runner, journaled,
     program::{Candidate, prepare},
+    surroundings::Surroundings,
 };
 use crate::{
     config::{BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, LinkedConfig},
+    journal::Fingerprint,
     json::Object,
     linked::LinkedEvaluator,
     metric::{Metric, MetricSettings},
@@ -32,6 +34,8 @@ pub struct PlannedEvaluator {
     /// Score from which on an evaluation passes.
     pub threshold: f64,
     pub(super) work: Work,
+    /// What it is; only where there is a journal, and only if that can be known.
+    pub(super) fingerprint: Option<Fingerprint>,
 }
 
 impl PlannedEvaluator {
@@ -73,6 +77,7 @@ pub(super) struct Program {
     /// How often an evaluation is tried again whose verdict may be transient.
     pub(super) retries: u32,
     pub(super) config: Object,
+    pub(super) surroundings: Surroundings,
 }
 
 impl Plan {
@@ -91,7 +96,8 @@ impl Plan {
                 EvaluatorKind::Builtin(builtin) => metric(evaluator, builtin, runner),
                 EvaluatorKind::Code(code) => match runner.executors.get(&code.executor) {
                     Ok(executor) => {
-                        programs.push(Candidate { index, code: code.clone(), executor });
+                        let own = code.clone();
+                        programs.push(Candidate { index, code: own, executor, pin: None });
                         // Stands until the runtime has answered.
                         broken(format!("no runtime answered for {}", code.path.display()))
                     }
@@ -117,7 +123,9 @@ impl Plan {
                     broken("`type: openai_eval` cannot be run by this version".to_owned())
                 }
             };
-            evaluators.push(planned(evaluator, work));
+            let mut evaluator = planned(evaluator, work);
+            evaluator.fingerprint = journaled::of_this_program(&evaluator, runner, on_event);
+            evaluators.push(evaluator);
         }
         let wanted: Vec<_> = remotes.iter().map(|(_, remote, _)| remote.wanted.clone()).collect();
         let mut pinned = Vec::new();
@@ -128,7 +136,8 @@ impl Plan {
                     if resolved.newly_pinned {
                         pinned.push(evaluators[index].name.clone());
                     }
-                    programs.push(Candidate { index, code: remote.at(resolved.path), executor });
+                    let (code, pin) = (remote.at(resolved.path), Some(resolved.hash));
+                    programs.push(Candidate { index, code, executor, pin });
                 }
                 Err(_) if runner.cancellation.is_cancelled() => {
                     evaluators[index].work = Work::Broken(Verdict::Cancelled);
@@ -160,7 +169,8 @@ impl Plan {
 }
 
 fn planned(evaluator: &EvaluatorConfig, work: Work) -> PlannedEvaluator {
-    PlannedEvaluator { name: evaluator.name.clone(), threshold: evaluator.threshold(), work }
+    let (name, threshold) = (evaluator.name.clone(), evaluator.threshold());
+    PlannedEvaluator { name, threshold, work, fingerprint: None }
 }
 
 pub(super) fn broken(reason: String) -> Work {

@@ -18,12 +18,14 @@ use super::{
     subject::Subject,
 };
 use crate::{
+    journal::{Fingerprint, Key},
+    json::{self, NonFinite, Value},
     linked,
     metric::{Metric, MetricInput, MetricSettings},
     pool::Pool,
-    process::{self, Cancellation, Limits},
+    process::{self, Cancellation},
     report::EvaluationReport,
-    verdict::{Evaluation, Status, Verdict, WAS_NOT_RUN},
+    verdict::{Answer, Evaluation, Status, Verdict, WAS_NOT_RUN},
 };
 
 /// Time a program may take to describe itself. One that takes longer is started anew for every conversation, which
@@ -80,6 +82,27 @@ impl Ready {
     /// Why evaluations are not forked, though they were to be, if that was found out since the last call.
     pub(super) fn take_unforked(&self) -> Option<String> {
         self.forked.as_ref()?.take_reason()
+    }
+
+    /// Which evaluation of all runs this is; `None` when that is not known.
+    pub(super) fn key(&self, subject: &Subject) -> Option<Key> {
+        let PlannedEvaluator { name, threshold, work, fingerprint } = &self.evaluator;
+        let fingerprint = fingerprint.as_ref()?;
+        match work {
+            Work::Broken(_) => None,
+            Work::Metric { .. } => Some(fingerprint.key(subject.seen_by_metrics())),
+            Work::Program(program) => {
+                Some(fingerprint.key(&subject.turns().digest(name, *threshold, &program.config)))
+            }
+            Work::Linked { config, .. } => {
+                Some(fingerprint.key(&subject.turns().digest(name, *threshold, config)))
+            }
+        }
+    }
+
+    /// What its files were when the run began.
+    pub(super) fn fingerprint(&self) -> Option<&Fingerprint> {
+        self.evaluator.fingerprint.as_ref()
     }
 
     /// How often an evaluation is tried again whose verdict may be transient.
@@ -169,7 +192,7 @@ impl Ready {
                 Evaluation::without_process(Verdict::Cancelled, Duration::ZERO)
             }
             None => {
-                let limits = Limits::with_timeout(program.timeout);
+                let limits = program.surroundings.limits(program.timeout);
                 let (command, cancellation) = (&program.one_shot, &self.cancellation);
                 if let Some(forked) = &self.forked
                     && let Some(outcome) =
@@ -191,9 +214,10 @@ impl Ready {
         let _permit = permits.take().await?;
         let limit = DESCRIBE_LIMIT.min(program.timeout);
         let description = describe(&program.one_shot, limit, &self.cancellation).await?;
-        description
-            .streams()
-            .then(|| Pool::new(worker, workers, Limits::default(), self.cancellation.clone()))
+        description.streams().then(|| {
+            let limits = program.surroundings.limits(program.timeout);
+            Pool::new(worker, workers, limits, self.cancellation.clone())
+        })
     }
 
     /// The report of an evaluation of a conversation with so many turns.
@@ -208,7 +232,8 @@ impl Ready {
             Verdict::NotRun if is_metric => Some(format!("{name} {WAS_NOT_RUN}")),
             verdict => verdict.explain(name, &stderr),
         };
-        let error = error.map(|error| retry::told_in(error, &evaluation));
+        let error =
+            error.map(|error| retry::told_in(self.with_remark(error, &evaluation), &evaluation));
         let error_type = evaluation.verdict.error_type();
         let status =
             evaluation.verdict.status(self.evaluator.threshold).unwrap_or(Status::NotEvaluated);
@@ -224,6 +249,9 @@ impl Ready {
         };
         let mut warnings = answer.contradictions(self.evaluator.threshold, turns);
         warnings.extend(flaky);
+        if error.is_none() {
+            warnings.extend(self.missing(&answer, &evaluation.stderr_tail));
+        }
         EvaluationReport {
             name: name.to_owned(),
             score: answer.score,
@@ -238,6 +266,28 @@ impl Ready {
             warnings,
             details: answer.details,
         }
+    }
+
+    /// The error with what else may be behind it.
+    fn with_remark(&self, error: String, evaluation: &Evaluation) -> String {
+        let Work::Program(program) = &self.evaluator.work else { return error };
+        let texts = [&*error, &*evaluation.stderr_tail];
+        match program.surroundings.remark(&evaluation.verdict, &texts) {
+            Some(remark) if error.contains('\n') => format!("{error}\n({remark})"),
+            Some(remark) => format!("{error} ({remark})"),
+            None => error,
+        }
+    }
+
+    /// What an evaluator that answered says to have missed: perhaps its answer would be another one.
+    fn missing(&self, answer: &Answer, stderr: &str) -> Option<String> {
+        let Work::Program(program) = &self.evaluator.work else { return None };
+        if program.surroundings.keeps_nothing_back() {
+            return None;
+        }
+        let details = answer.details.clone().map(Value::Object);
+        let details = details.map(|details| json::to_string(&details, NonFinite::Literal));
+        program.surroundings.missing(&[stderr, details.as_deref().unwrap_or_default()])
     }
 
     /// The evaluation of a conversation that was not even loaded, because the run was cancelled or has stopped.

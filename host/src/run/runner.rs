@@ -18,6 +18,7 @@ use super::{
     conversations::Conversations,
     diagnosis::{self, TakenFor},
     execute,
+    journaled::Journaling,
     permits::Permits,
     program::beside_config,
 };
@@ -26,13 +27,14 @@ use crate::{
     conversation::{GROUPING, GroupBy, RunPerformance},
     eval_set::{CaseIndex, EvalSet},
     executor::Executors,
+    journal::Journal,
     linked::LinkedEvaluators,
     metric::Metrics,
     process::Cancellation,
     report::{Partial, Report},
     runtime::Runtimes,
     source::{Cache, Sources},
-    trace::TraceIndex,
+    trace::{TraceIndex, Watch},
     verdict::Verdict,
 };
 
@@ -58,6 +60,8 @@ pub struct Runner {
     pub locked: bool,
     /// Evaluations at a time; as many as there are processors by default.
     pub jobs: NonZeroUsize,
+    /// Where finished evaluations are kept, and taken from; nowhere by default.
+    pub journal: Option<Arc<Journal>>,
     /// Ends the run early when cancelled: running evaluations are ended, no new ones begin.
     pub cancellation: Cancellation,
 }
@@ -73,6 +77,7 @@ impl Default for Runner {
             cache: Cache::default(),
             locked: false,
             jobs: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+            journal: None,
             cancellation: Cancellation::new(),
         }
     }
@@ -104,6 +109,7 @@ impl Runner {
             max_error_rate: config.max_error_rate,
             ..Report::default()
         };
+        let mut journaling = Journaling::begin(self, on_event);
         on_event(RunEvent::Loading { files: request.traces.len() });
         let index = self.index(request).await;
         for error in &index.errors {
@@ -153,10 +159,13 @@ impl Runner {
             true => Plan::not_run(config),
             false => self.prepare(config, on_event).await,
         };
+        let mut on_evaluation = |event| journaling.pass(event, on_event);
         let (conversations, events) = (Arc::new(conversations), request.events);
         report.conversations =
-            execute::all(self, plan, conversations, &cases, permits, events, on_event).await;
+            execute::all(self, plan, conversations, &cases, permits, events, &mut on_evaluation)
+                .await;
         report.partial = partial(&report);
+        journaling.end(&mut report, on_event).await;
         report.performance = RunPerformance::of(
             report.conversations.iter().map(|conversation| conversation.performance.as_ref()),
         );
@@ -166,13 +175,13 @@ impl Runner {
     /// Walks through the trace files on a thread of its own, so that cancelling works meanwhile.
     async fn index(&self, request: &Request) -> TraceIndex {
         let (paths, format) = (request.traces.clone(), request.config.trace_format);
-        let watch: &[&str] = match request.config.group_by {
-            Some(GroupBy::Trace) => &[],
-            _ => &GROUPING,
+        let watch = match request.config.group_by {
+            Some(GroupBy::Trace) => Watch::default(),
+            _ => GROUPING,
         };
         let stop = self.cancellation.clone();
         let indexing =
-            blocking(move || TraceIndex::new(&paths, format, watch, &|| stop.is_cancelled()));
+            blocking(move || TraceIndex::new(paths, format, watch, &|| stop.is_cancelled()));
         let indexed = tokio::select! {
             indexed = indexing => indexed,
             () = self.given_up() => None,

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Environment, Syntax, paths};
+use super::{Composition, Syntax, Visible, paths};
 use crate::process::{Cancellation, CommandSpec, forks::ServerCommand};
 
 /// Maps files of one language to commands.
@@ -62,6 +62,16 @@ pub trait Runtime: Send + Sync + fmt::Debug {
         None
     }
 
+    /// What an evaluator that was prepared consists of; by default its file and the program that is started. A
+    /// [`Journal`](crate::journal::Journal) keeps results for as long as all of this stays what it is.
+    fn composition(&self, entrypoint: &Entrypoint, launch: &Launch) -> Composition {
+        Composition {
+            files: [paths::absolute(&entrypoint.path)].into(),
+            programs: [launch.one_shot.program.clone().into()].into(),
+            notes: Vec::new(),
+        }
+    }
+
     /// Looks for mistakes in a source file without running it, and without leaving anything behind.
     fn check_syntax(&self, _source: &Path, _cancellation: &Cancellation) -> Syntax {
         Syntax::WhenPrepared
@@ -113,21 +123,30 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// The same for a program that must not see the secrets of this machine: it gets the variables of `environment` and those
-    /// that the runtime sets, and no others.
+    /// The same with a worker that is not started by way of a build tool: the program is built already. To be asked for before
+    /// anything is changed about how the program runs, which the tool would take to be said of itself.
     #[must_use]
-    pub fn confined(self, environment: &Environment) -> Self {
-        let confine = |command: CommandSpec| {
-            let allowed =
-                environment.iter().map(|(name, value)| (name.to_owned(), Some(value.to_owned())));
-            CommandSpec { env: allowed.chain(command.env).collect(), clear_env: true, ..command }
-        };
-        // What starts a worker by way of a build tool needs the variables of that tool. The program is built already.
+    pub fn without_build_tool(self) -> Self {
         let worker = self.worker.map(|worker| match worker.becomes {
             Some(_) => self.one_shot.clone().arg("--stream"),
             None => worker,
         });
-        Self { one_shot: confine(self.one_shot), worker: worker.map(confine) }
+        Self { one_shot: self.one_shot, worker }
+    }
+
+    /// The same with these variables.
+    #[must_use]
+    pub fn seeing(self, visible: &Visible) -> Self {
+        if visible.is_all() {
+            return self;
+        }
+        self.without_build_tool().map(|command| visible.give_to(command))
+    }
+
+    /// The same with both commands changed.
+    #[must_use]
+    pub fn map(self, change: impl Fn(CommandSpec) -> CommandSpec) -> Self {
+        Self { one_shot: change(self.one_shot), worker: self.worker.map(change) }
     }
 }
 
@@ -211,19 +230,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_confined_launch_starts_from_nothing_and_without_build_tools() {
+    fn a_worker_can_do_without_the_tool_that_built_it() {
         let launch = Launch {
             one_shot: CommandSpec::new("/built").env("OWN", "1").env_remove("GONE"),
             worker: Some(
                 CommandSpec::new("cargo").args(["run", "--", "--stream"]).becomes("/built"),
             ),
         };
-        let confined = launch.confined(&Environment::new([("PATH", "/bin")]));
-        assert!(confined.one_shot.clear_env);
-        let names: Vec<_> =
-            confined.one_shot.env.iter().map(|(name, _)| name.to_str().unwrap()).collect();
-        assert_eq!(names, ["PATH", "OWN", "GONE"]);
-        let worker = confined.worker.unwrap();
-        assert!(worker.clear_env && worker.program == "/built" && worker.args == ["--stream"]);
+        let direct = launch.clone().without_build_tool();
+        assert_eq!(direct.one_shot, launch.one_shot);
+        assert_eq!(direct.worker, Some(launch.one_shot.arg("--stream")));
+        let other = Launch { worker: Some(CommandSpec::new("/other")), ..direct };
+        assert_eq!(other.clone().without_build_tool(), other);
     }
 }

@@ -30,6 +30,9 @@ pub struct Balance {
     /// Whether what all evaluations are compared with could not be used. That is no matter of a share, and never
     /// tolerated.
     pub unusable_eval_set: bool,
+    /// Whether the run was to be kept in a journal and was not, or not all of it. No result is missing, so it is no matter
+    /// of a share either; whoever relies on the journal has to know.
+    pub unwritten_journal: bool,
     /// Evaluators that have to score something and have not. Each counts as a failure.
     pub missing_scores: u64,
     /// Whether the run ended before everything was evaluated. It is not green then, and tolerates nothing: a part says
@@ -139,13 +142,16 @@ impl Balance {
             && self.tally.scored() > 0
             && !self.partial
             && !self.unusable_eval_set
+            && !self.unwritten_journal
     }
 
     /// What it amounts to. An error that is not tolerated outweighs any number of passes and failures, and no error,
     /// tolerated or not, makes up for a failure.
     #[must_use]
     pub fn standing(&self) -> Standing {
-        let broke = self.errors() > 0 && !self.tolerates_errors() || self.unusable_eval_set;
+        let broke = self.errors() > 0 && !self.tolerates_errors()
+            || self.unusable_eval_set
+            || self.unwritten_journal;
         let failed = self.tally.failed + self.missing_scores + self.tally.not_run > 0;
         match (broke, failed || self.partial) {
             (true, _) => Standing::Errored,
@@ -245,11 +251,12 @@ mod tests {
     fn balances() -> impl Strategy<Value = Balance> {
         let rate = prop_oneof![Just(0.0), Just(1.0), 0.0..=1.0f64];
         let rarely = || prop::bool::weighted(0.2);
-        (verdicts(), 0..3u64, rarely(), 0..2u64, rarely(), rate).prop_map(
+        (verdicts(), 0..3u64, rarely(), rarely(), 0..2u64, rarely(), rate).prop_map(
             |(
                 verdicts,
                 unusable_files,
                 unusable_eval_set,
+                unwritten_journal,
                 missing_scores,
                 partial,
                 max_error_rate,
@@ -259,6 +266,7 @@ mod tests {
                     tally,
                     unusable_files,
                     unusable_eval_set,
+                    unwritten_journal,
                     missing_scores,
                     partial,
                     max_error_rate,
@@ -312,7 +320,8 @@ mod tests {
         fn an_error_never_makes_a_run_better_whatever_is_tolerated(balance in balances(), error in errors()) {
             let file = Balance { unusable_files: balance.unusable_files + 1, ..balance };
             let eval_set = Balance { unusable_eval_set: true, ..balance };
-            for worse in [with(balance, &error), file, eval_set] {
+            let journal = Balance { unwritten_journal: true, ..balance };
+            for worse in [with(balance, &error), file, eval_set, journal] {
                 prop_assert!(worse.standing() >= balance.standing(), "{balance:?} {worse:?}");
             }
         }

@@ -18,15 +18,22 @@ use tokio::{
     time::sleep,
 };
 
-use super::super::Ending;
+use super::{
+    super::{Ending, Resources},
+    limits,
+};
 
 /// How often to look for the exit even if no signal told of it: `SIGCHLD` may be blocked in this process, by a mask
 /// inherited from whoever started it.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// Makes the process lead a group of its own.
-pub(in super::super) fn configure(command: &mut Command) {
+/// Makes the process lead a group of its own, within these limits.
+pub(in super::super) fn configure(command: &mut Command, resources: &Resources) -> io::Result<()> {
     command.process_group(0);
+    if !resources.is_unlimited() {
+        limits::limit(command, resources);
+    }
+    Ok(())
 }
 
 /// Whether this process, or all of them, have as many files open as they may.

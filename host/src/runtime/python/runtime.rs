@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    forks,
+    distributions, forks,
     installer::Installer,
     interpreter::{self, Identity},
     requirements::{self, Requirements},
@@ -17,8 +17,8 @@ use super::{
 use crate::{
     process::{Cancellation, CommandSpec},
     runtime::{
-        Availability, Entrypoint, Environment, ForkServerOf, Launch, PrepareError, PrepareEvent,
-        Runtime, Syntax, paths, syntax,
+        Availability, Composition, Entrypoint, Environment, ForkServerOf, Launch, PrepareError,
+        PrepareEvent, Runtime, Syntax, companions, paths, syntax,
     },
 };
 
@@ -234,6 +234,17 @@ impl Runtime for Python {
 
     fn fork_server(&self) -> Option<ForkServerOf> {
         Some(forks::server)
+    }
+
+    /// The file and the modules beside it that it imports, the interpreter, and the packages that are installed for it.
+    fn composition(&self, entrypoint: &Entrypoint, launch: &Launch) -> Composition {
+        let source = paths::resolve(&entrypoint.path).unwrap_or_else(|_| entrypoint.path.clone());
+        let interpreter = PathBuf::from(&launch.one_shot.program);
+        Composition {
+            files: companions::with_companions(&source),
+            notes: distributions::installed_for(&interpreter),
+            programs: [interpreter].into(),
+        }
     }
 
     fn check_syntax(&self, source: &Path, cancellation: &Cancellation) -> Syntax {

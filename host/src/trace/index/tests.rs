@@ -39,7 +39,7 @@ impl Drop for File {
 }
 
 fn indexed(path: &Path, format: Option<Format>, chunk: usize) -> TraceIndex {
-    TraceIndex::with_chunks(&[path.to_owned()], format, &GROUPING, &|| false, chunk)
+    TraceIndex::with_chunks([path.to_owned()], format, GROUPING, &|| false, chunk)
 }
 
 /// Everything an error says, with its causes.
@@ -80,16 +80,15 @@ fn check(content: &[u8]) -> bool {
                     .iter()
                     .map(|group| {
                         let mut ids: Vec<_> =
-                            group.members().iter().map(|trace| &trace.trace_id).collect();
+                            group.members().iter().map(|trace| trace.trace_id.clone()).collect();
                         ids.sort();
                         ids
                     })
                     .collect();
-                let got: Vec<Vec<_>> = groups
-                    .iter()
+                let got: Vec<Vec<_>> = (0..groups.len())
                     .map(|group| {
                         let mut ids: Vec<_> =
-                            group.iter().map(|trace| index.trace_id(*trace)).collect();
+                            groups.get(group).map(|trace| index.trace_id(trace)).collect();
                         ids.sort();
                         ids
                     })
