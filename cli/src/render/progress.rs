@@ -92,9 +92,6 @@ impl Progress {
                     file.display()
                 ));
             }
-            RunEvent::NotForked { evaluator, reason } if self.verbose > 0 => {
-                line(&format!("{evaluator}: a new process for every evaluation ({reason})"));
-            }
             RunEvent::JournalDamaged { file, damage } => message(&damaged(file, damage)),
             RunEvent::NotJournaled { evaluator, reason } => {
                 message(&format!("{evaluator} is not kept in the journal: {reason}"));
@@ -112,6 +109,9 @@ impl Progress {
                     evaluators.join(", "),
                     variables.join(", ")
                 ));
+            }
+            RunEvent::NotForked { evaluator, reason } if self.verbose > 0 => {
+                line(&format!("{evaluator}: a new process for every evaluation ({reason})"));
             }
             RunEvent::Prepare(event) => self.prepare(event),
             RunEvent::BuildFailed { evaluator, summary, rendered } => {

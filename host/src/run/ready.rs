@@ -79,11 +79,6 @@ impl Ready {
         &self.evaluator.name
     }
 
-    /// Why evaluations are not forked, though they were to be, if that was found out since the last call.
-    pub(super) fn take_unforked(&self) -> Option<String> {
-        self.forked.as_ref()?.take_reason()
-    }
-
     /// Which evaluation of all runs this is; `None` when that is not known.
     pub(super) fn key(&self, subject: &Subject) -> Option<Key> {
         let PlannedEvaluator { name, threshold, work, fingerprint } = &self.evaluator;
@@ -103,6 +98,11 @@ impl Ready {
     /// What its files were when the run began.
     pub(super) fn fingerprint(&self) -> Option<&Fingerprint> {
         self.evaluator.fingerprint.as_ref()
+    }
+
+    /// Why evaluations are not forked, though they were to be, if that was found out since the last call.
+    pub(super) fn take_unforked(&self) -> Option<String> {
+        self.forked.as_ref()?.take_reason()
     }
 
     /// How often an evaluation is tried again whose verdict may be transient.

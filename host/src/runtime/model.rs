@@ -54,14 +54,6 @@ pub trait Runtime: Send + Sync + fmt::Debug {
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Launch, PrepareError>>;
 
-    /// Makes the command of a server from which the evaluations of a program of this language can be forked, out of the command
-    /// that would run one of them; `None`, as by default, where there is no such thing.
-    ///
-    /// What is forked must be as good as what is started: see [`forks`](crate::process::forks).
-    fn fork_server(&self) -> Option<ForkServerOf> {
-        None
-    }
-
     /// What an evaluator that was prepared consists of; by default its file and the program that is started. A
     /// [`Journal`](crate::journal::Journal) keeps results for as long as all of this stays what it is.
     fn composition(&self, entrypoint: &Entrypoint, launch: &Launch) -> Composition {
@@ -70,6 +62,14 @@ pub trait Runtime: Send + Sync + fmt::Debug {
             programs: [launch.one_shot.program.clone().into()].into(),
             notes: Vec::new(),
         }
+    }
+
+    /// Makes the command of a server from which the evaluations of a program of this language can be forked, out of the command
+    /// that would run one of them; `None`, as by default, where there is no such thing.
+    ///
+    /// What is forked must be as good as what is started: see [`forks`](crate::process::forks).
+    fn fork_server(&self) -> Option<ForkServerOf> {
+        None
     }
 
     /// Looks for mistakes in a source file without running it, and without leaving anything behind.

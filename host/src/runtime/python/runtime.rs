@@ -232,10 +232,6 @@ impl Runtime for Python {
             .collect()
     }
 
-    fn fork_server(&self) -> Option<ForkServerOf> {
-        Some(forks::server)
-    }
-
     /// The file and the modules beside it that it imports, the interpreter, and the packages that are installed for it.
     fn composition(&self, entrypoint: &Entrypoint, launch: &Launch) -> Composition {
         let source = paths::resolve(&entrypoint.path).unwrap_or_else(|_| entrypoint.path.clone());
@@ -245,6 +241,10 @@ impl Runtime for Python {
             notes: distributions::installed_for(&interpreter),
             programs: [interpreter].into(),
         }
+    }
+
+    fn fork_server(&self) -> Option<ForkServerOf> {
+        Some(forks::server)
     }
 
     fn check_syntax(&self, source: &Path, cancellation: &Cancellation) -> Syntax {
