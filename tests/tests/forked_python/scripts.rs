@@ -394,7 +394,7 @@ async fn variables_reach_a_fork_as_they_reach_a_process() {
 }
 
 #[tokio::test]
-async fn files_that_are_left_open_are_written() {
+async fn files_that_are_left_open_are_written_as_ever() {
     for python in interpreters().await {
         for script in [
             "f = open('left', 'w')\nf.write('kept')",
@@ -410,10 +410,13 @@ async fn files_that_are_left_open_are_written() {
             let folder = Folder::new();
             let mut command = CommandSpec::new(&python).arg(folder.file("check.py", script));
             command.cwd = Some(folder.0.clone());
+            // Interpreters lose text of their own in one of these: a fork is to lose no more.
+            let left = || fs::read_to_string(folder.0.join("left")).unwrap();
+            let expected = (seen(&started(&command, b"", &limits()).await), left());
+            fs::remove_file(folder.0.join("left")).unwrap();
             let server = server(&command).await.unwrap();
-            let outcome = forked(&server, b"", &limits()).await;
-            let left = fs::read_to_string(folder.0.join("left")).unwrap_or_default();
-            assert_eq!((outcome.ending, &*left), (Ending::Exited(0), "kept"), "{script}");
+            let found = (seen(&forked(&server, b"", &limits()).await), left());
+            assert_eq!(found, expected, "{script}");
         }
     }
 }

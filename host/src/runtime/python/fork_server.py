@@ -30,7 +30,10 @@ import sys
 
 
 def stand_aside():
-    """Gives the name of this module back to the one it stands in front of, if there is one, as if this had never been."""
+    """Gives the name of this module back to the one it stands in front of, if there is one, as if this had never been.
+
+    Whether there is one.
+    """
     folder = os.path.dirname(__file__)
     sys.path[:] = [entry for entry in sys.path if entry != folder]
     sys.path_importer_cache.pop(folder, None)
@@ -39,15 +42,17 @@ def stand_aside():
             os.unlink(path) if path == __file__ else os.rmdir(path)
         except OSError:
             pass  # The host deletes it later.
-    me = sys.modules.pop("sitecustomize")
+    global ME
+    # Else everything here would be forgotten when the name is given away.
+    ME = sys.modules.pop("sitecustomize")
     try:
         import sitecustomize  # noqa: F401
     except ImportError as error:
         if error.name != "sitecustomize":
             raise
         # The interpreter expects this very error; it is raised anew in each fork.
-        return me, False
-    return me, True
+        return False
+    return True
 
 
 class Unusual(Exception):
@@ -111,16 +116,13 @@ def wanted(source):
 class Server:
     """The interpreter and the processes that were forked from it."""
 
-    def __init__(self, me, returns_module):
+    def __init__(self):
         # C modules only: the evaluator must not find more modules loaded than its own imports bring.
         import _signal
         import _socket
         import atexit
         import select
 
-        self.before = set(sys.modules)
-        self.me = me
-        self.returns_module = returns_module
         self.signal = _signal
         self.socket = _socket
         self.select = select
@@ -392,8 +394,11 @@ class Server:
         except OSError:
             goes_on = False
         if opener is not None:
-            if goes_on:
-                os.write(opener, b"g")
+            try:
+                if goes_on:
+                    os.write(opener, b"g")
+            except OSError:
+                pass  # It was killed before it began.
             os.close(opener)
             self.children[descriptor][3] = None
         if goes_on:
@@ -490,8 +495,16 @@ class End:
 
 
 def main():
-    me, found = stand_aside()
-    Server(me, found).serve()
+    try:
+        found = stand_aside()
+    except BaseException as error:
+        os.write(0, ("unusual sitecustomize failed: %s\n" % type(error).__name__).encode())
+        os._exit(0)
+    try:
+        Server().serve()
+    except BaseException:
+        # Whatever it was: the interpreter must not go on and run the evaluator in place of serving.
+        os._exit(1)
     if not found:
         raise ModuleNotFoundError("No module named 'sitecustomize'", name="sitecustomize")
 

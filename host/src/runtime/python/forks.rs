@@ -29,6 +29,10 @@ pub(super) fn server(command: &CommandSpec) -> Result<ServerCommand, String> {
         // It may start the interpreter in a way in which it does not find the server, and runs the file instead.
         return Err(format!("{} is a script", command.program.display()));
     }
+    if !command.resources.is_unlimited() {
+        // The server would live under the limits of one evaluation.
+        return Err("its entry limits what it may use".to_owned());
+    }
     let folder = Folder::new().map_err(|error| format!("no folder for the server: {error}"))?;
     let before = search_path(command);
     let mut after = folder.0.clone().into_os_string();
