@@ -24,6 +24,7 @@ mod describe;
 mod frame;
 mod lenient;
 mod manifest;
+mod numbered;
 mod place;
 mod score;
 mod terms;
@@ -37,6 +38,7 @@ pub use decode::{DecodeError, DecodeErrorKind, MAX_DEPTH, decode};
 pub use describe::{Capability, Description, EvaluatorDescription};
 pub use frame::{ErrorBody, Frame};
 pub use manifest::Manifest;
+pub use numbered::{MARK, Number};
 pub use score::{Score, ScoreError};
 pub use version::{Compatibility, ProtocolVersion, VersionError};
 

@@ -15,9 +15,6 @@ pub struct CommandSpec {
     pub clear_env: bool,
     /// Working directory; the caller's when `None`.
     pub cwd: Option<PathBuf>,
-    /// The program that `program` replaces itself by, if it does: `cargo run` becomes what it has built. Only then the
-    /// time of the evaluator begins, where the system lets that be seen.
-    pub becomes: Option<PathBuf>,
 }
 
 impl CommandSpec {
@@ -44,13 +41,6 @@ impl CommandSpec {
     #[must_use]
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.env.push((name.into(), Some(value.into())));
-        self
-    }
-
-    /// Says which program this one replaces itself by.
-    #[must_use]
-    pub fn becomes(mut self, program: impl Into<PathBuf>) -> Self {
-        self.becomes = Some(program.into());
         self
     }
 

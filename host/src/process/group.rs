@@ -1,7 +1,5 @@
 //! A started process and the duty to leave nothing of it behind.
 
-use std::path::PathBuf;
-
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
 use super::{CommandSpec, Ending, SpawnError, os, spawn};
@@ -42,19 +40,6 @@ impl Started {
     pub(super) async fn exited(&mut self) {
         if let Some(group) = &self.group {
             self.watch.exited(group, &mut self.child).await;
-        }
-    }
-
-    /// The file of the program that the process is now; `None` where that cannot be known.
-    pub(super) fn image(&self) -> Option<PathBuf> {
-        self.group.as_ref()?.image()
-    }
-
-    /// Whether the process is dead.
-    pub(super) fn has_exited(&mut self) -> bool {
-        match &self.group {
-            Some(group) => self.watch.has_exited(group, &mut self.child),
-            None => true,
         }
     }
 

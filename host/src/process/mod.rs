@@ -1,7 +1,7 @@
 //! Starts and supervises processes. Nothing else in this crate starts one (but `runtime/cargo`, which builds).
 //!
-//! [`run`] is for programs that read one document and write one; [`Session`] keeps a program running and exchanges
-//! lines with it. Both hold to the same rules:
+//! [`run`] is for programs that read one document and write one; `Session` keeps a program running and exchanges lines
+//! with it. Both hold to the same rules:
 //!
 //! - Input is written and both outputs are drained from the first moment on; what is kept of an output is bounded, what
 //!   is read is not.
@@ -19,6 +19,7 @@ mod command;
 mod group;
 mod limits;
 mod lines;
+mod notes;
 mod os;
 mod outcome;
 mod pump;
@@ -30,7 +31,8 @@ pub use cancel::Cancellation;
 pub use capture::Captured;
 pub use command::CommandSpec;
 pub use limits::Limits;
+pub(crate) use notes::Notes;
 pub use outcome::{Ending, Outcome};
 pub use run::run;
-pub use session::{Interruption, Session};
+pub(crate) use session::{Mouth, Next, Parting, Session, Talk};
 pub use spawn::SpawnError;

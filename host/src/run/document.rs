@@ -3,7 +3,7 @@
 //! `evaluator_protocol::EvalInput` is the same document for authors in Rust; it cannot hold integers beyond 64 bits, which
 //! recordings contain, so the host writes the text itself. A test reads it back with those types.
 
-use std::fmt::Write as _;
+use std::sync::Arc;
 
 use evaluator_protocol::ProtocolVersion;
 
@@ -11,12 +11,19 @@ use crate::{
     conversation::{Conversation, PerformanceMetrics, ToolCall, Turn},
     eval_set::{EvalCase, ExpectedTurn},
     json::{self, NonFinite, Object, Value},
+    pool::Document,
 };
 
 /// The part of the document that all evaluators of a conversation share: everything after the evaluator's own settings.
 #[derive(Clone, Debug)]
 pub(crate) struct Turns {
-    text: String,
+    text: Arc<[u8]>,
+}
+
+/// The part of the document that is the same for all conversations of an evaluator: its settings.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    text: Arc<[u8]>,
 }
 
 impl Turns {
@@ -32,12 +39,14 @@ impl Turns {
             Some(case) => out.list(&case.turns, Writer::expected),
             None => out.raw("null"),
         }
-        Self { text: out.text }
+        out.raw("}");
+        Self { text: out.text.into_bytes().into() }
     }
+}
 
-    /// The whole document, on one line, without a line end.
-    pub(crate) fn document(&self, metric_name: &str, threshold: f64, config: &Object) -> String {
-        let mut out = Writer { text: String::with_capacity(self.text.len() + 256) };
+impl Settings {
+    pub(crate) fn new(metric_name: &str, threshold: f64, config: &Object) -> Self {
+        let mut out = Writer::default();
         out.raw("{\"protocol_version\":");
         out.string(&ProtocolVersion::CURRENT.to_string());
         out.raw(",\"metric_name\":");
@@ -47,9 +56,12 @@ impl Turns {
         out.raw(",\"config\":");
         out.object(config);
         out.raw(",");
-        out.raw(&self.text);
-        out.raw("}");
-        out.text
+        Self { text: out.text.into_bytes().into() }
+    }
+
+    /// The whole document, on one line, without a line end.
+    pub(crate) fn document(&self, turns: &Turns) -> Document {
+        Document::new(Arc::clone(&self.text), Arc::clone(&turns.text))
     }
 }
 
@@ -69,14 +81,7 @@ impl Writer {
     }
 
     fn string(&mut self, text: &str) {
-        struct Json<'a>(&'a str);
-        impl std::fmt::Display for Json<'_> {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(&serde_json::to_string(self.0).map_err(|_| std::fmt::Error)?)
-            }
-        }
-        // Writing text to a string cannot fail.
-        let _ = write!(self.text, "{}", Json(text));
+        json::write_string(text, &mut self.text);
     }
 
     fn optional_string(&mut self, text: Option<&str>) {
@@ -246,6 +251,10 @@ mod tests {
         }
     }
 
+    fn text(settings: &Settings, turns: &Turns) -> String {
+        String::from_utf8(settings.document(turns).text()).unwrap()
+    }
+
     #[test]
     fn authors_read_what_the_host_writes() {
         let case = EvalCase {
@@ -268,7 +277,8 @@ mod tests {
             }],
         };
         let config: Object = [("min".to_owned(), Value::Int(3))].into_iter().collect();
-        let text = Turns::new(&conversation(), Some(&case)).document("check", 0.7, &config);
+        let text =
+            text(&Settings::new("check", 0.7, &config), &Turns::new(&conversation(), Some(&case)));
         assert!(!text.contains('\n'), "{text}");
         let input: EvalInput = decode(text.as_bytes()).unwrap();
         assert_eq!((input.metric_name.as_str(), input.threshold), ("check", 0.7));
@@ -294,7 +304,8 @@ mod tests {
 
     #[test]
     fn fields_come_in_the_order_of_the_contract() {
-        let text = Turns::new(&conversation(), None).document("check", 0.5, &Object::default());
+        let settings = Settings::new("check", 0.5, &Object::default());
+        let text = text(&settings, &Turns::new(&conversation(), None));
         let order = [
             "protocol_version",
             "metric_name",

@@ -12,7 +12,6 @@ use super::{
 use crate::{
     config::{CodeConfig, Config},
     executor::Executor,
-    process::CommandSpec,
     runtime::{Entrypoint, Environment, Launch, PrepareError},
     verdict::Verdict,
 };
@@ -62,17 +61,13 @@ pub(super) fn prepare(
 }
 
 fn program(code: &CodeConfig, launch: Launch, executor: &dyn Executor) -> Work {
-    let wrap = |command: CommandSpec| {
-        let program = command.program.clone();
-        executor.wrap(command).map(|wrapped| {
-            // What an executor puts around a program stays what it is.
-            let becomes = wrapped.becomes.clone().filter(|_| wrapped.program == program);
-            CommandSpec { becomes, ..wrapped }
-        })
-    };
-    // Whether a program that is given arguments still streams, nobody knows.
-    let worker = launch.worker.filter(|_| code.args.is_empty());
-    match (wrap(launch.one_shot.args(&code.args)), worker.map(wrap).transpose()) {
+    let wrap = |command| executor.wrap(command);
+    let one_shot = launch.one_shot.args(&code.args);
+    let worker = launch.worker.map(|mut worker| {
+        let form = worker.args.pop();
+        worker.args(&code.args).args(form)
+    });
+    match (wrap(one_shot), worker.map(wrap).transpose()) {
         (Ok(one_shot), Ok(worker)) => Work::Program(Box::new(Program {
             one_shot,
             worker,

@@ -2,6 +2,7 @@
 
 use std::{
     num::NonZeroUsize,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -10,6 +11,7 @@ use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 use super::{
     PlannedEvaluator, Runner,
     describe::describe,
+    document::Settings,
     plan::{Program, Work},
     subject::Subject,
 };
@@ -25,9 +27,8 @@ use crate::{
 /// costs time and changes nothing else.
 const DESCRIBE_LIMIT: Duration = Duration::from_secs(2);
 
-/// Conversations from which on a warm worker pays. To start one goes through cargo, which takes some 50 ms to find that
-/// nothing changed and lets no other cargo do so meanwhile; to start the program itself takes some 3 ms.
-const WORKER_PAYS_FROM: usize = 16;
+/// Conversations from which on a warm worker pays: it is one start, and asking the program whether it streams another.
+const WORKER_PAYS_FROM: usize = 3;
 
 /// Time a worker may take to end when there is nothing left to do.
 const LAST_PATIENCE: Duration = Duration::from_millis(200);
@@ -40,6 +41,8 @@ pub(super) struct Ready {
     /// How many workers are worth having; `None` when not even one is.
     workers: Option<NonZeroUsize>,
     cancellation: Cancellation,
+    /// What all documents of the evaluator begin with.
+    settings: Option<Settings>,
 }
 
 impl Ready {
@@ -47,7 +50,14 @@ impl Ready {
         let workers = NonZeroUsize::new(evaluations)
             .filter(|evaluations| evaluations.get() >= WORKER_PAYS_FROM)
             .map(|evaluations| evaluations.min(runner.jobs));
+        let settings = match &evaluator.work {
+            Work::Program(program) => {
+                Some(Settings::new(&evaluator.name, evaluator.threshold, &program.config))
+            }
+            Work::Metric { .. } | Work::Broken(_) => None,
+        };
         Self {
+            settings,
             evaluator,
             pool: OnceCell::new(),
             workers,
@@ -60,19 +70,29 @@ impl Ready {
     }
 
     /// Evaluates a conversation as soon as there is a permit.
-    pub(super) async fn evaluate(&self, subject: &Subject, permits: &Semaphore) -> Evaluation {
-        match &self.evaluator.work {
-            Work::Broken(verdict) => Evaluation::without_process(verdict.clone(), Duration::ZERO),
-            Work::Metric { metric, settings } => {
+    pub(super) async fn evaluate(&self, subject: &Subject, permits: &Arc<Semaphore>) -> Evaluation {
+        match (&self.evaluator.work, &self.settings) {
+            (Work::Broken(verdict), _) => {
+                Evaluation::without_process(verdict.clone(), Duration::ZERO)
+            }
+            (Work::Metric { metric, settings }, _) => {
                 let _permit = permit(permits).await;
                 self.compute(metric.as_ref(), settings, subject)
             }
-            Work::Program(program) => {
+            (Work::Program(program), Some(settings)) => {
                 // Those that wait for the same answer hold no permit, so that other evaluators go on.
                 let pool = self.pool.get_or_init(|| self.pool(program, permits)).await;
-                let _permit = permit(permits).await;
-                self.run(program, pool.as_ref(), subject).await
+                let document = settings.document(subject.turns());
+                match pool {
+                    // Its workers have permits.
+                    Some(pool) => pool.evaluate(document, program.timeout).await,
+                    None => {
+                        let _permit = permit(permits).await;
+                        self.run(program, &document.text()).await
+                    }
+                }
             }
+            (Work::Program(_), None) => self.lost("has no settings"),
         }
     }
 
@@ -105,34 +125,27 @@ impl Ready {
         Evaluation::without_process(verdict, begun.elapsed())
     }
 
-    async fn run(&self, program: &Program, pool: Option<&Pool>, subject: &Subject) -> Evaluation {
-        let document =
-            subject.turns().document(self.name(), self.evaluator.threshold, &program.config);
-        match pool {
-            Some(pool) => pool.evaluate(document.as_bytes(), program.timeout).await,
-            None if self.cancellation.is_cancelled() => {
-                Evaluation::without_process(Verdict::Cancelled, Duration::ZERO)
-            }
-            None => {
-                let limits = Limits::with_timeout(program.timeout);
-                let (command, cancellation) = (&program.one_shot, &self.cancellation);
-                let outcome =
-                    process::run(command, document.as_bytes(), &limits, cancellation).await;
-                Evaluation::from_outcome(&outcome)
-            }
+    async fn run(&self, program: &Program, document: &[u8]) -> Evaluation {
+        if self.cancellation.is_cancelled() {
+            return Evaluation::without_process(Verdict::Cancelled, Duration::ZERO);
         }
+        let limits = Limits::with_timeout(program.timeout);
+        let outcome = process::run(&program.one_shot, document, &limits, &self.cancellation).await;
+        Evaluation::from_outcome(&outcome)
     }
 
     /// Workers for a program that has the streaming form and says so, if there is enough to do for them.
-    async fn pool(&self, program: &Program, permits: &Semaphore) -> Option<Pool> {
+    async fn pool(&self, program: &Program, permits: &Arc<Semaphore>) -> Option<Pool> {
         let workers = self.workers?;
         let worker = program.worker.clone()?;
         let _permit = permit(permits).await;
         let limit = DESCRIBE_LIMIT.min(program.timeout);
         let description = describe(&program.one_shot, limit, &self.cancellation).await?;
-        description
-            .streams()
-            .then(|| Pool::new(worker, workers, Limits::default(), self.cancellation.clone()))
+        description.streams().then(|| {
+            Pool::new(worker, workers, Limits::default(), self.cancellation.clone())
+                .numbered(description.numbers())
+                .with_permits(Arc::clone(permits))
+        })
     }
 
     /// The report of an evaluation of a conversation with so many turns.

@@ -97,7 +97,8 @@ pub enum Availability {
 pub struct Launch {
     /// One document on standard input, one on standard output.
     pub one_shot: CommandSpec,
-    /// The streaming form (`--stream`), to be used only when the evaluator says that it has one (`--describe`).
+    /// The streaming form, to be used only when the evaluator says that it has one (`--describe`). The last argument is
+    /// `--stream`; what a configuration adds goes before it.
     pub worker: Option<CommandSpec>,
 }
 
@@ -111,12 +112,7 @@ impl Launch {
                 environment.iter().map(|(name, value)| (name.to_owned(), Some(value.to_owned())));
             CommandSpec { env: allowed.chain(command.env).collect(), clear_env: true, ..command }
         };
-        // What starts a worker by way of a build tool needs the variables of that tool. The program is built already.
-        let worker = self.worker.map(|worker| match worker.becomes {
-            Some(_) => self.one_shot.clone().arg("--stream"),
-            None => worker,
-        });
-        Self { one_shot: confine(self.one_shot), worker: worker.map(confine) }
+        Self { one_shot: confine(self.one_shot), worker: self.worker.map(confine) }
     }
 }
 
@@ -200,12 +196,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_confined_launch_starts_from_nothing_and_without_build_tools() {
+    fn a_confined_launch_starts_from_nothing() {
         let launch = Launch {
             one_shot: CommandSpec::new("/built").env("OWN", "1").env_remove("GONE"),
-            worker: Some(
-                CommandSpec::new("cargo").args(["run", "--", "--stream"]).becomes("/built"),
-            ),
+            worker: Some(CommandSpec::new("/built").arg("--stream")),
         };
         let confined = launch.confined(&Environment::new([("PATH", "/bin")]));
         assert!(confined.one_shot.clear_env);

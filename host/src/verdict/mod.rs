@@ -13,6 +13,6 @@ mod model;
 
 pub use aggregate::{Standing, Tally};
 pub use evaluation::Evaluation;
-pub(crate) use judge::from_ending;
+pub(crate) use judge::{from_ending, from_line};
 pub use judge::{from_outcome, from_text};
 pub use model::{Answer, BadAnswer, Status, Verdict};

@@ -6,9 +6,9 @@
 #[cfg(unix)]
 mod unix;
 #[cfg(unix)]
-pub(super) use unix::{ExitWatch, Group, configure, ending};
+pub(super) use unix::{ExitWatch, Group, configure, ending, read_now};
 
 #[cfg(not(unix))]
 mod other;
 #[cfg(not(unix))]
-pub(super) use other::{ExitWatch, Group, configure, ending};
+pub(super) use other::{ExitWatch, Group, configure, ending, read_now};
