@@ -10,7 +10,7 @@ use std::{collections::VecDeque, time::Instant};
 use evaluator_protocol::Number;
 
 use crate::{
-    process::Parting,
+    process::{Ending, Parting},
     verdict::{self, BadAnswer, Verdict},
 };
 
@@ -200,7 +200,16 @@ impl Flight {
                             // The last line need not end with a line feed.
                             None => self.from_rest(rest, head),
                         };
-                        (verdict, head.alone || begun >= Some(head.number))
+                        let is_quiet_end = *ending == Ending::Exited(0) && rest.is_empty();
+                        // The first document of a process is the only one that it can have ended because of. Otherwise it
+                        // may have ended before it has seen this one.
+                        let sure = head.number == Number(0)
+                            || if self.numbered {
+                                begun >= Some(head.number)
+                            } else {
+                                !is_quiet_end
+                            };
+                        (verdict, sure)
                     }
                     // It was not waited for.
                     Parting::Wanted => (Verdict::Cancelled, false),
