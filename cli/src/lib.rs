@@ -19,6 +19,7 @@ mod signals;
 use std::{ffi::OsString, process::ExitCode};
 
 use clap::Parser;
+use evaluator_host::run::Runner;
 
 /// Runs the `evaluator` command with these arguments, the program's name first.
 pub fn evaluator<I, A>(args: I) -> ExitCode
@@ -26,8 +27,29 @@ where
     I: IntoIterator<Item = A>,
     A: Into<OsString> + Clone,
 {
+    evaluator_with(Runner::default(), args)
+}
+
+/// Runs the `evaluator` command with what a program adds to it: metrics, runtimes, executors, sources, and evaluators
+/// that are linked into it, which configurations name with `type: linked`.
+///
+/// What the arguments say (`--jobs`, `--locked`) counts more than what the runner says.
+///
+/// ```ignore
+/// fn main() -> std::process::ExitCode {
+///     let mut runner = evaluator_host::run::Runner::default();
+///     // What `#[evaluator]` made of `fn answered(..)`.
+///     runner.linked.register_evaluator(answered::EVALUATOR);
+///     evaluator_cli::evaluator_with(runner, std::env::args_os())
+/// }
+/// ```
+pub fn evaluator_with<I, A>(runner: Runner, args: I) -> ExitCode
+where
+    I: IntoIterator<Item = A>,
+    A: Into<OsString> + Clone,
+{
     match args::Cli::try_parse_from(args) {
-        Ok(cli) => commands::dispatch(cli),
+        Ok(cli) => commands::dispatch(cli, runner),
         Err(error) => {
             // Help and version go to stdout, mistakes to stderr; a closed stream is no reason to say more.
             let _ = error.print();

@@ -8,7 +8,7 @@
 //! | extract | [`conversation`] | [`conversation::Conversation`]: turns, LLM calls, tool calls |
 //! | match | [`eval_set`] | the golden case of a conversation |
 //! | plan | [`run`] | evaluator x conversation, everything checked and prepared |
-//! | execute | [`process`], [`pool`], [`metric`] | what happened to one evaluation |
+//! | execute | [`process`], [`pool`], [`linked`], [`metric`] | what happened to one evaluation |
 //! | validate | [`verdict`] | [`verdict::Verdict`]: an answer, or how the evaluator broke |
 //! | report | [`report`] | the report of a whole run |
 //! | tell | [`events`] | results as log records of OpenTelemetry, on request |
@@ -23,8 +23,10 @@ pub mod events;
 pub mod executor;
 pub mod index;
 pub mod json;
+pub mod linked;
 pub mod manifest;
 pub mod metric;
+mod panic;
 pub mod pool;
 pub mod process;
 pub mod python_text;

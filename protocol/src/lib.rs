@@ -23,6 +23,7 @@ mod decode;
 mod describe;
 mod frame;
 mod lenient;
+mod linked;
 mod manifest;
 mod numbered;
 mod place;
@@ -37,6 +38,7 @@ pub use agentevals::{
 pub use decode::{DecodeError, DecodeErrorKind, MAX_DEPTH, decode};
 pub use describe::{Capability, Description, EvaluatorDescription};
 pub use frame::{ErrorBody, Frame};
+pub use linked::LinkedEvaluator;
 pub use manifest::Manifest;
 pub use numbered::{MARK, Number};
 pub use score::{Score, ScoreError};

@@ -2,10 +2,14 @@
 
 use std::fmt;
 
-use evaluator_protocol::{EvalInput, EvalResult};
+use evaluator_protocol::{EvalInput, EvalResult, LinkedEvaluator};
 use serde_json::Value;
 
-use crate::{contract::Contract, failure::Failure};
+use crate::{
+    contract::Contract,
+    failure::Failure,
+    program::{Choice, answer_text},
+};
 
 /// An evaluator as a value: what `#[evaluator]` makes of a function, as `name::EVALUATOR`.
 ///
@@ -67,6 +71,21 @@ impl Evaluator {
 
     pub(crate) fn call(&self, document: EvalInput) -> Result<EvalResult, Failure> {
         (self.call)(document)
+    }
+}
+
+/// A host that is linked with evaluators runs them without a process of their own.
+impl LinkedEvaluator for Evaluator {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn description(&self) -> String {
+        self.description()
+    }
+
+    fn answer(&self, document: &[u8]) -> Vec<u8> {
+        answer_text(Choice::one(self), document)
     }
 }
 

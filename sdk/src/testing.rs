@@ -172,9 +172,8 @@ pub fn run_json(evaluator: &Evaluator, document: impl AsRef<[u8]>) -> Result<Eva
     let unwritable = |error: &dyn std::fmt::Display| {
         Failure::of(Kind::Answer, format!("the result does not survive being written: {error}"))
     };
-    let evaluators = [*evaluator];
-    let choice = Choice::new(&evaluators).map_err(|error| Failure::of(Kind::Input, error))?;
-    let result = answer_document(choice, document.as_ref()).map_err(|failed| failed.failure)?;
+    let result = answer_document(Choice::one(evaluator), document.as_ref())
+        .map_err(|failed| failed.failure)?;
     let line = Frame::Result(result).to_line().map_err(|error| unwritable(&error))?;
     match Frame::from_line(&line).map_err(|error| unwritable(&error))? {
         Frame::Result(result) => Ok(result),

@@ -8,7 +8,7 @@ use super::show;
 use crate::{exit, render, render::Columns};
 
 /// Reads a configuration and looks for everything it names, without running anything.
-pub(super) fn check(file: &Path, locked: bool, verbose: u8) -> u8 {
+pub(super) fn check(file: &Path, locked: bool, verbose: u8, runner: Runner) -> u8 {
     let config = match Config::load(file) {
         Ok(config) => config,
         Err(error) => {
@@ -21,7 +21,7 @@ pub(super) fn check(file: &Path, locked: bool, verbose: u8) -> u8 {
     if let Err(error) = &runnable {
         render::config_error(error);
     }
-    let findings = Runner { locked, ..Runner::default() }.check(&config);
+    let findings = Runner { locked, ..runner }.check(&config);
     let mut table = Columns::new(["", "Name", "Finding"]);
     for finding in &findings {
         let (mark, text) = match &finding.result {

@@ -19,22 +19,24 @@ use std::{
     process::ExitCode,
 };
 
+use evaluator_host::run::Runner;
+
 use self::watched::watched;
 use crate::{
     args::{Cli, Command, EvaluatorCommand},
     exit, render,
 };
 
-pub(crate) fn dispatch(cli: Cli) -> ExitCode {
+pub(crate) fn dispatch(cli: Cli, runner: Runner) -> ExitCode {
     let code = match cli.command {
-        Command::Run(args) => run::run(args, cli.verbose),
-        Command::Check { config, locked } => check::check(&config, locked, cli.verbose),
+        Command::Run(args) => run::run(args, cli.verbose, runner),
+        Command::Check { config, locked } => check::check(&config, locked, cli.verbose, runner),
         Command::Schema => schema::schema(),
         Command::Init(args) | Command::Evaluator(EvaluatorCommand::Init(args)) => init::init(&args),
         Command::Runtimes | Command::Evaluator(EvaluatorCommand::Runtimes) => runtimes::runtimes(),
         Command::List(args) | Command::Evaluator(EvaluatorCommand::List(args)) => list::list(&args),
         Command::Update(args) | Command::Evaluator(EvaluatorCommand::Update(args)) => {
-            update::update(&args, cli.verbose)
+            update::update(&args, cli.verbose, runner)
         }
         Command::Config(args) | Command::Evaluator(EvaluatorCommand::Config(args)) => {
             config::config(&args, cli.verbose)

@@ -13,7 +13,7 @@ use evaluator_host::{
 use super::{print, print_with, replace, show, watched};
 use crate::{args::RunArgs, exit, render, signals};
 
-pub(super) fn run(args: RunArgs, verbose: u8) -> u8 {
+pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> u8 {
     if args.config.is_none() {
         // Beside a configuration a repeated name is harmless: it replaces the same entry twice.
         let repeated = args
@@ -59,7 +59,7 @@ pub(super) fn run(args: RunArgs, verbose: u8) -> u8 {
         return exit::USAGE;
     }
 
-    let mut runner = Runner { locked: args.locked, ..Runner::default() };
+    let mut runner = Runner { locked: args.locked, ..runner };
     if let Some(jobs) = args.jobs {
         runner.jobs = jobs;
     }

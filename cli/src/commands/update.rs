@@ -12,7 +12,7 @@ use super::show;
 use crate::{args::UpdateArgs, exit, render, render::Columns};
 
 /// Fetches remote evaluators anew and says what changed.
-pub(super) fn update(args: &UpdateArgs, verbose: u8) -> u8 {
+pub(super) fn update(args: &UpdateArgs, verbose: u8, runner: Runner) -> u8 {
     let config = match args.config.as_deref().map(Config::load).transpose() {
         Ok(config) => config,
         Err(error) => {
@@ -37,7 +37,6 @@ pub(super) fn update(args: &UpdateArgs, verbose: u8) -> u8 {
     }
     let config = config.unwrap_or_default();
     // Ctrl-C ends this at once: files and pins are replaced whole, one evaluator after the other.
-    let runner = Runner::default();
     let mut progress = render::Progress::new(verbose);
     let updated =
         runner.update(&wanted, &config, &mut |event| progress.event(&RunEvent::Prepare(event)));

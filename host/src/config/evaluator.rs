@@ -3,9 +3,9 @@
 use std::{collections::HashMap, path::PathBuf};
 
 use super::{
-    BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind, alignment,
+    BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind, Isolation, alignment,
     fields::{Fields, Problems, choice, non_negative, text},
-    openai_eval,
+    linked, openai_eval,
     problem::Place,
     remote, rubrics,
     yaml::{Node, NodeKind, Span},
@@ -18,14 +18,20 @@ enum Type {
     Code,
     Remote,
     OpenaiEval,
+    Linked,
 }
 
-const TYPES: [(&str, Type); 4] = [
+const TYPES: [(&str, Type); 5] = [
     ("builtin", Type::Builtin),
     ("code", Type::Code),
     ("remote", Type::Remote),
     ("openai_eval", Type::OpenaiEval),
+    ("linked", Type::Linked),
 ];
+
+/// What evaluations may share, in words.
+pub(super) const ISOLATIONS: [(&str, Isolation); 2] =
+    [("auto", Isolation::Auto), ("process", Isolation::Process)];
 
 /// Built-in metrics that no recording can be judged by, and why.
 pub(super) const UNSUITABLE: [(&str, &str); 1] = [(
@@ -119,6 +125,7 @@ pub(super) fn read(
             };
             EvaluatorKind::OpenAiEval(openai)
         }
+        (Type::Linked, _) => EvaluatorKind::Linked(linked::read(&mut fields, problems)),
         (Type::Remote, _) => {
             EvaluatorKind::Remote(remote::read(&mut fields, node, extensions, problems))
         }
@@ -230,6 +237,16 @@ fn read_code(fields: &mut Fields<'_>, entry: &Node, problems: &mut Problems<'_>)
 
 /// The settings that all programs have, wherever they are.
 pub(super) fn read_program(fields: &mut Fields<'_>, problems: &mut Problems<'_>) -> CodeConfig {
+    let mut code = read_judgement(fields, problems);
+    if let Some(executor) = fields.text("executor", problems) {
+        code.executor = executor.to_owned();
+    }
+    code.isolation = fields.choice("isolation", &ISOLATIONS, problems).unwrap_or_default();
+    code
+}
+
+/// The settings that all evaluators have that are given a document.
+pub(super) fn read_judgement(fields: &mut Fields<'_>, problems: &mut Problems<'_>) -> CodeConfig {
     let mut code = CodeConfig::default();
     if let Some(threshold) = fields.fraction("threshold", problems) {
         code.threshold = threshold;
@@ -239,9 +256,6 @@ pub(super) fn read_program(fields: &mut Fields<'_>, problems: &mut Problems<'_>)
     }
     if let Some(config) = fields.object("config", problems) {
         code.config = config;
-    }
-    if let Some(executor) = fields.text("executor", problems) {
-        code.executor = executor.to_owned();
     }
     code
 }

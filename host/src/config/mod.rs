@@ -9,6 +9,7 @@ pub(crate) mod document;
 mod evaluator;
 pub(crate) mod fields;
 mod json;
+mod linked;
 mod model;
 mod openai_eval;
 mod overrides;
@@ -24,8 +25,8 @@ pub(crate) mod yaml;
 mod tests;
 
 pub use model::{
-    BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind, Interval, MetricInfo,
-    OutputFormat, RemoteConfig, Rubric, SourcePaths,
+    BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind, Interval, Isolation,
+    LinkedConfig, MetricInfo, OutputFormat, RemoteConfig, Rubric, SourcePaths,
 };
 pub use openai_eval::{Grader, LabelModel, Message, OpenAiEvalConfig, Role, TextSimilarity};
 pub use overrides::Overrides;

@@ -91,6 +91,8 @@ pub enum EvaluatorKind {
     OpenAiEval(OpenAiEvalConfig),
     /// A program that is fetched from a source.
     Remote(RemoteConfig),
+    /// A function of this program, see [`linked`](crate::linked); its name is the evaluator's.
+    Linked(LinkedConfig),
 }
 
 impl EvaluatorConfig {
@@ -103,6 +105,11 @@ impl EvaluatorConfig {
     pub fn code(name: impl Into<String>, path: impl Into<PathBuf>) -> Self {
         let code = CodeConfig { path: path.into(), ..CodeConfig::default() };
         Self::new(name, EvaluatorKind::Code(code))
+    }
+
+    /// The evaluator of that name that is linked into this program, with default settings.
+    pub fn linked(name: impl Into<String>) -> Self {
+        Self::new(name, EvaluatorKind::Linked(LinkedConfig::default()))
     }
 
     /// An evaluator that no file speaks of.
@@ -118,6 +125,7 @@ impl EvaluatorConfig {
             EvaluatorKind::Code(code) => code.threshold,
             EvaluatorKind::OpenAiEval(openai) => openai.threshold,
             EvaluatorKind::Remote(remote) => remote.threshold,
+            EvaluatorKind::Linked(linked) => linked.threshold,
         }
     }
 }
@@ -190,10 +198,42 @@ pub struct CodeConfig {
     pub config: Object,
     /// Name of the executor; `local` by default.
     pub executor: String,
+    /// What evaluations may share; whatever changes no result, by default.
+    pub isolation: Isolation,
     /// Whether the file was fetched from a source of evaluators, so that less of it is trusted; no by default.
     pub fetched: bool,
     /// What its author says of it, where the file has a place for that.
     pub info: Option<MetricInfo>,
+}
+
+/// Settings of an evaluator that is linked into this program.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct LinkedConfig {
+    /// Score from which on an evaluation passes; 0.5 by default.
+    pub threshold: f64,
+    /// Time after which nobody waits for an evaluation any more; 30 s by default.
+    pub timeout: Duration,
+    /// Settings sent to the evaluator; empty by default.
+    pub config: Object,
+}
+
+impl Default for LinkedConfig {
+    fn default() -> Self {
+        let CodeConfig { threshold, timeout, config, .. } = CodeConfig::default();
+        Self { threshold, timeout, config }
+    }
+}
+
+/// What evaluations of one program may have in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Isolation {
+    /// What makes them fast and changes no result: a process that stays for the next document, if the program says that it
+    /// can, or one that is forked from an interpreter that has done its imports.
+    #[default]
+    Auto,
+    /// Nothing: every evaluation is a process that is started for it alone.
+    Process,
 }
 
 /// What the author of a metric says of it.
@@ -238,6 +278,7 @@ impl Default for CodeConfig {
             timeout: Duration::from_secs(30),
             config: Object::default(),
             executor: "local".to_owned(),
+            isolation: Isolation::default(),
             fetched: false,
             info: None,
         }
@@ -258,6 +299,8 @@ pub struct RemoteConfig {
     pub config: Object,
     /// Name of the executor; `local` by default.
     pub executor: String,
+    /// What evaluations may share; whatever changes no result, by default.
+    pub isolation: Isolation,
 }
 
 impl RemoteConfig {
@@ -265,8 +308,9 @@ impl RemoteConfig {
     #[must_use]
     pub fn new(source: impl Into<String>, reference: Reference) -> Self {
         let wanted = Wanted { source: source.into(), reference };
-        let CodeConfig { threshold, timeout, config, executor, .. } = CodeConfig::default();
-        Self { wanted, threshold, timeout, config, executor }
+        let CodeConfig { threshold, timeout, config, executor, isolation, .. } =
+            CodeConfig::default();
+        Self { wanted, threshold, timeout, config, executor, isolation }
     }
 
     /// The same program once it is here.
@@ -278,6 +322,7 @@ impl RemoteConfig {
             timeout: self.timeout,
             config: self.config.clone(),
             executor: self.executor.clone(),
+            isolation: self.isolation,
             fetched: true,
             ..CodeConfig::default()
         }

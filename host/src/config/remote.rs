@@ -49,6 +49,7 @@ pub(super) fn read(
         timeout: program.timeout,
         config: program.config,
         executor: program.executor,
+        isolation: program.isolation,
     }
 }
 

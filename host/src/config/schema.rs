@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::{
     Role, TextSimilarity,
     alignment::ORDERS,
+    evaluator::ISOLATIONS,
     remote::DEFAULT_SOURCE,
     run::{FORMATS, GROUPINGS, OUTPUTS},
 };
@@ -69,7 +70,11 @@ pub fn schema() -> Value {
                 "type": "integer", "minimum": 1, "default": 30
             },
             "config": {"description": "Settings handed to the evaluator.", "type": "object"},
-            "executor": {"description": "Where the program lives.", "type": "string", "default": "local"}
+            "executor": {"description": "Where the program lives.", "type": "string", "default": "local"},
+            "isolation": {
+                "description": "process: every evaluation is a process started for it alone. auto: it may also go to a warm worker, or be forked from an interpreter that has done its imports; results are the same.",
+                "enum": words(&ISOLATIONS), "default": "auto"
+            }
         },
         "required": ["name", "type", "path"],
         "additionalProperties": false
@@ -110,6 +115,14 @@ pub fn schema() -> Value {
             }),
         );
     }
+    let mut linked = code.clone();
+    linked["title"] = json!("An evaluator that is linked into the program that reads this file");
+    linked["required"] = json!(["name", "type"]);
+    if let Some(properties) = linked["properties"].as_object_mut() {
+        properties
+            .retain(|key, _| ["name", "threshold", "timeout", "config"].contains(&key.as_str()));
+        properties.insert("type".to_owned(), json!({"const": "linked"}));
+    }
     let path =
         |description: &str| json!({"description": description, "type": "string", "minLength": 1});
     let output = json!({"description": "Form of the report.", "enum": words(&OUTPUTS)});
@@ -121,7 +134,7 @@ pub fn schema() -> Value {
             "evaluators": {
                 "description": "What to run, in the order of the report.",
                 "type": "array", "minItems": 1,
-                "items": {"type": "object", "oneOf": [builtin, code, remote, openai_eval]}
+                "items": {"type": "object", "oneOf": [builtin, code, remote, openai_eval, linked]}
             },
             "eval_set": {"description": "File with golden conversations.", "type": "string"},
             "trace_format": {
@@ -244,6 +257,7 @@ mod tests {
             properties(&schema["properties"]["sources"]),
             known_keys("sources: {qqqqqqqqqqqq: 1}\nevaluators: [{name: a, type: builtin}]")
         );
+        assert_eq!(properties(&entries[4]), known_keys(&entry("name: a, type: linked")));
         let grader = "grader: {type: text_similarity, evaluation_metric: bleu}";
         let openai = entry(&format!("name: a, type: openai_eval, {grader}"));
         assert_eq!(properties(&entries[3]), known_keys(&openai));
@@ -292,6 +306,18 @@ mod tests {
             (labels("labels: [good, bad], passing_labels: [good]"), true),
             ("evaluators: [{name: a, type: builtin}]\nrequire_evaluated: true".to_owned(), true),
             ("evaluators: [{name: a, type: builtin}]\nrequire_evaluated: often".to_owned(), false),
+            (
+                "evaluators: [{name: a, type: linked, threshold: 1, config: {b: 1}}]".to_owned(),
+                true,
+            ),
+            ("evaluators: [{name: a, type: linked, path: a.py}]".to_owned(), false),
+            (
+                "evaluators: [{name: a, type: code, path: a.py, isolation: process}]".to_owned(),
+                true,
+            ),
+            ("evaluators: [{name: a, type: remote, ref: a.py, isolation: auto}]".to_owned(), true),
+            ("evaluators: [{name: a, type: code, path: a.py, isolation: none}]".to_owned(), false),
+            ("evaluators: [{name: a, type: linked, isolation: process}]".to_owned(), false),
             (openai("threshold: 0.8"), false),
             (openai(&format!("threshold: 1.8, {similarity}")), false),
             (openai(&format!("timeout: 0, {similarity}")), false),

@@ -2,7 +2,9 @@
 
 use std::{path::Path, time::Duration};
 
-use super::{Config, EvaluatorKind, Grader, OutputFormat, Overrides, Role, TextSimilarity};
+use super::{
+    Config, EvaluatorKind, Grader, Isolation, OutputFormat, Overrides, Role, TextSimilarity,
+};
 use crate::{
     json::Value,
     metric::{AlignmentSettings, Comparator, MatchType, Order, Pattern, Tolerance},
@@ -41,8 +43,8 @@ fn defaults_are_those_of_the_format() {
     let config = parse("evaluators: [{name: a, type: code, path: a.py}, {name: b, type: builtin}]");
     let EvaluatorKind::Code(code) = &config.evaluators[0].kind else { panic!() };
     assert_eq!(
-        (code.threshold, code.timeout, code.executor.as_str()),
-        (0.5, Duration::from_secs(30), "local")
+        (code.threshold, code.timeout, code.executor.as_str(), code.isolation),
+        (0.5, Duration::from_secs(30), "local", Isolation::Auto)
     );
     assert!(code.config.is_empty());
     assert_eq!(config.evaluators[1].threshold(), 0.5);
@@ -85,7 +87,7 @@ fn every_problem_is_reported_with_its_place() {
         "c.yaml:5:5: unknown key `treshold` in this evaluator (did you mean `threshold`?)\n\
          c.yaml:6:14: `timeout` must be a whole number of seconds, at least 1 (for example 30)\n\
          c.yaml:7:11: two evaluators are called `polite`; the first one is in line 2\n\
-         c.yaml:8:11: `type` must be one of builtin, code, remote, openai_eval, not `biultin` (did you mean `builtin`?)\n\
+         c.yaml:8:11: `type` must be one of builtin, code, remote, openai_eval, linked, not `biultin` (did you mean `builtin`?)\n\
          c.yaml:9:5: the key `name` is missing in this evaluator\n\
          c.yaml:10:11: `path` must be text, not a number (put it in quotes if it is meant as text)\n\
          c.yaml:11:1: unknown key `ouptut` in the configuration (did you mean `output`?)"
@@ -170,7 +172,19 @@ fn single_problems_say_what_to_write() {
         ),
         (
             "evaluators: [{name: a, type: remote, ref: y.py, path: x.py}]",
-            "c.yaml:1:49: unknown key `path` in this evaluator (known keys: name, type, source, ref, threshold, timeout, config, executor)",
+            "c.yaml:1:49: unknown key `path` in this evaluator (known keys: name, type, source, ref, threshold, timeout, config, executor, isolation)",
+        ),
+        (
+            "evaluators: [{name: a, type: code, path: a.py, isolation: proces}]",
+            "c.yaml:1:59: `isolation` must be one of auto, process, not `proces` (did you mean `process`?)",
+        ),
+        (
+            "evaluators: [{name: a, type: remote, ref: a.py, isolation: true}]",
+            "c.yaml:1:60: `isolation` must be text, not a boolean (put it in quotes if it is meant as text)",
+        ),
+        (
+            "evaluators: [{name: a, type: code, path: a.py, isolate: process}]",
+            "c.yaml:1:48: unknown key `isolate` in this evaluator (did you mean `isolation`?)",
         ),
         (
             "sources: here\nevaluators: [{name: a, type: builtin}]",
@@ -456,7 +470,7 @@ fn graders_of_openai_are_checked() {
 #[test]
 fn a_remote_entry_has_the_settings_of_a_program() {
     let text = "sources: {local: here}\nevaluators:\n- {name: a, type: remote, ref: e/a.py}\n\
-                - {name: b, type: remote, source: company, ref: e/b/src/main.rs, threshold: 0.9, timeout: 5, config: {x: 1}, executor: docker}\n";
+                - {name: b, type: remote, source: company, ref: e/b/src/main.rs, threshold: 0.9, timeout: 5, config: {x: 1}, executor: docker, isolation: process}\n";
     let config = Config::parse(text, Path::new("c.yaml")).unwrap();
     assert_eq!(config.sources.local.as_deref(), Some(Path::new("here")));
     let remote = |index: usize| match &config.evaluators[index].kind {
@@ -467,7 +481,7 @@ fn a_remote_entry_has_the_settings_of_a_program() {
     assert_eq!(config.evaluators[1].threshold(), 0.9);
     let code = remote(1).at("/there/main.rs");
     assert_eq!(
-        (code.timeout.as_secs(), code.executor.as_str(), code.config.len()),
-        (5, "docker", 1)
+        (code.timeout.as_secs(), code.executor.as_str(), code.config.len(), code.isolation),
+        (5, "docker", 1, Isolation::Process)
     );
 }

@@ -44,6 +44,10 @@ impl Runner {
                     Err("`type: openai_eval` cannot be run by this version".to_owned())
                 }
                 EvaluatorKind::Remote(remote) => self.check_remote(remote, config),
+                EvaluatorKind::Linked(_) => match self.linked.get(&evaluator.name) {
+                    Ok(_) => Ok("linked into this program".to_owned()),
+                    Err(error) => Err(error.to_string()),
+                },
             };
             Finding { subject: evaluator.name.clone(), result }
         });

@@ -4,7 +4,6 @@
 //! what is in memory depends on how many are being worked on, not on how many there are.
 
 use std::{
-    any::Any,
     collections::{HashMap, VecDeque},
     ops::Range,
     sync::Arc,
@@ -20,6 +19,7 @@ use super::{Plan, RunEvent, Runner, conversations::Conversations, ready::Ready, 
 use crate::{
     conversation::Conversation,
     eval_set::CaseIndex,
+    panic,
     report::{ConversationReport, EvaluationReport},
     verdict::{Evaluation, Status},
 };
@@ -315,15 +315,7 @@ fn unusable(error: &str, error_type: &'static str) -> EvaluationReport {
 /// How a task died, to be read after a name.
 fn died(error: JoinError) -> String {
     match error.try_into_panic() {
-        Ok(panic) => format!("panicked: {}", message_of(panic.as_ref())),
+        Ok(panic) => format!("panicked: {}", panic::message(panic.as_ref())),
         Err(_) => "was given up".to_owned(),
     }
-}
-
-fn message_of(panic: &(dyn Any + Send)) -> &str {
-    panic
-        .downcast_ref::<String>()
-        .map(String::as_str)
-        .or_else(|| panic.downcast_ref::<&str>().copied())
-        .unwrap_or("it does not say why")
 }

@@ -7,8 +7,9 @@ use super::{
     program::{Candidate, prepare},
 };
 use crate::{
-    config::{BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind},
+    config::{BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, LinkedConfig},
     json::Object,
+    linked::LinkedEvaluator,
     metric::{Metric, MetricSettings},
     process::CommandSpec,
     source::Pins,
@@ -38,7 +39,7 @@ impl PlannedEvaluator {
     pub fn problem(&self) -> Option<String> {
         match &self.work {
             Work::Broken(verdict) => verdict.explain(&self.name, ""),
-            Work::Metric { .. } | Work::Program(_) => None,
+            Work::Metric { .. } | Work::Program(_) | Work::Linked { .. } => None,
         }
     }
 }
@@ -50,6 +51,11 @@ pub(super) enum Work {
         settings: MetricSettings,
     },
     Program(Box<Program>),
+    Linked {
+        evaluator: Arc<dyn LinkedEvaluator>,
+        timeout: Duration,
+        config: Object,
+    },
     /// Every evaluation has this verdict: the others of the run go on.
     Broken(Verdict),
 }
@@ -91,6 +97,13 @@ impl Plan {
                         remotes.push((index, remote, executor));
                         // Stands until its source has answered.
                         broken(format!("no source answered for {}", remote.wanted))
+                    }
+                    Err(error) => broken(error.to_string()),
+                },
+                EvaluatorKind::Linked(linked) => match runner.linked.get(&evaluator.name) {
+                    Ok(evaluator) => {
+                        let LinkedConfig { timeout, config, .. } = linked.clone();
+                        Work::Linked { evaluator, timeout, config }
                     }
                     Err(error) => broken(error.to_string()),
                 },

@@ -10,7 +10,7 @@ use super::{
     plan::{PlannedEvaluator, Program, Work, broken},
 };
 use crate::{
-    config::{CodeConfig, Config},
+    config::{CodeConfig, Config, Isolation},
     executor::Executor,
     runtime::{Entrypoint, Environment, Launch, PrepareError},
     verdict::Verdict,
@@ -63,7 +63,8 @@ pub(super) fn prepare(
 fn program(code: &CodeConfig, launch: Launch, executor: &dyn Executor) -> Work {
     let wrap = |command| executor.wrap(command);
     let one_shot = launch.one_shot.args(&code.args);
-    let worker = launch.worker.map(|mut worker| {
+    let may_stay = code.isolation != Isolation::Process;
+    let worker = launch.worker.filter(|_| may_stay).map(|mut worker| {
         let form = worker.args.pop();
         worker.args(&code.args).args(form)
     });

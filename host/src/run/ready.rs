@@ -16,6 +16,7 @@ use super::{
     subject::Subject,
 };
 use crate::{
+    linked,
     metric::{Metric, MetricInput, MetricSettings},
     pool::Pool,
     process::{self, Cancellation, Limits},
@@ -50,12 +51,13 @@ impl Ready {
         let workers = NonZeroUsize::new(evaluations)
             .filter(|evaluations| evaluations.get() >= WORKER_PAYS_FROM)
             .map(|evaluations| evaluations.min(runner.jobs));
-        let settings = match &evaluator.work {
-            Work::Program(program) => {
-                Some(Settings::new(&evaluator.name, evaluator.threshold, &program.config))
-            }
+        let config = match &evaluator.work {
+            Work::Program(program) => Some(&program.config),
+            Work::Linked { config, .. } => Some(config),
             Work::Metric { .. } | Work::Broken(_) => None,
         };
+        let settings =
+            config.map(|config| Settings::new(&evaluator.name, evaluator.threshold, config));
         Self {
             settings,
             evaluator,
@@ -79,6 +81,12 @@ impl Ready {
                 let _permit = permit(permits).await;
                 self.compute(metric.as_ref(), settings, subject)
             }
+            (Work::Linked { evaluator, timeout, .. }, Some(settings)) => {
+                let _permit = permit(permits).await;
+                let document = settings.document(subject.turns()).text();
+                let evaluator = Arc::clone(evaluator);
+                linked::evaluate(evaluator, document, *timeout, &self.cancellation).await
+            }
             (Work::Program(program), Some(settings)) => {
                 // Those that wait for the same answer hold no permit, so that other evaluators go on.
                 let pool = self.pool.get_or_init(|| self.pool(program, permits)).await;
@@ -92,7 +100,7 @@ impl Ready {
                     }
                 }
             }
-            (Work::Program(_), None) => self.lost("has no settings"),
+            (Work::Program(_) | Work::Linked { .. }, None) => self.lost("has no settings"),
         }
     }
 
@@ -186,7 +194,7 @@ impl Ready {
     pub(super) fn cancelled(&self) -> Evaluation {
         let verdict = match &self.evaluator.work {
             Work::Broken(verdict) => verdict.clone(),
-            Work::Metric { .. } | Work::Program(_) => Verdict::Cancelled,
+            Work::Metric { .. } | Work::Program(_) | Work::Linked { .. } => Verdict::Cancelled,
         };
         Evaluation::without_process(verdict, Duration::ZERO)
     }

@@ -25,6 +25,7 @@ use crate::{
     conversation::{GROUPING, GroupBy, RunPerformance},
     eval_set::{CaseIndex, EvalSet},
     executor::Executors,
+    linked::LinkedEvaluators,
     metric::Metrics,
     process::Cancellation,
     report::Report,
@@ -45,6 +46,8 @@ pub struct Runner {
     pub executors: Executors,
     /// Built-in metrics.
     pub metrics: Metrics,
+    /// Evaluators that run in this process.
+    pub linked: LinkedEvaluators,
     /// Where `type: remote` evaluators come from.
     pub sources: Sources,
     /// Where they are kept.
@@ -63,6 +66,7 @@ impl Default for Runner {
             runtimes: Runtimes::default(),
             executors: Executors::default(),
             metrics: Metrics::default(),
+            linked: LinkedEvaluators::default(),
             sources: Sources::default(),
             cache: Cache::default(),
             locked: false,

@@ -40,6 +40,11 @@ impl<'a> Choice<'a> {
         Ok(Self { evaluators })
     }
 
+    /// No choice.
+    pub(crate) fn one(evaluator: &'a Evaluator) -> Self {
+        Self { evaluators: std::slice::from_ref(evaluator) }
+    }
+
     /// The one of that name.
     pub(super) fn named(self, name: &str) -> Result<Self, String> {
         match self.position(name) {

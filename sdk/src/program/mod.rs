@@ -14,6 +14,7 @@ use std::{env, process::ExitCode};
 use answer::Answer;
 use args::{Arguments, Form};
 pub(crate) use evaluate::{Choice, answer_document};
+pub(crate) use stream::answer_text;
 
 use crate::{evaluator::Evaluator, exit, log, os};
 

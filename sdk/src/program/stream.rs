@@ -68,9 +68,7 @@ fn answer_line(
         return Ok(());
     }
     let Some((number, document)) = Number::split(line) else {
-        let frame = answer_document(choice, line)
-            .map_or_else(|failed| Frame::Error(failed.failure.to_body()), Frame::Result);
-        return answer.write(&text_of(&frame).unwrap_or_else(unwritable)).map_err(Broken::Answer);
+        return answer.write(&answer_text(choice, line)).map_err(Broken::Answer);
     };
     say(&number.mark());
     let frame = answer_document(choice, document).map_or_else(
@@ -90,6 +88,13 @@ fn answer_line(
         unwritable(body)
     }));
     answer.write(&text).and_then(|()| answer.flush()).map_err(Broken::Answer)
+}
+
+/// The line that answers a document without a number.
+pub(crate) fn answer_text(choice: Choice<'_>, document: &[u8]) -> Vec<u8> {
+    let frame = answer_document(choice, document)
+        .map_or_else(|failed| Frame::Error(failed.failure.to_body()), Frame::Result);
+    text_of(&frame).unwrap_or_else(unwritable)
 }
 
 fn text_of(frame: &Frame) -> Result<Vec<u8>, ErrorBody> {

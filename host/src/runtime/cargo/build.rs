@@ -505,29 +505,7 @@ mod tests {
             Err(ToolError::TimedOut { program: "cargo".to_owned(), limit: Duration::from_secs(9) });
         let ended = Ok(std::process::ExitStatus::default());
         let outcome = if stderr == ["hangs"] { outcome } else { ended };
-        let rust_libraries = if log.has_dylibs { self.rust_libraries() } else { None };
-        let built = |program: PathBuf| {
-            let findings = log.findings_for(&program);
-            let inherited = self.library_path();
-            let environment = findings.environment(
-                &unit.manifest,
-                &program,
-                inherited.as_deref(),
-                rust_libraries.clone(),
-            );
-            Built { program, environment }
-        };
-        programs.iter().map(|program| log.result_of(program, &outcome).map(built)).collect()
-    }
-
-    /// The library path that programs inherit, without what an outer cargo has put there.
-    fn library_path(&self) -> Option<OsString> {
-        let changed = self.environment.iter().find(|(name, _)| name == LIBRARY_PATH);
-        match changed {
-            Some((_, value)) => value.clone(),
-            None if self.clear_environment => None,
-            None => std::env::var_os(LIBRARY_PATH),
-        }
+        programs.iter().map(|program| log.result_of(program, &outcome)).collect()
     }
 
     #[test]

@@ -1,0 +1,184 @@
+//! Evaluators that are linked into this program, and run without a process of their own.
+//!
+//! A call costs microseconds. What it does not have is a wall around it: an evaluator that aborts, overflows its stack or
+//! never returns takes the program, or a thread of it, with it, and what it prints is printed by the program.
+
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+pub use evaluator_protocol::LinkedEvaluator;
+use tokio::{
+    task::{JoinError, spawn_blocking},
+    time::sleep,
+};
+
+use crate::{
+    panic,
+    process::Cancellation,
+    verdict::{Evaluation, Verdict, from_text},
+};
+
+/// The evaluators of this program, by name. Starts empty.
+#[derive(Clone, Debug, Default)]
+pub struct LinkedEvaluators {
+    by_name: BTreeMap<String, Arc<dyn LinkedEvaluator>>,
+}
+
+/// No evaluator of that name is linked into this program.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no evaluator `{name}` is linked into this program ({})", if .linked.is_empty() {
+    "none is; a program that has some registers them with its `Runner`".to_owned()
+} else {
+    format!("it has {}", .linked.join(", "))
+})]
+pub struct NotLinked {
+    /// The name asked for.
+    pub name: String,
+    /// The names there are.
+    pub linked: Vec<String>,
+}
+
+impl LinkedEvaluators {
+    /// Adds an evaluator; one of the same name is replaced.
+    pub fn register_evaluator(&mut self, evaluator: impl LinkedEvaluator + 'static) {
+        self.by_name.insert(evaluator.name().to_owned(), Arc::new(evaluator));
+    }
+
+    /// All of them, in alphabetical order.
+    pub fn iter(&self) -> impl Iterator<Item = &dyn LinkedEvaluator> {
+        self.by_name.values().map(Arc::as_ref)
+    }
+
+    /// The evaluator of that name.
+    ///
+    /// # Errors
+    ///
+    /// [`NotLinked`] when there is none.
+    pub fn get(&self, name: &str) -> Result<Arc<dyn LinkedEvaluator>, NotLinked> {
+        self.by_name.get(name).cloned().ok_or_else(|| NotLinked {
+            name: name.to_owned(),
+            linked: self.by_name.keys().cloned().collect(),
+        })
+    }
+}
+
+/// Has a document judged on a thread where that may take long.
+///
+/// After `limit` the verdict is that its time was up; the thread goes on until the evaluator returns.
+pub(crate) async fn evaluate(
+    evaluator: Arc<dyn LinkedEvaluator>,
+    document: Vec<u8>,
+    limit: Duration,
+    cancellation: &Cancellation,
+) -> Evaluation {
+    let begun = Instant::now();
+    if cancellation.is_cancelled() {
+        return Evaluation::without_process(Verdict::Cancelled, Duration::ZERO);
+    }
+    let judging = spawn_blocking(move || evaluator.answer(&document));
+    let verdict = tokio::select! {
+        biased;
+        line = judging => line.map_or_else(died, |line| from_text(&line)),
+        () = cancellation.cancelled() => Verdict::Cancelled,
+        () = sleep(limit) => Verdict::TimedOut { limit },
+    };
+    let attempts = 1;
+    Evaluation { attempts, ..Evaluation::without_process(verdict, begun.elapsed()) }
+}
+
+/// The verdict on an evaluator whose panic got out of it.
+fn died(error: JoinError) -> Verdict {
+    match error.try_into_panic() {
+        Ok(panic) => {
+            let message = format!("the evaluator panicked: {}", panic::message(panic.as_ref()));
+            Verdict::Reported { kind: "panic".to_owned(), message }
+        }
+        Err(_) => Verdict::Lost { reason: "its thread was given up".to_owned() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Says(&'static str);
+
+    impl LinkedEvaluator for Says {
+        fn name(&self) -> &str {
+            "says"
+        }
+
+        fn description(&self) -> String {
+            String::new()
+        }
+
+        fn answer(&self, document: &[u8]) -> Vec<u8> {
+            match self.0 {
+                "panic" => panic!("on {}", String::from_utf8_lossy(document)),
+                "never" => loop {
+                    std::thread::park_timeout(Duration::from_millis(100));
+                    if document.is_empty() {
+                        return Vec::new();
+                    }
+                },
+                text => text.as_bytes().to_vec(),
+            }
+        }
+    }
+
+    fn verdict(says: &'static str, limit: Duration) -> Verdict {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let evaluation = runtime.block_on(evaluate(
+            Arc::new(Says(says)),
+            b"doc".to_vec(),
+            limit,
+            &Cancellation::new(),
+        ));
+        runtime.shutdown_background();
+        assert_eq!(evaluation.attempts, 1);
+        evaluation.verdict
+    }
+
+    #[test]
+    fn verdicts_are_those_of_a_program() {
+        let verdict = |says| verdict(says, Duration::from_secs(30));
+        assert!(matches!(
+            verdict("{\"score\": 0.5}\n"),
+            Verdict::Answer(answer) if answer.score == Some(0.5)
+        ));
+        assert!(matches!(verdict("{\"score\": 2}"), Verdict::BadAnswer(_)));
+        assert!(matches!(verdict(""), Verdict::BadAnswer(_)));
+        assert!(matches!(
+            verdict("panic"),
+            Verdict::Reported { kind, message }
+                if kind == "panic" && message == "the evaluator panicked: on doc"
+        ));
+    }
+
+    #[test]
+    fn time_is_limited() {
+        let limit = Duration::from_millis(20);
+        assert!(
+            matches!(verdict("never", limit), Verdict::TimedOut { limit: passed } if passed == limit)
+        );
+    }
+
+    #[test]
+    fn unknown_names_list_the_known_ones() {
+        let mut linked = LinkedEvaluators::default();
+        assert_eq!(
+            linked.get("x").unwrap_err().to_string(),
+            "no evaluator `x` is linked into this program (none is; a program that has some registers them with its `Runner`)"
+        );
+        linked.register_evaluator(Says(""));
+        assert_eq!(
+            linked.get("x").unwrap_err().to_string(),
+            "no evaluator `x` is linked into this program (it has says)"
+        );
+        assert_eq!(linked.iter().count(), 1);
+    }
+}
