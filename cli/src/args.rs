@@ -243,9 +243,27 @@ pub(crate) struct RunArgs {
     /// Fail (exit code 1) unless every evaluator has scored at least one conversation
     #[arg(long)]
     pub(crate) require_evaluated: bool,
+    /// Tolerate errors up to this share of all evaluations, in 0..=1 (default: 0). They stay in the report; failures, and
+    /// runs in which nothing was scored, are never tolerated
+    #[arg(long, value_name = "R", value_parser = fraction)]
+    pub(crate) max_error_rate: Option<f64>,
+    /// Begin nothing new after the first failure or error
+    #[arg(long)]
+    pub(crate) fail_fast: bool,
+    /// Try an evaluation again, up to N times, that timed out, was killed from outside or could not be started for want of
+    /// resources (default: 0)
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(0..=100))]
+    pub(crate) retries: Option<u32>,
     /// Refuse remote evaluators that are not pinned in evaluators.lock, instead of pinning them; for CI
     #[arg(long, visible_alias = "frozen")]
     pub(crate) locked: bool,
+    /// Keep finished evaluations in this file as they come; with --resume, also take from it what it has
+    #[arg(long, value_name = "FILE", value_parser = in_a_folder)]
+    pub(crate) journal: Option<PathBuf>,
+    /// Go on where an interrupted run with the same journal was; what was edited since is evaluated again (default
+    /// journal: one of these trace files and this configuration, in .evaluator)
+    #[arg(long)]
+    pub(crate) resume: bool,
     /// Evaluations at a time (default: one per processor)
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,

@@ -19,7 +19,7 @@ mod signals;
 use std::{ffi::OsString, process::ExitCode};
 
 use clap::Parser;
-use evaluator_host::run::Runner;
+use evaluator_host::{process::hide_memory, run::Runner};
 
 /// Runs the `evaluator` command with these arguments, the program's name first.
 pub fn evaluator<I, A>(args: I) -> ExitCode
@@ -48,6 +48,12 @@ where
     I: IntoIterator<Item = A>,
     A: Into<OsString> + Clone,
 {
+    // Evaluators do not see the secrets of this process in their environment, nor are they to find them here.
+    if let Err(error) = hide_memory() {
+        render::message(&format!(
+            "cannot keep evaluators from reading the memory of this process: {error}"
+        ));
+    }
     match args::Cli::try_parse_from(args) {
         Ok(cli) => commands::dispatch(cli, runner),
         Err(error) => {

@@ -77,18 +77,22 @@ fn whatever_others_do_the_result_of_a_good_evaluator_is_kept() {
 }
 
 /// A run with an evaluator that has answered, one that hangs, and one that waits for its turn.
-fn hanging_run(folder: &Folder) -> Child {
+fn hanging_run(folder: &Folder, form: &str) -> Child {
     folder.script("good", "cat >/dev/null; echo '{\"score\": 1}'");
     folder.script("hang", "cat >/dev/null; echo $$ >hang.pid; sleep 600");
     folder.script("late", "cat >/dev/null; echo '{\"score\": 1}'");
     folder.file("c.yaml", config(&[("good", ""), ("hang", ""), ("late", "")]));
     let trace = trace("a01_otlp_basic_parts");
-    folder.command(&["run", &trace, "-c", "c.yaml", "-o", "json", "--jobs", "1"]).spawn().unwrap()
+    folder.command(&["run", &trace, "-c", "c.yaml", "-o", form, "--jobs", "1"]).spawn().unwrap()
 }
 
 fn interrupted(signals: &[&str]) -> (Ran, String) {
+    interrupted_as("json", signals)
+}
+
+fn interrupted_as(form: &str, signals: &[&str]) -> (Ran, String) {
     let folder = Folder::new();
-    let child = hanging_run(&folder);
+    let child = hanging_run(&folder, form);
     let hanging = wait_for(&folder.path().join("hang.pid"));
     for name in signals {
         assert!(signal(name, &child.id().to_string()));
@@ -98,7 +102,7 @@ fn interrupted(signals: &[&str]) -> (Ran, String) {
 
 #[test]
 fn an_interrupted_run_reports_what_there_is_and_leaves_nothing_behind() {
-    for name in ["INT", "TERM"] {
+    for name in ["INT", "TERM", "HUP"] {
         let (ran, hanging) = interrupted(&[name]);
         let ran = ran.exits(3);
         assert_eq!(
@@ -110,9 +114,65 @@ fn an_interrupted_run_reports_what_there_is_and_leaves_nothing_behind() {
             "Custom evaluator 'late' was not finished, because the run was cancelled"
         );
         let ran = ran.says("evaluator: stopping; what is finished will be reported");
-        ran.says("ERROR: 1 passed, 0 failed, 2 errored, 0 not evaluated");
+        let json = ran.json();
+        assert_eq!(json["partial"], true);
+        let reason = "the run was cancelled before everything was evaluated";
+        assert_eq!(json["partial_reason"], reason);
+        let ran = ran.says("ERROR: 1 passed, 0 failed, 2 errored, 0 not evaluated");
+        ran.says(&format!("; partial: {reason}"));
         assert_gone(&hanging);
     }
+}
+
+#[test]
+fn every_form_says_that_it_is_partial() {
+    let reason = "the run was cancelled before everything was evaluated";
+    for form in ["table", "summary", "junit", "markdown", "github"] {
+        let (ran, _) = interrupted_as(form, &["INT"]);
+        let ran = ran.exits(3).says(&format!("; partial: {reason}"));
+        assert!(ran.stdout.contains("was not finished, because the run was cancelled"), "{form}");
+        let told = match form {
+            // They are what others know them as; what they amount to stands beside them.
+            "table" | "summary" => continue,
+            "junit" => format!("<property name=\"partial_reason\" value=\"{reason}\"/>"),
+            _ => format!("; partial: {reason}"),
+        };
+        assert!(ran.stdout.contains(&told), "{form}: {}", ran.stdout);
+    }
+}
+
+#[test]
+fn nothing_is_tried_again_once_a_run_is_cancelled() {
+    let folder = Folder::new();
+    // Ends by the signal, as if somebody else had sent it.
+    folder.script("hang", "cat >/dev/null; echo $$ >>hang.pid; exec sleep 600");
+    folder.file("c.yaml", config(&[("hang", ", retries: 5")]));
+    let trace = trace("a01_otlp_basic_parts");
+    let child = folder.command(&["run", &trace, "-c", "c.yaml", "-o", "json"]).spawn().unwrap();
+    wait_for(&folder.path().join("hang.pid"));
+    assert!(signal("INT", &child.id().to_string()));
+    let ran = finish(child).exits(3);
+    assert_eq!(ran.evaluations(0), ["hang ERROR cancelled"]);
+    assert_eq!(fs::read_to_string(folder.path().join("hang.pid")).unwrap().lines().count(), 1);
+}
+
+#[test]
+fn a_second_signal_leaves_nothing_behind_that_ignores_the_first() {
+    let folder = Folder::new();
+    folder.script(
+        "stubborn",
+        "trap '' TERM INT HUP; sleep 600 & echo $! >child.pid; echo $$ >hang.pid; while :; do sleep 600; done",
+    );
+    folder.file("c.yaml", config(&[("stubborn", "")]));
+    let trace = trace("a01_otlp_basic_parts");
+    let child = folder.command(&["run", &trace, "-c", "c.yaml"]).spawn().unwrap();
+    let stubborn = wait_for(&folder.path().join("hang.pid"));
+    let pid = child.id().to_string();
+    // Two different ones: two of the same that come too fast are one.
+    assert!(signal("INT", &format!("{pid} && kill -TERM {pid}")));
+    finish(child).exits(130).reports_nothing();
+    assert_gone(&stubborn);
+    assert_gone(&wait_for(&folder.path().join("child.pid")));
 }
 
 #[test]

@@ -57,6 +57,7 @@ fn a_table_can_be_read_at_a_glance() {
          [----] crash N/A NOT_EVALUATED TIME Custom evaluator 'crash' exited with code 3: boom\n\
          line 2\n\
          [FAIL] tool_trajectory_avg_score 0.0000 FAILED 0.0000 TIME\n\
+         Error of crash: exited\n\
          Invocation 1 trajectory mismatch:\n\
          Expected:\n\
          - a({\"x\": 1})\n\
@@ -150,6 +151,7 @@ fn a_summary_has_a_line_per_metric() {
          [FAIL] low: 0.0000 (FAILED) [TIME]\n\
          [----] crash: ERROR - Custom evaluator 'crash' exited with code 3: boom\n\
          line 2 [TIME]\n\
+         error type: exited\n\
          [PASS] tool_trajectory_avg_score: 1.0000 (PASSED) [TIME]\n\n"
     );
     ran.says(

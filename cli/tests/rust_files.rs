@@ -191,10 +191,7 @@ fn warm_workers_change_nothing_in_the_report() {
                 "  - {{name: {name}, type: code, path: moody.rs, isolation: {isolation}{more}}}\n"
             )
         };
-        let entries = [
-            entry("moody", ", config: {every: 5}"),
-            entry("never", ""),
-        ];
+        let entries = [entry("moody", ", config: {every: 5}"), entry("never", "")];
         folder.file("c.yaml", format!("evaluators:\n{}", entries.concat()));
         let ran = run(&folder, &["-o", "json", "-j", jobs, &many]).exits(3);
         let mut report = ran.json();

@@ -12,6 +12,7 @@
 //! | validate | [`verdict`] | [`verdict::Verdict`]: an answer, or how the evaluator broke |
 //! | report | [`report`] | the report of a whole run |
 //! | tell | [`events`] | results as log records of OpenTelemetry, on request |
+//! | keep | [`journal`] | finished evaluations, for a run that goes on after this one was killed; on request |
 //!
 //! A failing evaluator is a [`verdict::Verdict`], never an error of this crate; errors are one enum per module.
 //! Nothing here prints or ends the process.
@@ -22,6 +23,7 @@ pub mod eval_set;
 pub mod events;
 pub mod executor;
 pub mod index;
+pub mod journal;
 pub mod json;
 pub mod linked;
 pub mod manifest;

@@ -1,10 +1,15 @@
 //! `evaluator run`.
 
-use std::{env, io, path::Path};
+use std::{
+    env, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use evaluator_host::{
     config::{Config, OutputFormat, Overrides},
     events::{self, EventSwitches, Exporter},
+    journal::{self, Journal, JournalError},
     metric::Metrics,
     report::Report,
     run::{Request, Runner},
@@ -39,6 +44,7 @@ pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> u8 {
         threshold: args.threshold,
         judge_model: args.judge_model,
         match_type: args.trajectory_match_type.map(Into::into),
+        retries: args.retries,
     };
     let mut config = match args.config.as_deref().map(Config::load).transpose() {
         Ok(config) => config.unwrap_or_default(),
@@ -52,6 +58,8 @@ pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> u8 {
     config.trace_format = args.format.map(Into::into).or(config.trace_format);
     config.group_by = args.group_by.map(Into::into).or(config.group_by);
     config.require_evaluated |= args.require_evaluated;
+    config.fail_fast |= args.fail_fast;
+    config.max_error_rate = args.max_error_rate.unwrap_or(config.max_error_rate);
     let output = output.or(config.output).unwrap_or_default();
     render::config_remarks(&config, verbose > 0);
     if let Err(error) = config.ensure_runnable() {
@@ -63,6 +71,14 @@ pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> u8 {
     if let Some(jobs) = args.jobs {
         runner.jobs = jobs;
     }
+    let config_file = config.file.as_deref();
+    runner.journal = match journal(args.journal, args.resume, config_file, &args.traces) {
+        Ok(journal) => journal,
+        Err(error) => {
+            render::message(&error.to_string());
+            return exit::USAGE;
+        }
+    };
     // A mistake in where events go is told now; a run may take long.
     let events = switches.and_then(|switches| match Exporter::new(&variable) {
         Ok(exporter) => Some((switches, exporter)),
@@ -87,6 +103,17 @@ pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> u8 {
     }
     render::verdict(&report, verbose > 0);
     code
+}
+
+/// The journal of a run, if one was asked for.
+fn journal(
+    file: Option<PathBuf>,
+    resume: bool,
+    config: Option<&Path>,
+    traces: &[PathBuf],
+) -> Result<Option<Arc<Journal>>, JournalError> {
+    let file = file.or_else(|| resume.then(|| journal::default_file(config, traces)));
+    file.map(|file| Journal::open(&file, resume).map(Arc::new)).transpose()
 }
 
 /// A variable of the environment.

@@ -10,6 +10,10 @@ use crate::render;
 /// How often a terminal shows the time that has passed.
 const TICK: Duration = Duration::from_millis(250);
 
+/// Steps of evaluations between two looks at what has happened outside (a timeout, an exit). A metric may take
+/// milliseconds for a step, and no timeout is to wait for many of them.
+const EVENT_INTERVAL: u32 = 4;
+
 /// Does the work on a runtime of its own, and shows its events.
 ///
 /// # Errors
@@ -19,13 +23,16 @@ pub(super) fn watched<T>(
     verbose: u8,
     work: impl AsyncFnOnce(&mut dyn FnMut(RunEvent)) -> T,
 ) -> io::Result<T> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .event_interval(EVENT_INTERVAL)
+        .build()?;
     let progress = RefCell::new(render::Progress::new(verbose));
     let done = runtime.block_on(async {
         let ticking = async {
             loop {
                 sleep(TICK).await;
-                progress.borrow().tick();
+                progress.borrow_mut().tick();
             }
         };
         let mut on_event = |event| progress.borrow_mut().event(&event);

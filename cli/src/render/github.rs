@@ -6,7 +6,7 @@ use evaluator_host::{report::Report, verdict::Status};
 
 use super::{
     verdict,
-    words::{contradictions, failure, reason, with_cause},
+    words::{contradictions, error_in_full, failure, kind, reason, with_cause},
 };
 
 pub(crate) fn github(report: &Report) -> String {
@@ -25,7 +25,13 @@ pub(crate) fn github(report: &Report) -> String {
         for evaluation in &conversation.evaluations {
             let title = format!("{} on {}", evaluation.name, conversation.trace_id);
             match (&evaluation.error, evaluation.status) {
-                (Some(error), _) => command(&mut text, "error", &format!("{title} broke"), error),
+                // It says so once, below: there may be thousands.
+                _ if !evaluation.was_run() => {}
+                (Some(error), _) => {
+                    let title = format!("{title} broke ({})", kind(evaluation));
+                    let error = error_in_full(evaluation).unwrap_or_else(|| error.clone());
+                    command(&mut text, "error", &title, &error);
+                }
                 (None, Status::Failed) => command(&mut text, "error", &title, &failure(evaluation)),
                 (None, Status::NotEvaluated) => {
                     command(
@@ -38,6 +44,9 @@ pub(crate) fn github(report: &Report) -> String {
                 (None, Status::Passed) => {}
             }
         }
+    }
+    if let Some(partial) = report.partial {
+        command(&mut text, "error", "partial report", &partial.to_string());
     }
     let _ = writeln!(text, "{}", verdict::sentence(report));
     text

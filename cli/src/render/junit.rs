@@ -16,7 +16,7 @@ use quick_xml::{
 
 use super::{
     verdict::NOTHING_SCORED,
-    words::{failure, reason, with_cause},
+    words::{failure, kind, reason, with_cause},
 };
 
 /// The report as a document, with its final line feed.
@@ -34,8 +34,9 @@ pub(crate) fn junit(report: &Report) -> io::Result<String> {
         .with_attribute(("tests", tests.to_string().as_str()))
         .with_attribute(("failures", failures.to_string().as_str()))
         .with_attribute(("errors", errors.to_string().as_str()))
-        .with_attribute(("skipped", tally.not_evaluated.to_string().as_str()))
+        .with_attribute(("skipped", (tally.not_evaluated + tally.not_run).to_string().as_str()))
         .write_inner_content(|writer| {
+            run(writer, report)?;
             if !report.errors.is_empty() {
                 inputs(writer, report)?;
             }
@@ -46,6 +47,29 @@ pub(crate) fn junit(report: &Report) -> io::Result<String> {
         })?;
     let text = String::from_utf8(writer.into_inner()).map_err(io::Error::other)?;
     Ok(text + "\n")
+}
+
+/// What is to be known of the whole run, in a suite without tests, since only suites have properties; nothing of a run
+/// that came to its end and tolerates nothing.
+fn run(writer: &mut Writer<Vec<u8>>, report: &Report) -> io::Result<()> {
+    let mut found = Vec::new();
+    if let Some(partial) = report.partial {
+        found.push(("partial", "true".to_owned()));
+        found.push(("partial_reason", partial.to_string()));
+    }
+    if report.max_error_rate > 0.0 {
+        found.push(("max_error_rate", report.max_error_rate.to_string()));
+        found.push(("errors_tolerated", report.balance().tolerates_errors().to_string()));
+    }
+    if found.is_empty() {
+        return Ok(());
+    }
+    writer
+        .create_element("testsuite")
+        .with_attribute(("name", "run"))
+        .with_attribute(("tests", "0"))
+        .write_inner_content(|writer| properties(writer, &found))?;
+    Ok(())
 }
 
 fn inputs(writer: &mut Writer<Vec<u8>>, report: &Report) -> io::Result<()> {
@@ -60,7 +84,7 @@ fn inputs(writer: &mut Writer<Vec<u8>>, report: &Report) -> io::Result<()> {
                 let name = format!("input {number}");
                 let error = with_cause(error, cause);
                 let outcome = Some(Outcome::Error("bad_input", &error));
-                case(writer, "inputs", &name, 0.0, outcome, &[])?;
+                case(writer, "inputs", &name, 0.0, outcome, &Beside::default())?;
             }
             Ok(())
         })?;
@@ -78,25 +102,15 @@ fn required(writer: &mut Writer<Vec<u8>>, names: &[&str]) -> io::Result<()> {
         .write_inner_content(|writer| {
             names.iter().try_for_each(|name| {
                 let outcome = Some(Outcome::Failure(NOTHING_SCORED));
-                case(writer, "require_evaluated", name, 0.0, outcome, &[])
+                case(writer, "require_evaluated", name, 0.0, outcome, &Beside::default())
             })
         })?;
     Ok(())
 }
 
-/// All denominators, some of which the attributes do not have.
-fn properties(writer: &mut Writer<Vec<u8>>, tally: &Tally) -> io::Result<()> {
-    let counts = [
-        ("scored", tally.scored()),
-        ("passed", tally.passed),
-        ("failed", tally.failed),
-        ("errored", tally.errored),
-        ("not_evaluated", tally.not_evaluated),
-        ("total", tally.total()),
-    ];
+fn properties(writer: &mut Writer<Vec<u8>>, properties: &[(&str, String)]) -> io::Result<()> {
     writer.create_element("properties").write_inner_content(|writer| {
-        counts.iter().try_for_each(|(name, count)| {
-            let value = count.to_string();
+        properties.iter().try_for_each(|(name, value)| {
             let property = writer.create_element("property").with_attribute(("name", *name));
             property.with_attribute(("value", value.as_str())).write_empty().map(drop)
         })
@@ -107,31 +121,38 @@ fn properties(writer: &mut Writer<Vec<u8>>, tally: &Tally) -> io::Result<()> {
 fn suite(writer: &mut Writer<Vec<u8>>, conversation: &ConversationReport) -> io::Result<()> {
     let mut tally = Tally::default();
     for evaluation in &conversation.evaluations {
-        tally.count(evaluation.error.is_none().then_some(evaluation.status));
+        evaluation.count_in(&mut tally);
     }
+    let skipped = tally.not_evaluated + tally.not_run;
+    // All denominators, some of which the attributes do not have.
+    let counts = tally.named().map(|(name, count)| (name, count.to_string()));
     writer
         .create_element("testsuite")
         .with_attribute(("name", valid(&conversation.trace_id).as_str()))
         .with_attribute(("tests", tally.total().to_string().as_str()))
         .with_attribute(("failures", tally.failed.to_string().as_str()))
         .with_attribute(("errors", tally.errored.to_string().as_str()))
-        .with_attribute(("skipped", tally.not_evaluated.to_string().as_str()))
+        .with_attribute(("skipped", skipped.to_string().as_str()))
         .write_inner_content(|writer| {
-            properties(writer, &tally)?;
+            properties(writer, &counts)?;
             for evaluation in &conversation.evaluations {
                 let seconds = evaluation.duration.unwrap_or_default().as_secs_f64();
                 let failure = failure(evaluation);
                 let reason = reason(evaluation);
                 let outcome = match (&evaluation.error, evaluation.status) {
-                    (Some(error), _) => {
-                        Some(Outcome::Error(evaluation.error_type.unwrap_or("error"), error))
-                    }
+                    (Some(error), _) if !evaluation.was_run() => Some(Outcome::Skipped(error)),
+                    (Some(error), _) => Some(Outcome::Error(kind(evaluation), error)),
                     (None, Status::Failed) => Some(Outcome::Failure(&failure)),
                     (None, Status::NotEvaluated) => Some(Outcome::Skipped(&reason)),
                     (None, Status::Passed) => None,
                 };
                 let (class, name) = (&conversation.trace_id, &evaluation.name);
-                case(writer, class, name, seconds, outcome, &evaluation.warnings)?;
+                let beside = Beside {
+                    warnings: &evaluation.warnings,
+                    stderr: evaluation.stderr.as_deref(),
+                    attempts: evaluation.attempts,
+                };
+                case(writer, class, name, seconds, outcome, &beside)?;
             }
             Ok(())
         })?;
@@ -146,13 +167,21 @@ enum Outcome<'a> {
     Skipped(&'a str),
 }
 
+/// What a test case has beside its outcome.
+#[derive(Default)]
+struct Beside<'a> {
+    warnings: &'a [String],
+    stderr: Option<&'a str>,
+    attempts: u32,
+}
+
 fn case(
     writer: &mut Writer<Vec<u8>>,
     class: &str,
     name: &str,
     seconds: f64,
     outcome: Option<Outcome<'_>>,
-    warnings: &[String],
+    beside: &Beside<'_>,
 ) -> io::Result<()> {
     let (class, name, time) = (valid(class), valid(name), format!("{seconds:.3}"));
     let element = writer
@@ -160,11 +189,14 @@ fn case(
         .with_attribute(("classname", class.as_str()))
         .with_attribute(("name", name.as_str()))
         .with_attribute(("time", time.as_str()));
-    if outcome.is_none() && warnings.is_empty() {
+    if outcome.is_none() && beside.warnings.is_empty() && beside.attempts < 2 {
         element.write_empty()?;
         return Ok(());
     }
     element.write_inner_content(|writer| {
+        if beside.attempts > 1 {
+            properties(writer, &[("attempts", beside.attempts.to_string())])?;
+        }
         if let Some(outcome) = outcome {
             let (tag, kind, text) = match outcome {
                 Outcome::Error(kind, text) => ("error", Some(kind), text),
@@ -179,9 +211,13 @@ fn case(
             }
             element.write_text_content(BytesText::new(&text))?;
         }
-        if !warnings.is_empty() {
-            let text = valid(&format!("warning: {}", warnings.join("\nwarning: ")));
+        if !beside.warnings.is_empty() {
+            let text = valid(&format!("warning: {}", beside.warnings.join("\nwarning: ")));
             writer.create_element("system-out").write_text_content(BytesText::new(&text))?;
+        }
+        if let Some(stderr) = beside.stderr {
+            let text = valid(stderr);
+            writer.create_element("system-err").write_text_content(BytesText::new(&text))?;
         }
         Ok(())
     })?;

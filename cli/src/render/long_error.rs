@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use evaluator_host::report::EvaluationReport;
 use unicode_width::UnicodeWidthStr;
 
+use super::words::{kind, stderr_beside};
+
 /// Columns that an error may take in a table.
 const FITS: usize = 160;
 
@@ -34,14 +36,15 @@ pub(super) fn cell(name: &str, error: &str) -> String {
     format!("{cell} ...")
 }
 
-/// The whole text of the errors that do not fit, to stand below the table.
+/// What the cells have no room for, to stand below the table: the kind of each error, its whole text if it does not fit,
+/// and what was written to standard error.
 pub(super) fn whole(text: &mut String, evaluations: &[EvaluationReport]) {
-    for evaluation in evaluations {
-        let Some(error) = evaluation.error.as_deref().filter(|error| !fits(error)) else {
-            continue;
-        };
-        let _ = writeln!(text, "  Error of {}:", evaluation.name);
-        for line in error.lines() {
+    for evaluation in evaluations.iter().filter(|evaluation| evaluation.was_run()) {
+        let Some(error) = evaluation.error.as_deref() else { continue };
+        let _ = writeln!(text, "  Error of {}: {}", evaluation.name, kind(evaluation));
+        let long = error.lines().filter(|_| !fits(error)).map(str::to_owned);
+        let stderr = stderr_beside(evaluation).into_iter().flatten();
+        for line in long.chain(stderr.map(|line| format!("stderr: {line}"))) {
             let _ = writeln!(text, "    {line}");
         }
     }

@@ -10,11 +10,15 @@ use evaluator_host::{
 use super::{
     duration::milliseconds,
     verdict,
-    words::{contradictions, failure, reason, with_cause},
+    words::{contradictions, error_in_full, failure, kind, reason, with_cause},
 };
 
 /// Rows of one table; GitHub cuts comments at 65,536 characters.
 const ROWS: usize = 500;
+
+/// Bytes that are shown of an error below its first line, and of all errors together.
+const DETAIL_BYTES: usize = 1500;
+const ALL_DETAIL_BYTES: usize = 15_000;
 
 pub(crate) fn markdown(report: &Report) -> String {
     let mut text = format!("### {}\n", escaped(&verdict::sentence(report)));
@@ -44,20 +48,31 @@ pub(crate) fn markdown(report: &Report) -> String {
     // What needs attention comes first, and within that the order of the run.
     let mut rows = rows;
     rows.sort_by_key(|(_, evaluation)| attention(evaluation));
+    let mut room = ALL_DETAIL_BYTES;
     for (trace_id, evaluation) in rows.iter().take(ROWS) {
         let score = evaluation.score.map_or_else(String::new, |score| format!("{score:.4}"));
         let time = evaluation
             .duration
             .map_or_else(String::new, |time| milliseconds(time.as_secs_f64() * 1000.0));
         let (icon, remark) = match (&evaluation.error, evaluation.status) {
-            (Some(error), _) => ("💥", error.lines().next().unwrap_or_default().to_owned()),
+            (Some(error), _) if !evaluation.was_run() => ("⏹", error.clone()),
+            (Some(error), _) => {
+                let first = error.lines().next().unwrap_or_default();
+                ("💥", first.to_owned())
+            }
             (None, Status::Failed) => ("❌", failure(evaluation)),
             (None, Status::NotEvaluated) => ("➖", reason(evaluation)),
             (None, Status::Passed) => ("✅", String::new()),
         };
+        let label = match &evaluation.error {
+            Some(_) if evaluation.was_run() => format!("`{}`: ", kind(evaluation)),
+            _ => String::new(),
+        };
+        let error = error_in_full(evaluation).filter(|_| evaluation.was_run());
+        let more = error.map(|error| folded(&error, &mut room)).unwrap_or_default();
         let _ = writeln!(
             text,
-            "| {icon} | `{}` | {} | {score} | {time} | {} |",
+            "| {icon} | `{}` | {} | {score} | {time} | {label}{}{more} |",
             trace_id.replace(['`', '|'], "_"),
             escaped(&evaluation.name),
             escaped(&remark)
@@ -69,9 +84,23 @@ pub(crate) fn markdown(report: &Report) -> String {
     text
 }
 
-/// Errors, failures, what was not judged, what passed.
+/// The lines of an error below its first one, to be folded in its cell; takes what it needs of the room there is.
+fn folded(error: &str, room: &mut usize) -> String {
+    let Some((_, more)) = error.split_once('\n') else { return String::new() };
+    let most = DETAIL_BYTES.min(*room);
+    let start = more.len().saturating_sub(most);
+    let start = (start..more.len()).find(|index| more.is_char_boundary(*index));
+    let Some(shown) = start.map(|start| &more[start..]) else { return String::new() };
+    *room -= shown.len().min(*room);
+    let cut = if shown.len() < more.len() { "...<br>" } else { "" };
+    let lines: Vec<String> = shown.lines().map(escaped).collect();
+    format!("<details><summary>more</summary>{cut}{}</details>", lines.join("<br>"))
+}
+
+/// Errors, failures, what was not judged, what passed, what was not run.
 fn attention(evaluation: &EvaluationReport) -> u8 {
     match (&evaluation.error, evaluation.status) {
+        _ if !evaluation.was_run() => 4,
         (Some(_), _) => 0,
         (None, Status::Failed) => 1,
         (None, Status::NotEvaluated) => 2,

@@ -1,5 +1,6 @@
 //! What people read. Only this module writes to stderr.
 
+mod bar;
 mod columns;
 mod config_error;
 mod duration;

@@ -2,22 +2,24 @@
 
 use std::{
     collections::HashMap,
+    path::Path,
     time::{Duration, Instant},
 };
 
-use evaluator_host::{run::RunEvent, runtime::PrepareEvent};
+use evaluator_host::{journal::Damage, run::RunEvent, runtime::PrepareEvent};
 
 use super::{
+    bar::Counts,
     message,
     stderr::{self, line},
 };
 
 /// Work that takes less than this is nobody's business.
 const QUIET_BUILD: Duration = Duration::from_millis(700);
-const QUIET_EVALUATIONS: Duration = Duration::from_secs(2);
+const QUIET: Duration = Duration::from_secs(2);
 
 /// How often a line is written where lines cannot be changed.
-const PLAIN_INTERVAL: Duration = Duration::from_secs(10);
+const PLAIN_INTERVAL: Duration = Duration::from_secs(5);
 
 /// How often one evaluator's stderr is shown when it breaks again and again.
 const SAME_EVALUATOR: usize = 3;
@@ -30,6 +32,8 @@ pub(crate) struct Progress {
     verbose: u8,
     terminal: bool,
     phase: Phase,
+    /// When a line that is not changed was last written of the phase.
+    last_line: Option<Instant>,
     /// What compilers have said, shown once.
     diagnostics: Vec<String>,
     /// How often the stderr of each evaluator was shown.
@@ -40,7 +44,8 @@ pub(crate) struct Progress {
 enum Phase {
     Nothing,
     Building { begun: Instant, what: String, detail: String, announced: bool },
-    Evaluating { begun: Instant, last_line: Instant, done: usize, total: usize, errored: usize },
+    Loading { begun: Instant, files: usize },
+    Evaluating { begun: Instant, counts: Counts },
 }
 
 impl Progress {
@@ -49,6 +54,7 @@ impl Progress {
             verbose,
             terminal: stderr::is_terminal(),
             phase: Phase::Nothing,
+            last_line: None,
             diagnostics: Vec::new(),
             shown: HashMap::new(),
         }
@@ -86,16 +92,36 @@ impl Progress {
                     file.display()
                 ));
             }
+            RunEvent::JournalDamaged { file, damage } => message(&damaged(file, damage)),
+            RunEvent::NotJournaled { evaluator, reason } => {
+                message(&format!("{evaluator} is not kept in the journal: {reason}"));
+            }
+            RunEvent::JournalFailed { message: text } => message(text),
+            RunEvent::Journaled { file, reused, total } if self.verbose > 0 => {
+                let file = file.display();
+                line(&format!(
+                    "{reused} of {total} evaluations were taken from the journal {file}"
+                ));
+            }
+            RunEvent::Withheld { evaluators, variables } if self.verbose > 0 => {
+                line(&format!(
+                    "withheld from {}: {} (an evaluator gets those that its entry names under `env`)",
+                    evaluators.join(", "),
+                    variables.join(", ")
+                ));
+            }
             RunEvent::Prepare(event) => self.prepare(event),
             RunEvent::BuildFailed { evaluator, summary, rendered } => {
                 self.build_failed(evaluator, summary, rendered);
             }
             RunEvent::Evaluating { total } => {
-                let begun = Instant::now();
-                let (done, errored) = (0, 0);
-                self.phase =
-                    Phase::Evaluating { begun, last_line: begun, done, total: *total, errored };
+                let counts = Counts { total: *total, ..Counts::default() };
+                self.begin(Phase::Evaluating { begun: Instant::now(), counts });
             }
+            RunEvent::Loading { files } => {
+                self.begin(Phase::Loading { begun: Instant::now(), files: *files });
+            }
+            RunEvent::Loaded { .. } => self.begin(Phase::Nothing),
             RunEvent::Evaluated {
                 evaluator,
                 trace_id,
@@ -108,30 +134,67 @@ impl Progress {
             } => {
                 self.warn(evaluator, trace_id, warnings);
                 self.evaluated(evaluator, trace_id, error.as_deref(), stderr);
-                self.count(*done, *total, *errored);
+                if let Phase::Evaluating { counts, .. } = &mut self.phase {
+                    *counts = Counts { done: *done, total: *total, errored: *errored };
+                }
             }
             _ => {}
         }
-        self.tick();
+        // Thousands may end in a second; they are counted when it is time to.
+        if !matches!(event, RunEvent::Evaluated { .. }) {
+            self.tick();
+        }
     }
 
-    /// Shows how long it has taken so far; to be called a few times a second.
-    pub(crate) fn tick(&self) {
-        if !self.terminal {
-            return;
+    fn begin(&mut self, phase: Phase) {
+        self.phase = phase;
+        self.last_line = None;
+    }
+
+    /// Shows how far it has come and how long it has taken so far; to be called a few times a second.
+    pub(crate) fn tick(&mut self) {
+        if self.terminal {
+            stderr::status(&self.status());
+        } else if self.last_line.is_none_or(|last| last.elapsed() > PLAIN_INTERVAL)
+            && let Some(text) = self.plain()
+        {
+            self.last_line = Some(Instant::now());
+            line(&text);
         }
-        let seconds = |begun: &Instant| begun.elapsed().as_secs();
-        stderr::status(&match &self.phase {
+    }
+
+    /// The line that changes.
+    fn status(&self) -> String {
+        match &self.phase {
             Phase::Building { begun, what, detail, .. } if begun.elapsed() > QUIET_BUILD => {
-                format!("{what} ({} s): {detail}", seconds(begun))
+                format!("{what} ({} s): {detail}", begun.elapsed().as_secs())
             }
-            Phase::Evaluating { begun, done, total, errored, .. }
-                if begun.elapsed() > QUIET_EVALUATIONS =>
-            {
-                format!("{} ({} s)", counted(*done, *total, *errored), seconds(begun))
+            Phase::Evaluating { begun, counts } if begun.elapsed() > QUIET => {
+                counts.bar(begun.elapsed())
             }
+            Phase::Loading { .. } => self.plain().unwrap_or_default(),
             _ => String::new(),
-        });
+        }
+    }
+
+    /// A line that stays, if there is something to tell. Builds tell their own.
+    fn plain(&self) -> Option<String> {
+        match &self.phase {
+            Phase::Loading { begun, files } if begun.elapsed() > QUIET => {
+                let files = if *files == 1 {
+                    "1 trace file".to_owned()
+                } else {
+                    format!("{files} trace files")
+                };
+                Some(format!("reading {files} ({} s)", begun.elapsed().as_secs()))
+            }
+            Phase::Evaluating { begun, counts }
+                if begun.elapsed() > QUIET && counts.done < counts.total =>
+            {
+                Some(counts.line(begun.elapsed()))
+            }
+            _ => None,
+        }
     }
 
     /// Takes away what is only of interest while it lasts.
@@ -147,7 +210,7 @@ impl Progress {
                     line(&format!("{what} ..."));
                 }
                 let (begun, what) = (Instant::now(), what.clone());
-                self.phase = Phase::Building { begun, what, detail: String::new(), announced };
+                self.begin(Phase::Building { begun, what, detail: String::new(), announced });
             }
             PrepareEvent::Progress { line: text } => self.build_progress(text.trim()),
             PrepareEvent::Diagnostic { rendered } => {
@@ -159,7 +222,7 @@ impl Progress {
                 if matches!(&self.phase, Phase::Building { announced: true, .. }) {
                     line(what);
                 }
-                self.phase = Phase::Nothing;
+                self.begin(Phase::Nothing);
             }
         }
     }
@@ -218,23 +281,18 @@ impl Progress {
             message(&format!("{evaluator}, trace {trace_id}: {warning}"));
         }
     }
-
-    fn count(&mut self, now_done: usize, now_total: usize, now_errored: usize) {
-        let Phase::Evaluating { begun, last_line, done, total, errored } = &mut self.phase else {
-            return;
-        };
-        (*done, *total, *errored) = (now_done, now_total, now_errored);
-        if !self.terminal && last_line.elapsed() > PLAIN_INTERVAL && now_done < now_total {
-            *last_line = Instant::now();
-            let seconds = begun.elapsed().as_secs();
-            line(&format!("{} ({seconds} s)", counted(now_done, now_total, now_errored)));
-        }
-    }
 }
 
-fn counted(done: usize, total: usize, errored: usize) -> String {
-    let broke = if errored > 0 { format!(", {errored} broke") } else { String::new() };
-    format!("evaluated {done} of {total}{broke}")
+/// What was lost of a journal. Its last line is cut off whenever a machine dies at the wrong moment; anything else that is
+/// wrong came about in another way.
+fn damaged(file: &Path, damage: &Damage) -> String {
+    let Damage { line, reason, bytes, records, .. } = damage;
+    let lost = match records {
+        0 => format!("its end ({bytes} bytes) was dropped"),
+        1 => format!("it was dropped, and a record behind it ({bytes} bytes)"),
+        _ => format!("it was dropped, and {records} records behind it ({bytes} bytes)"),
+    };
+    format!("journal {}, line {line}: {reason}; {lost} and is evaluated again", file.display())
 }
 
 /// The last lines, indented.

@@ -4,7 +4,12 @@ use std::fmt::Write as _;
 
 use evaluator_host::report::{EvaluationReport, Report};
 
-use super::{duration::milliseconds, icon, table::errors};
+use super::{
+    duration::milliseconds,
+    icon,
+    table::errors,
+    words::{kind, stderr_beside},
+};
 
 pub(crate) fn summary(report: &Report) -> String {
     let mut text = errors(report);
@@ -19,6 +24,13 @@ pub(crate) fn summary(report: &Report) -> String {
                 evaluation.name,
                 outcome(evaluation)
             );
+            // Below the line, which is as others know it.
+            if evaluation.error.is_some() {
+                let _ = writeln!(text, "      error type: {}", kind(evaluation));
+            }
+            for line in stderr_beside(evaluation).into_iter().flatten() {
+                let _ = writeln!(text, "      stderr: {line}");
+            }
         }
         text.push('\n');
     }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use evaluator_host::{
     json::Value,
     report::{EvaluationReport, Report},
-    verdict::{Standing, Status},
+    verdict::{Balance, Standing, Status},
 };
 
 use super::{line, words::contradictions};
@@ -33,15 +33,20 @@ pub(super) const NOTHING_SCORED: &str =
 
 /// The outcome in a word, and the counts.
 pub(crate) fn sentence(report: &Report) -> String {
-    let tally = report.tally();
-    let word = match report.standing() {
+    let balance = report.balance();
+    let tally = balance.tally;
+    let word = match balance.standing() {
         Standing::Errored => "ERROR",
         Standing::Failed => "FAILED",
         Standing::Passed if tally.scored() == 0 => "NOTHING EVALUATED",
         Standing::Passed => "PASSED",
     };
+    let not_run = match tally.not_run {
+        0 => String::new(),
+        count => format!(", {count} not run"),
+    };
     let mut text = format!(
-        "{word}: {} passed, {} failed, {} errored, {} not evaluated ({} in {}), {} scored of {} in total",
+        "{word}: {} passed, {} failed, {} errored, {} not evaluated{not_run} ({} in {}), {} scored of {} in total",
         tally.passed,
         tally.failed,
         tally.errored,
@@ -55,7 +60,37 @@ pub(crate) fn sentence(report: &Report) -> String {
         let errors = counted(report.errors.len() as u64, "error");
         let _ = write!(text, "; {errors} outside of any conversation");
     }
+    text += &tolerance(&balance);
+    if let Some(partial) = report.partial {
+        let _ = write!(text, "; partial: {partial}");
+    }
     text
+}
+
+/// What was made of the errors, where some may be tolerated.
+fn tolerance(balance: &Balance) -> String {
+    if balance.max_error_rate <= 0.0 || balance.errors() == 0 {
+        return String::new();
+    }
+    let errors = counted(balance.errors(), "error");
+    let (share, most) = (balance.error_rate(), balance.max_error_rate);
+    let share = format!("a share of {share:.4}, and up to {most} is tolerated");
+    if balance.tolerates_errors() {
+        format!("; {errors} tolerated ({share})")
+    } else {
+        let why = if balance.partial {
+            "the run is partial"
+        } else if balance.unusable_eval_set {
+            "the eval set could not be used"
+        } else if balance.unwritten_journal {
+            "the journal could not be written"
+        } else if balance.tally.scored() == 0 {
+            "nothing was scored"
+        } else {
+            "they are too many"
+        };
+        format!("; {errors} not tolerated, because {why} ({share})")
+    }
 }
 
 fn counted(count: u64, noun: &str) -> String {

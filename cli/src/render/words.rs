@@ -74,6 +74,31 @@ pub(super) fn failure(evaluation: &EvaluationReport) -> String {
     text
 }
 
+/// Lines of standard error that are shown beside an error.
+const STDERR_LINES: usize = 20;
+
+/// Why it broke, in full: the reason, and what it wrote to standard error, if that is not part of the reason.
+pub(super) fn error_in_full(evaluation: &EvaluationReport) -> Option<String> {
+    let error = evaluation.error.as_deref()?;
+    Some(match stderr_beside(evaluation) {
+        Some(stderr) => format!("{error}\nEvaluator stderr:\n{}", stderr.join("\n")),
+        None => error.to_owned(),
+    })
+}
+
+/// The last lines of what it wrote to standard error, where the error itself does not tell them.
+pub(super) fn stderr_beside(evaluation: &EvaluationReport) -> Option<Vec<&str>> {
+    let error = evaluation.error.as_deref()?;
+    let stderr = evaluation.stderr.as_deref().filter(|stderr| !error.contains(stderr))?;
+    let lines: Vec<&str> = stderr.lines().collect();
+    Some(lines[lines.len().saturating_sub(STDERR_LINES)..].to_vec())
+}
+
+/// What kind of error it is, in a word.
+pub(super) fn kind(evaluation: &EvaluationReport) -> &'static str {
+    evaluation.error_type.unwrap_or("error")
+}
+
 /// Why nothing was judged, in the evaluator's words if it has any.
 pub(super) fn reason(evaluation: &EvaluationReport) -> String {
     let details = evaluation.details.as_ref();

@@ -7,7 +7,8 @@ use super::{
     fields::{Fields, Problems, choice, non_negative, text},
     linked, openai_eval,
     problem::Place,
-    remote, rubrics,
+    process, remote, rubrics,
+    run::MAX_RETRIES,
     yaml::{Node, NodeKind, Span},
 };
 use crate::metric::MatchType;
@@ -238,10 +239,12 @@ fn read_code(fields: &mut Fields<'_>, entry: &Node, problems: &mut Problems<'_>)
 /// The settings that all programs have, wherever they are.
 pub(super) fn read_program(fields: &mut Fields<'_>, problems: &mut Problems<'_>) -> CodeConfig {
     let mut code = read_judgement(fields, problems);
+    code.retries = fields.whole("retries", 0..=MAX_RETRIES, problems);
     if let Some(executor) = fields.text("executor", problems) {
         code.executor = executor.to_owned();
     }
     code.isolation = fields.choice("isolation", &ISOLATIONS, problems).unwrap_or_default();
+    code.process = process::read(fields, problems);
     code
 }
 

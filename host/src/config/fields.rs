@@ -1,6 +1,6 @@
 //! Reads the keys of a mapping, collecting what is wrong instead of stopping at it.
 
-use std::time::Duration;
+use std::{ops::RangeInclusive, time::Duration};
 
 use super::{
     problem::{Place, Problem},
@@ -187,6 +187,32 @@ impl<'n> Fields<'n> {
         seconds.map(Duration::from_secs_f64)
     }
 
+    /// A whole number in a range.
+    pub(crate) fn whole(
+        &mut self,
+        key: &'static str,
+        range: RangeInclusive<u32>,
+        problems: &mut Problems<'_>,
+    ) -> Option<u32> {
+        let node = self.take(key)?;
+        let (least, most) = (range.start(), range.end());
+        let Some(number) = number(node) else {
+            let message =
+                format!("`{key}` must be a whole number in {least}..={most}, not {}", node.noun());
+            problems.add(node.span, message, None);
+            return None;
+        };
+        let whole = (number.fract() == 0.0
+            && (f64::from(*least)..=f64::from(*most)).contains(&number))
+        .then_some(number as u32);
+        if whole.is_none() {
+            let message =
+                format!("`{key}` must be a whole number in {least}..={most}, not {number}");
+            problems.add(node.span, message, None);
+        }
+        whole
+    }
+
     /// One of a few words, compared as written.
     pub(crate) fn choice<T: Copy>(
         &mut self,
@@ -318,7 +344,8 @@ fn flag(node: &Node) -> Option<bool> {
     }
 }
 
-fn number(node: &Node) -> Option<f64> {
+/// A number; numeric text counts.
+pub(crate) fn number(node: &Node) -> Option<f64> {
     match &node.kind {
         NodeKind::Scalar(Value::Int(value)) => Some(*value as f64),
         NodeKind::Scalar(Value::Float(value)) => Some(*value),

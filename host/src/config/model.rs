@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use super::{OpenAiEvalConfig, Place, Problem};
+use super::{OpenAiEvalConfig, Place, Problem, ProcessConfig};
 use crate::{
     conversation::GroupBy,
     json::Object,
@@ -29,6 +29,14 @@ pub struct Config {
     pub group_by: Option<GroupBy>,
     /// Whether a run fails in which some evaluator has scored nothing; no by default.
     pub require_evaluated: bool,
+    /// The share of errors (evaluations that broke, and trace files that could not be used) up to which they are
+    /// tolerated, in 0..=1; none by default.
+    pub max_error_rate: f64,
+    /// Whether nothing new begins after the first failure or error; no by default.
+    pub fail_fast: bool,
+    /// How often an evaluation is tried again whose verdict may be transient, for evaluators that do not say so
+    /// themselves; never by default.
+    pub retries: u32,
     /// Where the sources `file` and `local` are.
     pub sources: SourcePaths,
     /// What is in the file and probably not meant so.
@@ -194,12 +202,16 @@ pub struct CodeConfig {
     pub threshold: f64,
     /// Time one evaluation may take; 30 s by default. Building is not part of it.
     pub timeout: Duration,
+    /// How often an evaluation is tried again whose verdict may be transient; as often as the run says by default.
+    pub retries: Option<u32>,
     /// Settings sent to the evaluator; empty by default.
     pub config: Object,
     /// Name of the executor; `local` by default.
     pub executor: String,
     /// What evaluations may share; whatever changes no result, by default.
     pub isolation: Isolation,
+    /// What its process may use and see.
+    pub process: ProcessConfig,
     /// Whether the file was fetched from a source of evaluators, so that less of it is trusted; no by default.
     pub fetched: bool,
     /// What its author says of it, where the file has a place for that.
@@ -276,9 +288,11 @@ impl Default for CodeConfig {
             args: Vec::new(),
             threshold: 0.5,
             timeout: Duration::from_secs(30),
+            retries: None,
             config: Object::default(),
             executor: "local".to_owned(),
             isolation: Isolation::default(),
+            process: ProcessConfig::default(),
             fetched: false,
             info: None,
         }
@@ -295,12 +309,16 @@ pub struct RemoteConfig {
     pub threshold: f64,
     /// Time one evaluation may take; 30 s by default. Fetching and building are not part of it.
     pub timeout: Duration,
+    /// How often an evaluation is tried again whose verdict may be transient; as often as the run says by default.
+    pub retries: Option<u32>,
     /// Settings sent to the evaluator; empty by default.
     pub config: Object,
     /// Name of the executor; `local` by default.
     pub executor: String,
     /// What evaluations may share; whatever changes no result, by default.
     pub isolation: Isolation,
+    /// What its process may use and see; of the environment less than that of other programs.
+    pub process: ProcessConfig,
 }
 
 impl RemoteConfig {
@@ -308,9 +326,10 @@ impl RemoteConfig {
     #[must_use]
     pub fn new(source: impl Into<String>, reference: Reference) -> Self {
         let wanted = Wanted { source: source.into(), reference };
-        let CodeConfig { threshold, timeout, config, executor, isolation, .. } =
-            CodeConfig::default();
-        Self { wanted, threshold, timeout, config, executor, isolation }
+        let CodeConfig {
+            threshold, timeout, retries, config, executor, isolation, process, ..
+        } = CodeConfig::default();
+        Self { wanted, threshold, timeout, retries, config, executor, isolation, process }
     }
 
     /// The same program once it is here.
@@ -320,9 +339,11 @@ impl RemoteConfig {
             path: path.into(),
             threshold: self.threshold,
             timeout: self.timeout,
+            retries: self.retries,
             config: self.config.clone(),
             executor: self.executor.clone(),
             isolation: self.isolation,
+            process: self.process.clone(),
             fetched: true,
             ..CodeConfig::default()
         }

@@ -14,12 +14,24 @@ pub struct Overrides {
     pub judge_model: Option<String>,
     /// Match type of built-in metrics.
     pub match_type: Option<MatchType>,
+    /// How often evaluations are tried again, for the run and for all of its evaluators.
+    pub retries: Option<u32>,
 }
 
 impl Overrides {
     /// Applies them. Settings go to the metrics named here if there are any, else to every built-in metric of the
     /// configuration; programs keep theirs. A configuration without evaluators gets `tool_trajectory_avg_score`.
     pub fn apply(&self, config: &mut Config) {
+        if let Some(retries) = self.retries {
+            config.retries = retries;
+            for evaluator in &mut config.evaluators {
+                match &mut evaluator.kind {
+                    EvaluatorKind::Code(code) => code.retries = None,
+                    EvaluatorKind::Remote(remote) => remote.retries = None,
+                    _ => {}
+                }
+            }
+        }
         let mut names: Vec<&str> = Vec::new();
         for name in &self.metrics {
             if !names.contains(&name.as_str()) {

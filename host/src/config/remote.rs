@@ -47,9 +47,11 @@ pub(super) fn read(
         wanted: Wanted { source: source.to_owned(), reference },
         threshold: program.threshold,
         timeout: program.timeout,
+        retries: program.retries,
         config: program.config,
         executor: program.executor,
         isolation: program.isolation,
+        process: program.process,
     }
 }
 

@@ -24,6 +24,9 @@ pub(super) const OUTPUTS: [(&str, OutputFormat); 6] = [
     ("github", OutputFormat::Github),
 ];
 
+/// What fails so often does not fail by chance.
+pub(super) const MAX_RETRIES: u32 = 100;
+
 /// Keys of an older form of the file, and what replaced them.
 const REPLACED: [(&str, &str); 5] = [
     ("metrics", "list them under `evaluators` with `type: builtin`"),
@@ -135,6 +138,11 @@ fn read_root(root: Option<&Node>, extensions: &[&str], problems: &mut Problems<'
     let required = fields.take("require_evaluated");
     config.require_evaluated =
         required.and_then(|node| truth("require_evaluated", node, problems)).unwrap_or_default();
+    config.max_error_rate = fields.fraction("max_error_rate", problems).unwrap_or_default();
+    let fail_fast = fields.take("fail_fast");
+    config.fail_fast =
+        fail_fast.and_then(|node| truth("fail_fast", node, problems)).unwrap_or_default();
+    config.retries = fields.whole("retries", 0..=MAX_RETRIES, problems).unwrap_or_default();
     let output = fields.take_either("output_format", "output", problems);
     if let Some(node) = fields.take("sources") {
         config.sources = read_sources(node, problems);

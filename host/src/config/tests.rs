@@ -3,7 +3,8 @@
 use std::{path::Path, time::Duration};
 
 use super::{
-    Config, EvaluatorKind, Grader, Isolation, OutputFormat, Overrides, Role, TextSimilarity,
+    Config, EvaluatorConfig, EvaluatorKind, Grader, Isolation, OutputFormat, Overrides, Role,
+    TextSimilarity,
 };
 use crate::{
     json::Value,
@@ -36,6 +37,48 @@ fn a_whole_configuration_reads() {
     );
     assert_eq!(code.config["since"].as_str(), Some("2024-01-02"));
     assert!(matches!(&code.config["words"], Value::Array(words) if words.len() == 1));
+}
+
+#[test]
+fn what_a_run_does_about_errors_is_read() {
+    let config = parse(
+        "max_error_rate: '0.25'\nfail_fast: yes\nretries: 2\nevaluators:\n\
+         - {name: a, type: code, path: a.py, retries: 0}\n\
+         - {name: b, type: remote, ref: b.py, retries: 5}\n\
+         - {name: c, type: code, path: c.py}\n",
+    );
+    assert_eq!((config.max_error_rate, config.fail_fast, config.retries), (0.25, true, 2));
+    let retries = |config: &Config| {
+        let of = |evaluator: &EvaluatorConfig| match &evaluator.kind {
+            EvaluatorKind::Code(code) => code.retries,
+            EvaluatorKind::Remote(remote) => remote.at("b.py").retries,
+            _ => None,
+        };
+        config.evaluators.iter().map(of).collect::<Vec<_>>()
+    };
+    assert_eq!(retries(&config), [Some(0), Some(5), None]);
+    let mut overridden = config.clone();
+    Overrides { retries: Some(1), ..Overrides::default() }.apply(&mut overridden);
+    assert_eq!((overridden.retries, retries(&overridden)), (1, vec![None; 3]));
+
+    let nothing =
+        parse("max_error_rate:\nfail_fast:\nretries:\nevaluators: [{name: a, type: builtin}]");
+    assert_eq!((nothing.max_error_rate, nothing.fail_fast, nothing.retries), (0.0, false, 0));
+    assert_eq!(
+        problems(
+            "max_error_rate: 5\nfail_fast: soon\nretries: 1.5\nmax_eror_rate: 1\nevaluators:\n\
+             - {name: a, type: code, path: a.py, retries: -1}\n\
+             - {name: b, type: remote, ref: b.py, retries: often}\n\
+             - {name: c, type: code, path: c.py, retrys: 101}\n"
+        ),
+        "c.yaml:1:17: `max_error_rate` must be in 0..=1, not 5\n\
+         c.yaml:2:12: `fail_fast` must be true or false, not text\n\
+         c.yaml:3:10: `retries` must be a whole number in 0..=100, not 1.5\n\
+         c.yaml:4:1: unknown key `max_eror_rate` in the configuration (did you mean `max_error_rate`?)\n\
+         c.yaml:6:46: `retries` must be a whole number in 0..=100, not -1\n\
+         c.yaml:7:47: `retries` must be a whole number in 0..=100, not text\n\
+         c.yaml:8:37: unknown key `retrys` in this evaluator (did you mean `retries`?)"
+    );
 }
 
 #[test]
@@ -172,7 +215,7 @@ fn single_problems_say_what_to_write() {
         ),
         (
             "evaluators: [{name: a, type: remote, ref: y.py, path: x.py}]",
-            "c.yaml:1:49: unknown key `path` in this evaluator (known keys: name, type, source, ref, threshold, timeout, config, executor, isolation)",
+            "c.yaml:1:49: unknown key `path` in this evaluator (known keys: name, type, source, ref, threshold, timeout, config, retries, executor, isolation, limits, env, inherit_env, cwd)",
         ),
         (
             "evaluators: [{name: a, type: code, path: a.py, isolation: proces}]",
@@ -369,7 +412,7 @@ fn metrics_named_beside_a_configuration_replace_or_join_it() {
     let mut config = parse(text);
     Overrides { threshold: Some(0.9), ..Overrides::default() }.apply(&mut config);
     assert_eq!(
-        config.evaluators.iter().map(super::EvaluatorConfig::threshold).collect::<Vec<_>>(),
+        config.evaluators.iter().map(EvaluatorConfig::threshold).collect::<Vec<_>>(),
         [0.1, 0.9]
     );
 

@@ -1,6 +1,9 @@
 //! Recorded values that are parsed when somebody looks at them.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 use super::message::parse_json;
 use crate::json::Value;
@@ -8,7 +11,7 @@ use crate::json::Value;
 /// A recorded value; of JSON text it is the value that the text holds.
 ///
 /// The text is parsed when somebody looks, as results of tools are large and most of them are never looked at.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Recorded {
     /// What was recorded, if it is text that nobody has looked at.
     text: Option<Arc<str>>,
@@ -44,6 +47,16 @@ impl Recorded {
 /// Whether a value of a call was not recorded: null, `{}`, `""` or `[]`.
 pub(super) fn is_empty(value: &Value) -> bool {
     value.is_empty_like() || value.as_object().is_some_and(|object| object.is_empty())
+}
+
+/// Shows what was recorded, the same whether or not somebody has looked at it.
+impl fmt::Debug for Recorded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.text {
+            Some(text) => f.debug_tuple("Recorded").field(text).finish(),
+            None => f.debug_tuple("Recorded").field(self.value()).finish(),
+        }
+    }
 }
 
 impl From<Value> for Recorded {

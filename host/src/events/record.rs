@@ -62,7 +62,8 @@ pub fn records(
         .collect();
     let mut records = Vec::new();
     for conversation in &report.conversations {
-        for evaluation in &conversation.evaluations {
+        // Of what was not run there is no result to tell.
+        for evaluation in conversation.evaluations.iter().filter(|it| it.was_run()) {
             if let Some(kind) = types.get(evaluation.name.as_str()) {
                 let set_id = report.eval_set_id.as_deref();
                 add(&mut records, conversation, evaluation, *kind, set_id, switches);
@@ -178,6 +179,8 @@ mod tests {
             duration: None,
             error: None,
             error_type: None,
+            stderr: None,
+            attempts: 1,
             warnings: Vec::new(),
             details: None,
         }

@@ -14,6 +14,9 @@ mod rouge;
 mod trajectory;
 mod unavailable;
 
+/// The revision of the metrics here: they change with this crate only.
+const REVISION: &str = env!("CARGO_PKG_VERSION");
+
 pub use alignment::{
     AlignmentSettings, BadPattern, Comparator, Comparators, Order, Pattern, Tolerance,
     ToolTrajectoryAlignment,

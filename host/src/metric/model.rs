@@ -27,6 +27,12 @@ pub trait Metric: Send + Sync + fmt::Debug {
         false
     }
 
+    /// What changes whenever the metric would score something differently, e.g. a version. By default nobody knows, and
+    /// what it scored is not taken from the [`Journal`](crate::journal::Journal) of another run.
+    fn revision(&self) -> Option<&str> {
+        None
+    }
+
     /// Scores a conversation.
     ///
     /// What cannot be computed is [`Verdict::MetricFailed`], never a low score. The status may be left to the

@@ -22,6 +22,10 @@ impl Metric for ResponseMatch {
         "Words the answers share with the expected answers (ROUGE-1, F-measure)."
     }
 
+    fn revision(&self) -> Option<&str> {
+        Some(super::REVISION)
+    }
+
     fn evaluate(&self, input: &MetricInput<'_>) -> Verdict {
         let expected = match reference(input) {
             Ok(expected) => expected,

@@ -28,6 +28,10 @@ impl Metric for ToolTrajectory {
         "Share of the turns that called the expected tools with the expected arguments."
     }
 
+    fn revision(&self) -> Option<&str> {
+        Some(super::REVISION)
+    }
+
     fn evaluate(&self, input: &MetricInput<'_>) -> Verdict {
         let expected = match reference(input) {
             Ok(expected) => expected,

@@ -33,6 +33,10 @@ impl Metric for Unavailable {
         true
     }
 
+    fn revision(&self) -> Option<&str> {
+        Some(super::REVISION)
+    }
+
     fn evaluate(&self, input: &MetricInput<'_>) -> Verdict {
         // Without a golden case there is nothing to fail at.
         if self.compares

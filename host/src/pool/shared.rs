@@ -282,9 +282,9 @@ impl Shared {
     }
 
     /// Everything that waits is not begun.
-    pub(super) fn cancel(&self) {
+    pub(super) fn refuse_all(&self, verdict: &Verdict) {
         let queue = std::mem::take(&mut self.state().queue);
-        queue.into_iter().for_each(|job| job.refuse(Verdict::Cancelled));
+        queue.into_iter().for_each(|job| job.refuse(verdict.clone()));
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -45,7 +45,7 @@ pub(super) async fn work(shared: Arc<Shared>, id: u64) {
         };
         match Session::start(&shared.command, &shared.limits, shared.numbered).await {
             Ok(session) => converse(&shared, id, session, job, permit).await,
-            Err(error) => job.refuse(Verdict::SpawnFailed { reason: error.to_string() }),
+            Err(error) => job.refuse(Verdict::from(error)),
         }
         shared.tell(id, Condition::Arriving);
         if shared.leave(id) {
@@ -76,11 +76,17 @@ async fn permit(place: &Place<'_>) -> Option<OwnedSemaphorePermit> {
         tokio::select! {
             biased;
             () = shared.cancellation.cancelled() => {
-                shared.cancel();
+                shared.refuse_all(&Verdict::Cancelled);
                 return None;
             }
-            // The semaphore is never closed.
-            permit = Arc::clone(&shared.permits).acquire_owned() => return permit.ok(),
+            permit = Arc::clone(&shared.permits).acquire_owned() => {
+                if permit.is_err() || shared.permits.is_closed() {
+                    // Nothing is to begin any more.
+                    shared.refuse_all(&Verdict::NotRun);
+                    return None;
+                }
+                return permit.ok();
+            }
             () = poll_fn(|context| shared.poll_called(place.id, context)) => {}
         }
     }
@@ -192,7 +198,6 @@ impl Talk for Talker<'_> {
             && let Poll::Ready(permit) = asking.as_mut().poll(context)
         {
             self.asking = None;
-            // The semaphore is never closed.
             self.permit = permit.ok().map(|permit| (permit, Instant::now()));
             return Poll::Ready(());
         }
@@ -207,6 +212,7 @@ impl Talk for Talker<'_> {
 
 /// What came of looking for a document.
 enum Take {
+    /// Sent, or told that nothing is to begin any more.
     Sent,
     /// There is none. The worker will be called.
     Nothing,
@@ -247,6 +253,11 @@ impl Talker<'_> {
             Offer::ForAFreshOne | Offer::Closed if is_empty => return Take::Part,
             Offer::ForAFreshOne | Offer::Closed => return Take::Busy,
         };
+        if self.shared.permits.is_closed() {
+            // Nothing is to begin any more.
+            job.refuse(Verdict::NotRun);
+            return Take::Sent;
+        }
         if is_empty && !mouth.is_free() {
             // Said something unasked, or died, while it had nothing to do. That is nobody's fault.
             self.first = Some(job);

@@ -2,7 +2,7 @@
 
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
-use super::{CommandSpec, Ending, SpawnError, os, spawn};
+use super::{CommandSpec, Ending, SpawnError, living::Listed, os, spawn};
 
 /// A started process with everything it starts in turn.
 ///
@@ -13,6 +13,8 @@ pub(super) struct Started {
     child: Child,
     group: Option<os::Group>,
     watch: os::ExitWatch,
+    /// As long as its number is its own.
+    listed: Option<Listed>,
 }
 
 /// Our ends of the standard streams.
@@ -26,14 +28,14 @@ pub(super) struct Pipes {
 impl Started {
     pub(super) async fn start(spec: &CommandSpec) -> Result<(Self, Pipes), SpawnError> {
         let watch = os::ExitWatch::new().map_err(|error| spawn::explain(spec, &error))?;
-        let mut child = spawn::spawn(spec).await?;
+        let (mut child, listed) = spawn::spawn(spec).await?;
         let pipes = Pipes {
             stdin: child.stdin.take(),
             stdout: child.stdout.take(),
             stderr: child.stderr.take(),
         };
         let group = os::Group::of(&child);
-        Ok((Self { child, group, watch }, pipes))
+        Ok((Self { child, group, watch, listed: Some(listed) }, pipes))
     }
 
     /// Returns when the process is dead. Cancel safe.
@@ -63,6 +65,7 @@ impl Started {
     pub(super) fn reap(&mut self) -> Ending {
         self.kill();
         self.group = None;
+        self.listed = None;
         match self.child.try_wait() {
             Ok(Some(status)) => os::ending(status),
             Ok(None) => Ending::Lost { reason: "it did not end when it was killed".to_owned() },
@@ -74,5 +77,7 @@ impl Started {
 impl Drop for Started {
     fn drop(&mut self) {
         self.kill();
+        // Before the child is dropped, which may reap it.
+        self.listed = None;
     }
 }

@@ -9,6 +9,7 @@ use memchr::memchr2;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     process::{ChildStderr, ChildStdin, ChildStdout},
+    task::yield_now,
     time::timeout,
 };
 
@@ -16,6 +17,10 @@ use super::{Captured, Limits, group::Pipes};
 
 /// As much as a pipe holds by default.
 const CHUNK: usize = 64 << 10;
+
+/// How many of them are read before others have their turn: a process that writes without end must not keep this thread
+/// from noticing that time is up.
+const CHUNKS_AT_ONCE: u32 = 16;
 
 /// The three streams of a process that reads one document and writes one.
 #[derive(Debug)]
@@ -141,8 +146,13 @@ pub(super) async fn feed<W: AsyncWrite + Unpin>(pipe: &mut Option<W>, outgoing: 
 /// Reads to the end.
 pub(super) async fn drain<R: AsyncRead + Unpin>(pipe: &mut Option<R>, captured: &mut Captured) {
     let mut chunk = vec![0; CHUNK];
+    let mut chunks = 0u32;
     while let Some(bytes) = read_some(pipe, &mut chunk).await {
         captured.push(bytes);
+        chunks = chunks.wrapping_add(1);
+        if chunks.is_multiple_of(CHUNKS_AT_ONCE) {
+            yield_now().await;
+        }
     }
     captured.end();
 }

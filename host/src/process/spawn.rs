@@ -7,7 +7,11 @@ use tokio::{
     time::sleep,
 };
 
-use super::{CommandSpec, os};
+use super::{
+    CommandSpec,
+    living::{self, Listed},
+    os,
+};
 
 /// Waits between attempts to start a file that something still has open for writing. A file written a moment ago may
 /// be open in a child of another thread that was forked, but has not yet executed its own program.
@@ -28,15 +32,18 @@ pub struct SpawnError {
     pub program: OsString,
     /// What is wrong, with a hint where there is one.
     pub reason: String,
+    /// Whether the system was out of something just then (processes, memory, descriptors), so that it may be started a
+    /// moment later.
+    pub transient: bool,
 }
 
 /// Starts the command as leader of its own group, with pipes for all three standard streams.
-pub(super) async fn spawn(spec: &CommandSpec) -> Result<Child, SpawnError> {
-    let mut command = command(spec);
+pub(super) async fn spawn(spec: &CommandSpec) -> Result<(Child, Listed), SpawnError> {
+    let mut command = command(spec).map_err(|error| explain(spec, &error))?;
     let mut waits = BUSY_RETRIES.iter();
     loop {
-        match (command.spawn(), waits.next()) {
-            (Ok(child), _) => return Ok(child),
+        match (living::start(|| command.spawn(), Child::id), waits.next()) {
+            (Ok(started), _) => return Ok(started),
             (Err(error), Some(wait)) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
                 sleep(*wait).await;
             }
@@ -49,14 +56,14 @@ pub(super) async fn spawn(spec: &CommandSpec) -> Result<Child, SpawnError> {
     clippy::disallowed_methods,
     reason = "this is the place where supervised processes are started"
 )]
-fn command(spec: &CommandSpec) -> Command {
+fn command(spec: &CommandSpec) -> io::Result<Command> {
     let mut command = Command::new(&spec.program);
     spec.configure(command.as_std_mut());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // The net below the net: groups are ended by `Group`, this ends the leader if even that is skipped.
     command.kill_on_drop(true);
-    os::configure(&mut command);
-    command
+    os::configure(&mut command, &spec.resources)?;
+    Ok(command)
 }
 
 pub(super) fn explain(spec: &CommandSpec, error: &io::Error) -> SpawnError {
@@ -80,5 +87,38 @@ pub(super) fn explain(spec: &CommandSpec, error: &io::Error) -> SpawnError {
         }
         _ => error.to_string(),
     };
-    SpawnError { program: spec.program.clone(), reason }
+    SpawnError { program: spec.program.clone(), reason, transient: is_transient(error) }
+}
+
+/// Whether the same start may succeed a moment later, though nobody changes anything.
+fn is_transient(error: &io::Error) -> bool {
+    use io::ErrorKind::{ExecutableFileBusy, Interrupted, OutOfMemory, WouldBlock};
+    matches!(error.kind(), ExecutableFileBusy | Interrupted | OutOfMemory | WouldBlock)
+        || os::is_out_of_descriptors(error)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use rustix::io::Errno;
+
+    use super::*;
+
+    #[test]
+    fn what_passes_by_itself_is_told_from_what_does_not() {
+        let spec = CommandSpec::new("x");
+        for (errno, transient) in [
+            (Errno::AGAIN, true),
+            (Errno::NOMEM, true),
+            (Errno::MFILE, true),
+            (Errno::NFILE, true),
+            (Errno::TXTBSY, true),
+            (Errno::NOENT, false),
+            (Errno::ACCESS, false),
+            (Errno::NOEXEC, false),
+            (Errno::TOOBIG, false),
+            (Errno::LOOP, false),
+        ] {
+            assert_eq!(explain(&spec, &errno.into()).transient, transient, "{errno:?}");
+        }
+    }
 }

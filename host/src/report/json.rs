@@ -1,6 +1,8 @@
 //! The JSON form of a report.
 //!
-//! Keys are those of agentevals' `-o json`, in its order; `error_type`, `warnings`, `summary` and `missing_scores` are additions.
+//! Keys are those of agentevals' `-o json`, in its order; `error_type`, `stderr`, `attempts`, `warnings`, `summary`,
+//! `missing_scores`, `max_error_rate` with `errors_tolerated`, and `partial` with `partial_reason` are additions. Those that
+//! have nothing to tell are left out, but for `error_type` and `summary`.
 
 use std::io::{self, Write};
 
@@ -38,23 +40,27 @@ impl Report {
             let performance = Value::from(serde_json::to_value(performance)?);
             write!(out, ",\n  \"performance_metrics\": {}", to_pretty_inside(&performance, 1))?;
         }
-        let tally = self.tally();
-        let counts = [
-            ("scored", tally.scored()),
-            ("passed", tally.passed),
-            ("failed", tally.failed),
-            ("errored", tally.errored),
-            ("not_evaluated", tally.not_evaluated),
-            ("total", tally.total()),
-        ];
-        let counts = counts
+        let balance = self.balance();
+        let counts = balance
+            .tally
+            .named()
             .into_iter()
-            .map(|(key, count)| (key.to_owned(), Value::Int(count as i64)))
-            .collect();
+            .filter(|(key, count)| *key != "not_run" || *count > 0);
+        let counts =
+            counts.map(|(key, count)| (key.to_owned(), Value::Int(count as i64))).collect();
         write!(out, ",\n  \"summary\": {}", to_pretty_inside(&Value::Object(counts), 1))?;
         if self.require_evaluated {
             let missing = self.missing_scores().into_iter().map(str::to_owned).collect::<Vec<_>>();
             write!(out, ",\n  \"missing_scores\": {}", to_pretty_inside(&texts(&missing), 1))?;
+        }
+        if self.max_error_rate > 0.0 {
+            let tolerated = balance.tolerates_errors();
+            let rate = to_pretty_inside(&Value::Float(self.max_error_rate), 1);
+            write!(out, ",\n  \"max_error_rate\": {rate},\n  \"errors_tolerated\": {tolerated}")?;
+        }
+        if let Some(partial) = self.partial {
+            let reason = to_pretty_inside(&Value::String(partial.to_string()), 1);
+            write!(out, ",\n  \"partial\": true,\n  \"partial_reason\": {reason}")?;
         }
         out.write_all(b"\n}")
     }
@@ -92,6 +98,12 @@ fn evaluation(evaluation: &EvaluationReport) -> Value {
     object.insert("duration_ms".to_owned(), number(milliseconds));
     object.insert("error".to_owned(), text(evaluation.error.as_deref()));
     object.insert("error_type".to_owned(), text(evaluation.error_type));
+    if let Some(stderr) = &evaluation.stderr {
+        object.insert("stderr".to_owned(), Value::String(stderr.clone()));
+    }
+    if evaluation.attempts > 1 {
+        object.insert("attempts".to_owned(), Value::Int(evaluation.attempts.into()));
+    }
     if !evaluation.warnings.is_empty() {
         object.insert("warnings".to_owned(), texts(&evaluation.warnings));
     }
@@ -110,6 +122,7 @@ mod tests {
     use super::*;
     use crate::{
         json::{parse_python, to_pretty},
+        report::Partial,
         verdict::Status,
     };
 
@@ -124,6 +137,8 @@ mod tests {
             duration: None,
             error: None,
             error_type: None,
+            stderr: Some("a\nb".to_owned()),
+            attempts: 2,
             warnings: Vec::new(),
             details: Some(Object::from_iter([("a".to_owned(), Value::Object(Object::default()))])),
         };
@@ -144,6 +159,8 @@ mod tests {
             assert_eq!(to_pretty(&parse_python(&text).unwrap()), text);
             report.errors.push("broken".to_owned());
             report.require_evaluated = true;
+            report.max_error_rate = 0.25;
+            report.partial = Some(Partial::Cancelled);
             report.performance = Some(Default::default());
         }
     }

@@ -3,4 +3,4 @@
 mod json;
 mod model;
 
-pub use model::{ConversationReport, EvaluationReport, Report};
+pub use model::{ConversationReport, EvaluationReport, Partial, Report};

@@ -1,12 +1,12 @@
 //! The report of a run.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use crate::{
     conversation::{PerformanceMetrics, RunPerformance},
     events::EventContext,
     json::Object,
-    verdict::{Standing, Status, Tally},
+    verdict::{Balance, NOT_RUN, Standing, Status, Tally},
 };
 
 /// The report of a run.
@@ -18,12 +18,39 @@ pub struct Report {
     pub errors: Vec<String>,
     /// What lies behind some of `errors`, by their index: the position, and what the file seems to be.
     pub causes: BTreeMap<usize, String>,
+    /// Whether one of `errors` is about the eval set, with which everything was to be compared.
+    pub unusable_eval_set: bool,
+    /// Whether one of `errors` is about the journal, in which not everything is kept.
+    pub unwritten_journal: bool,
     /// Whether every evaluator has to score something.
     pub require_evaluated: bool,
+    /// The share of errors up to which they are tolerated, in 0..=1; none by default.
+    pub max_error_rate: f64,
+    /// Why not everything was evaluated; `None` when everything was.
+    pub partial: Option<Partial>,
     /// Latencies, tokens and counts of all conversations; `None` when there is none that has them.
     pub performance: Option<RunPerformance>,
     /// Id of the eval set that was compared with, if there was one.
     pub eval_set_id: Option<String>,
+}
+
+/// Why a run ended before everything was evaluated. As text, it is a clause of a sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Partial {
+    /// It was cancelled.
+    Cancelled,
+    /// It had to stop at the first failure or error.
+    FailFast,
+}
+
+impl fmt::Display for Partial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Cancelled => "the run was cancelled before everything was evaluated",
+            Self::FailFast => "the run stopped at the first failure or error (fail-fast)",
+        })
+    }
 }
 
 /// What came of one conversation.
@@ -62,7 +89,12 @@ pub struct EvaluationReport {
     pub error: Option<String>,
     /// Stable name of the kind of error, e.g. `timed_out`.
     pub error_type: Option<&'static str>,
-    /// What does not fit together in the answer, e.g. a status that contradicts the score; it counts all the same.
+    /// The end of what it wrote to standard error, if it broke and wrote something.
+    pub stderr: Option<String>,
+    /// How many times it was tried, all attempts included; above 1 only where retries were asked for.
+    pub attempts: u32,
+    /// What is odd about the answer, e.g. a status that contradicts the score, or that earlier attempts broke; it counts
+    /// all the same.
     pub warnings: Vec<String>,
     /// The evaluator's details.
     pub details: Option<Object>,
@@ -74,23 +106,32 @@ impl Report {
     pub fn tally(&self) -> Tally {
         let mut tally = Tally::default();
         for evaluation in self.evaluations() {
-            tally.count(evaluation.error.is_none().then_some(evaluation.status));
+            evaluation.count_in(&mut tally);
         }
         tally
     }
 
-    /// What the run amounts to. An error outside of any conversation weighs as much as an evaluator that broke: what the
-    /// file holds was not judged. Where every evaluator has to score something, one that does not counts as a failure.
+    /// Everything that decides what the run amounts to. An error outside of any conversation weighs as much as an
+    /// evaluator that broke: what the file holds was not judged.
+    #[must_use]
+    pub fn balance(&self) -> Balance {
+        let others = usize::from(self.unusable_eval_set) + usize::from(self.unwritten_journal);
+        let unusable = self.errors.len().saturating_sub(others);
+        Balance {
+            tally: self.tally(),
+            unusable_files: unusable as u64,
+            unusable_eval_set: self.unusable_eval_set,
+            unwritten_journal: self.unwritten_journal,
+            missing_scores: self.missing_scores().len() as u64,
+            partial: self.partial.is_some(),
+            max_error_rate: self.max_error_rate,
+        }
+    }
+
+    /// What the run amounts to.
     #[must_use]
     pub fn standing(&self) -> Standing {
-        let standing = self.tally().standing();
-        if !self.errors.is_empty() {
-            Standing::Errored
-        } else if self.missing_scores().is_empty() {
-            standing
-        } else {
-            standing.max(Standing::Failed)
-        }
+        self.balance().standing()
     }
 
     /// Evaluators that have not scored a single conversation though they have to, in the order of the configuration.
@@ -127,8 +168,27 @@ impl Report {
     }
 }
 
+impl EvaluationReport {
+    /// Counts it as what it is.
+    pub fn count_in(&self, tally: &mut Tally) {
+        if self.was_run() {
+            tally.count(self.error.is_none().then_some(self.status));
+        } else {
+            tally.count_not_run();
+        }
+    }
+
+    /// Whether it was tried at all, or is only in the report because the run stopped before it.
+    #[must_use]
+    pub fn was_run(&self) -> bool {
+        self.error_type != Some(NOT_RUN)
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn evaluation(status: Status, error: Option<&str>) -> EvaluationReport {
@@ -141,6 +201,8 @@ mod tests {
             duration: None,
             error: error.map(str::to_owned),
             error_type: error.map(|_| "exited"),
+            stderr: None,
+            attempts: 1,
             warnings: Vec::new(),
             details: None,
         }
@@ -207,5 +269,64 @@ mod tests {
         let mut nothing = report(vec![nobody]);
         nothing.require_evaluated = true;
         assert_eq!(nothing.missing_scores(), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn a_tolerated_error_leaves_what_the_rest_amounts_to() {
+        let passed = || evaluation(Status::Passed, None);
+        let broken = || evaluation(Status::NotEvaluated, Some("broke"));
+        let mut tolerant = report(vec![passed(), passed(), passed(), broken()]);
+        assert_eq!(tolerant.standing(), Standing::Errored);
+        tolerant.max_error_rate = 0.25;
+        assert_eq!(tolerant.standing(), Standing::Passed);
+        tolerant.errors.push("Failed to load".to_owned());
+        assert_eq!(tolerant.standing(), Standing::Errored, "2 of 5");
+        tolerant.max_error_rate = 0.4;
+        assert_eq!(tolerant.standing(), Standing::Passed);
+        tolerant.unusable_eval_set = true;
+        assert_eq!(tolerant.standing(), Standing::Errored, "nothing was compared as it should be");
+        let mut nothing_scored = report(vec![broken(), evaluation(Status::NotEvaluated, None)]);
+        nothing_scored.max_error_rate = 1.0;
+        assert_eq!(nothing_scored.standing(), Standing::Errored);
+    }
+
+    #[test]
+    fn what_was_not_run_is_no_error_and_not_green() {
+        let not_run = EvaluationReport {
+            error_type: Some(NOT_RUN),
+            ..evaluation(Status::NotEvaluated, Some("was not run"))
+        };
+        let mut stopped = report(vec![evaluation(Status::Failed, None), not_run]);
+        stopped.partial = Some(Partial::FailFast);
+        let tally = stopped.tally();
+        assert_eq!((tally.failed, tally.errored, tally.not_run, tally.total()), (1, 0, 1, 2));
+        assert_eq!(stopped.standing(), Standing::Failed);
+    }
+
+    proptest! {
+        #[test]
+        fn the_order_of_a_report_changes_nothing_about_what_it_amounts_to(
+            (kinds, shuffled) in prop::collection::vec((0..3usize, 0..5usize), 0..12)
+                .prop_flat_map(|kinds| (Just(kinds.clone()), Just(kinds).prop_shuffle())),
+            require_evaluated: bool,
+            max_error_rate in 0.0..=1.0f64,
+        ) {
+            let balance = |kinds: &[(usize, usize)]| {
+                let evaluations = kinds.iter().map(|&(name, kind)| EvaluationReport {
+                    name: format!("check{name}"),
+                    ..match kind {
+                        3 => evaluation(Status::NotEvaluated, Some("broke")),
+                        4 => EvaluationReport {
+                            error_type: Some(NOT_RUN),
+                            ..evaluation(Status::NotEvaluated, Some("was not run"))
+                        },
+                        scored => evaluation(Status::ALL[scored], None),
+                    }
+                });
+                let report = report(evaluations.collect());
+                Report { require_evaluated, max_error_rate, ..report }.balance()
+            };
+            prop_assert_eq!(balance(&kinds), balance(&shuffled));
+        }
     }
 }

@@ -3,13 +3,14 @@
 //! `evaluator_protocol::EvalInput` is the same document for authors in Rust; it cannot hold integers beyond 64 bits, which
 //! recordings contain, so the host writes the text itself. A test reads it back with those types.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use evaluator_protocol::ProtocolVersion;
 
 use crate::{
     conversation::{Conversation, PerformanceMetrics, ToolCall, Turn},
     eval_set::{EvalCase, ExpectedTurn},
+    journal::{Digest, Digester},
     json::{self, NonFinite, Object, Value},
     pool::Document,
 };
@@ -18,6 +19,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(crate) struct Turns {
     text: Arc<[u8]>,
+    digest: OnceLock<Digest>,
 }
 
 /// The part of the document that is the same for all conversations of an evaluator: its settings.
@@ -40,7 +42,7 @@ impl Turns {
             None => out.raw("null"),
         }
         out.raw("}");
-        Self { text: out.text.into_bytes().into() }
+        Self { text: out.text.into_bytes().into(), digest: OnceLock::new() }
     }
 }
 
@@ -63,6 +65,15 @@ impl Settings {
     pub(crate) fn document(&self, turns: &Turns) -> Document {
         Document::new(Arc::clone(&self.text), Arc::clone(&turns.text))
     }
+
+    /// What stands for the document: as different as documents are. The text that evaluators share is hashed once.
+    pub(crate) fn digest(&self, turns: &Turns) -> Digest {
+        let shared = || Digester::new("turns").bytes("text", &turns.text).finish();
+        Digester::new("document")
+            .bytes("settings", &self.text)
+            .bytes("turns", turns.digest.get_or_init(shared))
+            .finish()
+    }
 }
 
 /// Numbers, names and nothing else: this cannot fail, but a metric that could not be written must not look measured.
@@ -76,6 +87,7 @@ struct Writer {
 }
 
 impl Writer {
+    /// Everything that comes before the turns.
     fn raw(&mut self, text: &str) {
         self.text.push_str(text);
     }

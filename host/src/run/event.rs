@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use crate::runtime::PrepareEvent;
+use crate::{journal::Damage, runtime::PrepareEvent};
 
 /// Something that happened during a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +22,16 @@ pub enum RunEvent {
     NoSpans {
         /// The file, as it was given.
         path: PathBuf,
+    },
+    /// Trace files are being read.
+    Loading {
+        /// How many.
+        files: usize,
+    },
+    /// They have been read.
+    Loaded {
+        /// How many conversations are in them.
+        conversations: usize,
     },
     /// The eval set was not in the working directory but beside the configuration.
     EvalSetBesideConfig {
@@ -53,6 +63,14 @@ pub enum RunEvent {
         /// The lock file.
         file: PathBuf,
     },
+    /// Evaluators do not see variables of the environment that look like secrets. Told once for those from whom the same is
+    /// withheld.
+    Withheld {
+        /// Names of the evaluators.
+        evaluators: Vec<String>,
+        /// Names of the variables.
+        variables: Vec<String>,
+    },
     /// An evaluator is being made ready.
     Prepare(PrepareEvent),
     /// An evaluator did not compile, or a tool that makes it ready failed.
@@ -63,6 +81,34 @@ pub enum RunEvent {
         summary: String,
         /// The tool's own text; parts of it may have come as [`PrepareEvent::Diagnostic`] already.
         rendered: String,
+    },
+    /// The end of the journal was damaged, as by a machine that died, and was dropped: it is evaluated again.
+    JournalDamaged {
+        /// The file.
+        file: PathBuf,
+        /// What was wrong with it.
+        damage: Damage,
+    },
+    /// What an evaluator does is neither taken from the journal nor kept in it.
+    NotJournaled {
+        /// Name of the evaluator.
+        evaluator: String,
+        /// Why.
+        reason: String,
+    },
+    /// The journal cannot be written (any more). The run goes on without it, and the report says so.
+    JournalFailed {
+        /// What happened, as in the report.
+        message: String,
+    },
+    /// All evaluations are done or given up; this is what the journal had to do with them.
+    Journaled {
+        /// The file.
+        file: PathBuf,
+        /// How many of them were taken from it.
+        reused: usize,
+        /// How many there are.
+        total: usize,
     },
     /// All evaluators are ready or known not to be; their evaluations begin.
     Evaluating {

@@ -10,12 +10,12 @@ use std::{
     thread,
 };
 
-use tokio::{
-    sync::Semaphore,
-    task::{JoinError, JoinHandle, JoinSet, spawn_blocking},
-};
+use tokio::task::{JoinError, JoinHandle, JoinSet, spawn_blocking};
 
-use super::{Plan, RunEvent, Runner, conversations::Conversations, ready::Ready, subject::Subject};
+use super::{
+    Plan, RunEvent, Runner, conversations::Conversations, journaled, permits::Permits,
+    ready::Ready, subject::Subject,
+};
 use crate::{
     conversation::Conversation,
     eval_set::CaseIndex,
@@ -29,12 +29,14 @@ const WAITING: usize = 64;
 const WAITING_BYTES: usize = 8 << 20;
 
 /// The reports of all conversations in their order, each with its evaluations in the order of the plan, however they
-/// finish; with `events`, what evaluation events are made of as well.
+/// finish; with `events`, what evaluation events are made of as well. What nobody has a permit for any more is reported as
+/// not run.
 pub(super) async fn all(
     runner: &Runner,
     plan: Plan,
     conversations: Arc<Conversations>,
     cases: &CaseIndex<'_>,
+    permits: Permits,
     events: bool,
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Vec<ConversationReport> {
@@ -48,7 +50,7 @@ pub(super) async fn all(
     let reports = (0..conversations.len()).map(|_| None).collect();
     let mut execution = Execution {
         loaders: 2 * thread::available_parallelism().map_or(1, usize::from),
-        permits: Arc::new(Semaphore::new(runner.jobs.get().min(Semaphore::MAX_PERMITS))),
+        permits: Arc::new(permits),
         runner,
         cases,
         events,
@@ -85,7 +87,7 @@ struct Execution<'a, 's> {
     events: bool,
     /// How many threads load.
     loaders: usize,
-    permits: Arc<Semaphore>,
+    permits: Arc<Permits>,
     /// Conversations that are being loaded, in order.
     loading: VecDeque<(Range<usize>, JoinHandle<Loaded>)>,
     /// The first conversation of which nothing has been done.
@@ -135,7 +137,7 @@ impl Execution<'_, '_> {
     /// Keeps the loaders busy, as long as what they load does not have to wait long.
     fn load_ahead(&mut self) {
         while self.next < self.conversations.len() {
-            if self.runner.cancellation.is_cancelled() {
+            if self.runner.cancellation.is_cancelled() || self.permits.are_withdrawn() {
                 self.give_up();
                 return;
             }
@@ -156,12 +158,12 @@ impl Execution<'_, '_> {
         }
     }
 
-    /// Reports everything that nothing has been done of as cancelled.
+    /// Reports everything that nothing has been done of as cancelled, or as not run.
     fn give_up(&mut self) {
         for number in self.next..self.conversations.len() {
             let trace_id = self.conversations.trace_id(number);
             let evaluations = self.evaluators.iter().map(|evaluator| {
-                let report = evaluator.report(evaluator.cancelled(), 0);
+                let report = evaluator.report(evaluator.never_begun(), 0);
                 self.progress.evaluated(&report, &trace_id, String::new());
                 report
             });
@@ -189,6 +191,7 @@ impl Execution<'_, '_> {
                     unloaded(self.conversations.trace_id(number), evaluations)
                 }
             };
+            self.permits.something_went_wrong();
             self.progress.total -= self.evaluators.len();
             self.reports[number] = Some(unusable);
         }
@@ -201,8 +204,10 @@ impl Execution<'_, '_> {
         for (column, evaluator) in self.evaluators.iter().enumerate() {
             let (subject, evaluator, permits) =
                 (Arc::clone(&subject), Arc::clone(evaluator), Arc::clone(&self.permits));
-            let task =
-                self.tasks.spawn(async move { evaluator.evaluate(&subject, &permits).await });
+            let journal = self.runner.journal.clone();
+            let task = self.tasks.spawn(async move {
+                journaled::evaluate(journal.as_deref(), &evaluator, &subject, &permits).await
+            });
             self.places.insert(task.id(), (number, column));
         }
         let missing = self.evaluators.len();
@@ -221,10 +226,13 @@ impl Execution<'_, '_> {
         let evaluator = &self.evaluators[column];
         let evaluation = match joined {
             Ok((_, evaluation)) => evaluation,
-            Err(error) => evaluator.lost(&died(error)),
+            Err(error) => {
+                self.permits.something_went_wrong();
+                evaluator.lost(&died(error))
+            }
         };
         let conversation = active.subject.conversation();
-        let stderr = evaluation.stderr_tail.clone();
+        let stderr = evaluation.end_of_stderr().into_owned();
         let report = evaluator.report(evaluation, conversation.turns.len());
         self.progress.evaluated(&report, &conversation.trace_id, stderr);
         active.evaluations[column] = Some(report);
@@ -255,7 +263,7 @@ impl Execution<'_, '_> {
 impl Progress<'_> {
     fn evaluated(&mut self, report: &EvaluationReport, trace_id: &Arc<str>, stderr: String) {
         self.done += 1;
-        self.errored += usize::from(report.error.is_some());
+        self.errored += usize::from(report.error.is_some() && report.was_run());
         (self.on_event)(RunEvent::Evaluated {
             evaluator: report.name.clone(),
             trace_id: Arc::clone(trace_id),
@@ -307,6 +315,8 @@ fn unusable(error: &str, error_type: &'static str) -> EvaluationReport {
         duration: None,
         error: Some(error.to_owned()),
         error_type: Some(error_type),
+        stderr: None,
+        attempts: 1,
         warnings: Vec::new(),
         details: None,
     }

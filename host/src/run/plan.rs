@@ -3,11 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{
-    RunEvent, Runner,
+    RunEvent, Runner, journaled,
     program::{Candidate, prepare},
+    surroundings::Surroundings,
 };
 use crate::{
     config::{BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, LinkedConfig},
+    journal::Fingerprint,
     json::Object,
     linked::LinkedEvaluator,
     metric::{Metric, MetricSettings},
@@ -31,6 +33,8 @@ pub struct PlannedEvaluator {
     /// Score from which on an evaluation passes.
     pub threshold: f64,
     pub(super) work: Work,
+    /// What it is; only where there is a journal, and only if that can be known.
+    pub(super) fingerprint: Option<Fingerprint>,
 }
 
 impl PlannedEvaluator {
@@ -67,7 +71,10 @@ pub(super) struct Program {
     /// The streaming form, if the runtime has one. Whether the program has it too, it says itself.
     pub(super) worker: Option<CommandSpec>,
     pub(super) timeout: Duration,
+    /// How often an evaluation is tried again whose verdict may be transient.
+    pub(super) retries: u32,
     pub(super) config: Object,
+    pub(super) surroundings: Surroundings,
 }
 
 impl Plan {
@@ -86,7 +93,8 @@ impl Plan {
                 EvaluatorKind::Builtin(builtin) => metric(evaluator, builtin, runner),
                 EvaluatorKind::Code(code) => match runner.executors.get(&code.executor) {
                     Ok(executor) => {
-                        programs.push(Candidate { index, code: code.clone(), executor });
+                        let own = code.clone();
+                        programs.push(Candidate { index, code: own, executor, pin: None });
                         // Stands until the runtime has answered.
                         broken(format!("no runtime answered for {}", code.path.display()))
                     }
@@ -112,7 +120,9 @@ impl Plan {
                     broken("`type: openai_eval` cannot be run by this version".to_owned())
                 }
             };
-            evaluators.push(planned(evaluator, work));
+            let mut evaluator = planned(evaluator, work);
+            evaluator.fingerprint = journaled::of_this_program(&evaluator, runner, on_event);
+            evaluators.push(evaluator);
         }
         let wanted: Vec<_> = remotes.iter().map(|(_, remote, _)| remote.wanted.clone()).collect();
         let mut pinned = Vec::new();
@@ -123,7 +133,8 @@ impl Plan {
                     if resolved.newly_pinned {
                         pinned.push(evaluators[index].name.clone());
                     }
-                    programs.push(Candidate { index, code: remote.at(resolved.path), executor });
+                    let (code, pin) = (remote.at(resolved.path), Some(resolved.hash));
+                    programs.push(Candidate { index, code, executor, pin });
                 }
                 Err(_) if runner.cancellation.is_cancelled() => {
                     evaluators[index].work = Work::Broken(Verdict::Cancelled);
@@ -140,13 +151,23 @@ impl Plan {
 
     /// The plan of a run that was cancelled before it had one.
     pub(super) fn cancelled(config: &Config) -> Self {
-        let cancelled = |evaluator| planned(evaluator, Work::Broken(Verdict::Cancelled));
-        Self { evaluators: config.evaluators.iter().map(cancelled).collect() }
+        Self::all_broken(config, &Verdict::Cancelled)
+    }
+
+    /// The plan of a run that stopped before it had one.
+    pub(super) fn not_run(config: &Config) -> Self {
+        Self::all_broken(config, &Verdict::NotRun)
+    }
+
+    fn all_broken(config: &Config, verdict: &Verdict) -> Self {
+        let broken = |evaluator| planned(evaluator, Work::Broken(verdict.clone()));
+        Self { evaluators: config.evaluators.iter().map(broken).collect() }
     }
 }
 
 fn planned(evaluator: &EvaluatorConfig, work: Work) -> PlannedEvaluator {
-    PlannedEvaluator { name: evaluator.name.clone(), threshold: evaluator.threshold(), work }
+    let (name, threshold) = (evaluator.name.clone(), evaluator.threshold());
+    PlannedEvaluator { name, threshold, work, fingerprint: None }
 }
 
 pub(super) fn broken(reason: String) -> Work {

@@ -5,14 +5,19 @@ use std::{
     sync::Arc,
 };
 
+use indexmap::IndexMap;
+
 use super::{
-    RunEvent, Runner,
+    RunEvent, Runner, journaled,
     plan::{PlannedEvaluator, Program, Work, broken},
+    surroundings::Surroundings,
 };
 use crate::{
     config::{CodeConfig, Config, Isolation},
     executor::Executor,
+    process::CommandSpec,
     runtime::{Entrypoint, Environment, Launch, PrepareError},
+    source::ContentHash,
     verdict::Verdict,
 };
 
@@ -22,6 +27,8 @@ pub(super) struct Candidate {
     pub(super) index: usize,
     pub(super) code: CodeConfig,
     pub(super) executor: Arc<dyn Executor>,
+    /// What was agreed to run, of an evaluator that was fetched.
+    pub(super) pin: Option<ContentHash>,
 }
 
 /// Makes programs ready, all those of a runtime in one go, and puts them in the place of their evaluators.
@@ -32,9 +39,18 @@ pub(super) fn prepare(
     runner: &Runner,
     on_event: &mut dyn FnMut(RunEvent),
 ) {
-    let entrypoints: Vec<Entrypoint> = programs
+    let inherited = Environment::inherited();
+    let mut surrounded = Vec::with_capacity(programs.len());
+    for program in programs {
+        match Surroundings::new(&program.code, config, &inherited) {
+            Ok(surroundings) => surrounded.push((program, surroundings)),
+            Err(reason) => evaluators[program.index].work = broken(reason),
+        }
+    }
+    tell_withheld(evaluators, &surrounded, on_event);
+    let entrypoints: Vec<Entrypoint> = surrounded
         .iter()
-        .map(|Candidate { index, code, .. }| Entrypoint {
+        .map(|(Candidate { index, code, .. }, _)| Entrypoint {
             path: locate(&evaluators[*index].name, code, config, runner, on_event),
             fetched: code.fetched,
         })
@@ -42,14 +58,19 @@ pub(super) fn prepare(
     let launches = runner.runtimes.prepare_all(&entrypoints, &runner.cancellation, &mut |event| {
         on_event(RunEvent::Prepare(event));
     });
-    let confined = Environment::inherited().confined();
-    for (Candidate { index, code, executor }, launch) in programs.into_iter().zip(launches) {
+    for (((candidate, surroundings), entrypoint), launch) in
+        surrounded.into_iter().zip(&entrypoints).zip(launches)
+    {
+        if let Ok(launch) = &launch {
+            let evaluator = &mut evaluators[candidate.index];
+            let whose = (evaluator.name.as_str(), &candidate);
+            evaluator.fingerprint =
+                journaled::of_launch(whose, entrypoint, launch, runner, on_event);
+        }
+        let Candidate { index, code, executor, .. } = candidate;
         let evaluator = &mut evaluators[index];
         evaluator.work = match launch {
-            Ok(launch) if code.fetched => {
-                program(&code, launch.confined(&confined), executor.as_ref())
-            }
-            Ok(launch) => program(&code, launch, executor.as_ref()),
+            Ok(launch) => ready(&code, launch, surroundings, executor.as_ref(), config.retries),
             // Whatever a runtime says when it is interrupted, this is why.
             Err(_) if runner.cancellation.is_cancelled() => Work::Broken(Verdict::Cancelled),
             Err(error) => {
@@ -60,8 +81,17 @@ pub(super) fn prepare(
     }
 }
 
-fn program(code: &CodeConfig, launch: Launch, executor: &dyn Executor) -> Work {
-    let wrap = |command| executor.wrap(command);
+fn ready(
+    code: &CodeConfig,
+    launch: Launch,
+    surroundings: Surroundings,
+    executor: &dyn Executor,
+    retries: u32,
+) -> Work {
+    let launch = surroundings.give_to(launch);
+    let resources = surroundings.resources();
+    // The limits hold for what the executor starts, and through it for the program.
+    let wrap = |command| executor.wrap(command).map(|wrapped| CommandSpec { resources, ..wrapped });
     let one_shot = launch.one_shot.args(&code.args);
     let may_stay = code.isolation != Isolation::Process;
     let worker = launch.worker.filter(|_| may_stay).map(|mut worker| {
@@ -73,11 +103,29 @@ fn program(code: &CodeConfig, launch: Launch, executor: &dyn Executor) -> Work {
             one_shot,
             worker,
             timeout: code.timeout,
+            retries: code.retries.unwrap_or(retries),
             config: code.config.clone(),
+            surroundings,
         })),
         (Err(reason), _) | (_, Err(reason)) => {
             broken(format!("executor `{}`: {reason}", code.executor))
         }
+    }
+}
+
+/// Tells once what is withheld from whom.
+fn tell_withheld(
+    evaluators: &[PlannedEvaluator],
+    programs: &[(Candidate, Surroundings)],
+    on_event: &mut dyn FnMut(RunEvent),
+) {
+    let mut told: IndexMap<Vec<String>, Vec<String>> = IndexMap::new();
+    for (program, surroundings) in programs {
+        let name = evaluators[program.index].name.clone();
+        told.entry(surroundings.withheld()).or_default().push(name);
+    }
+    for (variables, evaluators) in told.into_iter().filter(|(names, _)| !names.is_empty()) {
+        on_event(RunEvent::Withheld { evaluators, variables });
     }
 }
 

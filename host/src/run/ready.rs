@@ -6,22 +6,25 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
+use tokio::sync::OnceCell;
 
 use super::{
     PlannedEvaluator, Runner,
     describe::describe,
     document::Settings,
+    permits::Permits,
     plan::{Program, Work},
+    retry,
     subject::Subject,
 };
 use crate::{
+    journal::{Fingerprint, Key},
     linked,
     metric::{Metric, MetricInput, MetricSettings},
     pool::Pool,
-    process::{self, Cancellation, Limits},
+    process::{self, Cancellation},
     report::EvaluationReport,
-    verdict::{Evaluation, Status, Verdict},
+    verdict::{Evaluation, Status, Verdict, WAS_NOT_RUN},
 };
 
 /// Time a program may take to describe itself. One that takes longer is started anew for every conversation, which
@@ -71,18 +74,60 @@ impl Ready {
         &self.evaluator.name
     }
 
-    /// Evaluates a conversation as soon as there is a permit.
-    pub(super) async fn evaluate(&self, subject: &Subject, permits: &Arc<Semaphore>) -> Evaluation {
+    /// Which evaluation of all runs this is; `None` when that is not known.
+    pub(super) fn key(&self, subject: &Subject) -> Option<Key> {
+        let fingerprint = self.evaluator.fingerprint.as_ref()?;
         match (&self.evaluator.work, &self.settings) {
+            (Work::Metric { .. }, _) => Some(fingerprint.key(subject.seen_by_metrics())),
+            (Work::Program(_) | Work::Linked { .. }, Some(settings)) => {
+                Some(fingerprint.key(&settings.digest(subject.turns())))
+            }
+            (Work::Broken(_) | Work::Program(_) | Work::Linked { .. }, _) => None,
+        }
+    }
+
+    /// What its files were when the run began.
+    pub(super) fn fingerprint(&self) -> Option<&Fingerprint> {
+        self.evaluator.fingerprint.as_ref()
+    }
+
+    /// How often an evaluation is tried again whose verdict may be transient.
+    pub(super) fn retries(&self) -> u32 {
+        match &self.evaluator.work {
+            Work::Program(program) => program.retries,
+            // Nobody ends a linked evaluator from outside, and one whose time was up may still be at it.
+            Work::Metric { .. } | Work::Linked { .. } | Work::Broken(_) => 0,
+        }
+    }
+
+    /// Ends when the run is cancelled.
+    pub(super) async fn run_is_cancelled(&self) {
+        self.cancellation.cancelled().await;
+    }
+
+    /// Whether a run that is to stop at the first failure or error stops at this one.
+    pub(super) fn went_wrong(&self, verdict: &Verdict) -> bool {
+        match verdict {
+            Verdict::Cancelled | Verdict::NotRun => false,
+            verdict => {
+                verdict.status(self.evaluator.threshold).is_none_or(|it| it == Status::Failed)
+            }
+        }
+    }
+
+    /// Evaluates a conversation once, as soon as there is a permit.
+    pub(super) async fn evaluate(&self, subject: &Subject, permits: &Permits) -> Evaluation {
+        match (&self.evaluator.work, &self.settings) {
+            _ if permits.are_withdrawn() => not_run(),
             (Work::Broken(verdict), _) => {
                 Evaluation::without_process(verdict.clone(), Duration::ZERO)
             }
             (Work::Metric { metric, settings }, _) => {
-                let _permit = permit(permits).await;
+                let Some(_permit) = permits.take().await else { return not_run() };
                 self.compute(metric.as_ref(), settings, subject)
             }
             (Work::Linked { evaluator, timeout, .. }, Some(settings)) => {
-                let _permit = permit(permits).await;
+                let Some(_permit) = permits.take().await else { return not_run() };
                 let document = settings.document(subject.turns()).text();
                 let evaluator = Arc::clone(evaluator);
                 linked::evaluate(evaluator, document, *timeout, &self.cancellation).await
@@ -95,7 +140,7 @@ impl Ready {
                     // Its workers have permits.
                     Some(pool) => pool.evaluate(document, program.timeout).await,
                     None => {
-                        let _permit = permit(permits).await;
+                        let Some(_permit) = permits.take().await else { return not_run() };
                         self.run(program, &document.text()).await
                     }
                 }
@@ -137,22 +182,23 @@ impl Ready {
         if self.cancellation.is_cancelled() {
             return Evaluation::without_process(Verdict::Cancelled, Duration::ZERO);
         }
-        let limits = Limits::with_timeout(program.timeout);
+        let limits = program.surroundings.limits(program.timeout);
         let outcome = process::run(&program.one_shot, document, &limits, &self.cancellation).await;
         Evaluation::from_outcome(&outcome)
     }
 
     /// Workers for a program that has the streaming form and says so, if there is enough to do for them.
-    async fn pool(&self, program: &Program, permits: &Arc<Semaphore>) -> Option<Pool> {
+    async fn pool(&self, program: &Program, permits: &Permits) -> Option<Pool> {
         let workers = self.workers?;
         let worker = program.worker.clone()?;
-        let _permit = permit(permits).await;
+        let _permit = permits.take().await?;
         let limit = DESCRIBE_LIMIT.min(program.timeout);
         let description = describe(&program.one_shot, limit, &self.cancellation).await?;
         description.streams().then(|| {
-            Pool::new(worker, workers, Limits::default(), self.cancellation.clone())
+            let limits = program.surroundings.limits(program.timeout);
+            Pool::new(worker, workers, limits, self.cancellation.clone())
                 .numbered(description.numbers())
-                .with_permits(Arc::clone(permits))
+                .with_permits(permits.shared())
         })
     }
 
@@ -160,22 +206,31 @@ impl Ready {
     pub(super) fn report(&self, evaluation: Evaluation, turns: usize) -> EvaluationReport {
         let name = self.name();
         let is_metric = matches!(self.evaluator.work, Work::Metric { .. });
+        let stderr = evaluation.end_of_stderr();
         let error = match &evaluation.verdict {
             Verdict::Cancelled if is_metric => {
                 Some(format!("{name} was not computed, because the run was cancelled"))
             }
-            verdict => verdict.explain(name, &evaluation.stderr_tail),
+            Verdict::NotRun if is_metric => Some(format!("{name} {WAS_NOT_RUN}")),
+            verdict => verdict.explain(name, &stderr),
         };
+        let error =
+            error.map(|error| retry::told_in(self.with_remark(error, &evaluation), &evaluation));
         let error_type = evaluation.verdict.error_type();
         let status =
             evaluation.verdict.status(self.evaluator.threshold).unwrap_or(Status::NotEvaluated);
         let never_began = matches!(self.evaluator.work, Work::Broken(Verdict::Cancelled))
-            || matches!(evaluation.verdict, Verdict::Cancelled) && evaluation.attempts == 0;
+            || matches!(evaluation.verdict, Verdict::Cancelled) && evaluation.attempts == 0
+            || matches!(evaluation.verdict, Verdict::NotRun);
+        let stderr = Some(stderr.into_owned()).filter(|it| error.is_some() && !it.is_empty());
+        let attempts = retry::attempts(&evaluation);
+        let flaky = retry::warning(&evaluation);
         let answer = match evaluation.verdict {
             Verdict::Answer(answer) => answer,
             _ => Default::default(),
         };
-        let warnings = answer.contradictions(self.evaluator.threshold, turns);
+        let mut warnings = answer.contradictions(self.evaluator.threshold, turns);
+        warnings.extend(flaky);
         EvaluationReport {
             name: name.to_owned(),
             score: answer.score,
@@ -185,13 +240,29 @@ impl Ready {
             duration: (!never_began).then_some(evaluation.duration),
             error,
             error_type,
+            stderr,
+            attempts,
             warnings,
             details: answer.details,
         }
     }
 
-    /// The evaluation of a conversation that was not even loaded, because the run was cancelled.
-    pub(super) fn cancelled(&self) -> Evaluation {
+    /// The error with what else may be behind it.
+    fn with_remark(&self, error: String, evaluation: &Evaluation) -> String {
+        let Work::Program(program) = &self.evaluator.work else { return error };
+        let texts = [&*error, &*evaluation.stderr_tail];
+        match program.surroundings.remark(&evaluation.verdict, &texts) {
+            Some(remark) if error.contains('\n') => format!("{error}\n({remark})"),
+            Some(remark) => format!("{error} ({remark})"),
+            None => error,
+        }
+    }
+
+    /// The evaluation of a conversation that was not even loaded, because the run was cancelled or has stopped.
+    pub(super) fn never_begun(&self) -> Evaluation {
+        if !self.cancellation.is_cancelled() {
+            return not_run();
+        }
         let verdict = match &self.evaluator.work {
             Work::Broken(verdict) => verdict.clone(),
             Work::Metric { .. } | Work::Program(_) | Work::Linked { .. } => Verdict::Cancelled,
@@ -212,7 +283,6 @@ impl Ready {
     }
 }
 
-/// The semaphore is never closed; a task without a permit is as good as one with it.
-async fn permit(permits: &Semaphore) -> Option<SemaphorePermit<'_>> {
-    permits.acquire().await.ok()
+fn not_run() -> Evaluation {
+    Evaluation::without_process(Verdict::NotRun, Duration::ZERO)
 }

@@ -18,6 +18,8 @@ use super::{
     conversations::Conversations,
     diagnosis::{self, TakenFor},
     execute,
+    journaled::Journaling,
+    permits::Permits,
     program::beside_config,
 };
 use crate::{
@@ -25,13 +27,15 @@ use crate::{
     conversation::{GROUPING, GroupBy, RunPerformance},
     eval_set::{CaseIndex, EvalSet},
     executor::Executors,
+    journal::Journal,
     linked::LinkedEvaluators,
     metric::Metrics,
     process::Cancellation,
-    report::Report,
+    report::{Partial, Report},
     runtime::Runtimes,
     source::{Cache, Sources},
     trace::TraceIndex,
+    verdict::Verdict,
 };
 
 /// How long what loads traces and makes evaluators ready may take to stop when the run was cancelled.
@@ -56,6 +60,8 @@ pub struct Runner {
     pub locked: bool,
     /// Evaluations at a time; as many as there are processors by default.
     pub jobs: NonZeroUsize,
+    /// Where finished evaluations are kept, and taken from; nowhere by default.
+    pub journal: Option<Arc<Journal>>,
     /// Ends the run early when cancelled: running evaluations are ended, no new ones begin.
     pub cancellation: Cancellation,
 }
@@ -71,6 +77,7 @@ impl Default for Runner {
             cache: Cache::default(),
             locked: false,
             jobs: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+            journal: None,
             cancellation: Cancellation::new(),
         }
     }
@@ -97,8 +104,13 @@ impl Runner {
     /// wait long for that to stop; the thread doing it may then outlive the call.
     pub async fn run(&self, request: &Request, on_event: &mut dyn FnMut(RunEvent)) -> Report {
         let config = &request.config;
-        let mut report =
-            Report { require_evaluated: config.require_evaluated, ..Report::default() };
+        let mut report = Report {
+            require_evaluated: config.require_evaluated,
+            max_error_rate: config.max_error_rate,
+            ..Report::default()
+        };
+        let mut journaling = Journaling::begin(self, on_event);
+        on_event(RunEvent::Loading { files: request.traces.len() });
         let index = self.index(request).await;
         for error in &index.errors {
             bad_input(&mut report, (&error.path, TakenFor::Traces), error, on_event);
@@ -108,6 +120,7 @@ impl Runner {
         }
         if index.stopped {
             report.errors.push("The run was cancelled before all traces were loaded.".to_owned());
+            report.partial = Some(Partial::Cancelled);
             return report;
         }
         if index.is_empty() {
@@ -122,6 +135,7 @@ impl Runner {
                 }
                 EvalSet::load(beside.as_ref().unwrap_or(path))
                     .map_err(|error| {
+                        report.unusable_eval_set = true;
                         bad_input(&mut report, (&error.path, TakenFor::EvalSet), &error, on_event)
                     })
                     .ok()
@@ -134,11 +148,24 @@ impl Runner {
         let group_by = config.group_by.unwrap_or_default();
         let grouping = blocking(move || Conversations::new(index, group_by, multi_turn)).await;
         let Some(conversations) = grouping else { return report };
+        on_event(RunEvent::Loaded { conversations: conversations.len() });
         let cases = CaseIndex::new(eval_set.as_ref());
-        let plan = self.prepare(config, on_event).await;
+        let permits = Permits::new(self.jobs, config.fail_fast);
+        if !report.errors.is_empty() {
+            permits.something_went_wrong();
+        }
+        // What will not be run need not be made ready.
+        let plan = match permits.are_withdrawn() {
+            true => Plan::not_run(config),
+            false => self.prepare(config, on_event).await,
+        };
+        let mut on_evaluation = |event| journaling.pass(event, on_event);
+        let (conversations, events) = (Arc::new(conversations), request.events);
         report.conversations =
-            execute::all(self, plan, Arc::new(conversations), &cases, request.events, on_event)
+            execute::all(self, plan, conversations, &cases, permits, events, &mut on_evaluation)
                 .await;
+        report.partial = partial(&report);
+        journaling.end(&mut report, on_event).await;
         report.performance = RunPerformance::of(
             report.conversations.iter().map(|conversation| conversation.performance.as_ref()),
         );
@@ -195,6 +222,18 @@ impl Runner {
                 Err(_) => Plan::cancelled(config),
             },
         }
+    }
+}
+
+/// Why not everything was evaluated, if that is so.
+fn partial(report: &Report) -> Option<Partial> {
+    let any = |verdict: Verdict| {
+        report.evaluations().any(|evaluation| evaluation.error_type == verdict.error_type())
+    };
+    if any(Verdict::Cancelled) {
+        Some(Partial::Cancelled)
+    } else {
+        any(Verdict::NotRun).then_some(Partial::FailFast)
     }
 }
 

@@ -7,6 +7,7 @@ use crate::{
     conversation::Conversation,
     eval_set::{EvalCase, Unmatched},
     events::EventContext,
+    journal::{Digest, Digester},
 };
 
 /// A conversation with its golden case and the text that all evaluators read of it.
@@ -14,11 +15,12 @@ pub(super) struct Subject {
     conversation: Conversation,
     case: Result<EvalCase, Unmatched>,
     turns: OnceLock<Turns>,
+    seen_by_metrics: OnceLock<Digest>,
 }
 
 impl Subject {
     pub(super) fn new(conversation: Conversation, case: Result<EvalCase, Unmatched>) -> Self {
-        Self { conversation, case, turns: OnceLock::new() }
+        Self { conversation, case, turns: OnceLock::new(), seen_by_metrics: OnceLock::new() }
     }
 
     pub(super) fn conversation(&self) -> &Conversation {
@@ -38,5 +40,15 @@ impl Subject {
     /// The text is made when the first program asks for it.
     pub(super) fn turns(&self) -> &Turns {
         self.turns.get_or_init(|| Turns::new(self.conversation(), self.case.as_ref().ok()))
+    }
+
+    /// What stands for everything that metrics see of it.
+    pub(super) fn seen_by_metrics(&self) -> &Digest {
+        self.seen_by_metrics.get_or_init(|| {
+            Digester::new("metric input")
+                .shown("turns", &self.conversation.turns)
+                .shown("golden", &self.case)
+                .finish()
+        })
     }
 }

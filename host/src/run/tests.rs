@@ -7,7 +7,7 @@ use crate::{
     config::{Config, EvaluatorConfig},
     metric::{Metric, MetricInput},
     process::Cancellation,
-    report::Report,
+    report::{Partial, Report},
     runtime::{Availability, Entrypoint, Launch, PrepareError, PrepareEvent, Runtime},
     verdict::{Answer, Verdict},
 };
@@ -322,8 +322,31 @@ async fn conversations_that_were_not_loaded_when_a_run_is_cancelled_are_reported
     assert!(
         report.conversations.iter().all(|it| it.evaluations[0].error_type == Some("cancelled"))
     );
+    assert_eq!(report.partial, Some(Partial::Cancelled));
     let counted = events.iter().filter(|event| matches!(event, RunEvent::Evaluated { .. })).count();
     assert_eq!(counted, 501);
+}
+
+#[tokio::test]
+async fn a_run_that_stops_at_its_first_error_reports_the_rest_as_not_run() {
+    let traces = Traces::new("fail-fast", 500);
+    let evaluators = ["passes", "panics"].map(EvaluatorConfig::builtin).into();
+    let config = Config { evaluators, fail_fast: true, ..Config::default() };
+    let request = Request { traces: vec![traces.0.clone()], config, events: false };
+    let mut ended = 0;
+    let report = runner()
+        .run(&request, &mut |event| {
+            if let RunEvent::Evaluated { done, total, errored, .. } = event {
+                ended += 1;
+                assert!(done <= total && errored <= 64, "what was not run is no error");
+            }
+        })
+        .await;
+    let tally = report.tally();
+    assert_eq!((report.conversations.len(), tally.total(), ended), (501, 1002, 1002));
+    assert!(tally.errored >= 1 && tally.passed >= 1 && tally.not_run > 800, "{tally:?}");
+    assert_eq!(report.partial, Some(Partial::FailFast));
+    assert_eq!(report.standing().exit_code(), 3);
 }
 
 #[tokio::test]
@@ -333,5 +356,6 @@ async fn a_run_that_is_cancelled_before_it_begins_says_so() {
     runner.cancellation.cancel();
     let (report, _) = traces.run(&runner, &["passes"], &mut |_| {}).await;
     assert_eq!(report.errors, ["The run was cancelled before all traces were loaded."]);
+    assert_eq!(report.partial, Some(Partial::Cancelled));
     assert_eq!(report.standing().exit_code(), 3);
 }

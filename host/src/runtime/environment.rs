@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::Availability;
+use super::{Availability, secrets::is_secret_name};
 
 /// A copy of environment variables, taken once, in which runtimes look things up.
 ///
@@ -83,7 +83,10 @@ impl Environment {
     /// takes to start a program and to speak the user's language.
     #[must_use]
     pub fn confined(&self) -> Self {
-        let allowed = |name: &OsStr| name.to_str().is_some_and(is_harmless);
+        // `LC_*` is open to any name.
+        let allowed = |name: &OsStr| {
+            name.to_str().is_some_and(|name| is_harmless(name) && !is_secret_name(name))
+        };
         Self { vars: self.vars.iter().filter(|(name, _)| allowed(name)).cloned().collect() }
     }
 
@@ -150,7 +153,8 @@ pub(super) fn is_harmless(name: &str) -> bool {
     NAMES.contains(&name) || name.starts_with("LC_")
 }
 
-fn same_name(a: &OsStr, b: &OsStr) -> bool {
+/// Whether two names are those of one variable.
+pub(super) fn same_name(a: &OsStr, b: &OsStr) -> bool {
     if cfg!(windows) { a.eq_ignore_ascii_case(b) } else { a == b }
 }
 
@@ -177,6 +181,22 @@ pub(super) fn is_script(path: &Path) -> bool {
     File::open(path)
         .and_then(|mut file| file.read_exact(&mut start))
         .is_ok_and(|()| start == *b"#!")
+}
+
+/// The interpreter that a script names in its first line, found on `PATH` if it is named by way of `env`; `None` for what
+/// is no script.
+pub(super) fn interpreter(script: &Path, environment: &Environment) -> Option<PathBuf> {
+    let mut start = Vec::new();
+    File::open(script).ok()?.take(256).read_to_end(&mut start).ok()?;
+    let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let line = String::from_utf8_lossy(line);
+    let mut words = line.split_whitespace();
+    let named = Path::new(words.next()?);
+    // `env -S python3 -u` and `env A=1 python3` name one, too.
+    let by_env = named.file_name().is_some_and(|name| name == "env");
+    let program = words.find(|word| !word.starts_with('-') && !word.contains('='));
+    let found = by_env.then(|| environment.find_program(program?)).flatten();
+    Some(found.unwrap_or_else(|| named.to_owned()))
 }
 
 /// Whether the operating system would start this file.
@@ -217,9 +237,30 @@ mod tests {
     fn a_confined_environment_has_no_secrets() {
         let harmless =
             [("PATH", "/bin"), ("HOME", "/h"), ("LC_ALL", "C"), ("LANG", "C"), ("TZ", "UTC")];
-        let others = ["GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "XLC_A", "PYTHONPATH", "LC"];
+        let others =
+            ["GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "XLC_A", "PYTHONPATH", "LC", "LC_API_KEY"];
         let all = harmless.into_iter().chain(others.map(|name| (name, "secret")));
         assert_eq!(Environment::new(all).confined(), Environment::new(harmless));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_script_names_its_interpreter() {
+        let folder = Folder::new("environment-interpreter");
+        let python = folder.program("bin/python3");
+        let environment = Environment::new([("PATH", folder.path("bin"))]);
+        for (text, expected) in [
+            ("#!/bin/sh -e\n", Some(PathBuf::from("/bin/sh"))),
+            ("#! /usr/bin/env python3\nx", Some(python.clone())),
+            ("#!/usr/bin/env -S A=1 python3 -u", Some(python)),
+            ("#!/usr/bin/env gone", Some("/usr/bin/env".into())),
+            ("#!", None),
+            ("", None),
+            ("\u{7f}ELF", None),
+        ] {
+            let script = folder.file("script", text);
+            assert_eq!(interpreter(&script, &environment), expected, "{text}");
+        }
     }
 
     #[cfg(unix)]

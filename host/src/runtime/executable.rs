@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use super::{
-    Availability, Entrypoint, Launch, PrepareError, PrepareEvent, Runtime, environment, paths,
+    Availability, Composition, Entrypoint, Environment, Launch, PrepareError, PrepareEvent,
+    Runtime, companions, environment, paths,
 };
 use crate::process::{Cancellation, CommandSpec};
 
@@ -51,5 +52,18 @@ impl Runtime for Executable {
                 Ok(Launch { one_shot: CommandSpec::new(program), worker })
             })
             .collect()
+    }
+
+    /// The program; of a script also what it names beside it, and its interpreter.
+    fn composition(&self, _entrypoint: &Entrypoint, launch: &Launch) -> Composition {
+        let program = Path::new(&launch.one_shot.program);
+        let Some(interpreter) = environment::interpreter(program, &Environment::inherited()) else {
+            return Composition { files: [program.to_owned()].into(), ..Composition::default() };
+        };
+        Composition {
+            files: companions::with_companions(program),
+            programs: [interpreter].into(),
+            notes: Vec::new(),
+        }
     }
 }

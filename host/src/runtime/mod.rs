@@ -1,6 +1,8 @@
 //! Runtimes: how a source file of some language becomes a command that can be started.
 
 mod cargo;
+mod companions;
+mod composition;
 mod environment;
 mod executable;
 mod model;
@@ -8,12 +10,15 @@ mod node;
 mod paths;
 mod python;
 mod registry;
+pub mod secrets;
 mod syntax;
 #[cfg(test)]
 pub(crate) mod testing;
 mod tool;
+mod visible;
 
 pub use cargo::Cargo;
+pub use composition::Composition;
 pub use environment::Environment;
 pub use executable::Executable;
 pub use model::{Availability, Entrypoint, Launch, PrepareError, PrepareEvent, Runtime};
@@ -21,3 +26,4 @@ pub use node::Node;
 pub use python::{Python, requirements};
 pub use registry::Runtimes;
 pub use syntax::Syntax;
+pub use visible::{Inherit, Visible};

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Environment, Syntax, paths};
+use super::{Composition, Syntax, Visible, paths};
 use crate::process::{Cancellation, CommandSpec};
 
 /// Maps files of one language to commands.
@@ -53,6 +53,16 @@ pub trait Runtime: Send + Sync + fmt::Debug {
         cancellation: &Cancellation,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Launch, PrepareError>>;
+
+    /// What an evaluator that was prepared consists of; by default its file and the program that is started. A
+    /// [`Journal`](crate::journal::Journal) keeps results for as long as all of this stays what it is.
+    fn composition(&self, entrypoint: &Entrypoint, launch: &Launch) -> Composition {
+        Composition {
+            files: [paths::absolute(&entrypoint.path)].into(),
+            programs: [launch.one_shot.program.clone().into()].into(),
+            notes: Vec::new(),
+        }
+    }
 
     /// Looks for mistakes in a source file without running it, and without leaving anything behind.
     fn check_syntax(&self, _source: &Path, _cancellation: &Cancellation) -> Syntax {
@@ -103,16 +113,19 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// The same for a program that must not see the secrets of this machine: it gets the variables of `environment` and those
-    /// that the runtime sets, and no others.
+    /// The same with these variables.
     #[must_use]
-    pub fn confined(self, environment: &Environment) -> Self {
-        let confine = |command: CommandSpec| {
-            let allowed =
-                environment.iter().map(|(name, value)| (name.to_owned(), Some(value.to_owned())));
-            CommandSpec { env: allowed.chain(command.env).collect(), clear_env: true, ..command }
-        };
-        Self { one_shot: confine(self.one_shot), worker: self.worker.map(confine) }
+    pub fn seeing(self, visible: &Visible) -> Self {
+        if visible.is_all() {
+            return self;
+        }
+        self.map(|command| visible.give_to(command))
+    }
+
+    /// The same with both commands changed.
+    #[must_use]
+    pub fn map(self, change: impl Fn(CommandSpec) -> CommandSpec) -> Self {
+        Self { one_shot: change(self.one_shot), worker: self.worker.map(change) }
     }
 }
 
@@ -189,24 +202,4 @@ pub enum PrepareError {
         /// Names the file and gives one hint.
         reason: String,
     },
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_confined_launch_starts_from_nothing() {
-        let launch = Launch {
-            one_shot: CommandSpec::new("/built").env("OWN", "1").env_remove("GONE"),
-            worker: Some(CommandSpec::new("/built").arg("--stream")),
-        };
-        let confined = launch.confined(&Environment::new([("PATH", "/bin")]));
-        assert!(confined.one_shot.clear_env);
-        let names: Vec<_> =
-            confined.one_shot.env.iter().map(|(name, _)| name.to_str().unwrap()).collect();
-        assert_eq!(names, ["PATH", "OWN", "GONE"]);
-        let worker = confined.worker.unwrap();
-        assert!(worker.clear_env && worker.program == "/built" && worker.args == ["--stream"]);
-    }
 }

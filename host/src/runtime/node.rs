@@ -7,14 +7,25 @@ use std::{
 };
 
 use super::{
-    Availability, Entrypoint, Environment, Launch, PrepareError, PrepareEvent, Runtime, Syntax,
-    paths, syntax,
+    Availability, Composition, Entrypoint, Environment, Launch, PrepareError, PrepareEvent,
+    Runtime, Syntax, companions, paths, syntax,
     tool::{self, Stream},
 };
 use crate::process::{Cancellation, CommandSpec};
 
 const MISSING: &str =
     "node was not found on PATH; install Node.js 18 or later from https://nodejs.org";
+
+/// What says which package a file belongs to and which others that has.
+const PACKAGE_FILES: [&str; 7] = [
+    "package.json",
+    "package-lock.json",
+    "npm-shrinkwrap.json",
+    "yarn.lock",
+    "pnpm-lock.yaml",
+    "tsconfig.json",
+    "node_modules/.package-lock.json",
+];
 
 /// Runs JavaScript or TypeScript files with the `node` found on `PATH`.
 ///
@@ -147,6 +158,21 @@ impl Runtime for Node {
                 Ok(Launch { one_shot, worker: None })
             })
             .collect()
+    }
+
+    /// The file and what it imports by relative paths, its package with the versions that were locked or installed, and
+    /// what runs it.
+    fn composition(&self, entrypoint: &Entrypoint, launch: &Launch) -> Composition {
+        let source = paths::resolve(&entrypoint.path).unwrap_or_else(|_| entrypoint.path.clone());
+        let mut files = companions::with_companions(&source);
+        if let Some(folder) =
+            source.ancestors().skip(1).find(|folder| folder.join("package.json").is_file())
+        {
+            let there = PACKAGE_FILES.iter().map(|name| folder.join(name));
+            files.extend(there.filter(|path| path.is_file()));
+        }
+        let programs = [launch.one_shot.program.clone().into()].into();
+        Composition { files, programs, notes: Vec::new() }
     }
 
     fn check_syntax(&self, source: &Path, cancellation: &Cancellation) -> Syntax {

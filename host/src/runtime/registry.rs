@@ -9,8 +9,8 @@ use std::{
 use indexmap::IndexSet;
 
 use super::{
-    Cargo, Entrypoint, Environment, Executable, Launch, Node, PrepareError, PrepareEvent, Python,
-    Runtime, paths,
+    Cargo, Composition, Entrypoint, Environment, Executable, Launch, Node, PrepareError,
+    PrepareEvent, Python, Runtime, paths,
 };
 use crate::process::Cancellation;
 
@@ -139,6 +139,18 @@ impl Runtimes {
             .filter_map(|entrypoint| distinct.get_index_of(entrypoint))
             .map(|index| results[index].clone())
             .collect()
+    }
+
+    /// What an evaluator consists of that was made ready to be launched so.
+    #[must_use]
+    pub fn composition(&self, entrypoint: &Entrypoint, launch: &Launch) -> Composition {
+        match self.for_path(&entrypoint.path) {
+            Ok(runtime) => runtime.composition(entrypoint, launch),
+            // It is gone since: nobody can read it, and nobody will.
+            Err(_) => {
+                Composition { files: [entrypoint.path.clone()].into(), ..Composition::default() }
+            }
+        }
     }
 
     fn position(&self, path: &Path) -> Result<usize, PrepareError> {

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::process::{Cancellation, CommandSpec};
+use crate::process::{Cancellation, CommandSpec, Listed, start_listed};
 
 /// How often an exit is looked for while a pipe stays open.
 const POLL: Duration = Duration::from_millis(50);
@@ -71,7 +71,7 @@ fn supervise(
     on_line: &mut dyn FnMut(Stream, &str),
 ) -> Result<ExitStatus, ToolError> {
     let program = || spec.program.display().to_string();
-    let mut child = start_when_written(spec, stdin)
+    let (mut child, listed) = start_when_written(spec, stdin)
         .map_err(|source| ToolError::Start { program: program(), source })?;
     let (sender, lines) = mpsc::channel();
     if let Some(stdout) = child.stdout.take() {
@@ -82,7 +82,7 @@ fn supervise(
     }
     drop(sender);
 
-    let mut tool = Running { child, status: None };
+    let mut tool = Running { child, status: None, _listed: listed };
     let started = Instant::now();
     let mut exited = None;
     loop {
@@ -131,6 +131,8 @@ fn supervise(
 struct Running {
     child: Child,
     status: Option<ExitStatus>,
+    /// Goes last, so that nobody is killed by a number that is listed no more; nobody is by one that was reaped.
+    _listed: Listed,
 }
 
 impl Running {
@@ -171,7 +173,7 @@ fn stop_group(_: &Child) {}
 
 /// Starts a program that may have been written a moment ago: a process started meanwhile elsewhere holds the file open
 /// until it becomes another program, and until then the system refuses to run it.
-fn start_when_written(spec: &CommandSpec, stdin: Option<&File>) -> io::Result<Child> {
+fn start_when_written(spec: &CommandSpec, stdin: Option<&File>) -> io::Result<(Child, Listed)> {
     for _ in 0..20 {
         match start(spec, stdin) {
             Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
@@ -203,14 +205,14 @@ fn pump(stream: Stream, pipe: impl Read + Send + 'static, lines: Sender<(Stream,
     clippy::disallowed_methods,
     reason = "tools that prepare evaluators are started here and nowhere else"
 )]
-fn start(spec: &CommandSpec, stdin: Option<&File>) -> io::Result<Child> {
+fn start(spec: &CommandSpec, stdin: Option<&File>) -> io::Result<(Child, Listed)> {
     let stdin = stdin.map(File::try_clone).transpose()?.map_or_else(Stdio::null, Stdio::from);
     let mut command = Command::new(&spec.program);
     spec.configure(&mut command);
     command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    command.spawn()
+    start_listed(|| command.spawn(), |child| Some(child.id()))
 }
 
 #[cfg(all(test, unix))]

@@ -2,9 +2,9 @@
 
 use std::ops::{Add, AddAssign};
 
-use super::Status;
+use super::{Status, Verdict};
 
-/// How many evaluations ended how. Every evaluation is counted in exactly one of the four.
+/// How many evaluations ended how. Every evaluation is counted in exactly one of the five.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Scored and good enough.
@@ -15,6 +15,31 @@ pub struct Tally {
     pub errored: u64,
     /// The evaluator did not judge.
     pub not_evaluated: u64,
+    /// Not even tried, because the run stopped early.
+    pub not_run: u64,
+}
+
+/// Everything that decides what a run amounts to: its counts, what went wrong beside them, and how much of that is
+/// tolerated.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Balance {
+    /// The evaluations.
+    pub tally: Tally,
+    /// Trace files that could not be used. Nobody knows what is in them, so each counts as one evaluation that broke.
+    pub unusable_files: u64,
+    /// Whether what all evaluations are compared with could not be used. That is no matter of a share, and never
+    /// tolerated.
+    pub unusable_eval_set: bool,
+    /// Whether the run was to be kept in a journal and was not, or not all of it. No result is missing, so it is no matter
+    /// of a share either; whoever relies on the journal has to know.
+    pub unwritten_journal: bool,
+    /// Evaluators that have to score something and have not. Each counts as a failure.
+    pub missing_scores: u64,
+    /// Whether the run ended before everything was evaluated. It is not green then, and tolerates nothing: a part says
+    /// little of the share of errors in the whole.
+    pub partial: bool,
+    /// The share of errors up to which they are tolerated, in 0..=1.
+    pub max_error_rate: f64,
 }
 
 /// What a whole run amounts to, from best to worst.
@@ -40,6 +65,19 @@ impl Tally {
         *counter += 1;
     }
 
+    /// Counts an evaluation by its verdict at this threshold.
+    pub fn count_verdict(&mut self, verdict: &Verdict, threshold: f64) {
+        match verdict {
+            Verdict::NotRun => self.count_not_run(),
+            verdict => self.count(verdict.status(threshold)),
+        }
+    }
+
+    /// Counts an evaluation that was not even tried.
+    pub fn count_not_run(&mut self) {
+        self.not_run += 1;
+    }
+
     /// Evaluations that have a score to compare: passed and failed.
     #[must_use]
     pub fn scored(&self) -> u64 {
@@ -49,23 +87,77 @@ impl Tally {
     /// All evaluations.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.scored() + self.errored + self.not_evaluated
+        self.scored() + self.errored + self.not_evaluated + self.not_run
     }
 
-    /// What they amount to. An error outweighs any number of passes and failures.
+    /// All counts with their names, as reports have them.
+    #[must_use]
+    pub fn named(&self) -> [(&'static str, u64); 7] {
+        [
+            ("scored", self.scored()),
+            ("passed", self.passed),
+            ("failed", self.failed),
+            ("errored", self.errored),
+            ("not_evaluated", self.not_evaluated),
+            ("not_run", self.not_run),
+            ("total", self.total()),
+        ]
+    }
+
+    /// What they amount to. An error outweighs any number of passes and failures; what was not run is not green.
     #[must_use]
     pub fn standing(&self) -> Standing {
-        match (self.errored, self.failed) {
-            (0, 0) => Standing::Passed,
-            (0, _) => Standing::Failed,
-            _ => Standing::Errored,
-        }
+        Balance { tally: *self, ..Balance::default() }.standing()
     }
 
     /// Whether nothing failed and nothing broke. A run in which nothing was evaluated is green, as is an empty one.
     #[must_use]
     pub fn is_green(&self) -> bool {
         self.standing() == Standing::Passed
+    }
+}
+
+impl Balance {
+    /// Evaluations that broke and trace files that could not be used.
+    #[must_use]
+    pub fn errors(&self) -> u64 {
+        self.tally.errored + self.unusable_files
+    }
+
+    /// The share of errors in all that was to be evaluated, in 0..=1.
+    #[must_use]
+    pub fn error_rate(&self) -> f64 {
+        match self.tally.total() + self.unusable_files {
+            0 => 0.0,
+            total => self.errors() as f64 / total as f64,
+        }
+    }
+
+    /// Whether there are errors and all of them are tolerated: their share is small enough, something was scored all
+    /// the same, and the run came to its end.
+    #[must_use]
+    pub fn tolerates_errors(&self) -> bool {
+        self.errors() > 0
+            && self.error_rate() <= self.max_error_rate
+            && self.tally.scored() > 0
+            && !self.partial
+            && !self.unusable_eval_set
+            && !self.unwritten_journal
+    }
+
+    /// What it amounts to. An error that is not tolerated outweighs any number of passes and failures, and no error,
+    /// tolerated or not, makes up for a failure.
+    #[must_use]
+    pub fn standing(&self) -> Standing {
+        let broke = self.errors() > 0 && !self.tolerates_errors()
+            || self.unusable_eval_set
+            || self.unwritten_journal;
+        let failed = self.tally.failed + self.missing_scores + self.tally.not_run > 0;
+        match (broke, failed || self.partial) {
+            (true, _) => Standing::Errored,
+            (false, true) => Standing::Failed,
+            (false, false) => Standing::Passed,
+        }
     }
 }
 
@@ -87,6 +179,7 @@ impl AddAssign for Tally {
         self.failed += other.failed;
         self.errored += other.errored;
         self.not_evaluated += other.not_evaluated;
+        self.not_run += other.not_run;
     }
 }
 
@@ -112,7 +205,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::verdict::{Answer, BadAnswer, Verdict};
+    use crate::verdict::{Answer, BadAnswer};
 
     fn errors() -> impl Strategy<Value = Verdict> {
         prop_oneof![
@@ -123,7 +216,8 @@ mod tests {
             Just(Verdict::BadAnswer(BadAnswer::Empty)),
             Just(Verdict::Cancelled),
             Just(Verdict::Lost { reason: String::new() }),
-            Just(Verdict::SpawnFailed { reason: String::new() }),
+            any::<bool>()
+                .prop_map(|transient| Verdict::SpawnFailed { reason: String::new(), transient }),
             Just(Verdict::PrepareFailed { reason: String::new() }),
             Just(Verdict::MetricFailed { reason: String::new() }),
             Just(Verdict::Reported { kind: String::new(), message: String::new() }),
@@ -137,16 +231,52 @@ mod tests {
         })
     }
 
+    fn verdict() -> impl Strategy<Value = Verdict> {
+        prop_oneof![6 => answers(), 2 => errors(), 1 => Just(Verdict::NotRun)]
+    }
+
     fn verdicts() -> impl Strategy<Value = Vec<Verdict>> {
-        prop::collection::vec(prop_oneof![3 => answers(), 1 => errors()], 0..20)
+        prop::collection::vec(verdict(), 0..20)
     }
 
     fn tally<'v>(verdicts: impl IntoIterator<Item = &'v Verdict>) -> Tally {
         let mut tally = Tally::default();
         for verdict in verdicts {
-            tally.count(verdict.status(0.5));
+            tally.count_verdict(verdict, 0.5);
         }
         tally
+    }
+
+    /// Any run under any policy.
+    fn balances() -> impl Strategy<Value = Balance> {
+        let rate = prop_oneof![Just(0.0), Just(1.0), 0.0..=1.0f64];
+        let rarely = || prop::bool::weighted(0.2);
+        (verdicts(), 0..3u64, rarely(), rarely(), 0..2u64, rarely(), rate).prop_map(
+            |(
+                verdicts,
+                unusable_files,
+                unusable_eval_set,
+                unwritten_journal,
+                missing_scores,
+                partial,
+                max_error_rate,
+            )| {
+                let tally = tally(&verdicts);
+                Balance {
+                    tally,
+                    unusable_files,
+                    unusable_eval_set,
+                    unwritten_journal,
+                    missing_scores,
+                    partial,
+                    max_error_rate,
+                }
+            },
+        )
+    }
+
+    fn with(balance: Balance, verdict: &Verdict) -> Balance {
+        Balance { tally: balance.tally + tally([verdict]), ..balance }
     }
 
     proptest! {
@@ -179,9 +309,55 @@ mod tests {
         fn denominators_add_up(verdicts in verdicts()) {
             let tally = tally(&verdicts);
             prop_assert_eq!(tally.total(), verdicts.len() as u64);
-            let errors = verdicts.iter().filter(|verdict| verdict.error_type().is_some()).count();
-            prop_assert_eq!(tally.errored, errors as u64);
-            prop_assert_eq!(tally.scored() + tally.not_evaluated, (verdicts.len() - errors) as u64);
+            let kinds: Vec<_> = verdicts.iter().filter_map(Verdict::error_type).collect();
+            let not_run = kinds.iter().filter(|kind| **kind == "not_run").count();
+            prop_assert_eq!(tally.not_run, not_run as u64);
+            prop_assert_eq!(tally.errored, (kinds.len() - not_run) as u64);
+            prop_assert_eq!(tally.scored() + tally.not_evaluated, (verdicts.len() - kinds.len()) as u64);
+        }
+
+        #[test]
+        fn an_error_never_makes_a_run_better_whatever_is_tolerated(balance in balances(), error in errors()) {
+            let file = Balance { unusable_files: balance.unusable_files + 1, ..balance };
+            let eval_set = Balance { unusable_eval_set: true, ..balance };
+            let journal = Balance { unwritten_journal: true, ..balance };
+            for worse in [with(balance, &error), file, eval_set, journal] {
+                prop_assert!(worse.standing() >= balance.standing(), "{balance:?} {worse:?}");
+            }
+        }
+
+        #[test]
+        fn no_tolerance_makes_a_failure_green(balance in balances(), failures in 1..5u64) {
+            let failed = Tally { failed: balance.tally.failed + failures, ..balance.tally };
+            for worse in [
+                Balance { tally: failed, ..balance },
+                Balance { missing_scores: failures, ..balance },
+                with(balance, &Verdict::NotRun),
+                Balance { partial: true, ..balance },
+            ] {
+                prop_assert!(worse.standing() >= Standing::Failed, "{worse:?}");
+            }
+        }
+
+        #[test]
+        fn errors_are_tolerated_only_beside_scores_in_a_whole_run_and_up_to_their_share(balance in balances()) {
+            let without = Balance { max_error_rate: 0.0, ..balance };
+            prop_assert!(!without.tolerates_errors());
+            if balance.tolerates_errors() {
+                prop_assert!(balance.tally.scored() > 0 && !balance.partial && !balance.unusable_eval_set);
+                prop_assert!(balance.errors() > 0 && balance.error_rate() <= balance.max_error_rate);
+                let (tally, unusable_files) = (Tally { errored: 0, ..balance.tally }, 0);
+                let rest = Balance { tally, unusable_files, ..balance };
+                prop_assert_eq!(balance.standing(), rest.standing());
+            } else {
+                prop_assert_eq!(balance.standing(), without.standing());
+            }
+        }
+
+        #[test]
+        fn to_tolerate_more_never_makes_a_run_worse(balance in balances(), rate in 0.0..=1.0f64) {
+            let more = Balance { max_error_rate: balance.max_error_rate.max(rate), ..balance };
+            prop_assert!(more.standing() <= balance.standing());
         }
     }
 
@@ -190,6 +366,25 @@ mod tests {
         let passed = Tally { passed: 9, not_evaluated: 1, ..Tally::default() };
         let failed = Tally { failed: 1, ..passed };
         let errored = Tally { errored: 1, ..failed };
-        assert_eq!([passed, failed, errored].map(|tally| tally.standing().exit_code()), [0, 1, 3]);
+        let stopped = Tally { not_run: 1, ..passed };
+        assert_eq!(
+            [passed, stopped, failed, errored].map(|tally| tally.standing().exit_code()),
+            [0, 1, 1, 3]
+        );
+    }
+
+    #[test]
+    fn a_share_is_one_of_evaluations_and_unusable_files() {
+        let tally = Tally { passed: 8, errored: 1, ..Tally::default() };
+        let balance =
+            Balance { tally, unusable_files: 1, max_error_rate: 0.2, ..Balance::default() };
+        assert_eq!((balance.errors(), balance.error_rate()), (2, 0.2));
+        assert_eq!(balance.standing(), Standing::Passed);
+        let strict = Balance { max_error_rate: 0.199, ..balance };
+        assert_eq!(strict.standing(), Standing::Errored);
+        let undefined = Balance { max_error_rate: f64::NAN, ..balance };
+        assert_eq!(undefined.standing(), Standing::Errored);
+        let nothing = Balance { max_error_rate: 1.0, ..Balance::default() };
+        assert_eq!((nothing.error_rate(), nothing.standing()), (0.0, Standing::Passed));
     }
 }

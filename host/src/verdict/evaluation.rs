@@ -1,6 +1,6 @@
 //! The record of one evaluation.
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 use crate::process::{Captured, Outcome};
 
@@ -8,6 +8,9 @@ use super::{Verdict, from_outcome};
 
 /// Bytes of standard output kept for people to look at when the verdict is not an answer.
 const STDOUT_TAIL: usize = 2 << 10;
+
+/// Bytes of standard error that a report shows of one evaluation. A run may have many that break.
+const SHOWN_STDERR: usize = 4 << 10;
 
 /// A verdict and the circumstances it came about in.
 #[derive(Clone, Debug)]
@@ -22,6 +25,9 @@ pub struct Evaluation {
     pub stdout_tail: String,
     /// How many times the document was given to the evaluator: 0 when it could not be started.
     pub attempts: u32,
+    /// Kinds of the errors of earlier attempts at the same evaluation, in order; empty unless it was retried. Everything
+    /// else here is about the last one.
+    pub earlier_errors: Vec<&'static str>,
 }
 
 impl Evaluation {
@@ -51,10 +57,60 @@ impl Evaluation {
             _ => String::from_utf8_lossy(&stdout[stdout.len().saturating_sub(STDOUT_TAIL)..])
                 .into_owned(),
         };
-        Self { verdict, duration, stderr_tail: stderr.text(), stdout_tail, attempts: 1 }
+        Self {
+            verdict,
+            duration,
+            stderr_tail: stderr.text(),
+            stdout_tail,
+            attempts: 1,
+            earlier_errors: Vec::new(),
+        }
+    }
+
+    /// The end of standard error as reports show it: bounded, from the start of a line on, without blanks around it.
+    #[must_use]
+    pub fn end_of_stderr(&self) -> Cow<'_, str> {
+        let text = self.stderr_tail.trim();
+        if text.len() <= SHOWN_STDERR {
+            return Cow::Borrowed(text);
+        }
+        let start = (text.len() - SHOWN_STDERR..).find(|index| text.is_char_boundary(*index));
+        let end = &text[start.unwrap_or(text.len())..];
+        // One line may be longer than all that is shown.
+        let end =
+            end.split_once('\n').map(|(_, lines)| lines).filter(|it| !it.is_empty()).unwrap_or(end);
+        Cow::Owned(format!("[... what was before is left out ...]\n{end}"))
     }
 
     fn with_attempts(self, attempts: u32) -> Self {
         Self { attempts, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_stderr_the_last_whole_lines_are_shown() {
+        let end = |stderr: &str| {
+            let stderr = Captured::complete(stderr);
+            Evaluation::new(Verdict::LeakedPipe, Duration::ZERO, &stderr, &[])
+                .end_of_stderr()
+                .into_owned()
+        };
+        assert_eq!(end("\n  a\nb \n"), "a\nb");
+        let lines: Vec<String> = (0..1000).map(|number| format!("line {number} \u{e9}")).collect();
+        let shown = end(&lines.join("\n"));
+        let (note, rest) = shown.split_once('\n').unwrap();
+        assert_eq!(note, "[... what was before is left out ...]");
+        assert!(rest.starts_with("line ") && rest.ends_with("\nline 999 \u{e9}"), "{rest}");
+        assert!((SHOWN_STDERR - 20..=SHOWN_STDERR).contains(&rest.len()), "{}", rest.len());
+        let one_line = end(&"\u{e9}".repeat(9000));
+        assert!(
+            one_line.ends_with('\u{e9}') && one_line.len() > SHOWN_STDERR,
+            "{}",
+            one_line.len()
+        );
     }
 }

@@ -4,6 +4,13 @@ use std::{fmt, time::Duration};
 
 use super::{BadAnswer, Verdict};
 
+/// The error type of what was not even tried.
+pub(crate) const NOT_RUN: &str = "not_run";
+
+/// Why it was not, to be read after a name.
+pub(crate) const WAS_NOT_RUN: &str =
+    "was not run, because the run had stopped at an earlier failure or error (fail-fast)";
+
 impl Verdict {
     /// A stable name of what went wrong, e.g. `timed_out`; `None` for an answer.
     #[must_use]
@@ -16,6 +23,7 @@ impl Verdict {
             Self::LeakedPipe => "leaked_pipe",
             Self::BadAnswer(_) => "bad_answer",
             Self::Cancelled => "cancelled",
+            Self::NotRun => NOT_RUN,
             Self::Lost { .. } => "lost",
             Self::SpawnFailed { .. } => "spawn_failed",
             Self::PrepareFailed { .. } => "prepare_failed",
@@ -55,8 +63,9 @@ impl Verdict {
             Self::Cancelled => {
                 format!("{evaluator} was not finished, because the run was cancelled")
             }
+            Self::NotRun => format!("{evaluator} {WAS_NOT_RUN}"),
             Self::Lost { reason } => with_stderr(&format!("ended, but nobody knows how: {reason}")),
-            Self::SpawnFailed { reason } => format!("{evaluator}: {reason}"),
+            Self::SpawnFailed { reason, .. } => format!("{evaluator}: {reason}"),
             Self::PrepareFailed { reason } | Self::MetricFailed { reason } => reason.clone(),
             Self::Reported { kind, message } => {
                 format!("{evaluator} reported an error ({kind}): {message}")

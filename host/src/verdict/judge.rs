@@ -36,7 +36,7 @@ pub(crate) fn from_ending(ending: &Ending) -> Option<Verdict> {
         Ending::Signalled(signal) => Some(Verdict::Signalled { signal: *signal }),
         Ending::TimedOut { limit } => Some(Verdict::TimedOut { limit: *limit }),
         Ending::Cancelled => Some(Verdict::Cancelled),
-        Ending::SpawnFailed(error) => Some(Verdict::SpawnFailed { reason: error.to_string() }),
+        Ending::SpawnFailed(error) => Some(Verdict::from(error.clone())),
         Ending::Lost { reason } => Some(Verdict::Lost { reason: reason.clone() }),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use crate::json::Object;
+use crate::{json::Object, process::SpawnError};
 
 /// How one evaluation ended. Only [`Verdict::Answer`] carries a score; every other variant is an error of the
 /// evaluator, never a low score of the agent.
@@ -32,6 +32,9 @@ pub enum Verdict {
     BadAnswer(BadAnswer),
     /// It was ended, or not even started, because the run was cancelled.
     Cancelled,
+    /// It was not started, because the run had stopped at an earlier failure or error. Nothing is known of it, which is
+    /// neither an error nor a result.
+    NotRun,
     /// It ended, but the system could not say how.
     Lost {
         /// What the system said.
@@ -41,6 +44,8 @@ pub enum Verdict {
     SpawnFailed {
         /// What the system said.
         reason: String,
+        /// Whether it may be started a moment later: the system was out of processes, memory or descriptors.
+        transient: bool,
     },
     /// It could not be made ready (it did not compile, its interpreter is missing ...).
     PrepareFailed {
@@ -107,6 +112,12 @@ impl Verdict {
             Self::Answer(answer) => Some(answer.status_for(threshold)),
             _ => None,
         }
+    }
+}
+
+impl From<SpawnError> for Verdict {
+    fn from(error: SpawnError) -> Self {
+        Self::SpawnFailed { reason: error.to_string(), transient: error.transient }
     }
 }
 

@@ -21,8 +21,8 @@ use measure::{Usage, measure};
 
 const RUNS: usize = 5;
 
-/// Evaluators of `examples/` that need no settings, fast ones.
-const EVALUATORS: [&str; 2] = ["response_quality", "json_shape"];
+/// Evaluators of `examples/` that need no settings; each entry has workers of its own, even for the same program.
+const EVALUATORS: [&str; 2] = ["response_quality", "response_quality"];
 
 fn main() {
     if measure::is_measuring() {
@@ -103,7 +103,7 @@ fn evaluate(runs: usize, folder: &Path, evaluator: &Path, traces: &Path, config:
     let arguments = [&*profile, &evaluator, "run", &traces, "-c", &config, "-o", "json"];
     // The first builds what is to be measured.
     let built = Command::new("env").args(arguments).output().unwrap();
-    assert!(built.status.code().is_some_and(|code| code <= 1), "{built:?}");
+    assert!(built.status.code().is_some_and(|code| code <= 1), "{:?}", built.status);
     measure(runs, &report, Path::new("env"), &arguments)
 }
 

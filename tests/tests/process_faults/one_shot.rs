@@ -196,7 +196,7 @@ async fn programs_that_cannot_be_started() {
     ] {
         let outcome = process::run(&command, INPUT, &Limits::default(), &Cancellation::new()).await;
         let evaluation = Evaluation::from_outcome(&outcome);
-        let Verdict::SpawnFailed { reason } = &evaluation.verdict else {
+        let Verdict::SpawnFailed { reason, .. } = &evaluation.verdict else {
             panic!("{command:?} cannot be started: {evaluation:?}");
         };
         assert!(reason.contains(expected), "{reason}");

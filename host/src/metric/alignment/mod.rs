@@ -69,6 +69,10 @@ impl Metric for ToolTrajectoryAlignment {
         "How well the tool calls of each turn fit the expected ones, with partial credit."
     }
 
+    fn revision(&self) -> Option<&str> {
+        Some(crate::metric::REVISION)
+    }
+
     fn evaluate(&self, input: &MetricInput<'_>) -> Verdict {
         let expected = match reference(input) {
             Ok(expected) => expected,

@@ -169,6 +169,10 @@ impl Metric for Efficiency {
         }
     }
 
+    fn revision(&self) -> Option<&str> {
+        Some(crate::metric::REVISION)
+    }
+
     fn evaluate(&self, input: &MetricInput<'_>) -> Verdict {
         if input.turns.is_empty() {
             return Verdict::Answer(not_evaluated("no turns to measure"));

@@ -4,10 +4,25 @@ use std::{io, process::ExitStatus};
 
 use tokio::process::{Child, Command};
 
-use super::super::Ending;
+use super::super::{Ending, Resources};
 
-/// Nothing to prepare.
-pub(in super::super) fn configure(_command: &mut Command) {}
+/// The signals of other systems.
+pub(in super::super) const CPU_TIME_IS_OVER: Option<i32> = None;
+pub(in super::super) const KILLED: Option<i32> = None;
+
+/// Nothing to prepare; limits cannot be had, and a program that was to have some is not started without.
+pub(in super::super) fn configure(_command: &mut Command, resources: &Resources) -> io::Result<()> {
+    if resources.is_unlimited() {
+        return Ok(());
+    }
+    let reason = "`memory`, `cpu` and `open_files` cannot be limited on this system; leave them out of `limits`";
+    Err(io::Error::new(io::ErrorKind::Unsupported, reason))
+}
+
+/// Not to be known here.
+pub(in super::super) fn is_out_of_descriptors(_error: &io::Error) -> bool {
+    false
+}
 
 /// How a process ended, from its status.
 pub(in super::super) fn ending(status: ExitStatus) -> Ending {
@@ -43,6 +58,9 @@ impl Group {
         let _ = child.start_kill();
     }
 }
+
+/// Nothing can be ended by its number.
+pub(in super::super) fn kill_group(_leader: u32) {}
 
 /// Waits for the exit. Reaping is harmless here, because no number is used afterwards.
 #[derive(Debug)]

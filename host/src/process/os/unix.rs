@@ -21,15 +21,27 @@ use tokio::{
     time::sleep,
 };
 
-use super::super::Ending;
+use super::{
+    super::{Ending, Resources},
+    limits,
+};
 
 /// How often to look for the exit even if no signal told of it: `SIGCHLD` may be blocked in this process, by a mask
 /// inherited from whoever started it.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// Makes the process lead a group of its own.
-pub(in super::super) fn configure(command: &mut Command) {
+/// Makes the process lead a group of its own, within these limits.
+pub(in super::super) fn configure(command: &mut Command, resources: &Resources) -> io::Result<()> {
     command.process_group(0);
+    if !resources.is_unlimited() {
+        limits::limit(command, resources);
+    }
+    Ok(())
+}
+
+/// Whether this process, or all of them, have as many files open as they may.
+pub(in super::super) fn is_out_of_descriptors(error: &io::Error) -> bool {
+    matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE))
 }
 
 /// How a process ended, from its status.
@@ -79,6 +91,14 @@ impl Group {
         // It can fail when no member is left but the zombie of the leader, or when all of them changed their user.
         // Neither can be helped, and the wait that follows is bounded.
         let _ = kill_process_group(self.leader, signal);
+    }
+}
+
+/// Ends all members of the group that this process leads; nobody if it was reaped.
+pub(in super::super) fn kill_group(leader: u32) {
+    let leader = i32::try_from(leader).ok().and_then(Pid::from_raw);
+    if let Some(leader) = leader {
+        Group { leader }.signal(Signal::KILL);
     }
 }
 

@@ -16,7 +16,8 @@ use super::{
 use crate::{
     process::{Cancellation, CommandSpec},
     runtime::{
-        Availability, Entrypoint, Environment, Launch, PrepareError, PrepareEvent, Runtime, paths,
+        Availability, Composition, Entrypoint, Environment, Launch, PrepareError, PrepareEvent,
+        Runtime, paths,
     },
 };
 
@@ -244,6 +245,14 @@ impl Runtime for Cargo {
             }
         }
         launches
+    }
+
+    /// What was built: it follows from the sources, the lock file, the toolchain and the profile.
+    fn composition(&self, _entrypoint: &Entrypoint, launch: &Launch) -> Composition {
+        Composition {
+            files: [launch.one_shot.program.clone().into()].into(),
+            ..Composition::default()
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `runtime` | the runtime: from files to commands |
 //! | `interpreter` | which interpreter, and what it is |
+//! | `distributions` | which packages it finds installed |
 //! | `requirements` | `requirements.txt` beside an evaluator, and which of them may be fetched |
 //! | `plain` | the grammar of requirements that name packages of the index only |
 //! | `references` | files and folders that requirements name, whose content counts as theirs |
@@ -12,6 +13,7 @@
 //! | `variables` | the environment variables installers see |
 //! | `schedule` | several environments at a time, told as one piece of work |
 
+mod distributions;
 mod installer;
 mod interpreter;
 mod plain;

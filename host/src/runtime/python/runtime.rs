@@ -6,6 +6,7 @@ use std::{
 };
 
 use super::{
+    distributions,
     installer::Installer,
     interpreter::{self, Identity},
     requirements::{self, Requirements},
@@ -16,8 +17,8 @@ use super::{
 use crate::{
     process::{Cancellation, CommandSpec},
     runtime::{
-        Availability, Entrypoint, Environment, Launch, PrepareError, PrepareEvent, Runtime, Syntax,
-        paths, syntax,
+        Availability, Composition, Entrypoint, Environment, Launch, PrepareError, PrepareEvent,
+        Runtime, Syntax, companions, paths, syntax,
     },
 };
 
@@ -229,6 +230,17 @@ impl Runtime for Python {
                 Ok(Launch { one_shot: program.arg(source), worker: None })
             })
             .collect()
+    }
+
+    /// The file and the modules beside it that it imports, the interpreter, and the packages that are installed for it.
+    fn composition(&self, entrypoint: &Entrypoint, launch: &Launch) -> Composition {
+        let source = paths::resolve(&entrypoint.path).unwrap_or_else(|_| entrypoint.path.clone());
+        let interpreter = PathBuf::from(&launch.one_shot.program);
+        Composition {
+            files: companions::with_companions(&source),
+            notes: distributions::installed_for(&interpreter),
+            programs: [interpreter].into(),
+        }
     }
 
     fn check_syntax(&self, source: &Path, cancellation: &Cancellation) -> Syntax {

@@ -1,0 +1,234 @@
+//! One fault in one form, through the command.
+
+use std::{
+    fmt, fs,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::atomic::{AtomicU32, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use super::faults::Expected;
+
+/// Enough for programs to be kept running.
+const CONVERSATIONS: usize = 24;
+/// The one that the fault is about.
+const VICTIM: usize = 11;
+/// Far above what any fault here may take: a timeout is a second.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A fault, and what has to come of it.
+pub(crate) struct Fault {
+    /// What the program is told.
+    pub(crate) name: &'static str,
+    pub(crate) one_shot: Expected,
+    pub(crate) warm: Expected,
+    /// Name and text of a file that is the evaluator instead of the program; every conversation is a victim then.
+    pub(crate) source: Option<(&'static str, &'static str)>,
+    /// Whether later conversations may be errors, too. None may have another score.
+    pub(crate) is_lasting: bool,
+    /// Whether the victim is a conversation of 20 MB.
+    pub(crate) is_long: bool,
+}
+
+/// How the program is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    OneShot,
+    Warm,
+}
+
+/// What came of a case.
+pub(crate) struct Outcome {
+    verdict: String,
+    exit: Option<i32>,
+    took: Duration,
+    /// What is not as it has to be.
+    pub(crate) complaints: Vec<String>,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { verdict, exit, took, complaints } = self;
+        let exit = exit.map_or_else(|| "?".to_owned(), |code| code.to_string());
+        let mark = if complaints.is_empty() { "" } else { " WRONG" };
+        write!(f, "{verdict}, exit {exit}, {:.1} s{mark}", took.as_secs_f64())
+    }
+}
+
+/// A folder that goes away.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let name =
+            format!("faults-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        fs::create_dir_all(&path).unwrap();
+        Self(path.canonicalize().unwrap())
+    }
+
+    fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.0.join(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+pub(crate) fn run(fault: &Fault, form: Form) -> Outcome {
+    let folder = Folder::new();
+    let evaluator = match fault.source {
+        None => {
+            let name = if form == Form::Warm { "faulty-warm" } else { "faulty" };
+            let path = folder.0.join(name);
+            // A copy: some faults remove it.
+            fs::copy(env!("CARGO_BIN_EXE_faulty"), &path).unwrap();
+            path
+        }
+        Some(("", _)) => folder.0.join("nowhere.py"),
+        Some((name, text)) => {
+            let path = folder.file(name, text);
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+            path
+        }
+    };
+    let entry = format!(
+        "{{name: faulty, type: code, path: {evaluator:?}, timeout: {}, config: {{fault: {:?}}}}}",
+        // What needs an interpreter or a compiler may take a while on a busy machine.
+        if fault.source.is_some() { 30 } else { 1 },
+        fault.name.split(',').next().unwrap_or_default(),
+    );
+    let healthy = "{name: told, type: linked, config: {share: 1}}";
+    let config = folder.file("config.yaml", &format!("evaluators:\n- {entry}\n- {healthy}\n"));
+    let traces = folder.file("traces.json", &recording(fault.is_long));
+
+    let begun = Instant::now();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_linked-command"));
+    command.arg("run").arg(&traces).arg("-c").arg(config).args(["-o", "json", "-j", "2"]);
+    let output_file = folder.0.join("report.json");
+    command.arg("--output-file").arg(&output_file).current_dir(&folder.0);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let exit = loop {
+        match child.try_wait().unwrap() {
+            Some(status) => break status.code(),
+            None if begun.elapsed() > PATIENCE => {
+                child.kill().unwrap();
+                child.wait().unwrap();
+                break None;
+            }
+            None => thread::sleep(Duration::from_millis(10)),
+        }
+    };
+    let took = begun.elapsed();
+    let report = fs::read(output_file).ok().and_then(|text| serde_json::from_slice(&text).ok());
+    let mut outcome = Outcome { verdict: "no report".to_owned(), exit, took, complaints: vec![] };
+    match report {
+        Some(report) => judge(fault, form, &report, &mut outcome),
+        None => outcome.complaints.push("there is no report".to_owned()),
+    }
+    if fault.name != "daemon left behind" {
+        let left = left_behind(&folder.0);
+        if !left.is_empty() {
+            outcome.complaints.push(format!("processes are left: {left:?}"));
+        }
+    }
+    outcome
+}
+
+/// Holds the report against what it has to be.
+fn judge(fault: &Fault, form: Form, report: &Value, outcome: &mut Outcome) {
+    let expected = if form == Form::Warm { fault.warm } else { fault.one_shot };
+    let complaints = &mut outcome.complaints;
+    let mut complain = |what: String| complaints.push(what);
+    let conversations = report["traces"].as_array().map_or(&[][..], Vec::as_slice);
+    if conversations.len() != CONVERSATIONS {
+        complain(format!("{} conversations are reported", conversations.len()));
+    }
+    let mut lasting = 0;
+    for (number, conversation) in conversations.iter().enumerate() {
+        let [faulty, told] = [0, 1].map(|metric| &conversation["metrics"][metric]);
+        if told["score"] != 1.0 || told["eval_status"] != "PASSED" {
+            complain(format!("another evaluator has {told} for conversation {number}"));
+        }
+        if fault.source.is_some() || number == VICTIM {
+            outcome.verdict = match faulty["error_type"].as_str() {
+                Some(error) => error.to_owned(),
+                None => format!("score {}", faulty["score"]),
+            };
+            let has_warnings = faulty["warnings"].as_array().is_some_and(|it| !it.is_empty());
+            let is_expected = match expected {
+                Expected::Error(kind) => {
+                    faulty["error_type"] == kind
+                        && faulty["score"].is_null()
+                        && !faulty["error"].is_null()
+                }
+                Expected::Answer => faulty["score"] == 0.0 && faulty["error"].is_null(),
+                Expected::Warned => faulty["score"] == 0.0 && has_warnings,
+            };
+            if !is_expected {
+                complain(format!("expected {expected:?} for conversation {number}, got {faulty}"));
+            }
+        } else if fault.is_lasting && number > VICTIM - 2 && !faulty["error"].is_null() {
+            lasting += 1;
+        } else if faulty["score"] != score(number) {
+            complain(format!("conversation {number} should have {}, has {faulty}", score(number)));
+        }
+    }
+    let code = if lasting > 0 || matches!(expected, Expected::Error(_)) { 3 } else { 1 };
+    if outcome.exit != Some(code) {
+        complain(format!("the exit code is {:?} instead of {code}", outcome.exit));
+    }
+}
+
+/// What the evaluator has to say of a conversation without a fault.
+fn score(number: usize) -> f64 {
+    (number + 60) as f64 / 100.0
+}
+
+fn recording(is_long: bool) -> String {
+    let spans = (0..CONVERSATIONS).map(|number| {
+        let victim = if number == VICTIM { " the victim" } else { "" };
+        let answer = "Yes. ".repeat(if is_long && number == VICTIM { 4 << 20 } else { 1 });
+        let question = format!("Judge{victim} as {}", number + 60);
+        let text = |role: &str, text: &str| {
+            json!([{"role": role, "parts": [{"type": "text", "content": text}]}]).to_string()
+        };
+        let attribute =
+            |key: &str, value: &str| json!({"key": key, "value": {"stringValue": value}});
+        json!({
+            "traceId": format!("{:032x}", number + 1), "spanId": format!("{:016x}", number + 1),
+            "name": "invoke_agent a", "startTimeUnixNano": "1000", "endTimeUnixNano": "2000",
+            "attributes": [
+                attribute("gen_ai.operation.name", "invoke_agent"),
+                attribute("gen_ai.input.messages", &text("user", &question)),
+                attribute("gen_ai.output.messages", &text("assistant", &answer)),
+            ],
+        })
+    });
+    let spans: Vec<Value> = spans.collect();
+    json!({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}).to_string()
+}
+
+/// Processes whose program is in this folder.
+fn left_behind(folder: &Path) -> Vec<String> {
+    let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
+    let programs = processes.filter_map(|process| {
+        let process = process.ok()?.path();
+        let program = fs::read_link(process.join("exe")).ok()?;
+        program
+            .starts_with(folder)
+            .then(|| format!("{} ({})", program.display(), process.display()))
+    });
+    programs.collect()
+}

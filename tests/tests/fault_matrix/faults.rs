@@ -1,0 +1,98 @@
+//! The faults, and what has to come of them.
+
+use super::case::Fault;
+
+/// What the verdict on the victim has to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Expected {
+    /// An error of this type.
+    Error(&'static str),
+    /// The answer, a score of 0: the fault is none of its evaluator's business.
+    Answer,
+    /// The answer, with a warning.
+    Warned,
+}
+
+use Expected::{Answer, Error, Warned};
+
+/// A fault of the program `faulty`, with the same verdict in both forms.
+const fn same(name: &'static str, expected: Expected) -> Fault {
+    Fault {
+        name,
+        one_shot: expected,
+        warm: expected,
+        source: None,
+        is_lasting: false,
+        is_long: false,
+    }
+}
+
+/// A fault with a verdict for each form.
+const fn each(name: &'static str, one_shot: Expected, warm: Expected) -> Fault {
+    Fault { one_shot, warm, ..same(name, one_shot) }
+}
+
+/// An evaluator that is broken altogether.
+const fn broken(
+    name: &'static str,
+    source: (&'static str, &'static str),
+    verdict: &'static str,
+) -> Fault {
+    Fault { source: Some(source), ..same(name, Error(verdict)) }
+}
+
+const DEAF: Option<(&str, &str)> = Some(("check", "#!/bin/sh\necho '{\"score\": 0}'\n"));
+
+pub(crate) const ALL: &[Fault] = &[
+    same("panic", Error("exited")),
+    same("error from main", Error("exited")),
+    same("exit 3", Error("exited")),
+    // The exit code of a worker belongs to no document.
+    each("exit 3 after an answer", Error("exited"), Answer),
+    same("exit 0 without an answer", Error("bad_answer")),
+    same("abort", Error("signalled")),
+    same("segfault", Error("signalled")),
+    same("stack overflow", Error("signalled")),
+    same("killed from outside", Error("signalled")),
+    same("hang", Error("timed_out")),
+    same("hang without TERM", Error("timed_out")),
+    same("stdout closed", Error("timed_out")),
+    each("no output", Error("bad_answer"), Error("timed_out")),
+    same("endless output", Error("timed_out")),
+    same("100 MB on stdout", Error("bad_answer")),
+    same("100 MB on stderr", Answer),
+    each("pipe held open", Error("leaked_pipe"), Answer),
+    same("daemon left behind", Answer),
+    same("empty object", Error("bad_answer")),
+    same("truncated JSON", Error("bad_answer")),
+    same("two documents", Error("bad_answer")),
+    same("noise before", Error("bad_answer")),
+    same("noise after", Error("bad_answer")),
+    same("noise on the line", Error("bad_answer")),
+    same("NaN", Error("bad_answer")),
+    same("infinity", Error("bad_answer")),
+    same("above one", Error("bad_answer")),
+    same("below zero", Error("bad_answer")),
+    same("score null", Error("bad_answer")),
+    same("score a word", Error("bad_answer")),
+    same("a list", Error("bad_answer")),
+    same("a bare number", Error("bad_answer")),
+    same("status unknown", Error("bad_answer")),
+    same("turns of wrong type", Error("bad_answer")),
+    same("details of wrong type", Error("bad_answer")),
+    same("error reported", Error("reported")),
+    same("error beside a score", Error("reported")),
+    same("invalid UTF-8", Error("bad_answer")),
+    same("byte order mark", Error("bad_answer")),
+    same("too many turns", Warned),
+    same("turn out of range", Warned),
+    same("status against score", Answer),
+    broken("build failure", ("check.rs", "fn main() { not rust }"), "prepare_failed"),
+    broken("interpreter missing", ("check", "#!/no/such/interpreter\n"), "spawn_failed"),
+    broken("syntax error", ("check.py", "def (:\n"), "exited"),
+    Fault { is_lasting: true, ..same("file deleted", Answer) },
+    // A conversation of 20 MB that nobody reads.
+    Fault { source: DEAF, is_long: true, ..same("input left unread", Answer) },
+    Fault { is_long: true, ..same("empty object, long input", Error("bad_answer")) },
+    broken("no such file", ("", ""), "prepare_failed"),
+];
