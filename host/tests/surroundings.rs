@@ -1,14 +1,16 @@
 //! Limits and variables reach every form in which a program is started.
 #![cfg(unix)]
 
-use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf, time::Duration};
+use std::{fs, num::NonZeroUsize, os::unix::fs::PermissionsExt, path::PathBuf, time::Duration};
 
 use evaluator_host::{
     config::{Config, EvaluatorConfig, EvaluatorKind},
     executor::Executor,
-    process::{self, Cancellation, CommandSpec, Ending, Limits, Resources, Session},
+    pool::Pool,
+    process::{self, Cancellation, CommandSpec, Ending, Limits, Resources},
     report::Report,
     run::{Request, Runner},
+    verdict::Verdict,
 };
 
 const TRACE: &str = concat!(
@@ -33,14 +35,16 @@ async fn a_program_that_stays_running_has_the_limits_of_one_that_does_not() {
     let script = "ulimit -n; ulimit -t; ulimit -Ht; while read line; do ulimit -n; done";
     assert_eq!(stdout(&shell(script, resources)).await, "33\n5\n6");
 
-    let command = shell("while read line; do ulimit -n; done", resources);
-    let mut session = Session::start(&command, &Limits::default()).await.unwrap();
+    let echo =
+        r#"while read line; do echo "{\"score\": 1, \"details\": {\"n\": $(ulimit -n)}}"; done"#;
+    let command = shell(echo, resources);
+    let pool = Pool::new(command, NonZeroUsize::MIN, Limits::default(), Cancellation::new());
     for _ in 0..2 {
-        session.send(b"{}");
-        let line = session.receive(Duration::from_secs(30), &Cancellation::new()).await;
-        assert_eq!(line, Ok(b"33".to_vec()));
+        let evaluation = pool.evaluate(b"{}", Duration::from_secs(30)).await;
+        let Verdict::Answer(answer) = evaluation.verdict else { panic!("{evaluation:?}") };
+        assert_eq!(answer.details.unwrap()["n"].as_i128(), Some(33));
     }
-    session.end(Duration::from_secs(1)).await;
+    pool.shutdown(Duration::from_secs(1)).await;
 }
 
 #[tokio::test]

@@ -17,9 +17,6 @@ pub struct CommandSpec {
     pub clear_env: bool,
     /// Working directory; the caller's when `None`.
     pub cwd: Option<PathBuf>,
-    /// The program that `program` replaces itself by, if it does: `cargo run` becomes what it has built. Only then the
-    /// time of the evaluator begins, where the system lets that be seen.
-    pub becomes: Option<PathBuf>,
     /// What the system lets it use.
     pub resources: Resources,
 }
@@ -27,7 +24,7 @@ pub struct CommandSpec {
 /// Shows the names of variables only: values may be secrets.
 impl fmt::Debug for CommandSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { program, args, env, clear_env, cwd, becomes, resources } = self;
+        let Self { program, args, env, clear_env, cwd, resources } = self;
         let name = |(name, value): &(OsString, Option<OsString>)| {
             format!("{}{}", if value.is_some() { "" } else { "-" }, name.display())
         };
@@ -37,7 +34,6 @@ impl fmt::Debug for CommandSpec {
             .field("env", &env.iter().map(name).collect::<Vec<_>>())
             .field("clear_env", clear_env)
             .field("cwd", cwd)
-            .field("becomes", becomes)
             .field("resources", resources)
             .finish()
     }
@@ -67,13 +63,6 @@ impl CommandSpec {
     #[must_use]
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.env.push((name.into(), Some(value.into())));
-        self
-    }
-
-    /// Says which program this one replaces itself by.
-    #[must_use]
-    pub fn becomes(mut self, program: impl Into<PathBuf>) -> Self {
-        self.becomes = Some(program.into());
         self
     }
 

@@ -1,6 +1,6 @@
 //! A started process and the duty to leave nothing of it behind.
 
-use std::{path::PathBuf, process::Stdio};
+use std::process::Stdio;
 
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
@@ -73,26 +73,6 @@ impl Started {
             }
             Origin::Spawned { group: None, .. } => {}
             Origin::Forked(forked) => forked.exited().await,
-        }
-    }
-
-    /// The file of the program that the process is now; `None` where that cannot be known.
-    pub(super) fn image(&self) -> Option<PathBuf> {
-        match &self.origin {
-            Origin::Spawned { group, .. } => group.as_ref()?.image(),
-            // It stays what it was forked from.
-            Origin::Forked(_) => None,
-        }
-    }
-
-    /// Whether the process is dead.
-    pub(super) fn has_exited(&mut self) -> bool {
-        match &mut self.origin {
-            Origin::Spawned { child, group: Some(group), watch, .. } => {
-                watch.has_exited(group, child)
-            }
-            Origin::Spawned { group: None, .. } => true,
-            Origin::Forked(forked) => forked.has_exited(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Starts and supervises processes. Nothing else in this crate starts one (but `runtime/cargo`, which builds).
 //!
-//! [`run`] is for programs that read one document and write one; [`Session`] keeps a program running and exchanges
+//! [`run`] is for programs that read one document and write one; `Session` keeps a program running and exchanges
 //! lines with it; [`forks`] has a program that is running already fork such as read one document. All hold to the same
 //! rules:
 //!
@@ -22,6 +22,7 @@ mod group;
 mod limits;
 mod lines;
 mod living;
+mod notes;
 mod os;
 mod outcome;
 mod pump;
@@ -36,9 +37,10 @@ pub use command::CommandSpec;
 pub use limits::Limits;
 pub use living::kill_all;
 pub(crate) use living::{Listed, start as start_listed};
+pub(crate) use notes::Notes;
 pub use os::hide_memory;
 pub use outcome::{Ending, Outcome};
 pub use resources::Resources;
 pub use run::run;
-pub use session::{Interruption, Session};
+pub(crate) use session::{Mouth, Next, Parting, Session, Talk};
 pub use spawn::SpawnError;

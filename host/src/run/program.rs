@@ -112,18 +112,15 @@ fn ready(
 ) -> Work {
     let launch = surroundings.give_to(launch);
     let resources = surroundings.resources();
-    let wrap = |command: CommandSpec| {
-        let program = command.program.clone();
-        executor.wrap(command).map(|wrapped| {
-            // What an executor puts around a program stays what it is.
-            let becomes = wrapped.becomes.clone().filter(|_| wrapped.program == program);
-            // The limits hold for what the executor starts, and through it for the program.
-            CommandSpec { becomes, resources, ..wrapped }
-        })
-    };
-    // Whether a program that is given arguments still streams, nobody knows.
-    let worker = launch.worker.filter(|_| code.args.is_empty());
-    match (wrap(launch.one_shot.args(&code.args)), worker.map(wrap).transpose()) {
+    // The limits hold for what the executor starts, and through it for the program.
+    let wrap = |command| executor.wrap(command).map(|wrapped| CommandSpec { resources, ..wrapped });
+    let one_shot = launch.one_shot.args(&code.args);
+    let may_stay = code.isolation != Isolation::Process;
+    let worker = launch.worker.filter(|_| may_stay).map(|mut worker| {
+        let form = worker.args.pop();
+        worker.args(&code.args).args(form)
+    });
+    match (wrap(one_shot), worker.map(wrap).transpose()) {
         (Ok(one_shot), Ok(worker)) => Work::Program(Box::new(Program {
             one_shot,
             worker,

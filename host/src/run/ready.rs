@@ -11,6 +11,7 @@ use tokio::sync::OnceCell;
 use super::{
     PlannedEvaluator, Runner,
     describe::describe,
+    document::Settings,
     forked::Forked,
     permits::Permits,
     plan::{Program, Work},
@@ -32,9 +33,8 @@ use crate::{
 /// costs time and changes nothing else.
 const DESCRIBE_LIMIT: Duration = Duration::from_secs(2);
 
-/// Conversations from which on a warm worker pays. To start one goes through cargo, which takes some 50 ms to find that
-/// nothing changed and lets no other cargo do so meanwhile; to start the program itself takes some 3 ms.
-const WORKER_PAYS_FROM: usize = 16;
+/// Conversations from which on a warm worker pays: it is one start, and asking the program whether it streams another.
+const WORKER_PAYS_FROM: usize = 3;
 
 /// Conversations from which on evaluations are forked. To start a server takes as long as an evaluation that is started, since
 /// both do the same imports, and while it starts, nothing else of that evaluator runs.
@@ -53,6 +53,8 @@ pub(super) struct Ready {
     /// Where evaluations are forked, if that is possible and worth it.
     forked: Option<Forked>,
     cancellation: Cancellation,
+    /// What all documents of the evaluator begin with.
+    settings: Option<Settings>,
 }
 
 impl Ready {
@@ -66,7 +68,15 @@ impl Ready {
             }
             _ => None,
         };
+        let config = match &evaluator.work {
+            Work::Program(program) => Some(&program.config),
+            Work::Linked { config, .. } => Some(config),
+            Work::Metric { .. } | Work::Broken(_) => None,
+        };
+        let settings =
+            config.map(|config| Settings::new(&evaluator.name, evaluator.threshold, config));
         Self {
+            settings,
             evaluator,
             forked,
             pool: OnceCell::new(),
@@ -81,17 +91,13 @@ impl Ready {
 
     /// Which evaluation of all runs this is; `None` when that is not known.
     pub(super) fn key(&self, subject: &Subject) -> Option<Key> {
-        let PlannedEvaluator { name, threshold, work, fingerprint } = &self.evaluator;
-        let fingerprint = fingerprint.as_ref()?;
-        match work {
-            Work::Broken(_) => None,
-            Work::Metric { .. } => Some(fingerprint.key(subject.seen_by_metrics())),
-            Work::Program(program) => {
-                Some(fingerprint.key(&subject.turns().digest(name, *threshold, &program.config)))
+        let fingerprint = self.evaluator.fingerprint.as_ref()?;
+        match (&self.evaluator.work, &self.settings) {
+            (Work::Metric { .. }, _) => Some(fingerprint.key(subject.seen_by_metrics())),
+            (Work::Program(_) | Work::Linked { .. }, Some(settings)) => {
+                Some(fingerprint.key(&settings.digest(subject.turns())))
             }
-            Work::Linked { config, .. } => {
-                Some(fingerprint.key(&subject.turns().digest(name, *threshold, config)))
-            }
+            (Work::Broken(_) | Work::Program(_) | Work::Linked { .. }, _) => None,
         }
     }
 
@@ -131,26 +137,35 @@ impl Ready {
 
     /// Evaluates a conversation once, as soon as there is a permit.
     pub(super) async fn evaluate(&self, subject: &Subject, permits: &Permits) -> Evaluation {
-        match &self.evaluator.work {
+        match (&self.evaluator.work, &self.settings) {
             _ if permits.are_withdrawn() => not_run(),
-            Work::Broken(verdict) => Evaluation::without_process(verdict.clone(), Duration::ZERO),
-            Work::Metric { metric, settings } => {
+            (Work::Broken(verdict), _) => {
+                Evaluation::without_process(verdict.clone(), Duration::ZERO)
+            }
+            (Work::Metric { metric, settings }, _) => {
                 let Some(_permit) = permits.take().await else { return not_run() };
                 self.compute(metric.as_ref(), settings, subject)
             }
-            Work::Linked { evaluator, timeout, config } => {
+            (Work::Linked { evaluator, timeout, .. }, Some(settings)) => {
                 let Some(_permit) = permits.take().await else { return not_run() };
-                let turns = subject.turns();
-                let document = turns.document(self.name(), self.evaluator.threshold, config);
+                let document = settings.document(subject.turns()).text();
                 let evaluator = Arc::clone(evaluator);
                 linked::evaluate(evaluator, document, *timeout, &self.cancellation).await
             }
-            Work::Program(program) => {
+            (Work::Program(program), Some(settings)) => {
                 // Those that wait for the same answer hold no permit, so that other evaluators go on.
                 let pool = self.pool.get_or_init(|| self.pool(program, permits)).await;
-                let Some(_permit) = permits.take().await else { return not_run() };
-                self.run(program, pool.as_ref(), subject).await
+                let document = settings.document(subject.turns());
+                match pool {
+                    // Its workers have permits.
+                    Some(pool) => pool.evaluate(document, program.timeout).await,
+                    None => {
+                        let Some(_permit) = permits.take().await else { return not_run() };
+                        self.run(program, &document.text()).await
+                    }
+                }
             }
+            (Work::Program(_) | Work::Linked { .. }, None) => self.lost("has no settings"),
         }
     }
 
@@ -183,28 +198,19 @@ impl Ready {
         Evaluation::without_process(verdict, begun.elapsed())
     }
 
-    async fn run(&self, program: &Program, pool: Option<&Pool>, subject: &Subject) -> Evaluation {
-        let document =
-            subject.turns().document(self.name(), self.evaluator.threshold, &program.config);
-        match pool {
-            Some(pool) => pool.evaluate(document.as_bytes(), program.timeout).await,
-            None if self.cancellation.is_cancelled() => {
-                Evaluation::without_process(Verdict::Cancelled, Duration::ZERO)
-            }
-            None => {
-                let limits = program.surroundings.limits(program.timeout);
-                let (command, cancellation) = (&program.one_shot, &self.cancellation);
-                if let Some(forked) = &self.forked
-                    && let Some(outcome) =
-                        forked.run(document.as_bytes(), &limits, cancellation).await
-                {
-                    return Evaluation::from_outcome(&outcome);
-                }
-                let outcome =
-                    process::run(command, document.as_bytes(), &limits, cancellation).await;
-                Evaluation::from_outcome(&outcome)
-            }
+    async fn run(&self, program: &Program, document: &[u8]) -> Evaluation {
+        if self.cancellation.is_cancelled() {
+            return Evaluation::without_process(Verdict::Cancelled, Duration::ZERO);
         }
+        let limits = program.surroundings.limits(program.timeout);
+        let cancellation = &self.cancellation;
+        if let Some(forked) = &self.forked
+            && let Some(outcome) = forked.run(document, &limits, cancellation).await
+        {
+            return Evaluation::from_outcome(&outcome);
+        }
+        let outcome = process::run(&program.one_shot, document, &limits, cancellation).await;
+        Evaluation::from_outcome(&outcome)
     }
 
     /// Workers for a program that has the streaming form and says so, if there is enough to do for them.
@@ -217,6 +223,8 @@ impl Ready {
         description.streams().then(|| {
             let limits = program.surroundings.limits(program.timeout);
             Pool::new(worker, workers, limits, self.cancellation.clone())
+                .numbered(description.numbers())
+                .with_permits(permits.shared())
         })
     }
 

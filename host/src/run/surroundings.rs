@@ -47,7 +47,7 @@ impl Surroundings {
         if self.folder.is_none() && self.visible.is_all() && self.resources().is_unlimited() {
             return launch;
         }
-        let mut launch = launch.without_build_tool().map(|command| {
+        let mut launch = launch.map(|command| {
             let cwd = self.folder.clone().or_else(|| command.cwd.clone());
             CommandSpec { cwd, ..self.visible.give_to(command) }
         });
@@ -253,10 +253,10 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_changed_is_taken_from_the_build_tool() {
+    fn time_of_processors_is_counted_for_each_conversation() {
         let launch = || Launch {
             one_shot: CommandSpec::new("/built"),
-            worker: Some(CommandSpec::new("cargo").becomes("/built")),
+            worker: Some(CommandSpec::new("/built").arg("--stream")),
         };
         let worker = |here: Surroundings| {
             here.give_to(launch()).worker.map(|worker| worker.program.into_string().unwrap())
@@ -265,7 +265,7 @@ mod tests {
         let plain = Environment::new([("PATH", "/bin")]);
         let unchanged =
             Surroundings::new(&CodeConfig::default(), &Config::default(), &plain).unwrap();
-        assert_eq!(worker(unchanged).as_deref(), Some("cargo"));
+        assert_eq!(worker(unchanged).as_deref(), Some("/built"));
         assert_eq!(worker(surroundings(none, &[])).as_deref(), Some("/built"));
         let memory = Resources { memory: Some(1 << 30), ..none };
         assert_eq!(worker(surroundings(memory, &[])).as_deref(), Some("/built"));

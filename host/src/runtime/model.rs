@@ -118,29 +118,19 @@ pub enum Availability {
 pub struct Launch {
     /// One document on standard input, one on standard output.
     pub one_shot: CommandSpec,
-    /// The streaming form (`--stream`), to be used only when the evaluator says that it has one (`--describe`).
+    /// The streaming form, to be used only when the evaluator says that it has one (`--describe`). The last argument is
+    /// `--stream`; what a configuration adds goes before it.
     pub worker: Option<CommandSpec>,
 }
 
 impl Launch {
-    /// The same with a worker that is not started by way of a build tool: the program is built already. To be asked for before
-    /// anything is changed about how the program runs, which the tool would take to be said of itself.
-    #[must_use]
-    pub fn without_build_tool(self) -> Self {
-        let worker = self.worker.map(|worker| match worker.becomes {
-            Some(_) => self.one_shot.clone().arg("--stream"),
-            None => worker,
-        });
-        Self { one_shot: self.one_shot, worker }
-    }
-
     /// The same with these variables.
     #[must_use]
     pub fn seeing(self, visible: &Visible) -> Self {
         if visible.is_all() {
             return self;
         }
-        self.without_build_tool().map(|command| visible.give_to(command))
+        self.map(|command| visible.give_to(command))
     }
 
     /// The same with both commands changed.
@@ -223,24 +213,4 @@ pub enum PrepareError {
         /// Names the file and gives one hint.
         reason: String,
     },
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_worker_can_do_without_the_tool_that_built_it() {
-        let launch = Launch {
-            one_shot: CommandSpec::new("/built").env("OWN", "1").env_remove("GONE"),
-            worker: Some(
-                CommandSpec::new("cargo").args(["run", "--", "--stream"]).becomes("/built"),
-            ),
-        };
-        let direct = launch.clone().without_build_tool();
-        assert_eq!(direct.one_shot, launch.one_shot);
-        assert_eq!(direct.worker, Some(launch.one_shot.arg("--stream")));
-        let other = Launch { worker: Some(CommandSpec::new("/other")), ..direct };
-        assert_eq!(other.clone().without_build_tool(), other);
-    }
 }

@@ -18,12 +18,14 @@ pub(super) use identity::Identified;
 #[cfg(unix)]
 pub(super) use limits::{CPU_TIME_IS_OVER, KILLED};
 #[cfg(unix)]
-pub(super) use unix::{ExitWatch, Group, configure, ending, is_out_of_descriptors, kill_group};
+pub(super) use unix::{
+    ExitWatch, Group, configure, ending, is_out_of_descriptors, kill_group, read_now,
+};
 
 #[cfg(not(unix))]
 mod other;
 #[cfg(not(unix))]
 pub(super) use other::{
     CPU_TIME_IS_OVER, ExitWatch, Group, KILLED, configure, ending, is_out_of_descriptors,
-    kill_group,
+    kill_group, read_now,
 };

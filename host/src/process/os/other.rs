@@ -1,6 +1,6 @@
 //! Systems without process groups: only the started process itself can be ended, and what it starts may live on.
 
-use std::{io, path::PathBuf, process::ExitStatus};
+use std::{io, process::ExitStatus};
 
 use tokio::process::{Child, Command};
 
@@ -32,6 +32,11 @@ pub(in super::super) fn ending(status: ExitStatus) -> Ending {
     }
 }
 
+/// What is in a pipe cannot be had here before the runtime has heard of it.
+pub(in super::super) fn read_now<P>(_pipe: &P, _buffer: &mut [u8]) -> Option<usize> {
+    None
+}
+
 /// The started process alone.
 #[derive(Debug)]
 pub(in super::super) struct Group {}
@@ -40,11 +45,6 @@ impl Group {
     /// The group of `child`; `None` when it has been reaped already.
     pub(in super::super) fn of(child: &Child) -> Option<Self> {
         child.id().map(|_| Self {})
-    }
-
-    /// The file of the program that the process is now; not to be had here.
-    pub(in super::super) fn image(&self) -> Option<PathBuf> {
-        None
     }
 
     /// There is no gentle way: the same as [`Group::kill`].
@@ -76,10 +76,5 @@ impl ExitWatch {
     pub(in super::super) async fn exited(&mut self, _group: &Group, child: &mut Child) {
         // An error means that the status is lost; reaping will say so.
         let _ = child.wait().await;
-    }
-
-    /// Whether the process is dead.
-    pub(in super::super) fn has_exited(&self, _group: &Group, child: &mut Child) -> bool {
-        !matches!(child.try_wait(), Ok(None))
     }
 }
