@@ -23,6 +23,14 @@ use crate::{
 /// Items that follow each other are one note up to so many bytes: few enough to be decoded at once.
 const RUN_BYTES: u64 = 64 << 10;
 
+/// Lists get room for a note every so many bytes of a file: small traces have some, and room that is not used is never
+/// touched. Lists that grow are copied again and again, and the copies take as much memory as the lists.
+const BYTES_A_NOTE: u64 = 512;
+/// Shorter files get no room in advance.
+const LONG_FILE: u64 = 4 << 20;
+/// For files that are longer than anybody's.
+const MOST_ROOM: u64 = 1 << 22;
+
 /// Where a value stands in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
@@ -117,6 +125,11 @@ pub(super) struct Leaves {
 }
 
 impl Leaves {
+    /// None, with room for so many.
+    pub(super) fn with_room(room: usize) -> Self {
+        Self { runs: Vec::with_capacity(room), ..Self::default() }
+    }
+
     /// The next item does not follow the last one that was noted.
     pub(super) fn cut(&mut self) {
         self.is_open = false;
@@ -158,7 +171,7 @@ impl Leaves {
 
 /// Appends without a copy where there is nothing to append to: these lists may be long.
 pub(super) fn move_behind<T>(list: &mut Vec<T>, others: &mut Vec<T>) {
-    if list.is_empty() {
+    if list.is_empty() && list.capacity() < others.capacity() {
         std::mem::swap(list, others);
     } else {
         list.append(others);
@@ -174,6 +187,8 @@ pub(super) struct Builder<'n> {
     /// Those of all files.
     scopes: &'n mut IndexSet<Arc<Scope>>,
     pub(super) origins: Vec<Origin>,
+    /// How many notes a list that may become long should have room for.
+    pub(super) room: usize,
     hasher: RandomState,
 }
 
@@ -201,8 +216,13 @@ impl<'n> Builder<'n> {
         watch: Watch,
         texts: &'n mut Texts,
         scopes: &'n mut IndexSet<Arc<Scope>>,
+        length: u64,
     ) -> Self {
-        Self { watch, texts, scopes, origins: Vec::new(), hasher: RandomState::default() }
+        let room = if length < LONG_FILE { 0 } else { (length / BYTES_A_NOTE).min(MOST_ROOM) };
+        let room = room as usize;
+        texts.make_room(room);
+        let (origins, hasher) = (Vec::with_capacity(room), RandomState::default());
+        Self { watch, texts, scopes, origins, room, hasher }
     }
 
     pub(super) fn scope(&mut self, scope: Scope) -> Result<u32, Halt> {

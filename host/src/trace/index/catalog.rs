@@ -99,9 +99,9 @@ pub(super) struct Found {
 const NONE: u32 = u32::MAX;
 
 impl Catalog {
-    /// For the notes on another file.
-    pub(super) fn builder(&mut self, watch: Watch) -> Builder<'_> {
-        Builder::new(watch, &mut self.texts, &mut self.scopes)
+    /// For the notes on another file of that many bytes.
+    pub(super) fn builder(&mut self, watch: Watch, length: u64) -> Builder<'_> {
+        Builder::new(watch, &mut self.texts, &mut self.scopes, length)
     }
 
     /// Adds what was found in a file. How many traces that are.
@@ -202,14 +202,10 @@ impl Catalog {
         &rest[..rest.iter().take_while(|mark| mark.trace as usize == trace).count()]
     }
 
-    /// Returns memory that is needed only while files are added.
+    /// Returns memory that is needed only while files are added. The lists are not shrunk: that would copy them, and what
+    /// was never written to takes no memory.
     pub(super) fn settle(&mut self) {
         self.numbers = Vec::new();
-        self.files.shrink_to_fit();
-        self.ids.shrink_to_fit();
-        self.runs.shrink_to_fit();
-        self.origins.shrink_to_fit();
-        self.marks.shrink_to_fit();
     }
 }
 

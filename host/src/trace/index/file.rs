@@ -88,7 +88,7 @@ impl Walk<'_> {
     fn add_to(&self, catalog: &mut Catalog) -> Result<usize, Halt> {
         let file = self.open()?;
         let stamp = Stamp::of(&file.metadata().map_err(LoadErrorKind::Read)?);
-        let mut builder = catalog.builder(self.watch);
+        let mut builder = catalog.builder(self.watch, stamp.length);
         let mut found = Found::default();
         let format = self.look(file, &mut builder, &mut found)?;
         let origins = builder.origins;
@@ -111,6 +111,7 @@ impl Walk<'_> {
                 drop(scanner);
                 let whole = self.located(kind, offset)?;
                 builder.origins.clear();
+                found.spans = Leaves::with_room(std::mem::take(&mut builder.room));
                 let looked = self.broken(whole, builder, found);
                 if looked.is_err() {
                     // That the text is no text at all is the first thing to say.

@@ -157,7 +157,7 @@ fn resources<S: Source>(
     builder: &mut Builder<'_>,
     names: &Names,
 ) -> Result<Leaves, Halt> {
-    let mut out = Leaves::default();
+    let mut out = Leaves::with_room(builder.room);
     each_object(scanner, |scanner| resource(scanner, builder, names, &mut out))?;
     Ok(out)
 }

@@ -27,6 +27,12 @@ pub(super) struct Texts {
 }
 
 impl Texts {
+    /// Makes room for so many ids more.
+    pub(super) fn make_room(&mut self, ids: usize) {
+        self.bytes.reserve(ids * ids::TRACE);
+        self.ends.reserve(ids);
+    }
+
     pub(super) fn len(&self) -> usize {
         self.ends.len()
     }
