@@ -19,9 +19,11 @@ mod signals;
 use std::{ffi::OsString, process::ExitCode};
 
 use clap::Parser;
-use evaluator_host::run::Runner;
+use evaluator_host::{process::hide_memory, run::Runner};
 
 /// Runs the `evaluator` command with these arguments, the program's name first.
+///
+/// On Linux the memory of this process cannot be read by others from then on, see [`hide_memory`].
 pub fn evaluator<I, A>(args: I) -> ExitCode
 where
     I: IntoIterator<Item = A>,
@@ -48,6 +50,12 @@ where
     I: IntoIterator<Item = A>,
     A: Into<OsString> + Clone,
 {
+    // Evaluators do not see the secrets of this process in their environment, nor are they to find them here.
+    if let Err(error) = hide_memory() {
+        render::message(&format!(
+            "cannot keep evaluators from reading the memory of this process: {error}"
+        ));
+    }
     match args::Cli::try_parse_from(args) {
         Ok(cli) => commands::dispatch(cli, runner),
         Err(error) => {

@@ -66,11 +66,9 @@ fn lone_files_run_and_one_that_does_not_compile_is_its_own_error() {
          \x20 - {name: misused, type: code, path: with_sdk.rs, config: {score: high}}\n",
     );
     let many = trace("i14_fifteen_traces");
+    let misused = "misused ERROR exited";
     // Few conversations have a process each; many are given to warm workers where the program streams.
-    for (more, conversations, misused) in [
-        (vec!["-o", "json"], 2, "misused ERROR exited"),
-        (vec!["-o", "json", &many], 17, "misused ERROR reported"),
-    ] {
+    for (more, conversations) in [(vec!["-o", "json"], 2), (vec!["-o", "json", &many], 17)] {
         let ran = run(&folder, &more).exits(3);
         assert_eq!(ran.json()["traces"].as_array().unwrap().len(), conversations);
         for conversation in 0..conversations {
@@ -145,6 +143,80 @@ fn main() -> std::process::ExitCode {
     evaluator_sdk::run_any(&[always::EVALUATOR, never::EVALUATOR])
 }
 "#;
+
+const MOODY: &str = r#"
+use evaluator_sdk::{Config, EvalInput, evaluator};
+
+#[derive(serde::Deserialize)]
+struct Settings {
+    every: usize,
+}
+
+/// Does something else for every few conversations.
+#[evaluator]
+fn moody(input: &EvalInput, Config(settings): Config<Settings>) -> Result<f64, String> {
+    let id = &input.invocations[0].invocation_id;
+    let place = id.bytes().map(usize::from).sum::<usize>();
+    eprintln!("judging {id}");
+    match place % settings.every {
+        1 => Err(format!("{id} is not to my taste")),
+        2 => std::process::exit(9),
+        3 => {
+            println!("going to abort");
+            std::process::abort()
+        }
+        _ => Ok(1.0),
+    }
+}
+
+/// Chosen by its name.
+#[evaluator]
+fn never(_: &EvalInput) -> bool {
+    false
+}
+
+fn main() -> std::process::ExitCode {
+    evaluator_sdk::run_any(&[moody::EVALUATOR, never::EVALUATOR])
+}
+"#;
+
+#[test]
+fn warm_workers_change_nothing_in_the_report() {
+    let folder = Folder::new();
+    folder.file("moody.rs", MOODY);
+    let many = trace("i14_fifteen_traces");
+    let report = |isolation: &str, jobs: &str| {
+        let entry = |name: &str, more: &str| {
+            format!(
+                "  - {{name: {name}, type: code, path: moody.rs, isolation: {isolation}{more}}}\n"
+            )
+        };
+        let entries = [entry("moody", ", config: {every: 5}"), entry("never", "")];
+        folder.file("c.yaml", format!("evaluators:\n{}", entries.concat()));
+        let ran = run(&folder, &["-o", "json", "-j", jobs, &many]).exits(3);
+        let mut report = ran.json();
+        forget_durations(&mut report);
+        report.to_string()
+    };
+    let alone = report("process", "1");
+    for kind in ["code 9", "code 70", "FAILED", "is not to my taste", "going to abort"] {
+        assert!(alone.contains(kind), "{kind}: {alone}");
+    }
+    for jobs in ["1", "2", "7"] {
+        assert_eq!(report("auto", jobs), alone, "-j {jobs}");
+    }
+}
+
+fn forget_durations(value: &mut serde_json::Value) {
+    match value {
+        serde_json::Value::Object(object) => {
+            object.retain(|key, _| !key.contains("duration"));
+            object.values_mut().for_each(forget_durations);
+        }
+        serde_json::Value::Array(items) => items.iter_mut().for_each(forget_durations),
+        _ => {}
+    }
+}
 
 #[test]
 fn a_file_with_several_evaluators_has_an_entry_for_each() {

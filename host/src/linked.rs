@@ -70,7 +70,7 @@ impl LinkedEvaluators {
 /// After `limit` the verdict is that its time was up; the thread goes on until the evaluator returns.
 pub(crate) async fn evaluate(
     evaluator: Arc<dyn LinkedEvaluator>,
-    document: String,
+    document: Vec<u8>,
     limit: Duration,
     cancellation: &Cancellation,
 ) -> Evaluation {
@@ -78,7 +78,7 @@ pub(crate) async fn evaluate(
     if cancellation.is_cancelled() {
         return Evaluation::without_process(Verdict::Cancelled, Duration::ZERO);
     }
-    let judging = spawn_blocking(move || evaluator.answer(document.as_bytes()));
+    let judging = spawn_blocking(move || evaluator.answer(&document));
     let verdict = tokio::select! {
         biased;
         line = judging => line.map_or_else(died, |line| from_text(&line)),
@@ -134,7 +134,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let evaluation = runtime.block_on(evaluate(
             Arc::new(Says(says)),
-            "doc".to_owned(),
+            b"doc".to_vec(),
             limit,
             &Cancellation::new(),
         ));

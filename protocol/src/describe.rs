@@ -47,6 +47,12 @@ impl Description {
     pub fn streams(&self) -> bool {
         self.capabilities.contains(&Capability::Stream)
     }
+
+    /// Whether its streaming form numbers the answers to numbered lines.
+    #[must_use]
+    pub fn numbers(&self) -> bool {
+        self.streams() && self.capabilities.contains(&Capability::Numbered)
+    }
 }
 
 /// Something a program can do beyond one document in, one out.
@@ -56,6 +62,8 @@ impl Description {
 pub enum Capability {
     /// It answers one line per line with `--stream`.
     Stream,
+    /// It answers numbered lines by numbered lines, see [`Number`](crate::Number).
+    Numbered,
     /// Something a newer program can do.
     #[serde(untagged)]
     Other(String),

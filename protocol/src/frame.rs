@@ -25,12 +25,16 @@ pub struct ErrorBody {
     pub kind: String,
     /// What a person should read.
     pub message: String,
+    /// The exit code with which the program would have ended if this document had been its only one. Said of numbered
+    /// lines, so that an error is the same error in both forms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<u8>,
 }
 
 impl ErrorBody {
     /// An error of that kind.
     pub fn new(kind: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { kind: kind.into(), message: message.into() }
+        Self { kind: kind.into(), message: message.into(), exit_code: None }
     }
 }
 

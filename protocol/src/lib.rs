@@ -25,6 +25,7 @@ mod frame;
 mod lenient;
 mod linked;
 mod manifest;
+mod numbered;
 mod place;
 mod score;
 mod terms;
@@ -39,6 +40,7 @@ pub use describe::{Capability, Description, EvaluatorDescription};
 pub use frame::{ErrorBody, Frame};
 pub use linked::LinkedEvaluator;
 pub use manifest::Manifest;
+pub use numbered::{MARK, Number};
 pub use score::{Score, ScoreError};
 pub use version::{Compatibility, ProtocolVersion, VersionError};
 

@@ -310,7 +310,7 @@ mod arguments {
                 "sdk": "evaluator-sdk",
                 "sdk_version": version,
                 "protocol_version": "1.1",
-                "capabilities": ["stream"],
+                "capabilities": ["stream", "numbered"],
                 "evaluators": [
                     {
                         "name": "response_quality",
@@ -429,6 +429,43 @@ mod stream {
         assert_eq!(several[0]["score"], json!(1.0));
         assert_eq!(several[1]["status"], json!("NOT_EVALUATED"));
         assert_eq!(several[2]["error"]["kind"], json!("input"));
+    }
+
+    #[test]
+    fn numbers_come_back_and_mark_what_is_said() {
+        let documents = ["fine", "error", "panic", "nan", "fine"];
+        let input: String = (7..)
+            .zip(documents)
+            .map(|(number, name)| format!("{number} {}\n", named(name)))
+            .collect();
+        let outcome = run("troublesome", &["--stream"], &input);
+        assert_eq!(outcome.code, Some(0), "{outcome:?}");
+        let mut marked = outcome.stderr.split('\u{1e}');
+        assert_eq!(marked.next(), Some(""), "nothing is said before the first");
+        for ((number, document), line) in (7..).zip(documents).zip(outcome.stdout.lines()) {
+            let answer = line.strip_prefix(&format!("{number} ")).unwrap();
+            let answer: Value = serde_json::from_str(answer).unwrap();
+            let said = marked.next().unwrap().strip_prefix(&format!("{number}\n")).unwrap();
+            // As it ends when it is given this document alone.
+            let alone = run("troublesome", &[], &named(document));
+            let code = answer.pointer("/error/exit_code").map_or(Some(0), |code| code.as_i64());
+            assert_eq!(code, alone.code.map(i64::from), "{document}: {line}");
+            if document != "panic" {
+                // Panics tell the thread's number.
+                assert_eq!(said, alone.stderr, "{document}");
+            }
+        }
+        assert_eq!((marked.next(), outcome.stdout.lines().count()), (None, documents.len()));
+    }
+
+    #[test]
+    fn what_was_printed_is_said_before_the_answer() {
+        let noisy = run("noisy", &["--stream"], &format!("0 {0}\n1 {0}\n", named("m")));
+        let noise = "noise from println\nnoise from a child\nnoise without a line feed";
+        assert_eq!(noisy.stderr, format!("\u{1e}0\n{noise}\u{1e}1\n{noise}"));
+        assert!(
+            noisy.stdout.lines().zip(["0 {", "1 {"]).all(|(line, start)| line.starts_with(start))
+        );
     }
 
     #[cfg(unix)]

@@ -4,6 +4,8 @@
 
 #[path = "process_faults/leftovers.rs"]
 mod leftovers;
+#[path = "process_faults/numbered.rs"]
+mod numbered;
 #[path = "process_faults/one_shot.rs"]
 mod one_shot;
 #[path = "process_faults/streaming.rs"]

@@ -7,7 +7,7 @@ use evaluator_host::{
     metric::Metrics,
     process::Cancellation,
     run::{Description, RunEvent, describe},
-    runtime::Runtimes,
+    runtime::{Environment, Inherit, Runtimes, Visible},
     source::{Freshness, SourceError},
 };
 
@@ -111,7 +111,11 @@ fn description(path: &Path, runtimes: &Runtimes, verbose: u8) -> Option<Descript
         match launch {
             // A script that was asked would run.
             Ok(launch) if launch.worker.is_none() => None,
-            Ok(launch) => describe(&launch.one_shot, DESCRIBE_LIMIT, &cancellation).await,
+            Ok(launch) => {
+                let visible = Visible::new(&Environment::inherited(), Inherit::Open, &[]);
+                let command = launch.seeing(&visible).one_shot;
+                describe(&command, DESCRIBE_LIMIT, &cancellation).await
+            }
             Err(error) => {
                 render::message(&format!(
                     "{}: {error}; the entry has the file's own name",

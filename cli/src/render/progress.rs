@@ -103,6 +103,16 @@ impl Progress {
                     "{reused} of {total} evaluations were taken from the journal {file}"
                 ));
             }
+            RunEvent::Withheld { evaluators, variables } if self.verbose > 0 => {
+                line(&format!(
+                    "withheld from {}: {} (an evaluator gets those that its entry names under `env`)",
+                    evaluators.join(", "),
+                    variables.join(", ")
+                ));
+            }
+            RunEvent::NotForked { evaluator, reason } if self.verbose > 0 => {
+                line(&format!("{evaluator}: a new process for every evaluation ({reason})"));
+            }
             RunEvent::Prepare(event) => self.prepare(event),
             RunEvent::BuildFailed { evaluator, summary, rendered } => {
                 self.build_failed(evaluator, summary, rendered);

@@ -3,11 +3,11 @@
 use std::{collections::HashMap, path::PathBuf};
 
 use super::{
-    BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind, alignment,
+    BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind, Isolation, alignment,
     fields::{Fields, Problems, choice, non_negative, text},
     linked, openai_eval,
     problem::Place,
-    remote, rubrics,
+    process, remote, rubrics,
     run::MAX_RETRIES,
     yaml::{Node, NodeKind, Span},
 };
@@ -29,6 +29,10 @@ const TYPES: [(&str, Type); 5] = [
     ("openai_eval", Type::OpenaiEval),
     ("linked", Type::Linked),
 ];
+
+/// What evaluations may share, in words.
+pub(super) const ISOLATIONS: [(&str, Isolation); 2] =
+    [("auto", Isolation::Auto), ("process", Isolation::Process)];
 
 /// Built-in metrics that no recording can be judged by, and why.
 pub(super) const UNSUITABLE: [(&str, &str); 1] = [(
@@ -239,6 +243,8 @@ pub(super) fn read_program(fields: &mut Fields<'_>, problems: &mut Problems<'_>)
     if let Some(executor) = fields.text("executor", problems) {
         code.executor = executor.to_owned();
     }
+    code.process = process::read(fields, problems);
+    code.isolation = fields.choice("isolation", &ISOLATIONS, problems).unwrap_or_default();
     code
 }
 

@@ -344,7 +344,8 @@ fn flag(node: &Node) -> Option<bool> {
     }
 }
 
-fn number(node: &Node) -> Option<f64> {
+/// A number; numeric text counts.
+pub(crate) fn number(node: &Node) -> Option<f64> {
     match &node.kind {
         NodeKind::Scalar(Value::Int(value)) => Some(*value as f64),
         NodeKind::Scalar(Value::Float(value)) => Some(*value),

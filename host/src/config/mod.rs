@@ -6,6 +6,7 @@
 mod adk;
 mod alignment;
 pub(crate) mod document;
+mod environment;
 mod evaluator;
 pub(crate) mod fields;
 mod json;
@@ -14,21 +15,25 @@ mod model;
 mod openai_eval;
 mod overrides;
 mod problem;
+mod process;
 mod remote;
 mod rubrics;
 mod run;
 mod runnable;
 mod schema;
+pub(crate) mod size;
 pub(crate) mod yaml;
 
 #[cfg(test)]
 mod tests;
 
+pub use environment::EnvConfig;
 pub use model::{
-    BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind, Interval, LinkedConfig,
-    MetricInfo, OutputFormat, RemoteConfig, Rubric, SourcePaths,
+    BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind, Interval, Isolation,
+    LinkedConfig, MetricInfo, OutputFormat, RemoteConfig, Rubric, SourcePaths,
 };
 pub use openai_eval::{Grader, LabelModel, Message, OpenAiEvalConfig, Role, TextSimilarity};
 pub use overrides::Overrides;
 pub use problem::{ConfigError, Place, Problem};
+pub use process::{LimitsConfig, ProcessConfig};
 pub use schema::schema;

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use super::{OpenAiEvalConfig, Place, Problem};
+use super::{OpenAiEvalConfig, Place, Problem, ProcessConfig};
 use crate::{
     conversation::GroupBy,
     json::Object,
@@ -208,6 +208,10 @@ pub struct CodeConfig {
     pub config: Object,
     /// Name of the executor; `local` by default.
     pub executor: String,
+    /// What its process may use and see.
+    pub process: ProcessConfig,
+    /// What evaluations may share; whatever changes no result, by default.
+    pub isolation: Isolation,
     /// Whether the file was fetched from a source of evaluators, so that less of it is trusted; no by default.
     pub fetched: bool,
     /// What its author says of it, where the file has a place for that.
@@ -231,6 +235,17 @@ impl Default for LinkedConfig {
         let CodeConfig { threshold, timeout, config, .. } = CodeConfig::default();
         Self { threshold, timeout, config }
     }
+}
+
+/// What evaluations of one program may have in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Isolation {
+    /// What makes them fast and changes no result: a process that stays for the next document, if the program says that it
+    /// can, or one that is forked from an interpreter that has done its imports.
+    #[default]
+    Auto,
+    /// Nothing: every evaluation is a process that is started for it alone.
+    Process,
 }
 
 /// What the author of a metric says of it.
@@ -276,6 +291,8 @@ impl Default for CodeConfig {
             retries: None,
             config: Object::default(),
             executor: "local".to_owned(),
+            process: ProcessConfig::default(),
+            isolation: Isolation::default(),
             fetched: false,
             info: None,
         }
@@ -298,6 +315,10 @@ pub struct RemoteConfig {
     pub config: Object,
     /// Name of the executor; `local` by default.
     pub executor: String,
+    /// What its process may use and see; of the environment less than that of other programs.
+    pub process: ProcessConfig,
+    /// What evaluations may share; whatever changes no result, by default.
+    pub isolation: Isolation,
 }
 
 impl RemoteConfig {
@@ -305,9 +326,10 @@ impl RemoteConfig {
     #[must_use]
     pub fn new(source: impl Into<String>, reference: Reference) -> Self {
         let wanted = Wanted { source: source.into(), reference };
-        let CodeConfig { threshold, timeout, retries, config, executor, .. } =
-            CodeConfig::default();
-        Self { wanted, threshold, timeout, retries, config, executor }
+        let CodeConfig {
+            threshold, timeout, retries, config, executor, process, isolation, ..
+        } = CodeConfig::default();
+        Self { wanted, threshold, timeout, retries, config, executor, process, isolation }
     }
 
     /// The same program once it is here.
@@ -320,6 +342,8 @@ impl RemoteConfig {
             retries: self.retries,
             config: self.config.clone(),
             executor: self.executor.clone(),
+            process: self.process.clone(),
+            isolation: self.isolation,
             fetched: true,
             ..CodeConfig::default()
         }

@@ -50,6 +50,8 @@ pub(super) fn read(
         retries: program.retries,
         config: program.config,
         executor: program.executor,
+        process: program.process,
+        isolation: program.isolation,
     }
 }
 

@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 use super::{
     Role, TextSimilarity,
     alignment::ORDERS,
+    evaluator::ISOLATIONS,
+    process::{MIN_MEMORY, MIN_OPEN_FILES},
     remote::DEFAULT_SOURCE,
     run::{FORMATS, GROUPINGS, MAX_RETRIES, OUTPUTS},
 };
@@ -12,6 +14,12 @@ use crate::metric::MatchType;
 
 /// What a `ref` looks like; how many parts it may have and which extensions are known is left to the reader.
 const REFERENCE: &str = r"^[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*(/[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*)*$";
+
+/// What a size in words looks like.
+const SIZE: &str = "^ *[0-9]+ *([kK][bB]|[mMgGtT][bB]|[kKmMgGtT][iI][bB]|[bB])? *$";
+
+/// The name of a variable.
+const VARIABLE: &str = r"^[^=\s]([^=]*[^=\s])?$";
 
 /// A JSON Schema (2020-12) of configuration files: completion and first complaints in editors that know YAML schemas.
 ///
@@ -73,7 +81,30 @@ pub fn schema() -> Value {
                 "type": "integer", "minimum": 0, "maximum": MAX_RETRIES
             },
             "config": {"description": "Settings handed to the evaluator.", "type": "object"},
-            "executor": {"description": "Where the program lives.", "type": "string", "default": "local"}
+            "executor": {"description": "Where the program lives.", "type": "string", "default": "local"},
+            "limits": limits(),
+            "env": {
+                "description": "Variables that the program gets: names of those to pass on, or names with values (none: passed on).",
+                "oneOf": [
+                    {"type": "array", "uniqueItems": true, "items": {"type": "string", "pattern": VARIABLE}},
+                    {
+                        "type": "object", "additionalProperties": {"type": ["string", "null"]},
+                        "propertyNames": {"pattern": VARIABLE}
+                    }
+                ]
+            },
+            "inherit_env": {
+                "description": "true: the program gets all variables, secrets too; false: PATH, HOME, locale, time zone, temporary folder and `env` only. Not given: all but what looks like a secret; a program from a source gets as with false.",
+                "type": "boolean"
+            },
+            "cwd": {
+                "description": "Working directory of the program, relative to ours, and if it is not there, to this file. Ours by default.",
+                "type": "string", "minLength": 1
+            },
+            "isolation": {
+                "description": "process: every evaluation is a process started for it alone. auto: it may also go to a warm worker, or be forked from an interpreter that has done its imports; results are the same.",
+                "enum": words(&ISOLATIONS), "default": "auto"
+            }
         },
         "required": ["name", "type", "path"],
         "additionalProperties": false
@@ -174,6 +205,37 @@ pub fn schema() -> Value {
     })
 }
 
+/// How much a program may use.
+fn limits() -> Value {
+    let size = |description: &str, min: u64| {
+        json!({
+            "description": description,
+            "anyOf": [
+                {"type": "integer", "minimum": min, "maximum": i64::MAX},
+                {"type": "string", "pattern": SIZE}
+            ]
+        })
+    };
+    json!({
+        "description": "How much the program may use.",
+        "type": "object",
+        "properties": {
+            "output": size("Bytes of standard output that are accepted: a number, or text like 512MiB or 64kB; 64MiB by default.", 1),
+            "stderr": size("Bytes of standard error that are kept; 64KiB by default.", 0),
+            "memory": size("Bytes of memory that each process of it may write to; no limit by default.", MIN_MEMORY),
+            "cpu": {
+                "description": "Seconds of processor time; no limit by default. With one, every conversation gets a process of its own.",
+                "type": "integer", "minimum": 1
+            },
+            "open_files": {
+                "description": "Files that each process of it may have open, with the standard streams; as for this process by default.",
+                "type": "integer", "minimum": MIN_OPEN_FILES
+            }
+        },
+        "additionalProperties": false
+    })
+}
+
 fn text_similarity() -> Value {
     json!({
         "title": "Compares answers with the expected ones; needs an eval set",
@@ -268,6 +330,14 @@ mod tests {
             properties(&schema["properties"]["sources"]),
             known_keys("sources: {qqqqqqqqqqqq: 1}\nevaluators: [{name: a, type: builtin}]")
         );
+        for entry in [&entries[1], &entries[2]] {
+            assert_eq!(
+                properties(&entry["properties"]["limits"]),
+                known_keys(
+                    "evaluators: [{name: a, type: code, path: a.py, limits: {qqqqqqqqqqqq: 1}}]"
+                )
+            );
+        }
         assert_eq!(properties(&entries[4]), known_keys(&entry("name: a, type: linked")));
         let grader = "grader: {type: text_similarity, evaluation_metric: bleu}";
         let openai = entry(&format!("name: a, type: openai_eval, {grader}"));
@@ -309,6 +379,8 @@ mod tests {
                 "grader: {{type: label_model, model: m, input: [{{role: user, content: 'Is {{{{ item.actual_response }}}} kind?'}}], {more}}}"
             ))
         };
+        let code =
+            |more: &str| format!("evaluators: [{{name: a, type: code, path: a.py, {more}}}]");
         let similarity = "grader: {type: text_similarity, evaluation_metric: rouge_l}";
         for (text, expected) in [
             (include_str!("../../../examples/eval_config.yaml").to_owned(), true),
@@ -330,6 +402,13 @@ mod tests {
                 true,
             ),
             ("evaluators: [{name: a, type: linked, path: a.py}]".to_owned(), false),
+            (
+                "evaluators: [{name: a, type: code, path: a.py, isolation: process}]".to_owned(),
+                true,
+            ),
+            ("evaluators: [{name: a, type: remote, ref: a.py, isolation: auto}]".to_owned(), true),
+            ("evaluators: [{name: a, type: code, path: a.py, isolation: none}]".to_owned(), false),
+            ("evaluators: [{name: a, type: linked, isolation: process}]".to_owned(), false),
             (openai("threshold: 0.8"), false),
             (openai(&format!("threshold: 1.8, {similarity}")), false),
             (openai(&format!("timeout: 0, {similarity}")), false),
@@ -341,6 +420,22 @@ mod tests {
             (labels("labels: [good, good], passing_labels: [good]"), false),
             (labels("labels: [good]"), false),
             ("evaluators: [{name: a, type: code}]".to_owned(), false),
+            (
+                code("limits: {memory: 512MiB, output: 64 kb, stderr: 0, cpu: 2, open_files: 64}"),
+                true,
+            ),
+            (code("limits: {memory: 512M}"), false),
+            (code("limits: {memory: 512}"), false),
+            (code("limits: {cpu: 0}"), false),
+            (code("limits: {open_files: 2}"), false),
+            (code("limits: [cpu]"), false),
+            (code("env: [A, B_C], inherit_env: false, cwd: data"), true),
+            (code("env: {A: x, B: null}"), true),
+            (code("env: {A: 1}"), false),
+            (code("env: [A=1]"), false),
+            (code("env: [A, A]"), false),
+            (code("inherit_env: often"), false),
+            (code("cwd: ''"), false),
             ("evaluators: []".to_owned(), false),
         ] {
             let read = Config::parse(&text, Path::new("c.yaml"));

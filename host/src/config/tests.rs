@@ -3,7 +3,8 @@
 use std::{path::Path, time::Duration};
 
 use super::{
-    Config, EvaluatorConfig, EvaluatorKind, Grader, OutputFormat, Overrides, Role, TextSimilarity,
+    Config, EvaluatorConfig, EvaluatorKind, Grader, Isolation, OutputFormat, Overrides, Role,
+    TextSimilarity,
 };
 use crate::{
     json::Value,
@@ -85,8 +86,8 @@ fn defaults_are_those_of_the_format() {
     let config = parse("evaluators: [{name: a, type: code, path: a.py}, {name: b, type: builtin}]");
     let EvaluatorKind::Code(code) = &config.evaluators[0].kind else { panic!() };
     assert_eq!(
-        (code.threshold, code.timeout, code.executor.as_str()),
-        (0.5, Duration::from_secs(30), "local")
+        (code.threshold, code.timeout, code.executor.as_str(), code.isolation),
+        (0.5, Duration::from_secs(30), "local", Isolation::Auto)
     );
     assert!(code.config.is_empty());
     assert_eq!(config.evaluators[1].threshold(), 0.5);
@@ -214,7 +215,19 @@ fn single_problems_say_what_to_write() {
         ),
         (
             "evaluators: [{name: a, type: remote, ref: y.py, path: x.py}]",
-            "c.yaml:1:49: unknown key `path` in this evaluator (known keys: name, type, source, ref, threshold, timeout, config, retries, executor)",
+            "c.yaml:1:49: unknown key `path` in this evaluator (known keys: name, type, source, ref, threshold, timeout, config, retries, executor, limits, env, inherit_env, cwd, isolation)",
+        ),
+        (
+            "evaluators: [{name: a, type: code, path: a.py, isolation: proces}]",
+            "c.yaml:1:59: `isolation` must be one of auto, process, not `proces` (did you mean `process`?)",
+        ),
+        (
+            "evaluators: [{name: a, type: remote, ref: a.py, isolation: true}]",
+            "c.yaml:1:60: `isolation` must be text, not a boolean (put it in quotes if it is meant as text)",
+        ),
+        (
+            "evaluators: [{name: a, type: code, path: a.py, isolate: process}]",
+            "c.yaml:1:48: unknown key `isolate` in this evaluator (did you mean `isolation`?)",
         ),
         (
             "sources: here\nevaluators: [{name: a, type: builtin}]",
@@ -500,7 +513,7 @@ fn graders_of_openai_are_checked() {
 #[test]
 fn a_remote_entry_has_the_settings_of_a_program() {
     let text = "sources: {local: here}\nevaluators:\n- {name: a, type: remote, ref: e/a.py}\n\
-                - {name: b, type: remote, source: company, ref: e/b/src/main.rs, threshold: 0.9, timeout: 5, config: {x: 1}, executor: docker}\n";
+                - {name: b, type: remote, source: company, ref: e/b/src/main.rs, threshold: 0.9, timeout: 5, config: {x: 1}, executor: docker, isolation: process}\n";
     let config = Config::parse(text, Path::new("c.yaml")).unwrap();
     assert_eq!(config.sources.local.as_deref(), Some(Path::new("here")));
     let remote = |index: usize| match &config.evaluators[index].kind {
@@ -511,7 +524,7 @@ fn a_remote_entry_has_the_settings_of_a_program() {
     assert_eq!(config.evaluators[1].threshold(), 0.9);
     let code = remote(1).at("/there/main.rs");
     assert_eq!(
-        (code.timeout.as_secs(), code.executor.as_str(), code.config.len()),
-        (5, "docker", 1)
+        (code.timeout.as_secs(), code.executor.as_str(), code.config.len(), code.isolation),
+        (5, "docker", 1, Isolation::Process)
     );
 }

@@ -30,7 +30,7 @@ pub(crate) use keys::camel_case;
 pub(crate) use opaque::{Paths, Step, parse_python_leaving};
 pub(crate) use scan::{ScanError, Scanner};
 pub(crate) use source::{Ahead, Checked, Interrupted, Source};
-pub(crate) use write::to_pretty_inside;
+pub(crate) use write::{to_pretty_inside, write_string};
 
 pub use error::{ParseError, ParseErrorKind};
 pub use parse::{MAX_DEPTH, ParseOptions, Parsed, Surrogates, parse, parse_python};

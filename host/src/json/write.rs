@@ -24,6 +24,14 @@ pub fn write(value: &Value, out: &mut impl Write, non_finite: NonFinite) -> fmt:
     Writer { out, layout, outside: 0, non_finite, ascii: false, sorted: false }.value(value, 0)
 }
 
+/// Writes a string as [`write()`] does.
+pub(crate) fn write_string(text: &str, out: &mut String) {
+    let (layout, non_finite) = (Layout::Compact, NonFinite::Null);
+    // Writing to a string cannot fail.
+    let _ =
+        Writer { out, layout, outside: 0, non_finite, ascii: false, sorted: false }.string(text);
+}
+
 /// The text of [`write()`].
 #[must_use]
 pub fn to_string(value: &Value, non_finite: NonFinite) -> String {

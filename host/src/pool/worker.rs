@@ -1,103 +1,310 @@
-//! One process of an evaluator, and one document after the other.
+//! One place of a pool: a process, its documents, and the next process if that one is lost.
 
-use std::time::{Duration, Instant};
-
-use crate::{
-    process::{Cancellation, CommandSpec, Ending, Interruption, Limits, Session, SpawnError},
-    verdict::{self, BadAnswer, Evaluation, Verdict},
+use std::{
+    future::poll_fn,
+    pin::Pin,
+    sync::{Arc, Weak},
+    task::{Context, Poll},
+    time::{Duration, Instant},
 };
 
-/// A running evaluator that takes one document at a time.
-///
-/// Lines carry nothing that ties an answer to its document but their order. So a worker is used only as long as it is
-/// in step: one that was late, or printed anything but one line of the agreed shape, is ended, because what it prints
-/// next might be taken for the answer to another document.
-#[derive(Debug)]
-pub struct Worker {
-    session: Session,
-    in_step: bool,
-}
+use tokio::{
+    sync::{AcquireError, OwnedSemaphorePermit},
+    time::sleep,
+};
 
-impl Worker {
-    /// Starts a process. Of `limits`, the timeout is not used: every document has its own.
-    ///
-    /// # Errors
-    ///
-    /// [`SpawnError`] when the process cannot be started.
-    pub async fn start(command: &CommandSpec, limits: &Limits) -> Result<Self, SpawnError> {
-        Ok(Self { session: Session::start(command, limits).await?, in_step: true })
-    }
+use crate::{
+    process::{Captured, Mouth, Next, Notes, Parting, Session, Talk},
+    verdict::{Evaluation, Verdict},
+};
 
-    /// Whether another document may be given to it: it runs, is in step, and has said nothing unasked.
-    pub async fn is_ready(&mut self) -> bool {
-        self.in_step && self.session.is_ready().await
-    }
+use super::{
+    flight::{Flight, Lost, Sent},
+    job::Job,
+    pace::Pace,
+    shared::{Condition, Offer, PATIENCE, Shared},
+};
 
-    /// Has one document evaluated. Line ends in it become blanks.
-    ///
-    /// Afterwards the worker may have ended, see [`Worker::is_ready`]. That is also so when this future is dropped
-    /// before it is done.
-    pub async fn evaluate(
-        &mut self,
-        document: &[u8],
-        timeout: Duration,
-        cancellation: &Cancellation,
-    ) -> Evaluation {
-        let begun = Instant::now();
-        let in_step = std::mem::replace(&mut self.in_step, false);
-        if !in_step {
-            let reason = "it is out of step after an earlier document".to_owned();
-            return Evaluation::without_process(Verdict::Lost { reason }, begun.elapsed());
-        }
-        self.session.send(document);
-        let (verdict, printed) = match self.session.receive(timeout, cancellation).await {
-            Ok(line) if self.session.has_unread() => (more_than_one_line(), line),
-            Ok(line) => (verdict::from_text(&line), line),
-            Err(Interruption::Ended { ending, rest, leaked_pipe }) => {
-                (from_end(&ending, &rest, leaked_pipe), rest)
+/// How long a worker keeps its permit while others may want it.
+const TURN: Duration = Duration::from_millis(20);
+
+/// Works on what is in the queue, with one process after the other if need be, until there is nothing to do and no process.
+pub(super) async fn work(shared: Arc<Shared>, id: u64) {
+    let place = Place { shared: &shared, id };
+    while let Some(permit) = permit(&place).await {
+        let job = match shared.offer(id, 0, true) {
+            Offer::Job(job) => job,
+            Offer::Nothing | Offer::ForAFreshOne | Offer::Closed => {
+                // Others were faster.
+                drop(permit);
+                if shared.leave(id) {
+                    break;
+                }
+                continue;
             }
-            Err(interruption) => (from_interruption(interruption), self.session.take_unread()),
         };
-        self.in_step = matches!(verdict, Verdict::Answer(_) | Verdict::Reported { .. });
-        if !self.in_step {
-            self.session.end(Duration::ZERO).await;
+        match Session::start(&shared.command, &shared.limits, shared.numbered).await {
+            Ok(session) => converse(&shared, id, session, job, permit).await,
+            Err(error) => job.refuse(Verdict::from(error)),
         }
-        Evaluation::new(verdict, begun.elapsed(), &self.session.take_stderr(), &printed)
-    }
-
-    /// Tells it that no more documents come; returns at once.
-    pub fn close_input(&mut self) {
-        self.session.close_input();
-    }
-
-    /// Ends the process: closes its input, gives it `patience` to end by itself, then ends it.
-    pub async fn end(mut self, patience: Duration) {
-        self.session.end(patience).await;
+        shared.tell(id, Condition::Arriving);
+        if shared.leave(id) {
+            break;
+        }
     }
 }
 
-/// The verdict when the process ended before its answer did.
-fn from_end(ending: &Ending, rest: &[u8], leaked_pipe: bool) -> Verdict {
-    match verdict::from_ending(ending) {
-        Some(verdict) => verdict,
-        None if leaked_pipe => Verdict::LeakedPipe,
-        // The last line need not end with a line feed.
-        None => verdict::from_text(rest),
+/// Asks from time to time whether one more worker is worth it.
+pub(super) async fn grow(shared: Weak<Shared>) {
+    loop {
+        sleep(PATIENCE).await;
+        // Nobody waits for anything when the pool is gone.
+        let Some(shared) = shared.upgrade() else { return };
+        if !shared.grow() {
+            return;
+        }
     }
 }
 
-/// The verdict when no line came from a process that still runs.
-fn from_interruption(interruption: Interruption) -> Verdict {
-    match interruption {
-        Interruption::TimedOut { limit } => Verdict::TimedOut { limit },
-        Interruption::Cancelled => Verdict::Cancelled,
-        Interruption::LineTooLong { limit } => Verdict::BadAnswer(BadAnswer::TooLarge { limit }),
-        Interruption::Ended { ending, rest, leaked_pipe } => from_end(&ending, &rest, leaked_pipe),
+/// The right to be busy; `None` when there is nothing to be busy with any more.
+async fn permit(place: &Place<'_>) -> Option<OwnedSemaphorePermit> {
+    let shared = place.shared;
+    loop {
+        if shared.closed().is_some() {
+            return None;
+        }
+        tokio::select! {
+            biased;
+            () = shared.cancellation.cancelled() => {
+                shared.refuse_all(&Verdict::Cancelled);
+                return None;
+            }
+            permit = Arc::clone(&shared.permits).acquire_owned() => {
+                if permit.is_err() || shared.permits.is_closed() {
+                    // Nothing is to begin any more.
+                    shared.refuse_all(&Verdict::NotRun);
+                    return None;
+                }
+                return permit.ok();
+            }
+            () = poll_fn(|context| shared.poll_called(place.id, context)) => {}
+        }
     }
 }
 
-fn more_than_one_line() -> Verdict {
-    let reason = "more than one line was printed for one document; print the result and nothing else, logs belong on \
-                  standard error";
-    Verdict::BadAnswer(BadAnswer::NotJson { reason: reason.to_owned() })
+/// Has documents evaluated by a process, until it is lost or not needed any more.
+async fn converse(
+    shared: &Arc<Shared>,
+    id: u64,
+    mut session: Session,
+    first: Job,
+    permit: OwnedSemaphorePermit,
+) {
+    let mut talker = Talker {
+        shared,
+        id,
+        first: Some(first),
+        flight: Flight::new(shared.numbered),
+        pace: Pace::new(shared.numbered),
+        permit: Some((permit, Instant::now())),
+        asking: None,
+        retires: false,
+        learned: false,
+    };
+    let parting = session.converse(&mut talker, &shared.cancellation).await;
+    let Talker { flight, permit, first, .. } = talker;
+    let begun = session.notes().begun();
+    let rest = session.take_rest();
+    let Lost { blamed, again } = flight.part(&parting, &rest, begun);
+    let again = first.into_iter().chain(again);
+    if parting == Parting::Cancelled {
+        again.for_each(|job| job.refuse(Verdict::Cancelled));
+    } else {
+        shared.put_back(again.collect());
+    }
+    session.end(shared.closed().unwrap_or_default()).await;
+    if let Some((sent, verdict, printed)) = blamed {
+        let notes = session.notes().take(sent.number);
+        finish(sent, verdict, &notes, &printed);
+    }
+    drop(permit);
+}
+
+fn finish(sent: Sent, verdict: Verdict, notes: &Captured, printed: &[u8]) {
+    let evaluation = Evaluation::new(verdict, sent.since.elapsed(), notes, printed);
+    sent.job.finish(evaluation);
+}
+
+/// Speaks with a process.
+struct Talker<'a> {
+    shared: &'a Arc<Shared>,
+    id: u64,
+    /// For which the process was started.
+    first: Option<Job>,
+    flight: Flight,
+    pace: Pace,
+    /// The right to be busy, and since when.
+    permit: Option<(OwnedSemaphorePermit, Instant)>,
+    /// Waits for that right.
+    asking: Option<Asking>,
+    /// It was given a document that wants to be alone.
+    retires: bool,
+    /// There were answers, which tell how long documents take.
+    learned: bool,
+}
+
+type Asking =
+    Pin<Box<dyn Future<Output = Result<OwnedSemaphorePermit, AcquireError>> + Send + Sync>>;
+
+impl Talk for Talker<'_> {
+    fn next(&mut self, mouth: &mut Mouth<'_>) -> Next {
+        let is_given_up = self.flight.head().is_some_and(|head| head.job.is_given_up());
+        if self.flight.is_in_trouble() || is_given_up {
+            return Next::Part;
+        }
+        if std::mem::take(&mut self.learned)
+            && let Some(mean) = self.pace.mean()
+        {
+            self.shared.learn(mean);
+        }
+        loop {
+            match self.take(mouth) {
+                Take::Sent => {}
+                Take::Nothing => break,
+                Take::Busy => {
+                    self.shared.tell(self.id, Condition::Busy);
+                    break;
+                }
+                Take::Part => return Next::Part,
+            }
+        }
+        if self.flight.is_empty() && self.asking.is_none() {
+            self.permit = None;
+        }
+        Next::Listen(self.flight.head().and_then(deadline))
+    }
+
+    fn hear(&mut self, line: &[u8], rest: &[u8], written: u64, notes: &mut Notes) {
+        if let Some((sent, verdict)) = self.flight.hear(line, rest, written) {
+            self.pace.answered(sent.since.elapsed());
+            self.learned = true;
+            let notes = notes.take(sent.number);
+            finish(sent, verdict, &notes, line);
+        }
+    }
+
+    fn poll_news(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if let Some(asking) = &mut self.asking
+            && let Poll::Ready(permit) = asking.as_mut().poll(context)
+        {
+            self.asking = None;
+            self.permit = permit.ok().map(|permit| (permit, Instant::now()));
+            return Poll::Ready(());
+        }
+        if let Some(head) = self.flight.head_mut()
+            && head.job.poll_given_up(context).is_ready()
+        {
+            return Poll::Ready(());
+        }
+        self.shared.poll_called(self.id, context)
+    }
+}
+
+/// What came of looking for a document.
+enum Take {
+    /// Sent, or told that nothing is to begin any more.
+    Sent,
+    /// There is none. The worker will be called.
+    Nothing,
+    /// It will look again when it has answered, or may be busy.
+    Busy,
+    /// The process cannot be used any more.
+    Part,
+}
+
+impl Talker<'_> {
+    /// Sends one more document if there is one and it may.
+    fn take(&mut self, mouth: &mut Mouth<'_>) -> Take {
+        let is_empty = self.flight.is_empty();
+        if let Some(first) = self.first.take() {
+            return self.send(first, mouth);
+        }
+        if self.retires {
+            return if is_empty { Take::Part } else { Take::Busy };
+        }
+        let turn_is_over = self.permit.as_ref().is_some_and(|(_, since)| since.elapsed() > TURN);
+        if !is_empty
+            && (turn_is_over || !self.pace.has_room(self.flight.len(), self.flight.bytes()))
+        {
+            return Take::Busy;
+        }
+        if turn_is_over {
+            // Those who wait come first.
+            self.permit = None;
+        }
+        if self.asking.is_some() {
+            return Take::Busy;
+        }
+        let fresh = self.flight.sent() == 0;
+        // Only what there is to do is worth asking for a permit.
+        let job = match self.shared.offer(self.id, self.flight.len(), fresh) {
+            Offer::Job(job) => job,
+            Offer::Nothing => return Take::Nothing,
+            Offer::ForAFreshOne | Offer::Closed if is_empty => return Take::Part,
+            Offer::ForAFreshOne | Offer::Closed => return Take::Busy,
+        };
+        if self.shared.permits.is_closed() {
+            // Nothing is to begin any more.
+            job.refuse(Verdict::NotRun);
+            return Take::Sent;
+        }
+        if is_empty && !mouth.is_free() {
+            // Said something unasked, or died, while it had nothing to do. That is nobody's fault.
+            self.first = Some(job);
+            return Take::Part;
+        }
+        if self.permit.is_none() {
+            match Arc::clone(&self.shared.permits).try_acquire_owned() {
+                Ok(permit) => self.permit = Some((permit, Instant::now())),
+                Err(_) => {
+                    self.asking = Some(Box::pin(Arc::clone(&self.shared.permits).acquire_owned()));
+                    self.shared.put_back(vec![job]);
+                    return Take::Busy;
+                }
+            }
+        }
+        self.send(job, mouth)
+    }
+
+    fn send(&mut self, job: Job, mouth: &mut Mouth<'_>) -> Take {
+        self.retires = job.wants_to_be_alone();
+        let number = self.flight.next_number();
+        mouth.notes.expect(number);
+        let [own, shared] = job.document.parts();
+        let end = if self.shared.numbered {
+            mouth.send([format!("{number} ").as_bytes(), own, shared])
+        } else {
+            mouth.send([own, shared])
+        };
+        self.flight.push(job, end);
+        Take::Sent
+    }
+}
+
+/// When a document has taken too long.
+fn deadline(head: &Sent) -> Option<tokio::time::Instant> {
+    // A limit beyond what the clock can show is none.
+    head.since.checked_add(head.job.timeout).map(Into::into)
+}
+
+/// The seat of a worker; free when dropped, even if its task is given up.
+struct Place<'a> {
+    shared: &'a Arc<Shared>,
+    id: u64,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.shared.vanish(self.id);
+    }
 }

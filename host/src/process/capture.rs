@@ -57,6 +57,9 @@ impl Captured {
     /// What was kept, as text for people: invalid UTF-8 is replaced, and a note stands where bytes were left out.
     #[must_use]
     pub fn text(&self) -> String {
+        if self.head.is_empty() && self.tail.is_empty() && self.omitted == 0 {
+            return String::new();
+        }
         let tail: Vec<u8> = self.tail.iter().copied().collect();
         if self.omitted == 0 {
             return String::from_utf8_lossy(&[self.head.as_slice(), &tail].concat()).into_owned();
@@ -78,14 +81,18 @@ impl Captured {
         self.omitted += (skipped.len() + excess) as u64;
     }
 
-    pub(super) fn end(&mut self) {
-        self.ended = true;
+    /// Puts another output behind this one.
+    pub(super) fn append(&mut self, other: &Self) {
+        self.push(&other.head);
+        let (front, back) = other.tail.as_slices();
+        // What was left out there is left out here.
+        self.omitted += other.omitted;
+        self.push(front);
+        self.push(back);
     }
 
-    /// Gives what was captured and starts anew.
-    pub(super) fn take(&mut self) -> Self {
-        let empty = Self { ended: self.ended, ..Self::new(self.head_cap, self.tail_cap) };
-        std::mem::replace(self, empty)
+    pub(super) fn end(&mut self) {
+        self.ended = true;
     }
 }
 

@@ -1,9 +1,11 @@
 //! What to start, as a value: runtimes make it, executors may wrap it, only this module's siblings start it.
 
-use std::{ffi::OsString, path::PathBuf, process::Command};
+use std::{ffi::OsString, fmt, path::PathBuf, process::Command};
 
-/// A command line with its environment and working directory.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+use super::Resources;
+
+/// A command line with its environment, working directory and limits.
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct CommandSpec {
     /// Program: a path, or a name to be found on `PATH`.
     pub program: OsString,
@@ -15,9 +17,26 @@ pub struct CommandSpec {
     pub clear_env: bool,
     /// Working directory; the caller's when `None`.
     pub cwd: Option<PathBuf>,
-    /// The program that `program` replaces itself by, if it does: `cargo run` becomes what it has built. Only then the
-    /// time of the evaluator begins, where the system lets that be seen.
-    pub becomes: Option<PathBuf>,
+    /// What the system lets it use.
+    pub resources: Resources,
+}
+
+/// Shows the names of variables only: values may be secrets.
+impl fmt::Debug for CommandSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { program, args, env, clear_env, cwd, resources } = self;
+        let name = |(name, value): &(OsString, Option<OsString>)| {
+            format!("{}{}", if value.is_some() { "" } else { "-" }, name.display())
+        };
+        f.debug_struct("CommandSpec")
+            .field("program", program)
+            .field("args", args)
+            .field("env", &env.iter().map(name).collect::<Vec<_>>())
+            .field("clear_env", clear_env)
+            .field("cwd", cwd)
+            .field("resources", resources)
+            .finish()
+    }
 }
 
 impl CommandSpec {
@@ -44,13 +63,6 @@ impl CommandSpec {
     #[must_use]
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.env.push((name.into(), Some(value.into())));
-        self
-    }
-
-    /// Says which program this one replaces itself by.
-    #[must_use]
-    pub fn becomes(mut self, program: impl Into<PathBuf>) -> Self {
-        self.becomes = Some(program.into());
         self
     }
 

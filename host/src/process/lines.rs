@@ -1,40 +1,48 @@
 //! Cuts a stream of bytes into lines.
 
+use memchr::memchr;
+
 /// Bytes that were read and not yet given away as lines.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Lines {
     buffer: Vec<u8>,
-    /// No line feed is among the first bytes, this many.
+    /// Where the first line begins that was not given away.
+    start: usize,
+    /// No line feed is between there and here.
     scanned: usize,
 }
 
 impl Lines {
     pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.buffer.drain(..self.start);
+        self.scanned -= self.start;
+        self.start = 0;
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next complete line, without its line feed.
-    pub(super) fn pop(&mut self) -> Option<Vec<u8>> {
-        let Some(found) = self.buffer[self.scanned..].iter().position(|&byte| byte == b'\n') else {
+    /// The next complete line, without its line feed, and everything behind it.
+    pub(super) fn pop(&mut self) -> Option<(&[u8], &[u8])> {
+        let Some(found) = memchr(b'\n', &self.buffer[self.scanned..]) else {
             self.scanned = self.buffer.len();
             return None;
         };
-        let rest = self.buffer.split_off(self.scanned + found + 1);
-        let mut line = std::mem::replace(&mut self.buffer, rest);
-        line.pop();
-        self.scanned = 0;
-        Some(line)
+        let end = self.scanned + found;
+        let line = self.start..end;
+        self.start = end + 1;
+        self.scanned = self.start;
+        Some((&self.buffer[line], &self.buffer[self.start..]))
     }
 
     /// Bytes held, of complete lines or not.
-    pub(super) fn len(&self) -> usize {
-        self.buffer.len()
+    pub(super) fn rest(&self) -> &[u8] {
+        &self.buffer[self.start..]
     }
 
     /// Gives up everything held.
     pub(super) fn take_rest(&mut self) -> Vec<u8> {
-        self.scanned = 0;
-        std::mem::take(&mut self.buffer)
+        let rest = self.buffer.split_off(self.start);
+        *self = Self::default();
+        rest
     }
 }
 
@@ -50,12 +58,12 @@ mod tests {
             let mut popped = Vec::new();
             for piece in text.chunks(size) {
                 lines.push(piece);
-                while let Some(line) = lines.pop() {
-                    popped.push(line);
+                while let Some((line, _)) = lines.pop() {
+                    popped.push(line.to_vec());
                 }
             }
             assert_eq!(popped, [&b"one"[..], b"", b"two and more\r"], "in pieces of {size}");
-            assert_eq!((lines.len(), lines.take_rest()), (4, b"rest".to_vec()));
+            assert_eq!((lines.rest(), lines.clone().take_rest()), (&b"rest"[..], b"rest".to_vec()));
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Starts and supervises processes. Nothing else in this crate starts one (but `runtime/cargo`, which builds).
 //!
-//! [`run`] is for programs that read one document and write one; [`Session`] keeps a program running and exchanges
-//! lines with it. Both hold to the same rules:
+//! [`run`] is for programs that read one document and write one; `Session` keeps a program running and exchanges
+//! lines with it; [`forks`] has a program that is running already fork such as read one document. All hold to the same
+//! rules:
 //!
 //! - Input is written and both outputs are drained from the first moment on; what is kept of an output is bounded, what
 //!   is read is not.
@@ -16,13 +17,16 @@
 mod cancel;
 mod capture;
 mod command;
+pub mod forks;
 mod group;
 mod limits;
 mod lines;
 mod living;
+mod notes;
 mod os;
 mod outcome;
 mod pump;
+mod resources;
 mod run;
 mod session;
 mod spawn;
@@ -33,7 +37,10 @@ pub use command::CommandSpec;
 pub use limits::Limits;
 pub use living::kill_all;
 pub(crate) use living::{Listed, start as start_listed};
+pub(crate) use notes::Notes;
+pub use os::hide_memory;
 pub use outcome::{Ending, Outcome};
+pub use resources::Resources;
 pub use run::run;
-pub use session::{Interruption, Session};
+pub(crate) use session::{Mouth, Next, Parting, Session, Talk};
 pub use spawn::SpawnError;

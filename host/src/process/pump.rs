@@ -5,6 +5,7 @@
 
 use std::{borrow::Cow, pin::pin, time::Duration};
 
+use memchr::memchr2;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     process::{ChildStderr, ChildStdin, ChildStdout},
@@ -86,19 +87,48 @@ impl<'a> Pumps<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Outgoing<'a> {
     bytes: Cow<'a, [u8]>,
+    /// How many of these bytes were written.
     sent: usize,
+    /// How many bytes were written before them.
+    gone: u64,
 }
 
 impl<'a> Outgoing<'a> {
     pub(super) fn all_of(bytes: &'a [u8]) -> Self {
-        Self { bytes: Cow::Borrowed(bytes), sent: 0 }
+        Self { bytes: Cow::Borrowed(bytes), sent: 0, gone: 0 }
     }
 
-    /// Puts more bytes at the end of the queue.
-    pub(super) fn extend(&mut self, bytes: impl IntoIterator<Item = u8>) {
+    /// Puts a line at the end of the queue, made of these parts. Line ends in them become blanks; in JSON that changes
+    /// nothing: raw ones can only stand between tokens.
+    pub(super) fn push_line<'p>(&mut self, parts: impl IntoIterator<Item = &'p [u8]>) {
         let queue = self.bytes.to_mut();
-        queue.drain(..std::mem::take(&mut self.sent));
-        queue.extend(bytes);
+        if self.sent == queue.len() || self.sent > CHUNK {
+            queue.drain(..self.sent);
+            self.gone += std::mem::take(&mut self.sent) as u64;
+        }
+        for part in parts {
+            let begin = queue.len();
+            queue.extend_from_slice(part);
+            if memchr2(b'\n', b'\r', part).is_some() {
+                let line_end = |byte: &&mut u8| matches!(byte, b'\n' | b'\r');
+                queue[begin..].iter_mut().filter(line_end).for_each(|byte| *byte = b' ');
+            }
+        }
+        queue.push(b'\n');
+    }
+
+    /// How many bytes were put into the queue so far.
+    pub(super) fn queued(&self) -> u64 {
+        self.gone + self.bytes.len() as u64
+    }
+
+    /// How many of them were written.
+    pub(super) fn written(&self) -> u64 {
+        self.gone + self.sent as u64
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.sent == self.bytes.len()
     }
 }
 

@@ -1,34 +1,36 @@
 //! A process that is kept running and spoken to in lines.
 
-use std::{path::Path, pin::pin, time::Duration};
+use std::{future::poll_fn, pin::pin, task::Context, time::Duration};
 
 use tokio::{
     process::{ChildStderr, ChildStdin, ChildStdout},
-    time::{Instant, sleep, timeout},
+    time::{Instant, sleep_until, timeout},
 };
 
 use super::{
     Cancellation, Captured, CommandSpec, Ending, Limits, SpawnError,
     group::Started,
     lines::Lines,
+    notes::Notes,
+    os,
     pump::{Outgoing, drain, feed, read_some},
     run::KILL_PATIENCE,
 };
 
-/// Bytes read from an output at once.
+/// Bytes read from standard output at once: as much as a pipe holds.
 const CHUNK: usize = 64 << 10;
 
-/// How long a process may take to become the program it is meant to become. It may wait for others that build.
-const BECOMING: Duration = Duration::from_secs(60);
+/// Bytes read from standard error at once, where hardly anything comes.
+const STDERR_CHUNK: usize = 16 << 10;
+
+/// How often standard error is read before an answer is looked at, when the process writes there faster than we read.
+const CATCH_UP: usize = 64;
 
 /// A running process that is sent lines and answers in lines.
 ///
-/// Bytes move while one of the async methods is awaited, and only then. All of them are cancel safe: a line that was
-/// half sent or half received when a future was dropped is completed by the next call.
-///
 /// Dropping a session kills the process group.
 #[derive(Debug)]
-pub struct Session {
+pub(crate) struct Session {
     started: Started,
     /// How it ended, once that is known.
     ending: Option<Ending>,
@@ -36,21 +38,74 @@ pub struct Session {
     outgoing: Outgoing<'static>,
     stdout: Option<ChildStdout>,
     lines: Lines,
-    chunk: Vec<u8>,
     stderr: Option<ChildStderr>,
-    err: Captured,
+    notes: Notes,
     limits: Limits,
 }
 
-/// Why no line was received.
+/// Who speaks with a process: says what is sent, and hears what comes.
+pub(crate) trait Talk {
+    /// Called at the beginning and whenever something has happened: may send lines, and says how long to wait for what
+    /// comes next.
+    fn next(&mut self, mouth: &mut Mouth<'_>) -> Next;
+
+    /// A line came, without its line feed, when this many bytes of the input had been written; `rest` came behind it.
+    fn hear(&mut self, line: &[u8], rest: &[u8], written: u64, notes: &mut Notes);
+
+    /// Ready when [`next`](Self::next) may have something new to say.
+    fn poll_news(&mut self, context: &mut Context<'_>) -> std::task::Poll<()>;
+}
+
+/// What is to be done next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Listen, until then at most.
+    Listen(Option<Instant>),
+    /// No more of this.
+    Part,
+}
+
+/// Where a line is put that the process is to be sent, and what is known of the process.
+#[derive(Debug)]
+pub(crate) struct Mouth<'a> {
+    outgoing: &'a mut Outgoing<'static>,
+    /// What it wrote to standard error.
+    pub(crate) notes: &'a mut Notes,
+    lines: &'a mut Lines,
+    stdout: &'a Option<ChildStdout>,
+    chunk: &'a mut [u8],
+}
+
+impl Mouth<'_> {
+    /// Sends a line made of these parts; says up to which byte of the input it goes. Line ends in it become blanks.
+    pub(crate) fn send<'p>(&mut self, parts: impl IntoIterator<Item = &'p [u8]>) -> u64 {
+        self.outgoing.push_line(parts);
+        self.outgoing.queued()
+    }
+
+    /// Whether an answer to what is sent now could be heard: the process can speak, and has said nothing that nobody has
+    /// asked for.
+    pub(crate) fn is_free(&mut self) -> bool {
+        let Some(stdout) = self.stdout else { return false };
+        match os::read_now(stdout, self.chunk) {
+            // It has closed its output, or ended.
+            Some(0) => false,
+            Some(read) => {
+                self.lines.push(&self.chunk[..read]);
+                false
+            }
+            None => self.lines.rest().is_empty(),
+        }
+    }
+}
+
+/// Why nobody speaks with the process any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Interruption {
-    /// The time was up. The process still runs, and may still answer.
-    TimedOut {
-        /// The limit that was passed.
-        limit: Duration,
-    },
+pub(crate) enum Parting {
+    /// The one who spoke wanted it so. The process still runs.
+    Wanted,
+    /// What was waited for did not come in time. The process still runs, and may still answer.
+    Late,
     /// The run was cancelled. The process still runs.
     Cancelled,
     /// The line is longer than accepted. The process still runs.
@@ -62,165 +117,137 @@ pub enum Interruption {
     Ended {
         /// How it ended.
         ending: Ending,
-        /// What came after the last line feed.
-        rest: Vec<u8>,
         /// Whether something it started still has its standard output open.
         leaked_pipe: bool,
     },
 }
 
 impl Session {
-    /// Starts a process. Of `limits`, the timeout is not used: every [`receive`](Self::receive) has its own.
-    ///
-    /// A command that [becomes](CommandSpec::becomes) another program has become it when this returns, as far as the
-    /// system can tell.
+    /// Starts a process. Of `limits`, the timeout is not used: whoever speaks with it says how long to wait. `marked`: it
+    /// [marks](evaluator_protocol::Number::mark) its documents on standard error.
     ///
     /// # Errors
     ///
     /// [`SpawnError`] when the process cannot be started.
-    pub async fn start(spec: &CommandSpec, limits: &Limits) -> Result<Self, SpawnError> {
+    pub(crate) async fn start(
+        spec: &CommandSpec,
+        limits: &Limits,
+        marked: bool,
+    ) -> Result<Self, SpawnError> {
         let (started, pipes) = Started::start(spec).await?;
-        let mut session = Self {
+        Ok(Self {
             started,
             ending: None,
             stdin: pipes.stdin,
             outgoing: Outgoing::default(),
             stdout: pipes.stdout,
             lines: Lines::default(),
-            chunk: vec![0; CHUNK],
             stderr: pipes.stderr,
-            err: Captured::new(limits.stderr_head, limits.stderr_tail),
+            notes: Notes::new(limits, marked),
             limits: limits.clone(),
-        };
-        if let Some(program) = &spec.becomes {
-            session.wait_until_it_is(program).await;
-        }
-        Ok(session)
+        })
     }
 
-    /// Waits until the process has replaced itself by `program`, has ended, or does neither for long.
-    async fn wait_until_it_is(&mut self, program: &Path) {
-        let Ok(program) = program.canonicalize() else { return };
-        let Self { started, stderr, err, .. } = self;
-        let becoming = async {
-            let mut pause = Duration::from_millis(1);
-            while started.image().is_some_and(|image| image != program) {
-                sleep(pause).await;
-                pause = (pause * 2).min(Duration::from_millis(10));
-            }
-        };
-        tokio::select! {
-            biased;
-            _ = timeout(BECOMING, becoming) => {}
-            // What it says meanwhile must not keep it.
-            () = async { drain(stderr, err).await; std::future::pending().await } => {}
-        }
-    }
-
-    /// Puts a line into the queue; it is written while [`receive`](Self::receive) waits for the answer.
+    /// Lets `talk` speak with the process for as long as both can and want to.
     ///
-    /// Line ends inside `line` become blanks. In JSON that changes nothing: raw ones can only stand between tokens.
-    pub fn send(&mut self, line: &[u8]) {
-        let blank = |byte: &u8| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte };
-        self.outgoing.extend(line.iter().map(blank).chain([b'\n']));
-    }
-
-    /// Waits for the next line and returns it without its line feed.
-    ///
-    /// # Errors
-    ///
-    /// [`Interruption`] says why there is none.
-    pub async fn receive(
+    /// Before a line is heard, everything has been read from standard error that was written there earlier, where the
+    /// system lets that be done.
+    pub(crate) async fn converse(
         &mut self,
-        limit: Duration,
+        talk: &mut impl Talk,
         cancellation: &Cancellation,
-    ) -> Result<Vec<u8>, Interruption> {
-        let Self { started, stdin, outgoing, stdout, lines, chunk, stderr, err, limits, .. } = self;
-        let mut exited = self.ending.is_some();
-        {
-            let mut deadline = pin!(sleep(if exited { Duration::ZERO } else { limit }));
+    ) -> Parting {
+        let Self { started, stdin, outgoing, stdout, lines, stderr, notes, limits, .. } = self;
+        let (mut chunk, mut stderr_chunk) = (vec![0; CHUNK], vec![0; STDERR_CHUNK]);
+        let mut exited = false;
+        let parting = {
             let mut exit = pin!(started.exited());
-            let mut background = pin!(async {
-                tokio::join!(feed(stdin, outgoing), drain(stderr, err));
-            });
-            let mut background_done = false;
+            let mut cancelled = pin!(cancellation.cancelled());
+            // It is set when somebody waits for less; a wait that ended before costs nothing more.
+            let mut alarm = pin!(sleep_until(Instant::now()));
+            let mut due = None;
             loop {
-                if let Some(line) = lines.pop() {
-                    return Ok(line);
-                }
-                if lines.len() > limits.stdout_cap {
-                    return Err(Interruption::LineTooLong { limit: limits.stdout_cap });
-                }
-                if exited && stdout.is_none() {
-                    break;
+                let mut mouth = Mouth { outgoing, notes, lines, stdout, chunk: &mut chunk };
+                let deadline = match talk.next(&mut mouth) {
+                    Next::Part => break Parting::Wanted,
+                    // From now on it has only so long to be read.
+                    Next::Listen(_) if exited => due,
+                    Next::Listen(deadline) => deadline,
+                };
+                if let Some(deadline) = deadline
+                    && due.is_none_or(|due| deadline < due)
+                {
+                    due = Some(deadline);
+                    alarm.as_mut().reset(deadline);
                 }
                 tokio::select! {
                     biased;
-                    // An answer at the last moment is still an answer; an endless one is cut off above.
-                    bytes = read_some(stdout, chunk), if stdout.is_some() => {
+                    // An answer at the last moment is still an answer; an endless one is cut off below.
+                    bytes = read_some(stdout, &mut chunk), if stdout.is_some() => {
                         lines.push(bytes.unwrap_or_default());
+                        catch_up(stderr, notes, &mut stderr_chunk);
+                        while let Some((line, rest)) = lines.pop() {
+                            talk.hear(line, rest, outgoing.written(), notes);
+                        }
+                        if lines.rest().len() > limits.stdout_cap {
+                            break Parting::LineTooLong { limit: limits.stdout_cap };
+                        }
+                        if exited && stdout.is_none() {
+                            break Parting::Wanted;
+                        }
+                    }
+                    bytes = read_some(stderr, &mut stderr_chunk), if stderr.is_some() => {
+                        notes.push(bytes.unwrap_or_default());
                     }
                     () = &mut exit, if !exited => {
                         exited = true;
-                        // What is in the pipe still counts.
-                        deadline.as_mut().reset(Instant::now() + limits.eof_grace);
-                    }
-                    () = cancellation.cancelled() => return Err(Interruption::Cancelled),
-                    () = &mut deadline => {
-                        if exited {
-                            break;
+                        if stdout.is_none() {
+                            break Parting::Wanted;
                         }
-                        return Err(Interruption::TimedOut { limit });
+                        // What is in the pipe still counts.
+                        due = Some(Instant::now() + limits.eof_grace);
+                        alarm.as_mut().reset(Instant::now() + limits.eof_grace);
                     }
-                    () = &mut background, if !background_done => background_done = true,
+                    () = &mut cancelled => break Parting::Cancelled,
+                    () = &mut alarm, if due.is_some() => {
+                        due = None;
+                        if exited {
+                            break Parting::Wanted;
+                        }
+                        if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+                            break Parting::Late;
+                        }
+                    }
+                    () = feed(stdin, outgoing), if stdin.is_some() && !outgoing.is_empty() => {}
+                    () = poll_fn(|context| talk.poll_news(context)) => {}
                 }
             }
+        };
+        if exited {
+            let leaked_pipe = self.stdout.is_some();
+            let ending = self.reap().await;
+            return Parting::Ended { ending, leaked_pipe };
         }
-        Err(self.ended().await)
+        parting
     }
 
-    /// Whether the process runs and has not said anything it was not asked for.
-    ///
-    /// A process of which this is not true would answer the next line with what belongs to an earlier one.
-    pub async fn is_ready(&mut self) -> bool {
-        tokio::select! {
-            biased;
-            bytes = read_some(&mut self.stdout, &mut self.chunk) => {
-                self.lines.push(bytes.unwrap_or_default());
-            }
-            () = std::future::ready(()) => {}
-        }
-        self.stdout.is_some() && !self.has_unread() && !self.started.has_exited()
+    /// What the process wrote to standard error, as far as it was read.
+    pub(crate) fn notes(&mut self) -> &mut Notes {
+        &mut self.notes
     }
 
-    /// Whether something was received that no call has returned yet.
-    #[must_use]
-    pub fn has_unread(&self) -> bool {
-        self.lines.len() > 0
-    }
-
-    /// Gives up what was received and not returned by any call.
-    pub fn take_unread(&mut self) -> Vec<u8> {
+    /// Gives up what came behind the last line that was heard.
+    pub(crate) fn take_rest(&mut self) -> Vec<u8> {
         self.lines.take_rest()
-    }
-
-    /// Standard error since the last call. What the process writes there just before it answers may come a call later.
-    pub fn take_stderr(&mut self) -> Captured {
-        self.err.take()
-    }
-
-    /// Closes the input of the process, so that it can end by itself; returns at once.
-    pub fn close_input(&mut self) {
-        self.stdin = None;
     }
 
     /// Ends the process and returns how it ended: closes its input, waits for at most `patience`, then asks it to end,
     /// and kills it if it does not.
-    pub async fn end(&mut self, patience: Duration) -> Ending {
+    pub(crate) async fn end(&mut self, patience: Duration) -> Ending {
         if let Some(ending) = &self.ending {
             return ending.clone();
         }
-        self.close_input();
+        self.stdin = None;
         if self.exits_within(patience).await {
             return self.reap().await;
         }
@@ -234,10 +261,10 @@ impl Session {
     }
 
     async fn exits_within(&mut self, patience: Duration) -> bool {
-        let Self { started, stdout, stderr, err, .. } = self;
+        let Self { started, stdout, stderr, notes, .. } = self;
         let mut ignored = Captured::new(0, 0);
         let draining = async {
-            tokio::join!(drain(stdout, &mut ignored), drain(stderr, err));
+            tokio::join!(drain(stdout, &mut ignored), note(stderr, notes));
             std::future::pending::<()>().await;
         };
         tokio::select! {
@@ -247,20 +274,35 @@ impl Session {
         }
     }
 
-    async fn ended(&mut self) -> Interruption {
-        let leaked_pipe = self.stdout.is_some();
-        let ending = self.reap().await;
-        Interruption::Ended { ending, rest: self.lines.take_rest(), leaked_pipe }
-    }
-
     /// Collects the status of the dead process and the rest of its standard error.
     async fn reap(&mut self) -> Ending {
         if let Some(ending) = &self.ending {
             return ending.clone();
         }
-        let _ = timeout(self.limits.eof_grace, drain(&mut self.stderr, &mut self.err)).await;
+        let _ = timeout(self.limits.eof_grace, note(&mut self.stderr, &mut self.notes)).await;
+        self.notes.finish();
         let ending = self.started.reap();
         self.ending = Some(ending.clone());
         ending
+    }
+}
+
+/// Reads what is in standard error by now.
+fn catch_up(stderr: &Option<ChildStderr>, notes: &mut Notes, chunk: &mut [u8]) {
+    let Some(stderr) = stderr else { return };
+    for _ in 0..CATCH_UP {
+        let read = os::read_now(stderr, chunk).unwrap_or_default();
+        notes.push(&chunk[..read]);
+        if read < chunk.len() {
+            return;
+        }
+    }
+}
+
+/// Reads standard error to its end.
+async fn note(stderr: &mut Option<ChildStderr>, notes: &mut Notes) {
+    let mut chunk = vec![0; STDERR_CHUNK];
+    while let Some(bytes) = read_some(stderr, &mut chunk).await {
+        notes.push(bytes);
     }
 }

@@ -4,6 +4,7 @@ use super::{
     Runner,
     diagnosis::{self, TakenFor},
     program::{beside_config, not_ready, program_file},
+    surroundings::working_folder,
 };
 use crate::{
     config::{CodeConfig, Config, EvaluatorKind, RemoteConfig},
@@ -64,6 +65,7 @@ impl Runner {
 
     fn check_remote(&self, remote: &RemoteConfig, config: &Config) -> Result<String, String> {
         self.executors.get(&remote.executor).map_err(|error| error.to_string())?;
+        working_folder(remote.process.cwd.as_deref(), config)?;
         let found = self.peek(&remote.wanted, config).map_err(|error| error.to_string())?;
         // Which runtime it will be follows from its name alone.
         let extension = remote.wanted.reference.extension();
@@ -79,6 +81,7 @@ impl Runner {
 
     fn check_program(&self, code: &CodeConfig, config: &Config) -> Result<String, String> {
         self.executors.get(&code.executor).map_err(|error| error.to_string())?;
+        working_folder(code.process.cwd.as_deref(), config)?;
         let (path, _) = program_file(code, config);
         let entrypoint = Entrypoint { path, fetched: code.fetched };
         let runtime = self

@@ -3,7 +3,7 @@
 //! `evaluator_protocol::EvalInput` is the same document for authors in Rust; it cannot hold integers beyond 64 bits, which
 //! recordings contain, so the host writes the text itself. A test reads it back with those types.
 
-use std::{fmt::Write as _, sync::OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use evaluator_protocol::ProtocolVersion;
 
@@ -12,13 +12,20 @@ use crate::{
     eval_set::{EvalCase, ExpectedTurn},
     journal::{Digest, Digester},
     json::{self, NonFinite, Object, Value},
+    pool::Document,
 };
 
 /// The part of the document that all evaluators of a conversation share: everything after the evaluator's own settings.
 #[derive(Clone, Debug)]
 pub(crate) struct Turns {
-    text: String,
+    text: Arc<[u8]>,
     digest: OnceLock<Digest>,
+}
+
+/// The part of the document that is the same for all conversations of an evaluator: its settings.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    text: Arc<[u8]>,
 }
 
 impl Turns {
@@ -34,26 +41,37 @@ impl Turns {
             Some(case) => out.list(&case.turns, Writer::expected),
             None => out.raw("null"),
         }
-        Self { text: out.text, digest: OnceLock::new() }
+        out.raw("}");
+        Self { text: out.text.into_bytes().into(), digest: OnceLock::new() }
+    }
+}
+
+impl Settings {
+    pub(crate) fn new(metric_name: &str, threshold: f64, config: &Object) -> Self {
+        let mut out = Writer::default();
+        out.raw("{\"protocol_version\":");
+        out.string(&ProtocolVersion::CURRENT.to_string());
+        out.raw(",\"metric_name\":");
+        out.string(metric_name);
+        out.raw(",\"threshold\":");
+        out.value(&Value::Float(threshold));
+        out.raw(",\"config\":");
+        out.object(config);
+        out.raw(",");
+        Self { text: out.text.into_bytes().into() }
     }
 
     /// The whole document, on one line, without a line end.
-    pub(crate) fn document(&self, metric_name: &str, threshold: f64, config: &Object) -> String {
-        let mut out = Writer { text: String::with_capacity(self.text.len() + 256) };
-        out.settings(metric_name, threshold, config);
-        out.raw(&self.text);
-        out.raw("}");
-        out.text
+    pub(crate) fn document(&self, turns: &Turns) -> Document {
+        Document::new(Arc::clone(&self.text), Arc::clone(&turns.text))
     }
 
-    /// What stands for the document: as different as documents are. The text that all of them share is hashed once.
-    pub(crate) fn digest(&self, metric_name: &str, threshold: f64, config: &Object) -> Digest {
-        let mut out = Writer::default();
-        out.settings(metric_name, threshold, config);
-        let turns = || Digester::new("turns").bytes("text", self.text.as_bytes()).finish();
+    /// What stands for the document: as different as documents are. The text that evaluators share is hashed once.
+    pub(crate) fn digest(&self, turns: &Turns) -> Digest {
+        let shared = || Digester::new("turns").bytes("text", &turns.text).finish();
         Digester::new("document")
-            .bytes("settings", out.text.as_bytes())
-            .bytes("turns", self.digest.get_or_init(turns))
+            .bytes("settings", &self.text)
+            .bytes("turns", turns.digest.get_or_init(shared))
             .finish()
     }
 }
@@ -70,31 +88,12 @@ struct Writer {
 
 impl Writer {
     /// Everything that comes before the turns.
-    fn settings(&mut self, metric_name: &str, threshold: f64, config: &Object) {
-        self.raw("{\"protocol_version\":");
-        self.string(&ProtocolVersion::CURRENT.to_string());
-        self.raw(",\"metric_name\":");
-        self.string(metric_name);
-        self.raw(",\"threshold\":");
-        self.value(&Value::Float(threshold));
-        self.raw(",\"config\":");
-        self.object(config);
-        self.raw(",");
-    }
-
     fn raw(&mut self, text: &str) {
         self.text.push_str(text);
     }
 
     fn string(&mut self, text: &str) {
-        struct Json<'a>(&'a str);
-        impl std::fmt::Display for Json<'_> {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(&serde_json::to_string(self.0).map_err(|_| std::fmt::Error)?)
-            }
-        }
-        // Writing text to a string cannot fail.
-        let _ = write!(self.text, "{}", Json(text));
+        json::write_string(text, &mut self.text);
     }
 
     fn optional_string(&mut self, text: Option<&str>) {
@@ -264,6 +263,10 @@ mod tests {
         }
     }
 
+    fn text(settings: &Settings, turns: &Turns) -> String {
+        String::from_utf8(settings.document(turns).text()).unwrap()
+    }
+
     #[test]
     fn authors_read_what_the_host_writes() {
         let case = EvalCase {
@@ -286,7 +289,8 @@ mod tests {
             }],
         };
         let config: Object = [("min".to_owned(), Value::Int(3))].into_iter().collect();
-        let text = Turns::new(&conversation(), Some(&case)).document("check", 0.7, &config);
+        let text =
+            text(&Settings::new("check", 0.7, &config), &Turns::new(&conversation(), Some(&case)));
         assert!(!text.contains('\n'), "{text}");
         let input: EvalInput = decode(text.as_bytes()).unwrap();
         assert_eq!((input.metric_name.as_str(), input.threshold), ("check", 0.7));
@@ -312,7 +316,8 @@ mod tests {
 
     #[test]
     fn fields_come_in_the_order_of_the_contract() {
-        let text = Turns::new(&conversation(), None).document("check", 0.5, &Object::default());
+        let settings = Settings::new("check", 0.5, &Object::default());
+        let text = text(&settings, &Turns::new(&conversation(), None));
         let order = [
             "protocol_version",
             "metric_name",

@@ -63,6 +63,14 @@ pub enum RunEvent {
         /// The lock file.
         file: PathBuf,
     },
+    /// Evaluators do not see variables of the environment that look like secrets. Told once for those from whom the same is
+    /// withheld.
+    Withheld {
+        /// Names of the evaluators.
+        evaluators: Vec<String>,
+        /// Names of the variables.
+        variables: Vec<String>,
+    },
     /// An evaluator is being made ready.
     Prepare(PrepareEvent),
     /// An evaluator did not compile, or a tool that makes it ready failed.
@@ -106,6 +114,14 @@ pub enum RunEvent {
     Evaluating {
         /// All evaluations of the run, if every conversation turns out to have turns.
         total: usize,
+    },
+    /// Evaluations of a program that could be forked from a running interpreter are started one by one after all. It costs time
+    /// and changes nothing else.
+    NotForked {
+        /// Name of the evaluator.
+        evaluator: String,
+        /// What is in the way.
+        reason: String,
     },
     /// An evaluation ended.
     Evaluated {

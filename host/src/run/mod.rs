@@ -10,6 +10,8 @@
 //! | `conversations` | the conversations of a run, loaded when their turn comes |
 //! | `subject` | a conversation with its golden case |
 //! | `document` | the text an evaluator reads |
+//! | `program` | the programs of a plan: where they are, and making them ready |
+//! | `surroundings` | what a program runs in: its working directory, variables and limits |
 //! | `ready` | one evaluator during a run: its workers, its evaluations |
 //! | `permits` | who may begin: a bounded number at a time, and nobody after a stop |
 //! | `retry` | trying again what may have gone wrong by chance |
@@ -25,6 +27,7 @@ mod document;
 mod event;
 mod execute;
 mod fetch;
+mod forked;
 mod journaled;
 mod permits;
 mod plan;
@@ -33,6 +36,7 @@ mod ready;
 mod retry;
 mod runner;
 mod subject;
+mod surroundings;
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! Who may begin: a bounded number at a time, and nobody after a stop.
 
-use std::num::NonZeroUsize;
+use std::{num::NonZeroUsize, sync::Arc};
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -8,13 +8,14 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 /// are withdrawn.
 #[derive(Debug)]
 pub(super) struct Permits {
-    places: Semaphore,
+    places: Arc<Semaphore>,
     fail_fast: bool,
 }
 
 impl Permits {
     pub(super) fn new(jobs: NonZeroUsize, fail_fast: bool) -> Self {
-        Self { places: Semaphore::new(jobs.get().min(Semaphore::MAX_PERMITS)), fail_fast }
+        let places = Semaphore::new(jobs.get().min(Semaphore::MAX_PERMITS));
+        Self { places: Arc::new(places), fail_fast }
     }
 
     /// Waits for a permit; `None` when nothing is to begin any more.
@@ -22,6 +23,11 @@ impl Permits {
         let permit = self.places.acquire().await.ok()?;
         // It may have been handed over just before they were withdrawn.
         (!self.are_withdrawn()).then_some(permit)
+    }
+
+    /// The permits themselves, for those who take and give back many. They are closed when they are withdrawn.
+    pub(super) fn shared(&self) -> Arc<Semaphore> {
+        Arc::clone(&self.places)
     }
 
     /// Says that something failed or broke.

@@ -5,18 +5,24 @@ use std::{
     sync::Arc,
 };
 
+use indexmap::IndexMap;
+
 use super::{
     RunEvent, Runner, journaled,
     plan::{PlannedEvaluator, Program, Work, broken},
+    surroundings::Surroundings,
 };
 use crate::{
-    config::{CodeConfig, Config},
-    executor::Executor,
+    config::{CodeConfig, Config, Isolation},
+    executor::{Executor, Local},
     process::CommandSpec,
     runtime::{Entrypoint, Environment, Launch, PrepareError},
     source::ContentHash,
     verdict::Verdict,
 };
+
+/// Evaluators of a run that may each keep an interpreter to fork from. One takes some 20 MB.
+const MAX_FORK_SERVERS: usize = 32;
 
 /// A program whose executor is there.
 pub(super) struct Candidate {
@@ -36,18 +42,30 @@ pub(super) fn prepare(
     runner: &Runner,
     on_event: &mut dyn FnMut(RunEvent),
 ) {
-    let entrypoints: Vec<Entrypoint> = programs
+    let inherited = Environment::inherited();
+    let mut surrounded = Vec::with_capacity(programs.len());
+    for program in programs {
+        match Surroundings::new(&program.code, config, &inherited) {
+            Ok(surroundings) => surrounded.push((program, surroundings)),
+            Err(reason) => evaluators[program.index].work = broken(reason),
+        }
+    }
+    tell_withheld(evaluators, &surrounded, on_event);
+    let entrypoints: Vec<Entrypoint> = surrounded
         .iter()
-        .map(|Candidate { index, code, .. }| Entrypoint {
+        .map(|(Candidate { index, code, .. }, _)| Entrypoint {
             path: locate(&evaluators[*index].name, code, config, runner, on_event),
             fetched: code.fetched,
         })
         .collect();
+    let forks = |path: &Path| runner.runtimes.for_path(path).ok()?.fork_server();
+    let mut servers = 0;
     let launches = runner.runtimes.prepare_all(&entrypoints, &runner.cancellation, &mut |event| {
         on_event(RunEvent::Prepare(event));
     });
-    let confined = Environment::inherited().confined();
-    for ((candidate, entrypoint), launch) in programs.into_iter().zip(&entrypoints).zip(launches) {
+    for (((candidate, surroundings), entrypoint), launch) in
+        surrounded.into_iter().zip(&entrypoints).zip(launches)
+    {
         if let Ok(launch) = &launch {
             let evaluator = &mut evaluators[candidate.index];
             let whose = (evaluator.name.as_str(), &candidate);
@@ -57,10 +75,7 @@ pub(super) fn prepare(
         let Candidate { index, code, executor, .. } = candidate;
         let evaluator = &mut evaluators[index];
         evaluator.work = match launch {
-            Ok(launch) => {
-                let launch = if code.fetched { launch.confined(&confined) } else { launch };
-                program(&code, launch, executor.as_ref(), config.retries)
-            }
+            Ok(launch) => ready(&code, launch, surroundings, executor.as_ref(), config.retries),
             // Whatever a runtime says when it is interrupted, this is why.
             Err(_) if runner.cancellation.is_cancelled() => Work::Broken(Verdict::Cancelled),
             Err(error) => {
@@ -68,31 +83,72 @@ pub(super) fn prepare(
                 broken(not_ready(&error, &code, config))
             }
         };
+        if let Work::Program(program) = &mut evaluator.work
+            && code.isolation == Isolation::Auto
+            && code.executor == Local.name()
+            && let Some(fork_server) = forks(&entrypoint.path)
+        {
+            let reason = if !program.surroundings.resources().is_unlimited() {
+                // They are those of a process from its first instruction on.
+                "it has limits of its own".to_owned()
+            } else if servers == MAX_FORK_SERVERS {
+                format!("{MAX_FORK_SERVERS} interpreters are running already")
+            } else {
+                servers += 1;
+                program.fork_server = Some(fork_server);
+                continue;
+            };
+            on_event(RunEvent::NotForked { evaluator: evaluator.name.clone(), reason });
+        }
     }
 }
 
-fn program(code: &CodeConfig, launch: Launch, executor: &dyn Executor, retries: u32) -> Work {
-    let wrap = |command: CommandSpec| {
-        let program = command.program.clone();
-        executor.wrap(command).map(|wrapped| {
-            // What an executor puts around a program stays what it is.
-            let becomes = wrapped.becomes.clone().filter(|_| wrapped.program == program);
-            CommandSpec { becomes, ..wrapped }
-        })
-    };
-    // Whether a program that is given arguments still streams, nobody knows.
-    let worker = launch.worker.filter(|_| code.args.is_empty());
-    match (wrap(launch.one_shot.args(&code.args)), worker.map(wrap).transpose()) {
+fn ready(
+    code: &CodeConfig,
+    launch: Launch,
+    surroundings: Surroundings,
+    executor: &dyn Executor,
+    retries: u32,
+) -> Work {
+    let launch = surroundings.give_to(launch);
+    let resources = surroundings.resources();
+    // The limits hold for what the executor starts, and through it for the program.
+    let wrap = |command| executor.wrap(command).map(|wrapped| CommandSpec { resources, ..wrapped });
+    let one_shot = launch.one_shot.args(&code.args);
+    let may_stay = code.isolation != Isolation::Process;
+    let worker = launch.worker.filter(|_| may_stay).map(|mut worker| {
+        let form = worker.args.pop();
+        worker.args(&code.args).args(form)
+    });
+    match (wrap(one_shot), worker.map(wrap).transpose()) {
         (Ok(one_shot), Ok(worker)) => Work::Program(Box::new(Program {
             one_shot,
             worker,
+            fork_server: None,
             timeout: code.timeout,
             retries: code.retries.unwrap_or(retries),
             config: code.config.clone(),
+            surroundings,
         })),
         (Err(reason), _) | (_, Err(reason)) => {
             broken(format!("executor `{}`: {reason}", code.executor))
         }
+    }
+}
+
+/// Tells once what is withheld from whom.
+fn tell_withheld(
+    evaluators: &[PlannedEvaluator],
+    programs: &[(Candidate, Surroundings)],
+    on_event: &mut dyn FnMut(RunEvent),
+) {
+    let mut told: IndexMap<Vec<String>, Vec<String>> = IndexMap::new();
+    for (program, surroundings) in programs {
+        let name = evaluators[program.index].name.clone();
+        told.entry(surroundings.withheld()).or_default().push(name);
+    }
+    for (variables, evaluators) in told.into_iter().filter(|(names, _)| !names.is_empty()) {
+        on_event(RunEvent::Withheld { evaluators, variables });
     }
 }
 

@@ -11,6 +11,8 @@ use tokio::sync::OnceCell;
 use super::{
     PlannedEvaluator, Runner,
     describe::describe,
+    document::Settings,
+    forked::Forked,
     permits::Permits,
     plan::{Program, Work},
     retry,
@@ -18,21 +20,25 @@ use super::{
 };
 use crate::{
     journal::{Fingerprint, Key},
+    json::{self, NonFinite, Value},
     linked,
     metric::{Metric, MetricInput, MetricSettings},
     pool::Pool,
-    process::{self, Cancellation, Limits},
+    process::{self, Cancellation},
     report::EvaluationReport,
-    verdict::{Evaluation, Status, Verdict, WAS_NOT_RUN},
+    verdict::{Answer, Evaluation, Status, Verdict, WAS_NOT_RUN},
 };
 
 /// Time a program may take to describe itself. One that takes longer is started anew for every conversation, which
 /// costs time and changes nothing else.
 const DESCRIBE_LIMIT: Duration = Duration::from_secs(2);
 
-/// Conversations from which on a warm worker pays. To start one goes through cargo, which takes some 50 ms to find that
-/// nothing changed and lets no other cargo do so meanwhile; to start the program itself takes some 3 ms.
-const WORKER_PAYS_FROM: usize = 16;
+/// Conversations from which on a warm worker pays: it is one start, and asking the program whether it streams another.
+const WORKER_PAYS_FROM: usize = 3;
+
+/// Conversations from which on evaluations are forked. To start a server takes as long as an evaluation that is started, since
+/// both do the same imports, and while it starts, nothing else of that evaluator runs.
+const FORK_PAYS_FROM: usize = 4;
 
 /// Time a worker may take to end when there is nothing left to do.
 const LAST_PATIENCE: Duration = Duration::from_millis(200);
@@ -44,7 +50,11 @@ pub(super) struct Ready {
     pool: OnceCell<Option<Pool>>,
     /// How many workers are worth having; `None` when not even one is.
     workers: Option<NonZeroUsize>,
+    /// Where evaluations are forked, if that is possible and worth it.
+    forked: Option<Forked>,
     cancellation: Cancellation,
+    /// What all documents of the evaluator begin with.
+    settings: Option<Settings>,
 }
 
 impl Ready {
@@ -52,8 +62,23 @@ impl Ready {
         let workers = NonZeroUsize::new(evaluations)
             .filter(|evaluations| evaluations.get() >= WORKER_PAYS_FROM)
             .map(|evaluations| evaluations.min(runner.jobs));
+        let forked = match &evaluator.work {
+            Work::Program(program) if evaluations >= FORK_PAYS_FROM => {
+                program.fork_server.map(|make| Forked::new(program.one_shot.clone(), make))
+            }
+            _ => None,
+        };
+        let config = match &evaluator.work {
+            Work::Program(program) => Some(&program.config),
+            Work::Linked { config, .. } => Some(config),
+            Work::Metric { .. } | Work::Broken(_) => None,
+        };
+        let settings =
+            config.map(|config| Settings::new(&evaluator.name, evaluator.threshold, config));
         Self {
+            settings,
             evaluator,
+            forked,
             pool: OnceCell::new(),
             workers,
             cancellation: runner.cancellation.clone(),
@@ -66,23 +91,24 @@ impl Ready {
 
     /// Which evaluation of all runs this is; `None` when that is not known.
     pub(super) fn key(&self, subject: &Subject) -> Option<Key> {
-        let PlannedEvaluator { name, threshold, work, fingerprint } = &self.evaluator;
-        let fingerprint = fingerprint.as_ref()?;
-        match work {
-            Work::Broken(_) => None,
-            Work::Metric { .. } => Some(fingerprint.key(subject.seen_by_metrics())),
-            Work::Program(program) => {
-                Some(fingerprint.key(&subject.turns().digest(name, *threshold, &program.config)))
+        let fingerprint = self.evaluator.fingerprint.as_ref()?;
+        match (&self.evaluator.work, &self.settings) {
+            (Work::Metric { .. }, _) => Some(fingerprint.key(subject.seen_by_metrics())),
+            (Work::Program(_) | Work::Linked { .. }, Some(settings)) => {
+                Some(fingerprint.key(&settings.digest(subject.turns())))
             }
-            Work::Linked { config, .. } => {
-                Some(fingerprint.key(&subject.turns().digest(name, *threshold, config)))
-            }
+            (Work::Broken(_) | Work::Program(_) | Work::Linked { .. }, _) => None,
         }
     }
 
     /// What its files were when the run began.
     pub(super) fn fingerprint(&self) -> Option<&Fingerprint> {
         self.evaluator.fingerprint.as_ref()
+    }
+
+    /// Why evaluations are not forked, though they were to be, if that was found out since the last call.
+    pub(super) fn take_unforked(&self) -> Option<String> {
+        self.forked.as_ref()?.take_reason()
     }
 
     /// How often an evaluation is tried again whose verdict may be transient.
@@ -111,26 +137,35 @@ impl Ready {
 
     /// Evaluates a conversation once, as soon as there is a permit.
     pub(super) async fn evaluate(&self, subject: &Subject, permits: &Permits) -> Evaluation {
-        match &self.evaluator.work {
+        match (&self.evaluator.work, &self.settings) {
             _ if permits.are_withdrawn() => not_run(),
-            Work::Broken(verdict) => Evaluation::without_process(verdict.clone(), Duration::ZERO),
-            Work::Metric { metric, settings } => {
+            (Work::Broken(verdict), _) => {
+                Evaluation::without_process(verdict.clone(), Duration::ZERO)
+            }
+            (Work::Metric { metric, settings }, _) => {
                 let Some(_permit) = permits.take().await else { return not_run() };
                 self.compute(metric.as_ref(), settings, subject)
             }
-            Work::Linked { evaluator, timeout, config } => {
+            (Work::Linked { evaluator, timeout, .. }, Some(settings)) => {
                 let Some(_permit) = permits.take().await else { return not_run() };
-                let turns = subject.turns();
-                let document = turns.document(self.name(), self.evaluator.threshold, config);
+                let document = settings.document(subject.turns()).text();
                 let evaluator = Arc::clone(evaluator);
                 linked::evaluate(evaluator, document, *timeout, &self.cancellation).await
             }
-            Work::Program(program) => {
+            (Work::Program(program), Some(settings)) => {
                 // Those that wait for the same answer hold no permit, so that other evaluators go on.
                 let pool = self.pool.get_or_init(|| self.pool(program, permits)).await;
-                let Some(_permit) = permits.take().await else { return not_run() };
-                self.run(program, pool.as_ref(), subject).await
+                let document = settings.document(subject.turns());
+                match pool {
+                    // Its workers have permits.
+                    Some(pool) => pool.evaluate(document, program.timeout).await,
+                    None => {
+                        let Some(_permit) = permits.take().await else { return not_run() };
+                        self.run(program, &document.text()).await
+                    }
+                }
             }
+            (Work::Program(_) | Work::Linked { .. }, None) => self.lost("has no settings"),
         }
     }
 
@@ -163,22 +198,19 @@ impl Ready {
         Evaluation::without_process(verdict, begun.elapsed())
     }
 
-    async fn run(&self, program: &Program, pool: Option<&Pool>, subject: &Subject) -> Evaluation {
-        let document =
-            subject.turns().document(self.name(), self.evaluator.threshold, &program.config);
-        match pool {
-            Some(pool) => pool.evaluate(document.as_bytes(), program.timeout).await,
-            None if self.cancellation.is_cancelled() => {
-                Evaluation::without_process(Verdict::Cancelled, Duration::ZERO)
-            }
-            None => {
-                let limits = Limits::with_timeout(program.timeout);
-                let (command, cancellation) = (&program.one_shot, &self.cancellation);
-                let outcome =
-                    process::run(command, document.as_bytes(), &limits, cancellation).await;
-                Evaluation::from_outcome(&outcome)
-            }
+    async fn run(&self, program: &Program, document: &[u8]) -> Evaluation {
+        if self.cancellation.is_cancelled() {
+            return Evaluation::without_process(Verdict::Cancelled, Duration::ZERO);
         }
+        let limits = program.surroundings.limits(program.timeout);
+        let cancellation = &self.cancellation;
+        if let Some(forked) = &self.forked
+            && let Some(outcome) = forked.run(document, &limits, cancellation).await
+        {
+            return Evaluation::from_outcome(&outcome);
+        }
+        let outcome = process::run(&program.one_shot, document, &limits, cancellation).await;
+        Evaluation::from_outcome(&outcome)
     }
 
     /// Workers for a program that has the streaming form and says so, if there is enough to do for them.
@@ -188,9 +220,12 @@ impl Ready {
         let _permit = permits.take().await?;
         let limit = DESCRIBE_LIMIT.min(program.timeout);
         let description = describe(&program.one_shot, limit, &self.cancellation).await?;
-        description
-            .streams()
-            .then(|| Pool::new(worker, workers, Limits::default(), self.cancellation.clone()))
+        description.streams().then(|| {
+            let limits = program.surroundings.limits(program.timeout);
+            Pool::new(worker, workers, limits, self.cancellation.clone())
+                .numbered(description.numbers())
+                .with_permits(permits.shared())
+        })
     }
 
     /// The report of an evaluation of a conversation with so many turns.
@@ -205,7 +240,8 @@ impl Ready {
             Verdict::NotRun if is_metric => Some(format!("{name} {WAS_NOT_RUN}")),
             verdict => verdict.explain(name, &stderr),
         };
-        let error = error.map(|error| retry::told_in(error, &evaluation));
+        let error =
+            error.map(|error| retry::told_in(self.with_remark(error, &evaluation), &evaluation));
         let error_type = evaluation.verdict.error_type();
         let status =
             evaluation.verdict.status(self.evaluator.threshold).unwrap_or(Status::NotEvaluated);
@@ -221,6 +257,9 @@ impl Ready {
         };
         let mut warnings = answer.contradictions(self.evaluator.threshold, turns);
         warnings.extend(flaky);
+        if error.is_none() {
+            warnings.extend(self.missing(&answer, &evaluation.stderr_tail));
+        }
         EvaluationReport {
             name: name.to_owned(),
             score: answer.score,
@@ -235,6 +274,28 @@ impl Ready {
             warnings,
             details: answer.details,
         }
+    }
+
+    /// The error with what else may be behind it.
+    fn with_remark(&self, error: String, evaluation: &Evaluation) -> String {
+        let Work::Program(program) = &self.evaluator.work else { return error };
+        let texts = [&*error, &*evaluation.stderr_tail];
+        match program.surroundings.remark(&evaluation.verdict, &texts) {
+            Some(remark) if error.contains('\n') => format!("{error}\n({remark})"),
+            Some(remark) => format!("{error} ({remark})"),
+            None => error,
+        }
+    }
+
+    /// What an evaluator that answered says to have missed: perhaps its answer would be another one.
+    fn missing(&self, answer: &Answer, stderr: &str) -> Option<String> {
+        let Work::Program(program) = &self.evaluator.work else { return None };
+        if program.surroundings.keeps_nothing_back() {
+            return None;
+        }
+        let details = answer.details.clone().map(Value::Object);
+        let details = details.map(|details| json::to_string(&details, NonFinite::Literal));
+        program.surroundings.missing(&[stderr, details.as_deref().unwrap_or_default()])
     }
 
     /// The evaluation of a conversation that was not even loaded, because the run was cancelled or has stopped.
@@ -258,6 +319,9 @@ impl Ready {
     pub(super) async fn close(self) {
         if let Some(pool) = self.pool.into_inner().flatten() {
             pool.shutdown(LAST_PATIENCE).await;
+        }
+        if let Some(forked) = self.forked {
+            forked.close(LAST_PATIENCE).await;
         }
     }
 }

@@ -34,7 +34,7 @@ use crate::{
     report::{Partial, REPORT_MEMORY, Report},
     runtime::Runtimes,
     source::{Cache, Sources},
-    trace::TraceIndex,
+    trace::{TraceIndex, Watch},
 };
 
 /// How long what loads traces and makes evaluators ready may take to stop when the run was cancelled.
@@ -176,13 +176,13 @@ impl Runner {
     /// Walks through the trace files on a thread of its own, so that cancelling works meanwhile.
     async fn index(&self, request: &Request) -> TraceIndex {
         let (paths, format) = (request.traces.clone(), request.config.trace_format);
-        let watch: &[&str] = match request.config.group_by {
-            Some(GroupBy::Trace) => &[],
-            _ => &GROUPING,
+        let watch = match request.config.group_by {
+            Some(GroupBy::Trace) => Watch::default(),
+            _ => GROUPING,
         };
         let stop = self.cancellation.clone();
         let indexing =
-            blocking(move || TraceIndex::new(&paths, format, watch, &|| stop.is_cancelled()));
+            blocking(move || TraceIndex::new(paths, format, watch, &|| stop.is_cancelled()));
         let indexed = tokio::select! {
             indexed = indexing => indexed,
             () = self.given_up() => None,

@@ -1,10 +1,11 @@
 //! Runs with metrics and runtimes that misbehave.
 
-use std::{path::Path, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use super::{Request, RunEvent, Runner};
 use crate::{
     config::{Config, EvaluatorConfig},
+    journal::Journal,
     metric::{Metric, MetricInput},
     process::Cancellation,
     report::{ConversationReport, Partial, Report},
@@ -370,4 +371,43 @@ async fn a_run_that_is_cancelled_before_it_begins_says_so() {
     assert_eq!(report.errors, ["The run was cancelled before all traces were loaded."]);
     assert_eq!(report.partial, Some(Partial::Cancelled));
     assert_eq!(report.standing().exit_code(), 3);
+}
+
+/// Passes, and may say which revision it is.
+#[derive(Debug)]
+struct Versioned(Option<&'static str>);
+
+impl Metric for Versioned {
+    fn name(&self) -> &str {
+        "versioned"
+    }
+    fn description(&self) -> &str {
+        ""
+    }
+    fn revision(&self) -> Option<&str> {
+        self.0
+    }
+    fn evaluate(&self, _: &MetricInput<'_>) -> Verdict {
+        Verdict::Answer(Answer { score: Some(1.0), ..Answer::default() })
+    }
+}
+
+#[tokio::test]
+async fn a_metric_is_taken_from_a_journal_only_in_the_revision_that_was_kept() {
+    let folder = crate::runtime::testing::Folder::new("run-journal");
+    let file = folder.path("j.jsonl");
+    for (revision, expected) in
+        [(None, 0), (None, 0), (Some("1"), 0), (Some("1"), 1), (Some("2"), 0), (Some("1"), 1)]
+    {
+        let mut runner = Runner::default();
+        runner.metrics.register(Versioned(revision));
+        runner.journal = Some(Arc::new(Journal::open(&file, true).unwrap()));
+        let (report, events) = run(&runner, vec![EvaluatorConfig::builtin("versioned")]).await;
+        assert_eq!(report.conversations.get(0).unwrap().unwrap().evaluations[0].score, Some(1.0));
+        let reused = events.iter().find_map(|event| match event {
+            RunEvent::Journaled { reused, total: 1, .. } => Some(*reused),
+            _ => None,
+        });
+        assert_eq!(reused, Some(expected), "{revision:?}");
+    }
 }

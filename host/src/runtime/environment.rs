@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::Availability;
+use super::{Availability, secrets::is_secret_name};
 
 /// A copy of environment variables, taken once, in which runtimes look things up.
 ///
@@ -83,7 +83,10 @@ impl Environment {
     /// takes to start a program and to speak the user's language.
     #[must_use]
     pub fn confined(&self) -> Self {
-        let allowed = |name: &OsStr| name.to_str().is_some_and(is_harmless);
+        // `LC_*` is open to any name.
+        let allowed = |name: &OsStr| {
+            name.to_str().is_some_and(|name| is_harmless(name) && !is_secret_name(name))
+        };
         Self { vars: self.vars.iter().filter(|(name, _)| allowed(name)).cloned().collect() }
     }
 
@@ -150,7 +153,8 @@ pub(super) fn is_harmless(name: &str) -> bool {
     NAMES.contains(&name) || name.starts_with("LC_")
 }
 
-fn same_name(a: &OsStr, b: &OsStr) -> bool {
+/// Whether two names are those of one variable.
+pub(super) fn same_name(a: &OsStr, b: &OsStr) -> bool {
     if cfg!(windows) { a.eq_ignore_ascii_case(b) } else { a == b }
 }
 
@@ -233,7 +237,8 @@ mod tests {
     fn a_confined_environment_has_no_secrets() {
         let harmless =
             [("PATH", "/bin"), ("HOME", "/h"), ("LC_ALL", "C"), ("LANG", "C"), ("TZ", "UTC")];
-        let others = ["GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "XLC_A", "PYTHONPATH", "LC"];
+        let others =
+            ["GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "XLC_A", "PYTHONPATH", "LC", "LC_API_KEY"];
         let all = harmless.into_iter().chain(others.map(|name| (name, "secret")));
         assert_eq!(Environment::new(all).confined(), Environment::new(harmless));
     }

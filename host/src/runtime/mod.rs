@@ -10,17 +10,22 @@ mod node;
 mod paths;
 mod python;
 mod registry;
+pub mod secrets;
 mod syntax;
 #[cfg(test)]
 pub(crate) mod testing;
 mod tool;
+mod visible;
 
 pub use cargo::Cargo;
 pub use composition::Composition;
 pub use environment::Environment;
 pub use executable::Executable;
-pub use model::{Availability, Entrypoint, Launch, PrepareError, PrepareEvent, Runtime};
+pub use model::{
+    Availability, Entrypoint, ForkServerOf, Launch, PrepareError, PrepareEvent, Runtime,
+};
 pub use node::Node;
 pub use python::{Python, requirements};
 pub use registry::Runtimes;
 pub use syntax::Syntax;
+pub use visible::{Inherit, Visible};

@@ -5,8 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Composition, Environment, Syntax, paths};
-use crate::process::{Cancellation, CommandSpec};
+use super::{Composition, Syntax, Visible, paths};
+use crate::process::{Cancellation, CommandSpec, forks::ServerCommand};
 
 /// Maps files of one language to commands.
 ///
@@ -64,11 +64,22 @@ pub trait Runtime: Send + Sync + fmt::Debug {
         }
     }
 
+    /// Makes the command of a server from which the evaluations of a program of this language can be forked, out of the command
+    /// that would run one of them; `None`, as by default, where there is no such thing.
+    ///
+    /// What is forked must be as good as what is started: see [`forks`](crate::process::forks).
+    fn fork_server(&self) -> Option<ForkServerOf> {
+        None
+    }
+
     /// Looks for mistakes in a source file without running it, and without leaving anything behind.
     fn check_syntax(&self, _source: &Path, _cancellation: &Cancellation) -> Syntax {
         Syntax::WhenPrepared
     }
 }
+
+/// Makes the command of a server out of the command that runs an evaluator once, or says why there can be none.
+pub type ForkServerOf = fn(&CommandSpec) -> Result<ServerCommand, String>;
 
 /// Where an evaluator begins: the file (or, for some languages, the folder) that a configuration names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -107,26 +118,25 @@ pub enum Availability {
 pub struct Launch {
     /// One document on standard input, one on standard output.
     pub one_shot: CommandSpec,
-    /// The streaming form (`--stream`), to be used only when the evaluator says that it has one (`--describe`).
+    /// The streaming form, to be used only when the evaluator says that it has one (`--describe`). The last argument is
+    /// `--stream`; what a configuration adds goes before it.
     pub worker: Option<CommandSpec>,
 }
 
 impl Launch {
-    /// The same for a program that must not see the secrets of this machine: it gets the variables of `environment` and those
-    /// that the runtime sets, and no others.
+    /// The same with these variables.
     #[must_use]
-    pub fn confined(self, environment: &Environment) -> Self {
-        let confine = |command: CommandSpec| {
-            let allowed =
-                environment.iter().map(|(name, value)| (name.to_owned(), Some(value.to_owned())));
-            CommandSpec { env: allowed.chain(command.env).collect(), clear_env: true, ..command }
-        };
-        // What starts a worker by way of a build tool needs the variables of that tool. The program is built already.
-        let worker = self.worker.map(|worker| match worker.becomes {
-            Some(_) => self.one_shot.clone().arg("--stream"),
-            None => worker,
-        });
-        Self { one_shot: confine(self.one_shot), worker: worker.map(confine) }
+    pub fn seeing(self, visible: &Visible) -> Self {
+        if visible.is_all() {
+            return self;
+        }
+        self.map(|command| visible.give_to(command))
+    }
+
+    /// The same with both commands changed.
+    #[must_use]
+    pub fn map(self, change: impl Fn(CommandSpec) -> CommandSpec) -> Self {
+        Self { one_shot: change(self.one_shot), worker: self.worker.map(change) }
     }
 }
 
@@ -203,26 +213,4 @@ pub enum PrepareError {
         /// Names the file and gives one hint.
         reason: String,
     },
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_confined_launch_starts_from_nothing_and_without_build_tools() {
-        let launch = Launch {
-            one_shot: CommandSpec::new("/built").env("OWN", "1").env_remove("GONE"),
-            worker: Some(
-                CommandSpec::new("cargo").args(["run", "--", "--stream"]).becomes("/built"),
-            ),
-        };
-        let confined = launch.confined(&Environment::new([("PATH", "/bin")]));
-        assert!(confined.one_shot.clear_env);
-        let names: Vec<_> =
-            confined.one_shot.env.iter().map(|(name, _)| name.to_str().unwrap()).collect();
-        assert_eq!(names, ["PATH", "OWN", "GONE"]);
-        let worker = confined.worker.unwrap();
-        assert!(worker.clear_env && worker.program == "/built" && worker.args == ["--stream"]);
-    }
 }

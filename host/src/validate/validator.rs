@@ -17,7 +17,9 @@ use super::{
 };
 use crate::{
     process::Cancellation,
-    runtime::{PrepareEvent, Runtimes},
+    runtime::{
+        Entrypoint, Environment, Inherit, Launch, PrepareError, PrepareEvent, Runtimes, Visible,
+    },
 };
 
 /// Checks evaluators.
@@ -109,7 +111,7 @@ impl Validator {
                 Next::Run(_) | Next::Done => None,
             })
             .unzip();
-        let launches = self.runtimes.prepare_all(&entrypoints, &self.cancellation, on_event);
+        let launches = self.prepare(&entrypoints, on_event);
         for ((index, syntax_is_open), launch) in waiting.into_iter().zip(launches) {
             all[index].prepared(syntax_is_open, launch, &self.cancellation);
         }
@@ -130,7 +132,7 @@ impl Validator {
         }
         let entrypoints: Vec<_> =
             copies.iter().map(|(_, copy)| copy.entrypoint.clone().into()).collect();
-        let launches = self.runtimes.prepare_all(&entrypoints, &self.cancellation, on_event);
+        let launches = self.prepare(&entrypoints, on_event);
         for ((index, copy), launch) in copies.into_iter().zip(launches) {
             match (launch, &mut all[index].next) {
                 (Ok(launch), Next::Run(ready)) => ready.alone = Some(Alone::new(launch, copy)),
@@ -138,6 +140,17 @@ impl Validator {
                 (Err(error), _) => all[index].never_alone(&error.to_string()),
             }
         }
+    }
+
+    /// Makes evaluators ready, which see what a run would show them: none of the secrets of this process.
+    fn prepare(
+        &self,
+        entrypoints: &[Entrypoint],
+        on_event: &mut dyn FnMut(PrepareEvent),
+    ) -> Vec<Result<Launch, PrepareError>> {
+        let visible = Visible::new(&Environment::inherited(), Inherit::Open, &[]);
+        let launches = self.runtimes.prepare_all(entrypoints, &self.cancellation, on_event);
+        launches.into_iter().map(|launch| launch.map(|launch| launch.seeing(&visible))).collect()
     }
 
     async fn run(&self, examined: &mut [Examined]) {

@@ -61,6 +61,24 @@ pub fn from_text(text: &[u8]) -> Verdict {
     }
 }
 
+/// The verdict on a line of the streaming form. A program may say with which exit code it would have ended if it had been
+/// given this document alone: then that is the verdict, as it is for a program that has ended so.
+pub(crate) fn from_line(line: &[u8]) -> Verdict {
+    let verdict = from_text(line);
+    match verdict {
+        Verdict::Reported { .. } => {
+            exit_code(line).map_or(verdict, |code| Verdict::Exited { code })
+        }
+        verdict => verdict,
+    }
+}
+
+fn exit_code(line: &[u8]) -> Option<i32> {
+    let document = document(line).ok()?;
+    let code = document.get("error")?.get("exit_code")?.as_i128()?;
+    i32::try_from(code).ok().filter(|code| *code != 0)
+}
+
 fn is_report(error: &Value, document: &Value) -> bool {
     let message = match error {
         Value::Null => return false,
@@ -118,6 +136,20 @@ mod tests {
                 "{ending:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_line_may_say_how_the_program_would_have_ended() {
+        let line = |code: &str| {
+            let body =
+                format!(r#"{{"error": {{"kind": "k", "message": "m", "exit_code": {code}}}}}"#);
+            from_line(body.as_bytes())
+        };
+        assert!(matches!(line("3"), Verdict::Exited { code: 3 }));
+        for nothing in ["0", "null", "\"3\"", "1.5", "99999999999"] {
+            assert_eq!(line(nothing).error_type(), Some("reported"), "{nothing}");
+        }
+        assert_eq!(from_line(br#"{"score": 1, "exit_code": 3}"#).error_type(), None);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::evaluator::Evaluator;
 /// The description as a line of JSON.
 pub(super) fn text(choice: Choice<'_>) -> serde_json::Result<String> {
     let mut description = Description::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
-    description.capabilities = vec![Capability::Stream];
+    description.capabilities = vec![Capability::Stream, Capability::Numbered];
     description.evaluators = choice.all().iter().map(describe).collect();
     description.to_line()
 }

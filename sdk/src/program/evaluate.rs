@@ -10,8 +10,10 @@ use evaluator_protocol::{
     Compatibility, DecodeError, DecodeErrorKind, EvalInput, EvalResult, ProtocolVersion,
 };
 
+use super::{report, say};
 use crate::{
     evaluator::Evaluator,
+    exit,
     failure::{Failure, Kind, Rejection},
 };
 
@@ -95,6 +97,20 @@ impl<'a> Choice<'a> {
 pub(crate) struct Failed<'a> {
     pub(crate) evaluator: Option<&'a Evaluator>,
     pub(crate) failure: Failure,
+}
+
+impl Failed<'_> {
+    /// Tells people on standard error, and says which exit code that is.
+    pub(super) fn tell(&self) -> u8 {
+        let Self { evaluator, failure } = self;
+        // The panic hook has already said what the message is and where it comes from.
+        let message = if failure.is_panic() { "the evaluator panicked" } else { failure.message() };
+        report(evaluator.map(Evaluator::name), message);
+        for cause in failure.causes() {
+            say(&format!("  caused by: {cause}\n"));
+        }
+        if failure.blames_input() { exit::INPUT } else { exit::FAILED }
+    }
 }
 
 /// Reads a document and has it judged.

@@ -4,9 +4,7 @@ use std::io::Write;
 
 use evaluator_protocol::Frame;
 
-use super::{
-    Choice, answer::Answer, answer_document, answer_lost, evaluate::Failed, input, report, say,
-};
+use super::{Choice, answer::Answer, answer_document, answer_lost, input, report};
 use crate::{evaluator::Evaluator, exit};
 
 pub(super) fn run(choice: Choice<'_>, answer: &mut Answer<impl Write>) -> u8 {
@@ -20,7 +18,7 @@ pub(super) fn run(choice: Choice<'_>, answer: &mut Answer<impl Write>) -> u8 {
     };
     let result = match answer_document(choice, &document) {
         Ok(result) => result,
-        Err(failed) => return give_up(&failed),
+        Err(failed) => return failed.tell(),
     };
     let line = match Frame::Result(result).to_line() {
         Ok(line) => line,
@@ -33,15 +31,4 @@ pub(super) fn run(choice: Choice<'_>, answer: &mut Answer<impl Write>) -> u8 {
         Ok(()) => exit::ANSWERED,
         Err(error) => answer_lost(only, &error),
     }
-}
-
-fn give_up(failed: &Failed<'_>) -> u8 {
-    let Failed { evaluator, failure } = failed;
-    // The panic hook has already said what the message is and where it comes from.
-    let message = if failure.is_panic() { "the evaluator panicked" } else { failure.message() };
-    report(evaluator.map(Evaluator::name), message);
-    for cause in failure.causes() {
-        say(&format!("  caused by: {cause}\n"));
-    }
-    if failure.blames_input() { exit::INPUT } else { exit::FAILED }
 }

@@ -1,8 +1,8 @@
-//! One document per line in, one answer per line out, in order.
+//! One document per line in, one answer per line out, in order. A number in front of a document stands in front of its answer.
 
 use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
 
-use evaluator_protocol::{ErrorBody, Frame};
+use evaluator_protocol::{ErrorBody, Frame, Number};
 use memchr::memchr;
 
 use super::{Choice, answer::Answer, answer_document, answer_lost, report, say};
@@ -57,26 +57,53 @@ fn serve(
     }
 }
 
+/// Answers a line. The answer to a numbered one leaves at once: if the next document ends this program, nobody must think
+/// that it was this one.
 fn answer_line(
     choice: Choice<'_>,
-    document: &[u8],
+    line: &[u8],
     answer: &mut Answer<impl Write>,
 ) -> Result<(), Broken> {
-    if document.iter().all(u8::is_ascii_whitespace) {
+    if line.iter().all(u8::is_ascii_whitespace) {
         return Ok(());
     }
-    let line = answer_text(choice, document);
-    answer.write(&line).map_err(Broken::Answer)
+    let Some((number, document)) = Number::split(line) else {
+        return answer.write(&answer_text(choice, line)).map_err(Broken::Answer);
+    };
+    say(&number.mark());
+    let frame = answer_document(choice, document).map_or_else(
+        |failed| {
+            let mut body = failed.failure.to_body();
+            body.exit_code = Some(failed.tell());
+            Frame::Error(body)
+        },
+        Frame::Result,
+    );
+    // What the evaluator printed belongs before the answer. If it cannot be shown, that changes nothing.
+    let _ = io::stdout().flush();
+    let mut text = format!("{number} ").into_bytes();
+    text.extend(text_of(&frame).unwrap_or_else(|mut body| {
+        report(choice.only().map(Evaluator::name), &body.message);
+        body.exit_code = Some(exit::FAILED);
+        unwritable(body)
+    }));
+    answer.write(&text).and_then(|()| answer.flush()).map_err(Broken::Answer)
 }
 
-/// The line that answers a document.
+/// The line that answers a document without a number.
 pub(crate) fn answer_text(choice: Choice<'_>, document: &[u8]) -> Vec<u8> {
     let frame = answer_document(choice, document)
         .map_or_else(|failed| Frame::Error(failed.failure.to_body()), Frame::Result);
-    frame.to_line().unwrap_or_else(|error| {
-        let body =
-            ErrorBody::new("answer", format!("the result cannot be written as JSON: {error}"));
-        // Two strings can always be written.
-        Frame::Error(body).to_line().unwrap_or_default()
+    text_of(&frame).unwrap_or_else(unwritable)
+}
+
+fn text_of(frame: &Frame) -> Result<Vec<u8>, ErrorBody> {
+    frame.to_line().map_err(|error| {
+        ErrorBody::new("answer", format!("the result cannot be written as JSON: {error}"))
     })
+}
+
+fn unwritable(body: ErrorBody) -> Vec<u8> {
+    // Two strings and a number can always be written.
+    Frame::Error(body).to_line().unwrap_or_default()
 }

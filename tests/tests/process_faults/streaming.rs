@@ -3,8 +3,8 @@
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use evaluator_host::{
-    pool::{Pool, Worker},
-    process::{Cancellation, CommandSpec, Ending, Interruption, Limits, Session},
+    pool::Pool,
+    process::{Cancellation, CommandSpec, Limits},
     verdict::{Evaluation, Verdict},
 };
 
@@ -14,8 +14,14 @@ const AMPLE: Duration = Duration::from_secs(15);
 const SHORT: Duration = Duration::from_millis(300);
 
 fn pool(size: usize, mark: &Mark) -> Pool {
+    pool_of("stream", size, mark)
+}
+
+/// Workers that speak this form.
+pub(crate) fn pool_of(form: &str, size: usize, mark: &Mark) -> Pool {
     let size = NonZeroUsize::new(size).unwrap();
-    Pool::new(fault("stream", mark), size, Limits::default(), Cancellation::new())
+    Pool::new(fault(form, mark), size, Limits::default(), Cancellation::new())
+        .numbered(form == "numbered")
 }
 
 /// Number of the document in its process, and the id of the process.
@@ -38,6 +44,9 @@ async fn a_fault_costs_its_document_and_no_other() {
         ("noise", AMPLE, "bad_answer", ""),
         ("twice", AMPLE, "bad_answer", "more than one line was printed for one document"),
         ("half-a-line", AMPLE, "bad_answer", "unexpected end of text at line 1 column 11"),
+        ("garbage", AMPLE, "bad_answer", "unexpected text after the value"),
+        ("bad-answer", AMPLE, "bad_answer", "score: expected a number from 0 to 1, found 7"),
+        ("close-stdout", SHORT, "timed_out", "timed out after 0.3s"),
         ("endless", AMPLE, "bad_answer", "more than 67108864 bytes"),
         ("leave-a-holder", AMPLE, "leaked_pipe", "still has its stdout open"),
     ] {
@@ -176,84 +185,38 @@ async fn dropping_an_evaluation_or_a_pool_leaves_nothing_behind() {
     let one = pool(1, &mark);
     let hanging = one.evaluate(br#""hang""#, AMPLE);
     assert!(tokio::time::timeout(SHORT, hanging).await.is_err());
+    until_the_runtime_got_to_it().await;
     mark.assert_nothing_left();
     assert_eq!(origin(&one.evaluate(b"1", AMPLE).await).0, 0);
     drop(one);
+    until_the_runtime_got_to_it().await;
     mark.assert_nothing_left();
 }
 
-#[tokio::test]
-async fn a_worker_out_of_step_is_not_used_again() {
-    let (mark, never) = (Mark::new(), Cancellation::new());
-    let mut worker = Worker::start(&fault("stream", &mark), &Limits::default()).await.unwrap();
-    assert!(worker.is_ready().await);
-    let late = worker.evaluate(br#""hang""#, SHORT, &never).await;
-    assert_eq!(late.verdict.error_type(), Some("timed_out"));
-    assert!(!worker.is_ready().await);
-    let refused = worker.evaluate(b"1", AMPLE, &never).await;
-    assert_eq!((refused.verdict.error_type(), refused.attempts), (Some("lost"), 0));
-    mark.assert_nothing_left();
+/// What is dropped ends its processes from tasks of the runtime.
+async fn until_the_runtime_got_to_it() {
+    tokio::time::sleep(SHORT).await;
 }
 
 #[tokio::test]
-async fn half_a_line_survives_an_interrupted_wait() {
-    let (mark, never) = (Mark::new(), Cancellation::new());
-    let mut session = Session::start(&fault("stream", &mark), &Limits::default()).await.unwrap();
-    session.send(br#""partial""#);
-    let mut waits = 0;
-    let line = loop {
-        match session.receive(Duration::from_millis(1), &never).await {
-            Ok(line) => break line,
-            Err(Interruption::TimedOut { .. }) => waits += 1,
-            Err(other) => panic!("{other:?}"),
-        }
-    };
-    assert!(waits > 10, "{waits} waits");
-    assert!(line.starts_with(br#"{"score": 0.5, "#) && line.ends_with(b"}}"));
-    assert_eq!(session.end(BOUNDED).await, Ending::Exited(0));
-    assert_eq!(session.end(BOUNDED).await, Ending::Exited(0), "the answer stays the same");
-    mark.assert_nothing_left();
-}
-
-#[tokio::test]
-async fn a_session_without_patience_is_ended() {
-    let mark = Mark::new();
-    let mut session =
-        Session::start(&fault("ignore-term", &mark), &Limits::default()).await.unwrap();
-    // Until it is there, and ignores what it is asked.
-    let waiting = session.receive(Duration::from_secs(2), &Cancellation::new()).await;
-    assert!(matches!(waiting, Err(Interruption::TimedOut { .. })));
-    session.close_input();
-    let waiting = session.receive(Duration::from_secs(2), &Cancellation::new()).await;
-    assert!(matches!(waiting, Err(Interruption::TimedOut { .. })));
-    assert_eq!(session.end(Duration::ZERO).await, Ending::Signalled(9));
-    assert_eq!(session.take_stderr().text(), "ignoring TERM\ngot TERM and stay\n");
-    mark.assert_nothing_left();
-}
-
-/// Only Linux tells which program a process is.
-#[cfg(target_os = "linux")]
-#[tokio::test]
-async fn the_clock_starts_when_a_command_has_become_the_program() {
-    let mark = Mark::new();
-    let program = env!("CARGO_BIN_EXE_process-fault");
-    let slow_start = format!("sleep 1; exec '{program}' stream");
-    let command = |becomes: &str| {
-        let shell = CommandSpec { program: "sh".into(), args: Vec::new(), ..fault("", &mark) };
-        shell.args(["-c", &slow_start]).becomes(becomes)
-    };
-    let first_document = async |command: CommandSpec| {
-        let pool = Pool::new(command, NonZeroUsize::MIN, Limits::default(), Cancellation::new());
-        let evaluation = pool.evaluate(br#""first""#, SHORT).await;
+async fn what_a_program_would_have_ended_with_is_how_it_ended() {
+    for form in ["stream", "numbered"] {
+        let mark = Mark::new();
+        let pool = pool_of(form, 1, &mark);
+        let evaluation = pool.evaluate(br#""would-exit""#, AMPLE).await;
+        assert_eq!(
+            evaluation.verdict.explain("checker", &evaluation.stderr_tail).unwrap(),
+            "Custom evaluator 'checker' exited with code 1: error: no"
+        );
         pool.shutdown(BOUNDED).await;
-        evaluation
-    };
-    assert_eq!(origin(&first_document(command(program)).await).0, 0);
-    // Without that knowledge the start counts.
-    let unknown = first_document(CommandSpec { becomes: None, ..command(program) }).await;
-    assert_eq!(unknown.verdict.error_type(), Some("timed_out"));
-    // A process that ends before is not waited for.
-    let ended = CommandSpec { args: Vec::new(), ..command(program) }.args(["-c", "exit 3"]);
-    assert_eq!(first_document(ended).await.verdict.error_type(), Some("exited"));
+    }
+}
+
+#[tokio::test]
+async fn a_worker_without_patience_for_it_is_ended() {
+    let mark = Mark::new();
+    let pool = pool(1, &mark);
+    assert_eq!(pool.evaluate(b"1", AMPLE).await.verdict.error_type(), None);
+    pool.shutdown(Duration::ZERO).await;
     mark.assert_nothing_left();
 }

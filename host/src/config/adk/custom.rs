@@ -2,8 +2,9 @@
 
 use super::{info, numbers::members};
 use crate::config::{
-    MetricInfo,
+    MetricInfo, ProcessConfig,
     fields::{Fields, Problems, text},
+    process,
     yaml::{Node, NodeKind, Span},
 };
 
@@ -16,6 +17,8 @@ pub(super) struct Custom<'n> {
     /// `code_config.name` and its place; `None` when it cannot be used, which has been said.
     pub(super) code: Option<(&'n str, Span)>,
     pub(super) info: Option<MetricInfo>,
+    /// What its program may use and see: keys that ADK passes over.
+    pub(super) process: ProcessConfig,
 }
 
 /// Reads all of them.
@@ -26,7 +29,8 @@ pub(super) fn read_all<'n>(node: &'n Node, problems: &mut Problems<'_>) -> Vec<C
 
 fn read<'n>(key: &'n Node, metric: &'n Node, problems: &mut Problems<'_>) -> Option<Custom<'n>> {
     let name = key.as_str()?;
-    let mut custom = Custom { name, place: key.span, code: None, info: None };
+    let process = ProcessConfig::default();
+    let mut custom = Custom { name, place: key.span, code: None, info: None, process };
     let Some(entries) = members(&format!("the custom metric `{name}`"), metric, problems) else {
         return Some(custom);
     };
@@ -39,6 +43,7 @@ fn read<'n>(key: &'n Node, metric: &'n Node, problems: &mut Problems<'_>) -> Opt
             problems.add(key.span, message, Some(hint));
         }
     }
+    custom.process = process::read(&mut fields, problems);
     let description =
         fields.take("description").and_then(|node| info::prose("description", node, problems));
     fields.null_is_absent();

@@ -15,7 +15,8 @@
 //! It says the same as a configuration in YAML and is read into the same [`Config`](super::Config): a criterion is an entry,
 //! a name with an entry in `custom_metrics` is a program, any other the built-in metric of that name. In ADK `code_config`
 //! names a Python function. Here it names a file or a command, and what else the program needs stands in the criterion,
-//! which ADK lets have any keys.
+//! which ADK lets have any keys. What the program may use and see (`limits`, `env`, `inherit_env`, `cwd`) stands beside
+//! `code_config`, where no key is the program's own.
 //!
 //! ADK ignores keys that it does not know, on most levels. Here they are problems, as in YAML: a misspelt key would
 //! silently change a verdict. Keys that are known and that nothing is done with are told with `-v`.

@@ -39,8 +39,12 @@ pub(super) fn read(
     node: &Node,
     problems: &mut Problems<'_>,
 ) -> Option<CodeConfig> {
-    let mut code =
-        CodeConfig { timeout: TIMEOUT, info: custom.info.clone(), ..CodeConfig::default() };
+    let mut code = CodeConfig {
+        timeout: TIMEOUT,
+        info: custom.info.clone(),
+        process: custom.process.clone(),
+        ..CodeConfig::default()
+    };
     let mut command = None;
     let threshold = if let NodeKind::Mapping(entries) = &node.kind {
         let mut fields = Fields::new("this criterion", entries);

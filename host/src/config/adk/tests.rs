@@ -365,3 +365,27 @@ fn metrics_that_ask_a_judge_are_read_with_their_settings() {
         assert!(found.contains(part), "{part}: {found}");
     }
 }
+
+#[test]
+fn a_custom_metric_says_what_its_program_may_use_and_see() {
+    let config = parse(
+        r#"{"criteria": {"mine": {"threshold": 0.5, "env": "prod"}},
+            "custom_metrics": {"mine": {"code_config": {"name": "mine.py"}, "cwd": "data",
+              "limits": {"memory": "1GiB", "cpu": 5}, "env": ["OPENAI_API_KEY"], "inheritEnv": false}}}"#,
+    );
+    let mine = code(&config, 0);
+    assert_eq!(mine.process.cwd.as_deref(), Some(Path::new("data")));
+    assert_eq!(mine.process.limits.resources.memory, Some(1 << 30));
+    assert_eq!(mine.process.limits.resources.cpu, Some(5));
+    assert_eq!(mine.process.env.variables, [("OPENAI_API_KEY".to_owned(), None)]);
+    assert_eq!(mine.process.env.inherit, Some(false));
+    assert_eq!(
+        mine.config["env"].as_str(),
+        Some("prod"),
+        "keys of the criterion are the program's"
+    );
+    let wrong = problems(
+        r#"{"criteria": {"mine": 0.5}, "custom_metrics": {"mine": {"code_config": {"name": "mine.py"}, "limits": {"cpu": 0}}}}"#,
+    );
+    assert!(wrong.contains("`cpu` must be a whole number of seconds, at least 1"), "{wrong}");
+}

@@ -1,13 +1,23 @@
 //! Systems without process groups: only the started process itself can be ended, and what it starts may live on.
 
-use std::{io, path::PathBuf, process::ExitStatus};
+use std::{io, process::ExitStatus};
 
 use tokio::process::{Child, Command};
 
-use super::super::Ending;
+use super::super::{Ending, Resources};
 
-/// Nothing to prepare.
-pub(in super::super) fn configure(_command: &mut Command) {}
+/// The signals of other systems.
+pub(in super::super) const CPU_TIME_IS_OVER: Option<i32> = None;
+pub(in super::super) const KILLED: Option<i32> = None;
+
+/// Nothing to prepare; limits cannot be had, and a program that was to have some is not started without.
+pub(in super::super) fn configure(_command: &mut Command, resources: &Resources) -> io::Result<()> {
+    if resources.is_unlimited() {
+        return Ok(());
+    }
+    let reason = "`memory`, `cpu` and `open_files` cannot be limited on this system; leave them out of `limits`";
+    Err(io::Error::new(io::ErrorKind::Unsupported, reason))
+}
 
 /// Not to be known here.
 pub(in super::super) fn is_out_of_descriptors(_error: &io::Error) -> bool {
@@ -22,6 +32,11 @@ pub(in super::super) fn ending(status: ExitStatus) -> Ending {
     }
 }
 
+/// What is in a pipe cannot be had here before the runtime has heard of it.
+pub(in super::super) fn read_now<P>(_pipe: &P, _buffer: &mut [u8]) -> Option<usize> {
+    None
+}
+
 /// The started process alone.
 #[derive(Debug)]
 pub(in super::super) struct Group {}
@@ -30,11 +45,6 @@ impl Group {
     /// The group of `child`; `None` when it has been reaped already.
     pub(in super::super) fn of(child: &Child) -> Option<Self> {
         child.id().map(|_| Self {})
-    }
-
-    /// The file of the program that the process is now; not to be had here.
-    pub(in super::super) fn image(&self) -> Option<PathBuf> {
-        None
     }
 
     /// There is no gentle way: the same as [`Group::kill`].
@@ -66,10 +76,5 @@ impl ExitWatch {
     pub(in super::super) async fn exited(&mut self, _group: &Group, child: &mut Child) {
         // An error means that the status is lost; reaping will say so.
         let _ = child.wait().await;
-    }
-
-    /// Whether the process is dead.
-    pub(in super::super) fn has_exited(&self, _group: &Group, child: &mut Child) -> bool {
-        !matches!(child.try_wait(), Ok(None))
     }
 }

@@ -5,7 +5,10 @@
 //! the status is collected only when nothing is left to signal.
 
 use std::{
-    fs, io, os::unix::process::ExitStatusExt, path::PathBuf, process::ExitStatus, time::Duration,
+    io,
+    os::{fd::AsFd, unix::process::ExitStatusExt},
+    process::ExitStatus,
+    time::Duration,
 };
 
 use rustix::{
@@ -18,15 +21,22 @@ use tokio::{
     time::sleep,
 };
 
-use super::super::Ending;
+use super::{
+    super::{Ending, Resources},
+    limits,
+};
 
 /// How often to look for the exit even if no signal told of it: `SIGCHLD` may be blocked in this process, by a mask
 /// inherited from whoever started it.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// Makes the process lead a group of its own.
-pub(in super::super) fn configure(command: &mut Command) {
+/// Makes the process lead a group of its own, within these limits.
+pub(in super::super) fn configure(command: &mut Command, resources: &Resources) -> io::Result<()> {
     command.process_group(0);
+    if !resources.is_unlimited() {
+        limits::limit(command, resources);
+    }
+    Ok(())
 }
 
 /// Whether this process, or all of them, have as many files open as they may.
@@ -43,6 +53,13 @@ pub(in super::super) fn ending(status: ExitStatus) -> Ending {
     }
 }
 
+/// Reads what is in a pipe at this moment, whether or not the runtime has heard of it; nothing from a pipe that has ended.
+/// `None` when there is nothing yet.
+pub(in super::super) fn read_now(pipe: &impl AsFd, buffer: &mut [u8]) -> Option<usize> {
+    // The pipes of children do not block here.
+    rustix::io::read(pipe, buffer).ok()
+}
+
 /// The group led by a process that was started and not reaped yet.
 #[derive(Debug)]
 pub(in super::super) struct Group {
@@ -54,11 +71,6 @@ impl Group {
     pub(in super::super) fn of(child: &Child) -> Option<Self> {
         let id = i32::try_from(child.id()?).ok()?;
         Pid::from_raw(id).map(|leader| Self { leader })
-    }
-
-    /// The file of the program that the leader is now; only Linux tells.
-    pub(in super::super) fn image(&self) -> Option<PathBuf> {
-        fs::read_link(format!("/proc/{}/exe", self.leader.as_raw_nonzero())).ok()
     }
 
     /// Asks all members to end.
@@ -110,11 +122,6 @@ impl ExitWatch {
                 () = sleep(LOOK_AGAIN) => {}
             }
         }
-    }
-
-    /// Whether the leader of `group` is dead.
-    pub(in super::super) fn has_exited(&self, group: &Group, _child: &mut Child) -> bool {
-        has_exited(group.leader)
     }
 }
 

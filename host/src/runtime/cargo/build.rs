@@ -8,6 +8,7 @@ use std::{
 
 use serde::Deserialize;
 
+use super::{environment::LIBRARY_PATH, launch::Findings};
 use crate::{
     process::{Cancellation, CommandSpec},
     runtime::{
@@ -77,6 +78,14 @@ impl ProgramKind {
     }
 }
 
+/// A program that was built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Built {
+    pub(super) program: PathBuf,
+    /// What to set for it, as [`CommandSpec::env`].
+    pub(super) environment: Vec<(OsString, Option<OsString>)>,
+}
+
 /// Why a program was not built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Failure {
@@ -134,7 +143,7 @@ impl Toolchain {
         unit: &Unit,
         programs: &[&str],
         on_event: &mut dyn FnMut(PrepareEvent),
-    ) -> Vec<Result<PathBuf, Failure>> {
+    ) -> Vec<Result<Built, Failure>> {
         // The others go on when one does not compile.
         let command = self.call(["build", "--message-format=json", "--keep-going"]);
         let command = programs.iter().fold(self.select(command, unit), |command, program| {
@@ -145,17 +154,45 @@ impl Toolchain {
             log.line(stream, line, on_event)
         });
         log.finish(on_event);
-        programs.iter().map(|program| log.result_of(program, &outcome)).collect()
+        let rust_libraries = if log.has_dylibs { self.rust_libraries() } else { None };
+        let built = |program: PathBuf| {
+            let findings = log.findings_for(&program);
+            let inherited = self.library_path();
+            let environment = findings.environment(
+                &unit.manifest,
+                &program,
+                inherited.as_deref(),
+                rust_libraries.clone(),
+            );
+            Built { program, environment }
+        };
+        programs.iter().map(|program| log.result_of(program, &outcome).map(built)).collect()
     }
 
-    /// The command that brings a program up to date and becomes it (on Unix cargo replaces itself by the program).
-    ///
-    /// Everything that decides what is compiled is as in [`build`](Self::build), or launching would build again.
-    pub(super) fn run_command(&self, unit: &Unit, program: &str) -> CommandSpec {
-        self.select(self.call(["run", "--quiet"]), unit)
-            .arg(unit.kind.flag())
-            .arg(program)
-            .arg("--")
+    /// The library path that programs inherit, without what an outer cargo has put there.
+    fn library_path(&self) -> Option<OsString> {
+        let changed = self.environment.iter().find(|(name, _)| name == LIBRARY_PATH);
+        match changed {
+            Some((_, value)) => value.clone(),
+            None if self.clear_environment => None,
+            None => std::env::var_os(LIBRARY_PATH),
+        }
+    }
+
+    /// Where the compiler keeps the libraries of Rust itself, for programs that link them when they start.
+    fn rust_libraries(&self) -> Option<PathBuf> {
+        let rustc = self.cargo.with_file_name(format!("rustc{}", std::env::consts::EXE_SUFFIX));
+        let mut command =
+            CommandSpec { program: rustc.into(), ..self.call(["--print", "target-libdir"]) };
+        command.cwd = None;
+        let mut folder = None;
+        let outcome = tool::run(&command, QUERY_LIMIT, &self.cancellation, &mut |stream, line| {
+            if stream == Stream::Stdout {
+                folder = Some(PathBuf::from(line.trim()));
+            }
+        });
+        // Without it the program will say itself what it does not find.
+        outcome.ok().filter(|status| status.success()).and(folder)
     }
 
     fn call<const N: usize>(&self, args: [&str; N]) -> CommandSpec {
@@ -193,8 +230,21 @@ enum Message {
     Diagnostic { package_id: String, target: Target, message: Diagnostic },
     #[serde(rename = "compiler-artifact")]
     Artifact { package_id: String, target: Target, executable: Option<PathBuf> },
+    #[serde(rename = "build-script-executed")]
+    Script(ScriptOutput),
     #[serde(other)]
     Other,
+}
+
+/// What a build script said.
+#[derive(Debug, Deserialize)]
+struct ScriptOutput {
+    package_id: String,
+    #[serde(default)]
+    linked_paths: Vec<String>,
+    #[serde(default)]
+    env: Vec<(String, String)>,
+    out_dir: Option<PathBuf>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -235,6 +285,8 @@ struct Log<'a> {
     told_start: bool,
     said: Vec<Said>,
     built: Vec<(String, Target, PathBuf)>,
+    scripts: Vec<ScriptOutput>,
+    has_dylibs: bool,
     cargo_lines: Vec<String>,
 }
 
@@ -251,6 +303,8 @@ impl<'a> Log<'a> {
             told_start: false,
             said: Vec::new(),
             built: Vec::new(),
+            scripts: Vec::new(),
+            has_dylibs: false,
             cargo_lines: Vec::new(),
         }
     }
@@ -279,7 +333,11 @@ impl<'a> Log<'a> {
             Message::Artifact { package_id, target, executable: Some(path) } => {
                 self.built.push((package_id, target, path));
             }
-            Message::Artifact { executable: None, .. } | Message::Other => {}
+            Message::Artifact { target, executable: None, .. } => {
+                self.has_dylibs |= target.kind.iter().any(|kind| kind == "dylib");
+            }
+            Message::Script(output) => self.scripts.push(output),
+            Message::Other => {}
         }
     }
 
@@ -321,6 +379,19 @@ impl<'a> Log<'a> {
         target.name == program
             && target.kind.iter().any(|kind| kind == self.unit.kind.name())
             && self.unit.package.as_deref().is_none_or(|id| id == package)
+    }
+
+    /// What was said that matters to this program when it runs.
+    fn findings_for(&self, program: &Path) -> Findings {
+        let package = self.built.iter().find(|(_, _, path)| path == program).map(|(id, _, _)| id);
+        let own = self.scripts.iter().find(|script| Some(&script.package_id) == package);
+        let linked = self.scripts.iter().flat_map(|script| script.linked_paths.iter().cloned());
+        Findings {
+            linked: linked.collect(),
+            has_dylibs: self.has_dylibs,
+            own: own.map(|script| script.env.clone()).unwrap_or_default(),
+            out_dir: own.and_then(|script| script.out_dir.clone()),
+        }
     }
 
     fn result_of(
@@ -526,22 +597,23 @@ mod tests {
     }
 
     #[test]
-    fn launching_selects_exactly_what_was_built() {
-        let toolchain = Toolchain {
-            cargo: "/bin/cargo".into(),
-            environment: vec![("RUSTFLAGS".into(), None)],
-            clear_environment: false,
-            profile: "release".to_owned(),
-            limit: Duration::from_secs(1),
-            cancellation: Cancellation::new(),
-        };
-        let command = toolchain.run_command(&unit(), "a");
-        let args: Vec<_> = command.args.iter().map(|arg| arg.to_str().unwrap()).collect();
-        assert_eq!(
-            args.join(" "),
-            "run --quiet --color never --profile release --manifest-path /p/Cargo.toml --target-dir /t \
-             --package p --features a,b --bin a --"
+    fn what_build_scripts_say_reaches_the_programs_of_their_package() {
+        let unit = unit();
+        let mut log = Log::new(&unit, &["a"]);
+        let mut line = |text: &str| log.line(Stream::Stdout, text, &mut |_| ());
+        for (package, variable) in [("p", "MINE"), ("dependency", "THEIRS")] {
+            line(&format!(
+                r#"{{"reason":"build-script-executed","package_id":"{package}","linked_libs":[],"cfgs":[],
+                   "linked_paths":["native=/t/{package}"],"env":[["{variable}","1"]],"out_dir":"/t/out/{package}"}}"#
+            ));
+        }
+        line(
+            r#"{"reason":"compiler-artifact","package_id":"p","target":{"kind":["bin"],"name":"a"},"executable":"/t/a"}"#,
         );
-        assert_eq!(command.env, toolchain.environment);
+        let findings = log.findings_for(Path::new("/t/a"));
+        assert_eq!(findings.linked, ["native=/t/p", "native=/t/dependency"]);
+        assert_eq!(findings.own, [("MINE".to_owned(), "1".to_owned())]);
+        assert_eq!(findings.out_dir.as_deref(), Some(Path::new("/t/out/p")));
+        assert!(!findings.has_dylibs);
     }
 }

@@ -13,7 +13,7 @@ use std::{
 use crate::runtime::{Environment, environment::is_harmless};
 
 /// Where the dynamic linker looks for libraries, which cargo extends for the programs that it runs.
-const LIBRARY_PATH: &str = if cfg!(windows) {
+pub(super) const LIBRARY_PATH: &str = if cfg!(windows) {
     "PATH"
 } else if cfg!(target_os = "macos") {
     "DYLD_FALLBACK_LIBRARY_PATH"

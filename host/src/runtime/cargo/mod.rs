@@ -6,6 +6,7 @@
 mod build;
 mod embedded;
 mod environment;
+mod launch;
 mod manifest;
 mod owner;
 mod runtime;

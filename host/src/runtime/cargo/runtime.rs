@@ -26,7 +26,9 @@ const MISSING: &str = "cargo was not found on PATH; install Rust from https://ru
 /// How long a build may take unless said otherwise: enough for a cold one with many dependencies on a slow machine.
 const BUILD_LIMIT: Duration = Duration::from_secs(30 * 60);
 
-/// Builds Rust evaluators with cargo and runs the programs it makes.
+/// Builds Rust evaluators with cargo and runs the programs it makes: what `cargo run` does, in two steps. `cargo build`
+/// comes before the clock of any evaluation starts; the program is then started in the environment that cargo would give
+/// it (`CARGO_MANIFEST_DIR`, what its build script sets, the folders of libraries that were built for it).
 ///
 /// A source is one of:
 /// - a file that is a binary or an example of a package;
@@ -261,9 +263,8 @@ fn not_built(source: &Path) -> PrepareError {
 
 /// Programs that one call of cargo builds.
 ///
-/// They share everything that decides which features dependencies are built with. Building more at once would be a call
-/// less, but `cargo run`, which sees one program, would then find its dependencies out of date and build again, while
-/// the clock of an evaluation runs.
+/// They share everything that decides which features dependencies are built with, so that none is compiled anew when
+/// another evaluator of its package is run by itself.
 #[derive(Debug)]
 struct Job {
     unit: Unit,
@@ -302,18 +303,14 @@ impl Job {
             };
         let names: Vec<&str> = self.programs.iter().map(|(name, _)| name.as_str()).collect();
         let built = toolchain.build(&self.unit, &names, on_event);
-        for ((name, indices), outcome) in self.programs.iter().zip(built) {
+        for ((_, indices), outcome) in self.programs.iter().zip(built) {
             for &index in indices {
                 results[index] = match &outcome {
-                    Ok(program) => Ok(Launch {
-                        one_shot: CommandSpec::new(program),
-                        worker: Some(
-                            toolchain
-                                .run_command(&self.unit, name)
-                                .arg("--stream")
-                                .becomes(program),
-                        ),
-                    }),
+                    Ok(built) => {
+                        let mut one_shot = CommandSpec::new(&built.program);
+                        one_shot.env.clone_from(&built.environment);
+                        Ok(Launch { worker: Some(one_shot.clone().arg("--stream")), one_shot })
+                    }
                     Err(failure) => Err(PrepareError::BuildFailed {
                         summary: format!("{} {}", sources[index].display(), failure.what),
                         rendered: failure.rendered.clone(),

@@ -1,0 +1,48 @@
+//! Documents on their way to a worker.
+
+use std::sync::Arc;
+
+/// The text of a document, possibly in two parts: the second may be shared with the documents of other evaluators.
+#[derive(Clone, Debug, Default)]
+pub struct Document {
+    own: Arc<[u8]>,
+    shared: Arc<[u8]>,
+}
+
+impl Document {
+    /// A document that goes on with a text which other documents have, too.
+    #[must_use]
+    pub fn new(own: impl Into<Arc<[u8]>>, shared: Arc<[u8]>) -> Self {
+        Self { own: own.into(), shared }
+    }
+
+    /// The two parts, in order.
+    #[must_use]
+    pub fn parts(&self) -> [&[u8]; 2] {
+        [&self.own, &self.shared]
+    }
+
+    /// The whole text.
+    #[must_use]
+    pub fn text(&self) -> Vec<u8> {
+        self.parts().concat()
+    }
+
+    /// Length in bytes.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.own.len() + self.shared.len()
+    }
+}
+
+impl From<&[u8]> for Document {
+    fn from(text: &[u8]) -> Self {
+        Self::new(text, Arc::default())
+    }
+}
+
+impl<const N: usize> From<&[u8; N]> for Document {
+    fn from(text: &[u8; N]) -> Self {
+        Self::from(text.as_slice())
+    }
+}

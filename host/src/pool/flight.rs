@@ -1,0 +1,267 @@
+//! The documents that a worker has been given and has not answered, and who is to blame when something goes wrong.
+//!
+//! A worker works on one document at a time, in order, so the first of them is the one it is working on: the head. What
+//! can be laid at the head's door costs the head and no other. When it cannot be known whether it was the head's fault,
+//! because the one before it or the one after it may have done the same, nobody is blamed: all are given to a fresh worker,
+//! the head as the first of them and alone, and there it can be known.
+
+use std::{collections::VecDeque, time::Instant};
+
+use evaluator_protocol::Number;
+
+use crate::{
+    process::{Ending, Parting},
+    verdict::{self, BadAnswer, Verdict},
+};
+
+use super::job::Job;
+
+/// A document that was sent.
+#[derive(Debug)]
+pub(super) struct Sent {
+    pub(super) job: Job,
+    /// Its place among all documents of the worker.
+    pub(super) number: Number,
+    /// The worker was waiting for it: what it does before it has answered is because of this document.
+    alone: bool,
+    /// The byte of the worker's input at which it ends.
+    end: u64,
+    /// Since when the worker has had nothing else to do.
+    pub(super) since: Instant,
+}
+
+/// All of them, in order.
+#[derive(Debug)]
+pub(super) struct Flight {
+    /// Whether the worker says which document a line belongs to.
+    numbered: bool,
+    documents: VecDeque<Sent>,
+    bytes: usize,
+    sent: u64,
+    trouble: Option<Trouble>,
+}
+
+/// The worker cannot be used any more.
+#[derive(Debug)]
+enum Trouble {
+    /// Because of the head.
+    Head { verdict: Verdict, printed: Vec<u8> },
+    /// Nobody knows because of whom.
+    Doubt,
+}
+
+/// What becomes of the documents of a worker that is not used any more.
+#[derive(Debug, Default)]
+pub(super) struct Lost {
+    /// The head with its verdict and what was printed, if it is to blame.
+    pub(super) blamed: Option<(Sent, Verdict, Vec<u8>)>,
+    /// Those that need another worker, in order.
+    pub(super) again: Vec<Job>,
+}
+
+impl Flight {
+    pub(super) fn new(numbered: bool) -> Self {
+        Self { numbered, documents: VecDeque::new(), bytes: 0, sent: 0, trouble: None }
+    }
+
+    /// The number that the next document has.
+    pub(super) fn next_number(&self) -> Number {
+        Number(self.sent)
+    }
+
+    /// A document was sent; it ends at this byte of the worker's input.
+    pub(super) fn push(&mut self, job: Job, end: u64) {
+        let number = self.next_number();
+        self.sent += 1;
+        self.bytes += job.document.size();
+        let alone = self.documents.is_empty();
+        self.documents.push_back(Sent { job, number, alone, end, since: Instant::now() });
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.documents.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.documents.is_empty()
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// How many documents the worker has been given.
+    pub(super) fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    pub(super) fn head(&self) -> Option<&Sent> {
+        self.documents.front()
+    }
+
+    pub(super) fn head_mut(&mut self) -> Option<&mut Sent> {
+        self.documents.front_mut()
+    }
+
+    /// Whether the worker cannot be used any more.
+    pub(super) fn is_in_trouble(&self) -> bool {
+        self.trouble.is_some()
+    }
+
+    /// A line came when so many bytes of the input had been written, and `rest` behind it. The document that it answers,
+    /// and the verdict; `None` when something is wrong with it.
+    pub(super) fn hear(
+        &mut self,
+        line: &[u8],
+        rest: &[u8],
+        written: u64,
+    ) -> Option<(Sent, Verdict)> {
+        if self.is_in_trouble() {
+            return None;
+        }
+        let Some(head) = self.documents.front() else {
+            self.trouble = Some(Trouble::Doubt);
+            return None;
+        };
+        let text = match Number::split(line) {
+            _ if !self.numbered => line,
+            Some((number, text)) if number == head.number => text,
+            _ => {
+                let (verdict, sure) = (unnumbered(line), head.alone);
+                return self.trouble(verdict, line, sure);
+            }
+        };
+        if written < head.end {
+            let sure = head.alone;
+            return self.trouble(early(), line, sure);
+        }
+        if !self.goes_on_with(rest) {
+            let sure = head.alone && self.documents.len() == 1;
+            return self.trouble(more_than_one_line(), line, sure);
+        }
+        let verdict = verdict::from_line(text);
+        if !self.numbered && matches!(verdict, Verdict::BadAnswer(_)) {
+            // Without a number, nobody knows what such a line is meant to be.
+            return self.trouble(verdict, line, true);
+        }
+        let answered = self.documents.pop_front()?;
+        self.bytes -= answered.job.document.size();
+        if let Some(head) = self.documents.front_mut() {
+            head.since = Instant::now();
+        }
+        Some((answered, verdict))
+    }
+
+    /// Whether what came behind the answer of the head may be the beginning of the next one's.
+    fn goes_on_with(&self, rest: &[u8]) -> bool {
+        if rest.is_empty() {
+            return true;
+        }
+        match self.documents.get(1) {
+            Some(next) if self.numbered => {
+                let beginning = format!("{} ", next.number);
+                let length = beginning.len().min(rest.len());
+                rest[..length] == beginning.as_bytes()[..length]
+            }
+            _ => false,
+        }
+    }
+
+    fn trouble(&mut self, verdict: Verdict, printed: &[u8], sure: bool) -> Option<(Sent, Verdict)> {
+        self.trouble = Some(if sure {
+            Trouble::Head { verdict, printed: printed.to_vec() }
+        } else {
+            Trouble::Doubt
+        });
+        None
+    }
+
+    /// What becomes of the documents now that the worker is not used any more. `rest` came behind the last line, `begun` is
+    /// the last document that the worker says to have begun.
+    pub(super) fn part(mut self, parting: &Parting, rest: &[u8], begun: Option<Number>) -> Lost {
+        let head = self.documents.front();
+        let is_own =
+            |head: &Sent| Number::split(rest).is_some_and(|(number, _)| number == head.number);
+        let trouble = match (self.trouble.take(), head) {
+            (_, None) => return Lost::default(),
+            (Some(trouble), Some(_)) => trouble,
+            (None, Some(head)) => {
+                let (verdict, sure) = match parting {
+                    Parting::Late => (Verdict::TimedOut { limit: head.job.timeout }, true),
+                    Parting::Cancelled => (Verdict::Cancelled, true),
+                    Parting::LineTooLong { limit } => {
+                        let verdict = Verdict::BadAnswer(BadAnswer::TooLarge { limit: *limit });
+                        (verdict, head.alone || is_own(head))
+                    }
+                    Parting::Ended { ending, leaked_pipe } => {
+                        let verdict = match verdict::from_ending(ending) {
+                            Some(verdict) => verdict,
+                            None if *leaked_pipe => Verdict::LeakedPipe,
+                            // The last line need not end with a line feed.
+                            None => self.from_rest(rest, head),
+                        };
+                        let is_quiet_end = *ending == Ending::Exited(0) && rest.is_empty();
+                        // The first document of a process is the only one that it can have ended because of. Otherwise it
+                        // may have ended before it has seen this one.
+                        let sure = head.number == Number(0)
+                            || if self.numbered {
+                                begun >= Some(head.number)
+                            } else {
+                                !is_quiet_end
+                            };
+                        (verdict, sure)
+                    }
+                    // It was not waited for.
+                    Parting::Wanted => (Verdict::Cancelled, false),
+                };
+                if sure {
+                    Trouble::Head { verdict, printed: rest.to_vec() }
+                } else {
+                    Trouble::Doubt
+                }
+            }
+        };
+        let blamed = match trouble {
+            Trouble::Head { verdict, printed } => {
+                self.documents.pop_front().map(|head| (head, verdict, printed))
+            }
+            Trouble::Doubt => None,
+        };
+        let again = self.documents.into_iter().filter(|sent| !sent.job.is_given_up());
+        Lost { blamed, again: again.map(|sent| sent.job.again()).collect() }
+    }
+
+    /// The verdict on what a process printed last that has ended well.
+    fn from_rest(&self, rest: &[u8], head: &Sent) -> Verdict {
+        match Number::split(rest) {
+            Some((number, text)) if self.numbered && number == head.number => {
+                verdict::from_line(text)
+            }
+            _ if self.numbered && !rest.is_empty() => unnumbered(rest),
+            _ => verdict::from_line(rest),
+        }
+    }
+}
+
+/// The verdict on a line that should have had the number of its document.
+fn unnumbered(line: &[u8]) -> Verdict {
+    match verdict::from_text(line) {
+        bad @ Verdict::BadAnswer(_) => bad,
+        _ => not_an_answer("the answer does not begin with the number of its document"),
+    }
+}
+
+fn early() -> Verdict {
+    not_an_answer("it was printed before the document had been read")
+}
+
+fn more_than_one_line() -> Verdict {
+    not_an_answer(
+        "more than one line was printed for one document; print the result and nothing else, logs belong on standard \
+         error",
+    )
+}
+
+fn not_an_answer(reason: &str) -> Verdict {
+    Verdict::BadAnswer(BadAnswer::NotJson { reason: reason.to_owned() })
+}
