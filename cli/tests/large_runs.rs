@@ -1,5 +1,6 @@
 //! Runs with so many conversations that what comes of them is not held in memory.
 #![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 mod support;
 
