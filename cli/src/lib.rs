@@ -22,6 +22,8 @@ use clap::Parser;
 use evaluator_host::{process::hide_memory, run::Runner};
 
 /// Runs the `evaluator` command with these arguments, the program's name first.
+///
+/// On Linux the memory of this process cannot be read by others from then on, see [`hide_memory`].
 pub fn evaluator<I, A>(args: I) -> ExitCode
 where
     I: IntoIterator<Item = A>,

@@ -100,16 +100,28 @@ fn what_is_withheld_is_told_by_name_when_asked() {
 #[test]
 fn an_evaluator_that_misses_a_secret_is_told_what_to_write() {
     let folder = Folder::new();
-    folder.script("check", "echo 'KeyError: OPENAI_API_KEY' >&2; exit 1");
     folder.file("c.yaml", "evaluators:\n- {name: check, type: code, path: ./check}");
-    let mut command =
-        folder.command(&["run", &trace("a01_otlp_basic_parts"), "-c", "c.yaml", "-o", "json"]);
-    let ran = finish(command.env("OPENAI_API_KEY", "s3cr3t").spawn().unwrap()).exits(3);
+    let run = |script: &str| {
+        folder.script("check", script);
+        let trace = trace("a01_otlp_basic_parts");
+        let mut command = folder.command(&["run", &trace, "-c", "c.yaml", "-o", "json"]);
+        finish(command.env("OPENAI_API_KEY", "s3cr3t").spawn().unwrap())
+    };
+    let hint =
+        "OPENAI_API_KEY is withheld from evaluators, unless their entry names it under `env`";
+    let ran = run("echo 'KeyError: OPENAI_API_KEY' >&2; exit 1").exits(3);
     assert_eq!(
         ran.error_of("check"),
-        "Custom evaluator 'check' exited with code 1: KeyError: OPENAI_API_KEY \
-         (OPENAI_API_KEY is withheld from evaluators, unless their entry names it under `env`)"
+        format!("Custom evaluator 'check' exited with code 1: KeyError: OPENAI_API_KEY ({hint})")
     );
+    // One that makes a score of it is believed, and told of.
+    for said in [
+        "cat >/dev/null; echo 'no OPENAI_API_KEY' >&2; echo '{\"score\": 1}'",
+        "cat >/dev/null; echo '{\"score\": 1, \"details\": {\"why\": \"no OPENAI_API_KEY\"}}'",
+    ] {
+        let ran = run(said).exits(0);
+        assert_eq!(ran.json()["traces"][0]["metrics"][0]["warnings"][0], hint);
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ mod recording;
 use std::{
     env, fs,
     path::{Path, PathBuf},
-    process, slice,
+    process,
     sync::OnceLock,
 };
 
@@ -18,7 +18,7 @@ use evaluator_host::{
     conversation::{self, GroupBy},
     eval_set::{CaseIndex, EvalSet},
     json::{self, NonFinite, ParseOptions, Value},
-    trace::{self, Format, TraceIndex},
+    trace::{self, Format, TraceIndex, Watch},
 };
 
 pub use recording::recording;
@@ -27,7 +27,9 @@ pub use recording::recording;
 pub fn load(text: &str, format: Option<Format>) {
     let path = scratch("fuzzed.json", text.as_bytes());
     let whole = trace::load_file(&path, format);
-    let index = TraceIndex::new(slice::from_ref(&path), format, &["session.id"], &|| false);
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let watch = Watch { keys: &["session.id"], text };
+    let index = TraceIndex::new([path.clone()], format, watch, &|| false);
     let traces = match whole {
         Ok(traces) => traces,
         Err(error) => {

@@ -31,7 +31,7 @@ fn export(count: usize, variables: &[(&str, &str)]) -> Result<(), ExportError> {
     let exporter = Exporter::new(&|name| {
         variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
     });
-    exporter.unwrap().export(&vec![record; count])
+    exporter.unwrap().export(vec![record; count].into_iter().map(Ok))
 }
 
 /// The head of a request, in lower case, and its body.

@@ -262,7 +262,7 @@ async fn the_environment_runs_in_the_chosen_executor() {
     config.evaluators = vec![evaluator];
     let request = Request { traces: vec![TRACE.into()], config, ..Request::default() };
     let report = runner.run(&request, &mut |_| ()).await;
-    let evaluation = &report.conversations[0].evaluations[0];
+    let evaluation = &report.conversations.get(0).unwrap().unwrap().evaluations[0];
     assert_eq!((evaluation.score, &evaluation.error), (Some(1.0), &None));
     let program = fs::read_to_string(fixture.path("note")).unwrap();
     assert!(program.contains("/agentevals/venvs/cpython-399-"), "{program}");

@@ -89,7 +89,8 @@ async fn an_executor_cannot_take_limits_off() {
     config.evaluators = vec![evaluator];
     let request = Request { traces: vec![TRACE.into()], config, ..Request::default() };
     let report: Report = runner.run(&request, &mut |_| {}).await;
-    let evaluation = &report.conversations[0].evaluations[0];
+    let conversation = report.conversations.get(0).unwrap().unwrap();
+    let evaluation = &conversation.evaluations[0];
     assert_eq!(evaluation.error, None);
     let details = evaluation.details.as_ref().unwrap();
     assert_eq!(details["files"].as_i128(), Some(21));

@@ -155,7 +155,7 @@ fn what_is_not_linked_is_an_error_beside_the_others() {
     let expected = "no evaluator `told_you` is linked into this program (it has afraid_of_dogs, fails, not_a_score, told)";
     assert_eq!(finding.result, Err(expected.to_owned()));
     let report = run(&linked(), config);
-    let evaluations = &report.conversations[0].evaluations;
+    let evaluations = report.conversations.get(0).unwrap().unwrap().evaluations;
     assert_eq!(evaluations[4].error.as_deref(), Some(expected));
     assert_eq!(evaluations[0].score, Some(0.75));
 }
@@ -166,7 +166,11 @@ fn nothing_is_judged_when_the_run_was_cancelled() {
     cancellation.cancel();
     let report = run(&Runner { cancellation, ..linked() }, config("linked"));
     assert!(
-        report.conversations.iter().all(|it| it.evaluations.iter().all(|it| it.score.is_none()))
+        report.conversations.iter().all(|it| it
+            .unwrap()
+            .evaluations
+            .iter()
+            .all(|it| it.score.is_none()))
     );
     assert!(!report.tally().is_green() || report.conversations.is_empty());
 }

@@ -1,7 +1,8 @@
 //! `evaluator run`.
 
 use std::{
-    env, io,
+    env,
+    io::{self, Write as _},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -15,7 +16,7 @@ use evaluator_host::{
     run::{Request, Runner},
 };
 
-use super::{print, print_with, replace, show, watched};
+use super::{print_with, replace, watched};
 use crate::{args::RunArgs, exit, render, signals};
 
 pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> u8 {
@@ -102,7 +103,8 @@ pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> u8 {
         send_events(&report, &request.config, &runner.metrics, switches, &exporter);
     }
     render::verdict(&report, verbose > 0);
-    code
+    // A report that could not be read to its end is not green, whoever noticed it.
+    code.max(report.standing().exit_code())
 }
 
 /// The journal of a run, if one was asked for.
@@ -130,48 +132,42 @@ fn send_events(
     exporter: &Exporter,
 ) {
     let records = events::records(report, config, metrics, switches);
-    if let Err(error) = exporter.export(&records) {
+    if let Err(error) = exporter.export(records) {
         render::message(&format!("{error}; this changes nothing about the results"));
     }
 }
 
+/// Shows the report, without having all of it in memory.
 fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8 {
     let code = report.standing().exit_code();
     let for_people = matches!(output, OutputFormat::Table | OutputFormat::Summary);
-    let rendered = match output {
-        OutputFormat::Table => Ok(render::table(report)),
-        OutputFormat::Summary => Ok(render::summary(report)),
-        OutputFormat::Markdown => Ok(render::markdown(report)),
-        OutputFormat::Github => Ok(render::github(report)),
-        OutputFormat::Junit => render::junit(report),
-        OutputFormat::Json => return show_json(report, file, code),
-    };
-    match (rendered, file) {
-        (Err(error), _) => {
-            render::message(&format!("cannot write the report in this form: {error}"));
-            exit::ERRORED
-        }
-        // On stdout the forms for people are those that others know, and the outcome stands on stderr beside it. A file
-        // stands alone.
-        (Ok(text), Some(file)) if for_people => {
-            let text = text + &render::sentence(report) + "\n";
-            write_file(file, |out| out.write_all(text.as_bytes()), code)
-        }
-        (Ok(text), Some(file)) => write_file(file, |out| out.write_all(text.as_bytes()), code),
-        // For people; the other forms are for programs, whatever stdout is.
-        (Ok(text), None) if for_people => show(&text, code),
-        (Ok(text), None) => print(&text, code),
-    }
-}
-
-/// Shows the form that says everything of every conversation, without having all of it in memory.
-fn show_json(report: &Report, file: Option<&Path>, code: u8) -> u8 {
-    let write = |out: &mut dyn io::Write| {
-        report.write_json(out)?;
-        out.write_all(b"\n")
+    let write = |out: &mut dyn io::Write| match output {
+        OutputFormat::Table => render::table(report, out),
+        OutputFormat::Summary => render::summary(report, out),
+        OutputFormat::Markdown => render::markdown(report, out),
+        OutputFormat::Github => render::github(report, out),
+        OutputFormat::Junit => render::junit(report, out),
+        OutputFormat::Json => report.write_json(out).and_then(|()| out.write_all(b"\n")),
     };
     match file {
+        // On stdout the forms for people are those that others know, and the outcome stands on stderr beside it. A file
+        // stands alone.
+        Some(file) if for_people => {
+            let write = |out: &mut dyn io::Write| {
+                write(out)?;
+                writeln!(out, "{}", render::sentence(report))
+            };
+            write_file(file, write, code)
+        }
         Some(file) => write_file(file, write, code),
+        // For people; the other forms are for programs, whatever stdout is.
+        None if for_people => print_with(
+            |out| {
+                let mut out = render::Painted::new(out);
+                write(&mut out).and_then(|()| out.flush())
+            },
+            code,
+        ),
         None => print_with(write, code),
     }
 }
@@ -187,5 +183,42 @@ fn write_file(
             render::message(&format!("cannot write the report to {}: {error}", file.display()));
             code.max(exit::ERRORED)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evaluator_host::report::{Collector, ConversationReport};
+
+    use super::*;
+
+    #[test]
+    fn a_report_that_cannot_be_read_back_is_an_error_and_no_file() {
+        let mut collector = Collector::new(0, 2);
+        let conversation = ConversationReport {
+            trace_id: "t".into(),
+            turns: 1,
+            warnings: Vec::new(),
+            evaluations: Vec::new(),
+            performance: None,
+            events: None,
+        };
+        // The other one is missing.
+        collector.put(0, &conversation).unwrap();
+        let report = Report { conversations: collector.finish(), ..Report::default() };
+        assert!(render::sentence(&report).starts_with("NOTHING EVALUATED: "));
+        let file = env::temp_dir().join(format!("evaluator-unreadable-{}", std::process::id()));
+        for output in [OutputFormat::Table, OutputFormat::Summary, OutputFormat::Json] {
+            assert_eq!(show_report(&report, output, Some(&file)), exit::ERRORED);
+            assert!(!file.exists());
+        }
+        let sentence = render::sentence(&report);
+        assert!(sentence.starts_with("ERROR: "), "{sentence}");
+        assert!(
+            sentence.ends_with(
+                "not whole: what came of conversation 2 cannot be read back: it was never finished"
+            ),
+            "{sentence}"
+        );
     }
 }

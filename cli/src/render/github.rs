@@ -1,6 +1,6 @@
 //! Workflow commands that GitHub shows as annotations.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, io};
 
 use evaluator_host::{report::Report, verdict::Status};
 
@@ -9,7 +9,7 @@ use super::{
     words::{contradictions, error_in_full, failure, kind, reason, with_cause},
 };
 
-pub(crate) fn github(report: &Report) -> String {
+pub(crate) fn github(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
     let mut text = String::new();
     for (error, cause) in report.errors_with_causes() {
         command(&mut text, "error", "input", &with_cause(error, cause));
@@ -17,11 +17,14 @@ pub(crate) fn github(report: &Report) -> String {
     for name in report.missing_scores() {
         command(&mut text, "error", name, verdict::NOTHING_SCORED);
     }
-    for contradiction in contradictions(report) {
+    for contradiction in contradictions(report)? {
         let title = format!("{} on {}", contradiction.evaluator, contradiction.trace_id);
         command(&mut text, "warning", &title, &contradiction.message());
     }
     for conversation in &report.conversations {
+        let conversation = conversation?;
+        out.write_all(text.as_bytes())?;
+        text.clear();
         for evaluation in &conversation.evaluations {
             let title = format!("{} on {}", evaluation.name, conversation.trace_id);
             match (&evaluation.error, evaluation.status) {
@@ -49,7 +52,7 @@ pub(crate) fn github(report: &Report) -> String {
         command(&mut text, "error", "partial report", &partial.to_string());
     }
     let _ = writeln!(text, "{}", verdict::sentence(report));
-    text
+    out.write_all(text.as_bytes())
 }
 
 fn command(text: &mut String, kind: &str, title: &str, message: &str) {

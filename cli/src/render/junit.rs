@@ -3,7 +3,7 @@
 //! A conversation is a test suite and an evaluator on it a test case; what went wrong outside of any conversation is a suite
 //! of its own, so that no CI system can overlook it.
 
-use std::io;
+use std::io::{self, Write};
 
 use evaluator_host::{
     report::{ConversationReport, Report},
@@ -19,9 +19,12 @@ use super::{
     words::{failure, kind, reason, with_cause},
 };
 
+/// What documents are written to.
+type Xml<'o> = Writer<&'o mut dyn Write>;
+
 /// The report as a document, with its final line feed.
-pub(crate) fn junit(report: &Report) -> io::Result<String> {
-    let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
+pub(crate) fn junit(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let mut writer = Writer::new_with_indent(out, b' ', 2);
     writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
     let tally = report.tally();
     let errors = tally.errored + report.errors.len() as u64;
@@ -43,15 +46,14 @@ pub(crate) fn junit(report: &Report) -> io::Result<String> {
             if !missing.is_empty() {
                 required(writer, &missing)?;
             }
-            report.conversations.iter().try_for_each(|conversation| suite(writer, conversation))
+            report.conversations.iter().try_for_each(|conversation| suite(writer, &conversation?))
         })?;
-    let text = String::from_utf8(writer.into_inner()).map_err(io::Error::other)?;
-    Ok(text + "\n")
+    writer.into_inner().write_all(b"\n")
 }
 
 /// What is to be known of the whole run, in a suite without tests, since only suites have properties; nothing of a run
 /// that came to its end and tolerates nothing.
-fn run(writer: &mut Writer<Vec<u8>>, report: &Report) -> io::Result<()> {
+fn run(writer: &mut Xml<'_>, report: &Report) -> io::Result<()> {
     let mut found = Vec::new();
     if let Some(partial) = report.partial {
         found.push(("partial", "true".to_owned()));
@@ -72,7 +74,7 @@ fn run(writer: &mut Writer<Vec<u8>>, report: &Report) -> io::Result<()> {
     Ok(())
 }
 
-fn inputs(writer: &mut Writer<Vec<u8>>, report: &Report) -> io::Result<()> {
+fn inputs(writer: &mut Xml<'_>, report: &Report) -> io::Result<()> {
     let count = report.errors.len().to_string();
     writer
         .create_element("testsuite")
@@ -92,7 +94,7 @@ fn inputs(writer: &mut Writer<Vec<u8>>, report: &Report) -> io::Result<()> {
 }
 
 /// Evaluators that have to score something and have not.
-fn required(writer: &mut Writer<Vec<u8>>, names: &[&str]) -> io::Result<()> {
+fn required(writer: &mut Xml<'_>, names: &[&str]) -> io::Result<()> {
     let count = names.len().to_string();
     writer
         .create_element("testsuite")
@@ -108,7 +110,7 @@ fn required(writer: &mut Writer<Vec<u8>>, names: &[&str]) -> io::Result<()> {
     Ok(())
 }
 
-fn properties(writer: &mut Writer<Vec<u8>>, properties: &[(&str, String)]) -> io::Result<()> {
+fn properties(writer: &mut Xml<'_>, properties: &[(&str, String)]) -> io::Result<()> {
     writer.create_element("properties").write_inner_content(|writer| {
         properties.iter().try_for_each(|(name, value)| {
             let property = writer.create_element("property").with_attribute(("name", *name));
@@ -118,7 +120,7 @@ fn properties(writer: &mut Writer<Vec<u8>>, properties: &[(&str, String)]) -> io
     Ok(())
 }
 
-fn suite(writer: &mut Writer<Vec<u8>>, conversation: &ConversationReport) -> io::Result<()> {
+fn suite(writer: &mut Xml<'_>, conversation: &ConversationReport) -> io::Result<()> {
     let mut tally = Tally::default();
     for evaluation in &conversation.evaluations {
         evaluation.count_in(&mut tally);
@@ -176,7 +178,7 @@ struct Beside<'a> {
 }
 
 fn case(
-    writer: &mut Writer<Vec<u8>>,
+    writer: &mut Xml<'_>,
     class: &str,
     name: &str,
     seconds: f64,

@@ -23,7 +23,7 @@ pub(crate) use config_error::{config_error, config_remarks};
 pub(crate) use github::github;
 pub(crate) use junit::junit;
 pub(crate) use markdown::markdown;
-pub(crate) use paint::for_stdout as painted;
+pub(crate) use paint::{Painted, for_stdout as painted};
 pub(crate) use progress::Progress;
 pub(crate) use summary::summary;
 pub(crate) use table::table;

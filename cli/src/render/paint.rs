@@ -2,7 +2,7 @@
 
 use std::{
     borrow::Cow,
-    io::{self, IsTerminal},
+    io::{self, IsTerminal, Write},
 };
 
 use anstream::{AutoStream, ColorChoice};
@@ -23,6 +23,40 @@ pub(crate) fn for_stdout(text: &str) -> Cow<'_, str> {
     let choice =
         if stdout.is_terminal() { AutoStream::choice(&stdout) } else { ColorChoice::Never };
     shown(text, stdout.is_terminal(), choice)
+}
+
+/// Paints, line by line, what is written to it for stdout. What stands behind the last line feed waits for
+/// [`flush`](Write::flush).
+pub(crate) struct Painted<'o> {
+    out: &'o mut dyn Write,
+    pending: Vec<u8>,
+}
+
+impl<'o> Painted<'o> {
+    pub(crate) fn new(out: &'o mut dyn Write) -> Self {
+        Self { out, pending: Vec::new() }
+    }
+
+    fn paint(&mut self, until: usize) -> io::Result<()> {
+        let lines: Vec<u8> = self.pending.drain(..until).collect();
+        self.out.write_all(for_stdout(&String::from_utf8_lossy(&lines)).as_bytes())
+    }
+}
+
+impl Write for Painted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let before = self.pending.len();
+        self.pending.extend_from_slice(bytes);
+        if let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n') {
+            self.paint(before + end + 1)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.paint(self.pending.len())?;
+        self.out.flush()
+    }
 }
 
 /// Text for stderr. Where that is no terminal, the environment may ask for colours all the same.
@@ -91,6 +125,15 @@ mod tests {
         );
         assert_eq!(shown(text, true, ColorChoice::Never), "PASSED: \u{241b}]0;title\u{2407}");
         assert_eq!(shown(text, false, ColorChoice::Never), text);
+    }
+
+    #[test]
+    fn what_is_written_in_pieces_is_the_whole() {
+        let (mut out, text) = (Vec::new(), "é [PASS]\n  [FAIL] ☀\n\nend");
+        let mut painted = Painted::new(&mut out);
+        text.as_bytes().chunks(2).for_each(|piece| painted.write_all(piece).unwrap());
+        painted.flush().unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), for_stdout(text));
     }
 
     #[test]

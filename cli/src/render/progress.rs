@@ -110,9 +110,18 @@ impl Progress {
                     variables.join(", ")
                 ));
             }
+            RunEvent::NotForked { evaluator, reason } if self.verbose > 0 => {
+                line(&format!("{evaluator}: a new process for every evaluation ({reason})"));
+            }
             RunEvent::Prepare(event) => self.prepare(event),
             RunEvent::BuildFailed { evaluator, summary, rendered } => {
                 self.build_failed(evaluator, summary, rendered);
+            }
+            RunEvent::ReportInMemory { reason } => {
+                message(&format!(
+                    "warning: what comes of the evaluations stays in memory from here on, because no temporary file can \
+                     be written ({reason}); nothing is lost, and TMPDIR names another folder for such files"
+                ));
             }
             RunEvent::Evaluating { total } => {
                 let counts = Counts { total: *total, ..Counts::default() };

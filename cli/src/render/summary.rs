@@ -1,6 +1,6 @@
 //! A line per metric.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, io};
 
 use evaluator_host::report::{EvaluationReport, Report};
 
@@ -11,9 +11,10 @@ use super::{
     words::{kind, stderr_beside},
 };
 
-pub(crate) fn summary(report: &Report) -> String {
+pub(crate) fn summary(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
     let mut text = errors(report);
     for conversation in &report.conversations {
+        let conversation = conversation?;
         let _ =
             writeln!(text, "Trace {} ({} invocations):", conversation.trace_id, conversation.turns);
         for evaluation in &conversation.evaluations {
@@ -33,8 +34,10 @@ pub(crate) fn summary(report: &Report) -> String {
             }
         }
         text.push('\n');
+        out.write_all(text.as_bytes())?;
+        text.clear();
     }
-    text
+    out.write_all(text.as_bytes())
 }
 
 fn outcome(evaluation: &EvaluationReport) -> String {

@@ -1,6 +1,6 @@
 //! A table per conversation.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, io};
 
 use evaluator_host::{
     json::{self, Object, Value},
@@ -10,15 +10,17 @@ use evaluator_host::{
 
 use super::{Columns, duration::milliseconds, icon, long_error, metrics};
 
-pub(crate) fn table(report: &Report) -> String {
+pub(crate) fn table(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
     let mut text = errors(report);
     for conversation in &report.conversations {
-        one(&mut text, conversation);
+        one(&mut text, &conversation?);
+        out.write_all(text.as_bytes())?;
+        text.clear();
     }
     if let Some(performance) = &report.performance {
         metrics::run(&mut text, performance);
     }
-    text
+    out.write_all(text.as_bytes())
 }
 
 /// The block of errors outside of any conversation; empty when there are none.

@@ -1,6 +1,6 @@
 //! The last lines of a run, on stderr: what it amounts to, with all denominators.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, io};
 
 use evaluator_host::{
     json::Value,
@@ -12,19 +12,22 @@ use super::{line, words::contradictions};
 
 /// `verbose`: contradictions were told one by one.
 pub(crate) fn verdict(report: &Report, verbose: bool) {
-    line(&text(report, verbose));
+    // Where the report cannot be read to its end, the sentence says why.
+    let remarks = remarks(report, verbose).unwrap_or_default();
+    line(&(remarks + &sentence(report)));
 }
 
-fn text(report: &Report, verbose: bool) -> String {
+/// What is to be known beside the counts, in lines.
+fn remarks(report: &Report, verbose: bool) -> io::Result<String> {
     let mut text = String::new();
-    for contradiction in contradictions(report).iter().filter(|_| !verbose) {
+    for contradiction in contradictions(report)?.iter().filter(|_| !verbose) {
         let _ = writeln!(text, "warning: {}", contradiction.sentence());
     }
-    text += &not_evaluated(report);
+    text += &not_evaluated(report)?;
     for name in report.missing_scores() {
         let _ = writeln!(text, "{name}: {NOTHING_SCORED}");
     }
-    text + &sentence(report)
+    Ok(text)
 }
 
 /// What is wrong with an evaluator that has to score something and does not.
@@ -64,6 +67,9 @@ pub(crate) fn sentence(report: &Report) -> String {
     if let Some(partial) = report.partial {
         let _ = write!(text, "; partial: {partial}");
     }
+    if let Some(error) = report.conversations.unreadable() {
+        let _ = write!(text, "; the report is not whole: {error}");
+    }
     text
 }
 
@@ -80,6 +86,8 @@ fn tolerance(balance: &Balance) -> String {
     } else {
         let why = if balance.partial {
             "the run is partial"
+        } else if balance.unreadable {
+            "results were lost"
         } else if balance.unusable_eval_set {
             "the eval set could not be used"
         } else if balance.unwritten_journal {
@@ -97,21 +105,61 @@ fn counted(count: u64, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
+/// Reasons that are told of one metric; evaluators may have another one for each conversation.
+const REASONS: usize = 10;
+
+/// Why a metric did not evaluate.
+struct Reasons {
+    metric: String,
+    /// Each with the number of its conversations, in the order of the report.
+    counts: Vec<(String, u64)>,
+    /// Conversations with reasons beyond those.
+    others: u64,
+}
+
 /// Why metrics did not evaluate, a line for each metric and reason.
-fn not_evaluated(report: &Report) -> String {
-    let mut reasons: Vec<(&str, &str, u64)> = Vec::new();
-    for evaluation in report.evaluations() {
-        let Some(reason) = reason(evaluation) else { continue };
-        match reasons.iter_mut().find(|(name, why, _)| *name == evaluation.name && *why == reason) {
-            Some((_, _, count)) => *count += 1,
-            None => reasons.push((&evaluation.name, reason, 1)),
+fn not_evaluated(report: &Report) -> io::Result<String> {
+    let mut metrics: Vec<Reasons> = Vec::new();
+    if report.tally().not_evaluated > 0 {
+        for conversation in &report.conversations {
+            for evaluation in &conversation?.evaluations {
+                if let Some(reason) = reason(evaluation) {
+                    count_reason(&mut metrics, &evaluation.name, reason);
+                }
+            }
         }
     }
-    reasons.into_iter().fold(String::new(), |mut text, (name, reason, count)| {
-        let conversations = counted(count, "conversation");
-        let _ = writeln!(text, "{name}: {conversations} not evaluated: {reason}");
-        text
-    })
+    Ok(lines(metrics))
+}
+
+fn lines(metrics: Vec<Reasons>) -> String {
+    let mut text = String::new();
+    for Reasons { metric, counts, others } in metrics {
+        for (reason, count) in counts {
+            let conversations = counted(count, "conversation");
+            let _ = writeln!(text, "{metric}: {conversations} not evaluated: {reason}");
+        }
+        if others > 0 {
+            let conversations = counted(others, "conversation");
+            let _ = writeln!(text, "{metric}: {conversations} not evaluated for other reasons");
+        }
+    }
+    text
+}
+
+fn count_reason(metrics: &mut Vec<Reasons>, metric: &str, reason: &str) {
+    let place = metrics.iter().position(|known| known.metric == metric).unwrap_or_else(|| {
+        let (metric, counts, others) = (metric.to_owned(), Vec::new(), 0);
+        metrics.push(Reasons { metric, counts, others });
+        metrics.len() - 1
+    });
+    let Reasons { counts, others, .. } = &mut metrics[place];
+    let has_room = counts.len() < REASONS;
+    match counts.iter_mut().find(|(known, _)| known == reason) {
+        Some((_, count)) => *count += 1,
+        None if has_room => counts.push((reason.to_owned(), 1)),
+        None => *others += 1,
+    }
 }
 
 fn reason(evaluation: &EvaluationReport) -> Option<&str> {
@@ -120,4 +168,25 @@ fn reason(evaluation: &EvaluationReport) -> Option<&str> {
         .as_ref()
         .filter(|_| evaluation.error.is_none() && evaluation.status == Status::NotEvaluated)?;
     details.get("reason").and_then(Value::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_evaluator_with_a_reason_for_each_conversation_is_told_of_in_few_lines() {
+        let mut metrics = Vec::new();
+        for number in 0..100 {
+            count_reason(&mut metrics, "odd", &format!("reason {number}"));
+            count_reason(&mut metrics, "even", "always the same");
+        }
+        count_reason(&mut metrics, "odd", "reason 0");
+        let text = lines(metrics);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), REASONS + 2);
+        assert_eq!(lines[0], "odd: 2 conversations not evaluated: reason 0");
+        assert_eq!(lines[REASONS], "odd: 90 conversations not evaluated for other reasons");
+        assert_eq!(lines[REASONS + 1], "even: 100 conversations not evaluated: always the same");
+    }
 }

@@ -1,5 +1,7 @@
 //! What is said of one evaluation in more than one form of report.
 
+use std::{io, sync::Arc};
+
 use evaluator_host::{
     json::Value,
     report::{EvaluationReport, Report},
@@ -7,14 +9,14 @@ use evaluator_host::{
 
 /// What the answers of an evaluator say against themselves: the first such answer, and how many things more there are.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Contradictions<'r> {
-    pub(super) evaluator: &'r str,
-    pub(super) trace_id: &'r str,
-    pub(super) first: &'r str,
+pub(super) struct Contradictions {
+    pub(super) evaluator: String,
+    pub(super) trace_id: Arc<str>,
+    pub(super) first: String,
     pub(super) more: usize,
 }
 
-impl Contradictions<'_> {
+impl Contradictions {
     /// Whose they are, and the first one.
     pub(super) fn sentence(&self) -> String {
         format!("{}, trace {}: {}", self.evaluator, self.trace_id, self.message())
@@ -23,31 +25,35 @@ impl Contradictions<'_> {
     /// The first one, and how many more there are.
     pub(super) fn message(&self) -> String {
         match self.more {
-            0 => self.first.to_owned(),
+            0 => self.first.clone(),
             more => format!("{} (and {more} more of its kind)", self.first),
         }
     }
 }
 
 /// One for each evaluator that has some, in the order of the report.
-pub(super) fn contradictions(report: &Report) -> Vec<Contradictions<'_>> {
-    let mut found: Vec<Contradictions<'_>> = Vec::new();
+pub(super) fn contradictions(report: &Report) -> io::Result<Vec<Contradictions>> {
+    let mut found: Vec<Contradictions> = Vec::new();
+    if report.conversations.warnings() == 0 {
+        return Ok(found);
+    }
     for conversation in &report.conversations {
-        for evaluation in &conversation.evaluations {
-            let Some(first) = evaluation.warnings.first() else { continue };
-            let evaluator = evaluation.name.as_str();
-            match found.iter_mut().find(|known| known.evaluator == evaluator) {
-                Some(known) => known.more += evaluation.warnings.len(),
+        let conversation = conversation?;
+        for evaluation in conversation.evaluations {
+            let more = evaluation.warnings.len();
+            let Some(first) = evaluation.warnings.into_iter().next() else { continue };
+            match found.iter_mut().find(|known| known.evaluator == evaluation.name) {
+                Some(known) => known.more += more,
                 None => found.push(Contradictions {
-                    evaluator,
-                    trace_id: &conversation.trace_id,
+                    evaluator: evaluation.name,
+                    trace_id: Arc::clone(&conversation.trace_id),
                     first,
-                    more: evaluation.warnings.len() - 1,
+                    more: more - 1,
                 }),
             }
         }
     }
-    found
+    Ok(found)
 }
 
 /// Why an evaluation failed: its score, what was asked for, and the turns below it.

@@ -243,8 +243,8 @@ pub(super) fn read_program(fields: &mut Fields<'_>, problems: &mut Problems<'_>)
     if let Some(executor) = fields.text("executor", problems) {
         code.executor = executor.to_owned();
     }
-    code.isolation = fields.choice("isolation", &ISOLATIONS, problems).unwrap_or_default();
     code.process = process::read(fields, problems);
+    code.isolation = fields.choice("isolation", &ISOLATIONS, problems).unwrap_or_default();
     code
 }
 

@@ -208,10 +208,10 @@ pub struct CodeConfig {
     pub config: Object,
     /// Name of the executor; `local` by default.
     pub executor: String,
-    /// What evaluations may share; whatever changes no result, by default.
-    pub isolation: Isolation,
     /// What its process may use and see.
     pub process: ProcessConfig,
+    /// What evaluations may share; whatever changes no result, by default.
+    pub isolation: Isolation,
     /// Whether the file was fetched from a source of evaluators, so that less of it is trusted; no by default.
     pub fetched: bool,
     /// What its author says of it, where the file has a place for that.
@@ -291,8 +291,8 @@ impl Default for CodeConfig {
             retries: None,
             config: Object::default(),
             executor: "local".to_owned(),
-            isolation: Isolation::default(),
             process: ProcessConfig::default(),
+            isolation: Isolation::default(),
             fetched: false,
             info: None,
         }
@@ -315,10 +315,10 @@ pub struct RemoteConfig {
     pub config: Object,
     /// Name of the executor; `local` by default.
     pub executor: String,
-    /// What evaluations may share; whatever changes no result, by default.
-    pub isolation: Isolation,
     /// What its process may use and see; of the environment less than that of other programs.
     pub process: ProcessConfig,
+    /// What evaluations may share; whatever changes no result, by default.
+    pub isolation: Isolation,
 }
 
 impl RemoteConfig {
@@ -327,9 +327,9 @@ impl RemoteConfig {
     pub fn new(source: impl Into<String>, reference: Reference) -> Self {
         let wanted = Wanted { source: source.into(), reference };
         let CodeConfig {
-            threshold, timeout, retries, config, executor, isolation, process, ..
+            threshold, timeout, retries, config, executor, process, isolation, ..
         } = CodeConfig::default();
-        Self { wanted, threshold, timeout, retries, config, executor, isolation, process }
+        Self { wanted, threshold, timeout, retries, config, executor, process, isolation }
     }
 
     /// The same program once it is here.
@@ -342,8 +342,8 @@ impl RemoteConfig {
             retries: self.retries,
             config: self.config.clone(),
             executor: self.executor.clone(),
-            isolation: self.isolation,
             process: self.process.clone(),
+            isolation: self.isolation,
             fetched: true,
             ..CodeConfig::default()
         }

@@ -50,8 +50,8 @@ pub(super) fn read(
         retries: program.retries,
         config: program.config,
         executor: program.executor,
-        isolation: program.isolation,
         process: program.process,
+        isolation: program.isolation,
     }
 }
 

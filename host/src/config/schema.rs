@@ -82,10 +82,6 @@ pub fn schema() -> Value {
             },
             "config": {"description": "Settings handed to the evaluator.", "type": "object"},
             "executor": {"description": "Where the program lives.", "type": "string", "default": "local"},
-            "isolation": {
-                "description": "process: every evaluation is a process started for it alone. auto: it may also go to a warm worker, or be forked from an interpreter that has done its imports; results are the same.",
-                "enum": words(&ISOLATIONS), "default": "auto"
-            },
             "limits": limits(),
             "env": {
                 "description": "Variables that the program gets: names of those to pass on, or names with values (none: passed on).",
@@ -104,6 +100,10 @@ pub fn schema() -> Value {
             "cwd": {
                 "description": "Working directory of the program, relative to ours, and if it is not there, to this file. Ours by default.",
                 "type": "string", "minLength": 1
+            },
+            "isolation": {
+                "description": "process: every evaluation is a process started for it alone. auto: it may also go to a warm worker, or be forked from an interpreter that has done its imports; results are the same.",
+                "enum": words(&ISOLATIONS), "default": "auto"
             }
         },
         "required": ["name", "type", "path"],

@@ -1,17 +1,19 @@
 //! Grouping of traces into conversations.
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 
 use crate::{
     json::{Object, Value},
     python_text::{is_printable, scalar_text, strip},
-    trace::{Seen, SeenSpan, Trace, TraceIndex},
+    trace::{Seen, Trace, TraceIndex, Watch},
 };
 
 /// Names a session of the recorder; only on resources.
 const SESSION_NAME: &str = "agentevals.session_name";
 /// The attributes that group traces, in the order in which they count. All but the first may stand on spans too.
-pub(crate) const GROUPING: [&str; 3] = [SESSION_NAME, "gen_ai.conversation.id", "session.id"];
+const KEYS: [&str; 3] = [SESSION_NAME, "gen_ai.conversation.id", "session.id"];
+/// What has to be known of traces to group them without reading them.
+pub(crate) const GROUPING: Watch = Watch { keys: &KEYS, text: name };
 /// Longer names of conversations are not names.
 const MAX_KEY_CHARS: usize = 256;
 
@@ -68,6 +70,49 @@ pub fn group(traces: &[Trace], group_by: GroupBy, eval_set_has_multi_turn: bool)
     groups.into_values().map(Group::new).collect()
 }
 
+/// Conversations as the numbers of their traces. Two numbers of four bytes for a conversation of one trace, and one for
+/// each other trace.
+#[derive(Debug, Default)]
+pub(crate) struct Groups {
+    /// Group by group, and within a group in the order of the index.
+    members: Vec<u32>,
+    /// Where each group ends.
+    ends: Vec<u32>,
+}
+
+impl Groups {
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The traces of a group, which are at least one.
+    pub(crate) fn get(&self, group: usize) -> impl ExactSizeIterator<Item = usize> {
+        let start = group.checked_sub(1).map_or(0, |before| self.ends[before]);
+        self.members[start as usize..self.ends[group] as usize].iter().map(|trace| *trace as usize)
+    }
+
+    /// Sorts traces into the groups whose numbers they have, of which there are so many.
+    fn sorted(group_of: &[u32], groups: usize) -> Self {
+        // First where each group starts, which moves on to where it ends as it is filled.
+        let mut ends = vec![0; groups];
+        for group in group_of {
+            ends[*group as usize] += 1;
+        }
+        let mut start = 0;
+        for end in &mut ends {
+            let count = std::mem::replace(end, start);
+            start += count;
+        }
+        let mut members = vec![0; group_of.len()];
+        for (trace, group) in (0..).zip(group_of) {
+            let next = &mut ends[*group as usize];
+            members[*next as usize] = trace;
+            *next += 1;
+        }
+        Self { members, ends }
+    }
+}
+
 /// Groups traces that are not in memory as [`group`] does, by their numbers.
 ///
 /// Reads only those of which nothing less tells the group. One that cannot be read is a group by itself; whoever reads
@@ -76,74 +121,56 @@ pub(crate) fn group_indexed(
     index: &TraceIndex,
     group_by: GroupBy,
     eval_set_has_multi_turn: bool,
-) -> Vec<Vec<usize>> {
+) -> Groups {
     let by_conversation = match group_by {
         GroupBy::Trace => false,
         GroupBy::Conversation => true,
         GroupBy::Auto => {
             eval_set_has_multi_turn
                 || (0..index.len()).any(|trace| match index.seen(trace) {
-                    Seen::Nothing => false,
-                    Seen::Spans(spans) => {
-                        spans.iter().any(|span| name_among(span.resource, 0).is_some())
-                    }
+                    Seen::Texts(texts) => texts.get(0, true).is_some(),
                     Seen::Unsure => index.read(trace).is_ok_and(|trace| has_session_name(&trace)),
                 })
         }
     };
-    let mut groups: IndexMap<String, Vec<usize>> = IndexMap::new();
+    const NONE: u32 = u32::MAX;
+    // By the number of the text that is their key.
+    let mut numbers = vec![NONE; index.texts()];
+    let mut groups = 0;
+    // Names that turned up when traces were read.
+    let mut others = IndexSet::new();
+    let mut group_of = Vec::with_capacity(index.len());
     for trace in 0..index.len() {
-        let key = if by_conversation { indexed_key(index, trace) } else { None };
-        let key = key.unwrap_or_else(|| index.trace_id(trace).to_string());
-        groups.entry(key).or_default().push(trace);
+        let key = if by_conversation { indexed_key(index, &mut others, trace) } else { None };
+        let key = key.unwrap_or_else(|| index.trace_id_text(trace) as usize);
+        if key >= numbers.len() {
+            numbers.resize(key + 1, NONE);
+        }
+        if numbers[key] == NONE {
+            numbers[key] = groups;
+            groups += 1;
+        }
+        group_of.push(numbers[key]);
     }
-    groups.into_values().collect()
+    drop(numbers);
+    Groups::sorted(&group_of, groups as usize)
 }
 
-/// What [`conversation_key`] says of a trace.
-fn indexed_key(index: &TraceIndex, trace: usize) -> Option<String> {
-    let known = match index.seen(trace) {
-        Seen::Nothing => Some(None),
-        Seen::Spans(spans) => key_of_spans(&spans),
-        Seen::Unsure => None,
-    };
-    known.unwrap_or_else(|| index.read(trace).ok().and_then(|trace| conversation_key(&trace)))
-}
-
-/// The name of the earliest span that has one; `None` when it depends on more than is known of the spans.
-fn key_of_spans(spans: &[SeenSpan<'_>]) -> Option<Option<String>> {
-    for key in 0..GROUPING.len() {
-        for on_resource in [false, true] {
-            if key == 0 && !on_resource {
-                continue;
-            }
-            let named = spans.iter().filter_map(|span| {
-                let values = if on_resource { span.resource } else { span.attributes };
-                Some((span.start, name_among(values, key)?))
-            });
-            let mut first: Option<(i64, String)> = None;
-            let mut is_tie = false;
-            for (start, name) in named {
-                match &first {
-                    Some((earliest, _)) if start > *earliest => {}
-                    // The ids of the spans decide.
-                    Some((earliest, known)) if start == *earliest => is_tie |= *known != name,
-                    _ => {
-                        first = Some((start, name));
-                        is_tie = false;
-                    }
-                }
-            }
-            if first.is_some() {
-                return if is_tie { None } else { Some(first.map(|(_, name)| name)) };
-            }
+/// The number of what [`conversation_key`] says of a trace.
+fn indexed_key(index: &TraceIndex, others: &mut IndexSet<String>, trace: usize) -> Option<usize> {
+    match index.seen(trace) {
+        Seen::Texts(texts) => {
+            let mut others = 1..KEYS.len();
+            let first =
+                others.find_map(|key| texts.get(key, false).or_else(|| texts.get(key, true)));
+            texts.get(0, true).or(first).map(|text| text as usize)
+        }
+        Seen::Unsure => {
+            let name = conversation_key(&*index.read(trace).ok()?)?;
+            let known = index.text(&name).map(|text| text as usize);
+            Some(known.unwrap_or_else(|| index.texts() + others.insert_full(name).0))
         }
     }
-    Some(None)
-}
-
-fn name_among(values: &[(usize, Value)], key: usize) -> Option<String> {
-    values.iter().find(|(number, _)| *number == key).and_then(|(_, value)| name(value))
 }
 
 fn has_session_name(trace: &Trace) -> bool {
@@ -156,7 +183,7 @@ fn conversation_key(trace: &Trace) -> Option<String> {
     spans.sort_by(|a, b| (a.start_ns, &a.span_id).cmp(&(b.start_ns, &b.span_id)));
     let on_resource = |key| spans.iter().find_map(|span| key_in(&span.resource, key));
     let on_span = |key| spans.iter().find_map(|span| key_in(&span.attributes, key));
-    let [session_name, others @ ..] = GROUPING;
+    let [session_name, others @ ..] = KEYS;
     on_resource(session_name)
         .or_else(|| others.into_iter().find_map(|key| on_span(key).or_else(|| on_resource(key))))
 }

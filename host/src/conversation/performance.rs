@@ -208,31 +208,72 @@ impl RunPerformance {
     pub fn of<'a>(
         conversations: impl IntoIterator<Item = Option<&'a PerformanceMetrics>>,
     ) -> Option<Self> {
-        let mut run = Self::default();
-        let mut models = BTreeSet::new();
-        let mut medians = Vec::new();
-        for conversation in conversations {
-            run.counts.traces += 1;
-            let Some(PerformanceMetrics { latency, tokens, counts, models: used, .. }) =
-                conversation
-            else {
-                continue;
-            };
-            run.trace_count += 1;
-            run.tokens.add(tokens);
-            run.counts.total_llm_calls += counts.llm_calls;
-            run.counts.total_tool_calls += counts.tool_calls;
-            models.extend(used.iter().cloned());
-            if latency.overall.count > 0 {
-                medians.push(latency.overall.median);
+        let mut sums = RunSums::default();
+        conversations.into_iter().for_each(|conversation| sums.add(conversation));
+        sums.finish()
+    }
+}
+
+/// [`RunPerformance`] while conversations are still added to it, in any order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RunSums {
+    run: RunPerformance,
+    models: BTreeSet<String>,
+    /// Wider than what they are sums of, so that the order does not decide where they end.
+    tokens: [i128; 5],
+    /// The median latency of each conversation.
+    medians: Vec<f64>,
+}
+
+impl RunSums {
+    /// Adds a conversation; `None` stands for one that could not be measured.
+    pub(crate) fn add(&mut self, conversation: Option<&PerformanceMetrics>) {
+        let run = &mut self.run;
+        run.counts.traces += 1;
+        let Some(PerformanceMetrics { latency, tokens, counts, models, .. }) = conversation else {
+            return;
+        };
+        run.trace_count += 1;
+        let counts_of_tokens = [
+            tokens.total_prompt,
+            tokens.total_output,
+            tokens.total,
+            tokens.cache_creation_tokens,
+            tokens.cache_read_tokens,
+        ];
+        for (sum, count) in self.tokens.iter_mut().zip(counts_of_tokens) {
+            *sum += i128::from(count);
+        }
+        run.counts.total_llm_calls += counts.llm_calls;
+        run.counts.total_tool_calls += counts.tool_calls;
+        for model in models {
+            if !self.models.contains(model) {
+                self.models.insert(model.clone());
             }
         }
+        if latency.overall.count > 0 {
+            self.medians.push(latency.overall.median);
+        }
+    }
+
+    /// `None` when no conversation was measured.
+    pub(crate) fn finish(self) -> Option<RunPerformance> {
+        let Self { mut run, models, tokens, medians } = self;
         if run.trace_count == 0 {
             return None;
         }
-        run.tokens.avg_per_trace = TokensPerTrace {
-            prompt: mean(i128::from(run.tokens.total_prompt), run.trace_count),
-            output: mean(i128::from(run.tokens.total_output), run.trace_count),
+        let [total_prompt, total_output, total, cache_creation_tokens, cache_read_tokens] =
+            tokens.map(nearest);
+        run.tokens = RunTokens {
+            total_prompt,
+            total_output,
+            total,
+            avg_per_trace: TokensPerTrace {
+                prompt: mean(i128::from(total_prompt), run.trace_count),
+                output: mean(i128::from(total_output), run.trace_count),
+            },
+            cache_creation_tokens,
+            cache_read_tokens,
         };
         let per_trace = |total: usize| mean(total as i128, run.counts.traces);
         run.counts.avg_llm_calls_per_trace = per_trace(run.counts.total_llm_calls);
@@ -246,19 +287,9 @@ impl RunPerformance {
     }
 }
 
-impl RunTokens {
-    fn add(&mut self, tokens: &Tokens) {
-        let sums = [
-            (&mut self.total_prompt, tokens.total_prompt),
-            (&mut self.total_output, tokens.total_output),
-            (&mut self.total, tokens.total),
-            (&mut self.cache_creation_tokens, tokens.cache_creation_tokens),
-            (&mut self.cache_read_tokens, tokens.cache_read_tokens),
-        ];
-        for (sum, count) in sums {
-            *sum = sum.saturating_add(count);
-        }
-    }
+#[expect(clippy::cast_possible_truncation, reason = "it is within the bounds")]
+fn nearest(sum: i128) -> i64 {
+    sum.clamp(i64::MIN.into(), i64::MAX.into()) as i64
 }
 
 fn mean(sum: i128, count: usize) -> f64 {

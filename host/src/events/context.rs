@@ -1,7 +1,7 @@
 //! What evaluation events say of a conversation.
 
 use crate::{
-    conversation::{Conversation, JudgedSpan},
+    conversation::{Conversation, JudgedSpan, Turn},
     eval_set::EvalCase,
 };
 
@@ -9,22 +9,23 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub struct EventContext {
     /// Id of the golden case, if the conversation has one.
-    pub(super) case_id: Option<String>,
-    pub(super) turns: Vec<Turn>,
+    pub(crate) case_id: Option<String>,
+    pub(crate) turns: Vec<EventTurn>,
 }
 
+/// A turn, as far as they speak of it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Turn {
-    pub(super) span: JudgedSpan,
+pub(crate) struct EventTurn {
+    pub(crate) span: JudgedSpan,
     /// Id of the last response of a model that has one.
-    pub(super) response_id: Option<String>,
+    pub(crate) response_id: Option<String>,
 }
 
 impl EventContext {
     /// What there is to say of a conversation that was compared with this case.
     #[must_use]
     pub fn new(conversation: &Conversation, case: Option<&EvalCase>) -> Self {
-        let turn = |turn: &crate::conversation::Turn| Turn {
+        let turn = |turn: &Turn| EventTurn {
             span: turn.judged.clone(),
             response_id: turn.llm_calls.iter().rev().find_map(|call| call.response_id.clone()),
         };

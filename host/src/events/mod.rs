@@ -22,6 +22,7 @@ mod resource;
 mod switch;
 
 pub use context::EventContext;
+pub(crate) use context::EventTurn;
 pub use export::{ExportError, Exporter, SettingsError};
 pub use record::{AttributeValue, EventRecord, records};
 pub use switch::{BadSwitch, EventSwitches};

@@ -1,8 +1,8 @@
 //! The records of a report.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, io};
 
-use super::{EventSwitches, context::Turn};
+use super::{EventSwitches, EventTurn};
 use crate::{
     config::{Config, EvaluatorKind},
     json::Value,
@@ -39,14 +39,14 @@ pub enum AttributeValue {
 /// The records of a report that carries what they need, in its order. Conversations without turns have none.
 ///
 /// An evaluation has a record per turn if it scored the turns, else one on the last turn; one that broke has one on the
-/// last turn too, with `error.type` and neither score nor label.
-#[must_use]
-pub fn records(
-    report: &Report,
-    config: &Config,
+/// last turn too, with `error.type` and neither score nor label. A conversation that cannot be read back has an error
+/// instead.
+pub fn records<'r>(
+    report: &'r Report,
+    config: &'r Config,
     metrics: &Metrics,
     switches: EventSwitches,
-) -> Vec<EventRecord> {
+) -> impl Iterator<Item = io::Result<EventRecord>> {
     let types: HashMap<&str, Option<&'static str>> = config
         .evaluators
         .iter()
@@ -60,17 +60,20 @@ pub fn records(
             (evaluator.name.as_str(), kind)
         })
         .collect();
-    let mut records = Vec::new();
-    for conversation in &report.conversations {
-        // Of what was not run there is no result to tell.
-        for evaluation in conversation.evaluations.iter().filter(|it| it.was_run()) {
+    let set_id = report.eval_set_id.as_deref();
+    report.conversations.iter().flat_map(move |conversation| {
+        let conversation = match conversation {
+            Ok(conversation) => conversation,
+            Err(error) => return vec![Err(error)],
+        };
+        let mut records = Vec::new();
+        for evaluation in &conversation.evaluations {
             if let Some(kind) = types.get(evaluation.name.as_str()) {
-                let set_id = report.eval_set_id.as_deref();
-                add(&mut records, conversation, evaluation, *kind, set_id, switches);
+                add(&mut records, &conversation, evaluation, *kind, set_id, switches);
             }
         }
-    }
-    records
+        records.into_iter().map(Ok).collect()
+    })
 }
 
 fn add(
@@ -85,7 +88,7 @@ fn add(
     let Some(last) = context.turns.last() else { return };
     let scores = &evaluation.per_invocation_scores;
     let by_turn = !scores.is_empty() && scores.len() <= context.turns.len();
-    let results: Vec<(&Turn, Outcome)> = if evaluation.error.is_some() {
+    let results: Vec<(&EventTurn, Outcome)> = if evaluation.error.is_some() {
         vec![(last, Outcome::Broken(evaluation.error_type.unwrap_or("_OTHER")))]
     } else if by_turn {
         let outcomes = scores.iter().map(|score| Outcome::of_turn(*score, evaluation.threshold));
@@ -188,7 +191,7 @@ mod tests {
 
     /// Span id, and the attributes without the name of the evaluator.
     fn told(evaluation: EvaluationReport, explanation: bool) -> Vec<(String, serde_json::Value)> {
-        let turn = |number: u64| Turn {
+        let turn = |number: u64| EventTurn {
             span: JudgedSpan { span_id: number.to_string(), ..JudgedSpan::default() },
             response_id: None,
         };
@@ -201,14 +204,14 @@ mod tests {
             performance: None,
             events: Some(EventContext { case_id: None, turns: vec![turn(1), turn(2)] }),
         };
-        let report = Report { conversations: vec![conversation], ..Report::default() };
+        let report = Report { conversations: vec![conversation].into(), ..Report::default() };
         let mut config = Config::default();
         config.evaluators.push(EvaluatorConfig::code("own", "x.py"));
         config.evaluators.push(EvaluatorConfig::builtin("response_match_score"));
         config.evaluators.push(EvaluatorConfig::builtin("hallucinations_v1"));
         records(&report, &config, &Metrics::default(), EventSwitches { explanation })
-            .into_iter()
             .map(|record| {
+                let record = record.unwrap();
                 assert_eq!(record.attributes[0].1, AttributeValue::Text(name.clone()));
                 let attributes = record.attributes[1..].iter().map(|(name, value)| {
                     let value = match value {

@@ -1,8 +1,10 @@
 //! A started process and the duty to leave nothing of it behind.
 
+use std::process::Stdio;
+
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
-use super::{CommandSpec, Ending, SpawnError, living::Listed, os, spawn};
+use super::{CommandSpec, Ending, SpawnError, forks::Forked, living::Listed, os, spawn};
 
 /// A started process with everything it starts in turn.
 ///
@@ -10,11 +12,22 @@ use super::{CommandSpec, Ending, SpawnError, living::Listed, os, spawn};
 /// the group at once and leaves reaping to the runtime.
 #[derive(Debug)]
 pub(super) struct Started {
-    child: Child,
-    group: Option<os::Group>,
-    watch: os::ExitWatch,
-    /// As long as its number is its own.
-    listed: Option<Listed>,
+    origin: Origin,
+}
+
+/// Whose child it is, which decides who notices its end and who reaps it.
+#[derive(Debug)]
+enum Origin {
+    /// Ours.
+    Spawned {
+        /// As long as its number is its own: dropped before the child, which that may reap.
+        listed: Option<Listed>,
+        child: Child,
+        group: Option<os::Group>,
+        watch: os::ExitWatch,
+    },
+    /// That of a server.
+    Forked(Forked),
 }
 
 /// Our ends of the standard streams.
@@ -27,35 +40,57 @@ pub(super) struct Pipes {
 
 impl Started {
     pub(super) async fn start(spec: &CommandSpec) -> Result<(Self, Pipes), SpawnError> {
+        Self::start_with(spec, Stdio::piped).await
+    }
+
+    /// The same with a standard input that may be no pipe of ours.
+    pub(super) async fn start_with(
+        spec: &CommandSpec,
+        stdin: impl Fn() -> Stdio,
+    ) -> Result<(Self, Pipes), SpawnError> {
         let watch = os::ExitWatch::new().map_err(|error| spawn::explain(spec, &error))?;
-        let (mut child, listed) = spawn::spawn(spec).await?;
+        let (mut child, listed) = spawn::spawn(spec, stdin).await?;
         let pipes = Pipes {
             stdin: child.stdin.take(),
             stdout: child.stdout.take(),
             stderr: child.stderr.take(),
         };
         let group = os::Group::of(&child);
-        Ok((Self { child, group, watch, listed: Some(listed) }, pipes))
+        Ok((Self { origin: Origin::Spawned { child, group, watch, listed: Some(listed) } }, pipes))
+    }
+
+    /// A process that a server has forked.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "servers need Unix sockets"))]
+    pub(super) fn forked(forked: Forked) -> Self {
+        Self { origin: Origin::Forked(forked) }
     }
 
     /// Returns when the process is dead. Cancel safe.
     pub(super) async fn exited(&mut self) {
-        if let Some(group) = &self.group {
-            self.watch.exited(group, &mut self.child).await;
+        match &mut self.origin {
+            Origin::Spawned { child, group: Some(group), watch, .. } => {
+                watch.exited(group, child).await;
+            }
+            Origin::Spawned { group: None, .. } => {}
+            Origin::Forked(forked) => forked.exited().await,
         }
     }
 
     /// Asks the whole group to end.
     pub(super) fn terminate(&mut self) {
-        if let Some(group) = &self.group {
-            group.terminate(&mut self.child);
+        match &mut self.origin {
+            Origin::Spawned { child, group: Some(group), .. } => group.terminate(child),
+            Origin::Spawned { group: None, .. } => {}
+            Origin::Forked(forked) => forked.terminate(),
         }
     }
 
     /// Ends the whole group.
     pub(super) fn kill(&mut self) {
-        if let Some(group) = &self.group {
-            group.kill(&mut self.child);
+        match &mut self.origin {
+            Origin::Spawned { child, group: Some(group), .. } => group.kill(child),
+            Origin::Spawned { group: None, .. } => {}
+            Origin::Forked(forked) => forked.kill(),
         }
     }
 
@@ -64,20 +99,27 @@ impl Started {
     /// To be called when the process is dead. If it is not, the status is lost and the runtime reaps it later.
     pub(super) fn reap(&mut self) -> Ending {
         self.kill();
-        self.group = None;
-        self.listed = None;
-        match self.child.try_wait() {
+        let collected = match &mut self.origin {
+            Origin::Spawned { child, group, listed, .. } => {
+                *group = None;
+                *listed = None;
+                child.try_wait()
+            }
+            Origin::Forked(forked) => return forked.reap(),
+        };
+        match collected {
             Ok(Some(status)) => os::ending(status),
-            Ok(None) => Ending::Lost { reason: "it did not end when it was killed".to_owned() },
+            Ok(None) => Ending::Lost { reason: NOT_ENDED.to_owned() },
             Err(error) => Ending::Lost { reason: format!("its status could not be had: {error}") },
         }
     }
 }
 
+/// Why there is no status of a process that was killed.
+pub(super) const NOT_ENDED: &str = "it did not end when it was killed";
+
 impl Drop for Started {
     fn drop(&mut self) {
         self.kill();
-        // Before the child is dropped, which may reap it.
-        self.listed = None;
     }
 }

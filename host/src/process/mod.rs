@@ -1,7 +1,8 @@
 //! Starts and supervises processes. Nothing else in this crate starts one (but `runtime/cargo`, which builds).
 //!
-//! [`run`] is for programs that read one document and write one; `Session` keeps a program running and exchanges lines
-//! with it. Both hold to the same rules:
+//! [`run`] is for programs that read one document and write one; `Session` keeps a program running and exchanges
+//! lines with it; [`forks`] has a program that is running already fork such as read one document. All hold to the same
+//! rules:
 //!
 //! - Input is written and both outputs are drained from the first moment on; what is kept of an output is bounded, what
 //!   is read is not.
@@ -16,6 +17,7 @@
 mod cancel;
 mod capture;
 mod command;
+pub mod forks;
 mod group;
 mod limits;
 mod lines;

@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 use tokio::time::{sleep, timeout};
 
 use super::{
-    Cancellation, Captured, CommandSpec, Ending, Limits, Outcome, group::Started, pump::Pumps,
+    Cancellation, Captured, CommandSpec, Ending, Limits, Outcome,
+    group::{Pipes, Started},
+    pump::Pumps,
 };
 
 /// How long a killed process may take to die. The kernel needs next to nothing, unless the process is stuck in a
@@ -28,19 +30,33 @@ pub async fn run(
     cancellation: &Cancellation,
 ) -> Outcome {
     let begun = Instant::now();
-    let nothing = |ending| Outcome {
+    if cancellation.is_cancelled() {
+        return nothing(begun, Ending::Cancelled);
+    }
+    match Started::start(spec).await {
+        Ok(started) => supervise(begun, started, input, limits, cancellation).await,
+        Err(error) => nothing(begun, Ending::SpawnFailed(error)),
+    }
+}
+
+/// The outcome where there was no process.
+pub(super) fn nothing(begun: Instant, ending: Ending) -> Outcome {
+    Outcome {
         ending,
         stdout: Captured::complete([]),
         stderr: Captured::complete([]),
         duration: begun.elapsed(),
-    };
-    if cancellation.is_cancelled() {
-        return nothing(Ending::Cancelled);
     }
-    let (mut started, pipes) = match Started::start(spec).await {
-        Ok(started) => started,
-        Err(error) => return nothing(Ending::SpawnFailed(error)),
-    };
+}
+
+/// Sees a process that has just been started to its end, wherever it came from.
+pub(super) async fn supervise(
+    begun: Instant,
+    (mut started, pipes): (Started, Pipes),
+    input: &[u8],
+    limits: &Limits,
+    cancellation: &Cancellation,
+) -> Outcome {
     let mut pumps = Pumps::new(pipes, input, limits);
 
     let event = pumps

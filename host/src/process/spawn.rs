@@ -37,9 +37,12 @@ pub struct SpawnError {
     pub transient: bool,
 }
 
-/// Starts the command as leader of its own group, with pipes for all three standard streams.
-pub(super) async fn spawn(spec: &CommandSpec) -> Result<(Child, Listed), SpawnError> {
-    let mut command = command(spec).map_err(|error| explain(spec, &error))?;
+/// Starts the command as leader of its own group, with this standard input and pipes for both outputs.
+pub(super) async fn spawn(
+    spec: &CommandSpec,
+    stdin: impl Fn() -> Stdio,
+) -> Result<(Child, Listed), SpawnError> {
+    let mut command = command(spec, stdin()).map_err(|error| explain(spec, &error))?;
     let mut waits = BUSY_RETRIES.iter();
     loop {
         match (living::start(|| command.spawn(), Child::id), waits.next()) {
@@ -56,10 +59,10 @@ pub(super) async fn spawn(spec: &CommandSpec) -> Result<(Child, Listed), SpawnEr
     clippy::disallowed_methods,
     reason = "this is the place where supervised processes are started"
 )]
-fn command(spec: &CommandSpec) -> io::Result<Command> {
+fn command(spec: &CommandSpec, stdin: Stdio) -> io::Result<Command> {
     let mut command = Command::new(&spec.program);
     spec.configure(command.as_std_mut());
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
     // The net below the net: groups are ended by `Group`, this ends the leader if even that is skipped.
     command.kill_on_drop(true);
     os::configure(&mut command, &spec.resources)?;

@@ -16,7 +16,8 @@ impl Report {
     ///
     /// # Errors
     ///
-    /// When a performance metric cannot be represented; does not happen with metrics this crate computed.
+    /// A conversation cannot be read back, or a performance metric cannot be represented; the latter does not happen with
+    /// metrics this crate computed.
     pub fn to_json(&self) -> io::Result<String> {
         let mut text = Vec::new();
         self.write_json(&mut text)?;
@@ -27,12 +28,12 @@ impl Report {
     ///
     /// # Errors
     ///
-    /// Writing fails, or a performance metric cannot be represented.
+    /// Writing fails, a conversation cannot be read back, or a performance metric cannot be represented.
     pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(b"{\n  \"traces\": [")?;
         for (number, each) in self.conversations.iter().enumerate() {
             let comma = if number > 0 { "," } else { "" };
-            write!(out, "{comma}\n    {}", to_pretty_inside(&conversation(each)?, 2))?;
+            write!(out, "{comma}\n    {}", to_pretty_inside(&conversation(&each?)?, 2))?;
         }
         out.write_all(if self.conversations.is_empty() { b"]" } else { b"\n  ]" })?;
         write!(out, ",\n  \"errors\": {}", to_pretty_inside(&texts(&self.errors), 1))?;
@@ -154,7 +155,7 @@ mod tests {
         for conversations in
             [vec![], vec![conversation(vec![])], vec![conversation(vec![evaluation]); 2]]
         {
-            report.conversations = conversations;
+            report.conversations = conversations.into();
             let text = report.to_json().unwrap();
             assert_eq!(to_pretty(&parse_python(&text).unwrap()), text);
             report.errors.push("broken".to_owned());

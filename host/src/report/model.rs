@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
+use super::Conversations;
 use crate::{
     conversation::{PerformanceMetrics, RunPerformance},
     events::EventContext,
@@ -13,7 +14,7 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Conversations in the order of the traces.
-    pub conversations: Vec<ConversationReport>,
+    pub conversations: Conversations,
     /// What went wrong outside of any conversation, e.g. files that could not be loaded.
     pub errors: Vec<String>,
     /// What lies behind some of `errors`, by their index: the position, and what the file seems to be.
@@ -104,11 +105,7 @@ impl Report {
     /// How many evaluations passed, failed, broke and were not evaluated.
     #[must_use]
     pub fn tally(&self) -> Tally {
-        let mut tally = Tally::default();
-        for evaluation in self.evaluations() {
-            evaluation.count_in(&mut tally);
-        }
-        tally
+        self.conversations.tally()
     }
 
     /// Everything that decides what the run amounts to. An error outside of any conversation weighs as much as an
@@ -124,6 +121,7 @@ impl Report {
             unwritten_journal: self.unwritten_journal,
             missing_scores: self.missing_scores().len() as u64,
             partial: self.partial.is_some(),
+            unreadable: self.conversations.unreadable().is_some(),
             max_error_rate: self.max_error_rate,
         }
     }
@@ -138,19 +136,8 @@ impl Report {
     /// Empty where [`require_evaluated`](Self::require_evaluated) is not set.
     #[must_use]
     pub fn missing_scores(&self) -> Vec<&str> {
-        let mut names: Vec<(&str, bool)> = Vec::new();
-        for evaluation in self.evaluations().filter(|_| self.require_evaluated) {
-            // Without a threshold no evaluator was asked.
-            if evaluation.threshold.is_none() {
-                continue;
-            }
-            let scored = evaluation.error.is_none() && evaluation.status != Status::NotEvaluated;
-            match names.iter_mut().find(|(name, _)| *name == evaluation.name) {
-                Some((_, before)) => *before |= scored,
-                None => names.push((&evaluation.name, scored)),
-            }
-        }
-        names.into_iter().filter(|(_, scored)| !scored).map(|(name, _)| name).collect()
+        let names = self.conversations.evaluators_without_score();
+        names.filter(|_| self.require_evaluated).collect()
     }
 
     /// Everything that went wrong outside of any conversation, each with what lies behind it.
@@ -160,11 +147,6 @@ impl Report {
             .iter()
             .enumerate()
             .map(|(index, error)| (error.as_str(), causes.get(&index).map(String::as_str)))
-    }
-
-    /// All evaluations, conversation by conversation.
-    pub fn evaluations(&self) -> impl Iterator<Item = &EvaluationReport> {
-        self.conversations.iter().flat_map(|conversation| &conversation.evaluations)
     }
 }
 
@@ -217,7 +199,7 @@ mod tests {
             performance: None,
             events: None,
         };
-        Report { conversations: vec![conversation], ..Report::default() }
+        Report { conversations: vec![conversation].into(), ..Report::default() }
     }
 
     #[test]
@@ -253,7 +235,7 @@ mod tests {
             of("never", Status::NotEvaluated, None),
             of("scores", Status::Passed, None),
         ];
-        let mut required = report(evaluations);
+        let mut required = report(evaluations.clone());
         assert_eq!((required.missing_scores(), required.standing()), (vec![], Standing::Passed));
         required.require_evaluated = true;
         assert_eq!(
@@ -261,7 +243,8 @@ mod tests {
             (vec!["never"], Standing::Failed)
         );
         // What broke weighs more, and what nobody was asked about is nobody's.
-        required.conversations[0].evaluations.push(of("broken", Status::NotEvaluated, Some("x")));
+        let broken = of("broken", Status::NotEvaluated, Some("x"));
+        required.conversations = report([evaluations, vec![broken]].concat()).conversations;
         assert_eq!(required.missing_scores(), ["never", "broken"]);
         assert_eq!(required.standing(), Standing::Errored);
         let nobody =

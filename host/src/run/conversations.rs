@@ -3,7 +3,7 @@
 use std::{ops::Range, sync::Arc};
 
 use crate::{
-    conversation::{Conversation, Group, GroupBy, extract_group, group_indexed},
+    conversation::{Conversation, Group, GroupBy, Groups, extract_group, group_indexed},
     trace::{ReadError, TraceIndex},
 };
 
@@ -17,7 +17,7 @@ const BATCH_BYTES: usize = 256 << 10;
 pub(super) struct Conversations {
     index: TraceIndex,
     /// The traces of each.
-    groups: Vec<Vec<usize>>,
+    groups: Groups,
 }
 
 impl Conversations {
@@ -33,13 +33,13 @@ impl Conversations {
 
     /// The trace id by which a conversation is told of that is never loaded.
     pub(super) fn trace_id(&self, number: usize) -> Arc<str> {
-        let first = self.groups[number].first();
-        first.map_or_else(|| Arc::from(""), |trace| Arc::clone(self.index.trace_id(*trace)))
+        let first = self.groups.get(number).next();
+        first.map_or_else(|| Arc::from(""), |trace| self.index.trace_id(trace))
     }
 
     /// How long the text of a conversation is, in bytes.
     pub(super) fn size(&self, number: usize) -> usize {
-        self.groups[number].iter().map(|trace| self.index.size(*trace)).sum()
+        self.groups.get(number).map(|trace| self.index.size(trace)).sum()
     }
 
     /// The conversations that are loaded together, from `first` on.
@@ -58,9 +58,10 @@ impl Conversations {
     ///
     /// A file cannot be read any more, or has changed.
     pub(super) fn load(&self, number: usize) -> Result<Conversation, ReadError> {
-        let traces: Vec<_> = self.groups[number]
-            .iter()
-            .map(|trace| self.index.read(*trace))
+        let traces: Vec<_> = self
+            .groups
+            .get(number)
+            .map(|trace| self.index.read(trace))
             .collect::<Result<_, _>>()?;
         Ok(extract_group(&Group::new(traces.iter().map(AsRef::as_ref).collect())))
     }

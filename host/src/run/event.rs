@@ -115,6 +115,14 @@ pub enum RunEvent {
         /// All evaluations of the run, if every conversation turns out to have turns.
         total: usize,
     },
+    /// Evaluations of a program that could be forked from a running interpreter are started one by one after all. It costs time
+    /// and changes nothing else.
+    NotForked {
+        /// Name of the evaluator.
+        evaluator: String,
+        /// What is in the way.
+        reason: String,
+    },
     /// An evaluation ended.
     Evaluated {
         /// Name of the evaluator.
@@ -133,5 +141,11 @@ pub enum RunEvent {
         total: usize,
         /// Those of `done` in which the evaluator broke.
         errored: usize,
+    },
+    /// What came of conversations could not be written to a temporary file. From here on it stays in memory, which it may
+    /// need much of; nothing is lost.
+    ReportInMemory {
+        /// What the system said.
+        reason: String,
     },
 }

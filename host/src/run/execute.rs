@@ -1,7 +1,8 @@
 //! Every evaluator on every conversation, a bounded number at a time.
 //!
 //! Conversations are loaded on other threads while those before them are evaluated, and forgotten when they have been:
-//! what is in memory depends on how many are being worked on, not on how many there are.
+//! what is in memory depends on how many are being worked on, not on how many there are. What came of one is handed in when
+//! it is finished, whatever others still take, and the report has it in its place.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -20,7 +21,7 @@ use crate::{
     conversation::Conversation,
     eval_set::CaseIndex,
     panic,
-    report::{ConversationReport, EvaluationReport},
+    report::{self, Collector, ConversationReport, EvaluationReport},
     verdict::{Evaluation, Status},
 };
 
@@ -39,7 +40,7 @@ pub(super) async fn all(
     permits: Permits,
     events: bool,
     on_event: &mut dyn FnMut(RunEvent),
-) -> Vec<ConversationReport> {
+) -> report::Conversations {
     let evaluators: Vec<Arc<Ready>> = plan
         .evaluators
         .into_iter()
@@ -47,7 +48,7 @@ pub(super) async fn all(
         .collect();
     let total = conversations.len() * evaluators.len();
     on_event(RunEvent::Evaluating { total });
-    let reports = (0..conversations.len()).map(|_| None).collect();
+    let reports = Collector::new(runner.report_memory, conversations.len());
     let mut execution = Execution {
         loaders: 2 * thread::available_parallelism().map_or(1, usize::from),
         permits: Arc::new(permits),
@@ -66,7 +67,7 @@ pub(super) async fn all(
         conversations: &conversations,
     };
     execution.run().await;
-    let reports = execution.reports.into_iter().flatten().collect();
+    let reports = execution.reports.finish();
     for evaluator in evaluators {
         if let Some(evaluator) = Arc::into_inner(evaluator) {
             evaluator.close().await;
@@ -99,7 +100,7 @@ struct Execution<'a, 's> {
     tasks: JoinSet<Evaluation>,
     /// The conversation and the evaluator of each task.
     places: HashMap<tokio::task::Id, (usize, usize)>,
-    reports: Vec<Option<ConversationReport>>,
+    reports: Collector,
     progress: Progress<'a>,
 }
 
@@ -168,7 +169,7 @@ impl Execution<'_, '_> {
                 report
             });
             let evaluations = evaluations.collect();
-            self.reports[number] = Some(unloaded(trace_id, evaluations));
+            self.hand_in(number, &unloaded(trace_id, evaluations));
         }
         self.next = self.conversations.len();
     }
@@ -193,7 +194,7 @@ impl Execution<'_, '_> {
             };
             self.permits.something_went_wrong();
             self.progress.total -= self.evaluators.len();
-            self.reports[number] = Some(unusable);
+            self.hand_in(number, &unusable);
         }
     }
 
@@ -232,6 +233,10 @@ impl Execution<'_, '_> {
             }
         };
         let conversation = active.subject.conversation();
+        if let Some(reason) = evaluator.take_unforked() {
+            let evaluator = evaluator.name().to_owned();
+            (self.progress.on_event)(RunEvent::NotForked { evaluator, reason });
+        }
         let stderr = evaluation.end_of_stderr().into_owned();
         let report = evaluator.report(evaluation, conversation.turns.len());
         self.progress.evaluated(&report, &conversation.trace_id, stderr);
@@ -253,10 +258,18 @@ impl Execution<'_, '_> {
                 report.unwrap_or_else(|| evaluator.report(evaluator.lost("was lost"), 0))
             })
             .collect();
-        self.reports[number] = Some(ConversationReport {
+        let report = ConversationReport {
             events: self.events.then(|| subject.event_context()),
             ..report(subject.conversation(), evaluations)
-        });
+        };
+        self.hand_in(number, &report);
+    }
+
+    /// Hands in what came of a conversation; it is not held here, so that nothing waits for one that takes long.
+    fn hand_in(&mut self, number: usize, report: &ConversationReport) {
+        if let Err(error) = self.reports.put(number, report) {
+            (self.progress.on_event)(RunEvent::ReportInMemory { reason: error.to_string() });
+        }
     }
 }
 

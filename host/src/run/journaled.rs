@@ -10,7 +10,7 @@ use crate::{
     config::CodeConfig,
     journal::{Digester, Fingerprint, Journal},
     report::Report,
-    runtime::{Composition, Entrypoint, Launch},
+    runtime::{Composition, Entrypoint, Launch, secrets::is_secret_name},
     verdict::{Evaluation, Verdict},
 };
 
@@ -101,6 +101,11 @@ pub(super) fn of_launch(
         .shown("arguments", &launch.one_shot.args)
         // Programs find files by it.
         .shown("working directory", &env::current_dir().ok());
+    // What an entry asks to be passed on is a setting of it; a secret opens doors, and its owner may renew it at any time.
+    let passed_on = candidate.code.process.env.variables.iter().filter(|(_, own)| own.is_none());
+    for (name, _) in passed_on.filter(|(name, _)| !is_secret_name(name)) {
+        digester = digester.shown(name, &env::var_os(name));
+    }
     if let Some(pin) = &candidate.pin {
         digester = digester.bytes("pin", pin.as_str().as_bytes());
     }
@@ -160,7 +165,7 @@ impl<'a> Journaling<'a> {
         on_event(RunEvent::Journaled {
             file: journal.path().to_owned(),
             reused: journal.reused() - self.reused_before,
-            total: report.evaluations().filter(|it| it.threshold.is_some()).count(),
+            total: report.conversations.asked(),
         });
     }
 

@@ -27,6 +27,7 @@ mod document;
 mod event;
 mod execute;
 mod fetch;
+mod forked;
 mod journaled;
 mod permits;
 mod plan;

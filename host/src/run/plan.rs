@@ -14,6 +14,7 @@ use crate::{
     linked::LinkedEvaluator,
     metric::{Metric, MetricSettings},
     process::CommandSpec,
+    runtime::ForkServerOf,
     source::Pins,
     verdict::Verdict,
 };
@@ -70,6 +71,8 @@ pub(super) struct Program {
     pub(super) one_shot: CommandSpec,
     /// The streaming form, if the runtime has one. Whether the program has it too, it says itself.
     pub(super) worker: Option<CommandSpec>,
+    /// How evaluations can be forked, if the runtime knows how.
+    pub(super) fork_server: Option<ForkServerOf>,
     pub(super) timeout: Duration,
     /// How often an evaluation is tried again whose verdict may be transient.
     pub(super) retries: u32,

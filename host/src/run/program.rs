@@ -14,12 +14,15 @@ use super::{
 };
 use crate::{
     config::{CodeConfig, Config, Isolation},
-    executor::Executor,
+    executor::{Executor, Local},
     process::CommandSpec,
     runtime::{Entrypoint, Environment, Launch, PrepareError},
     source::ContentHash,
     verdict::Verdict,
 };
+
+/// Evaluators of a run that may each keep an interpreter to fork from. One takes some 20 MB.
+const MAX_FORK_SERVERS: usize = 32;
 
 /// A program whose executor is there.
 pub(super) struct Candidate {
@@ -55,6 +58,8 @@ pub(super) fn prepare(
             fetched: code.fetched,
         })
         .collect();
+    let forks = |path: &Path| runner.runtimes.for_path(path).ok()?.fork_server();
+    let mut servers = 0;
     let launches = runner.runtimes.prepare_all(&entrypoints, &runner.cancellation, &mut |event| {
         on_event(RunEvent::Prepare(event));
     });
@@ -78,6 +83,23 @@ pub(super) fn prepare(
                 broken(not_ready(&error, &code, config))
             }
         };
+        if let Work::Program(program) = &mut evaluator.work
+            && code.isolation == Isolation::Auto
+            && code.executor == Local.name()
+            && let Some(fork_server) = forks(&entrypoint.path)
+        {
+            let reason = if !program.surroundings.resources().is_unlimited() {
+                // They are those of a process from its first instruction on.
+                "it has limits of its own".to_owned()
+            } else if servers == MAX_FORK_SERVERS {
+                format!("{MAX_FORK_SERVERS} interpreters are running already")
+            } else {
+                servers += 1;
+                program.fork_server = Some(fork_server);
+                continue;
+            };
+            on_event(RunEvent::NotForked { evaluator: evaluator.name.clone(), reason });
+        }
     }
 }
 
@@ -102,6 +124,7 @@ fn ready(
         (Ok(one_shot), Ok(worker)) => Work::Program(Box::new(Program {
             one_shot,
             worker,
+            fork_server: None,
             timeout: code.timeout,
             retries: code.retries.unwrap_or(retries),
             config: code.config.clone(),

@@ -12,6 +12,7 @@ use super::{
     PlannedEvaluator, Runner,
     describe::describe,
     document::Settings,
+    forked::Forked,
     permits::Permits,
     plan::{Program, Work},
     retry,
@@ -19,12 +20,13 @@ use super::{
 };
 use crate::{
     journal::{Fingerprint, Key},
+    json::{self, NonFinite, Value},
     linked,
     metric::{Metric, MetricInput, MetricSettings},
     pool::Pool,
     process::{self, Cancellation},
     report::EvaluationReport,
-    verdict::{Evaluation, Status, Verdict, WAS_NOT_RUN},
+    verdict::{Answer, Evaluation, Status, Verdict, WAS_NOT_RUN},
 };
 
 /// Time a program may take to describe itself. One that takes longer is started anew for every conversation, which
@@ -33,6 +35,10 @@ const DESCRIBE_LIMIT: Duration = Duration::from_secs(2);
 
 /// Conversations from which on a warm worker pays: it is one start, and asking the program whether it streams another.
 const WORKER_PAYS_FROM: usize = 3;
+
+/// Conversations from which on evaluations are forked. To start a server takes as long as an evaluation that is started, since
+/// both do the same imports, and while it starts, nothing else of that evaluator runs.
+const FORK_PAYS_FROM: usize = 4;
 
 /// Time a worker may take to end when there is nothing left to do.
 const LAST_PATIENCE: Duration = Duration::from_millis(200);
@@ -44,6 +50,8 @@ pub(super) struct Ready {
     pool: OnceCell<Option<Pool>>,
     /// How many workers are worth having; `None` when not even one is.
     workers: Option<NonZeroUsize>,
+    /// Where evaluations are forked, if that is possible and worth it.
+    forked: Option<Forked>,
     cancellation: Cancellation,
     /// What all documents of the evaluator begin with.
     settings: Option<Settings>,
@@ -54,6 +62,12 @@ impl Ready {
         let workers = NonZeroUsize::new(evaluations)
             .filter(|evaluations| evaluations.get() >= WORKER_PAYS_FROM)
             .map(|evaluations| evaluations.min(runner.jobs));
+        let forked = match &evaluator.work {
+            Work::Program(program) if evaluations >= FORK_PAYS_FROM => {
+                program.fork_server.map(|make| Forked::new(program.one_shot.clone(), make))
+            }
+            _ => None,
+        };
         let config = match &evaluator.work {
             Work::Program(program) => Some(&program.config),
             Work::Linked { config, .. } => Some(config),
@@ -64,6 +78,7 @@ impl Ready {
         Self {
             settings,
             evaluator,
+            forked,
             pool: OnceCell::new(),
             workers,
             cancellation: runner.cancellation.clone(),
@@ -89,6 +104,11 @@ impl Ready {
     /// What its files were when the run began.
     pub(super) fn fingerprint(&self) -> Option<&Fingerprint> {
         self.evaluator.fingerprint.as_ref()
+    }
+
+    /// Why evaluations are not forked, though they were to be, if that was found out since the last call.
+    pub(super) fn take_unforked(&self) -> Option<String> {
+        self.forked.as_ref()?.take_reason()
     }
 
     /// How often an evaluation is tried again whose verdict may be transient.
@@ -183,7 +203,13 @@ impl Ready {
             return Evaluation::without_process(Verdict::Cancelled, Duration::ZERO);
         }
         let limits = program.surroundings.limits(program.timeout);
-        let outcome = process::run(&program.one_shot, document, &limits, &self.cancellation).await;
+        let cancellation = &self.cancellation;
+        if let Some(forked) = &self.forked
+            && let Some(outcome) = forked.run(document, &limits, cancellation).await
+        {
+            return Evaluation::from_outcome(&outcome);
+        }
+        let outcome = process::run(&program.one_shot, document, &limits, cancellation).await;
         Evaluation::from_outcome(&outcome)
     }
 
@@ -231,6 +257,9 @@ impl Ready {
         };
         let mut warnings = answer.contradictions(self.evaluator.threshold, turns);
         warnings.extend(flaky);
+        if error.is_none() {
+            warnings.extend(self.missing(&answer, &evaluation.stderr_tail));
+        }
         EvaluationReport {
             name: name.to_owned(),
             score: answer.score,
@@ -258,6 +287,17 @@ impl Ready {
         }
     }
 
+    /// What an evaluator that answered says to have missed: perhaps its answer would be another one.
+    fn missing(&self, answer: &Answer, stderr: &str) -> Option<String> {
+        let Work::Program(program) = &self.evaluator.work else { return None };
+        if program.surroundings.keeps_nothing_back() {
+            return None;
+        }
+        let details = answer.details.clone().map(Value::Object);
+        let details = details.map(|details| json::to_string(&details, NonFinite::Literal));
+        program.surroundings.missing(&[stderr, details.as_deref().unwrap_or_default()])
+    }
+
     /// The evaluation of a conversation that was not even loaded, because the run was cancelled or has stopped.
     pub(super) fn never_begun(&self) -> Evaluation {
         if !self.cancellation.is_cancelled() {
@@ -279,6 +319,9 @@ impl Ready {
     pub(super) async fn close(self) {
         if let Some(pool) = self.pool.into_inner().flatten() {
             pool.shutdown(LAST_PATIENCE).await;
+        }
+        if let Some(forked) = self.forked {
+            forked.close(LAST_PATIENCE).await;
         }
     }
 }

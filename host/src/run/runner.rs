@@ -24,18 +24,17 @@ use super::{
 };
 use crate::{
     config::Config,
-    conversation::{GROUPING, GroupBy, RunPerformance},
+    conversation::{GROUPING, GroupBy},
     eval_set::{CaseIndex, EvalSet},
     executor::Executors,
     journal::Journal,
     linked::LinkedEvaluators,
     metric::Metrics,
     process::Cancellation,
-    report::{Partial, Report},
+    report::{Partial, REPORT_MEMORY, Report},
     runtime::Runtimes,
     source::{Cache, Sources},
-    trace::TraceIndex,
-    verdict::Verdict,
+    trace::{TraceIndex, Watch},
 };
 
 /// How long what loads traces and makes evaluators ready may take to stop when the run was cancelled.
@@ -60,6 +59,9 @@ pub struct Runner {
     pub locked: bool,
     /// Evaluations at a time; as many as there are processors by default.
     pub jobs: NonZeroUsize,
+    /// Bytes of what came of conversations that are kept in memory; what is more is in a temporary file until the report
+    /// is dropped. 1 MiB by default.
+    pub report_memory: usize,
     /// Where finished evaluations are kept, and taken from; nowhere by default.
     pub journal: Option<Arc<Journal>>,
     /// Ends the run early when cancelled: running evaluations are ended, no new ones begin.
@@ -77,6 +79,7 @@ impl Default for Runner {
             cache: Cache::default(),
             locked: false,
             jobs: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+            report_memory: REPORT_MEMORY,
             journal: None,
             cancellation: Cancellation::new(),
         }
@@ -166,22 +169,20 @@ impl Runner {
                 .await;
         report.partial = partial(&report);
         journaling.end(&mut report, on_event).await;
-        report.performance = RunPerformance::of(
-            report.conversations.iter().map(|conversation| conversation.performance.as_ref()),
-        );
+        report.performance = report.conversations.performance().cloned();
         report
     }
 
     /// Walks through the trace files on a thread of its own, so that cancelling works meanwhile.
     async fn index(&self, request: &Request) -> TraceIndex {
         let (paths, format) = (request.traces.clone(), request.config.trace_format);
-        let watch: &[&str] = match request.config.group_by {
-            Some(GroupBy::Trace) => &[],
-            _ => &GROUPING,
+        let watch = match request.config.group_by {
+            Some(GroupBy::Trace) => Watch::default(),
+            _ => GROUPING,
         };
         let stop = self.cancellation.clone();
         let indexing =
-            blocking(move || TraceIndex::new(&paths, format, watch, &|| stop.is_cancelled()));
+            blocking(move || TraceIndex::new(paths, format, watch, &|| stop.is_cancelled()));
         let indexed = tokio::select! {
             indexed = indexing => indexed,
             () = self.given_up() => None,
@@ -227,13 +228,10 @@ impl Runner {
 
 /// Why not everything was evaluated, if that is so.
 fn partial(report: &Report) -> Option<Partial> {
-    let any = |verdict: Verdict| {
-        report.evaluations().any(|evaluation| evaluation.error_type == verdict.error_type())
-    };
-    if any(Verdict::Cancelled) {
+    if report.conversations.any_cancelled() {
         Some(Partial::Cancelled)
     } else {
-        any(Verdict::NotRun).then_some(Partial::FailFast)
+        (report.tally().not_run > 0).then_some(Partial::FailFast)
     }
 }
 

@@ -81,16 +81,25 @@ impl Surroundings {
             Verdict::TimedOut { .. } => in_force(Resources { cpu: None, ..self.resources() }),
             _ => None,
         };
+        let remarks: Vec<String> = [limits, self.missing(texts)].into_iter().flatten().collect();
+        (!remarks.is_empty()).then(|| remarks.join("; "))
+    }
+
+    /// Whether the program gets all secrets, and all that its entry names.
+    pub(super) fn keeps_nothing_back(&self) -> bool {
+        self.visible.withheld().next().is_none() && self.visible.absent().is_empty()
+    }
+
+    /// What of that which the program did not get is named in what it said, for people.
+    pub(super) fn missing(&self, texts: &[&str]) -> Option<String> {
         let named = |name: &String| texts.iter().any(|text| has_word(text, name));
-        let withheld = self.withheld().into_iter().find(named).map(|name| {
+        let withheld = self.visible.withheld().find(named).map(|name| {
             format!("{name} is withheld from evaluators, unless their entry names it under `env`")
         });
-        let absent =
-            self.visible.absent().iter().find(|name| named(name)).map(|name| {
-                format!("{name} is to be passed on, says `env`, and it is not set here")
-            });
-        let remarks: Vec<String> = [limits, withheld, absent].into_iter().flatten().collect();
-        (!remarks.is_empty()).then(|| remarks.join("; "))
+        withheld.or_else(|| {
+            let name = self.visible.absent().iter().find(|name| named(name))?;
+            Some(format!("{name} is to be passed on, says `env`, and it is not set here"))
+        })
     }
 
     /// What the limits have to do with a process that ended with this code.

@@ -1,13 +1,14 @@
 //! Runs with metrics and runtimes that misbehave.
 
-use std::{path::Path, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use super::{Request, RunEvent, Runner};
 use crate::{
     config::{Config, EvaluatorConfig},
+    journal::Journal,
     metric::{Metric, MetricInput},
     process::Cancellation,
-    report::{Partial, Report},
+    report::{ConversationReport, Partial, Report},
     runtime::{Availability, Entrypoint, Launch, PrepareError, PrepareEvent, Runtime},
     verdict::{Answer, Verdict},
 };
@@ -58,24 +59,34 @@ async fn run(runner: &Runner, evaluators: Vec<EvaluatorConfig>) -> (Report, Vec<
     (report, events)
 }
 
-fn outcomes(report: &Report) -> Vec<(&str, Option<&'static str>, Option<&str>)> {
-    report.conversations[0]
-        .evaluations
+/// Name, kind of error and error of the evaluations of the first conversation.
+type Outcome = (&'static str, Option<&'static str>, Option<&'static str>);
+
+#[track_caller]
+fn assert_outcomes(report: &Report, expected: &[Outcome]) {
+    let evaluations = conversations(report).remove(0).evaluations;
+    let outcomes: Vec<_> = evaluations
         .iter()
         .map(|it| (it.name.as_str(), it.error_type, it.error.as_deref()))
-        .collect()
+        .collect();
+    assert_eq!(outcomes, expected);
+}
+
+#[track_caller]
+fn conversations(report: &Report) -> Vec<ConversationReport> {
+    report.conversations.iter().collect::<Result<_, _>>().unwrap()
 }
 
 #[tokio::test]
 async fn a_panic_of_a_metric_is_its_error_alone() {
     let metrics = ["panics", "passes"].map(EvaluatorConfig::builtin);
     let (report, events) = run(&runner(), metrics.into()).await;
-    assert_eq!(
-        outcomes(&report),
-        [
+    assert_outcomes(
+        &report,
+        &[
             ("panics", Some("metric_failed"), Some("panics panicked: at 3 turns")),
-            ("passes", None, None)
-        ]
+            ("passes", None, None),
+        ],
     );
     assert!(
         events.iter().any(|event| matches!(event, RunEvent::Evaluated { done: 2, errored: 1, .. })),
@@ -87,17 +98,17 @@ async fn a_panic_of_a_metric_is_its_error_alone() {
 async fn what_was_finished_when_a_run_is_cancelled_is_kept() {
     let metrics = ["passes", "cancels", "panics"].map(EvaluatorConfig::builtin);
     let (report, _) = run(&runner(), metrics.into()).await;
-    assert_eq!(
-        outcomes(&report),
-        [
+    assert_outcomes(
+        &report,
+        &[
             ("passes", None, None),
             ("cancels", None, None),
             (
                 "panics",
                 Some("cancelled"),
-                Some("panics was not computed, because the run was cancelled")
-            )
-        ]
+                Some("panics was not computed, because the run was cancelled"),
+            ),
+        ],
     );
     assert_eq!(report.tally().standing().exit_code(), 3);
 }
@@ -158,7 +169,8 @@ async fn cancelled_while_preparing(deaf: bool) -> Report {
             }
         })
         .await;
-    let kinds: Vec<_> = outcomes(&report).into_iter().map(|(_, kind, _)| kind).collect();
+    let evaluations = conversations(&report).remove(0).evaluations;
+    let kinds: Vec<_> = evaluations.iter().map(|it| it.error_type).collect();
     assert_eq!(kinds, [Some("cancelled"); 2]);
     report
 }
@@ -167,7 +179,7 @@ async fn cancelled_while_preparing(deaf: bool) -> Report {
 async fn a_run_can_be_cancelled_while_evaluators_are_made_ready() {
     let report = cancelled_while_preparing(false).await;
     assert_eq!(
-        report.conversations[0].evaluations[0].error.as_deref(),
+        conversations(&report)[0].evaluations[0].error.as_deref(),
         Some("Custom evaluator 'built' was not finished, because the run was cancelled")
     );
 }
@@ -191,12 +203,12 @@ async fn an_executor_that_is_not_there_is_an_error_before_anything_is_built() {
     );
     let config = Config::parse(&text, Path::new("c.yaml")).unwrap();
     let (report, events) = run(&runner, config.evaluators).await;
-    assert_eq!(
-        outcomes(&report),
-        [
+    assert_outcomes(
+        &report,
+        &[
             ("boxed", Some("prepare_failed"), Some("unknown executor `docker` (available: local)")),
-            ("passes", None, None)
-        ]
+            ("passes", None, None),
+        ],
     );
     assert!(!events.iter().any(|event| matches!(event, RunEvent::Prepare(_))), "{events:?}");
 }
@@ -269,9 +281,10 @@ impl Drop for Traces {
 async fn conversations_are_reported_in_order_and_all_are_counted() {
     let traces = Traces::new("order", 300);
     let (report, events) = traces.run(&runner(), &["passes", "panics"], &mut |_| {}).await;
-    let ids: Vec<&str> = report.conversations.iter().map(|it| &*it.trace_id).collect();
+    let conversations = conversations(&report);
+    let ids: Vec<&str> = conversations.iter().map(|it| &*it.trace_id).collect();
     assert_eq!(ids, (0..=300).map(|number| format!("t{number}")).collect::<Vec<_>>());
-    assert_eq!(report.conversations[300].evaluations[0].error_type, Some("no_invocations"));
+    assert_eq!(conversations[300].evaluations[0].error_type, Some("no_invocations"));
     let evaluated: Vec<(usize, usize)> = events
         .iter()
         .filter_map(|event| match event {
@@ -297,7 +310,7 @@ async fn a_file_that_changes_during_the_run_is_never_green() {
         })
         .await;
     assert_eq!(report.conversations.len(), 4);
-    for conversation in &report.conversations {
+    for conversation in conversations(&report) {
         let evaluation = &conversation.evaluations[0];
         assert_eq!(evaluation.error_type, Some("extraction_failed"));
         let error = evaluation.error.as_deref().unwrap_or_default();
@@ -320,7 +333,7 @@ async fn conversations_that_were_not_loaded_when_a_run_is_cancelled_are_reported
         .await;
     assert_eq!(report.conversations.len(), 501);
     assert!(
-        report.conversations.iter().all(|it| it.evaluations[0].error_type == Some("cancelled"))
+        conversations(&report).iter().all(|it| it.evaluations[0].error_type == Some("cancelled"))
     );
     assert_eq!(report.partial, Some(Partial::Cancelled));
     let counted = events.iter().filter(|event| matches!(event, RunEvent::Evaluated { .. })).count();
@@ -358,4 +371,43 @@ async fn a_run_that_is_cancelled_before_it_begins_says_so() {
     assert_eq!(report.errors, ["The run was cancelled before all traces were loaded."]);
     assert_eq!(report.partial, Some(Partial::Cancelled));
     assert_eq!(report.standing().exit_code(), 3);
+}
+
+/// Passes, and may say which revision it is.
+#[derive(Debug)]
+struct Versioned(Option<&'static str>);
+
+impl Metric for Versioned {
+    fn name(&self) -> &str {
+        "versioned"
+    }
+    fn description(&self) -> &str {
+        ""
+    }
+    fn revision(&self) -> Option<&str> {
+        self.0
+    }
+    fn evaluate(&self, _: &MetricInput<'_>) -> Verdict {
+        Verdict::Answer(Answer { score: Some(1.0), ..Answer::default() })
+    }
+}
+
+#[tokio::test]
+async fn a_metric_is_taken_from_a_journal_only_in_the_revision_that_was_kept() {
+    let folder = crate::runtime::testing::Folder::new("run-journal");
+    let file = folder.path("j.jsonl");
+    for (revision, expected) in
+        [(None, 0), (None, 0), (Some("1"), 0), (Some("1"), 1), (Some("2"), 0), (Some("1"), 1)]
+    {
+        let mut runner = Runner::default();
+        runner.metrics.register(Versioned(revision));
+        runner.journal = Some(Arc::new(Journal::open(&file, true).unwrap()));
+        let (report, events) = run(&runner, vec![EvaluatorConfig::builtin("versioned")]).await;
+        assert_eq!(report.conversations.get(0).unwrap().unwrap().evaluations[0].score, Some(1.0));
+        let reused = events.iter().find_map(|event| match event {
+            RunEvent::Journaled { reused, total: 1, .. } => Some(*reused),
+            _ => None,
+        });
+        assert_eq!(reused, Some(expected), "{revision:?}");
+    }
 }

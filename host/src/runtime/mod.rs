@@ -21,7 +21,9 @@ pub use cargo::Cargo;
 pub use composition::Composition;
 pub use environment::Environment;
 pub use executable::Executable;
-pub use model::{Availability, Entrypoint, Launch, PrepareError, PrepareEvent, Runtime};
+pub use model::{
+    Availability, Entrypoint, ForkServerOf, Launch, PrepareError, PrepareEvent, Runtime,
+};
 pub use node::Node;
 pub use python::{Python, requirements};
 pub use registry::Runtimes;

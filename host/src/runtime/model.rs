@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{Composition, Syntax, Visible, paths};
-use crate::process::{Cancellation, CommandSpec};
+use crate::process::{Cancellation, CommandSpec, forks::ServerCommand};
 
 /// Maps files of one language to commands.
 ///
@@ -64,11 +64,22 @@ pub trait Runtime: Send + Sync + fmt::Debug {
         }
     }
 
+    /// Makes the command of a server from which the evaluations of a program of this language can be forked, out of the command
+    /// that would run one of them; `None`, as by default, where there is no such thing.
+    ///
+    /// What is forked must be as good as what is started: see [`forks`](crate::process::forks).
+    fn fork_server(&self) -> Option<ForkServerOf> {
+        None
+    }
+
     /// Looks for mistakes in a source file without running it, and without leaving anything behind.
     fn check_syntax(&self, _source: &Path, _cancellation: &Cancellation) -> Syntax {
         Syntax::WhenPrepared
     }
 }
+
+/// Makes the command of a server out of the command that runs an evaluator once, or says why there can be none.
+pub type ForkServerOf = fn(&CommandSpec) -> Result<ServerCommand, String>;
 
 /// Where an evaluator begins: the file (or, for some languages, the folder) that a configuration names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -22,13 +22,19 @@ pub(super) fn normalize(value: &Value, bytes: usize) -> Option<String> {
     }
     let decoded = bytes::decode_strict(recorded).filter(|decoded| decoded.len() == bytes);
     if let Some(decoded) = decoded.filter(|decoded| decoded.iter().any(|&byte| byte != 0)) {
-        return Some(decoded.iter().map(|byte| format!("{byte:02x}")).collect());
+        return Some(hex(&decoded));
     }
     (!text.is_empty()).then_some(text)
 }
 
-/// Whether the text needs no change but perhaps a check for zero.
-fn is_plain_hex(text: &str, bytes: usize) -> bool {
+/// Bytes as an id is written.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    let digit = |half: u8| char::from(if half < 10 { b'0' + half } else { b'a' + half - 10 });
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xf)]).collect()
+}
+
+/// Whether the text is `bytes` bytes as an id is written; if so it needs no change but perhaps a check for zero.
+pub(super) fn is_plain_hex(text: &str, bytes: usize) -> bool {
     text.len() == bytes * 2 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 

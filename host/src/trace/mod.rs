@@ -28,7 +28,7 @@ mod tree;
 
 pub use error::{LoadError, LoadErrorKind};
 pub use format::{Format, UnknownFormat};
-pub use index::{ReadError, TraceIndex};
-pub(crate) use index::{Seen, SeenSpan};
+pub(crate) use index::Seen;
+pub use index::{ReadError, TraceIndex, Watch};
 pub use load::{Loaded, load, load_file, load_text};
 pub use model::{Event, LogRecord, Scope, Span, SpanStatus, Trace};

@@ -38,6 +38,8 @@ pub struct Balance {
     /// Whether the run ended before everything was evaluated. It is not green then, and tolerates nothing: a part says
     /// little of the share of errors in the whole.
     pub partial: bool,
+    /// Whether results were lost on the way to the report. That is never tolerated.
+    pub unreadable: bool,
     /// The share of errors up to which they are tolerated, in 0..=1.
     pub max_error_rate: f64,
 }
@@ -142,6 +144,7 @@ impl Balance {
             && self.tally.scored() > 0
             && !self.partial
             && !self.unusable_eval_set
+            && !self.unreadable
             && !self.unwritten_journal
     }
 
@@ -151,7 +154,8 @@ impl Balance {
     pub fn standing(&self) -> Standing {
         let broke = self.errors() > 0 && !self.tolerates_errors()
             || self.unusable_eval_set
-            || self.unwritten_journal;
+            || self.unwritten_journal
+            || self.unreadable;
         let failed = self.tally.failed + self.missing_scores + self.tally.not_run > 0;
         match (broke, failed || self.partial) {
             (true, _) => Standing::Errored,
@@ -251,7 +255,7 @@ mod tests {
     fn balances() -> impl Strategy<Value = Balance> {
         let rate = prop_oneof![Just(0.0), Just(1.0), 0.0..=1.0f64];
         let rarely = || prop::bool::weighted(0.2);
-        (verdicts(), 0..3u64, rarely(), rarely(), 0..2u64, rarely(), rate).prop_map(
+        (verdicts(), 0..3u64, rarely(), rarely(), 0..2u64, rarely(), rarely(), rate).prop_map(
             |(
                 verdicts,
                 unusable_files,
@@ -259,6 +263,7 @@ mod tests {
                 unwritten_journal,
                 missing_scores,
                 partial,
+                unreadable,
                 max_error_rate,
             )| {
                 let tally = tally(&verdicts);
@@ -269,6 +274,7 @@ mod tests {
                     unwritten_journal,
                     missing_scores,
                     partial,
+                    unreadable,
                     max_error_rate,
                 }
             },
@@ -320,8 +326,10 @@ mod tests {
         fn an_error_never_makes_a_run_better_whatever_is_tolerated(balance in balances(), error in errors()) {
             let file = Balance { unusable_files: balance.unusable_files + 1, ..balance };
             let eval_set = Balance { unusable_eval_set: true, ..balance };
+            let unreadable = Balance { unreadable: true, ..balance };
+            prop_assert_eq!(unreadable.standing(), Standing::Errored);
             let journal = Balance { unwritten_journal: true, ..balance };
-            for worse in [with(balance, &error), file, eval_set, journal] {
+            for worse in [with(balance, &error), file, eval_set, journal, unreadable] {
                 prop_assert!(worse.standing() >= balance.standing(), "{balance:?} {worse:?}");
             }
         }
@@ -344,7 +352,8 @@ mod tests {
             let without = Balance { max_error_rate: 0.0, ..balance };
             prop_assert!(!without.tolerates_errors());
             if balance.tolerates_errors() {
-                prop_assert!(balance.tally.scored() > 0 && !balance.partial && !balance.unusable_eval_set);
+                prop_assert!(balance.tally.scored() > 0 && !balance.partial);
+                prop_assert!(!balance.unusable_eval_set && !balance.unreadable);
                 prop_assert!(balance.errors() > 0 && balance.error_rate() <= balance.max_error_rate);
                 let (tally, unusable_files) = (Tally { errored: 0, ..balance.tally }, 0);
                 let rest = Balance { tally, unusable_files, ..balance };

@@ -1,7 +1,8 @@
 //! How long it takes to evaluate many recorded conversations, and how much memory.
 //!
 //! `cargo bench -p evaluator-tests --bench traces`. Writes an OTLP file of some 150 MB with 1,000 conversations, evaluates it
-//! with a built-in metric, and compares with the least that reading such a file can take. Where there is an `agentevals`
+//! with a built-in metric, and compares with the least that reading such a file can take. Then the same with 1,000, 10,000 and
+//! 100,000 small conversations: time and memory that each takes must not grow with their number. Where there is an `agentevals`
 //! (on `PATH`, or named by `AGENTEVALS`), it evaluates the same file in the same run, and the scores are compared:
 //!
 //! ```sh
@@ -75,6 +76,7 @@ fn main() {
     let arguments = ["run", path, "--eval-set", set.to_str().unwrap(), "-m", METRIC, "-o", "json"];
     let (ours, theirs) = (folder.path.join("ours.json"), folder.path.join("theirs.json"));
     let us = row("evaluator run", measure(RUNS, &ours, &evaluator, &arguments));
+    many(&folder, &evaluator);
     let Some(agentevals) = agentevals() else {
         println!("\nno agentevals to compare with; see the head of this benchmark's source");
         return;
@@ -89,6 +91,25 @@ fn main() {
     assert_eq!(ours.len(), number, "every conversation is in the report");
     let different = ours.iter().filter(|(trace, score)| theirs.get(*trace) != Some(score)).count();
     println!("{different} of {number} scores differ");
+}
+
+/// Files with more and more small conversations.
+fn many(folder: &Folder, evaluator: &Path) {
+    let (traces, nothing) = (folder.path.join("small.jsonl"), folder.path.join("nothing"));
+    let set = folder.path.join("eval_set.json");
+    println!(
+        "\n{:<44} {:>8} {:>15} {:>9}",
+        "evaluator run, small conversations", "wall", "wall for each", "peak"
+    );
+    for number in [1_000, 10_000, 100_000] {
+        recording::write_small_traces(&traces, number);
+        let (path, set) = (traces.to_str().unwrap(), set.to_str().unwrap());
+        let arguments = ["run", path, "--eval-set", set, "-m", METRIC, "-o", "json"];
+        let Usage { wall, peak, .. } = measure(RUNS, &nothing, evaluator, &arguments);
+        let each = wall / number as f64 * 1e6;
+        println!("{number:<44} {wall:>6.2} s {each:>12.1} us {peak:>6.0} MB");
+    }
+    println!();
 }
 
 /// The least that can be done with a file: its bytes are read in pieces, checked, and looked at once.

@@ -37,6 +37,17 @@ pub(crate) fn write_traces(path: &Path, traces: usize) {
     file.into_inner().unwrap();
 }
 
+/// Writes JSON lines with so many traces of one to three spans each, some 1 KB: a document per trace.
+pub(crate) fn write_small_traces(path: &Path, traces: usize) {
+    let mut file = BufWriter::new(File::create(path).unwrap());
+    for number in 0..traces {
+        let record = Recorder::new(number).record_little();
+        serde_json::to_writer(&mut file, &json!({"resourceSpans": [record]})).unwrap();
+        file.write_all(b"\n").unwrap();
+    }
+    file.into_inner().unwrap();
+}
+
 /// Writes the eval set: a case for everything that users ask.
 pub(crate) fn write_eval_set(path: &Path) {
     let cases: Vec<Value> = CASES
@@ -117,6 +128,36 @@ impl Recorder {
             self.turn(session, turn);
         }
         self.close(session);
+        self.with_resource()
+    }
+
+    /// Records a conversation of one question and an answer, with a call of a tool or without.
+    fn record_little(mut self) -> Value {
+        let id = json!(format!("conversation-{}", self.number));
+        let mut attributes = vec![("gen_ai.conversation.id", id)];
+        attributes.push(("gen_ai.operation.name", json!("invoke_agent")));
+        let is_call_alone = self.number.is_multiple_of(3);
+        let agent =
+            (!is_call_alone).then(|| self.open("invoke_agent travel_desk", None, attributes));
+        self.history.push(message("user", json!({"type": "text", "content": CASES[self.case]})));
+        if self.number % 3 == 2 {
+            let attributes = vec![
+                ("gen_ai.operation.name", json!("execute_tool")),
+                ("gen_ai.tool.name", json!("search")),
+                ("gen_ai.tool.call.arguments", json!(search(self.case, 0).to_string())),
+            ];
+            let tool = self.open("execute_tool search", agent, attributes);
+            self.close(tool);
+        }
+        let answer = json!({"type": "text", "content": answer(self.case, 0)});
+        self.chat(agent, message("assistant", answer), "stop");
+        if let Some(agent) = agent {
+            self.close(agent);
+        }
+        self.with_resource()
+    }
+
+    fn with_resource(self) -> Value {
         let scope =
             if self.is_adk() { "gcp.vertex.agent" } else { "opentelemetry.instrumentation.desk" };
         json!({
@@ -151,7 +192,7 @@ impl Recorder {
         self.call(agent, turn, "search", search(self.case, page), offers(seed));
         self.call(agent, turn, "details", json!({"id": turn}), json!({"ok": true, "rooms": 3}));
         let answer = json!({"type": "text", "content": answer(self.case, turn)});
-        self.chat(agent, message("assistant", answer), "stop");
+        self.chat(Some(agent), message("assistant", answer), "stop");
         self.close(agent);
     }
 
@@ -159,7 +200,7 @@ impl Recorder {
     fn call(&mut self, agent: usize, turn: usize, tool: &str, arguments: Value, result: Value) {
         let id = format!("call-{}-{turn}-{tool}", self.number);
         let part = json!({"type": "tool_call", "id": id, "name": tool, "arguments": arguments});
-        self.chat(agent, message("assistant", part), "tool_calls");
+        self.chat(Some(agent), message("assistant", part), "tool_calls");
         let span = self.open(
             &format!("execute_tool {tool}"),
             Some(agent),
@@ -176,7 +217,7 @@ impl Recorder {
         self.history.push(message("tool", part));
     }
 
-    fn chat(&mut self, agent: usize, output: Value, finish: &str) {
+    fn chat(&mut self, agent: Option<usize>, output: Value, finish: &str) {
         let name = if self.is_adk() { "call_llm" } else { "chat gpt-5-mini" };
         let mut attributes = vec![
             ("gen_ai.operation.name", json!("chat")),
@@ -195,7 +236,7 @@ impl Recorder {
             attributes
                 .push(("gcp.vertex.agent.event_id", json!(format!("e-{}", self.spans.len()))));
         }
-        let span = self.open(name, Some(agent), attributes);
+        let span = self.open(name, agent, attributes);
         self.close(span);
         self.history.push(output);
     }

@@ -6,7 +6,7 @@ mod settings;
 mod tls;
 
 use std::{
-    thread,
+    io, thread,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
@@ -93,22 +93,34 @@ impl Exporter {
         &self.settings.endpoint
     }
 
-    /// Sends the events, some hundreds in a request. Blocks, for each request as long as its timeout at most; not to be
-    /// called inside of an async runtime.
+    /// Sends the events, some hundreds in a request, of which one is in memory at a time. Blocks, for each request as long
+    /// as its timeout at most; not to be called inside of an async runtime.
     ///
     /// # Errors
     ///
-    /// Some did not arrive, or the collector did not take them. What comes after a request that failed is not sent.
-    pub fn export(&self, records: &[EventRecord]) -> Result<(), ExportError> {
+    /// Some did not arrive, or the collector did not take them, or they could not be had. What comes after a request that
+    /// failed is not sent.
+    pub fn export(
+        &self,
+        records: impl IntoIterator<Item = io::Result<EventRecord>>,
+    ) -> Result<(), ExportError> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = u64::try_from(now.as_nanos()).unwrap_or_default();
         let (mut refused, mut why) = (0, String::new());
-        let mut sent = 0;
-        for batch in records.chunks(self.settings.batch_size.get()) {
-            let answer = self
-                .send(&otlp::Request::new(batch, &self.resource, now))
-                .map_err(|reason| self.error(records.len() - sent + refused, reason))?;
-            sent += batch.len();
+        let mut records = records.into_iter();
+        loop {
+            let (batch, unreadable) = batch(&mut records, self.settings.batch_size.get());
+            if batch.is_empty() && unreadable.is_none() {
+                break;
+            }
+            let unsent = batch.len() + usize::from(unreadable.is_some());
+            let answer = match unreadable {
+                Some(error) => Err(error.to_string()),
+                None => self.send(&otlp::Request::new(&batch, &self.resource, now)),
+            };
+            let answer = answer.map_err(|reason| {
+                self.error(unsent + records.by_ref().count() + refused, reason)
+            })?;
             if let Some(partial) = answer.partial_success {
                 refused +=
                     usize::try_from(partial.rejected_log_records).unwrap_or(0).min(batch.len());
@@ -157,6 +169,21 @@ impl Exporter {
             }
         }
     }
+}
+
+/// The next so many records, or those before one that cannot be had, and why it cannot.
+fn batch(
+    records: &mut impl Iterator<Item = io::Result<EventRecord>>,
+    size: usize,
+) -> (Vec<EventRecord>, Option<io::Error>) {
+    let mut batch = Vec::new();
+    for record in records.take(size) {
+        match record {
+            Ok(record) => batch.push(record),
+            Err(error) => return (batch, Some(error)),
+        }
+    }
+    (batch, None)
 }
 
 /// Says that time ran out, and who set the limit.

@@ -8,9 +8,13 @@ mod secrecy;
 pub use secrecy::hide_memory;
 
 #[cfg(unix)]
+mod identity;
+#[cfg(unix)]
 mod limits;
 #[cfg(unix)]
 mod unix;
+#[cfg(unix)]
+pub(super) use identity::Identified;
 #[cfg(unix)]
 pub(super) use limits::{CPU_TIME_IS_OVER, KILLED};
 #[cfg(unix)]

@@ -11,9 +11,11 @@
 //! | `venv` | one cached virtual environment: its name, its lock, its state |
 //! | `installer` | uv, or `venv` and pip, and what they say when they fail |
 //! | `variables` | the environment variables installers see |
+//! | `forks` | a server that forks evaluations from an interpreter that has done the imports |
 //! | `schedule` | several environments at a time, told as one piece of work |
 
 mod distributions;
+mod forks;
 mod installer;
 mod interpreter;
 mod plain;

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    distributions,
+    distributions, forks,
     installer::Installer,
     interpreter::{self, Identity},
     requirements::{self, Requirements},
@@ -17,8 +17,8 @@ use super::{
 use crate::{
     process::{Cancellation, CommandSpec},
     runtime::{
-        Availability, Composition, Entrypoint, Environment, Launch, PrepareError, PrepareEvent,
-        Runtime, Syntax, companions, paths, syntax,
+        Availability, Composition, Entrypoint, Environment, ForkServerOf, Launch, PrepareError,
+        PrepareEvent, Runtime, Syntax, companions, paths, syntax,
     },
 };
 
@@ -241,6 +241,10 @@ impl Runtime for Python {
             notes: distributions::installed_for(&interpreter),
             programs: [interpreter].into(),
         }
+    }
+
+    fn fork_server(&self) -> Option<ForkServerOf> {
+        Some(forks::server)
     }
 
     fn check_syntax(&self, source: &Path, cancellation: &Cancellation) -> Syntax {

@@ -1,12 +1,16 @@
-//! The notes on one file, sorted into traces.
+//! The notes on all files, sorted into traces.
 
-use std::{ops::Range, path::PathBuf, sync::Arc, time::SystemTime};
+use std::{ops::Range, path::Path, sync::Arc, time::SystemTime};
+
+use indexmap::IndexSet;
 
 use super::{
-    builder::{Builder, Leaf, Leaves, Resource, traces_by_first_span},
-    watch::{Dialect, Watched},
+    Halt, Watch,
+    builder::{Builder, Leaves, Origin, Run, move_behind, number, too_many_texts},
+    texts::Texts,
+    watch::{Dialect, Sighting, Slot},
 };
-use crate::trace::{Format, model::Scope, tree};
+use crate::trace::{Format, LoadErrorKind, Trace, model::Scope, tree};
 
 /// What tells whether a file is still the one that was walked through.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,102 +25,218 @@ impl Stamp {
     }
 }
 
-/// Where the traces of a file stand in it.
-#[derive(Debug)]
+/// Where the traces of all files stand in them.
+///
+/// There may be millions of traces, so there is no allocation for any, nor for a file of which nothing is odd.
+#[derive(Debug, Default)]
 pub(super) struct Catalog {
-    pub(super) path: PathBuf,
-    pub(super) stamp: Stamp,
-    pub(super) dialect: Dialect,
-    /// In the order of their first spans.
-    pub(super) traces: Vec<Entry>,
-    /// Trace by trace, and within a trace in the order in which spans are decoded.
-    pub(super) spans: Vec<Leaf>,
+    /// Those that have traces.
+    pub(super) files: Vec<Noted>,
+    /// The number of the id of each trace. Traces are in the order of the files, and within a file of their first spans.
+    pub(super) ids: Vec<u32>,
+    /// Trace by trace; of a trace first the spans and then the logs, each in the order in which they are decoded.
+    runs: Vec<Run>,
+    pub(super) origins: Vec<Origin>,
+    pub(super) scopes: IndexSet<Arc<Scope>>,
     /// Trace by trace.
-    pub(super) logs: Vec<Leaf>,
-    pub(super) resources: Vec<Resource>,
-    pub(super) scopes: Vec<Arc<Scope>>,
-    pub(super) watched: Vec<Watched>,
-    /// Warnings of every trace, as the file's text has them.
-    pub(super) warnings: Vec<String>,
+    marks: Vec<Mark>,
+    pub(super) texts: Texts,
+    /// What is left of numbering the traces of a file: the number of a trace by that of its id.
+    numbers: Vec<u32>,
 }
 
-/// A trace.
+/// A file with traces.
 #[derive(Debug)]
-pub(super) struct Entry {
-    pub(super) id: Arc<str>,
-    pub(super) spans: Range<usize>,
-    pub(super) logs: Range<usize>,
+pub(super) struct Noted {
+    /// The number of its first trace.
+    pub(super) first: u32,
+    pub(super) content: Content,
+}
+
+/// Where the content of a file is.
+#[derive(Debug)]
+pub(super) enum Content {
+    /// In the file.
+    Noted {
+        path: Box<Path>,
+        stamp: Stamp,
+        dialect: Dialect,
+        /// Warnings of every trace, as the file's text has them.
+        warnings: Box<[String]>,
+    },
+    /// In memory.
+    Held(Box<[Arc<Trace>]>),
+}
+
+impl Content {
+    pub(super) fn new(path: &Path, stamp: Stamp, format: Format) -> Self {
+        let dialect = match format {
+            Format::OtlpJson => Dialect::Otlp,
+            Format::JaegerJson => Dialect::Jaeger,
+        };
+        Self::Noted { path: path.into(), stamp, dialect, warnings: Box::default() }
+    }
+}
+
+/// A watched attribute of a trace, of the earliest span that has it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mark {
+    trace: u32,
+    /// The number of its text, or [`Sighting::UNSURE`].
+    pub(super) text: u32,
+    pub(super) slot: Slot,
 }
 
 /// Spans and logs of a file in the order in which they are decoded.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    pub(super) spans: Vec<Leaf>,
-    pub(super) logs: Vec<Leaf>,
-    pub(super) warnings: Vec<String>,
+    pub(super) spans: Leaves,
+    pub(super) logs: Leaves,
     pub(super) lone_surrogates: usize,
 }
 
-impl Found {
-    pub(super) fn add_spans(&mut self, mut spans: Leaves) {
-        self.spans.append(&mut spans.leaves);
-        self.warnings.append(&mut spans.warnings);
-    }
-
-    pub(super) fn add_logs(&mut self, mut logs: Leaves) {
-        self.logs.append(&mut logs.leaves);
-        self.warnings.append(&mut logs.warnings);
-    }
-}
+/// No trace has this number.
+const NONE: u32 = u32::MAX;
 
 impl Catalog {
-    pub(super) fn new(
-        (path, stamp, format): (PathBuf, Stamp, Format),
-        builder: Builder,
+    /// For the notes on another file.
+    pub(super) fn builder(&mut self, watch: Watch) -> Builder<'_> {
+        Builder::new(watch, &mut self.texts, &mut self.scopes)
+    }
+
+    /// Adds what was found in a file. How many traces that are.
+    pub(super) fn add(
+        &mut self,
+        mut content: Content,
+        mut origins: Vec<Origin>,
         found: Found,
-    ) -> Self {
-        let Found { mut spans, mut logs, warnings, lone_surrogates } = found;
-        let numbers = traces_by_first_span(&spans);
+    ) -> Result<usize, Halt> {
+        let Found { spans, mut logs, lone_surrogates } = found;
+        let Leaves { mut runs, span_ids, mut sightings, warnings: mut lines, .. } = spans;
+        lines.append(&mut logs.warnings);
+        // Before anything is changed.
+        number(self.ids.len() + runs.len())?;
+        number(self.origins.len() + origins.len())?;
+        let (first, origins_before) = (self.ids.len(), self.origins.len() as u32);
+
+        self.numbers.resize(self.texts.len(), NONE);
+        for run in &runs {
+            let number = &mut self.numbers[run.trace as usize];
+            if *number == NONE {
+                *number = self.ids.len() as u32;
+                self.ids.push(run.trace);
+            }
+        }
         // What is about a trace without spans is about nothing here.
-        logs.retain(|log| numbers.contains_key(&log.trace));
-        for leaf in spans.iter_mut().chain(&mut logs) {
-            leaf.trace = numbers.get(&leaf.trace).copied().unwrap_or_default();
+        logs.runs.retain(|log| self.numbers[log.trace as usize] != NONE);
+        move_behind(&mut runs, &mut logs.runs);
+        for run in &mut runs {
+            run.trace = self.numbers[run.trace as usize];
+            run.shift_origin(origins_before);
         }
-        let mut ids: Vec<(u32, u32)> = numbers.into_iter().map(|(id, trace)| (trace, id)).collect();
-        ids.sort_unstable();
-        // Stable: within a trace the order stays.
-        spans.sort_by_key(|leaf| leaf.trace);
-        logs.sort_by_key(|leaf| leaf.trace);
-        let (mut span, mut log) = (0, 0);
-        let traces = ids
-            .into_iter()
-            .filter_map(|(trace, id)| {
-                let id = Arc::clone(builder.trace_ids.get_index(id as usize)?);
-                let spans = run(&spans, &mut span, trace);
-                Some(Entry { id, spans, logs: run(&logs, &mut log, trace) })
-            })
-            .collect();
-        Self {
-            path,
-            stamp,
-            dialect: match format {
-                Format::OtlpJson => Dialect::Otlp,
-                Format::JaegerJson => Dialect::Jaeger,
-            },
-            traces,
-            spans,
-            logs,
-            resources: builder.resources,
-            scopes: builder.scopes.into_iter().collect(),
-            watched: builder.watched,
-            warnings: tree::file_warnings(warnings, lone_surrogates),
+        for sighting in &mut sightings {
+            sighting.trace = self.numbers[sighting.trace as usize];
         }
+        for id in &self.ids[first..] {
+            self.numbers[*id as usize] = NONE;
+        }
+        doubt_repeated_spans(&runs, span_ids, &mut sightings, first..self.ids.len());
+        if !runs.is_sorted_by_key(|run| run.trace) {
+            // Stable: within a trace the order stays.
+            runs.sort_by_key(|run| run.trace);
+        }
+        Sighting::settle(&mut sightings);
+        let mark = |Sighting { trace, text, slot, .. }| Mark { trace, text, slot };
+        self.marks.extend(sightings.into_iter().map(mark));
+        move_behind(&mut self.runs, &mut runs);
+        move_behind(&mut self.origins, &mut origins);
+        if let Content::Noted { warnings, .. } = &mut content {
+            *warnings = tree::file_warnings(lines, lone_surrogates).into();
+        }
+        Ok(self.add_file(first, content))
+    }
+
+    /// Adds the traces of a file that stay in memory. How many they are.
+    pub(super) fn hold(&mut self, traces: Vec<Arc<Trace>>) -> Result<usize, LoadErrorKind> {
+        let first = self.ids.len();
+        let ids: Option<Vec<u32>> =
+            traces.iter().map(|trace| self.texts.add(&trace.trace_id)).collect();
+        self.ids.extend(ids.ok_or_else(|| LoadErrorKind::Read(too_many_texts()))?);
+        Ok(self.add_file(first, Content::Held(traces.into())))
+    }
+
+    fn add_file(&mut self, first: usize, content: Content) -> usize {
+        let traces = self.ids.len() - first;
+        if traces > 0 {
+            self.files.push(Noted { first: first as u32, content });
+        }
+        traces
+    }
+
+    /// The id of a trace.
+    pub(super) fn id(&self, trace: usize) -> Arc<str> {
+        match self.file(trace) {
+            (_, Content::Held(traces), number) => Arc::clone(&traces[number].trace_id),
+            _ => self.texts.get(self.ids[trace]).into(),
+        }
+    }
+
+    /// The file of a trace: its number, its content, and the number of the trace in it.
+    pub(super) fn file(&self, trace: usize) -> (usize, &Content, usize) {
+        let file = self.files.partition_point(|file| file.first as usize <= trace) - 1;
+        let Noted { first, content } = &self.files[file];
+        (file, content, trace - *first as usize)
+    }
+
+    /// The spans of a trace and then its logs.
+    pub(super) fn runs(&self, trace: usize) -> &[Run] {
+        let start = self.runs.partition_point(|run| (run.trace as usize) < trace);
+        let rest = &self.runs[start..];
+        &rest[..rest.iter().take_while(|run| run.trace as usize == trace).count()]
+    }
+
+    /// The watched attributes of a trace that is not in memory.
+    pub(super) fn marks(&self, trace: usize) -> &[Mark] {
+        let start = self.marks.partition_point(|mark| (mark.trace as usize) < trace);
+        let rest = &self.marks[start..];
+        &rest[..rest.iter().take_while(|mark| mark.trace as usize == trace).count()]
+    }
+
+    /// Returns memory that is needed only while files are added.
+    pub(super) fn settle(&mut self) {
+        self.numbers = Vec::new();
+        self.files.shrink_to_fit();
+        self.ids.shrink_to_fit();
+        self.runs.shrink_to_fit();
+        self.origins.shrink_to_fit();
+        self.marks.shrink_to_fit();
     }
 }
 
-/// The leaves of a trace from `at` on.
-fn run(leaves: &[Leaf], at: &mut usize, trace: u32) -> Range<usize> {
-    let start = *at;
-    *at += leaves[start..].iter().take_while(|leaf| leaf.trace == trace).count();
-    start..*at
+/// Of spans with the same id only the first counts, so that nothing is known of the attributes of a trace that has such.
+fn doubt_repeated_spans(
+    runs: &[Run],
+    span_ids: Vec<u32>,
+    sightings: &mut Vec<Sighting>,
+    traces: Range<usize>,
+) {
+    if sightings.is_empty() {
+        return;
+    }
+    let mut is_seen = vec![false; traces.len()];
+    for sighting in &*sightings {
+        is_seen[sighting.trace as usize - traces.start] = true;
+    }
+    let spans = runs.iter().filter(|run| !run.are_logs());
+    let of_trace = spans.flat_map(|run| (0..run.count).map(|_| run.trace));
+    let mut spans: Vec<(u32, u32)> = of_trace
+        .zip(span_ids)
+        .filter(|(trace, _)| is_seen[*trace as usize - traces.start])
+        .collect();
+    spans.sort_unstable();
+    for pair in spans.windows(2) {
+        if pair[0] == pair[1] {
+            Sighting::unsure(pair[0].0).note(sightings);
+        }
+    }
 }

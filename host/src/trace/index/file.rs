@@ -7,49 +7,48 @@ use std::{
 };
 
 use super::{
-    Halt,
+    Halt, Watch,
     builder::{Builder, Leaves},
-    catalog::{Catalog, Found, Stamp},
+    catalog::{Catalog, Content, Found, Stamp},
     lines,
     otlp::{self, Root},
 };
 use crate::{
     json::{Ahead, Checked, Interrupted, ParseError, ParseErrorKind, ScanError, Scanner, Source},
-    trace::{Format, LoadError, LoadErrorKind, Trace, load::load_file},
+    trace::{Format, LoadError, LoadErrorKind, load::load_file},
 };
 
 /// Up to so many pieces are read without another thread.
 const FEW_PIECES: usize = 16;
 
-/// The traces of a file.
-#[derive(Debug)]
-pub(super) enum Indexed {
-    /// To be read when they are needed.
-    Catalog(Box<Catalog>),
-    /// In memory: the file cannot be read again, or has a shape that has to be loaded whole.
-    Held(Vec<Arc<Trace>>),
-}
-
-/// Walks through a file, of which `chunk` bytes are read at a time.
+/// Walks through a file, of which `chunk` bytes are read at a time, and adds its traces to the catalog. How many they are.
+///
+/// Held in memory are those of a file that cannot be read again, or has a shape that has to be loaded whole.
 pub(super) fn index_file(
     path: &Path,
     format: Option<Format>,
-    keys: &'static [&'static str],
+    watch: Watch,
     chunk: usize,
-) -> Result<Indexed, LoadError> {
-    let held = || Ok(Indexed::Held(load_file(path, format)?.into_iter().map(Arc::new).collect()));
-    if !can_be_read_again(path) {
-        return held();
-    }
-    match (Walk { path, format, keys, chunk }).catalog() {
-        Ok(catalog) => Ok(Indexed::Catalog(Box::new(catalog))),
-        Err(Halt::Odd) => held(),
-        Err(Halt::Load(kind)) => Err(LoadError { path: path.to_owned(), kind }),
-        Err(Halt::Scan(ScanError::Interrupted(interrupted))) => {
-            Err(LoadError { path: path.to_owned(), kind: interrupted.into() })
+    catalog: &mut Catalog,
+) -> Result<usize, LoadError> {
+    let kind = if can_be_read_again(path) {
+        match (Walk { path, format, watch, chunk }).add_to(catalog) {
+            Ok(traces) => return Ok(traces),
+            Err(Halt::Odd) => None,
+            Err(Halt::Load(kind)) => Some(kind),
+            Err(Halt::Scan(ScanError::Interrupted(interrupted))) => Some(interrupted.into()),
+            // The walk is stricter than the parser, or the file has changed meanwhile: let the parser say.
+            Err(Halt::Scan(ScanError::Json { .. })) => None,
         }
-        // The walk is stricter than the parser, or the file has changed meanwhile: let the parser say.
-        Err(Halt::Scan(ScanError::Json { .. })) => held(),
+    } else {
+        None
+    };
+    match kind {
+        Some(kind) => Err(LoadError { path: path.to_owned(), kind }),
+        None => {
+            let traces = load_file(path, format)?.into_iter().map(Arc::new).collect();
+            catalog.hold(traces).map_err(|kind| LoadError { path: path.to_owned(), kind })
+        }
     }
 }
 
@@ -81,39 +80,46 @@ enum Top {
 pub(super) struct Walk<'a> {
     pub(super) path: &'a Path,
     pub(super) format: Option<Format>,
-    pub(super) keys: &'static [&'static str],
+    pub(super) watch: Watch,
     pub(super) chunk: usize,
 }
 
 impl Walk<'_> {
-    fn catalog(&self) -> Result<Catalog, Halt> {
+    fn add_to(&self, catalog: &mut Catalog) -> Result<usize, Halt> {
         let file = self.open()?;
         let stamp = Stamp::of(&file.metadata().map_err(LoadErrorKind::Read)?);
-        let mut scanner = Scanner::new(self.text(file)?);
-        let mut builder = Builder::new(self.keys);
+        let mut builder = catalog.builder(self.watch);
         let mut found = Found::default();
-        let format = match top(&mut scanner, &mut builder) {
+        let format = self.look(file, &mut builder, &mut found)?;
+        let origins = builder.origins;
+        catalog.add(Content::new(self.path, stamp, format), origins, found)
+    }
+
+    fn look(
+        &self,
+        file: File,
+        builder: &mut Builder<'_>,
+        found: &mut Found,
+    ) -> Result<Format, Halt> {
+        let mut scanner = Scanner::new(self.text(file)?);
+        match top(&mut scanner, builder) {
             Ok(top) => {
-                let format = self.take(top, &mut found)?;
                 found.lone_surrogates = scanner.lone_surrogates;
-                format
+                self.take(top, found)
             }
             Err(Halt::Scan(ScanError::Json { kind, offset })) => {
                 drop(scanner);
                 let whole = self.located(kind, offset)?;
-                builder = Builder::new(self.keys);
-                match self.broken(whole, &mut builder, &mut found) {
-                    Ok(format) => format,
-                    Err(halt) => {
-                        // That the text is no text at all is the first thing to say.
-                        Scanner::new(self.text(self.open()?)?).drain()?;
-                        return Err(halt);
-                    }
+                builder.origins.clear();
+                let looked = self.broken(whole, builder, found);
+                if looked.is_err() {
+                    // That the text is no text at all is the first thing to say.
+                    Scanner::new(self.text(self.open()?)?).drain()?;
                 }
+                looked
             }
-            Err(halt) => return Err(halt),
-        };
-        Ok(Catalog::new((self.path.to_owned(), stamp, format), builder, found))
+            Err(halt) => Err(halt),
+        }
     }
 
     pub(super) fn open(&self) -> Result<File, Halt> {
@@ -151,17 +157,17 @@ impl Walk<'_> {
         let Some(format) = self.format.or(detected) else { return Err(self.undetected(None)) };
         match (format, top) {
             (Format::JaegerJson, Top::Object(root)) => match root.data {
-                Some(data) if data.is_list => found.add_spans(data.spans),
+                Some(data) if data.is_list => found.spans.append(data.spans),
                 _ => return Err(LoadErrorKind::NoJaegerData.into()),
             },
             (Format::JaegerJson, _) => return Err(LoadErrorKind::NoJaegerData.into()),
             (Format::OtlpJson, Top::Object(root)) if root.is_document() => {
                 let (spans, logs) = root.into_document();
-                found.add_spans(spans);
-                found.add_logs(logs);
+                found.spans.append(spans);
+                found.logs.append(logs);
             }
-            (Format::OtlpJson, Top::Object(root)) if root.is_span => found.add_spans(root.bare),
-            (Format::OtlpJson, Top::List(leaves, _)) => found.add_spans(leaves),
+            (Format::OtlpJson, Top::Object(root)) if root.is_span => found.spans.append(root.bare),
+            (Format::OtlpJson, Top::List(leaves, _)) => found.spans.append(leaves),
             (Format::OtlpJson, _) => return Err(LoadErrorKind::NotOtlp.into()),
         }
         Ok(format)
@@ -171,7 +177,7 @@ impl Walk<'_> {
     fn broken(
         &self,
         whole: ParseError,
-        builder: &mut Builder,
+        builder: &mut Builder<'_>,
         found: &mut Found,
     ) -> Result<Format, Halt> {
         match self.format {
@@ -192,7 +198,7 @@ impl Walk<'_> {
 }
 
 /// Walks through a text that is one value.
-fn top<S: Source>(scanner: &mut Scanner<S>, builder: &mut Builder) -> Result<Top, Halt> {
+fn top<S: Source>(scanner: &mut Scanner<S>, builder: &mut Builder<'_>) -> Result<Top, Halt> {
     scanner.begin()?;
     let top = match scanner.peek()? {
         Some(b'{') => Top::Object(Box::new(otlp::root(scanner, builder)?)),

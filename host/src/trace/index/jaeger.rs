@@ -3,8 +3,8 @@
 use super::{
     Halt,
     builder::{Builder, Draft, Leaves, Place},
-    otlp::{each_object, once},
-    watch::{Dialect, watch},
+    otlp::{each_leaf, each_object, once},
+    watch::{Dialect, Watched, watch},
 };
 use crate::{
     json::{Scanner, Source},
@@ -21,7 +21,7 @@ pub(super) struct Data {
 /// Walks through the value of `data` that starts here.
 pub(super) fn data<S: Source>(
     scanner: &mut Scanner<S>,
-    builder: &mut Builder,
+    builder: &mut Builder<'_>,
 ) -> Result<Data, Halt> {
     let mut data = Data::default();
     if scanner.peek()? != Some(b'[') {
@@ -36,10 +36,10 @@ pub(super) fn data<S: Source>(
 /// Spans and the processes they name, which may come before them or after.
 fn item<S: Source>(
     scanner: &mut Scanner<S>,
-    builder: &mut Builder,
+    builder: &mut Builder<'_>,
     out: &mut Leaves,
 ) -> Result<(), Halt> {
-    let first = out.leaves.len();
+    let first = out.runs.len();
     let (mut processes, mut listed) = (None, None);
     let mut more = scanner.open_object()?;
     while more {
@@ -53,33 +53,29 @@ fn item<S: Source>(
             Some(_) => {
                 once(&listed)?;
                 listed = Some(());
-                each_object(scanner, |scanner| span(scanner, builder, out))?;
+                each_leaf(scanner, out, |scanner, out| span(scanner, builder, out))?;
             }
             None => scanner.skip_value()?,
         }
         more = scanner.next_member()?;
     }
+    let mut watched = Watched::default();
     if let Some((place, value)) = processes {
         let mut pool = Pool::default();
         let decoded = jaeger::processes(value, &mut pool);
         out.warnings.append(&mut pool.file_warnings);
-        let number = builder.resource()?;
-        let noted = &mut builder.resources[number as usize];
-        noted.place = Some(place);
         // Which of the processes a span names is known when it is read.
         let mut processes = decoded.values();
-        noted.watched.unsure =
-            processes.any(|process| builder.keys.iter().any(|key| process.contains_key(*key)));
-        for leaf in &mut out.leaves[first..] {
-            leaf.resource = Some(number);
-        }
+        watched.unsure = processes
+            .any(|process| builder.watch.keys.iter().any(|key| process.contains_key(*key)));
+        builder.come_from(Some(place), &[(first..out.runs.len(), None)], out)?;
     }
-    Ok(())
+    builder.sight_resource(&watched, first, out)
 }
 
 fn span<S: Source>(
     scanner: &mut Scanner<S>,
-    builder: &mut Builder,
+    builder: &mut Builder<'_>,
     out: &mut Leaves,
 ) -> Result<(), Halt> {
     let start = scanner.offset();
@@ -90,12 +86,11 @@ fn span<S: Source>(
             Some(0) => draft.set_trace_id(&scanner.value()?),
             Some(1) => draft.set_span_id(&scanner.value()?),
             Some(2) => draft.start = scanner.value()?,
-            Some(_) => draft.watched = watch(scanner, builder.keys, Dialect::Jaeger)?,
+            Some(_) => draft.watched = watch(scanner, builder.watch.keys, Dialect::Jaeger)?,
             None => scanner.skip_value()?,
         }
         more = scanner.next_member()?;
     }
     let place = Place::between(start, scanner.offset())?;
-    out.leaves.extend(builder.span(draft, place, jaeger::MICROSECOND)?);
-    Ok(())
+    builder.span(draft, place, jaeger::MICROSECOND, out)
 }

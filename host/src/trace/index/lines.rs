@@ -25,7 +25,7 @@ use crate::{
 pub(super) fn walk(
     walk: &Walk<'_>,
     whole: &ParseError,
-    builder: &mut Builder,
+    builder: &mut Builder<'_>,
     found: &mut Found,
 ) -> Result<(), Halt> {
     let mut scanner = Scanner::new(walk.text(walk.open()?)?).by_line();
@@ -56,7 +56,7 @@ pub(super) fn walk(
         }
         number += 1;
     }
-    found.add_spans(bare);
+    found.spans.append(bare);
     found.lone_surrogates = scanner.lone_surrogates;
     Ok(())
 }
@@ -64,7 +64,7 @@ pub(super) fn walk(
 /// Walks through a line. Whether it is OTLP, `None` if it is blank.
 fn line(
     scanner: &mut Scanner<Box<dyn Source>>,
-    builder: &mut Builder,
+    builder: &mut Builder<'_>,
     found: &mut Found,
     bare: &mut Leaves,
 ) -> Result<Option<bool>, Halt> {
@@ -78,17 +78,17 @@ fn line(
             return Ok(Some(false));
         }
     }
-    let mut root = otlp::root(scanner, builder)?;
+    let root = otlp::root(scanner, builder)?;
     scanner.finish()?;
     let is_span = root.is_span;
     if root.is_document() {
         let (spans, logs) = root.into_document();
-        found.add_spans(spans);
-        found.add_logs(logs);
+        found.spans.append(spans);
+        found.logs.append(logs);
         return Ok(Some(true));
     }
     if is_span {
-        bare.leaves.append(&mut root.bare.leaves);
+        bare.append(root.bare);
     }
     Ok(Some(is_span))
 }

@@ -7,8 +7,9 @@
 //! | `lines` | JSON lines |
 //! | `otlp`, `jaeger` | the way through a document to its spans |
 //! | `watch` | attributes that are looked at on the way |
-//! | `builder` | what is noted of spans, resources and scopes |
-//! | `catalog` | the notes on one file, sorted into traces |
+//! | `builder` | what is noted of spans, resources and scopes while a file is walked through |
+//! | `catalog` | the notes on all files, sorted into traces |
+//! | `texts` | many short texts, each held once and known by its number |
 //! | `read` | from the notes back to a trace |
 //!
 //! The whole text is checked on the way, with the errors the parser would give. Shapes that cannot be understood
@@ -21,6 +22,7 @@ mod jaeger;
 mod lines;
 mod otlp;
 mod read;
+mod texts;
 mod traces;
 mod watch;
 
@@ -28,8 +30,9 @@ mod watch;
 mod tests;
 
 pub use read::ReadError;
+pub(crate) use traces::Seen;
 pub use traces::TraceIndex;
-pub(crate) use traces::{Seen, SeenSpan};
+pub use watch::Watch;
 
 use super::error::LoadErrorKind;
 use crate::json::ScanError;

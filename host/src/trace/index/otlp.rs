@@ -1,5 +1,7 @@
 //! The way through OTLP JSON to its spans and logs.
 
+use std::ops::Range;
+
 use super::{
     Halt,
     builder::{Builder, Draft, Leaves, Place},
@@ -60,7 +62,7 @@ const OF_SPANS: usize = 4;
 /// Walks through the object that starts here, at the top of a text.
 pub(super) fn root<S: Source>(
     scanner: &mut Scanner<S>,
-    builder: &mut Builder,
+    builder: &mut Builder<'_>,
 ) -> Result<Root, Halt> {
     let mut root = Root::default();
     let start = scanner.offset();
@@ -102,14 +104,14 @@ pub(super) fn root<S: Source>(
         return Err(Halt::Odd);
     }
     let place = Place::between(start, scanner.offset())?;
-    root.bare.leaves.extend(builder.span(draft, place, 1)?);
+    builder.span(draft, place, 1, &mut root.bare)?;
     Ok(root)
 }
 
 /// Walks through the list of bare spans that starts here. Whether all its items look like spans.
 pub(super) fn bare_spans<S: Source>(
     scanner: &mut Scanner<S>,
-    builder: &mut Builder,
+    builder: &mut Builder<'_>,
     leaves: &mut Leaves,
 ) -> Result<bool, Halt> {
     let (mut all, mut any) = (true, false);
@@ -118,8 +120,10 @@ pub(super) fn bare_spans<S: Source>(
         any = true;
         if scanner.peek()? == Some(b'{') {
             all &= span(scanner, builder, leaves)?;
+            leaves.have_no_resource();
         } else {
             all = false;
+            leaves.cut();
             scanner.skip_value()?;
         }
         more = scanner.next_item()?;
@@ -150,7 +154,7 @@ const LOGS: Names = Names {
 /// Walks through the list of resources that starts here.
 fn resources<S: Source>(
     scanner: &mut Scanner<S>,
-    builder: &mut Builder,
+    builder: &mut Builder<'_>,
     names: &Names,
 ) -> Result<Leaves, Halt> {
     let mut out = Leaves::default();
@@ -160,12 +164,13 @@ fn resources<S: Source>(
 
 fn resource<S: Source>(
     scanner: &mut Scanner<S>,
-    builder: &mut Builder,
+    builder: &mut Builder<'_>,
     names: &Names,
     out: &mut Leaves,
 ) -> Result<(), Halt> {
-    let first = out.leaves.len();
+    let first = out.runs.len();
     let (mut seen, mut listed) = (None, None);
+    let mut scopes = Vec::new();
     let mut more = scanner.open_object()?;
     while more {
         match scanner.key(&names.scopes)? {
@@ -179,36 +184,40 @@ fn resource<S: Source>(
                 // Of two lists the first that is not empty would count.
                 once(&listed)?;
                 listed = Some(());
-                each_object(scanner, |scanner| group(scanner, builder, names, out))?;
+                each_object(scanner, |scanner| {
+                    scopes.push(group(scanner, builder, names, out)?);
+                    Ok(())
+                })?;
             }
             None => scanner.skip_value()?,
         }
         more = scanner.next_member()?;
     }
-    if let Some((place, Value::Object(mut resource))) = seen {
+    let (mut place, mut watched) = (None, Watched::default());
+    if let Some((at, Value::Object(mut resource))) = seen {
         let mut odd = Vec::new();
         let decoded = attributes(take(&mut resource, "attributes"), &mut odd);
         out.warnings.extend(odd.into_iter().map(|oddity| format!("a resource: {oddity}")));
-        if out.leaves.len() > first && names.are_spans {
-            let number = builder.resource()?;
-            let noted = &mut builder.resources[number as usize];
-            noted.place = Some(place);
-            noted.watched = Watched::among(&decoded, builder.keys);
-            for leaf in &mut out.leaves[first..] {
-                leaf.resource = Some(number);
-            }
-        }
+        place = Some(at);
+        watched = Watched::among(&decoded, builder.watch.keys);
+    }
+    if names.are_spans {
+        builder.come_from(place, &scopes, out)?;
+        builder.sight_resource(&watched, first, out)?;
     }
     Ok(())
 }
 
+/// The runs of a list, and the number of their scope.
+type OfScope = (Range<usize>, Option<u32>);
+
 fn group<S: Source>(
     scanner: &mut Scanner<S>,
-    builder: &mut Builder,
+    builder: &mut Builder<'_>,
     names: &Names,
     out: &mut Leaves,
-) -> Result<(), Halt> {
-    let first = out.leaves.len();
+) -> Result<OfScope, Halt> {
+    let first = out.runs.len();
     let mut members = Object::default();
     let mut listed = None;
     let mut more = scanner.open_object()?;
@@ -217,7 +226,7 @@ fn group<S: Source>(
             Some(2) => {
                 once(&listed)?;
                 listed = Some(());
-                each_object(scanner, |scanner| match names.are_spans {
+                each_leaf(scanner, out, |scanner, out| match names.are_spans {
                     true => span(scanner, builder, out).map(drop),
                     false => log(scanner, builder, out),
                 })?;
@@ -229,20 +238,18 @@ fn group<S: Source>(
         }
         more = scanner.next_member()?;
     }
-    if out.leaves.len() > first && names.are_spans {
-        let scope = scope(take_either(&mut members, names.leaves[0], names.leaves[1]));
-        let number = builder.scope(scope)?;
-        for leaf in &mut out.leaves[first..] {
-            leaf.scope = Some(number);
-        }
+    let runs = first..out.runs.len();
+    if runs.is_empty() || !names.are_spans {
+        return Ok((runs, None));
     }
-    Ok(())
+    let scope = scope(take_either(&mut members, names.leaves[0], names.leaves[1]));
+    Ok((runs, Some(builder.scope(scope)?)))
 }
 
 /// Notes the span that starts here. Whether it looks like one.
 fn span<S: Source>(
     scanner: &mut Scanner<S>,
-    builder: &mut Builder,
+    builder: &mut Builder<'_>,
     out: &mut Leaves,
 ) -> Result<bool, Halt> {
     let start = scanner.offset();
@@ -259,13 +266,13 @@ fn span<S: Source>(
         }
         more = scanner.next_member()?;
     }
-    out.leaves.extend(builder.span(draft, Place::between(start, scanner.offset())?, 1)?);
+    builder.span(draft, Place::between(start, scanner.offset())?, 1, out)?;
     Ok(is_span)
 }
 
 fn span_member<S: Source>(
     scanner: &mut Scanner<S>,
-    builder: &Builder,
+    builder: &Builder<'_>,
     draft: &mut Draft,
     member: usize,
 ) -> Result<(), Halt> {
@@ -273,14 +280,14 @@ fn span_member<S: Source>(
         0 => draft.set_trace_id(&scanner.value()?),
         1 => draft.set_span_id(&scanner.value()?),
         2 => draft.start = scanner.value()?,
-        _ => draft.watched = watch(scanner, builder.keys, Dialect::Otlp)?,
+        _ => draft.watched = watch(scanner, builder.watch.keys, Dialect::Otlp)?,
     }
     Ok(())
 }
 
 fn log<S: Source>(
     scanner: &mut Scanner<S>,
-    builder: &mut Builder,
+    builder: &mut Builder<'_>,
     out: &mut Leaves,
 ) -> Result<(), Halt> {
     let start = scanner.offset();
@@ -293,8 +300,7 @@ fn log<S: Source>(
         }
         more = scanner.next_member()?;
     }
-    out.leaves.extend(builder.log(&trace_id, Place::between(start, scanner.offset())?)?);
-    Ok(())
+    builder.log(&trace_id, Place::between(start, scanner.offset())?, out)
 }
 
 /// Goes through the objects of the list that starts here, and passes over everything else in it.
@@ -307,6 +313,26 @@ pub(super) fn each_object<S: Source>(
         if scanner.peek()? == Some(b'{') {
             visit(scanner)?;
         } else {
+            scanner.skip_value()?;
+        }
+        more = scanner.next_item()?;
+    }
+    Ok(())
+}
+
+/// Goes through the spans or logs of the list that starts here, and passes over everything else in it.
+pub(super) fn each_leaf<S: Source>(
+    scanner: &mut Scanner<S>,
+    out: &mut Leaves,
+    mut visit: impl FnMut(&mut Scanner<S>, &mut Leaves) -> Result<(), Halt>,
+) -> Result<(), Halt> {
+    out.cut();
+    let mut more = open_list(scanner)?;
+    while more {
+        if scanner.peek()? == Some(b'{') {
+            visit(scanner, out)?;
+        } else {
+            out.cut();
             scanner.skip_value()?;
         }
         more = scanner.next_item()?;

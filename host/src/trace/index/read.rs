@@ -4,13 +4,13 @@ use std::{
     collections::{HashMap, hash_map::Entry},
     fs::File,
     io::{self, Read as _, Seek as _, SeekFrom},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
 use super::{
-    builder::{Leaf, Place},
-    catalog::{Catalog, Stamp},
+    builder::{Origin, Place, Run},
+    catalog::{Catalog, Content, Stamp},
     watch::Dialect,
 };
 use crate::{
@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// Bytes between two places that are read along with them, as that is faster than to read twice.
-const GAP: usize = 4096;
+const GAP: u64 = 4096;
 
 /// A trace could not be read, though its file was sound when the run began.
 #[derive(Debug, thiserror::Error)]
@@ -65,105 +65,132 @@ impl From<io::Error> for Problem {
 /// Pieces of a file in memory.
 struct Pieces {
     /// By offset.
-    pieces: Vec<(usize, Vec<u8>)>,
+    pieces: Vec<(u64, Vec<u8>)>,
 }
 
 impl Catalog {
     /// Reads a trace, with a file that was opened for another before, or with a new one, which is left for the next.
-    pub(super) fn read(&self, trace: usize, file: &mut Option<File>) -> Result<Trace, ReadError> {
-        self.try_read(trace, file).map_err(|problem| match problem {
-            Problem::Read(error) => ReadError::Read { path: self.path.clone(), error },
-            Problem::Changed => ReadError::Changed { path: self.path.clone() },
-        })
+    pub(super) fn read(
+        &self,
+        trace: usize,
+        file: &mut Option<File>,
+    ) -> Result<Arc<Trace>, ReadError> {
+        match self.file(trace) {
+            (_, Content::Held(traces), number) => Ok(Arc::clone(&traces[number])),
+            (_, Content::Noted { path, stamp, dialect, warnings }, _) => {
+                let path = path.as_ref();
+                let pool = self.decode(trace, (path, stamp, *dialect), file);
+                let pool = pool.map_err(|problem| match problem {
+                    Problem::Read(error) => ReadError::Read { path: path.to_owned(), error },
+                    Problem::Changed => ReadError::Changed { path: path.to_owned() },
+                })?;
+                Ok(Arc::new(tree::only(pool, self.id(trace), path, warnings.to_vec())))
+            }
+        }
     }
 
-    fn try_read(&self, trace: usize, file: &mut Option<File>) -> Result<Trace, Problem> {
-        let entry = &self.traces[trace];
-        let (spans, logs) = (&self.spans[entry.spans.clone()], &self.logs[entry.logs.clone()]);
+    /// The spans and logs of a trace.
+    fn decode(
+        &self,
+        trace: usize,
+        (path, stamp, dialect): (&Path, &Stamp, Dialect),
+        file: &mut Option<File>,
+    ) -> Result<Pool, Problem> {
+        let runs = self.runs(trace);
+        let (spans, logs) = runs.split_at(runs.partition_point(|run| !run.are_logs()));
         let mut open = match file.take() {
             Some(open) => open,
-            None => File::open(&self.path)?,
+            None => File::open(path)?,
         };
-        let pieces = Pieces::read(&mut open, self.places(spans, logs))?;
+        let pieces = Pieces::read(&mut open, self.places(runs))?;
         // Last, so that it is about what was read.
-        if Stamp::of(&open.metadata()?) != self.stamp {
+        if Stamp::of(&open.metadata()?) != *stamp {
             return Err(Problem::Changed);
         }
         *file = Some(open);
 
         let mut pool = Pool::default();
-        match self.dialect {
+        match dialect {
             Dialect::Otlp => self.otlp(&pieces, spans, &mut pool)?,
             Dialect::Jaeger => self.jaeger(&pieces, spans, &mut pool)?,
         }
-        for log in logs {
-            otlp::log_record(pieces.object(log.place)?, &mut pool);
+        for run in logs {
+            for log in pieces.objects(run)? {
+                otlp::log_record(log, &mut pool);
+            }
         }
-        let is_own = |id: &Arc<str>| *id == entry.id;
-        if pool.spans.len() != spans.len()
-            || pool.logs.len() != logs.len()
-            || !pool.spans.iter().all(|span| is_own(&span.trace_id))
-            || !pool.logs.iter().all(|log| is_own(&log.trace_id))
+        let id = self.id(trace);
+        let count = |runs: &[Run]| runs.iter().map(|run| run.count as usize).sum::<usize>();
+        if pool.spans.len() != count(spans)
+            || pool.logs.len() != count(logs)
+            || !pool.spans.iter().all(|span| span.trace_id == id)
+            || !pool.logs.iter().all(|log| log.trace_id == id)
         {
             return Err(Problem::Changed);
         }
-        drop(pieces);
-        Ok(tree::only(pool, Arc::clone(&entry.id), &self.path, self.warnings.clone()))
+        Ok(pool)
     }
 
     /// Everything that is needed for these, sorted.
-    fn places(&self, spans: &[Leaf], logs: &[Leaf]) -> Vec<Place> {
-        let resources = spans.iter().filter_map(|span| span.resource);
-        let resources = resources.filter_map(|number| self.resources[number as usize].place);
-        let mut places: Vec<Place> =
-            spans.iter().chain(logs).map(|leaf| leaf.place).chain(resources).collect();
+    fn places(&self, runs: &[Run]) -> Vec<Place> {
+        let resources = runs.iter().filter_map(|run| self.origin(run)?.resource());
+        let mut places: Vec<Place> = runs.iter().map(Run::place).chain(resources).collect();
         places.sort_unstable_by_key(|place| place.offset);
         places.dedup();
         places
     }
 
-    fn otlp(&self, pieces: &Pieces, spans: &[Leaf], pool: &mut Pool) -> Result<(), Problem> {
+    fn origin(&self, run: &Run) -> Option<&Origin> {
+        run.origin().map(|number| &self.origins[number as usize])
+    }
+
+    fn otlp(&self, pieces: &Pieces, spans: &[Run], pool: &mut Pool) -> Result<(), Problem> {
         let resources = self.resources(pieces, spans, |value| {
             let Value::Object(mut resource) = value else { return Arc::default() };
             // What is odd about it has been noted.
             Arc::new(attributes(take(&mut resource, "attributes"), &mut Vec::new()))
         })?;
         let (no_scope, no_resource) = (Arc::default(), Arc::default());
-        for span in spans {
-            let scope = span.scope.map_or(&no_scope, |number| &self.scopes[number as usize]);
-            let resource = span.resource.and_then(|number| resources.get(&number));
-            let object = pieces.object(span.place)?;
-            otlp::span(object, scope, resource.unwrap_or(&no_resource), pool);
+        for run in spans {
+            let origin = self.origin(run);
+            let scope = origin.and_then(|origin| self.scopes.get_index(origin.scope()? as usize));
+            let resource = origin.and_then(|origin| resources.get(&origin.resource()?.offset));
+            for span in pieces.objects(run)? {
+                let (scope, resource) =
+                    (scope.unwrap_or(&no_scope), resource.unwrap_or(&no_resource));
+                otlp::span(span, scope, resource, pool);
+            }
         }
         Ok(())
     }
 
-    fn jaeger(&self, pieces: &Pieces, spans: &[Leaf], pool: &mut Pool) -> Result<(), Problem> {
+    fn jaeger(&self, pieces: &Pieces, spans: &[Run], pool: &mut Pool) -> Result<(), Problem> {
         let processes = self.resources(pieces, spans, |value| {
             // What is odd about them has been noted.
             jaeger::processes(value, &mut Pool::default())
         })?;
         let none = HashMap::new();
-        for span in spans {
-            let processes = span.resource.and_then(|number| processes.get(&number));
-            jaeger::span(pieces.object(span.place)?, processes.unwrap_or(&none), pool);
+        for run in spans {
+            let place = self.origin(run).and_then(Origin::resource);
+            let processes = place.and_then(|place| processes.get(&place.offset));
+            for span in pieces.objects(run)? {
+                jaeger::span(span, processes.unwrap_or(&none), pool);
+            }
         }
         Ok(())
     }
 
-    /// What the resources of these spans decode to, by their numbers.
+    /// What the resources of these spans decode to, by where they stand.
     fn resources<T>(
         &self,
         pieces: &Pieces,
-        spans: &[Leaf],
+        spans: &[Run],
         decode: impl Fn(Value) -> T,
-    ) -> Result<HashMap<u32, T>, Problem> {
+    ) -> Result<HashMap<u64, T>, Problem> {
         let mut decoded = HashMap::new();
-        for number in spans.iter().filter_map(|span| span.resource) {
-            if let Entry::Vacant(entry) = decoded.entry(number) {
-                let place = self.resources[number as usize].place;
-                let value = place.map(|place| pieces.value(place)).transpose()?;
-                entry.insert(decode(value.unwrap_or_default()));
+        for place in spans.iter().filter_map(|run| self.origin(run)?.resource()) {
+            if let Entry::Vacant(entry) = decoded.entry(place.offset) {
+                entry.insert(decode(value(pieces.text(place)?)?));
             }
         }
         Ok(decoded)
@@ -173,7 +200,7 @@ impl Catalog {
 impl Pieces {
     /// Reads these places, which are sorted.
     fn read(file: &mut File, places: Vec<Place>) -> Result<Self, Problem> {
-        let mut extents: Vec<(usize, usize)> = Vec::new();
+        let mut extents: Vec<(u64, u64)> = Vec::new();
         for place in places {
             match extents.last_mut() {
                 Some((_, end)) if place.offset <= *end + GAP => *end = place.end().max(*end),
@@ -182,10 +209,11 @@ impl Pieces {
         }
         let mut pieces = Vec::with_capacity(extents.len());
         for (start, end) in extents {
-            let mut bytes = Vec::with_capacity(end - start);
-            file.seek(SeekFrom::Start(start as u64))?;
-            file.take((end - start) as u64).read_to_end(&mut bytes)?;
-            if bytes.len() < end - start {
+            let length = usize::try_from(end - start).map_err(|_| Problem::Changed)?;
+            let mut bytes = Vec::with_capacity(length);
+            file.seek(SeekFrom::Start(start))?;
+            file.take(end - start).read_to_end(&mut bytes)?;
+            if bytes.len() < length {
                 return Err(Problem::Changed);
             }
             pieces.push((start, bytes));
@@ -193,20 +221,34 @@ impl Pieces {
         Ok(Self { pieces })
     }
 
-    fn object(&self, place: Place) -> Result<Object, Problem> {
-        match self.value(place)? {
+    /// The spans or logs of a run.
+    fn objects(&self, run: &Run) -> Result<Vec<Object>, Problem> {
+        let text = self.text(run.place())?;
+        let items = match run.count {
+            1 => vec![value(text)?],
+            _ => match value(&format!("[{text}]"))? {
+                Value::Array(items) => items,
+                _ => return Err(Problem::Changed),
+            },
+        };
+        let object = |item| match item {
             Value::Object(object) => Ok(object),
             _ => Err(Problem::Changed),
-        }
+        };
+        items.into_iter().map(object).collect()
     }
 
-    fn value(&self, place: Place) -> Result<Value, Problem> {
+    fn text(&self, place: Place) -> Result<&str, Problem> {
         let after = self.pieces.partition_point(|(start, _)| *start <= place.offset);
         let (start, bytes) =
             after.checked_sub(1).map(|piece| &self.pieces[piece]).ok_or(Problem::Changed)?;
-        let bytes = bytes.get(place.offset - start..place.end() - start).ok_or(Problem::Changed)?;
-        let text = str::from_utf8(bytes).map_err(|_| Problem::Changed)?;
-        let parsed = parse(text, &ParseOptions::default()).map_err(|_| Problem::Changed)?;
-        Ok(parsed.value)
+        let at = (place.offset - start) as usize;
+        let bytes = bytes.get(at..at + place.length as usize).ok_or(Problem::Changed)?;
+        str::from_utf8(bytes).map_err(|_| Problem::Changed)
     }
+}
+
+fn value(text: &str) -> Result<Value, Problem> {
+    let parsed = parse(text, &ParseOptions::default()).map_err(|_| Problem::Changed)?;
+    Ok(parsed.value)
 }

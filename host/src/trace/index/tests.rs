@@ -39,7 +39,7 @@ impl Drop for File {
 }
 
 fn indexed(path: &Path, format: Option<Format>, chunk: usize) -> TraceIndex {
-    TraceIndex::with_chunks(&[path.to_owned()], format, &GROUPING, &|| false, chunk)
+    TraceIndex::with_chunks([path.to_owned()], format, GROUPING, &|| false, chunk)
 }
 
 /// Everything an error says, with its causes.
@@ -80,16 +80,15 @@ fn check(content: &[u8]) -> bool {
                     .iter()
                     .map(|group| {
                         let mut ids: Vec<_> =
-                            group.members().iter().map(|trace| &trace.trace_id).collect();
+                            group.members().iter().map(|trace| trace.trace_id.clone()).collect();
                         ids.sort();
                         ids
                     })
                     .collect();
-                let got: Vec<Vec<_>> = groups
-                    .iter()
+                let got: Vec<Vec<_>> = (0..groups.len())
                     .map(|group| {
                         let mut ids: Vec<_> =
-                            group.iter().map(|trace| index.trace_id(*trace)).collect();
+                            groups.get(group).map(|trace| index.trace_id(trace)).collect();
                         ids.sort();
                         ids
                     })
@@ -213,6 +212,97 @@ fn large_documents_do_not_have_to_be_loaded_whole() {
     ] {
         assert!(check(text.as_bytes()), "{text}");
     }
+}
+
+/// A span with a text of that length, in a conversation or in none.
+fn long_span(trace: usize, span: usize, length: usize, conversation: Option<&str>) -> String {
+    let conversation = conversation.map_or_else(String::new, |name| {
+        format!(r#", {{"key": "session.id", "value": {{"stringValue": "{name}"}}}}"#)
+    });
+    let (text, span) = ("x".repeat(length), span + 1);
+    format!(
+        r#"{{"traceId": "{trace:032x}", "spanId": "{span:016x}", "attributes": [{{"key": "a", "value": {{"stringValue": "{text}"}}}}{conversation}]}}"#
+    )
+}
+
+#[test]
+fn spans_that_follow_each_other_read_the_same_however_long_they_are() {
+    let of_one_trace: Vec<String> = (0..90).map(|span| long_span(1, span, 1000, None)).collect();
+    let in_turn: Vec<String> =
+        (0..90).map(|span| long_span(span / 5 % 3, span, 10, Some("s"))).collect();
+    let huge = [long_span(1, 0, 70_000, None), long_span(1, 1, 1, None)];
+    let torn =
+        [long_span(1, 0, 1, None), "{}".to_owned(), long_span(1, 1, 1, None), "5".to_owned()];
+    for spans in [&of_one_trace[..], &in_turn, &huge, &torn] {
+        let spans = spans.join(" ,\n");
+        assert!(check(format!("[{spans}]").as_bytes()) || spans.contains("{}"), "a bare list");
+        let document = format!(
+            r#"{{"resourceSpans": [{{"scopeSpans": [{{"spans": [{spans}]}}]}}], "resourceLogs": [{{"scopeLogs": [{{"logRecords": [{spans}]}}]}}]}}"#
+        );
+        assert!(check(document.as_bytes()), "a document");
+    }
+}
+
+#[test]
+fn a_long_trace_is_a_few_notes() {
+    let spans: Vec<String> = (0..1000).map(|span| long_span(1, span, 10, None)).collect();
+    let file = File::new(format!("[{}]", spans.join(",")).as_bytes());
+    let index = indexed(&file.0, None, super::CHUNK);
+    assert_eq!(index.read(0).unwrap().spans.len(), 1000);
+    assert!(index.notes() <= 4, "{} notes", index.notes());
+}
+
+#[test]
+fn traces_of_several_files_are_grouped_as_those_of_one() {
+    let resource = |spans: &str, name: &str| {
+        format!(
+            r#"{{"resourceSpans": [{{"scopeSpans": [{{"spans": [{spans}]}}], "resource": {{"attributes": [{{"key": "agentevals.session_name", "value": {{"stringValue": "{name}"}}}}]}}}}]}}"#
+        )
+    };
+    let one = long_span(1, 1, 1, None);
+    let named_as_one = format!("{:032x}", 1);
+    let contents = [
+        // The same trace in two files, and a session with the name of a trace.
+        format!("{one}\n{}\n{}", long_span(2, 1, 1, Some("c")), long_span(3, 1, 1, Some("t"))),
+        resource(&long_span(4, 1, 1, Some("t")), " c "),
+        format!("[{one}, {}]", long_span(5, 1, 1, Some(&named_as_one))),
+        // Loaded whole: what they are called is not known before.
+        format!("{{\"trace\": {}}}", resource(&long_span(6, 1, 1, None), "c")),
+        format!(
+            "{{\"trace\": {}}}",
+            resource(&[10, 11].map(|trace| long_span(trace, 1, 1, None)).join(","), "unheard")
+        ),
+        // Two spans of the same id, and two at the same time with different names: they have to be read.
+        format!("[{}, {}]", long_span(7, 1, 1, None), long_span(7, 1, 1, Some("c"))),
+        format!("[{}, {}]", long_span(8, 2, 1, Some("new")), long_span(8, 1, 1, Some("t"))),
+        format!("[{}, {}]", long_span(9, 2, 1, Some("c")), long_span(9, 1, 1, Some("newer"))),
+    ];
+    let files: Vec<File> = contents.iter().map(|content| File::new(content.as_bytes())).collect();
+    let paths: Vec<PathBuf> = files.iter().map(|file| file.0.clone()).collect();
+    let whole = load(&paths, None);
+    let index = TraceIndex::new(paths, None, GROUPING, &|| false);
+    assert!(whole.errors.is_empty() && index.errors.is_empty(), "{:?}", index.errors);
+    assert!(index.is_held());
+    let read: Vec<_> = (0..index.len()).map(|trace| index.read(trace).unwrap()).collect();
+    assert_eq!(texts(read.iter().map(AsRef::as_ref)), texts(&whole.traces));
+    let mut sizes = Vec::new();
+    for group_by in [GroupBy::Auto, GroupBy::Conversation, GroupBy::Trace] {
+        let groups = group_indexed(&index, group_by, false);
+        let got: Vec<_> = (0..groups.len())
+            .map(|group| groups.get(group).map(|trace| index.trace_id(trace)).collect::<Vec<_>>())
+            .collect();
+        // All starts are the same, so that the order of the members is that of the files.
+        let expected: Vec<_> = group(&whole.traces, group_by, false)
+            .iter()
+            .map(|group| {
+                group.members().iter().map(|trace| trace.trace_id.clone()).collect::<Vec<_>>()
+            })
+            .collect();
+        assert_eq!(got, expected, "{group_by:?}");
+        sizes.push(got.iter().map(Vec::len).collect::<Vec<_>>());
+    }
+    let by_name = vec![3, 3, 2, 2, 1, 1];
+    assert_eq!(sizes, [by_name.clone(), by_name, vec![2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]]);
 }
 
 #[test]

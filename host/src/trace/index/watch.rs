@@ -1,9 +1,100 @@
 //! Attributes that are looked at on the way.
 
+use std::cmp::Ordering;
+
 use crate::{
     json::{Object, ScanError, Scanner, Source, Value},
     trace::{jaeger, otlp},
 };
+
+/// Which attributes are looked at on the way through a file, on spans and on resources.
+#[derive(Clone, Copy, Debug)]
+pub struct Watch {
+    /// Their keys; none by default, and at most 100.
+    pub keys: &'static [&'static str],
+    /// What is to be remembered of a value; `None` when it does not count.
+    pub text: fn(&Value) -> Option<String>,
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        Self { keys: &[], text: |_| None }
+    }
+}
+
+/// A watched attribute of some spans of a trace.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sighting {
+    /// When the earliest of them began, in nanoseconds since the epoch; times that do not fit are the nearest that does.
+    start: i64,
+    /// The number of the id of the trace, later that of the trace.
+    pub(super) trace: u32,
+    /// The number of its text, or [`Sighting::UNSURE`].
+    pub(super) text: u32,
+    pub(super) slot: Slot,
+}
+
+/// Which attribute it is, and whether of spans or of their resources.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Slot(u8);
+
+impl Slot {
+    pub(super) fn new(key: usize, on_resource: bool) -> Self {
+        Self((key * 2 + usize::from(on_resource)) as u8)
+    }
+}
+
+impl Sighting {
+    /// Only reading the trace tells the text.
+    pub(super) const UNSURE: u32 = u32::MAX;
+    /// Of so many slots the last sighting is looked for, so that a trace mostly has one for each.
+    const RECENT: usize = 8;
+
+    pub(super) fn new(
+        trace: u32,
+        start: i64,
+        (key, on_resource): (usize, bool),
+        text: u32,
+    ) -> Self {
+        Self { start, trace, text, slot: Slot::new(key, on_resource) }
+    }
+
+    /// What makes everything about a trace unsure.
+    pub(super) fn unsure(trace: u32) -> Self {
+        Self { start: i64::MIN, trace, text: Self::UNSURE, slot: Slot(0) }
+    }
+
+    /// Adds it to others, unless they say as much.
+    pub(super) fn note(self, others: &mut Vec<Self>) {
+        let same_trace = others.iter_mut().rev().take(Self::RECENT);
+        let mut same_trace = same_trace.take_while(|known| known.trace == self.trace);
+        match same_trace.find(|known| known.slot == self.slot) {
+            Some(known) => known.merge(self),
+            None => others.push(self),
+        }
+    }
+
+    /// Leaves one for each attribute of a trace, in the order of the traces.
+    pub(super) fn settle(sightings: &mut Vec<Self>) {
+        sightings.sort_unstable_by_key(|sighting| (sighting.trace, sighting.slot));
+        sightings.dedup_by(|later, first| {
+            let is_same = (later.trace, later.slot) == (first.trace, first.slot);
+            if is_same {
+                first.merge(*later);
+            }
+            is_same
+        });
+    }
+
+    /// The text of the earliest span counts. When there are several of them, their ids decide, which are not known here.
+    fn merge(&mut self, other: Self) {
+        match other.start.cmp(&self.start) {
+            Ordering::Less => *self = other,
+            Ordering::Equal if other.text != self.text => self.text = Self::UNSURE,
+            Ordering::Equal | Ordering::Greater => {}
+        }
+    }
+}
 
 /// The watched attributes of a span or a resource.
 #[derive(Clone, Debug, Default)]
@@ -17,16 +108,6 @@ pub(super) struct Watched {
 impl Watched {
     pub(super) fn is_nothing(&self) -> bool {
         self.values.is_empty() && !self.unsure
-    }
-
-    /// Whether both are certainly the same.
-    pub(super) fn is_same(&self, other: &Self) -> bool {
-        let same = |(left, right): (&(usize, Value), &(usize, Value))| {
-            left.0 == right.0 && left.1.as_str().is_some() && left.1.as_str() == right.1.as_str()
-        };
-        self.unsure == other.unsure
-            && self.values.len() == other.values.len()
-            && self.values.iter().zip(&other.values).all(same)
     }
 
     /// Those among decoded attributes.

@@ -1,0 +1,121 @@
+//! What evaluations may share changes nothing that is reported.
+#![cfg(unix)]
+
+mod support;
+
+use std::fs;
+
+use serde_json::Value;
+use support::{Folder, has, trace};
+
+/// Says in a file whether the interpreter had done its imports before, and ends in as many ways as there are conversations.
+const EVALUATOR: &str = r#"import sys
+open("seen", "a").write("forked\n" if "statistics" in sys.modules else "started\n")
+import json, os, statistics
+document = json.load(sys.stdin)
+text = document["invocations"][0]["final_response"] or ""
+print("looked at", text, file=sys.stderr)
+way = sum(map(ord, text)) % 5
+if way == 0:
+    raise ValueError("nothing good about " + text)
+if way == 1:
+    sys.exit(3)
+if way == 2:
+    os.abort()
+print(json.dumps({"score": statistics.mean([0, 1]), "details": {"way": way, "file": __file__, "argv": sys.argv}}))
+"#;
+
+fn config(isolation: &str, timeout: u32) -> String {
+    format!(
+        "evaluators:\n  - {{name: check, type: code, path: check.py, timeout: {timeout}{isolation}}}\n"
+    )
+}
+
+/// The report without what is measured.
+fn without_durations(mut report: Value) -> Value {
+    fn strip(value: &mut Value) {
+        match value {
+            Value::Object(object) => {
+                object.retain(|key, _| !key.contains("duration"));
+                object.values_mut().for_each(strip);
+            }
+            Value::Array(values) => values.iter_mut().for_each(strip),
+            _ => {}
+        }
+    }
+    strip(&mut report);
+    report
+}
+
+/// Runs the evaluator over five conversations: the report, the exit code, what was said, and the ways it was started.
+fn run(folder: &Folder, isolation: &str) -> (Value, Option<i32>, String, String) {
+    let _ = fs::remove_file(folder.path().join("seen"));
+    folder.file("c.yaml", config(isolation, 30));
+    let trace = trace("i11_five_traces_plain");
+    let ran = folder.run(&[&trace, "-c", "c.yaml", "-o", "json", "-v"]);
+    let seen = fs::read_to_string(folder.path().join("seen")).unwrap();
+    (without_durations(ran.json()), ran.code, ran.stderr, seen)
+}
+
+#[test]
+fn forked_evaluations_are_reported_as_started_ones() {
+    if !has("python3") {
+        return;
+    }
+    let folder = Folder::new();
+    folder.file("check.py", EVALUATOR);
+    let (started, exit, _, seen) = run(&folder, ", isolation: process");
+    assert_eq!(seen, "started\n".repeat(5));
+    for isolation in ["", ", isolation: auto"] {
+        let (forked, code, said, seen) = run(&folder, isolation);
+        assert_eq!((forked, code), (started.clone(), exit), "{said}");
+        assert_eq!(seen, "forked\n".repeat(5), "{said}");
+        assert!(!said.contains("a new process"), "{said}");
+    }
+}
+
+#[test]
+fn what_is_unusual_is_started_and_told_once() {
+    if !has("python3") {
+        return;
+    }
+    let folder = Folder::new();
+    folder.file("check.py", EVALUATOR);
+    folder.file("statistics.py", "def mean(values): return 1\n");
+    let (report, _, said, seen) = run(&folder, "");
+    assert_eq!(seen, "started\n".repeat(5));
+    let why =
+        "check: a new process for every evaluation (statistics.py stands beside the evaluator)";
+    assert_eq!(said.matches(why).count(), 1, "{said}");
+    let (alone, ..) = run(&folder, ", isolation: process");
+    assert_eq!(report, alone);
+}
+
+#[test]
+fn few_conversations_are_not_worth_a_server() {
+    if !has("python3") {
+        return;
+    }
+    let folder = Folder::new();
+    folder.file("check.py", EVALUATOR);
+    folder.file("c.yaml", config("", 30));
+    folder.run(&[&trace("a01_otlp_basic_parts"), "-c", "c.yaml"]);
+    assert_eq!(fs::read_to_string(folder.path().join("seen")).unwrap(), "started\n");
+}
+
+#[test]
+fn a_fork_that_is_late_is_timed_out_like_any_other() {
+    if !has("python3") {
+        return;
+    }
+    let folder = Folder::new();
+    folder.file(
+        "check.py",
+        "import json, time\nprint(json.dumps({'score': 1}), flush=True)\ntime.sleep(600)\n",
+    );
+    folder.file("c.yaml", config("", 1));
+    let ran = folder.run(&[&trace("i11_five_traces_plain"), "-c", "c.yaml", "-o", "json"]).exits(3);
+    for conversation in 0..5 {
+        assert_eq!(ran.evaluations(conversation), ["check ERROR timed_out"]);
+    }
+}

@@ -1,0 +1,77 @@
+//! What is counted of a report while its conversations pass, so that nobody has to go through them again for it.
+
+use std::mem;
+
+use super::{ConversationReport, EvaluationReport};
+use crate::{
+    conversation::{RunPerformance, RunSums},
+    verdict::{Status, Tally, Verdict},
+};
+
+/// Counts of all evaluations. The order in which conversations are counted changes none of them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Totals {
+    pub(super) tally: Tally,
+    /// How many warnings evaluations have.
+    pub(super) warnings: u64,
+    /// Evaluations for which an evaluator was asked.
+    pub(super) asked: usize,
+    /// Whether some evaluation was cancelled.
+    pub(super) cancelled: bool,
+    evaluators: Vec<Asked>,
+    performance: RunSums,
+}
+
+/// An evaluator that was asked.
+#[derive(Clone, Debug)]
+struct Asked {
+    name: String,
+    /// Where it stands first: conversation and column.
+    first: (usize, usize),
+    /// Whether it scored a conversation.
+    scored: bool,
+}
+
+impl Totals {
+    /// Counts the conversation with this number.
+    pub(super) fn count(&mut self, number: usize, conversation: &ConversationReport) {
+        self.performance.add(conversation.performance.as_ref());
+        for (column, evaluation) in conversation.evaluations.iter().enumerate() {
+            evaluation.count_in(&mut self.tally);
+            self.warnings += evaluation.warnings.len() as u64;
+            self.cancelled |= evaluation.error_type == Verdict::Cancelled.error_type();
+            // Without a threshold no evaluator was asked.
+            if evaluation.threshold.is_some() {
+                self.asked += 1;
+                self.count_score((number, column), evaluation);
+            }
+        }
+    }
+
+    fn count_score(&mut self, first: (usize, usize), evaluation: &EvaluationReport) {
+        let scored = evaluation.error.is_none() && evaluation.status != Status::NotEvaluated;
+        let is_it = |asked: &Asked| asked.name == evaluation.name;
+        // Conversations have the same evaluators in the same order.
+        let likely = Some(first.1).filter(|column| self.evaluators.get(*column).is_some_and(is_it));
+        match likely.or_else(|| self.evaluators.iter().position(is_it)) {
+            Some(place) => {
+                let asked = &mut self.evaluators[place];
+                asked.scored |= scored;
+                asked.first = asked.first.min(first);
+            }
+            None => self.evaluators.push(Asked { name: evaluation.name.clone(), first, scored }),
+        }
+    }
+
+    /// Says that everything was counted. Gives latencies, tokens and counts of all conversations, if there is one that
+    /// has them.
+    pub(super) fn finish(&mut self) -> Option<RunPerformance> {
+        self.evaluators.sort_by_key(|asked| asked.first);
+        mem::take(&mut self.performance).finish()
+    }
+
+    /// The evaluators that were asked and scored nothing, in the order in which they stand in the report.
+    pub(super) fn without_score(&self) -> impl Iterator<Item = &str> {
+        self.evaluators.iter().filter(|asked| !asked.scored).map(|asked| asked.name.as_str())
+    }
+}

@@ -1,0 +1,109 @@
+//! A Python evaluator that is forked does what one that is started does, to the byte.
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
+#![expect(clippy::print_stdout, reason = "a test that is skipped says so")]
+
+#[path = "forked_python/evaluators.rs"]
+mod evaluators;
+#[path = "forked_python/scripts.rs"]
+mod scripts;
+#[path = "forked_python/supervision.rs"]
+mod supervision;
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
+};
+
+use evaluator_host::{
+    process::{
+        Cancellation, CommandSpec, Ending, Limits, Outcome,
+        forks::{ForkError, ForkServer},
+        run,
+    },
+    runtime::Runtimes,
+};
+
+/// Far above what anything here takes.
+const BOUNDED: Duration = Duration::from_secs(60);
+
+/// The interpreters to try: those in `EVALUATOR_TEST_PYTHONS`, separated by colons, or `python3`.
+async fn interpreters() -> Vec<PathBuf> {
+    let named = env::var_os("EVALUATOR_TEST_PYTHONS").unwrap_or_else(|| "python3".into());
+    let mut found = Vec::new();
+    for name in env::split_paths(&named) {
+        // What stands on PATH may be a script that stands for the interpreter.
+        let ask = CommandSpec::new(&name).args(["-c", "import sys; print(sys.executable)"]);
+        let outcome = run(&ask, b"", &Limits::with_timeout(BOUNDED), &Cancellation::new()).await;
+        if outcome.ending == Ending::Exited(0) {
+            found.push(String::from_utf8_lossy(outcome.stdout.head()).trim_end().into());
+        } else {
+            println!("skipped: {} is no interpreter that runs", name.display());
+        }
+    }
+    if found.is_empty() {
+        println!("skipped: no python3");
+    }
+    found
+}
+
+/// A folder for one test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("evaluator-forked-{}-{number}", std::process::id());
+        let path = env::temp_dir().join(name);
+        fs::create_dir_all(&path).unwrap();
+        Self(path.canonicalize().unwrap())
+    }
+
+    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A server for the command.
+async fn server(command: &CommandSpec) -> Result<ForkServer, ForkError> {
+    let make = Runtimes::default().for_path(Path::new(file!())).ok();
+    assert!(make.is_none_or(|runtime| runtime.fork_server().is_none()), "only Python forks");
+    let folder = Folder::new();
+    let python = Runtimes::default().for_path(&folder.file("a.py", "")).unwrap();
+    let server = python.fork_server().unwrap()(command)
+        .map_err(|reason| panic!("no command for a server: {reason}"))
+        .unwrap();
+    ForkServer::start(server, BOUNDED, &Cancellation::new()).await
+}
+
+async fn forked(server: &ForkServer, input: &[u8], limits: &Limits) -> Outcome {
+    server.run(input, limits, &Cancellation::new()).await.unwrap()
+}
+
+async fn started(command: &CommandSpec, input: &[u8], limits: &Limits) -> Outcome {
+    run(command, input, limits, &Cancellation::new()).await
+}
+
+/// All that can be seen of a process.
+fn seen(outcome: &Outcome) -> (Ending, bool, String, bool, String) {
+    let text = String::from_utf8_lossy(outcome.stdout.head()).into_owned();
+    (
+        outcome.ending.clone(),
+        outcome.stdout.ended(),
+        text,
+        outcome.stderr.ended(),
+        outcome.stderr.text(),
+    )
+}
