@@ -198,7 +198,7 @@ impl Flight {
                             Some(verdict) => verdict,
                             None if *leaked_pipe => Verdict::LeakedPipe,
                             // The last line need not end with a line feed.
-                            None => self.from_rest(rest, head),
+                            None => self.last_words(rest, head),
                         };
                         let is_quiet_end = *ending == Ending::Exited(0) && rest.is_empty();
                         // The first document of a process is the only one that it can have ended because of. Otherwise it
@@ -232,7 +232,7 @@ impl Flight {
     }
 
     /// The verdict on what a process printed last that has ended well.
-    fn from_rest(&self, rest: &[u8], head: &Sent) -> Verdict {
+    fn last_words(&self, rest: &[u8], head: &Sent) -> Verdict {
         match Number::split(rest) {
             Some((number, text)) if self.numbered && number == head.number => {
                 verdict::from_line(text)

@@ -8,7 +8,7 @@ use std::{
 
 use serde::Deserialize;
 
-use super::{environment::LIBRARY_PATH, launch::Findings};
+use super::launch::{Built, Findings, ScriptOutput};
 use crate::{
     process::{Cancellation, CommandSpec},
     runtime::{
@@ -21,7 +21,7 @@ use crate::{
 const KEPT_LINES: usize = 200;
 
 /// How long cargo may take for what compiles nothing. It may wait for another cargo to let go of the package cache.
-const QUERY_LIMIT: Duration = Duration::from_secs(5 * 60);
+pub(super) const QUERY_LIMIT: Duration = Duration::from_secs(5 * 60);
 
 /// Cargo, and how it is called here.
 #[derive(Clone, Debug)]
@@ -76,14 +76,6 @@ impl ProgramKind {
             Self::Example => "example",
         }
     }
-}
-
-/// A program that was built.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Built {
-    pub(super) program: PathBuf,
-    /// What to set for it, as [`CommandSpec::env`].
-    pub(super) environment: Vec<(OsString, Option<OsString>)>,
 }
 
 /// Why a program was not built.
@@ -154,48 +146,12 @@ impl Toolchain {
             log.line(stream, line, on_event)
         });
         log.finish(on_event);
-        let rust_libraries = if log.has_dylibs { self.rust_libraries() } else { None };
-        let built = |program: PathBuf| {
-            let findings = log.findings_for(&program);
-            let inherited = self.library_path();
-            let environment = findings.environment(
-                &unit.manifest,
-                &program,
-                inherited.as_deref(),
-                rust_libraries.clone(),
-            );
-            Built { program, environment }
-        };
+        let built = self.launcher(&unit.manifest, log.has_dylibs);
+        let built = |program: PathBuf| built(log.findings_for(&program), program);
         programs.iter().map(|program| log.result_of(program, &outcome).map(built)).collect()
     }
 
-    /// The library path that programs inherit, without what an outer cargo has put there.
-    fn library_path(&self) -> Option<OsString> {
-        let changed = self.environment.iter().find(|(name, _)| name == LIBRARY_PATH);
-        match changed {
-            Some((_, value)) => value.clone(),
-            None if self.clear_environment => None,
-            None => std::env::var_os(LIBRARY_PATH),
-        }
-    }
-
-    /// Where the compiler keeps the libraries of Rust itself, for programs that link them when they start.
-    fn rust_libraries(&self) -> Option<PathBuf> {
-        let rustc = self.cargo.with_file_name(format!("rustc{}", std::env::consts::EXE_SUFFIX));
-        let mut command =
-            CommandSpec { program: rustc.into(), ..self.call(["--print", "target-libdir"]) };
-        command.cwd = None;
-        let mut folder = None;
-        let outcome = tool::run(&command, QUERY_LIMIT, &self.cancellation, &mut |stream, line| {
-            if stream == Stream::Stdout {
-                folder = Some(PathBuf::from(line.trim()));
-            }
-        });
-        // Without it the program will say itself what it does not find.
-        outcome.ok().filter(|status| status.success()).and(folder)
-    }
-
-    fn call<const N: usize>(&self, args: [&str; N]) -> CommandSpec {
+    pub(super) fn call<const N: usize>(&self, args: [&str; N]) -> CommandSpec {
         let mut command = CommandSpec::new(&self.cargo).args(args);
         command.env.clone_from(&self.environment);
         command.clear_env = self.clear_environment;
@@ -234,17 +190,6 @@ enum Message {
     Script(ScriptOutput),
     #[serde(other)]
     Other,
-}
-
-/// What a build script said.
-#[derive(Debug, Deserialize)]
-struct ScriptOutput {
-    package_id: String,
-    #[serde(default)]
-    linked_paths: Vec<String>,
-    #[serde(default)]
-    env: Vec<(String, String)>,
-    out_dir: Option<PathBuf>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -384,14 +329,7 @@ impl<'a> Log<'a> {
     /// What was said that matters to this program when it runs.
     fn findings_for(&self, program: &Path) -> Findings {
         let package = self.built.iter().find(|(_, _, path)| path == program).map(|(id, _, _)| id);
-        let own = self.scripts.iter().find(|script| Some(&script.package_id) == package);
-        let linked = self.scripts.iter().flat_map(|script| script.linked_paths.iter().cloned());
-        Findings {
-            linked: linked.collect(),
-            has_dylibs: self.has_dylibs,
-            own: own.map(|script| script.env.clone()).unwrap_or_default(),
-            out_dir: own.and_then(|script| script.out_dir.clone()),
-        }
+        Findings::new(&self.scripts, package.map(String::as_str), self.has_dylibs)
     }
 
     fn result_of(

@@ -9,7 +9,24 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::environment::LIBRARY_PATH;
+use serde::Deserialize;
+
+use super::{
+    build::{QUERY_LIMIT, Toolchain},
+    environment::LIBRARY_PATH,
+};
+use crate::{
+    process::CommandSpec,
+    runtime::tool::{self, Stream},
+};
+
+/// A program that was built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Built {
+    pub(super) program: PathBuf,
+    /// What to set for it, as [`CommandSpec::env`].
+    pub(super) environment: Vec<(OsString, Option<OsString>)>,
+}
 
 /// What builds said that matters to the program when it runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,7 +41,29 @@ pub(super) struct Findings {
     pub(super) out_dir: Option<PathBuf>,
 }
 
+/// What a build script said, as cargo passes it on.
+#[derive(Debug, Deserialize)]
+pub(super) struct ScriptOutput {
+    package_id: String,
+    #[serde(default)]
+    linked_paths: Vec<String>,
+    #[serde(default)]
+    env: Vec<(String, String)>,
+    out_dir: Option<PathBuf>,
+}
+
 impl Findings {
+    /// What matters to a program of this package.
+    pub(super) fn new(scripts: &[ScriptOutput], package: Option<&str>, has_dylibs: bool) -> Self {
+        let own = scripts.iter().find(|script| Some(&*script.package_id) == package);
+        Self {
+            linked: scripts.iter().flat_map(|script| script.linked_paths.iter().cloned()).collect(),
+            has_dylibs,
+            own: own.map(|script| script.env.clone()).unwrap_or_default(),
+            out_dir: own.and_then(|script| script.out_dir.clone()),
+        }
+    }
+
     /// The variables for a program of this manifest, relative to an environment whose library path is `inherited`.
     pub(super) fn environment(
         &self,
@@ -85,6 +124,49 @@ fn without_kind(path: &str) -> PathBuf {
     match path.split_once('=') {
         Some((kind, path)) if KINDS.contains(&kind) => path.into(),
         _ => path.into(),
+    }
+}
+
+impl Toolchain {
+    /// What makes programs of a manifest ready to be started.
+    pub(super) fn launcher(
+        &self,
+        manifest: &Path,
+        has_dylibs: bool,
+    ) -> impl Fn(Findings, PathBuf) -> Built {
+        let rust_libraries = if has_dylibs { self.rust_libraries() } else { None };
+        let inherited = self.library_path();
+        move |findings, program| {
+            let (inherited, libraries) = (inherited.as_deref(), rust_libraries.clone());
+            let environment = findings.environment(manifest, &program, inherited, libraries);
+            Built { program, environment }
+        }
+    }
+
+    /// The library path that programs inherit, without what an outer cargo has put there.
+    fn library_path(&self) -> Option<OsString> {
+        let changed = self.environment.iter().find(|(name, _)| name == LIBRARY_PATH);
+        match changed {
+            Some((_, value)) => value.clone(),
+            None if self.clear_environment => None,
+            None => env::var_os(LIBRARY_PATH),
+        }
+    }
+
+    /// Where the compiler keeps the libraries of Rust itself, for programs that link them when they start.
+    fn rust_libraries(&self) -> Option<PathBuf> {
+        let rustc = self.cargo.with_file_name(format!("rustc{}", env::consts::EXE_SUFFIX));
+        let mut command =
+            CommandSpec { program: rustc.into(), ..self.call(["--print", "target-libdir"]) };
+        command.cwd = None;
+        let mut folder = None;
+        let outcome = tool::run(&command, QUERY_LIMIT, &self.cancellation, &mut |stream, line| {
+            if stream == Stream::Stdout {
+                folder = Some(PathBuf::from(line.trim()));
+            }
+        });
+        // Without it the program will say itself what it does not find.
+        outcome.ok().filter(|status| status.success()).and(folder)
     }
 }
 
