@@ -2,6 +2,9 @@
 
 use memchr::memchr;
 
+/// As much of a line as shows what it is.
+const BEGINNING: usize = 2 << 10;
+
 /// Bytes that were read and not yet given away as lines.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lines {
@@ -36,6 +39,12 @@ impl Lines {
     /// Bytes held, of complete lines or not.
     pub(super) fn rest(&self) -> &[u8] {
         &self.buffer[self.start..]
+    }
+
+    /// Forgets all but the beginning of an unfinished line.
+    pub(super) fn keep_beginning(&mut self) {
+        let beginning = self.rest()[..self.rest().len().min(BEGINNING)].to_vec();
+        *self = Self { scanned: beginning.len(), buffer: beginning, start: 0 };
     }
 
     /// Gives up everything held.

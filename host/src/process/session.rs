@@ -2,6 +2,7 @@
 
 use std::{future::poll_fn, pin::pin, task::Context, time::Duration};
 
+use memchr::memchr;
 use tokio::{
     process::{ChildStderr, ChildStdin, ChildStdout},
     time::{Instant, sleep_until, timeout},
@@ -108,7 +109,7 @@ pub(crate) enum Parting {
     Late,
     /// The run was cancelled. The process still runs.
     Cancelled,
-    /// The line is longer than accepted. The process still runs.
+    /// The line is longer than accepted.
     LineTooLong {
         /// The limit in bytes.
         limit: usize,
@@ -159,7 +160,7 @@ impl Session {
     ) -> Parting {
         let Self { started, stdin, outgoing, stdout, lines, stderr, notes, limits, .. } = self;
         let (mut chunk, mut stderr_chunk) = (vec![0; CHUNK], vec![0; STDERR_CHUNK]);
-        let mut exited = false;
+        let (mut exited, mut too_long) = (false, false);
         let parting = {
             let mut exit = pin!(started.exited());
             let mut cancelled = pin!(cancellation.cancelled());
@@ -182,15 +183,32 @@ impl Session {
                 }
                 tokio::select! {
                     biased;
-                    // An answer at the last moment is still an answer; an endless one is cut off below.
+                    // An answer at the last moment is still an answer; of an endless one hardly anything is kept.
                     bytes = read_some(stdout, &mut chunk), if stdout.is_some() => {
-                        lines.push(bytes.unwrap_or_default());
-                        catch_up(stderr, notes, &mut stderr_chunk);
-                        while let Some((line, rest)) = lines.pop() {
-                            talk.hear(line, rest, outgoing.written(), notes);
+                        let bytes = bytes.unwrap_or_default();
+                        if too_long {
+                            // Its end is waited for, as that of a program that prints one document.
+                            if memchr(b'\n', bytes).is_some() {
+                                break Parting::LineTooLong { limit: limits.stdout_cap };
+                            }
+                            let now = Instant::now();
+                            if !exited && deadline.is_some_and(|deadline| deadline <= now) {
+                                break Parting::Late;
+                            }
+                        } else {
+                            lines.push(bytes);
+                            catch_up(stderr, notes, &mut stderr_chunk);
+                            while let Some((line, rest)) = lines.pop() {
+                                talk.hear(line, rest, outgoing.written(), notes);
+                            }
+                            too_long = lines.rest().len() > limits.stdout_cap;
+                            if too_long {
+                                lines.keep_beginning();
+                            }
                         }
-                        if lines.rest().len() > limits.stdout_cap {
-                            break Parting::LineTooLong { limit: limits.stdout_cap };
+                        if too_long && !exited {
+                            due = Some(Instant::now() + limits.eof_grace);
+                            alarm.as_mut().reset(Instant::now() + limits.eof_grace);
                         }
                         if exited && stdout.is_none() {
                             break Parting::Wanted;
@@ -217,6 +235,10 @@ impl Session {
                         if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
                             break Parting::Late;
                         }
+                        if too_long {
+                            // It has said all it had to say.
+                            break Parting::LineTooLong { limit: limits.stdout_cap };
+                        }
                     }
                     () = feed(stdin, outgoing), if stdin.is_some() && !outgoing.is_empty() => {}
                     () = poll_fn(|context| talk.poll_news(context)) => {}
@@ -225,7 +247,10 @@ impl Session {
         };
         if exited {
             let leaked_pipe = self.stdout.is_some();
-            let ending = self.reap().await;
+            let (ending, limit) = (self.reap().await, self.limits.stdout_cap);
+            if too_long && ending == Ending::Exited(0) && !leaked_pipe {
+                return Parting::LineTooLong { limit };
+            }
             return Parting::Ended { ending, leaked_pipe };
         }
         parting

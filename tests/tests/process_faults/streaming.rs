@@ -47,7 +47,8 @@ async fn a_fault_costs_its_document_and_no_other() {
         ("garbage", AMPLE, "bad_answer", "unexpected text after the value"),
         ("bad-answer", AMPLE, "bad_answer", "score: expected a number from 0 to 1, found 7"),
         ("close-stdout", SHORT, "timed_out", "timed out after 0.3s"),
-        ("endless", AMPLE, "bad_answer", "more than 67108864 bytes"),
+        ("endless", SHORT, "timed_out", "timed out after 0.3s"),
+        ("too-long", AMPLE, "bad_answer", "more than 67108864 bytes"),
         ("leave-a-holder", AMPLE, "leaked_pipe", "still has its stdout open"),
     ] {
         let mark = Mark::new();
