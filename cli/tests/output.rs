@@ -151,12 +151,12 @@ fn a_summary_has_a_line_per_metric() {
          [FAIL] low: 0.0000 (FAILED) [TIME]\n\
          [----] crash: ERROR - Custom evaluator 'crash' exited with code 3: boom\n\
          line 2 [TIME]\n\
-         error type: exited\n\
          [PASS] tool_trajectory_avg_score: 1.0000 (PASSED) [TIME]\n\n"
     );
     ran.says(
         "ERROR: 2 passed, 1 failed, 1 errored, 0 not evaluated (4 evaluations in 1 conversation), 3 scored of 4 in total",
-    );
+    )
+    .says("crash: 1 of error type exited, first in trace 8c0d82df351c54b1bb96cfd3028f66f9\n");
 }
 
 #[test]

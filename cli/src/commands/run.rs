@@ -149,25 +149,35 @@ fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8
         OutputFormat::Junit => render::junit(report, out),
         OutputFormat::Json => report.write_json(out).and_then(|()| out.write_all(b"\n")),
     };
+    let errors = match output {
+        OutputFormat::Summary => render::errors_of_summary(report),
+        _ => Ok(Vec::new()),
+    };
     match file {
         // On stdout the forms for people are those that others know, and the outcome stands on stderr beside it. A file
         // stands alone.
         Some(file) if for_people => {
             let write = |out: &mut dyn io::Write| {
                 write(out)?;
+                errors?.into_iter().try_for_each(|error| writeln!(out, "{error}"))?;
                 writeln!(out, "{}", render::sentence(report))
             };
             write_file(file, write, code)
         }
         Some(file) => write_file(file, write, code),
         // For people; the other forms are for programs, whatever stdout is.
-        None if for_people => print_with(
-            |out| {
-                let mut out = render::Painted::new(out);
-                write(&mut out).and_then(|()| out.flush())
-            },
-            code,
-        ),
+        None if for_people => {
+            let code = print_with(
+                |out| {
+                    let mut out = render::Painted::new(out);
+                    write(&mut out).and_then(|()| out.flush())
+                },
+                code,
+            );
+            // What cannot be read back has been said.
+            errors.into_iter().flatten().for_each(|error| render::remark(&error));
+            code
+        }
         None => print_with(write, code),
     }
 }

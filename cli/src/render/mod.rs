@@ -25,7 +25,7 @@ pub(crate) use junit::junit;
 pub(crate) use markdown::markdown;
 pub(crate) use paint::{Painted, for_stdout as painted};
 pub(crate) use progress::Progress;
-pub(crate) use summary::summary;
+pub(crate) use summary::{errors_of_summary, summary};
 pub(crate) use table::table;
 pub(crate) use validation::{validation_json, validation_text};
 pub(crate) use verdict::{sentence, verdict};
@@ -37,6 +37,11 @@ use stderr::line;
 /// A message of this program on stderr.
 pub(crate) fn message(text: &str) {
     line(&format!("evaluator: {text}"));
+}
+
+/// Something beside the report, on stderr.
+pub(crate) fn remark(text: &str) {
+    line(text);
 }
 
 /// The mark of a status; an error has the mark of what was not evaluated, and says `ERROR` beside it.
