@@ -53,7 +53,7 @@ fn run(folder: &Folder, isolation: &str) -> (Value, Option<i32>, String, String)
     folder.file("c.yaml", config(isolation, 30));
     let trace = trace("i11_five_traces_plain");
     let ran = folder.run(&[&trace, "-c", "c.yaml", "-o", "json", "-v"]);
-    let seen = fs::read_to_string(folder.path().join("seen")).unwrap();
+    let seen = fs::read_to_string(folder.path().join("seen")).expect("the evaluator has run");
     (without_durations(ran.json()), ran.code, ran.stderr, seen)
 }
 
