@@ -7,7 +7,7 @@ use std::time::Duration;
 pub struct Limits {
     /// How long it may run from its start on. Default 30 s; [`Duration::MAX`] for no limit.
     pub timeout: Duration,
-    /// Bytes kept of standard output (for a [`Session`](super::Session): of one line). Default 64 MiB.
+    /// Bytes kept of standard output (of a process that is spoken to in lines: of one line). Default 64 MiB.
     pub stdout_cap: usize,
     /// Bytes kept of the beginning of standard error. Default 16 KiB.
     pub stderr_head: usize,

@@ -13,6 +13,7 @@
 //! | `program` | the programs of a plan: where they are, and making them ready |
 //! | `surroundings` | what a program runs in: its working directory, variables and limits |
 //! | `ready` | one evaluator during a run: its workers, its evaluations |
+//! | `originals` | the files that make a program, as they were when the run began |
 //! | `permits` | who may begin: a bounded number at a time, and nobody after a stop |
 //! | `retry` | trying again what may have gone wrong by chance |
 //! | `execute` | every evaluator on every conversation, a bounded number at a time |
@@ -29,6 +30,7 @@ mod execute;
 mod fetch;
 mod forked;
 mod journaled;
+mod originals;
 mod permits;
 mod plan;
 mod program;

@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use super::{
     RunEvent, Runner, journaled,
+    originals::Originals,
     program::{Candidate, prepare},
     surroundings::Surroundings,
 };
@@ -78,6 +79,7 @@ pub(super) struct Program {
     pub(super) retries: u32,
     pub(super) config: Object,
     pub(super) surroundings: Surroundings,
+    pub(super) originals: Originals,
 }
 
 impl Plan {

@@ -9,6 +9,7 @@ use indexmap::IndexMap;
 
 use super::{
     RunEvent, Runner, journaled,
+    originals::Originals,
     plan::{PlannedEvaluator, Program, Work, broken},
     surroundings::Surroundings,
 };
@@ -75,7 +76,16 @@ pub(super) fn prepare(
         let Candidate { index, code, executor, .. } = candidate;
         let evaluator = &mut evaluators[index];
         evaluator.work = match launch {
-            Ok(launch) => ready(&code, launch, surroundings, executor.as_ref(), config.retries),
+            Ok(launch) => {
+                let originals = Originals::of(&launch.one_shot, &entrypoint.path);
+                let work = ready(&code, launch, surroundings, executor.as_ref(), config.retries);
+                match work {
+                    Work::Program(program) => {
+                        Work::Program(Box::new(Program { originals, ..*program }))
+                    }
+                    broken => broken,
+                }
+            }
             // Whatever a runtime says when it is interrupted, this is why.
             Err(_) if runner.cancellation.is_cancelled() => Work::Broken(Verdict::Cancelled),
             Err(error) => {
@@ -129,6 +139,7 @@ fn ready(
             retries: code.retries.unwrap_or(retries),
             config: code.config.clone(),
             surroundings,
+            originals: Originals::default(),
         })),
         (Err(reason), _) | (_, Err(reason)) => {
             broken(format!("executor `{}`: {reason}", code.executor))

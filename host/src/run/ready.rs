@@ -202,6 +202,10 @@ impl Ready {
         if self.cancellation.is_cancelled() {
             return Evaluation::without_process(Verdict::Cancelled, Duration::ZERO);
         }
+        // Workers run what they were started from; here it would be another program.
+        if let Some(verdict) = program.originals.replaced() {
+            return Evaluation::without_process(verdict, Duration::ZERO);
+        }
         let limits = program.surroundings.limits(program.timeout);
         let cancellation = &self.cancellation;
         if let Some(forked) = &self.forked

@@ -29,6 +29,8 @@ pub(crate) struct Fault {
     pub(crate) warm: Expected,
     /// Name and text of a file that is the evaluator instead of the program; every conversation is a victim then.
     pub(crate) source: Option<(&'static str, &'static str)>,
+    /// Limits of the entry.
+    pub(crate) limits: &'static str,
     /// Whether later conversations may be errors, too. None may have another score.
     pub(crate) is_lasting: bool,
     /// Whether the victim is a conversation of 20 MB.
@@ -104,10 +106,11 @@ pub(crate) fn run(fault: &Fault, form: Form) -> Outcome {
         }
     };
     let entry = format!(
-        "{{name: faulty, type: code, path: {evaluator:?}, timeout: {}, config: {{fault: {:?}}}}}",
+        "{{name: faulty, type: code, path: {evaluator:?}, timeout: {}, config: {{fault: {:?}}}, limits: {{{}}}}}",
         // What needs an interpreter or a compiler may take a while on a busy machine.
-        if fault.source.is_some() { 30 } else { 1 },
+        if fault.source.is_some() || !fault.limits.is_empty() { 30 } else { 1 },
         fault.name.split(',').next().unwrap_or_default(),
+        fault.limits,
     );
     let healthy = "{name: told, type: linked, config: {share: 1}}";
     let config = folder.file("config.yaml", &format!("evaluators:\n- {entry}\n- {healthy}\n"));
@@ -180,6 +183,12 @@ fn judge(fault: &Fault, form: Form, report: &Value, outcome: &mut Outcome) {
                 complain(format!("expected {expected:?} for conversation {number}, got {faulty}"));
             }
         } else if fault.is_lasting && number > VICTIM - 2 && !faulty["error"].is_null() {
+            // What took its place is never asked.
+            let is_known =
+                matches!(faulty["error_type"].as_str(), Some("prepare_failed" | "spawn_failed"));
+            if !is_known {
+                complain(format!("conversation {number} has {faulty}"));
+            }
             lasting += 1;
         } else if faulty["score"] != score(number) {
             complain(format!("conversation {number} should have {}, has {faulty}", score(number)));

@@ -22,6 +22,7 @@ const fn same(name: &'static str, expected: Expected) -> Fault {
         one_shot: expected,
         warm: expected,
         source: None,
+        limits: "",
         is_lasting: false,
         is_long: false,
     }
@@ -30,6 +31,11 @@ const fn same(name: &'static str, expected: Expected) -> Fault {
 /// A fault with a verdict for each form.
 const fn each(name: &'static str, one_shot: Expected, warm: Expected) -> Fault {
     Fault { one_shot, warm, ..same(name, one_shot) }
+}
+
+/// A fault that a limit of the entry ends.
+const fn limited(name: &'static str, limits: &'static str, expected: Expected) -> Fault {
+    Fault { limits, ..same(name, expected) }
 }
 
 /// An evaluator that is broken altogether.
@@ -91,6 +97,11 @@ pub(crate) const ALL: &[Fault] = &[
     broken("interpreter missing", ("check", "#!/no/such/interpreter\n"), "spawn_failed"),
     broken("syntax error", ("check.py", "def (:\n"), "exited"),
     Fault { is_lasting: true, ..same("file deleted", Answer) },
+    limited("memory without end", "memory: 256MiB", Error("signalled")),
+    limited("busy without end", "cpu: 1", Error("signalled")),
+    limited("files without end", "open_files: 32", Error("exited")),
+    // Workers go on with the program they are.
+    Fault { is_lasting: true, ..same("file replaced", Answer) },
     // A conversation of 20 MB that nobody reads.
     Fault { source: DEAF, is_long: true, ..same("input left unread", Answer) },
     Fault { is_long: true, ..same("empty object, long input", Error("bad_answer")) },
