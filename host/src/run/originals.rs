@@ -1,0 +1,64 @@
+//! The files that make a program, as they were when the run began.
+//!
+//! Whoever replaces one of them while a run is on would get a report that mixes what two programs say.
+
+use std::{
+    fs::{self, Metadata},
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use crate::{process::CommandSpec, verdict::Verdict};
+
+/// What changes when somebody writes to a file or puts another in its place.
+#[derive(Debug, PartialEq, Eq)]
+struct Stamp {
+    length: u64,
+    modified: Option<SystemTime>,
+    node: Option<u64>,
+}
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Self {
+        #[cfg(unix)]
+        let node = Some(std::os::unix::fs::MetadataExt::ino(metadata));
+        #[cfg(not(unix))]
+        let node = None;
+        Self { length: metadata.len(), modified: metadata.modified().ok(), node }
+    }
+}
+
+/// The program of a command, and the script it runs if it is an interpreter.
+#[derive(Debug, Default)]
+pub(super) struct Originals {
+    files: Vec<(PathBuf, Stamp)>,
+}
+
+impl Originals {
+    /// What this command runs, of an evaluator that begins in `entrypoint`. What cannot be looked at is not watched: to
+    /// start it will say why.
+    pub(super) fn of(command: &CommandSpec, entrypoint: &Path) -> Self {
+        let script = std::path::absolute(entrypoint).ok();
+        let script = script.filter(|script| command.args.iter().any(|it| Path::new(it) == script));
+        let files = [Some(PathBuf::from(&command.program)), script].into_iter().flatten();
+        let stamped = files.filter_map(|file| {
+            let metadata = fs::metadata(&file).ok().filter(Metadata::is_file)?;
+            Some((file, Stamp::of(&metadata)))
+        });
+        Self { files: stamped.collect() }
+    }
+
+    /// The verdict on all that is left to do, once one of the files is another. One that is gone is no other: to start it
+    /// says so.
+    pub(super) fn replaced(&self) -> Option<Verdict> {
+        let is_another = |(file, stamp): &&(PathBuf, Stamp)| {
+            fs::metadata(file).is_ok_and(|metadata| Stamp::of(&metadata) != *stamp)
+        };
+        let (file, _) = self.files.iter().find(is_another)?;
+        let reason = format!(
+            "{} changed while the run was on; run again when nobody writes to it",
+            file.display()
+        );
+        Some(Verdict::PrepareFailed { reason })
+    }
+}
