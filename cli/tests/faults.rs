@@ -102,7 +102,7 @@ fn interrupted_as(form: &str, signals: &[&str]) -> (Ran, String) {
 
 /// Whether this process ignores `HUP`, and with it whatever it starts.
 fn ignores_hangup() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     ignored
         .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
