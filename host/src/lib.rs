@@ -36,6 +36,7 @@ pub mod report;
 pub mod run;
 pub mod runtime;
 pub mod source;
+mod stamp;
 pub mod trace;
 pub mod validate;
 pub mod verdict;

@@ -1,10 +1,9 @@
 //! What an evaluator is, in so far as it decides what it answers.
 
 use std::{
-    fs::{self, File, Metadata},
+    fs::{self, File},
     io::{self, Read},
     path::{Path, PathBuf},
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 use sha2::{Digest as _, Sha256};
@@ -13,7 +12,7 @@ use super::{
     Key,
     digest::{Digest, Digester},
 };
-use crate::runtime::Composition;
+use crate::{runtime::Composition, stamp::Stamp};
 
 /// An evaluator as it was when the run began: what it consists of and how it is set up.
 #[derive(Clone, Debug)]
@@ -105,38 +104,6 @@ fn content(path: &Path) -> io::Result<(Stamp, Digest)> {
             read => hasher.update(&buffer[..read]),
         }
     }
-}
-
-/// What changes when somebody writes to a file or puts another in its place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Stamp {
-    length: u64,
-    /// Nanoseconds since the epoch; 0 where nobody knows.
-    modified: u128,
-    /// Where it is on the disk; 0 where nobody knows.
-    node: u64,
-}
-
-impl Stamp {
-    fn of(metadata: &Metadata) -> Self {
-        let since_epoch = |time: SystemTime| time.duration_since(UNIX_EPOCH).ok();
-        let modified = metadata.modified().ok().and_then(since_epoch);
-        Self {
-            length: metadata.len(),
-            modified: modified.map_or(0, |modified| modified.as_nanos()),
-            node: node(metadata),
-        }
-    }
-}
-
-#[cfg(unix)]
-fn node(metadata: &Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::ino(metadata)
-}
-
-#[cfg(not(unix))]
-fn node(_: &Metadata) -> u64 {
-    0
 }
 
 #[cfg(test)]

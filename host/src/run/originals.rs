@@ -5,31 +5,12 @@
 use std::{
     fs::{self, Metadata},
     path::{Path, PathBuf},
-    time::SystemTime,
 };
 
-use crate::{process::CommandSpec, verdict::Verdict};
-
-/// What changes when somebody writes to a file or puts another in its place.
-#[derive(Debug, PartialEq, Eq)]
-struct Stamp {
-    length: u64,
-    modified: Option<SystemTime>,
-    node: Option<u64>,
-}
-
-impl Stamp {
-    fn of(metadata: &Metadata) -> Self {
-        #[cfg(unix)]
-        let node = Some(std::os::unix::fs::MetadataExt::ino(metadata));
-        #[cfg(not(unix))]
-        let node = None;
-        Self { length: metadata.len(), modified: metadata.modified().ok(), node }
-    }
-}
+use crate::{process::CommandSpec, stamp::Stamp, verdict::Verdict};
 
 /// The program of a command, and the script it runs if it is an interpreter.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Originals {
     files: Vec<(PathBuf, Stamp)>,
 }

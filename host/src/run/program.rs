@@ -78,13 +78,8 @@ pub(super) fn prepare(
         evaluator.work = match launch {
             Ok(launch) => {
                 let originals = Originals::of(&launch.one_shot, &entrypoint.path);
-                let work = ready(&code, launch, surroundings, executor.as_ref(), config.retries);
-                match work {
-                    Work::Program(program) => {
-                        Work::Program(Box::new(Program { originals, ..*program }))
-                    }
-                    broken => broken,
-                }
+                let conditions = (surroundings, originals);
+                ready(&code, launch, conditions, executor.as_ref(), config.retries)
             }
             // Whatever a runtime says when it is interrupted, this is why.
             Err(_) if runner.cancellation.is_cancelled() => Work::Broken(Verdict::Cancelled),
@@ -116,7 +111,7 @@ pub(super) fn prepare(
 fn ready(
     code: &CodeConfig,
     launch: Launch,
-    surroundings: Surroundings,
+    (surroundings, originals): (Surroundings, Originals),
     executor: &dyn Executor,
     retries: u32,
 ) -> Work {
@@ -139,7 +134,7 @@ fn ready(
             retries: code.retries.unwrap_or(retries),
             config: code.config.clone(),
             surroundings,
-            originals: Originals::default(),
+            originals,
         })),
         (Err(reason), _) | (_, Err(reason)) => {
             broken(format!("executor `{}`: {reason}", code.executor))

@@ -1,6 +1,6 @@
 //! The notes on all files, sorted into traces.
 
-use std::{ops::Range, path::Path, sync::Arc, time::SystemTime};
+use std::{ops::Range, path::Path, sync::Arc};
 
 use indexmap::IndexSet;
 
@@ -10,20 +10,10 @@ use super::{
     texts::Texts,
     watch::{Dialect, Sighting, Slot},
 };
-use crate::trace::{Format, LoadErrorKind, Trace, model::Scope, tree};
-
-/// What tells whether a file is still the one that was walked through.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Stamp {
-    pub(super) length: u64,
-    pub(super) modified: Option<SystemTime>,
-}
-
-impl Stamp {
-    pub(super) fn of(metadata: &std::fs::Metadata) -> Self {
-        Self { length: metadata.len(), modified: metadata.modified().ok() }
-    }
-}
+use crate::{
+    stamp::Stamp,
+    trace::{Format, LoadErrorKind, Trace, model::Scope, tree},
+};
 
 /// Where the traces of all files stand in them.
 ///

@@ -9,12 +9,13 @@ use std::{
 use super::{
     Halt, Watch,
     builder::{Builder, Leaves},
-    catalog::{Catalog, Content, Found, Stamp},
+    catalog::{Catalog, Content, Found},
     lines,
     otlp::{self, Root},
 };
 use crate::{
     json::{Ahead, Checked, Interrupted, ParseError, ParseErrorKind, ScanError, Scanner, Source},
+    stamp::Stamp,
     trace::{Format, LoadError, LoadErrorKind, load::load_file},
 };
 

@@ -10,11 +10,12 @@ use std::{
 
 use super::{
     builder::{Origin, Place, Run},
-    catalog::{Catalog, Content, Stamp},
+    catalog::{Catalog, Content},
     watch::Dialect,
 };
 use crate::{
     json::{Object, ParseOptions, Value, parse},
+    stamp::Stamp,
     trace::{
         Trace, jaeger,
         otlp::{self, attributes, take},
