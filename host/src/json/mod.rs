@@ -21,6 +21,7 @@ mod plain;
 mod python_eq;
 mod scan;
 mod source;
+mod strings;
 mod tokens;
 mod value;
 mod window;
@@ -28,6 +29,7 @@ mod write;
 
 pub(crate) use keys::camel_case;
 pub(crate) use opaque::{Paths, Step, parse_python_leaving};
+pub(crate) use parse::parse_items;
 pub(crate) use scan::{ScanError, Scanner};
 pub(crate) use source::{Ahead, Checked, Interrupted, Source};
 pub(crate) use write::{to_pretty_inside, write_string};

@@ -3,7 +3,6 @@
 use super::{
     error::{ParseError, ParseErrorKind as Kind},
     opaque::{Paths, is_opaque, pass},
-    plain::{passable_length, plain_length, unescape},
     value::{Object, Value},
 };
 
@@ -66,20 +65,17 @@ pub(super) fn parse_leaving(
     options: &ParseOptions,
     opaque: Paths,
 ) -> Result<Parsed, ParseError> {
-    let mut parser = Parser {
-        text,
-        bytes: text.as_bytes(),
-        at: 0,
-        non_finite: options.non_finite,
-        surrogates: options.surrogates,
-        max_depth: options.max_depth.min(MAX_DEPTH),
-        replaced_surrogates: 0,
-        opaque,
-    };
+    let mut parser = Parser::new(text, options, opaque);
     match parser.document() {
         Ok(value) => Ok(Parsed { value, replaced_surrogates: parser.replaced_surrogates }),
         Err(kind) => Err(ParseError::at(kind, text, parser.at)),
     }
+}
+
+/// Reads what could stand in the brackets of an array that is not empty.
+pub(crate) fn parse_items(text: &str, options: &ParseOptions) -> Result<Vec<Value>, ParseError> {
+    let mut parser = Parser::new(text, options, &[]);
+    parser.items().map_err(|kind| ParseError::at(kind, text, parser.at))
 }
 
 /// Reads text found inside a recording with the default options; `None` when it is not JSON.
@@ -111,23 +107,57 @@ enum Step {
     Opened(Open),
 }
 
-struct Parser<'a> {
-    text: &'a str,
-    bytes: &'a [u8],
+pub(super) struct Parser<'a> {
+    pub(super) text: &'a str,
+    pub(super) bytes: &'a [u8],
     /// Where to go on; where the error is once a method failed.
-    at: usize,
+    pub(super) at: usize,
     non_finite: bool,
-    surrogates: Surrogates,
+    pub(super) surrogates: Surrogates,
     max_depth: usize,
-    replaced_surrogates: usize,
+    pub(super) replaced_surrogates: usize,
     opaque: Paths,
+    /// Where strings with escapes grow, so that each is allocated once, as large as it is.
+    pub(super) unescaped: Vec<u8>,
 }
 
-impl Parser<'_> {
+impl<'a> Parser<'a> {
+    fn new(text: &'a str, options: &ParseOptions, opaque: Paths) -> Self {
+        Self {
+            text,
+            bytes: text.as_bytes(),
+            at: 0,
+            non_finite: options.non_finite,
+            surrogates: options.surrogates,
+            max_depth: options.max_depth.min(MAX_DEPTH),
+            replaced_surrogates: 0,
+            opaque,
+            unescaped: Vec::new(),
+        }
+    }
+
     fn document(&mut self) -> Result<Value, Kind> {
         if self.text.starts_with('\u{feff}') {
             return Err(Kind::ByteOrderMark);
         }
+        let value = self.value()?;
+        if self.at < self.bytes.len() { Err(Kind::TrailingText) } else { Ok(value) }
+    }
+
+    fn items(&mut self) -> Result<Vec<Value>, Kind> {
+        let mut items = vec![self.value()?];
+        while self.at < self.bytes.len() {
+            if self.peek() != Some(b',') {
+                return Err(Kind::ExpectedCommaOrBracket);
+            }
+            self.at += 1;
+            items.push(self.value()?);
+        }
+        Ok(items)
+    }
+
+    /// Reads a value and the whitespace around it.
+    fn value(&mut self) -> Result<Value, Kind> {
         let mut open: Vec<Open> = Vec::new();
         loop {
             self.skip_space();
@@ -149,13 +179,7 @@ impl Parser<'_> {
             loop {
                 self.skip_space();
                 match open.pop() {
-                    None => {
-                        return if self.at == self.bytes.len() {
-                            Ok(value)
-                        } else {
-                            Err(Kind::TrailingText)
-                        };
-                    }
+                    None => return Ok(value),
                     Some(Open::Array(mut items)) => {
                         items.push(value);
                         if self.goes_on(b']', Kind::ExpectedCommaOrBracket)? {
@@ -346,85 +370,7 @@ impl Parser<'_> {
         from + rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
     }
 
-    fn string(&mut self) -> Result<String, Kind> {
-        let opening = self.at;
-        self.at += 1;
-        let run = self.at;
-        self.at += plain_length(&self.bytes[run..]);
-        if self.peek() == Some(b'"') {
-            self.at += 1;
-            return Ok(self.text[run..self.at - 1].to_owned());
-        }
-        // To look ahead for the end is faster than to grow.
-        let length = passable_length(&self.bytes[self.at..]);
-        let mut out = Vec::with_capacity(self.at + length + 16 - run);
-        out.extend_from_slice(&self.bytes[run..self.at]);
-        loop {
-            self.at += unescape(&self.bytes[self.at..], &mut out);
-            match self.peek() {
-                None => {
-                    self.at = opening;
-                    return Err(Kind::UnterminatedString);
-                }
-                Some(b'"') => {
-                    self.at += 1;
-                    // Runs end before ASCII characters and escapes are characters, so it is text.
-                    return String::from_utf8(out).map_err(|_| Kind::InvalidEscape);
-                }
-                Some(b'\\') => {
-                    let character = self.long_escape(opening)?;
-                    out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
-                }
-                Some(_) => return Err(Kind::ControlCharacter),
-            }
-        }
-    }
-
-    /// Reads an escape of more than two characters, the backslash included.
-    fn long_escape(&mut self, opening: usize) -> Result<char, Kind> {
-        match self.bytes.get(self.at + 1) {
-            None => {
-                self.at = opening;
-                Err(Kind::UnterminatedString)
-            }
-            Some(b'u') => self.unicode_escape(),
-            Some(_) => Err(Kind::InvalidEscape),
-        }
-    }
-
-    fn unicode_escape(&mut self) -> Result<char, Kind> {
-        let first = self.hex(self.at + 2).ok_or(Kind::InvalidUnicodeEscape)?;
-        if let Some(character) = char::from_u32(first) {
-            self.at += 6;
-            return Ok(character);
-        }
-        let second = match self.bytes.get(self.at + 6..self.at + 8) {
-            Some(b"\\u") => self.hex(self.at + 8),
-            _ => None,
-        };
-        if let (0xd800..=0xdbff, Some(second @ 0xdc00..=0xdfff)) = (first, second) {
-            let scalar = 0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00);
-            if let Some(character) = char::from_u32(scalar) {
-                self.at += 12;
-                return Ok(character);
-            }
-        }
-        if self.surrogates == Surrogates::Reject {
-            return Err(Kind::LoneSurrogate);
-        }
-        self.at += 6;
-        self.replaced_surrogates += 1;
-        Ok(char::REPLACEMENT_CHARACTER)
-    }
-
-    fn hex(&self, from: usize) -> Option<u32> {
-        let digits = self.bytes.get(from..from + 4)?;
-        digits
-            .iter()
-            .try_fold(0, |number, &byte| Some(number * 16 + char::from(byte).to_digit(16)?))
-    }
-
-    fn peek(&self) -> Option<u8> {
+    pub(super) fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
 

@@ -60,11 +60,12 @@ pub(super) fn passable_length(bytes: &[u8]) -> usize {
     // Whether the first byte of the block belongs to an escape that began before it.
     let mut is_escaped = 0;
     while let Some(block) = bytes[at..].first_chunk::<64>() {
-        let Marks { quotes, backslashes, controls } = Marks::of(block);
+        let Marks { quotes, backslashes, controls, ens } = Marks::of(block);
         let escapes = Escapes::among(backslashes, is_escaped);
         let ends = (quotes & !escapes.escaped) | controls;
         let end = ends.trailing_zeros();
-        let mut left = escapes.escaped & (ends ^ ends.wrapping_sub(1));
+        let unusual = escapes.escaped & !(quotes | backslashes | ens);
+        let mut left = unusual & (ends ^ ends.wrapping_sub(1));
         while left != 0 {
             let place = left.trailing_zeros() as usize;
             if escaped(block[place]).is_none() {
@@ -101,12 +102,14 @@ struct Marks {
     quotes: u64,
     backslashes: u64,
     controls: u64,
+    /// `n`, which with quotes and backslashes is nearly all that is escaped in JSON recorded as a string.
+    ens: u64,
 }
 
 impl Marks {
     #[inline]
     fn of(block: &[u8; 64]) -> Self {
-        let mut marks = Self { quotes: 0, backslashes: 0, controls: 0 };
+        let mut marks = Self { quotes: 0, backslashes: 0, controls: 0, ens: 0 };
         let last_control = u8x16::splat(0x1f);
         let (quarters, _) = block.as_chunks::<16>();
         for (number, quarter) in quarters.iter().enumerate() {
@@ -114,6 +117,7 @@ impl Marks {
             let bits = |places: u8x16| u64::from(places.to_bitmask()) << (number * 16);
             marks.quotes |= bits(bytes.simd_eq(u8x16::splat(b'"')));
             marks.backslashes |= bits(bytes.simd_eq(u8x16::splat(b'\\')));
+            marks.ens |= bits(bytes.simd_eq(u8x16::splat(b'n')));
             marks.controls |= bits(bytes.max(last_control).simd_eq(last_control));
         }
         marks

@@ -83,7 +83,7 @@ impl<R: Read> Source for Checked<R> {
             let piece = (&mut self.reader).take(self.piece as u64);
             let has_ended = { piece }.read_to_end(out).map_err(Interrupted::Read)? == 0;
             let unchecked = &out[start..];
-            let valid = match str::from_utf8(unchecked) {
+            let valid = match simdutf8::compat::from_utf8(unchecked) {
                 Ok(_) => unchecked.len(),
                 Err(error) if error.error_len().is_none() && !has_ended => error.valid_up_to(),
                 Err(error) => {

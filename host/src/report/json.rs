@@ -33,10 +33,10 @@ impl Report {
         out.write_all(b"{\n  \"traces\": [")?;
         for (number, each) in self.conversations.iter().enumerate() {
             let comma = if number > 0 { "," } else { "" };
-            write!(out, "{comma}\n    {}", to_pretty_inside(&conversation(&each?)?, 2))?;
+            write!(out, "{comma}\n    {}", to_pretty_inside(&conversation(each?)?, 2))?;
         }
         out.write_all(if self.conversations.is_empty() { b"]" } else { b"\n  ]" })?;
-        write!(out, ",\n  \"errors\": {}", to_pretty_inside(&texts(&self.errors), 1))?;
+        write!(out, ",\n  \"errors\": {}", to_pretty_inside(&texts(self.errors.clone()), 1))?;
         if let Some(performance) = &self.performance {
             let performance = Value::from(serde_json::to_value(performance)?);
             write!(out, ",\n  \"performance_metrics\": {}", to_pretty_inside(&performance, 1))?;
@@ -51,8 +51,8 @@ impl Report {
             counts.map(|(key, count)| (key.to_owned(), Value::Int(count as i64))).collect();
         write!(out, ",\n  \"summary\": {}", to_pretty_inside(&Value::Object(counts), 1))?;
         if self.require_evaluated {
-            let missing = self.missing_scores().into_iter().map(str::to_owned).collect::<Vec<_>>();
-            write!(out, ",\n  \"missing_scores\": {}", to_pretty_inside(&texts(&missing), 1))?;
+            let missing = self.missing_scores().into_iter().map(str::to_owned).collect();
+            write!(out, ",\n  \"missing_scores\": {}", to_pretty_inside(&texts(missing), 1))?;
         }
         if self.max_error_rate > 0.0 {
             let tolerated = balance.tolerates_errors();
@@ -67,14 +67,14 @@ impl Report {
     }
 }
 
-fn conversation(conversation: &ConversationReport) -> Result<Value, serde_json::Error> {
+fn conversation(conversation: ConversationReport) -> Result<Value, serde_json::Error> {
     let mut object = Object::default();
     object.insert("trace_id".to_owned(), Value::String(conversation.trace_id.to_string()));
     object.insert("num_invocations".to_owned(), Value::Int(conversation.turns as i64));
-    object.insert("conversion_warnings".to_owned(), texts(&conversation.warnings));
+    object.insert("conversion_warnings".to_owned(), texts(conversation.warnings));
     object.insert(
         "metrics".to_owned(),
-        Value::Array(conversation.evaluations.iter().map(evaluation).collect()),
+        Value::Array(conversation.evaluations.into_iter().map(evaluation).collect()),
     );
     if let Some(performance) = &conversation.performance {
         object.insert(
@@ -85,37 +85,36 @@ fn conversation(conversation: &ConversationReport) -> Result<Value, serde_json::
     Ok(Value::Object(object))
 }
 
-fn evaluation(evaluation: &EvaluationReport) -> Value {
+fn evaluation(evaluation: EvaluationReport) -> Value {
     let mut object = Object::default();
     let number = |value: Option<f64>| value.map_or(Value::Null, Value::Float);
-    let text =
-        |value: Option<&str>| value.map_or(Value::Null, |text| Value::String(text.to_owned()));
-    object.insert("metric_name".to_owned(), Value::String(evaluation.name.clone()));
+    let text = |value: Option<String>| value.map_or(Value::Null, Value::String);
+    object.insert("metric_name".to_owned(), Value::String(evaluation.name));
     object.insert("score".to_owned(), number(evaluation.score));
     object.insert("eval_status".to_owned(), Value::String(evaluation.status.as_str().to_owned()));
-    let scores = evaluation.per_invocation_scores.iter().map(|score| number(*score)).collect();
+    let scores = evaluation.per_invocation_scores.into_iter().map(number).collect();
     object.insert("per_invocation_scores".to_owned(), Value::Array(scores));
     let milliseconds = evaluation.duration.map(|duration| duration.as_secs_f64() * 1000.0);
     object.insert("duration_ms".to_owned(), number(milliseconds));
-    object.insert("error".to_owned(), text(evaluation.error.as_deref()));
-    object.insert("error_type".to_owned(), text(evaluation.error_type));
-    if let Some(stderr) = &evaluation.stderr {
-        object.insert("stderr".to_owned(), Value::String(stderr.clone()));
+    object.insert("error".to_owned(), text(evaluation.error));
+    object.insert("error_type".to_owned(), text(evaluation.error_type.map(str::to_owned)));
+    if let Some(stderr) = evaluation.stderr {
+        object.insert("stderr".to_owned(), Value::String(stderr));
     }
     if evaluation.attempts > 1 {
         object.insert("attempts".to_owned(), Value::Int(evaluation.attempts.into()));
     }
     if !evaluation.warnings.is_empty() {
-        object.insert("warnings".to_owned(), texts(&evaluation.warnings));
+        object.insert("warnings".to_owned(), texts(evaluation.warnings));
     }
-    if let Some(details) = evaluation.details.as_ref().filter(|details| !details.is_empty()) {
-        object.insert("details".to_owned(), Value::Object(details.clone()));
+    if let Some(details) = evaluation.details.filter(|details| !details.is_empty()) {
+        object.insert("details".to_owned(), Value::Object(details));
     }
     Value::Object(object)
 }
 
-fn texts(texts: &[String]) -> Value {
-    Value::Array(texts.iter().cloned().map(Value::String).collect())
+fn texts(texts: Vec<String>) -> Value {
+    Value::Array(texts.into_iter().map(Value::String).collect())
 }
 
 #[cfg(test)]

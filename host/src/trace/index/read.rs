@@ -14,7 +14,7 @@ use super::{
     watch::Dialect,
 };
 use crate::{
-    json::{Object, ParseOptions, Value, parse},
+    json::{Object, ParseOptions, Value, parse, parse_items},
     stamp::Stamp,
     trace::{
         Trace, jaeger,
@@ -225,13 +225,7 @@ impl Pieces {
     /// The spans or logs of a run.
     fn objects(&self, run: &Run) -> Result<Vec<Object>, Problem> {
         let text = self.text(run.place())?;
-        let items = match run.count {
-            1 => vec![value(text)?],
-            _ => match value(&format!("[{text}]"))? {
-                Value::Array(items) => items,
-                _ => return Err(Problem::Changed),
-            },
-        };
+        let items = parse_items(text, &ParseOptions::default()).map_err(|_| Problem::Changed)?;
         let object = |item| match item {
             Value::Object(object) => Ok(object),
             _ => Err(Problem::Changed),
@@ -245,7 +239,7 @@ impl Pieces {
             after.checked_sub(1).map(|piece| &self.pieces[piece]).ok_or(Problem::Changed)?;
         let at = (place.offset - start) as usize;
         let bytes = bytes.get(at..at + place.length as usize).ok_or(Problem::Changed)?;
-        str::from_utf8(bytes).map_err(|_| Problem::Changed)
+        simdutf8::basic::from_utf8(bytes).map_err(|_| Problem::Changed)
     }
 }
 
