@@ -19,8 +19,10 @@
 //! ```
 
 mod agentevals;
+mod contract;
 mod decode;
 mod describe;
+mod document;
 mod frame;
 mod lenient;
 mod linked;
@@ -31,12 +33,20 @@ mod score;
 mod terms;
 mod version;
 
+pub mod adk;
+pub mod agenta;
+pub mod agentv;
+
 pub use agentevals::{
     EvalInput, EvalResult, EvalStatus, IntermediateStepData, InvocationData, ToolCallData,
     ToolResponseData,
 };
+pub use contract::{Contract, UnknownContract};
 pub use decode::{DecodeError, DecodeErrorKind, MAX_DEPTH, decode};
 pub use describe::{Capability, Description, EvaluatorDescription};
+pub use document::{
+    Answer, Converted, Document, NotEvaluated, ReadError, Reply, Undetected, detect,
+};
 pub use frame::{ErrorBody, Frame};
 pub use linked::LinkedEvaluator;
 pub use manifest::Manifest;

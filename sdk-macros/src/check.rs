@@ -2,7 +2,7 @@
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::{Attribute, Ident, Path, Type, TypePath, Visibility, ext::IdentExt};
+use syn::{Attribute, Ident, Path, Type, TypePath, TypeReference, Visibility, ext::IdentExt};
 
 use crate::{
     docs,
@@ -38,6 +38,15 @@ pub(crate) struct Argument<'a> {
     /// What messages call it.
     pub(crate) name: String,
     pub(crate) ty: &'a Type,
+    pub(crate) origin: Origin<'a>,
+}
+
+/// Where an argument comes from.
+pub(crate) enum Origin<'a> {
+    /// Its type says what of the document it is.
+    Type,
+    /// Its name does. With the type behind the `&`, if it is a reference.
+    Name(Option<&'a Type>),
 }
 
 /// What the function returns.
@@ -68,8 +77,11 @@ pub(crate) fn check<'a>(function: &'a Function, options: &'a Options) -> syn::Re
     qualifiers(sig, &mut complaints);
     generics(sig, &mut complaints);
     runtime_attributes(&function.attrs, sig, &mut complaints);
-    let arguments =
-        sig.inputs.iter().filter_map(|input| argument(input, &mut complaints)).collect();
+    let arguments = sig
+        .inputs
+        .iter()
+        .filter_map(|input| argument(input, options.contract, &mut complaints))
+        .collect();
     let output = output(sig, &mut complaints);
     let plan = output.map(|output| Plan {
         item: item(function),
@@ -136,13 +148,21 @@ fn runtime_attributes(attrs: &[Attribute], sig: &Signature, complaints: &mut Com
     }
 }
 
-fn argument<'a>(input: &'a Input, complaints: &mut Complaints) -> Option<Argument<'a>> {
+fn argument<'a>(
+    input: &'a Input,
+    contract: Contract,
+    complaints: &mut Complaints,
+) -> Option<Argument<'a>> {
     match input {
         Input::Receiver(tokens) => {
-            complaints.add(
-                tokens,
-                "an evaluator is a free function: move it out of the `impl` block and take `&EvalInput`",
+            let instead = match contract.parameters() {
+                Some([first, ..]) => format!("`{first}`"),
+                _ => format!("`{}`", contract.document()),
+            };
+            let message = format!(
+                "an evaluator is a free function: move it out of the `impl` block and take {instead}"
             );
+            complaints.add(tokens, &message);
             None
         }
         Input::Variadic(tokens) => {
@@ -151,9 +171,78 @@ fn argument<'a>(input: &'a Input, complaints: &mut Complaints) -> Option<Argumen
         }
         Input::Typed(typed) => {
             argument_attributes(&typed.attrs, complaints);
-            argument_type(&typed.ty, complaints);
-            Some(Argument { name: argument_name(typed), ty: &typed.ty })
+            let name = argument_name(typed);
+            let (name, origin) = match contract.parameters() {
+                None => {
+                    argument_type(&typed.ty, contract, complaints);
+                    (name, Origin::Type)
+                }
+                Some(known) => {
+                    let reference = parameter_type(&typed.ty, complaints);
+                    (parameter(typed, contract, known, complaints), Origin::Name(reference))
+                }
+            };
+            Some(Argument { name, ty: &typed.ty, origin })
         }
+    }
+}
+
+/// The name of an argument that is told by it. It may begin with `_`, as names of what is not used do.
+fn parameter(
+    typed: &Typed,
+    contract: Contract,
+    known: &[&str],
+    complaints: &mut Complaints,
+) -> String {
+    let written = typed.name.as_ref().map(|name| name.unraw().to_string());
+    let name = written.as_deref().map(|name| name.strip_prefix('_').unwrap_or(name));
+    if let Some(name) = name.filter(|name| known.contains(name)) {
+        return name.to_owned();
+    }
+    let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+    let (known, keyword) = (known.join(", "), contract.keyword());
+    match (&typed.name, name) {
+        (Some(ident), Some(name)) => complaints.add(
+            ident,
+            &format!("evaluators of the contract `{keyword}` take no `{name}`: their arguments are {known}"),
+        ),
+        _ => complaints.add(
+            &typed.ty,
+            &format!(
+                "arguments of the contract `{keyword}` are told by their names: give this one the name it has there, one of \
+                 {known}"
+            ),
+        ),
+    }
+    argument_name(typed)
+}
+
+/// What is behind the `&` of an argument that is told by its name.
+fn parameter_type<'a>(ty: &'a Type, complaints: &mut Complaints) -> Option<&'a Type> {
+    if mentions_impl(ty) {
+        complaints.add(ty, "an argument of an evaluator needs a type of its own, such as `String`");
+        return None;
+    }
+    let Type::Reference(reference) = peel(ty) else { return None };
+    if reference.mutability.is_some() {
+        complaints.add(
+            ty,
+            "an evaluator cannot change the document: take the argument by value, with `mut` before its name, to change a \
+             copy",
+        );
+    }
+    static_lifetime(reference, complaints);
+    Some(&*reference.elem)
+}
+
+fn static_lifetime(reference: &TypeReference, complaints: &mut Complaints) {
+    if let Some(lifetime) =
+        reference.lifetime.as_ref().filter(|lifetime| lifetime.ident == "static")
+    {
+        complaints.add(
+            lifetime,
+            "the document lives as long as the call, not `'static`: write the `&` without a lifetime",
+        );
     }
 }
 
@@ -176,11 +265,12 @@ fn argument_attributes(attrs: &[Attribute], complaints: &mut Complaints) {
     }
 }
 
-fn argument_type(ty: &Type, complaints: &mut Complaints) {
+fn argument_type(ty: &Type, contract: Contract, complaints: &mut Complaints) {
+    let document = contract.document();
     if mentions_impl(ty) {
         complaints.add(
             ty,
-            "an argument of an evaluator needs a type of its own, such as `&EvalInput` or `Config<Settings>`",
+            &format!("an argument of an evaluator needs a type of its own, such as `{document}` or `Config<Settings>`"),
         );
         return;
     }
@@ -191,27 +281,39 @@ fn argument_type(ty: &Type, complaints: &mut Complaints) {
         ),
         Type::Reference(reference) if reference.mutability.is_some() => complaints.add(
             ty,
-            "an evaluator cannot change the document: take `&EvalInput`, or `mut input: EvalInput` to change a copy",
+            &format!(
+                "an evaluator cannot change the document: take `{document}`, or `mut input: {}` to change a copy",
+                document.trim_start_matches('&')
+            ),
         ),
         Type::Reference(reference) => {
-            if let Some(lifetime) = &reference.lifetime {
-                if lifetime.ident == "static" {
-                    complaints.add(
-                        lifetime,
-                        "the document lives as long as the call, not `'static`: write the `&` without a lifetime",
-                    );
-                }
-            }
+            static_lifetime(reference, complaints);
             match peel(&reference.elem) {
                 Type::Slice(_) => complaints.add(
                     ty,
-                    "a slice is not a part of the document that can be told by its type: \
-                     take `Invocations` or `Expected` for the turns",
+                    match contract {
+                        Contract::Agentevals => {
+                            "a slice is not a part of the document that can be told by its type: \
+                             take `Invocations` or `Expected` for the turns"
+                        }
+                        _ => {
+                            "a slice is not a part of the document that can be told by its type: \
+                             take `&CodeJudgeInput` and read the field"
+                        }
+                    },
                 ),
                 Type::Path(path) if path.path.is_ident("str") => complaints.add(
                     ty,
-                    "a text is not a part of the document that can be told by its type: \
-                     take `&EvalInput` and read the field, or `MetricName`",
+                    match contract {
+                        Contract::Agentevals => {
+                            "a text is not a part of the document that can be told by its type: \
+                             take `&EvalInput` and read the field, or `MetricName`"
+                        }
+                        _ => {
+                            "a text is not a part of the document that can be told by its type: \
+                             take `&CodeJudgeInput` and read the field"
+                        }
+                    },
                 ),
                 _ => {}
             }

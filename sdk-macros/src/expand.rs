@@ -9,7 +9,7 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Ident, Path, spanned::Spanned};
 
 use crate::{
-    check::{self, Argument, Output, Plan},
+    check::{self, Argument, Origin, Output, Plan},
     function::Function,
     options::Options,
 };
@@ -111,6 +111,7 @@ fn items(item: &check::Item<'_>, paths: &Paths, evaluator: &TokenStream) -> Toke
 fn call(plan: &Plan<'_>, contract: &TokenStream, paths: &Paths) -> TokenStream {
     let Paths { krate, support } = paths;
     let context = local("context");
+    let evaluator = &plan.name;
     let variables: Vec<Ident> =
         (0..plan.arguments.len()).map(|index| local(&format!("argument_{index}"))).collect();
     // The only argument may have the document itself; several would take it from each other.
@@ -119,18 +120,38 @@ fn call(plan: &Plan<'_>, contract: &TokenStream, paths: &Paths) -> TokenStream {
         _ => ("from_input", quote_spanned!(Span::mixed_site()=> &#context)),
     };
     let extractions = plan.arguments.iter().zip(&variables).map(|(argument, variable)| {
-        let Argument { name, ty } = argument;
+        let Argument { name, ty, origin } = argument;
         let span = generated_at(ty.span());
-        let method = Ident::new(method, span);
-        quote_spanned! {span=>
-            let #variable = #support::argument(
-                #name,
-                <#ty as #krate::FromInput<'_, #contract>>::#method(#access),
-            )?;
+        match origin {
+            Origin::Type => {
+                let method = Ident::new(method, span);
+                quote_spanned! {span=>
+                    let #variable = #support::argument(
+                        #name,
+                        <#ty as #krate::FromInput<'_, #contract>>::#method(#access),
+                    )?;
+                }
+            }
+            Origin::Name(None) => quote_spanned! {span=>
+                let #variable = #support::parameter::<#contract, #ty>(#name, &#context)?;
+            },
+            Origin::Name(Some(referred)) => quote_spanned! {span=>
+                let #variable = #support::parameter::<
+                    #contract,
+                    <#referred as ::std::borrow::ToOwned>::Owned,
+                >(#name, &#context)?;
+            },
         }
     });
+    let passed =
+        plan.arguments.iter().zip(&variables).map(|(argument, variable)| match &argument.origin {
+            Origin::Name(Some(referred)) => quote_spanned! {generated_at(argument.ty.span())=>
+                ::core::borrow::Borrow::<#referred>::borrow(&#variable)
+            },
+            _ => variable.to_token_stream(),
+        });
     let function = plan.item.ident;
-    let output = quote_spanned!(Span::mixed_site()=> #function(#(#variables),*));
+    let output = quote_spanned!(Span::mixed_site()=> #function(#(#passed),*));
     let output = if plan.is_async {
         quote_spanned!(Span::mixed_site()=> #support::block_on(#output))
     } else {
@@ -138,18 +159,18 @@ fn call(plan: &Plan<'_>, contract: &TokenStream, paths: &Paths) -> TokenStream {
     };
     let outcome = match &plan.output {
         Output::Named(ty) => quote_spanned! {generated_at(ty.span())=>
-            <#ty as #krate::IntoOutcome<_>>::into_outcome(#output)
+            <#ty as #krate::IntoOutcome<#contract, _>>::into_outcome(#output)
         },
         Output::Opaque(ty) => quote_spanned! {generated_at(ty.span())=>
-            #krate::IntoOutcome::into_outcome(#output)
+            #krate::IntoOutcome::<#contract, _>::into_outcome(#output)
         },
     };
     quote_spanned! {Span::mixed_site()=>
         |#context| {
             #[allow(unused_mut)]
-            let mut #context = #support::context::<#contract>(#context);
+            let mut #context = #support::context::<#contract>(#context, #evaluator)?;
             #(#extractions)*
-            #outcome
+            #support::answer::<#contract>(#outcome)
         }
     }
 }

@@ -21,19 +21,25 @@ pub(crate) struct Options {
 }
 
 /// The documents an evaluator can be written against.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Contract {
     #[default]
     Agentevals,
+    AgentV,
+    Adk,
+    Agenta,
 }
 
 impl Contract {
-    const ALL: [Self; 1] = [Self::Agentevals];
+    const ALL: [Self; 4] = [Self::Agentevals, Self::AgentV, Self::Adk, Self::Agenta];
 
     /// As it is written in the attribute.
-    fn keyword(self) -> &'static str {
+    pub(crate) fn keyword(self) -> &'static str {
         match self {
             Self::Agentevals => "agentevals",
+            Self::AgentV => "agentv",
+            Self::Adk => "adk",
+            Self::Agenta => "agenta",
         }
     }
 
@@ -41,6 +47,40 @@ impl Contract {
     pub(crate) fn type_name(self) -> &'static str {
         match self {
             Self::Agentevals => "Agentevals",
+            Self::AgentV => "AgentV",
+            Self::Adk => "Adk",
+            Self::Agenta => "Agenta",
+        }
+    }
+
+    /// What its functions may take, where arguments are told by their names; `None` where they are told by their types.
+    pub(crate) fn parameters(self) -> Option<&'static [&'static str]> {
+        match self {
+            Self::Agentevals | Self::AgentV => None,
+            Self::Adk => Some(&[
+                "eval_metric",
+                "actual_invocations",
+                "expected_invocations",
+                "conversation_scenario",
+            ]),
+            Self::Agenta => Some(&[
+                "app_params",
+                "inputs",
+                "output",
+                "correct_answer",
+                "outputs",
+                "trace",
+                "parameters",
+                "testcase",
+            ]),
+        }
+    }
+
+    /// What its functions take as a whole, for messages.
+    pub(crate) fn document(self) -> &'static str {
+        match self {
+            Self::AgentV => "&CodeJudgeInput",
+            _ => "&EvalInput",
         }
     }
 }

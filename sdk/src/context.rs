@@ -25,6 +25,6 @@ impl<C: Contract> Context<C> {
 
 impl<C: Contract> std::fmt::Debug for Context<C> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Context").field("contract", &C::NAME).finish_non_exhaustive()
+        f.debug_struct("Context").field("contract", &C::NAME.name()).finish_non_exhaustive()
     }
 }

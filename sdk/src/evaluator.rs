@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use evaluator_protocol::{EvalInput, EvalResult, LinkedEvaluator};
+use evaluator_protocol::{Answer, Document, LinkedEvaluator};
 use serde_json::Value;
 
 use crate::{
@@ -25,7 +25,7 @@ pub struct Evaluator {
     config_schema: ConfigSchema,
 }
 
-pub(crate) type Call = fn(EvalInput) -> Result<EvalResult, Failure>;
+pub(crate) type Call = fn(Document) -> Result<Answer, Failure>;
 pub(crate) type ConfigSchema = fn() -> Option<Value>;
 
 impl Evaluator {
@@ -36,7 +36,7 @@ impl Evaluator {
         call: Call,
         config_schema: ConfigSchema,
     ) -> Self {
-        Self { name, docs, contract: C::NAME, strict, call, config_schema }
+        Self { name, docs, contract: C::NAME.name(), strict, call, config_schema }
     }
 
     /// Name: that of the function, or the one given by `name = ".."`.
@@ -69,7 +69,7 @@ impl Evaluator {
         (self.config_schema)()
     }
 
-    pub(crate) fn call(&self, document: EvalInput) -> Result<EvalResult, Failure> {
+    pub(crate) fn call(&self, document: Document) -> Result<Answer, Failure> {
         (self.call)(document)
     }
 }

@@ -43,6 +43,8 @@ pub(crate) enum Kind {
     Panic,
     /// What the evaluator returned cannot be written.
     Answer,
+    /// The evaluator does not judge this conversation, and the host has no word for that.
+    NotEvaluated,
     /// One of the evaluator's own.
     Own(Cow<'static, str>),
 }
@@ -76,7 +78,7 @@ impl Failure {
         Self { kind: Kind::Evaluator, message, causes }
     }
 
-    /// `input`, `config`, `evaluator`, `panic`, `answer`, or a kind of the evaluator's own.
+    /// `input`, `config`, `evaluator`, `panic`, `answer`, `not_evaluated`, or a kind of the evaluator's own.
     #[must_use]
     pub fn kind(&self) -> &str {
         match &self.kind {
@@ -85,6 +87,7 @@ impl Failure {
             Kind::Evaluator => "evaluator",
             Kind::Panic => "panic",
             Kind::Answer => "answer",
+            Kind::NotEvaluated => "not_evaluated",
             Kind::Own(kind) => kind,
         }
     }

@@ -2,15 +2,20 @@
 
 use std::error::Error;
 
-use evaluator_protocol::{EvalResult, Score};
+use evaluator_protocol::{
+    EvalResult, Score, adk::EvaluationResult, agenta::EvaluateResult, agentv::CodeJudgeResult,
+};
 
-use crate::failure::{Failure, Kind};
+use crate::{
+    contract::{Adk, AgentV, Agenta, Agentevals, Contract},
+    failure::{Failure, Kind},
+};
 
 /// A type that an evaluator may return.
 ///
 /// | type | meaning |
 /// |---|---|
-/// | [`EvalResult`] | the answer itself |
+/// | [`EvalResult`] | the answer itself; under another contract [`CodeJudgeResult`], [`EvaluationResult`], [`EvaluateResult`] |
 /// | [`Score`] | the score and nothing else |
 /// | `f64` | the same, checked: anything but a finite number in `0.0..=1.0` is an error |
 /// | `bool` | 1 or 0 |
@@ -22,13 +27,13 @@ use crate::failure::{Failure, Kind};
     label = "cannot be turned into an answer",
     note = "return `EvalResult`, `Score`, `f64`, `bool`, or a `Result` of one of these with any error type"
 )]
-pub trait IntoOutcome<M = ()> {
+pub trait IntoOutcome<C: Contract = Agentevals, M = ()> {
     /// The answer, or why there is none.
     ///
     /// # Errors
     ///
     /// [`Failure`] when the evaluator could not judge or its result cannot be written.
-    fn into_outcome(self) -> Result<EvalResult, Failure>;
+    fn into_outcome(self) -> Result<C::Output, Failure>;
 }
 
 #[diagnostic::do_not_recommend]
@@ -39,31 +44,54 @@ impl IntoOutcome for EvalResult {
 }
 
 #[diagnostic::do_not_recommend]
-impl IntoOutcome for Score {
-    fn into_outcome(self) -> Result<EvalResult, Failure> {
-        Ok(EvalResult::new(self))
+impl<C: Contract> IntoOutcome<C> for Score {
+    fn into_outcome(self) -> Result<C::Output, Failure> {
+        Ok(C::scored(self))
     }
 }
 
 #[diagnostic::do_not_recommend]
-impl IntoOutcome for f64 {
-    fn into_outcome(self) -> Result<EvalResult, Failure> {
+impl<C: Contract> IntoOutcome<C> for f64 {
+    fn into_outcome(self) -> Result<C::Output, Failure> {
         match Score::new(self) {
-            Ok(score) => Ok(EvalResult::new(score)),
+            Ok(score) => Ok(C::scored(score)),
             Err(error) => Err(Failure::of(Kind::Answer, error.to_string())),
         }
     }
 }
 
 #[diagnostic::do_not_recommend]
-impl IntoOutcome for bool {
-    fn into_outcome(self) -> Result<EvalResult, Failure> {
-        Ok(EvalResult::new(Score::from(self)))
+impl<C: Contract> IntoOutcome<C> for bool {
+    fn into_outcome(self) -> Result<C::Output, Failure> {
+        Ok(C::scored(Score::from(self)))
     }
 }
 
-impl<T: IntoOutcome<A>, E: IntoFailure<B>, A, B> IntoOutcome<(A, B)> for Result<T, E> {
-    fn into_outcome(self) -> Result<EvalResult, Failure> {
+#[diagnostic::do_not_recommend]
+impl IntoOutcome<AgentV> for CodeJudgeResult {
+    fn into_outcome(self) -> Result<CodeJudgeResult, Failure> {
+        Ok(self)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoOutcome<Adk> for EvaluationResult {
+    fn into_outcome(self) -> Result<EvaluationResult, Failure> {
+        Ok(self)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoOutcome<Agenta> for EvaluateResult {
+    fn into_outcome(self) -> Result<EvaluateResult, Failure> {
+        Ok(self)
+    }
+}
+
+impl<C: Contract, T: IntoOutcome<C, A>, E: IntoFailure<B>, A, B> IntoOutcome<C, (A, B)>
+    for Result<T, E>
+{
+    fn into_outcome(self) -> Result<C::Output, Failure> {
         self.map_err(E::into_failure)?.into_outcome()
     }
 }
@@ -107,7 +135,7 @@ impl IntoFailure for Box<dyn Error> {
 mod tests {
     use super::*;
 
-    fn outcome<T: IntoOutcome<M>, M>(value: T) -> Result<f64, String> {
+    fn outcome<T: IntoOutcome<Agentevals, M>, M>(value: T) -> Result<f64, String> {
         value.into_outcome().map(|result| result.score.get()).map_err(|failure| failure.to_string())
     }
 

@@ -2,12 +2,13 @@
 
 use std::{future::Future, marker::PhantomData};
 
-use evaluator_protocol::EvalInput;
+use evaluator_protocol::{Answer, DecodeError, Document};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::{
     context::Context,
-    contract::{Agentevals, Contract},
+    contract::{Agentevals, Contract, HasParameters},
     evaluator::{Call, ConfigSchema, Evaluator},
     failure::{Failure, Rejection},
 };
@@ -30,8 +31,25 @@ pub const fn stub() -> Evaluator {
 }
 
 /// What the arguments are taken from.
-pub fn context<C: Contract>(document: EvalInput) -> Context<C> {
-    Context::new(C::adopt(document))
+pub fn context<C: Contract>(document: Document, evaluator: &str) -> Result<Context<C>, Failure> {
+    Ok(Context::new(C::adopt(document, evaluator)?))
+}
+
+/// What the function found, as an answer of any contract.
+pub fn answer<C: Contract>(output: Result<C::Output, Failure>) -> Result<Answer, Failure> {
+    output.map(C::answer)
+}
+
+/// The argument that has this name.
+pub fn parameter<C: HasParameters, T: DeserializeOwned>(
+    name: &'static str,
+    context: &Context<C>,
+) -> Result<T, Failure> {
+    let value = C::parameter(context.input(), name).unwrap_or(&Value::Null);
+    // Reading is fast without the path, which is only looked for when something is wrong.
+    T::deserialize(value).or_else(|_| {
+        DecodeError::locate(name, value.clone()).map_err(|error| Rejection::from(error).into())
+    })
 }
 
 /// The argument, or its rejection with its name.

@@ -167,18 +167,34 @@ pub fn run(evaluator: &Evaluator, input: &EvalInput) -> Result<EvalResult, Failu
 ///
 /// # Errors
 ///
-/// Those of [`run`], and [`Failure`] when the document cannot be read.
+/// Those of [`run`], and [`Failure`] when the document cannot be read, or is not answered by an [`EvalResult`], as those of
+/// other contracts are: see [`answer_json`].
 pub fn run_json(evaluator: &Evaluator, document: impl AsRef<[u8]>) -> Result<EvalResult, Failure> {
-    let unwritable = |error: &dyn std::fmt::Display| {
-        Failure::of(Kind::Answer, format!("the result does not survive being written: {error}"))
-    };
-    let result = answer_document(Choice::one(evaluator), document.as_ref())
-        .map_err(|failed| failed.failure)?;
-    let line = Frame::Result(result).to_line().map_err(|error| unwritable(&error))?;
+    let line = line(evaluator, document.as_ref())?;
     match Frame::from_line(&line).map_err(|error| unwritable(&error))? {
         Frame::Result(result) => Ok(result),
         Frame::Error(body) => Err(unwritable(&body.message)),
     }
+}
+
+/// As [`run_json`], for documents of any contract: the answer as it is written.
+///
+/// # Errors
+///
+/// Those of [`run`], and [`Failure`] when the document cannot be read.
+pub fn answer_json(evaluator: &Evaluator, document: impl AsRef<[u8]>) -> Result<Value, Failure> {
+    let line = line(evaluator, document.as_ref())?;
+    serde_json::from_slice(&line).map_err(|error| unwritable(&error))
+}
+
+fn line(evaluator: &Evaluator, document: &[u8]) -> Result<Vec<u8>, Failure> {
+    let answer =
+        answer_document(Choice::one(evaluator), document).map_err(|failed| failed.failure)?;
+    answer.to_line().map_err(|error| unwritable(&error))
+}
+
+fn unwritable(error: &dyn std::fmt::Display) -> Failure {
+    Failure::of(Kind::Answer, format!("the result does not survive being written: {error}"))
 }
 
 /// Asserts that a result has this score, but for rounding (1e-9).

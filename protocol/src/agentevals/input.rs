@@ -39,7 +39,7 @@ pub struct EvalInput {
     pub expected_invocations: Option<Vec<InvocationData>>,
 }
 
-fn half() -> f64 {
+pub(crate) fn half() -> f64 {
     0.5
 }
 

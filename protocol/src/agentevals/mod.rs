@@ -5,5 +5,6 @@
 mod input;
 mod result;
 
+pub(crate) use input::half;
 pub use input::{EvalInput, IntermediateStepData, InvocationData, ToolCallData, ToolResponseData};
 pub use result::{EvalResult, EvalStatus};

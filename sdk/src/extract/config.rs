@@ -2,12 +2,12 @@
 
 use std::ops::{Deref, DerefMut};
 
-use evaluator_protocol::DecodeError;
+use evaluator_protocol::{DecodeError, JsonObject};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::FromInput;
-use crate::{context::Context, failure::Rejection};
+use crate::{context::Context, contract::HasConfig, failure::Rejection};
 
 /// The config of the document as a type of yours.
 ///
@@ -57,9 +57,10 @@ pub trait ConfigType: DeserializeOwned {}
 impl<T: DeserializeOwned> ConfigType for T {}
 
 // Recommended, so that the compiler asks for the `ConfigType` that is missing.
-impl<T: ConfigType> FromInput<'_> for Config<T> {
-    fn from_input(context: &Context) -> Result<Self, Rejection> {
-        let config = &context.input().config;
+impl<C: HasConfig, T: ConfigType> FromInput<'_, C> for Config<T> {
+    fn from_input(context: &Context<C>) -> Result<Self, Rejection> {
+        let none = JsonObject::new();
+        let config = C::config(context.input()).unwrap_or(&none);
         // Reading is fast without the path, which is only looked for when something is wrong.
         match T::deserialize(config) {
             Ok(value) => Ok(Self(value)),
@@ -67,11 +68,11 @@ impl<T: ConfigType> FromInput<'_> for Config<T> {
         }
     }
 
-    fn from_input_if_present(context: &Context) -> Result<Option<Self>, Rejection> {
-        if context.input().config.is_empty() {
-            return Ok(None);
+    fn from_input_if_present(context: &Context<C>) -> Result<Option<Self>, Rejection> {
+        match C::config(context.input()) {
+            Some(config) if !config.is_empty() => Self::from_input(context).map(Some),
+            _ => Ok(None),
         }
-        Self::from_input(context).map(Some)
     }
 }
 

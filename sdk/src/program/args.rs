@@ -2,6 +2,8 @@
 
 use std::ffi::OsString;
 
+use evaluator_protocol::Contract;
+
 use super::Choice;
 use crate::evaluator::Evaluator;
 
@@ -50,43 +52,53 @@ pub(super) fn parse(
 ) -> Result<Arguments<'_>, String> {
     let mut form = Form::OneShot;
     let mut name: Option<String> = None;
+    let mut contract: Option<Contract> = None;
     let mut arguments = arguments.into_iter().map(|text| text.to_string_lossy().into_owned());
     while let Some(argument) = arguments.next() {
-        let asked = match argument.as_str() {
+        let (option, value) = match argument.split_once('=') {
+            Some((option @ ("--evaluator" | "--contract"), value)) => {
+                (option, Some(value.to_owned()))
+            }
+            _ => (argument.as_str(), None),
+        };
+        let asked = match option {
             "--stream" => Form::Stream,
             "--describe" => Form::Describe,
             "--help" | "-h" => Form::Help,
             "--version" | "-V" => Form::Version,
             "--evaluator" => {
-                let value = arguments.next();
-                set_name(&mut name, value.ok_or("`--evaluator` needs a name (see --help)")?)?;
+                let value = value.or_else(|| arguments.next());
+                set(option, &mut name, value.ok_or("`--evaluator` needs a name (see --help)")?)?;
                 continue;
             }
-            other => match other.strip_prefix("--evaluator=") {
-                Some(value) => {
-                    set_name(&mut name, value.to_owned())?;
-                    continue;
-                }
-                None => return Err(unexpected(other)),
-            },
+            "--contract" => {
+                let value = value.or_else(|| arguments.next());
+                let value = value.ok_or("`--contract` needs a name (see --help)")?;
+                let value = value.parse().map_err(|error| format!("`--contract`: {error}"))?;
+                set(option, &mut contract, value)?;
+                continue;
+            }
+            other => return Err(unexpected(other)),
         };
         if form != Form::OneShot && form != asked {
             return Err(format!("`{}` and `{}` exclude each other", form.flag(), asked.flag()));
         }
         form = asked;
     }
-    let choice = Choice::new(evaluators)?;
-    let choice = match name {
-        Some(name) => choice.named(&name)?,
-        None => choice,
-    };
+    let mut choice = Choice::new(evaluators)?;
+    if let Some(name) = name {
+        choice = choice.named(&name)?;
+    }
+    if let Some(contract) = contract {
+        choice = choice.of_contract(contract);
+    }
     Ok(Arguments { form, choice })
 }
 
-fn set_name(name: &mut Option<String>, value: String) -> Result<(), String> {
-    match name.replace(value) {
+fn set<T>(option: &str, place: &mut Option<T>, value: T) -> Result<(), String> {
+    match place.replace(value) {
         None => Ok(()),
-        Some(_) => Err("`--evaluator` is given twice".to_owned()),
+        Some(_) => Err(format!("`{option}` is given twice")),
     }
 }
 
@@ -144,6 +156,11 @@ mod tests {
             "`--stream` and `--describe` exclude each other"
         );
         assert_eq!(error(&["--evaluator"]), "`--evaluator` needs a name (see --help)");
+        assert_eq!(
+            error(&["--contract", "agentx"]),
+            "`--contract`: there is no contract `agentx`; there are agentevals, agentv, adk, agenta"
+        );
+        assert_eq!(error(&["--contract=adk", "--contract=adk"]), "`--contract` is given twice");
         assert_eq!(error(&["--evaluator=a", "--evaluator=a"]), "`--evaluator` is given twice");
         assert_eq!(
             error(&["--evaluator=c"]),

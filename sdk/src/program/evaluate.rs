@@ -7,7 +7,7 @@ use std::{
 };
 
 use evaluator_protocol::{
-    Compatibility, DecodeError, DecodeErrorKind, EvalInput, EvalResult, ProtocolVersion,
+    Answer, Compatibility, Contract, DecodeErrorKind, Document, ProtocolVersion, ReadError,
 };
 
 use super::{report, say};
@@ -17,10 +17,12 @@ use crate::{
     failure::{Failure, Kind, Rejection},
 };
 
-/// Which of a program's evaluators may answer.
+/// Which of a program's evaluators may answer, and what documents are said to be.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Choice<'a> {
     evaluators: &'a [Evaluator],
+    /// The contract of all documents; `None` lets each tell.
+    contract: Option<Contract>,
 }
 
 impl<'a> Choice<'a> {
@@ -37,23 +39,28 @@ impl<'a> Choice<'a> {
                 ));
             }
         }
-        Ok(Self { evaluators })
+        Ok(Self { evaluators, contract: None })
     }
 
     /// No choice.
     pub(crate) fn one(evaluator: &'a Evaluator) -> Self {
-        Self { evaluators: std::slice::from_ref(evaluator) }
+        Self { evaluators: std::slice::from_ref(evaluator), contract: None }
     }
 
     /// The one of that name.
     pub(super) fn named(self, name: &str) -> Result<Self, String> {
         match self.position(name) {
-            Some(index) => Ok(Self { evaluators: &self.evaluators[index..=index] }),
+            Some(index) => Ok(Self { evaluators: &self.evaluators[index..=index], ..self }),
             None => Err(format!(
                 "there is no evaluator `{name}` in this program; it has {}",
                 self.names()
             )),
         }
+    }
+
+    /// Documents of that contract.
+    pub(crate) fn of_contract(self, contract: Contract) -> Self {
+        Self { contract: Some(contract), ..self }
     }
 
     pub(super) fn all(self) -> &'a [Evaluator] {
@@ -73,15 +80,28 @@ impl<'a> Choice<'a> {
     }
 
     /// The one that a document is for.
-    fn of_document(self, document: &EvalInput) -> Result<&'a Evaluator, Failure> {
-        let named = || Some(&self.evaluators[self.position(&document.metric_name)?]);
+    fn of_document(self, document: &Document) -> Result<&'a Evaluator, Failure> {
+        let name = document.metric_name();
+        let named = || Some(&self.evaluators[self.position(name?)?]);
         self.only().or_else(named).ok_or_else(|| {
-            let message = format!(
-                "there is no evaluator `{}` in this program; it has {} (name the evaluator so in the configuration, or choose with --evaluator)",
-                document.metric_name,
-                self.names()
-            );
-            Rejection::new("metric_name", message).into()
+            let (path, message) = match name {
+                Some(name) => (
+                    "metric_name",
+                    format!(
+                        "there is no evaluator `{name}` in this program; it has {} (name the evaluator so in the configuration, or choose with --evaluator)",
+                        self.names()
+                    ),
+                ),
+                None => (
+                    "",
+                    format!(
+                        "documents of {} do not say which evaluator they are for; this program has {} (choose with --evaluator)",
+                        document.contract(),
+                        self.names()
+                    ),
+                ),
+            };
+            Rejection::new(path, message).into()
         })
     }
 
@@ -117,23 +137,43 @@ impl Failed<'_> {
 pub(crate) fn answer_document<'a>(
     choice: Choice<'a>,
     document: &[u8],
-) -> Result<EvalResult, Failed<'a>> {
+) -> Result<Answer, Failed<'a>> {
     let failed = |evaluator| move |failure| Failed { evaluator, failure };
-    let input =
-        EvalInput::from_json(document).map_err(unreadable).map_err(failed(choice.only()))?;
-    let evaluator = choice.of_document(&input).map_err(failed(None))?;
-    check_version(evaluator, input.protocol_version)
-        .and_then(|()| call(evaluator, input))
-        .map_err(failed(Some(evaluator)))
+    let document = read(choice, document).map_err(unreadable).map_err(failed(choice.only()))?;
+    let evaluator = choice.of_document(&document).map_err(failed(None))?;
+    judge(evaluator, document).map_err(failed(Some(evaluator)))
 }
 
-fn unreadable(error: DecodeError) -> Failure {
-    match error.kind {
-        DecodeErrorKind::Empty => Failure::of(
+fn read(choice: Choice<'_>, document: &[u8]) -> Result<Document, ReadError> {
+    match choice.contract {
+        Some(contract) => Document::read_as(contract, document).map_err(ReadError::Decode),
+        None => Document::read(document),
+    }
+}
+
+/// Has a document judged and the result put in the terms of the host that sent it.
+fn judge(evaluator: &Evaluator, document: Document) -> Result<Answer, Failure> {
+    if let Document::Agentevals(input) = &document {
+        check_version(evaluator, input.protocol_version)?;
+    }
+    let reply = document.reply();
+    match call(evaluator, document)? {
+        Answer::Agentevals(result) => {
+            reply.answer(result).map_err(|why| Failure::of(Kind::NotEvaluated, why.to_string()))
+        }
+        // It was written in those terms.
+        answer => Ok(answer),
+    }
+}
+
+fn unreadable(error: ReadError) -> Failure {
+    match error {
+        ReadError::Decode(error) if error.kind == DecodeErrorKind::Empty => Failure::of(
             Kind::Input,
             "standard input is empty; expected a JSON document with at least a `metric_name` (see --help)",
         ),
-        _ => Rejection::from(error).into(),
+        ReadError::Decode(error) => Rejection::from(error).into(),
+        error => Rejection::new("", error.to_string()).into(),
     }
 }
 
@@ -158,9 +198,9 @@ fn check_version(evaluator: &Evaluator, version: ProtocolVersion) -> Result<(), 
     Ok(())
 }
 
-fn call(evaluator: &Evaluator, input: EvalInput) -> Result<EvalResult, Failure> {
+fn call(evaluator: &Evaluator, document: Document) -> Result<Answer, Failure> {
     // Nothing of ours is touched by the evaluator, and its arguments are gone after a panic.
-    catch_unwind(AssertUnwindSafe(|| evaluator.call(input)))
+    catch_unwind(AssertUnwindSafe(|| evaluator.call(document)))
         .unwrap_or_else(|payload| Err(Failure::of(Kind::Panic, panic_message(&*payload))))
 }
 

@@ -2,8 +2,6 @@
 
 use std::io::Write;
 
-use evaluator_protocol::Frame;
-
 use super::{Choice, answer::Answer, answer_document, answer_lost, input, report};
 use crate::{evaluator::Evaluator, exit};
 
@@ -16,11 +14,11 @@ pub(super) fn run(choice: Choice<'_>, answer: &mut Answer<impl Write>) -> u8 {
             return exit::INPUT;
         }
     };
-    let result = match answer_document(choice, &document) {
-        Ok(result) => result,
+    let judged = match answer_document(choice, &document) {
+        Ok(judged) => judged,
         Err(failed) => return failed.tell(),
     };
-    let line = match Frame::Result(result).to_line() {
+    let line = match judged.to_line() {
         Ok(line) => line,
         Err(error) => {
             report(only, &format!("the result cannot be written as JSON: {error}"));

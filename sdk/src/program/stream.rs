@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
 
-use evaluator_protocol::{ErrorBody, Frame, Number};
+use evaluator_protocol::{Answer as Judged, ErrorBody, Frame, Number};
 use memchr::memchr;
 
 use super::{Choice, answer::Answer, answer_document, answer_lost, report, say};
@@ -71,18 +71,15 @@ fn answer_line(
         return answer.write(&answer_text(choice, line)).map_err(Broken::Answer);
     };
     say(&number.mark());
-    let frame = answer_document(choice, document).map_or_else(
-        |failed| {
-            let mut body = failed.failure.to_body();
-            body.exit_code = Some(failed.tell());
-            Frame::Error(body)
-        },
-        Frame::Result,
-    );
+    let judged = answer_document(choice, document).map_err(|failed| {
+        let mut body = failed.failure.to_body();
+        body.exit_code = Some(failed.tell());
+        body
+    });
     // What the evaluator printed belongs before the answer. If it cannot be shown, that changes nothing.
     let _ = io::stdout().flush();
     let mut text = format!("{number} ").into_bytes();
-    text.extend(text_of(&frame).unwrap_or_else(|mut body| {
+    text.extend(text_of(judged).unwrap_or_else(|mut body| {
         report(choice.only().map(Evaluator::name), &body.message);
         body.exit_code = Some(exit::FAILED);
         unwritable(body)
@@ -92,13 +89,16 @@ fn answer_line(
 
 /// The line that answers a document without a number.
 pub(crate) fn answer_text(choice: Choice<'_>, document: &[u8]) -> Vec<u8> {
-    let frame = answer_document(choice, document)
-        .map_or_else(|failed| Frame::Error(failed.failure.to_body()), Frame::Result);
-    text_of(&frame).unwrap_or_else(unwritable)
+    let judged = answer_document(choice, document).map_err(|failed| failed.failure.to_body());
+    text_of(judged).unwrap_or_else(unwritable)
 }
 
-fn text_of(frame: &Frame) -> Result<Vec<u8>, ErrorBody> {
-    frame.to_line().map_err(|error| {
+fn text_of(judged: Result<Judged, ErrorBody>) -> Result<Vec<u8>, ErrorBody> {
+    let line = match judged {
+        Ok(answer) => answer.to_line(),
+        Err(body) => Frame::Error(body).to_line(),
+    };
+    line.map_err(|error| {
         ErrorBody::new("answer", format!("the result cannot be written as JSON: {error}"))
     })
 }

@@ -1,0 +1,63 @@
+//! The contracts there are.
+
+use std::{fmt, str::FromStr};
+
+/// Whose documents an evaluator reads, and in whose terms it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Contract {
+    /// agentevals: [`EvalInput`](crate::EvalInput) in, [`EvalResult`](crate::EvalResult) out. The default.
+    Agentevals,
+    /// AgentV, code judges of every generation: see [`agentv`](crate::agentv).
+    AgentV,
+    /// Custom metrics of Google's Agent Development Kit: see [`adk`](crate::adk).
+    Adk,
+    /// Agenta, in all the ways in which it calls evaluators: see [`agenta`](crate::agenta).
+    Agenta,
+}
+
+impl Contract {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Agentevals, Self::AgentV, Self::Adk, Self::Agenta];
+
+    /// The name by which `#[evaluator(contract = ..)]` and `--contract` know it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Agentevals => "agentevals",
+            Self::AgentV => "agentv",
+            Self::Adk => "adk",
+            Self::Agenta => "agenta",
+        }
+    }
+}
+
+impl fmt::Display for Contract {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// There is no contract of that name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownContract {
+    name: String,
+}
+
+impl fmt::Display for UnknownContract {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = Contract::ALL.map(Contract::name).join(", ");
+        write!(f, "there is no contract `{}`; there are {known}", self.name)
+    }
+}
+
+impl std::error::Error for UnknownContract {}
+
+impl FromStr for Contract {
+    type Err = UnknownContract;
+
+    fn from_str(name: &str) -> Result<Self, UnknownContract> {
+        let known = Self::ALL.into_iter().find(|contract| contract.name() == name);
+        known.ok_or_else(|| UnknownContract { name: name.to_owned() })
+    }
+}

@@ -1,0 +1,168 @@
+//! Documents of any contract: telling which it is of, reading it, and answering it in its own terms.
+//!
+//! | from | what becomes of it for an evaluator of the default contract |
+//! |---|---|
+//! | agentevals | nothing: it is what such an evaluator is written against |
+//! | AgentV | [`agentv::CodeJudgeInput::to_eval_input`] |
+//! | ADK | [`adk::MetricInput::to_eval_input`] |
+//! | Agenta | [`agenta::EvaluateInput::to_eval_input`] |
+
+mod detect;
+mod fast;
+mod reply;
+
+use std::fmt;
+
+pub use detect::Undetected;
+pub use reply::{Answer, NotEvaluated, Reply};
+
+use crate::{Contract, DecodeError, EvalInput, JsonObject, adk, agenta, agentv, decode};
+use detect::Keys;
+
+/// A document of any contract.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Document {
+    /// Of agentevals.
+    Agentevals(EvalInput),
+    /// Of AgentV.
+    AgentV(Box<agentv::CodeJudgeInput>),
+    /// Of ADK.
+    Adk(Box<adk::MetricInput>),
+    /// Of Agenta.
+    Agenta(Box<agenta::EvaluateInput>),
+}
+
+/// A document of another contract as one of agentevals.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Converted {
+    /// What an evaluator of the default contract sees.
+    pub input: EvalInput,
+    /// Paths of what the document has and `input` has no room for, in the document's own terms.
+    pub dropped: Vec<String>,
+}
+
+impl Converted {
+    pub(crate) fn new(input: EvalInput, dropped: Vec<String>) -> Self {
+        Self { input, dropped }
+    }
+}
+
+impl Document {
+    /// Tells which contract a document is of, and reads it.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`]: the document cannot be read, or is of no contract, or may be of several.
+    pub fn read(document: &[u8]) -> Result<Self, ReadError> {
+        match fast::read(document) {
+            Some(input) => Ok(Self::Agentevals(input)),
+            None => Self::read_as(detect(document)?, document).map_err(ReadError::Decode),
+        }
+    }
+
+    /// Reads a document of that contract.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`]: it is not one.
+    pub fn read_as(contract: Contract, document: &[u8]) -> Result<Self, DecodeError> {
+        Ok(match contract {
+            Contract::Agentevals => Self::Agentevals(EvalInput::from_json(document)?),
+            Contract::AgentV => {
+                Self::AgentV(Box::new(agentv::CodeJudgeInput::from_json(document)?))
+            }
+            Contract::Adk => Self::Adk(Box::new(adk::MetricInput::from_json(document)?)),
+            Contract::Agenta => Self::Agenta(Box::new(agenta::EvaluateInput::from_json(document)?)),
+        })
+    }
+
+    /// The contract.
+    #[must_use]
+    pub fn contract(&self) -> Contract {
+        match self {
+            Self::Agentevals(_) => Contract::Agentevals,
+            Self::AgentV(_) => Contract::AgentV,
+            Self::Adk(_) => Contract::Adk,
+            Self::Agenta(_) => Contract::Agenta,
+        }
+    }
+
+    /// The evaluator it asks for by name; AgentV and Agenta do not name any.
+    #[must_use]
+    pub fn metric_name(&self) -> Option<&str> {
+        match self {
+            Self::Agentevals(input) => Some(&input.metric_name),
+            Self::Adk(input) => input.metric_name(),
+            Self::AgentV(_) | Self::Agenta(_) => None,
+        }
+    }
+
+    /// What the host expects of an answer.
+    #[must_use]
+    pub fn reply(&self) -> Reply {
+        match self {
+            Self::Agentevals(_) => Reply::Agentevals,
+            Self::AgentV(_) => Reply::AgentV,
+            Self::Adk(input) => input.reply(),
+            Self::Agenta(input) => input.reply(),
+        }
+    }
+
+    /// The document as one of agentevals. `name` is that of the evaluator, where the document has none.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`]: what is needed has a form in which it cannot be read.
+    pub fn to_eval_input(self, name: &str) -> Result<Converted, DecodeError> {
+        match self {
+            Self::Agentevals(input) => Ok(Converted::new(input, Vec::new())),
+            Self::AgentV(input) => input.to_eval_input(name),
+            Self::Adk(input) => input.to_eval_input(name),
+            Self::Agenta(input) => input.to_eval_input(name),
+        }
+    }
+}
+
+/// The contract of a document.
+///
+/// # Errors
+///
+/// [`ReadError`]: it is not a JSON object, or of no contract, or may be of several.
+pub fn detect(document: &[u8]) -> Result<Contract, ReadError> {
+    match decode::<Keys>(document).map_err(ReadError::Decode)?.contract() {
+        Ok(contract) => Ok(contract),
+        Err(undetected) if undetected.candidates.is_empty() => {
+            // What a document of the default contract lacks is said as it always was.
+            let object = decode::<JsonObject>(document).map_err(ReadError::Decode)?;
+            let looks_foreign = !object.contains_key("invocations") && !object.is_empty();
+            if looks_foreign {
+                return Err(ReadError::Undetected(undetected));
+            }
+            Ok(Contract::Agentevals)
+        }
+        Err(undetected) => Err(ReadError::Undetected(undetected)),
+    }
+}
+
+/// Why a document cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// It is not what it has to be.
+    Decode(DecodeError),
+    /// It is not known what it has to be.
+    Undetected(Undetected),
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Decode(error) => error.fmt(f),
+            Self::Undetected(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ReadError {}

@@ -1,0 +1,44 @@
+//! The contract of agentevals, whose evaluators read the documents of all others as well.
+
+use evaluator_protocol::{
+    Answer, Contract as Name, Document, EvalInput, EvalResult, JsonObject, Score,
+};
+
+use super::{Contract, HasConfig};
+use crate::failure::Rejection;
+
+/// The contract of agentevals: [`EvalInput`] in, [`EvalResult`] out.
+///
+/// Documents of the other contracts are converted to its own, and answered in the terms of the host that sent them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Agentevals {}
+
+impl Contract for Agentevals {
+    const NAME: Name = Name::Agentevals;
+    type Input = EvalInput;
+    type Output = EvalResult;
+
+    fn adopt(document: Document, evaluator: &str) -> Result<EvalInput, Rejection> {
+        let contract = document.contract();
+        let converted = document.to_eval_input(evaluator)?;
+        if !converted.dropped.is_empty() {
+            let dropped = converted.dropped.join(", ");
+            tracing::debug!("of the document of {contract} there is no room for {dropped}");
+        }
+        Ok(converted.input)
+    }
+
+    fn scored(score: Score) -> EvalResult {
+        EvalResult::new(score)
+    }
+
+    fn answer(output: EvalResult) -> Answer {
+        Answer::Agentevals(output)
+    }
+}
+
+impl HasConfig for Agentevals {
+    fn config(input: &EvalInput) -> Option<&JsonObject> {
+        Some(&input.config)
+    }
+}

@@ -1,0 +1,74 @@
+//! Contracts: which document an evaluator is written against.
+
+mod adk;
+mod agenta;
+mod agentevals;
+mod agentv;
+
+pub use adk::Adk;
+pub use agenta::Agenta;
+pub use agentevals::Agentevals;
+pub use agentv::AgentV;
+
+use evaluator_protocol::{Answer, Contract as Name, Document, JsonObject, Score};
+use serde_json::Value;
+
+use crate::failure::Rejection;
+
+/// A contract: the document that an evaluator written against it sees, and the answer that it gives.
+///
+/// `#[evaluator(contract = ..)]` chooses one; [`Agentevals`] is the default. The trait is sealed.
+pub trait Contract: sealed::Sealed + Sized + 'static {
+    /// Which one it is.
+    const NAME: Name;
+
+    /// The document.
+    type Input;
+
+    /// The answer.
+    type Output;
+
+    /// The document as this contract has it.
+    #[doc(hidden)]
+    fn adopt(document: Document, evaluator: &str) -> Result<Self::Input, Rejection>;
+
+    /// The answer that says a score and nothing else.
+    #[doc(hidden)]
+    fn scored(score: Score) -> Self::Output;
+
+    /// The answer as one of any contract.
+    #[doc(hidden)]
+    fn answer(output: Self::Output) -> Answer;
+}
+
+/// A contract whose documents carry the evaluator's config.
+pub trait HasConfig: Contract {
+    /// The config; `None` when there is none.
+    #[doc(hidden)]
+    fn config(input: &Self::Input) -> Option<&JsonObject>;
+}
+
+/// A contract whose evaluators take their arguments by name, as its Python functions do.
+pub trait HasParameters: Contract {
+    /// What the document has under that name; `None` when it has nothing.
+    #[doc(hidden)]
+    fn parameter<'a>(input: &'a Self::Input, name: &str) -> Option<&'a Value>;
+}
+
+/// A document of the wrong contract.
+fn foreign(document: &Document, expected: Name) -> Rejection {
+    let reason = format!(
+        "this evaluator is written against the contract `{expected}`, and the document is one of `{}`; an evaluator of the \
+         default contract reads both",
+        document.contract()
+    );
+    Rejection::new("", reason)
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Agentevals {}
+    impl Sealed for super::AgentV {}
+    impl Sealed for super::Adk {}
+    impl Sealed for super::Agenta {}
+}

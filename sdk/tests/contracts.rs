@@ -1,0 +1,52 @@
+//! Evaluators written against each of the contracts, and one that serves all of them.
+
+use evaluator_sdk::{EvalInput, Score, evaluator, testing};
+use serde_json::json;
+
+#[evaluator(contract = adk)]
+fn turns(actual_invocations: &[serde_json::Value], _eval_metric: serde_json::Value) -> bool {
+    actual_invocations.len() == 1
+}
+
+#[evaluator(contract = agenta)]
+fn exact_match(output: &str, correct_answer: String) -> f64 {
+    if output == correct_answer { 1.0 } else { 0.0 }
+}
+
+#[evaluator]
+fn any(_input: &EvalInput) -> Result<Score, std::fmt::Error> {
+    Ok(Score::ONE)
+}
+
+#[test]
+fn arguments_are_matched_by_name() {
+    let document = json!({"eval_metric": {"metric_name": "turns"}, "actual_invocations": [{}]});
+    let answer = testing::answer_json(&turns::EVALUATOR, document.to_string()).unwrap();
+    assert_eq!(answer["overall_score"], 1.0);
+    let document = json!({"app_params": {}, "inputs": {}, "output": "a", "correct_answer": "b"});
+    let answer = testing::answer_json(&exact_match::EVALUATOR, document.to_string()).unwrap();
+    assert_eq!(answer, json!({"score": 0.0, "success": false}));
+    assert_eq!(exact_match("a", "a".to_owned()), 1.0);
+}
+
+#[test]
+fn a_missing_argument_is_named() {
+    let document = json!({"inputs": {}, "output": "a"});
+    let failure = testing::answer_json(&exact_match::EVALUATOR, document.to_string()).unwrap_err();
+    assert_eq!(
+        failure.to_string(),
+        "correct_answer: invalid type: null, expected a string"
+    );
+}
+
+#[test]
+fn an_evaluator_of_the_default_contract_serves_every_host() {
+    for document in [
+        json!({"metric_name": "any"}),
+        json!({"candidate_answer": "x"}),
+        json!({"eval_metric": {"metric_name": "any"}, "actual_invocations": [{}]}),
+        json!({"inputs": {}, "output": "a"}),
+    ] {
+        testing::answer_json(&any::EVALUATOR, document.to_string()).unwrap();
+    }
+}
