@@ -136,7 +136,11 @@ mod tests {
     use super::*;
 
     fn outcome<T: IntoOutcome<Agentevals, M>, M>(value: T) -> Result<f64, String> {
-        value.into_outcome().map(|result| result.score.get()).map_err(|failure| failure.to_string())
+        judged(value).map(|result| result.score.get()).map_err(|failure| failure.to_string())
+    }
+
+    fn judged<T: IntoOutcome<Agentevals, M>, M>(value: T) -> Result<EvalResult, Failure> {
+        value.into_outcome()
     }
 
     #[test]
@@ -161,14 +165,14 @@ mod tests {
     #[test]
     fn a_failure_keeps_its_kind_through_a_box() {
         let boxed: Box<dyn Error> = Failure::new("own", "why").into();
-        let failure = Err::<bool, _>(boxed).into_outcome().unwrap_err();
+        let failure = judged(Err::<bool, _>(boxed)).unwrap_err();
         assert_eq!((failure.kind(), failure.message()), ("own", "why"));
     }
 
     #[test]
     fn numbers_that_are_no_scores_are_errors_of_the_answer() {
         for value in [f64::NAN, f64::INFINITY, -0.1, 1.1] {
-            assert_eq!(value.into_outcome().unwrap_err().kind(), "answer", "{value}");
+            assert_eq!(judged(value).unwrap_err().kind(), "answer", "{value}");
         }
     }
 }
