@@ -15,7 +15,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use evaluator_tests::bench::{build::root, folder::Folder, is_wanted};
+use evaluator_tests::bench::{
+    build::{cargo, clean, root},
+    folder::Folder,
+    is_wanted,
+};
 
 fn main() {
     if !is_wanted() {
@@ -127,25 +131,6 @@ fn first_command(folder: &Path) {
 
 fn row(what: &str, measured: &str, to_reach: &str, compared: &str) {
     println!("{what:<64} {measured:>10} {to_reach:>10}  {compared}");
-}
-
-/// Cargo as a person would call it, not as a child of the cargo that runs this.
-fn cargo(folder: &Path) -> Command {
-    let mut command = Command::new("cargo");
-    command.current_dir(folder);
-    clean(&mut command);
-    command
-}
-
-fn clean(command: &mut Command) {
-    for (name, _) in std::env::vars_os() {
-        let text = name.to_string_lossy();
-        let ours = ["CARGO_HOME", "CARGO_NET_OFFLINE"].contains(&&*text);
-        if (text.starts_with("CARGO") && !ours) || text.starts_with("RUST") && text != "RUSTUP_HOME"
-        {
-            command.env_remove(name);
-        }
-    }
 }
 
 fn run(command: &mut Command) {

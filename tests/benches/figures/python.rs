@@ -31,10 +31,10 @@ pub(crate) fn measure(bench: &Bench, table: &mut Table) {
     let theirs = bench
         .agentevals(&arguments(&*forked))
         .map(|command| bench.measure("python-agentevals.json", 1, &command));
-    let usage = bench.measure_warm("python.json.report", 3, &ours(&*forked));
+    let usage = bench.measure_warm("python-forked.json", 3, &ours(&*forked));
     let aim = Aim { wall: Some(6.0), ..Aim::default() };
     table.add("200 traces, 5 evaluators with the Python SDK", theirs, aim, usage);
-    let report = bench.folder.file("python.json.report");
+    let report = bench.folder.file("python-forked.json");
     if theirs.is_some() {
         scores::assert_same(&report, &bench.folder.file("python-agentevals.json"));
     }

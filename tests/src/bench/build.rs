@@ -1,6 +1,7 @@
 //! The programs as people would have them.
 
 use std::{
+    env, io,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -23,7 +24,7 @@ pub fn root() -> &'static Path {
 #[must_use]
 pub fn target() -> PathBuf {
     // PROFILE/deps/PROGRAM
-    std::env::current_exe().unwrap().ancestors().nth(3).unwrap().to_owned()
+    env::current_exe().unwrap().ancestors().nth(3).unwrap().to_owned()
 }
 
 /// Builds the `evaluator` command for release; its path.
@@ -34,9 +35,30 @@ pub fn target() -> PathBuf {
 #[must_use]
 pub fn evaluator() -> PathBuf {
     let target = target();
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--quiet", "--release", "-p", "evaluator-cli", "--target-dir"]);
-    let status = cargo.arg(&target).current_dir(root()).status().unwrap();
+    let mut cargo = cargo(root());
+    cargo.args(["build", "--release", "-p", "evaluator-cli", "--target-dir"]).arg(&target);
+    let status = cargo.stdout(io::stderr()).status().unwrap();
     assert!(status.success(), "{cargo:?}: {status}");
-    target.join("release/evaluator").with_extension(std::env::consts::EXE_EXTENSION)
+    target.join("release/evaluator").with_extension(env::consts::EXE_EXTENSION)
+}
+
+/// Cargo in that folder, as a person would call it.
+#[must_use]
+pub fn cargo(folder: &Path) -> Command {
+    let mut command = Command::new("cargo");
+    command.current_dir(folder);
+    clean(&mut command);
+    command
+}
+
+/// Takes from a command what says that it is a child of the cargo that runs this: build scripts ask for such variables, and all
+/// that depends on them would be built anew, now and when a person builds next.
+pub fn clean(command: &mut Command) {
+    for (name, _) in env::vars_os() {
+        let text = name.to_string_lossy();
+        let kept = ["CARGO_HOME", "CARGO_NET_OFFLINE", "RUSTUP_HOME"].contains(&&*text);
+        if (text.starts_with("CARGO") || text.starts_with("RUST")) && !kept {
+            command.env_remove(name);
+        }
+    }
 }
