@@ -1,7 +1,8 @@
 //! The figures that this project promises, measured, beside those of agentevals in the same run.
 //!
 //! `cargo bench -p evaluator-tests --bench figures` installs what it compares with (some 1 GB below cargo's target folder, once),
-//! builds, measures for about six minutes, and prints one table. Half of that is a single run of agentevals. After `--`:
+//! builds, measures for about eight minutes, and prints one table. Five of them are runs that start an interpreter for each of 1,000
+//! evaluations, as agentevals does. After `--`:
 //!
 //! | argument | measures |
 //! |---|---|
@@ -12,7 +13,7 @@
 //! | `growth` | more and more conversations |
 //! | `--ours` | ours alone, with nothing to compare with |
 //!
-//! `BENCH_TRACES` is another number of conversations to grow to than 100,000 (a file of 600 MB); `BENCH_FOLDER` is a folder
+//! `BENCH_TRACES` is another number of conversations to grow to than 100,000 (a file of 410 MB); `BENCH_FOLDER` is a folder
 //! in which all files are left. `AGENTEVALS` and `EVALUATOR_SDK_PYTHON` name programs to be used in place of installed ones.
 
 #![expect(clippy::disallowed_methods, reason = "what is measured are whole processes")]
