@@ -43,7 +43,7 @@ impl Bench {
         }
     }
 
-    /// Our command, with the interpreter for Python evaluators if that is asked for and there is one.
+    /// Our command.
     pub(crate) fn evaluator(&self, arguments: &[&Path]) -> Command {
         run(&self.evaluator, arguments)
     }

@@ -41,10 +41,12 @@ pub(crate) fn measure(bench: &Bench, table: &mut Table) {
         bench.evaluator(&arguments(&*rust)),
         aim,
     );
-    if let Some(interpreter) = bench.python() {
-        let mut command = bench.evaluator(&arguments(&*python));
-        command.env("EVALUATOR_PYTHON", interpreter);
-        let work = "1 trace, trajectory, ROUGE, the same 2 with the Python SDK";
-        ours(work, "one-python.json", command, Aim::default());
-    }
+    let work = "1 trace, trajectory, ROUGE, the same 2 with the Python SDK";
+    let Some(interpreter) = bench.python() else {
+        table.add_text([work, "-", "", "no SDK", "", ""]);
+        return;
+    };
+    let mut command = bench.evaluator(&arguments(&*python));
+    command.env("EVALUATOR_PYTHON", interpreter);
+    ours(work, "one-python.json", command, Aim::default());
 }

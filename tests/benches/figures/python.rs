@@ -11,7 +11,7 @@ use crate::{
 
 pub(crate) fn measure(bench: &Bench, table: &mut Table) {
     let Some(interpreter) = bench.python() else {
-        table.add_text(["200 traces, 5 evaluators with the Python SDK", "", "", "no SDK", "", ""]);
+        table.add_text(["200 traces, 5 evaluators with the Python SDK", "-", "", "no SDK", "", ""]);
         return;
     };
     let traces = bench.folder.file("python.json");
