@@ -15,7 +15,7 @@ use super::{
     notes::Notes,
     os,
     pump::{Outgoing, drain, feed, read_some},
-    run::KILL_PATIENCE,
+    run::{KILL_PATIENCE, LAST_WORDS},
 };
 
 /// Bytes read from standard output at once: as much as a pipe holds.
@@ -282,7 +282,9 @@ impl Session {
             // A process that cannot even be killed is left to the runtime.
             let _ = self.exits_within(KILL_PATIENCE).await;
         }
-        self.reap().await
+        // What is left of its group goes at once, so that nobody waits for the end of outputs that it holds open.
+        let ending = self.started.reap();
+        self.collect(ending, LAST_WORDS).await
     }
 
     async fn exits_within(&mut self, patience: Duration) -> bool {
@@ -305,8 +307,14 @@ impl Session {
             return ending.clone();
         }
         let _ = timeout(self.limits.eof_grace, note(&mut self.stderr, &mut self.notes)).await;
-        self.notes.finish();
         let ending = self.started.reap();
+        self.collect(ending, Duration::ZERO).await
+    }
+
+    /// Reads for so long what standard error still holds of a process that ended like this.
+    async fn collect(&mut self, ending: Ending, patience: Duration) -> Ending {
+        let _ = timeout(patience, note(&mut self.stderr, &mut self.notes)).await;
+        self.notes.finish();
         self.ending = Some(ending.clone());
         ending
     }
