@@ -130,7 +130,7 @@ fn ready(
             retries: code.retries.unwrap_or(retries),
             config: code.config.clone(),
             surroundings,
-            originals,
+            originals: Arc::new(originals),
         })),
         (Err(reason), _) | (_, Err(reason)) => {
             broken(format!("executor `{}`: {reason}", code.executor))

@@ -118,7 +118,7 @@ pub(crate) fn run(fault: &Fault, form: Form) -> Outcome {
 
     let begun = Instant::now();
     let mut command = Command::new(env!("CARGO_BIN_EXE_linked-command"));
-    command.arg("run").arg(&traces).arg("-c").arg(config).args(["-o", "json", "-j", "2"]);
+    command.arg("run").arg(&traces).arg("-c").arg(config).args(["-o", "json", "--jobs", "2"]);
     let output_file = folder.0.join("report.json");
     command.arg("--output-file").arg(&output_file).current_dir(&folder.0);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();

@@ -102,6 +102,8 @@ pub(crate) const ALL: &[Fault] = &[
     limited("files without end", "open_files: 32", Error("exited")),
     // Workers go on with the program they are.
     Fault { is_lasting: true, ..same("file replaced", Answer) },
+    // None is started in place of one that dies.
+    Fault { is_lasting: true, ..same("file replaced and exit 3", Error("exited")) },
     // A conversation of 20 MB that nobody reads.
     Fault { source: DEAF, is_long: true, ..same("input left unread", Answer) },
     Fault { is_long: true, ..same("empty object, long input", Error("bad_answer")) },
