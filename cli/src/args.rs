@@ -295,7 +295,9 @@ impl RunArgs {
                 return Err("the number of jobs is given twice, by -j and by --jobs; give it once");
             }
             (Some(JobsOrModel::Model(_)), _, Some(_)) => {
-                return Err("the judge's model is given twice, by -j and by --judge-model; give it once");
+                return Err(
+                    "the judge's model is given twice, by -j and by --judge-model; give it once",
+                );
             }
         };
         Ok(Self { jobs, judge_model, j: None, ..self })

@@ -130,11 +130,14 @@ fn limits_hold_for_forks_as_for_processes() {
     );
     folder.file(
         "c.yaml",
-        format!("evaluators:\n  - {{name: check, type: code, path: check.py, limits: {{{own}}}}}\n"),
+        format!(
+            "evaluators:\n  - {{name: check, type: code, path: check.py, limits: {{{own}}}}}\n"
+        ),
     );
     let ran = folder.run(&[&trace("i11_five_traces_plain"), "-c", "c.yaml", "-o", "json"]).exits(0);
     let details = &ran.json()["traces"][4]["metrics"][0]["details"];
-    let expected = serde_json::json!({"DATA": [300 << 20, 300 << 20], "CPU": [20, 21], "NOFILE": [64, 64]});
+    let expected =
+        serde_json::json!({"DATA": [300 << 20, 300 << 20], "CPU": [20, 21], "NOFILE": [64, 64]});
     assert_eq!(*details, expected);
     folder.file(
         "check.py",

@@ -81,7 +81,15 @@ pub(super) struct Lost {
 impl Flight {
     pub(super) fn new(numbered: bool) -> Self {
         let documents = VecDeque::new();
-        Self { numbered, documents, bytes: 0, sent: 0, trouble: None, settling: None, surplus: false }
+        Self {
+            numbered,
+            documents,
+            bytes: 0,
+            sent: 0,
+            trouble: None,
+            settling: None,
+            surplus: false,
+        }
     }
 
     /// The number that the next document has.

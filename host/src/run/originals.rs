@@ -7,12 +7,34 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{process::CommandSpec, stamp::Stamp, verdict::Verdict};
+use crate::{process::CommandSpec, runtime::is_script, stamp::Stamp, verdict::Verdict};
 
 /// The program of a command, and the script it runs if it is an interpreter.
 #[derive(Debug)]
 pub(super) struct Originals {
-    files: Vec<(PathBuf, Stamp)>,
+    files: Vec<Original>,
+}
+
+#[derive(Debug)]
+struct Original {
+    file: PathBuf,
+    stamp: Stamp,
+    /// Whether an interpreter reads it, some time after the process has begun.
+    is_read_late: bool,
+}
+
+impl Original {
+    fn is_another(&self) -> bool {
+        fs::metadata(&self.file).is_ok_and(|metadata| Stamp::of(&metadata) != self.stamp)
+    }
+
+    fn verdict(&self) -> Verdict {
+        let reason = format!(
+            "{} changed while the run was on; run again when nobody writes to it",
+            self.file.display()
+        );
+        Verdict::PrepareFailed { reason }
+    }
 }
 
 impl Originals {
@@ -21,10 +43,12 @@ impl Originals {
     pub(super) fn of(command: &CommandSpec, entrypoint: &Path) -> Self {
         let script = std::path::absolute(entrypoint).ok();
         let script = script.filter(|script| command.args.iter().any(|it| Path::new(it) == script));
-        let files = [Some(PathBuf::from(&command.program)), script].into_iter().flatten();
-        let stamped = files.filter_map(|file| {
+        let program = PathBuf::from(&command.program);
+        let program_is_script = is_script(&program);
+        let files = [Some((program, program_is_script)), script.map(|script| (script, true))];
+        let stamped = files.into_iter().flatten().filter_map(|(file, is_read_late)| {
             let metadata = fs::metadata(&file).ok().filter(Metadata::is_file)?;
-            Some((file, Stamp::of(&metadata)))
+            Some(Original { stamp: Stamp::of(&metadata), file, is_read_late })
         });
         Self { files: stamped.collect() }
     }
@@ -32,14 +56,12 @@ impl Originals {
     /// The verdict on all that is left to do, once one of the files is another. One that is gone is no other: to start it
     /// says so.
     pub(super) fn replaced(&self) -> Option<Verdict> {
-        let is_another = |(file, stamp): &&(PathBuf, Stamp)| {
-            fs::metadata(file).is_ok_and(|metadata| Stamp::of(&metadata) != *stamp)
-        };
-        let (file, _) = self.files.iter().find(is_another)?;
-        let reason = format!(
-            "{} changed while the run was on; run again when nobody writes to it",
-            file.display()
-        );
-        Some(Verdict::PrepareFailed { reason })
+        self.files.iter().find(|it| it.is_another()).map(Original::verdict)
+    }
+
+    /// The verdict on what has just answered, when nobody knows whether its interpreter has read the one file or the other.
+    pub(super) fn replaced_meanwhile(&self) -> Option<Verdict> {
+        let mut read_late = self.files.iter().filter(|it| it.is_read_late);
+        read_late.find(|it| it.is_another()).map(Original::verdict)
     }
 }

@@ -208,13 +208,19 @@ impl Ready {
         }
         let limits = program.surroundings.limits(program.timeout);
         let cancellation = &self.cancellation;
-        if let Some(forked) = &self.forked
-            && let Some(outcome) = forked.run(document, &limits, cancellation).await
-        {
-            return Evaluation::from_outcome(&outcome);
+        let forked = match &self.forked {
+            Some(forked) => forked.run(document, &limits, cancellation).await,
+            None => None,
+        };
+        let outcome = match forked {
+            Some(outcome) => outcome,
+            None => process::run(&program.one_shot, document, &limits, cancellation).await,
+        };
+        let evaluation = Evaluation::from_outcome(&outcome);
+        match (&evaluation.verdict, program.originals.replaced_meanwhile()) {
+            (Verdict::Answer(_), Some(verdict)) => Evaluation { verdict, ..evaluation },
+            _ => evaluation,
         }
-        let outcome = process::run(&program.one_shot, document, &limits, cancellation).await;
-        Evaluation::from_outcome(&outcome)
     }
 
     /// Workers for a program that has the streaming form and says so, if there is enough to do for them.

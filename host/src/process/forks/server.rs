@@ -23,6 +23,8 @@ use super::{
     ForkError, ServerCommand,
     child::{Forked, take_line},
 };
+#[cfg(target_os = "linux")]
+use crate::process::os;
 use crate::process::{
     Cancellation, Captured, Ending, Limits, Outcome, Resources,
     group::{Pipes, Started},
@@ -30,8 +32,6 @@ use crate::process::{
     pump::drain,
     run::{KILL_PATIENCE, nothing, supervise},
 };
-#[cfg(target_os = "linux")]
-use crate::process::os;
 
 /// How long a server may take to fork. It needs some milliseconds, unless the machine is very busy.
 const FORK_PATIENCE: Duration = Duration::from_secs(10);

@@ -15,10 +15,10 @@ mod limits;
 mod unix;
 #[cfg(unix)]
 pub(super) use identity::Identified;
-#[cfg(unix)]
-pub(super) use limits::{CPU_TIME_IS_OVER, KILLED};
 #[cfg(target_os = "linux")]
 pub(super) use limits::limit_running;
+#[cfg(unix)]
+pub(super) use limits::{CPU_TIME_IS_OVER, KILLED};
 #[cfg(unix)]
 pub(super) use unix::{
     ExitWatch, Group, configure, ending, is_out_of_descriptors, kill_group, read_now,
