@@ -180,6 +180,10 @@ impl Flight {
         let text = match Number::split(line) {
             _ if !self.numbered => line,
             Some((number, text)) if number == head.number => text,
+            // One line more for a document that has its answer. This one may be no more to blame than those behind it.
+            Some((number, _)) if number < head.number => {
+                return self.trouble(more_than_one_line(), line, false);
+            }
             _ => {
                 let (verdict, sure) = (unnumbered(line), head.alone);
                 return self.trouble(verdict, line, sure);
