@@ -1,5 +1,4 @@
-//! A program that is kept running, does not number its lines and prints one too many: whose answer is whose is not known any
-//! more, which no policy makes good.
+//! A program that does not number its lines and prints an answer too many: whose answer is whose is not known any more.
 
 #![cfg(unix)]
 #![expect(clippy::disallowed_methods, reason = "whole commands are tested")]
