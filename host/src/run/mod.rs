@@ -30,6 +30,7 @@ mod execute;
 mod fetch;
 mod forked;
 mod journaled;
+mod loaders;
 mod originals;
 mod permits;
 mod plan;
