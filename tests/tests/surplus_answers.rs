@@ -2,7 +2,6 @@
 
 #![cfg(unix)]
 #![expect(clippy::disallowed_methods, reason = "whole commands are tested")]
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 use std::{env, fs, path::Path, process::Command};
 
