@@ -51,7 +51,7 @@ fn an_answer_too_many_is_an_error_of_the_run() {
     let (code, errors, said) = run("an answer too many", "auto");
     assert_eq!(code, Some(3), "{said}");
     let expected = "check: it printed more answers than it was given documents";
-    assert!(errors.contains(expected), "{errors}");
+    assert!(errors.contains(expected) && said.contains(expected), "{errors} {said}");
     assert!(said.contains("ERROR: "), "{said}");
     // One that is a process for itself printed two documents, which is its own error and can be tolerated.
     let (code, errors, said) = run("an answer too many", "process");

@@ -169,6 +169,9 @@ impl Runner {
                 .await;
         report.conversations = conversations;
         report.mixed_up = mixed_up.len();
+        for message in &mixed_up {
+            on_event(RunEvent::MixedUp { message: message.clone() });
+        }
         report.errors.extend(mixed_up);
         report.partial = partial(&report);
         journaling.end(&mut report, on_event).await;
