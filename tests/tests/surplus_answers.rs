@@ -45,18 +45,25 @@ fn an_answer_too_many_is_an_error_of_the_run() {
         let output = command.output().unwrap();
         let report: Value = serde_json::from_slice(&output.stdout).unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        (output.status.code(), report["errors"].to_string(), said)
+        let victim = report["traces"][5]["metrics"][0]["error_type"].clone();
+        (output.status.code(), report["errors"].to_string(), said, victim)
     };
 
-    let (code, errors, said) = run("an answer too many", "auto");
-    assert_eq!(code, Some(3), "{said}");
-    let expected = "check: it printed more answers than it was given documents";
-    assert!(errors.contains(expected) && said.contains(expected), "{errors} {said}");
-    assert!(said.contains("ERROR: "), "{said}");
+    let (code, errors, said, victim) = run("an answer too many", "auto");
+    // On a machine that is very busy both answers may be read at once. Then they are known to be the victim's.
+    if victim.is_null() {
+        assert_eq!(code, Some(3), "{said}");
+        let expected = "check: it printed more answers than it was given documents";
+        assert!(errors.contains(expected) && said.contains(expected), "{errors} {said}");
+        assert!(said.contains("ERROR: "), "{said}");
+    } else {
+        assert_eq!(victim, "bad_answer");
+    }
     // One that is a process for itself printed two documents, which is its own error and can be tolerated.
-    let (code, errors, said) = run("an answer too many", "process");
+    let (code, errors, said, victim) = run("an answer too many", "process");
     assert_eq!((code, &*errors), (Some(0), "[]"), "{said}");
-    let (code, errors, said) = run("turn out of range", "auto");
+    assert_eq!(victim, "bad_answer");
+    let (code, errors, said, _) = run("turn out of range", "auto");
     assert_eq!((code, &*errors), (Some(0), "[]"), "{said}");
     let _ = fs::remove_dir_all(&folder);
 }
