@@ -46,8 +46,8 @@ pub(super) struct Flight {
     bytes: usize,
     sent: u64,
     trouble: Option<Trouble>,
-    /// The verdict on the head and since when it is known, as long as more may follow.
-    settling: Option<(Verdict, Instant)>,
+    /// The verdict on the head, what was printed, and since when that is known, as long as more may follow.
+    settling: Option<(Verdict, Vec<u8>, Instant)>,
     /// An answer came when none was due.
     surplus: bool,
 }
@@ -57,6 +57,8 @@ pub(super) struct Flight {
 pub(super) struct Answered {
     pub(super) sent: Sent,
     pub(super) verdict: Verdict,
+    /// Its line; empty for what is a result, of which nobody looks at the text any more.
+    pub(super) printed: Vec<u8>,
     pub(super) took: Duration,
 }
 
@@ -149,18 +151,18 @@ impl Flight {
 
     /// Until when more may follow the answer of the head.
     pub(super) fn settles_at(&self) -> Option<Instant> {
-        self.settling.as_ref().map(|(_, heard)| *heard + SETTLING)
+        self.settling.as_ref().map(|(_, _, heard)| *heard + SETTLING)
     }
 
     /// Nothing more is waited for that may follow the answer of the head. The answer, if `rest`, which did, is nothing.
     pub(super) fn settle(&mut self, rest: &[u8]) -> Option<Answered> {
-        let (verdict, heard) = self.settling.take()?;
+        let (verdict, printed, heard) = self.settling.take()?;
         if !rest.is_empty() {
             return self.trouble(more_than_one_line(), rest, true);
         }
         let sent = self.pop()?;
         let took = heard.saturating_duration_since(sent.since);
-        Some(Answered { sent, verdict, took })
+        Some(Answered { sent, verdict, printed, took })
     }
 
     /// A line came when so many bytes of the input had been written, and `rest` behind it. The answer it is; `None` when
@@ -202,13 +204,17 @@ impl Flight {
             // Without a number, nobody knows what such a line is meant to be.
             return self.trouble(verdict, line, true);
         }
+        let printed = match verdict {
+            Verdict::Answer(_) => Vec::new(),
+            _ => line.to_vec(),
+        };
         if !self.numbered {
-            self.settling = Some((verdict, Instant::now()));
+            self.settling = Some((verdict, printed, Instant::now()));
             return None;
         }
         let sent = self.pop()?;
         let took = sent.since.elapsed();
-        Some(Answered { sent, verdict, took })
+        Some(Answered { sent, verdict, printed, took })
     }
 
     fn pop(&mut self) -> Option<Sent> {

@@ -155,9 +155,9 @@ async fn converse(
 }
 
 /// Gives whoever waits for it an answer that was heard.
-fn give(Answered { sent, verdict, took }: Answered, notes: &mut Notes) {
+fn give(Answered { sent, verdict, printed, took }: Answered, notes: &mut Notes) {
     let notes = notes.take(sent.number);
-    finish(sent, verdict, took, &notes, &[]);
+    finish(sent, verdict, took, &notes, &printed);
 }
 
 fn finish(sent: Sent, verdict: Verdict, took: Duration, notes: &Captured, printed: &[u8]) {

@@ -86,6 +86,7 @@ async fn what_is_no_fault_keeps_the_worker() {
         panic!("the evaluator reports an error: {error:?}");
     };
     assert_eq!((&**kind, &**message), ("rejected", "document 1 is not mine"));
+    assert!(error.stdout_tail.contains("document 1 is not mine"), "{error:?}");
 
     assert_eq!(origin(&pool.evaluate(br#""partial""#, AMPLE).await), (2, first.1));
     let talked = pool.evaluate(br#""talk""#, AMPLE).await;
