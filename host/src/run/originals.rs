@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{process::CommandSpec, runtime::is_script, stamp::Stamp, verdict::Verdict};
+use crate::{process::CommandSpec, stamp::Stamp, verdict::Verdict};
 
 /// The program of a command, and the script it runs if it is an interpreter.
 #[derive(Debug)]
@@ -19,8 +19,6 @@ pub(super) struct Originals {
 struct Original {
     file: PathBuf,
     stamp: Stamp,
-    /// Whether an interpreter reads it, some time after the process has begun.
-    is_read_late: bool,
 }
 
 impl Original {
@@ -43,12 +41,10 @@ impl Originals {
     pub(super) fn of(command: &CommandSpec, entrypoint: &Path) -> Self {
         let script = std::path::absolute(entrypoint).ok();
         let script = script.filter(|script| command.args.iter().any(|it| Path::new(it) == script));
-        let program = PathBuf::from(&command.program);
-        let program_is_script = is_script(&program);
-        let files = [Some((program, program_is_script)), script.map(|script| (script, true))];
-        let stamped = files.into_iter().flatten().filter_map(|(file, is_read_late)| {
+        let files = [Some(PathBuf::from(&command.program)), script].into_iter().flatten();
+        let stamped = files.filter_map(|file| {
             let metadata = fs::metadata(&file).ok().filter(Metadata::is_file)?;
-            Some(Original { stamp: Stamp::of(&metadata), file, is_read_late })
+            Some(Original { stamp: Stamp::of(&metadata), file })
         });
         Self { files: stamped.collect() }
     }
@@ -57,11 +53,5 @@ impl Originals {
     /// says so.
     pub(super) fn replaced(&self) -> Option<Verdict> {
         self.files.iter().find(|it| it.is_another()).map(Original::verdict)
-    }
-
-    /// The verdict on what has just answered, when nobody knows whether its interpreter has read the one file or the other.
-    pub(super) fn replaced_meanwhile(&self) -> Option<Verdict> {
-        let mut read_late = self.files.iter().filter(|it| it.is_read_late);
-        read_late.find(|it| it.is_another()).map(Original::verdict)
     }
 }

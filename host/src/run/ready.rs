@@ -217,9 +217,10 @@ impl Ready {
             None => process::run(&program.one_shot, document, &limits, cancellation).await,
         };
         let evaluation = Evaluation::from_outcome(&outcome);
-        match (&evaluation.verdict, program.originals.replaced_meanwhile()) {
-            (Verdict::Answer(_), Some(verdict)) => Evaluation { verdict, ..evaluation },
-            _ => evaluation,
+        // It may have been replaced just before it was started, or before its interpreter read it.
+        match (&evaluation.verdict, program.originals.replaced()) {
+            (Verdict::Cancelled, _) | (_, None) => evaluation,
+            (_, Some(verdict)) => Evaluation { verdict, ..evaluation },
         }
     }
 

@@ -176,7 +176,7 @@ fn program_file(path: &Path) -> Option<PathBuf> {
 }
 
 /// Whether a file is a script that names its interpreter in its first line.
-pub(crate) fn is_script(path: &Path) -> bool {
+pub(super) fn is_script(path: &Path) -> bool {
     let mut start = [0; 2];
     File::open(path)
         .and_then(|mut file| file.read_exact(&mut start))

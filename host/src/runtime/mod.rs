@@ -20,7 +20,6 @@ mod visible;
 pub use cargo::Cargo;
 pub use composition::Composition;
 pub use environment::Environment;
-pub(crate) use environment::is_script;
 pub use executable::Executable;
 pub use model::{
     Availability, Entrypoint, ForkServerOf, Launch, PrepareError, PrepareEvent, Runtime,
