@@ -6,7 +6,11 @@ mod support;
 use std::fs;
 
 use serde_json::Value;
-use support::{Folder, has, trace};
+use support::{
+    Folder, has,
+    processes::{assert_gone, signal, wait_for},
+    trace,
+};
 
 /// Says in a file whether the interpreter had done its imports before, and ends in as many ways as there are conversations.
 const EVALUATOR: &str = r#"import sys
@@ -101,6 +105,79 @@ fn few_conversations_are_not_worth_a_server() {
     folder.file("c.yaml", config("", 30));
     folder.run(&[&trace("a01_otlp_basic_parts"), "-c", "c.yaml"]);
     assert_eq!(fs::read_to_string(folder.path().join("seen")).unwrap(), "started\n");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn limits_hold_for_forks_as_for_processes() {
+    if !has("python3") {
+        return;
+    }
+    let folder = Folder::new();
+    folder.file("check.py", EVALUATOR);
+    let limits = ", limits: {memory: 1GiB, cpu: 20, open_files: 64}";
+    let (started, exit, ..) = run(&folder, &format!(", isolation: process{limits}"));
+    let (forked, code, said, seen) = run(&folder, limits);
+    assert_eq!((forked, code), (started, exit), "{said}");
+    assert_eq!(seen, "forked\n".repeat(5), "{said}");
+
+    let own = "memory: 300MiB, cpu: 20, open_files: 64";
+    folder.file(
+        "check.py",
+        "import json, statistics\nimport resource, sys\n\
+         of = lambda name: resource.getrlimit(getattr(resource, 'RLIMIT_' + name))\n\
+         print(json.dumps({'score': 1, 'details': {name: of(name) for name in ('DATA', 'CPU', 'NOFILE')}}))\n",
+    );
+    folder.file(
+        "c.yaml",
+        format!(
+            "evaluators:\n  - {{name: check, type: code, path: check.py, limits: {{{own}}}}}\n"
+        ),
+    );
+    let ran = folder.run(&[&trace("i11_five_traces_plain"), "-c", "c.yaml", "-o", "json"]).exits(0);
+    let details = &ran.json()["traces"][4]["metrics"][0]["details"];
+    let expected =
+        serde_json::json!({"DATA": [300 << 20, 300 << 20], "CPU": [20, 21], "NOFILE": [64, 64]});
+    assert_eq!(*details, expected);
+    folder.file(
+        "check.py",
+        "import json\nif 'b' in input(): held = b'x' * (2 << 30)\nprint(json.dumps({'score': 1}))\n",
+    );
+    let ran = folder.run(&[&trace("i11_five_traces_plain"), "-c", "c.yaml", "-o", "json"]).exits(3);
+    let error = ran.error_of("check");
+    assert!(error.contains("MemoryError") && error.contains("`memory: 300MiB`"), "{error}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn no_fork_outlives_a_run_that_is_killed() {
+    if !has("python3") {
+        return;
+    }
+    let folder = Folder::new();
+    folder.file(
+        "check.py",
+        "import json, os, signal, statistics, subprocess, sys, time\n\
+         signal.signal(signal.SIGTERM, signal.SIG_IGN)\n\
+         child = subprocess.Popen(['sleep', '600'])\n\
+         with open('new', 'w') as pids: print(os.getpid(), child.pid, os.getppid(), file=pids)\n\
+         os.rename('new', 'pids')\n\
+         time.sleep(600)\n",
+    );
+    folder.file("c.yaml", config("", 600));
+    let traces = trace("i11_five_traces_plain");
+    let mut run = folder
+        .command(&["run", &traces, "-c", "c.yaml", "-o", "json", "--jobs", "1"])
+        .spawn()
+        .expect("the command starts");
+    let pids = wait_for(&folder.path().join("pids"));
+    let pids: Vec<&str> = pids.split_whitespace().collect();
+    assert!(pids.iter().all(|pid| signal("0", pid)), "all are there");
+    let server = fs::read_to_string(format!("/proc/{}/cmdline", pids[2]));
+    assert!(server.is_ok_and(|line| line.contains("check.py")), "it is forked from another");
+    run.kill().expect("it can be killed");
+    run.wait().expect("it has ended");
+    pids.iter().for_each(|pid| assert_gone(pid));
 }
 
 #[test]

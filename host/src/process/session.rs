@@ -15,7 +15,7 @@ use super::{
     notes::Notes,
     os,
     pump::{Outgoing, drain, feed, read_some},
-    run::KILL_PATIENCE,
+    run::{KILL_PATIENCE, LAST_WORDS},
 };
 
 /// Bytes read from standard output at once: as much as a pipe holds.
@@ -23,6 +23,9 @@ const CHUNK: usize = 64 << 10;
 
 /// Bytes read from standard error at once, where hardly anything comes.
 const STDERR_CHUNK: usize = 16 << 10;
+
+/// Bytes kept of what a process prints when nobody speaks with it any more.
+const LAST_PRINTED: usize = 4 << 10;
 
 /// How often standard error is read before an answer is looked at, when the process writes there faster than we read.
 const CATCH_UP: usize = 64;
@@ -62,6 +65,8 @@ pub(crate) trait Talk {
 pub(crate) enum Next {
     /// Listen, until then at most.
     Listen(Option<Instant>),
+    /// Listen until then, and ask again if nothing has come.
+    Pause(Instant),
     /// No more of this.
     Part,
 }
@@ -82,6 +87,14 @@ impl Mouth<'_> {
     pub(crate) fn send<'p>(&mut self, parts: impl IntoIterator<Item = &'p [u8]>) -> u64 {
         self.outgoing.push_line(parts);
         self.outgoing.queued()
+    }
+
+    /// What was printed and not heard, by now.
+    pub(crate) fn rest(&mut self) -> &[u8] {
+        if let Some(read @ 1..) = self.stdout.as_ref().and_then(|it| os::read_now(it, self.chunk)) {
+            self.lines.push(&self.chunk[..read]);
+        }
+        self.lines.rest()
     }
 
     /// Whether an answer to what is sent now could be heard: the process can speak, and has said nothing that nobody has
@@ -169,17 +182,18 @@ impl Session {
             let mut due = None;
             loop {
                 let mut mouth = Mouth { outgoing, notes, lines, stdout, chunk: &mut chunk };
-                let deadline = match talk.next(&mut mouth) {
+                let (deadline, wake) = match talk.next(&mut mouth) {
                     Next::Part => break Parting::Wanted,
                     // From now on it has only so long to be read.
-                    Next::Listen(_) if exited => due,
-                    Next::Listen(deadline) => deadline,
+                    Next::Listen(_) | Next::Pause(_) if exited => (due, due),
+                    Next::Listen(deadline) => (deadline, deadline),
+                    Next::Pause(end) => (None, Some(end)),
                 };
-                if let Some(deadline) = deadline
-                    && due.is_none_or(|due| deadline < due)
+                if let Some(wake) = wake
+                    && due.is_none_or(|due| wake < due)
                 {
-                    due = Some(deadline);
-                    alarm.as_mut().reset(deadline);
+                    due = Some(wake);
+                    alarm.as_mut().reset(wake);
                 }
                 tokio::select! {
                     biased;
@@ -261,13 +275,13 @@ impl Session {
         &mut self.notes
     }
 
-    /// Gives up what came behind the last line that was heard.
+    /// Gives up what came behind the last line that was heard; after the [end](Self::end), what came meanwhile.
     pub(crate) fn take_rest(&mut self) -> Vec<u8> {
         self.lines.take_rest()
     }
 
     /// Ends the process and returns how it ended: closes its input, waits for at most `patience`, then asks it to end,
-    /// and kills it if it does not.
+    /// and kills it if it does not. Of what it still prints, the beginning is [kept](Self::take_rest).
     pub(crate) async fn end(&mut self, patience: Duration) -> Ending {
         if let Some(ending) = &self.ending {
             return ending.clone();
@@ -282,21 +296,30 @@ impl Session {
             // A process that cannot even be killed is left to the runtime.
             let _ = self.exits_within(KILL_PATIENCE).await;
         }
-        self.reap().await
+        // What is left of its group goes at once, so that nobody waits for the end of outputs that it holds open.
+        let ending = self.started.reap();
+        self.collect(ending, LAST_WORDS).await
     }
 
     async fn exits_within(&mut self, patience: Duration) -> bool {
-        let Self { started, stdout, stderr, notes, .. } = self;
-        let mut ignored = Captured::new(0, 0);
+        let Self { started, stdout, stderr, notes, lines, .. } = self;
+        let mut last = Captured::new(LAST_PRINTED, 0);
         let draining = async {
-            tokio::join!(drain(stdout, &mut ignored), note(stderr, notes));
+            tokio::join!(drain(stdout, &mut last), note(stderr, notes));
             std::future::pending::<()>().await;
         };
-        tokio::select! {
+        let has_exited = tokio::select! {
             biased;
             exited = timeout(patience, started.exited()) => exited.is_ok(),
             () = draining => false,
+        };
+        if let Some(stdout) = stdout {
+            let mut chunk = vec![0; LAST_PRINTED];
+            let read = os::read_now(stdout, &mut chunk).unwrap_or_default();
+            last.push(&chunk[..read]);
         }
+        lines.push(last.head());
+        has_exited
     }
 
     /// Collects the status of the dead process and the rest of its standard error.
@@ -305,8 +328,14 @@ impl Session {
             return ending.clone();
         }
         let _ = timeout(self.limits.eof_grace, note(&mut self.stderr, &mut self.notes)).await;
-        self.notes.finish();
         let ending = self.started.reap();
+        self.collect(ending, Duration::ZERO).await
+    }
+
+    /// Reads for so long what standard error still holds of a process that ended like this.
+    async fn collect(&mut self, ending: Ending, patience: Duration) -> Ending {
+        let _ = timeout(patience, note(&mut self.stderr, &mut self.notes)).await;
+        self.notes.finish();
         self.ending = Some(ending.clone());
         ending
     }

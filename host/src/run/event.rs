@@ -101,6 +101,11 @@ pub enum RunEvent {
         /// What happened, as in the report.
         message: String,
     },
+    /// An evaluator printed more answers than it was given documents, so that nobody knows whose they are. The report says so.
+    MixedUp {
+        /// What happened, as in the report.
+        message: String,
+    },
     /// All evaluations are done or given up; this is what the journal had to do with them.
     Journaled {
         /// The file.

@@ -79,7 +79,7 @@ pub(super) struct Program {
     pub(super) retries: u32,
     pub(super) config: Object,
     pub(super) surroundings: Surroundings,
-    pub(super) originals: Originals,
+    pub(super) originals: Arc<Originals>,
 }
 
 impl Plan {

@@ -93,16 +93,12 @@ pub(super) fn prepare(
             && code.executor == Local.name()
             && let Some(fork_server) = forks(&entrypoint.path)
         {
-            let reason = if !program.surroundings.resources().is_unlimited() {
-                // They are those of a process from its first instruction on.
-                "it has limits of its own".to_owned()
-            } else if servers == MAX_FORK_SERVERS {
-                format!("{MAX_FORK_SERVERS} interpreters are running already")
-            } else {
+            if servers < MAX_FORK_SERVERS {
                 servers += 1;
                 program.fork_server = Some(fork_server);
                 continue;
-            };
+            }
+            let reason = format!("{MAX_FORK_SERVERS} interpreters are running already");
             on_event(RunEvent::NotForked { evaluator: evaluator.name.clone(), reason });
         }
     }
@@ -134,7 +130,7 @@ fn ready(
             retries: code.retries.unwrap_or(retries),
             config: code.config.clone(),
             surroundings,
-            originals,
+            originals: Arc::new(originals),
         })),
         (Err(reason), _) | (_, Err(reason)) => {
             broken(format!("executor `{}`: {reason}", code.executor))

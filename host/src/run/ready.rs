@@ -202,19 +202,26 @@ impl Ready {
         if self.cancellation.is_cancelled() {
             return Evaluation::without_process(Verdict::Cancelled, Duration::ZERO);
         }
-        // Workers run what they were started from; here it would be another program.
+        // What runs is what it was started from; what begins now would be another program.
         if let Some(verdict) = program.originals.replaced() {
             return Evaluation::without_process(verdict, Duration::ZERO);
         }
         let limits = program.surroundings.limits(program.timeout);
         let cancellation = &self.cancellation;
-        if let Some(forked) = &self.forked
-            && let Some(outcome) = forked.run(document, &limits, cancellation).await
-        {
-            return Evaluation::from_outcome(&outcome);
+        let forked = match &self.forked {
+            Some(forked) => forked.run(document, &limits, cancellation).await,
+            None => None,
+        };
+        let outcome = match forked {
+            Some(outcome) => outcome,
+            None => process::run(&program.one_shot, document, &limits, cancellation).await,
+        };
+        let evaluation = Evaluation::from_outcome(&outcome);
+        // It may have been replaced just before it was started, or before its interpreter read it.
+        match (&evaluation.verdict, program.originals.replaced()) {
+            (Verdict::Cancelled, _) | (_, None) => evaluation,
+            (_, Some(verdict)) => Evaluation { verdict, ..evaluation },
         }
-        let outcome = process::run(&program.one_shot, document, &limits, cancellation).await;
-        Evaluation::from_outcome(&outcome)
     }
 
     /// Workers for a program that has the streaming form and says so, if there is enough to do for them.
@@ -226,7 +233,9 @@ impl Ready {
         let description = describe(&program.one_shot, limit, &self.cancellation).await?;
         description.streams().then(|| {
             let limits = program.surroundings.limits(program.timeout);
+            let originals = Arc::clone(&program.originals);
             Pool::new(worker, workers, limits, self.cancellation.clone())
+                .with_check(move || originals.replaced())
                 .numbered(description.numbers())
                 .with_permits(permits.shared())
         })
@@ -320,13 +329,24 @@ impl Ready {
         Evaluation::without_process(Verdict::MetricFailed { reason }, Duration::ZERO)
     }
 
-    pub(super) async fn close(self) {
-        if let Some(pool) = self.pool.into_inner().flatten() {
-            pool.shutdown(LAST_PATIENCE).await;
-        }
+    /// Ends what it has running. An error says that its answers cannot be relied on, whatever was reported of them.
+    pub(super) async fn close(self) -> Result<(), String> {
+        let in_step = match self.pool.into_inner().flatten() {
+            Some(pool) => pool.shutdown(LAST_PATIENCE).await,
+            None => true,
+        };
         if let Some(forked) = self.forked {
             forked.close(LAST_PATIENCE).await;
         }
+        if in_step {
+            return Ok(());
+        }
+        Err(format!(
+            "{}: it printed more answers than it was given documents, so its answers may stand with other conversations \
+             than they are about. It has to print one line for each document; until then give it `isolation: process`, and \
+             begin a new journal if there is one.",
+            self.evaluator.name
+        ))
     }
 }
 

@@ -29,8 +29,8 @@ pub(super) fn server(command: &CommandSpec) -> Result<ServerCommand, String> {
         // It may start the interpreter in a way in which it does not find the server, and runs the file instead.
         return Err(format!("{} is a script", command.program.display()));
     }
-    if !command.resources.is_unlimited() {
-        // The server would live under the limits of one evaluation.
+    if !command.resources.is_unlimited() && !cfg!(target_os = "linux") {
+        // Elsewhere they can only be given to a process by itself.
         return Err("its entry limits what it may use".to_owned());
     }
     let folder = Folder::new().map_err(|error| format!("no folder for the server: {error}"))?;
