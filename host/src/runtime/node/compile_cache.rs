@@ -7,7 +7,7 @@
 //!
 //! Node.js is told by a file that it loads before the evaluator, and not by `NODE_COMPILE_CACHE`, since the evaluator, and
 //! all that it starts, would see that variable. What is left to be seen of it: the command line as the system
-//! shows it, and what `module.getCompileCacheDir()` says.
+//! shows it, what `module.getCompileCacheDir()` says, and the order in which Node.js has loaded modules of its own.
 
 use std::{fs, path::Path};
 
@@ -36,6 +36,7 @@ const UNUSUAL_VARIABLES: [&str; 7] = [
 const HARMLESS_OPTIONS: [&str; 12] = [
     "--disable-warning=",
     "--dns-result-order=",
+    "--max-http-header-size=",
     "--max-old-space-size=",
     "--max-semi-space-size=",
     "--no-deprecation",
@@ -45,7 +46,6 @@ const HARMLESS_OPTIONS: [&str; 12] = [
     "--use-bundled-ca",
     "--use-openssl-ca",
     "--use-system-ca",
-    "--max-http-header-size=",
 ];
 
 /// Whether an evaluator brings along more than what is compiled in next to no time: packages, or long files. One that sees to
