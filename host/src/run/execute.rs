@@ -4,18 +4,18 @@
 //! what is in memory depends on how many are being worked on, not on how many there are. What came of one is handed in when
 //! it is finished, whatever others still take, and the report has it in its place.
 
-use std::{
-    collections::{HashMap, VecDeque},
-    ops::Range,
-    sync::Arc,
-    thread,
-};
+use std::{collections::HashMap, ops::Range, sync::Arc};
 
-use tokio::task::{JoinError, JoinHandle, JoinSet, spawn_blocking};
+use tokio::task::{JoinError, JoinSet};
 
 use super::{
-    Plan, RunEvent, Runner, conversations::Conversations, journaled, permits::Permits,
-    ready::Ready, subject::Subject,
+    Plan, RunEvent, Runner,
+    conversations::Conversations,
+    journaled,
+    loaders::{Loaded, Loaders},
+    permits::Permits,
+    ready::Ready,
+    subject::Subject,
 };
 use crate::{
     conversation::Conversation,
@@ -50,12 +50,11 @@ pub(super) async fn all(
     on_event(RunEvent::Evaluating { total });
     let reports = Collector::new(runner.report_memory, conversations.len());
     let mut execution = Execution {
-        loaders: 2 * thread::available_parallelism().map_or(1, usize::from),
+        loaders: Loaders::new(Arc::clone(&conversations)),
         permits: Arc::new(permits),
         runner,
         cases,
         events,
-        loading: VecDeque::new(),
         next: 0,
         active: HashMap::new(),
         active_bytes: 0,
@@ -67,6 +66,7 @@ pub(super) async fn all(
         conversations: &conversations,
     };
     execution.run().await;
+    execution.loaders.end();
     let reports = execution.reports.finish();
     for evaluator in evaluators {
         if let Some(evaluator) = Arc::into_inner(evaluator) {
@@ -76,9 +76,6 @@ pub(super) async fn all(
     reports
 }
 
-/// Conversations that were read, or why they could not be.
-type Loaded = Vec<Result<Conversation, String>>;
-
 /// What is being worked on.
 struct Execution<'a, 's> {
     runner: &'a Runner,
@@ -86,11 +83,8 @@ struct Execution<'a, 's> {
     conversations: &'a Arc<Conversations>,
     cases: &'a CaseIndex<'s>,
     events: bool,
-    /// How many threads load.
-    loaders: usize,
+    loaders: Loaders,
     permits: Arc<Permits>,
-    /// Conversations that are being loaded, in order.
-    loading: VecDeque<(Range<usize>, JoinHandle<Loaded>)>,
     /// The first conversation of which nothing has been done.
     next: usize,
     /// Conversations that are being evaluated.
@@ -126,10 +120,7 @@ impl Execution<'_, '_> {
             self.load_ahead();
             tokio::select! {
                 Some(joined) = self.tasks.join_next_with_id() => self.evaluated(joined),
-                Some((batch, loaded)) = first_loaded(&mut self.loading) => {
-                    self.loading.pop_front();
-                    self.loaded(batch, loaded);
-                }
+                Some((batch, loaded)) = self.loaders.next() => self.loaded(batch, loaded),
                 else => break,
             }
         }
@@ -145,17 +136,12 @@ impl Execution<'_, '_> {
             let waiting = self.active.len().saturating_sub(self.runner.jobs.get());
             let is_enough =
                 waiting > 0 && (waiting >= WAITING || self.active_bytes >= WAITING_BYTES);
-            if is_enough || self.loading.len() >= self.loaders {
+            if is_enough || self.loaders.are_busy() {
                 return;
             }
             let batch = self.conversations.batch(self.next);
             self.next = batch.end;
-            let (conversations, numbers) = (Arc::clone(self.conversations), batch.clone());
-            let load = spawn_blocking(move || {
-                let load = |number| conversations.load(number).map_err(|error| error.to_string());
-                numbers.map(load).collect()
-            });
-            self.loading.push_back((batch, load));
+            self.loaders.begin(batch);
         }
     }
 
@@ -174,8 +160,7 @@ impl Execution<'_, '_> {
         self.next = self.conversations.len();
     }
 
-    fn loaded(&mut self, batch: Range<usize>, loaded: Result<Loaded, JoinError>) {
-        let loaded = loaded.unwrap_or_else(|error| vec![Err(died(error)); batch.len()]);
+    fn loaded(&mut self, batch: Range<usize>, loaded: Loaded) {
         for (number, loaded) in batch.zip(loaded) {
             let unusable = match loaded {
                 Ok(conversation) if conversation.turns.is_empty() => {
@@ -292,15 +277,6 @@ impl Progress<'_> {
             errored: self.errored,
         });
     }
-}
-
-/// What the first of these has loaded; `None` when there is none. Nothing is lost when it is given up.
-async fn first_loaded(
-    loading: &mut VecDeque<(Range<usize>, JoinHandle<Loaded>)>,
-) -> Option<(Range<usize>, Result<Loaded, JoinError>)> {
-    let (batch, first) = loading.front_mut()?;
-    let loaded = first.await;
-    Some((batch.clone(), loaded))
 }
 
 /// What the report keeps of a conversation.

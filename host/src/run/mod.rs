@@ -33,6 +33,7 @@ mod execute;
 mod fetch;
 mod forked;
 mod journaled;
+mod loaders;
 mod originals;
 mod permits;
 mod plan;
