@@ -196,3 +196,110 @@ fn a_fork_that_is_late_is_timed_out_like_any_other() {
         assert_eq!(ran.evaluations(conversation), ["check ERROR timed_out"]);
     }
 }
+
+/// Ends in as many ways as there are conversations, and says in a file whether what is compiled of it is kept.
+const JAVASCRIPT: &str = r#"const fs = require("fs");
+const { mean } = require("mean");
+// One that speaks of it by its full name is left alone.
+const dir = require("module")["getCompile" + "CacheDir"]?.();
+fs.appendFileSync("seen", dir ? "cached\n" : "plain\n");
+if (dir) fs.writeFileSync("where", dir);
+const document = JSON.parse(fs.readFileSync(0, "utf8"));
+const text = document.invocations[0].final_response || "";
+console.error("looked at", text);
+const way = [...text].reduce((sum, it) => sum + it.charCodeAt(0), 0) % 5;
+if (way === 0) throw new Error("nothing good about " + text);
+if (way === 1) process.exit(3);
+if (way === 2) process.kill(process.pid, "SIGKILL");
+console.log(JSON.stringify({ score: mean([0, 1]), details: { way, file: __filename, argv: process.argv, env: Object.keys(process.env) } }));
+"#;
+
+fn javascript(folder: &Folder) {
+    folder.file("node_modules/mean/package.json", r#"{"name": "mean"}"#);
+    let mean = "exports.mean = (values) => values.reduce((a, b) => a + b) / values.length;\n";
+    folder.file("node_modules/mean/index.js", mean);
+    folder.file("check.js", JAVASCRIPT);
+}
+
+fn run_javascript(folder: &Folder, more: &str) -> (Value, Option<i32>, String, String) {
+    let _ = fs::remove_file(folder.path().join("seen"));
+    let entry = format!("{{name: check, type: code, path: check.js, timeout: 60{more}}}");
+    folder.file("c.yaml", format!("evaluators:\n  - {entry}\n"));
+    let trace = trace("i11_five_traces_plain");
+    let ran = folder.run(&[&trace, "-c", "c.yaml", "-o", "json", "-v"]);
+    let seen = fs::read_to_string(folder.path().join("seen")).expect("the evaluator has run");
+    (without_durations(ran.json()), ran.code, ran.stderr, seen)
+}
+
+#[test]
+fn javascript_whose_compiled_code_is_kept_is_reported_as_any_other() {
+    if !has("node") {
+        return;
+    }
+    let folder = Folder::new();
+    javascript(&folder);
+    let (plain, exit, said, seen) = run_javascript(&folder, ", isolation: process");
+    assert_eq!(seen, "plain\n".repeat(5));
+    assert!(!said.contains("compiled anew"), "{said}");
+    for more in ["", ", isolation: auto"] {
+        let (cached, code, said, seen) = run_javascript(&folder, more);
+        assert_eq!((cached, code), (plain.clone(), exit), "{said}");
+        // A Node.js that cannot is told once.
+        if seen.contains("cached") {
+            assert_eq!(seen, "cached\n".repeat(5), "{said}");
+            assert!(!said.contains("compiled anew"), "{said}");
+            let kept = fs::read_to_string(folder.path().join("where")).expect("it was cached");
+            assert!(!std::path::Path::new(&kept).exists(), "{kept} is left behind");
+        } else {
+            let why = "check: compiled anew for every evaluation (Node.js ";
+            assert_eq!(said.matches(why).count(), 1, "{said}");
+        }
+    }
+}
+
+#[test]
+fn javascript_that_brings_nothing_along_is_started_as_ever() {
+    if !has("node") {
+        return;
+    }
+    let folder = Folder::new();
+    folder.file("check.js", JAVASCRIPT.replace(r#"require("mean")"#, "{ mean: () => 0.5 }"));
+    let (_, _, said, seen) = run_javascript(&folder, "");
+    assert_eq!(seen, "plain\n".repeat(5));
+    assert!(!said.contains("compiled anew"), "{said}");
+}
+
+#[test]
+fn compiled_code_is_not_kept_where_something_is_unusual() {
+    if !has("node") {
+        return;
+    }
+    let folder = Folder::new();
+    javascript(&folder);
+    for more in [", env: {NODE_OPTIONS: --enable-source-maps}", ", limits: {cpu: 50}"] {
+        let (_, _, said, seen) = run_javascript(&folder, more);
+        assert_eq!(seen, "plain\n".repeat(5), "{more}");
+        let why = "check: compiled anew for every evaluation (";
+        assert_eq!(said.matches(why).count(), 1, "{more}: {said}");
+    }
+}
+
+#[test]
+fn a_folder_for_compiled_code_that_cannot_be_had_changes_nothing() {
+    if !has("node") {
+        return;
+    }
+    let folder = Folder::new();
+    // What deletes its own code is compiled anew from then on, and no conversation is lost.
+    let deletes = format!(
+        "const at = require('module')['getCompile' + 'CacheDir']?.();\n\
+         if (at) require('fs').rmSync(require('path').dirname(require('path').dirname(at)), {{ recursive: true, force: true }});\n\
+         {JAVASCRIPT}"
+    );
+    javascript(&folder);
+    let (plain, exit, ..) = run_javascript(&folder, ", isolation: process");
+    folder.file("check.js", deletes);
+    let (cached, code, said, _) = run_javascript(&folder, "");
+    let scores = |report: &Value| report.to_string().matches("\"score\":0.5").count();
+    assert_eq!((scores(&cached), code), (scores(&plain), exit), "{said}");
+}

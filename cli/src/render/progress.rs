@@ -115,6 +115,9 @@ impl Progress {
             RunEvent::NotForked { evaluator, reason } if self.verbose > 0 => {
                 line(&format!("{evaluator}: a new process for every evaluation ({reason})"));
             }
+            RunEvent::NotCached { evaluator, reason } if self.verbose > 0 => {
+                line(&format!("{evaluator}: compiled anew for every evaluation ({reason})"));
+            }
             RunEvent::Prepare(event) => self.prepare(event),
             RunEvent::BuildFailed { evaluator, summary, rendered } => {
                 self.build_failed(evaluator, summary, rendered);

@@ -18,6 +18,9 @@ use super::{
     run::{KILL_PATIENCE, LAST_WORDS},
 };
 
+/// As much as a pipe holds at most, where systems have not been told otherwise.
+const PIPE: usize = 1 << 20;
+
 /// Bytes read from standard output at once: as much as a pipe holds.
 const CHUNK: usize = 64 << 10;
 
@@ -174,6 +177,8 @@ impl Session {
         let Self { started, stdin, outgoing, stdout, lines, stderr, notes, limits, .. } = self;
         let (mut chunk, mut stderr_chunk) = (vec![0; CHUNK], vec![0; STDERR_CHUNK]);
         let (mut exited, mut too_long) = (false, false);
+        // How much was read when the time was up already.
+        let mut late = 0;
         let parting = {
             let mut exit = pin!(started.exited());
             let mut cancelled = pin!(cancellation.cancelled());
@@ -197,7 +202,8 @@ impl Session {
                 }
                 tokio::select! {
                     biased;
-                    // An answer at the last moment is still an answer; of an endless one hardly anything is kept.
+                    // An answer at the last moment is still an answer, as long as it may have been in the pipe by then; of an
+                    // endless one hardly anything is kept.
                     bytes = read_some(stdout, &mut chunk), if stdout.is_some() => {
                         let bytes = bytes.unwrap_or_default();
                         if too_long {
@@ -210,10 +216,19 @@ impl Session {
                                 break Parting::Late;
                             }
                         } else {
+                            let bytes_read = bytes.len();
                             lines.push(bytes);
                             catch_up(stderr, notes, &mut stderr_chunk);
+                            let mut has_heard = false;
                             while let Some((line, rest)) = lines.pop() {
                                 talk.hear(line, rest, outgoing.written(), notes);
+                                has_heard = true;
+                            }
+                            let now = Instant::now();
+                            let is_late = deadline.is_some_and(|deadline| deadline <= now);
+                            late = if has_heard || !is_late { 0 } else { late + bytes_read };
+                            if late > PIPE && !exited {
+                                break Parting::Late;
                             }
                             too_long = lines.rest().len() > limits.stdout_cap;
                             if too_long {

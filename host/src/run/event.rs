@@ -128,6 +128,13 @@ pub enum RunEvent {
         /// What is in the way.
         reason: String,
     },
+    /// Processes of a program that could keep for each other what they compile do not. It costs time and changes nothing else.
+    NotCached {
+        /// Name of the evaluator.
+        evaluator: String,
+        /// What is in the way.
+        reason: String,
+    },
     /// An evaluation ended.
     Evaluated {
         /// Name of the evaluator.

@@ -223,6 +223,10 @@ impl Execution<'_, '_> {
             let evaluator = evaluator.name().to_owned();
             (self.progress.on_event)(RunEvent::NotForked { evaluator, reason });
         }
+        if let Some(reason) = evaluator.take_uncached() {
+            let evaluator = evaluator.name().to_owned();
+            (self.progress.on_event)(RunEvent::NotCached { evaluator, reason });
+        }
         let stderr = evaluation.end_of_stderr().into_owned();
         let report = evaluator.report(evaluation, conversation.turns.len());
         self.progress.evaluated(&report, &conversation.trace_id, stderr);

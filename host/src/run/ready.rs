@@ -10,6 +10,7 @@ use tokio::sync::OnceCell;
 
 use super::{
     PlannedEvaluator, Runner,
+    cached::Cached,
     describe::describe,
     document::Settings,
     forked::Forked,
@@ -40,6 +41,9 @@ const WORKER_PAYS_FROM: usize = 3;
 /// both do the same imports, and while it starts, nothing else of that evaluator runs.
 const FORK_PAYS_FROM: usize = 4;
 
+/// Conversations from which on it pays that processes keep what they compile: the first ones have nothing to find.
+const CACHE_PAYS_FROM: usize = 4;
+
 /// Time a worker may take to end when there is nothing left to do.
 const LAST_PATIENCE: Duration = Duration::from_millis(200);
 
@@ -52,6 +56,8 @@ pub(super) struct Ready {
     workers: Option<NonZeroUsize>,
     /// Where evaluations are forked, if that is possible and worth it.
     forked: Option<Forked>,
+    /// How evaluations are started that keep for each other what they compile, if that is possible and worth it.
+    cached: Option<Cached>,
     cancellation: Cancellation,
     /// What all documents of the evaluator begin with.
     settings: Option<Settings>,
@@ -68,6 +74,12 @@ impl Ready {
             }
             _ => None,
         };
+        let cached = match &evaluator.work {
+            Work::Program(program) if evaluations >= CACHE_PAYS_FROM => {
+                program.compile_cache.map(|make| Cached::new(program.one_shot.clone(), make))
+            }
+            _ => None,
+        };
         let config = match &evaluator.work {
             Work::Program(program) => Some(&program.config),
             Work::Linked { config, .. } => Some(config),
@@ -79,6 +91,7 @@ impl Ready {
             settings,
             evaluator,
             forked,
+            cached,
             pool: OnceCell::new(),
             workers,
             cancellation: runner.cancellation.clone(),
@@ -109,6 +122,11 @@ impl Ready {
     /// Why evaluations are not forked, though they were to be, if that was found out since the last call.
     pub(super) fn take_unforked(&self) -> Option<String> {
         self.forked.as_ref()?.take_reason()
+    }
+
+    /// Why what evaluations compile is not kept, though it was to be, if that was found out since the last call.
+    pub(super) fn take_uncached(&self) -> Option<String> {
+        self.cached.as_ref()?.take_reason()
     }
 
     /// How often an evaluation is tried again whose verdict may be transient.
@@ -208,11 +226,13 @@ impl Ready {
         }
         let limits = program.surroundings.limits(program.timeout);
         let cancellation = &self.cancellation;
-        let forked = match &self.forked {
-            Some(forked) => forked.run(document, &limits, cancellation).await,
-            None => None,
+        // An interpreter is Python's or Node's.
+        let quicker = match (&self.forked, &self.cached) {
+            (Some(forked), _) => forked.run(document, &limits, cancellation).await,
+            (None, Some(cached)) => cached.run(document, &limits, cancellation).await,
+            (None, None) => None,
         };
-        let outcome = match forked {
+        let outcome = match quicker {
             Some(outcome) => outcome,
             None => process::run(&program.one_shot, document, &limits, cancellation).await,
         };
