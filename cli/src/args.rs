@@ -219,7 +219,7 @@ pub(crate) struct RunArgs {
     #[arg(short, long, value_enum, ignore_case = true)]
     pub(crate) format: Option<TraceFormat>,
     /// Model for metrics that need one
-    #[arg(short, long, value_name = "MODEL")]
+    #[arg(long, value_name = "MODEL")]
     pub(crate) judge_model: Option<String>,
     /// Threshold of built-in metrics, in 0..=1 (default: 0.5)
     #[arg(short, long, value_name = "X", value_parser = fraction)]
@@ -267,6 +267,49 @@ pub(crate) struct RunArgs {
     /// Evaluations at a time (default: one per processor)
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
+    /// A number stands for --jobs, anything else for --judge-model
+    #[arg(short, value_name = "N|MODEL", value_parser = jobs_or_model)]
+    pub(crate) j: Option<JobsOrModel>,
+}
+
+/// What `-j` stands for: other tools run so many jobs by it, agentevals takes the name of a model.
+#[derive(Clone, Debug)]
+pub(crate) enum JobsOrModel {
+    Jobs(NonZeroUsize),
+    Model(String),
+}
+
+impl RunArgs {
+    /// With `-j` as what it stands for.
+    ///
+    /// # Errors
+    ///
+    /// It was given in both forms.
+    pub(crate) fn resolved(self) -> Result<Self, &'static str> {
+        let Self { jobs, judge_model, j, .. } = self;
+        let (jobs, judge_model) = match (j, jobs, judge_model) {
+            (None, jobs, judge_model) => (jobs, judge_model),
+            (Some(JobsOrModel::Jobs(jobs)), None, judge_model) => (Some(jobs), judge_model),
+            (Some(JobsOrModel::Model(model)), jobs, None) => (jobs, Some(model)),
+            (Some(JobsOrModel::Jobs(_)), Some(_), _) => {
+                return Err("the number of jobs is given twice, by -j and by --jobs; give it once");
+            }
+            (Some(JobsOrModel::Model(_)), _, Some(_)) => {
+                return Err(
+                    "the judge's model is given twice, by -j and by --judge-model; give it once",
+                );
+            }
+        };
+        Ok(Self { jobs, judge_model, j: None, ..self })
+    }
+}
+
+fn jobs_or_model(text: &str) -> Result<JobsOrModel, String> {
+    // No model is called by a number.
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Ok(JobsOrModel::Model(text.to_owned()));
+    }
+    text.parse().map(JobsOrModel::Jobs).map_err(|error: std::num::ParseIntError| error.to_string())
 }
 
 fn existing(text: &str) -> Result<PathBuf, String> {

@@ -338,19 +338,20 @@ fn what_may_have_been_the_fault_of_the_machine_is_done_again() {
 fn an_evaluator_that_is_replaced_during_the_run_is_not_kept_for_what_it_was() {
     let folder = Folder::new();
     let replaces = r#"cat >/dev/null; echo "$0" >>"starts.$RUN"
-if [ "$(wc -l <"starts.$RUN")" = 3 ]; then cp "$0" new; echo '# new' >>new; mv new "$0"; fi
+if [ $RUN = 0 ] && [ "$(wc -l <starts.0)" = 3 ]; then cp "$0" new; echo '# new' >>new; mv new "$0"; fi
 echo '{"score": 1}'"#;
     folder.script("one", replaces);
     let before = fs::read(folder.path().join("one")).unwrap();
     folder.file("c.yaml", config(&["one"]));
     let first = run(&folder, "0", &[&JOURNAL[..], &["--jobs", "1"]].concat()).exits(3);
-    // What another program says is not mixed with what this one said.
+    // What another program says is not mixed with what this one said; of the one that was just running when the file was
+    // replaced, nobody knows which of them it was.
     let summary = &first.json()["summary"];
     assert_eq!(
         summary["passed"].as_u64().unwrap() + summary["errored"].as_u64().unwrap(),
         CONVERSATIONS as u64 + 1
     );
-    assert_eq!(summary["errored"], CONVERSATIONS - 3);
+    assert_eq!(summary["errored"], CONVERSATIONS - 2);
     first.says("one is not kept in the journal: ").says("has changed since the run began");
     folder.script("one", replaces);
     assert_eq!(fs::read(folder.path().join("one")).unwrap(), before);

@@ -302,6 +302,23 @@ fn metrics_that_need_a_judge_say_so_and_others_say_that_they_need_none() {
 }
 
 #[test]
+fn one_letter_stands_for_jobs_or_for_the_name_of_a_model() {
+    let folder = Folder::new();
+    let trace = trace("a01_otlp_basic_parts");
+    let run = |more: &[&str]| folder.run(&[&[&*trace, "-o", "json"], more].concat());
+    // The metric asks no judge, and says so to whoever names one.
+    let ran = run(&["-j", "3"]).exits(0);
+    assert!(!ran.stderr.contains("judge_model"), "{}", ran.stderr);
+    let ran = run(&["-j3", "--judge-model", "3"]).exits(0);
+    assert!(ran.stderr.contains("judge_model"), "{}", ran.stderr);
+    let ran = run(&["-j", "4-mini", "--jobs", "2"]).exits(0);
+    assert!(ran.stderr.contains("judge_model"), "{}", ran.stderr);
+    run(&["-j", "0"]).exits(2).reports_nothing();
+    run(&["-j", "2", "--jobs", "2"]).exits(2).reports_nothing().says("given twice");
+    run(&["-j", "m", "--judge-model", "m"]).exits(2).reports_nothing().says("given twice");
+}
+
+#[test]
 fn a_run_may_require_that_every_evaluator_scores() {
     let folder = Folder::new();
     folder.script("good", r#"cat >/dev/null; echo '{"score": 1}'"#);

@@ -2,7 +2,8 @@
 //!
 //! `cargo bench -p evaluator-tests --bench supervisor`. Takes three minutes. What is measured is the time from before the start
 //! of a program (or the sending of a document) until nothing of it is left, less the timeout: the start, the grace after
-//! `TERM`, the kill and the reaping are all in it.
+//! `TERM`, the kill and the reaping are all in it. That nothing is left is looked for after each kind: processes (also those of
+//! its group), descriptors, threads, zombies.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark prints, and may panic")]
 
@@ -21,6 +22,10 @@ use evaluator_host::{
     pool::Pool,
     process::{self, Cancellation, CommandSpec, Limits},
     verdict::from_outcome,
+};
+use evaluator_tests::{
+    bench::is_wanted,
+    leftovers::{self, Mark, open_descriptors, threads, unreaped_children},
 };
 use tokio::task::JoinSet;
 
@@ -47,8 +52,7 @@ const DOCUMENTS: [(&str, &str); 2] =
     [("hang", "a worker that ends at TERM"), ("ignore-term", "a worker that ignores TERM")];
 
 fn main() {
-    // `cargo test --benches` only wants to know that this compiles.
-    if !std::env::args().any(|argument| argument == "--bench") {
+    if !is_wanted() {
         return;
     }
     let mut builder = tokio::runtime::Builder::new_current_thread();
@@ -64,12 +68,21 @@ fn main() {
         TARGET.as_millis()
     );
     let _load = Load::start();
+    let mark = Arc::new(Mark::new());
+    // The runtime opens some descriptors of its own the first time it supervises anything.
+    runtime.block_on(one_shot(PROGRAMS[0].0, Arc::clone(&mark)));
+    let before = (open_descriptors(), threads());
     for (fault, what) in PROGRAMS {
-        row(what, runtime.block_on(measure(|| one_shot(fault))));
+        row(what, runtime.block_on(measure(|| one_shot(fault, Arc::clone(&mark)))));
+        mark.assert_nothing_left();
     }
     for (document, what) in DOCUMENTS {
-        row(what, runtime.block_on(measure(|| streaming(document))));
+        row(what, runtime.block_on(measure(|| streaming(document, Arc::clone(&mark)))));
+        mark.assert_nothing_left();
     }
+    assert_eq!(unreaped_children(), [""; 0]);
+    assert_eq!((open_descriptors(), threads()), before);
+    println!("nothing left: no process of any group, no zombie, no descriptor, no thread");
 }
 
 /// Measures so many runs, a few at a time.
@@ -89,22 +102,28 @@ where
     overshoots
 }
 
-fn command(fault: &str) -> CommandSpec {
-    CommandSpec::new(env!("CARGO_BIN_EXE_process-fault")).arg(fault)
+fn command(fault: &str, mark: &Mark) -> CommandSpec {
+    CommandSpec::new(env!("CARGO_BIN_EXE_process-fault"))
+        .arg(fault)
+        .env(leftovers::VARIABLE, mark.as_str())
 }
 
-async fn one_shot(fault: &'static str) -> Duration {
+async fn one_shot(fault: &'static str, mark: Arc<Mark>) -> Duration {
     let (limits, never) = (Limits::with_timeout(TIMEOUT), Cancellation::new());
     let begun = Instant::now();
-    let outcome = process::run(&command(fault), b"{}", &limits, &never).await;
+    let outcome = process::run(&command(fault, &mark), b"{}", &limits, &never).await;
     let elapsed = begun.elapsed();
     assert_eq!(from_outcome(&outcome).error_type(), Some("timed_out"), "{fault}: {outcome:?}");
     elapsed.saturating_sub(TIMEOUT)
 }
 
-async fn streaming(document: &'static str) -> Duration {
-    let pool =
-        Pool::new(command("stream"), NonZeroUsize::MIN, Limits::default(), Cancellation::new());
+async fn streaming(document: &'static str, mark: Arc<Mark>) -> Duration {
+    let pool = Pool::new(
+        command("stream", &mark),
+        NonZeroUsize::MIN,
+        Limits::default(),
+        Cancellation::new(),
+    );
     // It is there before the clock starts, as in a run.
     pool.evaluate(b"1", Duration::from_secs(60)).await;
     let begun = Instant::now();

@@ -10,22 +10,27 @@
 use std::{
     collections::BTreeSet,
     fs,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Stdio},
     time::{Duration, Instant},
 };
 
+use evaluator_tests::bench::{
+    build::{cargo, clean, root},
+    folder::Folder,
+    is_wanted,
+};
+
 fn main() {
-    // `cargo test --benches` only wants to know that this compiles.
-    if !std::env::args().any(|argument| argument == "--bench") {
+    if !is_wanted() {
         return;
     }
-    let folder = Temporary::new();
+    let folder = Folder::new("waits");
     run(cargo(root()).args(["fetch", "--quiet", "--locked"]));
     run(cargo(root()).args(["build", "--quiet", "-p", "evaluator-cli"]));
     println!("{:<64} {:>10} {:>10}  compared with", "what", "measured", "to reach");
-    scaffold(&folder.0);
-    first_command(&folder.0);
+    scaffold(folder.path());
+    first_command(folder.path());
 }
 
 /// A new package: its crates, its first build, the loop of editing and running it.
@@ -128,29 +133,6 @@ fn row(what: &str, measured: &str, to_reach: &str, compared: &str) {
     println!("{what:<64} {measured:>10} {to_reach:>10}  {compared}");
 }
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
-}
-
-/// Cargo as a person would call it, not as a child of the cargo that runs this.
-fn cargo(folder: &Path) -> Command {
-    let mut command = Command::new("cargo");
-    command.current_dir(folder);
-    clean(&mut command);
-    command
-}
-
-fn clean(command: &mut Command) {
-    for (name, _) in std::env::vars_os() {
-        let text = name.to_string_lossy();
-        let ours = ["CARGO_HOME", "CARGO_NET_OFFLINE"].contains(&&*text);
-        if (text.starts_with("CARGO") && !ours) || text.starts_with("RUST") && text != "RUSTUP_HOME"
-        {
-            command.env_remove(name);
-        }
-    }
-}
-
 fn run(command: &mut Command) {
     let status = command.stdout(Stdio::null()).status().unwrap();
     assert!(status.success(), "{command:?}: {status}");
@@ -176,21 +158,4 @@ fn ratio(a: Duration, b: Duration) -> f64 {
 
 fn seconds(time: Duration) -> String {
     format!("{:.2} s", time.as_secs_f64())
-}
-
-/// A folder that goes away.
-struct Temporary(PathBuf);
-
-impl Temporary {
-    fn new() -> Self {
-        let path = std::env::temp_dir().join(format!("evaluator-waits-{}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }

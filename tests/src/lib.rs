@@ -1,1 +1,4 @@
-//! Tests that cross crates live in `tests/`.
+//! What tests and benchmarks that cross crates share. The tests stand in `tests/`, the benchmarks in `benches/`.
+
+pub mod bench;
+pub mod leftovers;

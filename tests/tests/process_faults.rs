@@ -2,8 +2,6 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
 
-#[path = "process_faults/leftovers.rs"]
-mod leftovers;
 #[path = "process_faults/numbered.rs"]
 mod numbered;
 #[path = "process_faults/one_shot.rs"]
@@ -14,6 +12,7 @@ mod streaming;
 use std::time::Duration;
 
 use evaluator_host::process::CommandSpec;
+use evaluator_tests::leftovers;
 
 /// Far above what anything here takes, far below what the fixtures would hang for.
 const BOUNDED: Duration = Duration::from_secs(20);

@@ -6,16 +6,14 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
 
-#[path = "process_faults/leftovers.rs"]
-mod leftovers;
-
-use std::{fs, num::NonZeroUsize, process::id, time::Duration};
+use std::{num::NonZeroUsize, time::Duration};
 
 use evaluator_host::{
     pool::Pool,
     process::{self, Cancellation, CommandSpec, Limits},
     verdict::from_outcome,
 };
+use evaluator_tests::leftovers::{self, open_descriptors, threads, unreaped_children};
 use tokio::task::JoinSet;
 
 const INPUT: &[u8] = b"{}";
@@ -110,26 +108,4 @@ fn fault(name: &str, mark: &leftovers::Mark) -> CommandSpec {
     CommandSpec::new(env!("CARGO_BIN_EXE_process-fault"))
         .arg(name)
         .env(leftovers::VARIABLE, mark.as_str())
-}
-
-/// Our own children that have not been reaped. Zombies have no environment any more, so they carry no mark.
-fn unreaped_children() -> Vec<String> {
-    let mut found = Vec::new();
-    for process in fs::read_dir("/proc").unwrap().flatten() {
-        let stat = fs::read_to_string(process.path().join("stat")).unwrap_or_default();
-        // `pid (name) state parent ...`; the name may hold anything, even parentheses.
-        let Some((_, after_name)) = stat.rsplit_once(") ") else { continue };
-        if after_name.split(' ').nth(1) == Some(&id().to_string()) {
-            found.push(stat);
-        }
-    }
-    found
-}
-
-fn open_descriptors() -> usize {
-    fs::read_dir("/proc/self/fd").unwrap().count()
-}
-
-fn threads() -> usize {
-    fs::read_dir("/proc/self/task").unwrap().count()
 }

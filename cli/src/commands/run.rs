@@ -20,6 +20,13 @@ use super::{print_with, replace, watched};
 use crate::{args::RunArgs, exit, render, signals};
 
 pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> u8 {
+    let args = match args.resolved() {
+        Ok(args) => args,
+        Err(error) => {
+            render::message(error);
+            return exit::USAGE;
+        }
+    };
     if args.config.is_none() {
         // Beside a configuration a repeated name is harmless: it replaces the same entry twice.
         let repeated = args

@@ -96,7 +96,9 @@ impl Progress {
             RunEvent::NotJournaled { evaluator, reason } => {
                 message(&format!("{evaluator} is not kept in the journal: {reason}"));
             }
-            RunEvent::JournalFailed { message: text } => message(text),
+            RunEvent::JournalFailed { message: text } | RunEvent::MixedUp { message: text } => {
+                message(text);
+            }
             RunEvent::Journaled { file, reused, total } if self.verbose > 0 => {
                 let file = file.display();
                 line(&format!(
@@ -112,6 +114,9 @@ impl Progress {
             }
             RunEvent::NotForked { evaluator, reason } if self.verbose > 0 => {
                 line(&format!("{evaluator}: a new process for every evaluation ({reason})"));
+            }
+            RunEvent::NotCached { evaluator, reason } if self.verbose > 0 => {
+                line(&format!("{evaluator}: compiled anew for every evaluation ({reason})"));
             }
             RunEvent::Prepare(event) => self.prepare(event),
             RunEvent::BuildFailed { evaluator, summary, rendered } => {

@@ -241,7 +241,7 @@ impl Default for LinkedConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Isolation {
     /// What makes them fast and changes no result: a process that stays for the next document, if the program says that it
-    /// can, or one that is forked from an interpreter that has done its imports.
+    /// can, one that is forked from an interpreter that has done its imports, or one that finds what an earlier one has compiled.
     #[default]
     Auto,
     /// Nothing: every evaluation is a process that is started for it alone.

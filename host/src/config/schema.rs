@@ -102,7 +102,7 @@ pub fn schema() -> Value {
                 "type": "string", "minLength": 1
             },
             "isolation": {
-                "description": "process: every evaluation is a process started for it alone. auto: it may also go to a warm worker, or be forked from an interpreter that has done its imports; results are the same.",
+                "description": "process: every evaluation is a process started for it alone. auto: it may also go to a warm worker, or be forked from an interpreter that has done its imports, or find what an earlier one has compiled; results are the same.",
                 "enum": words(&ISOLATIONS), "default": "auto"
             }
         },

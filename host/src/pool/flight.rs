@@ -5,7 +5,10 @@
 //! because the one before it or the one after it may have done the same, nobody is blamed: all are given to a fresh worker,
 //! the head as the first of them and alone, and there it can be known.
 
-use std::{collections::VecDeque, time::Instant};
+use std::{
+    collections::VecDeque,
+    time::{Duration, Instant},
+};
 
 use evaluator_protocol::Number;
 
@@ -15,6 +18,10 @@ use crate::{
 };
 
 use super::job::Job;
+
+/// How long a program that does not number its lines is listened to after an answer. What else it prints by then is printed
+/// for the same document, and would be taken for the answer to the next one later.
+const SETTLING: Duration = Duration::from_millis(2);
 
 /// A document that was sent.
 #[derive(Debug)]
@@ -39,6 +46,20 @@ pub(super) struct Flight {
     bytes: usize,
     sent: u64,
     trouble: Option<Trouble>,
+    /// The verdict on the head, what was printed, and since when that is known, as long as more may follow.
+    settling: Option<(Verdict, Vec<u8>, Instant)>,
+    /// An answer came when none was due.
+    surplus: bool,
+}
+
+/// An answer that counts.
+#[derive(Debug)]
+pub(super) struct Answered {
+    pub(super) sent: Sent,
+    pub(super) verdict: Verdict,
+    /// Its line; empty for what is a result, of which nobody looks at the text any more.
+    pub(super) printed: Vec<u8>,
+    pub(super) took: Duration,
 }
 
 /// The worker cannot be used any more.
@@ -61,7 +82,16 @@ pub(super) struct Lost {
 
 impl Flight {
     pub(super) fn new(numbered: bool) -> Self {
-        Self { numbered, documents: VecDeque::new(), bytes: 0, sent: 0, trouble: None }
+        let documents = VecDeque::new();
+        Self {
+            numbered,
+            documents,
+            bytes: 0,
+            sent: 0,
+            trouble: None,
+            settling: None,
+            surplus: false,
+        }
     }
 
     /// The number that the next document has.
@@ -108,24 +138,54 @@ impl Flight {
         self.trouble.is_some()
     }
 
-    /// A line came when so many bytes of the input had been written, and `rest` behind it. The document that it answers,
-    /// and the verdict; `None` when something is wrong with it.
-    pub(super) fn hear(
-        &mut self,
-        line: &[u8],
-        rest: &[u8],
-        written: u64,
-    ) -> Option<(Sent, Verdict)> {
+    /// Whether the program has printed more answers than it was given documents, so that some of them may be answers to
+    /// others than they were taken for. Numbers rule that out.
+    pub(super) fn is_out_of_step(&self) -> bool {
+        self.surplus
+    }
+
+    /// What was printed without being heard. Where a document is waiting for its answer, it may be that.
+    pub(super) fn overhear(&mut self, text: &[u8]) {
+        self.surplus |= self.is_empty() && !self.numbered && holds_answer(text);
+    }
+
+    /// Until when more may follow the answer of the head.
+    pub(super) fn settles_at(&self) -> Option<Instant> {
+        self.settling.as_ref().map(|(_, _, heard)| *heard + SETTLING)
+    }
+
+    /// Nothing more is waited for that may follow the answer of the head. The answer, if `rest`, which did, is nothing.
+    pub(super) fn settle(&mut self, rest: &[u8]) -> Option<Answered> {
+        let (verdict, printed, heard) = self.settling.take()?;
+        if !rest.is_empty() {
+            return self.trouble(more_than_one_line(), rest, true);
+        }
+        let sent = self.pop()?;
+        let took = heard.saturating_duration_since(sent.since);
+        Some(Answered { sent, verdict, printed, took })
+    }
+
+    /// A line came when so many bytes of the input had been written, and `rest` behind it. The answer it is; `None` when
+    /// something is wrong with it, or more may follow that belongs to it.
+    pub(super) fn hear(&mut self, line: &[u8], rest: &[u8], written: u64) -> Option<Answered> {
         if self.is_in_trouble() {
             return None;
         }
         let Some(head) = self.documents.front() else {
+            self.overhear(line);
             self.trouble = Some(Trouble::Doubt);
             return None;
         };
+        if self.settling.take().is_some() {
+            return self.trouble(more_than_one_line(), line, true);
+        }
         let text = match Number::split(line) {
             _ if !self.numbered => line,
             Some((number, text)) if number == head.number => text,
+            // One line more for a document that has its answer. This one may be no more to blame than those behind it.
+            Some((number, _)) if number < head.number => {
+                return self.trouble(more_than_one_line(), line, false);
+            }
             _ => {
                 let (verdict, sure) = (unnumbered(line), head.alone);
                 return self.trouble(verdict, line, sure);
@@ -144,12 +204,26 @@ impl Flight {
             // Without a number, nobody knows what such a line is meant to be.
             return self.trouble(verdict, line, true);
         }
+        let printed = match verdict {
+            Verdict::Answer(_) => Vec::new(),
+            _ => line.to_vec(),
+        };
+        if !self.numbered {
+            self.settling = Some((verdict, printed, Instant::now()));
+            return None;
+        }
+        let sent = self.pop()?;
+        let took = sent.since.elapsed();
+        Some(Answered { sent, verdict, printed, took })
+    }
+
+    fn pop(&mut self) -> Option<Sent> {
         let answered = self.documents.pop_front()?;
         self.bytes -= answered.job.document.size();
         if let Some(head) = self.documents.front_mut() {
             head.since = Instant::now();
         }
-        Some((answered, verdict))
+        Some(answered)
     }
 
     /// Whether what came behind the answer of the head may be the beginning of the next one's.
@@ -167,7 +241,7 @@ impl Flight {
         }
     }
 
-    fn trouble(&mut self, verdict: Verdict, printed: &[u8], sure: bool) -> Option<(Sent, Verdict)> {
+    fn trouble(&mut self, verdict: Verdict, printed: &[u8], sure: bool) -> Option<Answered> {
         self.trouble = Some(if sure {
             Trouble::Head { verdict, printed: printed.to_vec() }
         } else {
@@ -241,6 +315,13 @@ impl Flight {
             _ => verdict::from_line(rest),
         }
     }
+}
+
+/// Whether one of these lines, the last of which need not be whole, is an answer. What is none cannot have been taken for one,
+/// and a program may say goodbye.
+pub(super) fn holds_answer(text: &[u8]) -> bool {
+    let mut lines = text.split(|byte| *byte == b'\n');
+    lines.any(|line| !matches!(verdict::from_line(line), Verdict::BadAnswer(_)))
 }
 
 /// The verdict on a line that should have had the number of its document.

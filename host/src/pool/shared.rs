@@ -2,7 +2,11 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    fmt,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     task::{Context, Poll, Waker},
     time::{Duration, Instant},
 };
@@ -35,7 +39,19 @@ pub(super) struct Shared {
     pub(super) size: usize,
     /// A worker that is busy has one.
     pub(super) permits: Arc<Semaphore>,
+    pub(super) check: Check,
+    /// Some program has printed more answers than it was given documents.
+    out_of_step: AtomicBool,
     state: Mutex<State>,
+}
+
+/// Says why no process is to be started any more, if that is so.
+pub(super) struct Check(pub(super) Box<dyn Fn() -> Option<Verdict> + Send + Sync>);
+
+impl fmt::Debug for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Check")
+    }
 }
 
 #[derive(Debug, Default)]
@@ -95,8 +111,31 @@ impl Shared {
         cancellation: Cancellation,
     ) -> Self {
         let permits = Arc::new(Semaphore::new(size.min(Semaphore::MAX_PERMITS)));
-        let (numbered, state) = (false, Mutex::default());
-        Self { command, limits, cancellation, numbered, size, permits, state }
+        Self {
+            command,
+            limits,
+            cancellation,
+            numbered: false,
+            size,
+            permits,
+            check: Check(Box::new(|| None)),
+            out_of_step: AtomicBool::new(false),
+            state: Mutex::default(),
+        }
+    }
+
+    /// Why no process is to be started any more, if that is so.
+    pub(super) fn hindrance(&self) -> Option<Verdict> {
+        (self.check.0)()
+    }
+
+    /// A program has printed more answers than it was given documents.
+    pub(super) fn lose_step(&self) {
+        self.out_of_step.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_out_of_step(&self) -> bool {
+        self.out_of_step.load(Ordering::Relaxed)
     }
 
     /// Puts a document at the end of the queue and sees to it that somebody works on it.

@@ -19,7 +19,7 @@ use crate::{
 };
 
 use super::{
-    flight::{Flight, Lost, Sent},
+    flight::{Answered, Flight, Lost, Sent, holds_answer},
     job::Job,
     pace::Pace,
     shared::{Condition, Offer, PATIENCE, Shared},
@@ -43,14 +43,27 @@ pub(super) async fn work(shared: Arc<Shared>, id: u64) {
                 continue;
             }
         };
-        match Session::start(&shared.command, &shared.limits, shared.numbered).await {
+        match start(&shared).await {
             Ok(session) => converse(&shared, id, session, job, permit).await,
-            Err(error) => job.refuse(Verdict::from(error)),
+            Err(verdict) => job.refuse(verdict),
         }
         shared.tell(id, Condition::Arriving);
         if shared.leave(id) {
             break;
         }
+    }
+}
+
+/// Starts a process, if that would still be the same program as at the beginning.
+async fn start(shared: &Shared) -> Result<Session, Verdict> {
+    if let Some(verdict) = shared.hindrance() {
+        return Err(verdict);
+    }
+    let session = Session::start(&shared.command, &shared.limits, shared.numbered).await?;
+    // What has changed just now may have changed before the system looked at it.
+    match shared.hindrance() {
+        None => Ok(session),
+        Some(verdict) => Err(verdict),
     }
 }
 
@@ -112,9 +125,15 @@ async fn converse(
         learned: false,
     };
     let parting = session.converse(&mut talker, &shared.cancellation).await;
-    let Talker { flight, permit, first, .. } = talker;
+    let Talker { mut flight, permit, first, .. } = talker;
     let begun = session.notes().begun();
     let rest = session.take_rest();
+    if let Some(answered) = flight.settle(&rest) {
+        give(answered, session.notes());
+    }
+    flight.overhear(&rest);
+    let was_idle = !shared.numbered && flight.is_empty();
+    let mut is_out_of_step = flight.is_out_of_step();
     let Lost { blamed, again } = flight.part(&parting, &rest, begun);
     let again = first.into_iter().chain(again);
     if parting == Parting::Cancelled {
@@ -123,16 +142,26 @@ async fn converse(
         shared.put_back(again.collect());
     }
     session.end(shared.closed().unwrap_or_default()).await;
+    is_out_of_step |= was_idle && holds_answer(&session.take_rest());
+    if is_out_of_step {
+        shared.lose_step();
+    }
     if let Some((sent, verdict, printed)) = blamed {
         let notes = session.notes().take(sent.number);
-        finish(sent, verdict, &notes, &printed);
+        let took = sent.since.elapsed();
+        finish(sent, verdict, took, &notes, &printed);
     }
     drop(permit);
 }
 
-fn finish(sent: Sent, verdict: Verdict, notes: &Captured, printed: &[u8]) {
-    let evaluation = Evaluation::new(verdict, sent.since.elapsed(), notes, printed);
-    sent.job.finish(evaluation);
+/// Gives whoever waits for it an answer that was heard.
+fn give(Answered { sent, verdict, printed, took }: Answered, notes: &mut Notes) {
+    let notes = notes.take(sent.number);
+    finish(sent, verdict, took, &notes, &printed);
+}
+
+fn finish(sent: Sent, verdict: Verdict, took: Duration, notes: &Captured, printed: &[u8]) {
+    sent.job.finish(Evaluation::new(verdict, took, notes, printed));
 }
 
 /// Speaks with a process.
@@ -162,6 +191,14 @@ impl Talk for Talker<'_> {
         if self.flight.is_in_trouble() || is_given_up {
             return Next::Part;
         }
+        match self.flight.settles_at() {
+            Some(end) if end > Instant::now() => return Next::Pause(end.into()),
+            Some(_) => match self.flight.settle(mouth.rest()) {
+                Some(answered) => self.answered(answered, mouth.notes),
+                None => return Next::Part,
+            },
+            None => {}
+        }
         if std::mem::take(&mut self.learned)
             && let Some(mean) = self.pace.mean()
         {
@@ -185,11 +222,8 @@ impl Talk for Talker<'_> {
     }
 
     fn hear(&mut self, line: &[u8], rest: &[u8], written: u64, notes: &mut Notes) {
-        if let Some((sent, verdict)) = self.flight.hear(line, rest, written) {
-            self.pace.answered(sent.since.elapsed());
-            self.learned = true;
-            let notes = notes.take(sent.number);
-            finish(sent, verdict, &notes, line);
+        if let Some(answered) = self.flight.hear(line, rest, written) {
+            self.answered(answered, notes);
         }
     }
 
@@ -223,6 +257,12 @@ enum Take {
 }
 
 impl Talker<'_> {
+    fn answered(&mut self, answered: Answered, notes: &mut Notes) {
+        self.pace.answered(answered.took);
+        self.learned = true;
+        give(answered, notes);
+    }
+
     /// Sends one more document if there is one and it may.
     fn take(&mut self, mouth: &mut Mouth<'_>) -> Take {
         let is_empty = self.flight.is_empty();

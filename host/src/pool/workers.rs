@@ -13,7 +13,11 @@ use crate::{
     verdict::{Evaluation, Verdict},
 };
 
-use super::{document::Document, job::Job, shared::Shared};
+use super::{
+    document::Document,
+    job::Job,
+    shared::{Check, Shared},
+};
 
 /// Up to so many workers of one evaluator. They are started when they are needed and kept for the next document.
 ///
@@ -51,6 +55,13 @@ impl Pool {
         self.with(|shared| shared.permits = permits)
     }
 
+    /// Before a worker is started, and once more when it was, this is asked: a verdict says why there are to be no more, and is
+    /// that of the document the worker was started for.
+    #[must_use]
+    pub fn with_check(self, check: impl Fn() -> Option<Verdict> + Send + Sync + 'static) -> Self {
+        self.with(|shared| shared.check = Check(Box::new(check)))
+    }
+
     fn with(mut self, change: impl FnOnce(&mut Shared)) -> Self {
         // Nobody else has it before the first document comes.
         if let Some(shared) = Arc::get_mut(&mut self.shared) {
@@ -77,11 +88,15 @@ impl Pool {
     }
 
     /// Ends all workers: closes their inputs, gives them `patience` to end by themselves, then ends them.
-    pub async fn shutdown(self, patience: Duration) {
+    ///
+    /// Whether every worker stayed in step. If not, one that does not number its lines has printed more answers than it was
+    /// given documents, and some of its answers may have been taken for those to other documents.
+    pub async fn shutdown(self, patience: Duration) -> bool {
         for task in self.shared.close(patience) {
             // A worker whose task has panicked is gone, too.
             let _ = task.await;
         }
+        !self.shared.is_out_of_step()
     }
 }
 

@@ -1,6 +1,6 @@
 //! What to start, as a value: runtimes make it, executors may wrap it, only this module's siblings start it.
 
-use std::{ffi::OsString, fmt, path::PathBuf, process::Command};
+use std::{env, ffi::OsString, fmt, path::PathBuf, process::Command};
 
 use super::Resources;
 
@@ -73,6 +73,15 @@ impl CommandSpec {
         self
     }
 
+    /// The variable as the program will see it.
+    pub(crate) fn variable(&self, name: &str) -> Option<OsString> {
+        match self.env.iter().rev().find(|(set, _)| set == name) {
+            Some((_, value)) => value.clone(),
+            None if self.clear_env => None,
+            None => env::var_os(name),
+        }
+    }
+
     /// Gives arguments, environment and working directory to a command of this program.
     pub(crate) fn configure(&self, command: &mut Command) {
         command.args(&self.args);
@@ -88,5 +97,20 @@ impl CommandSpec {
         if let Some(folder) = &self.cwd {
             command.current_dir(folder);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variable_is_what_the_program_will_see() {
+        let nothing = CommandSpec { clear_env: true, ..CommandSpec::new("x") };
+        assert_eq!(nothing.variable("PATH"), None);
+        let set = nothing.env("PATH", "/a").env("PATH", "/b");
+        assert_eq!(set.variable("PATH"), Some("/b".into()));
+        assert_eq!(set.env_remove("PATH").variable("PATH"), None);
+        assert_eq!(CommandSpec::new("x").variable("PATH"), env::var_os("PATH"));
     }
 }

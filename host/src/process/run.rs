@@ -15,7 +15,7 @@ use super::{
 pub(super) const KILL_PATIENCE: Duration = Duration::from_secs(1);
 
 /// How long to read what a killed group has left in its pipes. Nobody is there to write more.
-const LAST_WORDS: Duration = Duration::from_millis(20);
+pub(super) const LAST_WORDS: Duration = Duration::from_millis(20);
 
 /// Starts a process, writes `input` to its standard input, reads its outputs, and supervises it to its end.
 ///

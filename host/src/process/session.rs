@@ -15,14 +15,20 @@ use super::{
     notes::Notes,
     os,
     pump::{Outgoing, drain, feed, read_some},
-    run::KILL_PATIENCE,
+    run::{KILL_PATIENCE, LAST_WORDS},
 };
+
+/// As much as a pipe holds at most, where systems have not been told otherwise.
+const PIPE: usize = 1 << 20;
 
 /// Bytes read from standard output at once: as much as a pipe holds.
 const CHUNK: usize = 64 << 10;
 
 /// Bytes read from standard error at once, where hardly anything comes.
 const STDERR_CHUNK: usize = 16 << 10;
+
+/// Bytes kept of what a process prints when nobody speaks with it any more.
+const LAST_PRINTED: usize = 4 << 10;
 
 /// How often standard error is read before an answer is looked at, when the process writes there faster than we read.
 const CATCH_UP: usize = 64;
@@ -62,6 +68,8 @@ pub(crate) trait Talk {
 pub(crate) enum Next {
     /// Listen, until then at most.
     Listen(Option<Instant>),
+    /// Listen until then, and ask again if nothing has come.
+    Pause(Instant),
     /// No more of this.
     Part,
 }
@@ -82,6 +90,14 @@ impl Mouth<'_> {
     pub(crate) fn send<'p>(&mut self, parts: impl IntoIterator<Item = &'p [u8]>) -> u64 {
         self.outgoing.push_line(parts);
         self.outgoing.queued()
+    }
+
+    /// What was printed and not heard, by now.
+    pub(crate) fn rest(&mut self) -> &[u8] {
+        if let Some(read @ 1..) = self.stdout.as_ref().and_then(|it| os::read_now(it, self.chunk)) {
+            self.lines.push(&self.chunk[..read]);
+        }
+        self.lines.rest()
     }
 
     /// Whether an answer to what is sent now could be heard: the process can speak, and has said nothing that nobody has
@@ -161,6 +177,8 @@ impl Session {
         let Self { started, stdin, outgoing, stdout, lines, stderr, notes, limits, .. } = self;
         let (mut chunk, mut stderr_chunk) = (vec![0; CHUNK], vec![0; STDERR_CHUNK]);
         let (mut exited, mut too_long) = (false, false);
+        // How much was read when the time was up already.
+        let mut late = 0;
         let parting = {
             let mut exit = pin!(started.exited());
             let mut cancelled = pin!(cancellation.cancelled());
@@ -169,21 +187,23 @@ impl Session {
             let mut due = None;
             loop {
                 let mut mouth = Mouth { outgoing, notes, lines, stdout, chunk: &mut chunk };
-                let deadline = match talk.next(&mut mouth) {
+                let (deadline, wake) = match talk.next(&mut mouth) {
                     Next::Part => break Parting::Wanted,
                     // From now on it has only so long to be read.
-                    Next::Listen(_) if exited => due,
-                    Next::Listen(deadline) => deadline,
+                    Next::Listen(_) | Next::Pause(_) if exited => (due, due),
+                    Next::Listen(deadline) => (deadline, deadline),
+                    Next::Pause(end) => (None, Some(end)),
                 };
-                if let Some(deadline) = deadline
-                    && due.is_none_or(|due| deadline < due)
+                if let Some(wake) = wake
+                    && due.is_none_or(|due| wake < due)
                 {
-                    due = Some(deadline);
-                    alarm.as_mut().reset(deadline);
+                    due = Some(wake);
+                    alarm.as_mut().reset(wake);
                 }
                 tokio::select! {
                     biased;
-                    // An answer at the last moment is still an answer; of an endless one hardly anything is kept.
+                    // An answer at the last moment is still an answer, as long as it may have been in the pipe by then; of an
+                    // endless one hardly anything is kept.
                     bytes = read_some(stdout, &mut chunk), if stdout.is_some() => {
                         let bytes = bytes.unwrap_or_default();
                         if too_long {
@@ -196,10 +216,19 @@ impl Session {
                                 break Parting::Late;
                             }
                         } else {
+                            let bytes_read = bytes.len();
                             lines.push(bytes);
                             catch_up(stderr, notes, &mut stderr_chunk);
+                            let mut has_heard = false;
                             while let Some((line, rest)) = lines.pop() {
                                 talk.hear(line, rest, outgoing.written(), notes);
+                                has_heard = true;
+                            }
+                            let now = Instant::now();
+                            let is_late = deadline.is_some_and(|deadline| deadline <= now);
+                            late = if has_heard || !is_late { 0 } else { late + bytes_read };
+                            if late > PIPE && !exited {
+                                break Parting::Late;
                             }
                             too_long = lines.rest().len() > limits.stdout_cap;
                             if too_long {
@@ -261,13 +290,13 @@ impl Session {
         &mut self.notes
     }
 
-    /// Gives up what came behind the last line that was heard.
+    /// Gives up what came behind the last line that was heard; after the [end](Self::end), what came meanwhile.
     pub(crate) fn take_rest(&mut self) -> Vec<u8> {
         self.lines.take_rest()
     }
 
     /// Ends the process and returns how it ended: closes its input, waits for at most `patience`, then asks it to end,
-    /// and kills it if it does not.
+    /// and kills it if it does not. Of what it still prints, the beginning is [kept](Self::take_rest).
     pub(crate) async fn end(&mut self, patience: Duration) -> Ending {
         if let Some(ending) = &self.ending {
             return ending.clone();
@@ -282,21 +311,30 @@ impl Session {
             // A process that cannot even be killed is left to the runtime.
             let _ = self.exits_within(KILL_PATIENCE).await;
         }
-        self.reap().await
+        // What is left of its group goes at once, so that nobody waits for the end of outputs that it holds open.
+        let ending = self.started.reap();
+        self.collect(ending, LAST_WORDS).await
     }
 
     async fn exits_within(&mut self, patience: Duration) -> bool {
-        let Self { started, stdout, stderr, notes, .. } = self;
-        let mut ignored = Captured::new(0, 0);
+        let Self { started, stdout, stderr, notes, lines, .. } = self;
+        let mut last = Captured::new(LAST_PRINTED, 0);
         let draining = async {
-            tokio::join!(drain(stdout, &mut ignored), note(stderr, notes));
+            tokio::join!(drain(stdout, &mut last), note(stderr, notes));
             std::future::pending::<()>().await;
         };
-        tokio::select! {
+        let has_exited = tokio::select! {
             biased;
             exited = timeout(patience, started.exited()) => exited.is_ok(),
             () = draining => false,
+        };
+        if let Some(stdout) = stdout {
+            let mut chunk = vec![0; LAST_PRINTED];
+            let read = os::read_now(stdout, &mut chunk).unwrap_or_default();
+            last.push(&chunk[..read]);
         }
+        lines.push(last.head());
+        has_exited
     }
 
     /// Collects the status of the dead process and the rest of its standard error.
@@ -305,8 +343,14 @@ impl Session {
             return ending.clone();
         }
         let _ = timeout(self.limits.eof_grace, note(&mut self.stderr, &mut self.notes)).await;
-        self.notes.finish();
         let ending = self.started.reap();
+        self.collect(ending, Duration::ZERO).await
+    }
+
+    /// Reads for so long what standard error still holds of a process that ended like this.
+    async fn collect(&mut self, ending: Ending, patience: Duration) -> Ending {
+        let _ = timeout(patience, note(&mut self.stderr, &mut self.notes)).await;
+        self.notes.finish();
         self.ending = Some(ending.clone());
         ending
     }

@@ -111,7 +111,12 @@ impl Conversations {
     /// What came of all of them, in order.
     #[must_use]
     pub fn iter(&self) -> ConversationReports<'_> {
-        ConversationReports { inner: &self.0, reader: Reader::new(&self.0.store), next: 0 }
+        self.iter_from(0)
+    }
+
+    /// What came of them from this place on.
+    pub(super) fn iter_from(&self, next: usize) -> ConversationReports<'_> {
+        ConversationReports { inner: &self.0, reader: Reader::new(&self.0.store), next }
     }
 
     /// What came of the conversation at this place; `None` when there are not so many.
@@ -204,7 +209,7 @@ impl Iterator for ConversationReports<'_> {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.inner.offsets.len() - self.next;
+        let left = self.inner.offsets.len().saturating_sub(self.next);
         (left, Some(left))
     }
 }

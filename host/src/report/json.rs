@@ -4,12 +4,19 @@
 //! `missing_scores`, `max_error_rate` with `errors_tolerated`, and `partial` with `partial_reason` are additions. Those that
 //! have nothing to tell are left out, but for `error_type` and `summary`.
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    sync::mpsc::sync_channel,
+    thread,
+};
 
 use crate::{
     json::{Object, Value, to_pretty_inside},
     report::{ConversationReport, EvaluationReport, Report},
 };
+
+/// Conversations that are put into text together.
+const BATCH: usize = 32;
 
 impl Report {
     /// The report as JSON text, indented by two spaces, ASCII only, without a final line feed.
@@ -31,10 +38,7 @@ impl Report {
     /// Writing fails, a conversation cannot be read back, or a performance metric cannot be represented.
     pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(b"{\n  \"traces\": [")?;
-        for (number, each) in self.conversations.iter().enumerate() {
-            let comma = if number > 0 { "," } else { "" };
-            write!(out, "{comma}\n    {}", to_pretty_inside(&conversation(each?)?, 2))?;
-        }
+        self.write_conversations(out)?;
         out.write_all(if self.conversations.is_empty() { b"]" } else { b"\n  ]" })?;
         write!(out, ",\n  \"errors\": {}", to_pretty_inside(&texts(self.errors.clone()), 1))?;
         if let Some(performance) = &self.performance {
@@ -64,6 +68,51 @@ impl Report {
             write!(out, ",\n  \"partial\": true,\n  \"partial_reason\": {reason}")?;
         }
         out.write_all(b"\n}")
+    }
+
+    /// Batches are put into text on as many threads as there are processors, each taking its turn, and written here.
+    fn write_conversations(&self, out: &mut dyn Write) -> io::Result<()> {
+        let batches = self.conversations.len().div_ceil(BATCH);
+        let threads = thread::available_parallelism().map_or(1, usize::from).min(batches);
+        thread::scope(|scope| {
+            let start = |first: usize| {
+                let (give, take) = sync_channel(1);
+                let write = move || {
+                    for batch in (first..batches).step_by(threads) {
+                        // Nobody takes it any more when writing has failed.
+                        if give.send(self.batch(batch)).is_err() {
+                            return;
+                        }
+                    }
+                };
+                thread::Builder::new().spawn_scoped(scope, write).map(|_| take)
+            };
+            let started: io::Result<Vec<_>> = match threads {
+                0 | 1 => Ok(Vec::new()),
+                _ => (0..threads).map(start).collect(),
+            };
+            // Without other threads it takes longer.
+            let threads = started.unwrap_or_default();
+            for batch in 0..batches {
+                let text = match threads.get(batch % threads.len().max(1)) {
+                    Some(thread) => thread.recv().map_err(io::Error::other)??,
+                    None => self.batch(batch)?,
+                };
+                out.write_all(text.as_bytes())?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The text of some conversations that follow each other.
+    fn batch(&self, number: usize) -> io::Result<String> {
+        let mut text = String::new();
+        let first = number * BATCH;
+        for (place, each) in (first..).zip(self.conversations.iter_from(first).take(BATCH)) {
+            text.push_str(if place > 0 { ",\n    " } else { "\n    " });
+            text.push_str(&to_pretty_inside(&conversation(each?)?, 2));
+        }
+        Ok(text)
     }
 }
 

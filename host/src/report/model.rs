@@ -23,6 +23,9 @@ pub struct Report {
     pub unusable_eval_set: bool,
     /// Whether one of `errors` is about the journal, in which not everything is kept.
     pub unwritten_journal: bool,
+    /// How many of `errors` are about evaluators whose answers cannot be told apart: some may stand with other
+    /// conversations than they are about.
+    pub mixed_up: usize,
     /// Whether every evaluator has to score something.
     pub require_evaluated: bool,
     /// The share of errors up to which they are tolerated, in 0..=1; none by default.
@@ -112,13 +115,16 @@ impl Report {
     /// evaluator that broke: what the file holds was not judged.
     #[must_use]
     pub fn balance(&self) -> Balance {
-        let others = usize::from(self.unusable_eval_set) + usize::from(self.unwritten_journal);
+        let others = usize::from(self.unusable_eval_set)
+            + usize::from(self.unwritten_journal)
+            + self.mixed_up;
         let unusable = self.errors.len().saturating_sub(others);
         Balance {
             tally: self.tally(),
             unusable_files: unusable as u64,
             unusable_eval_set: self.unusable_eval_set,
             unwritten_journal: self.unwritten_journal,
+            mixed_up: self.mixed_up > 0,
             missing_scores: self.missing_scores().len() as u64,
             partial: self.partial.is_some(),
             unreadable: self.conversations.unreadable().is_some(),

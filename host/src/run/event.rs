@@ -101,6 +101,11 @@ pub enum RunEvent {
         /// What happened, as in the report.
         message: String,
     },
+    /// An evaluator printed more answers than it was given documents, so that nobody knows whose they are. The report says so.
+    MixedUp {
+        /// What happened, as in the report.
+        message: String,
+    },
     /// All evaluations are done or given up; this is what the journal had to do with them.
     Journaled {
         /// The file.
@@ -118,6 +123,13 @@ pub enum RunEvent {
     /// Evaluations of a program that could be forked from a running interpreter are started one by one after all. It costs time
     /// and changes nothing else.
     NotForked {
+        /// Name of the evaluator.
+        evaluator: String,
+        /// What is in the way.
+        reason: String,
+    },
+    /// Processes of a program that could keep for each other what they compile do not. It costs time and changes nothing else.
+    NotCached {
         /// Name of the evaluator.
         evaluator: String,
         /// What is in the way.

@@ -31,7 +31,7 @@ const WAITING_BYTES: usize = 8 << 20;
 
 /// The reports of all conversations in their order, each with its evaluations in the order of the plan, however they
 /// finish; with `events`, what evaluation events are made of as well. What nobody has a permit for any more is reported as
-/// not run.
+/// not run. Beside them, why the answers of an evaluator cannot be relied on, for each of which that came out in the end.
 pub(super) async fn all(
     runner: &Runner,
     plan: Plan,
@@ -40,7 +40,7 @@ pub(super) async fn all(
     permits: Permits,
     events: bool,
     on_event: &mut dyn FnMut(RunEvent),
-) -> report::Conversations {
+) -> (report::Conversations, Vec<String>) {
     let evaluators: Vec<Arc<Ready>> = plan
         .evaluators
         .into_iter()
@@ -68,12 +68,13 @@ pub(super) async fn all(
     execution.run().await;
     execution.loaders.end();
     let reports = execution.reports.finish();
+    let mut complaints = Vec::new();
     for evaluator in evaluators {
         if let Some(evaluator) = Arc::into_inner(evaluator) {
-            evaluator.close().await;
+            complaints.extend(evaluator.close().await.err());
         }
     }
-    reports
+    (reports, complaints)
 }
 
 /// What is being worked on.
@@ -221,6 +222,10 @@ impl Execution<'_, '_> {
         if let Some(reason) = evaluator.take_unforked() {
             let evaluator = evaluator.name().to_owned();
             (self.progress.on_event)(RunEvent::NotForked { evaluator, reason });
+        }
+        if let Some(reason) = evaluator.take_uncached() {
+            let evaluator = evaluator.name().to_owned();
+            (self.progress.on_event)(RunEvent::NotCached { evaluator, reason });
         }
         let stderr = evaluation.end_of_stderr().into_owned();
         let report = evaluator.report(evaluation, conversation.turns.len());

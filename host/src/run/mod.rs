@@ -13,6 +13,8 @@
 //! | `program` | the programs of a plan: where they are, and making them ready |
 //! | `surroundings` | what a program runs in: its working directory, variables and limits |
 //! | `ready` | one evaluator during a run: its workers, its evaluations |
+//! | `forked` | evaluations that are forked from a server |
+//! | `cached` | evaluations whose processes keep for each other what they have compiled |
 //! | `originals` | the files that make a program, as they were when the run began |
 //! | `permits` | who may begin: a bounded number at a time, and nobody after a stop |
 //! | `retry` | trying again what may have gone wrong by chance |
@@ -20,6 +22,7 @@
 //! | `journaled` | evaluations that are taken from a journal, or kept in it |
 //! | `event` | what a caller can show while it waits |
 
+mod cached;
 mod check;
 mod conversations;
 mod describe;

@@ -12,7 +12,27 @@ use crate::{process::CommandSpec, stamp::Stamp, verdict::Verdict};
 /// The program of a command, and the script it runs if it is an interpreter.
 #[derive(Debug)]
 pub(super) struct Originals {
-    files: Vec<(PathBuf, Stamp)>,
+    files: Vec<Original>,
+}
+
+#[derive(Debug)]
+struct Original {
+    file: PathBuf,
+    stamp: Stamp,
+}
+
+impl Original {
+    fn is_another(&self) -> bool {
+        fs::metadata(&self.file).is_ok_and(|metadata| Stamp::of(&metadata) != self.stamp)
+    }
+
+    fn verdict(&self) -> Verdict {
+        let reason = format!(
+            "{} changed while the run was on; run again when nobody writes to it",
+            self.file.display()
+        );
+        Verdict::PrepareFailed { reason }
+    }
 }
 
 impl Originals {
@@ -24,7 +44,7 @@ impl Originals {
         let files = [Some(PathBuf::from(&command.program)), script].into_iter().flatten();
         let stamped = files.filter_map(|file| {
             let metadata = fs::metadata(&file).ok().filter(Metadata::is_file)?;
-            Some((file, Stamp::of(&metadata)))
+            Some(Original { stamp: Stamp::of(&metadata), file })
         });
         Self { files: stamped.collect() }
     }
@@ -32,14 +52,6 @@ impl Originals {
     /// The verdict on all that is left to do, once one of the files is another. One that is gone is no other: to start it
     /// says so.
     pub(super) fn replaced(&self) -> Option<Verdict> {
-        let is_another = |(file, stamp): &&(PathBuf, Stamp)| {
-            fs::metadata(file).is_ok_and(|metadata| Stamp::of(&metadata) != *stamp)
-        };
-        let (file, _) = self.files.iter().find(is_another)?;
-        let reason = format!(
-            "{} changed while the run was on; run again when nobody writes to it",
-            file.display()
-        );
-        Some(Verdict::PrepareFailed { reason })
+        self.files.iter().find(|it| it.is_another()).map(Original::verdict)
     }
 }

@@ -15,7 +15,7 @@ use crate::{
     linked::LinkedEvaluator,
     metric::{Metric, MetricSettings},
     process::CommandSpec,
-    runtime::ForkServerOf,
+    runtime::{CompileCacheOf, ForkServerOf},
     source::Pins,
     verdict::Verdict,
 };
@@ -74,12 +74,14 @@ pub(super) struct Program {
     pub(super) worker: Option<CommandSpec>,
     /// How evaluations can be forked, if the runtime knows how.
     pub(super) fork_server: Option<ForkServerOf>,
+    /// How processes can keep for each other what they compile, if the runtime knows how and it is worth it.
+    pub(super) compile_cache: Option<CompileCacheOf>,
     pub(super) timeout: Duration,
     /// How often an evaluation is tried again whose verdict may be transient.
     pub(super) retries: u32,
     pub(super) config: Object,
     pub(super) surroundings: Surroundings,
-    pub(super) originals: Originals,
+    pub(super) originals: Arc<Originals>,
 }
 
 impl Plan {

@@ -17,7 +17,7 @@ use crate::{
     config::{CodeConfig, Config, Isolation},
     executor::{Executor, Local},
     process::CommandSpec,
-    runtime::{Entrypoint, Environment, Launch, PrepareError},
+    runtime::{CompileCacheOf, Entrypoint, Environment, Launch, PrepareError},
     source::ContentHash,
     verdict::Verdict,
 };
@@ -91,21 +91,40 @@ pub(super) fn prepare(
         if let Work::Program(program) = &mut evaluator.work
             && code.isolation == Isolation::Auto
             && code.executor == Local.name()
-            && let Some(fork_server) = forks(&entrypoint.path)
         {
-            let reason = if !program.surroundings.resources().is_unlimited() {
-                // They are those of a process from its first instruction on.
-                "it has limits of its own".to_owned()
-            } else if servers == MAX_FORK_SERVERS {
-                format!("{MAX_FORK_SERVERS} interpreters are running already")
-            } else {
+            let Some(fork_server) = forks(&entrypoint.path) else {
+                match compile_cache(program, entrypoint, runner) {
+                    Ok(cache) => program.compile_cache = cache,
+                    Err(reason) => {
+                        on_event(RunEvent::NotCached { evaluator: evaluator.name.clone(), reason });
+                    }
+                }
+                continue;
+            };
+            if servers < MAX_FORK_SERVERS {
                 servers += 1;
                 program.fork_server = Some(fork_server);
                 continue;
-            };
+            }
+            let reason = format!("{MAX_FORK_SERVERS} interpreters are running already");
             on_event(RunEvent::NotForked { evaluator: evaluator.name.clone(), reason });
         }
     }
+}
+
+/// How processes of the program can keep what they compile; `None` where there is nothing to gain.
+fn compile_cache(
+    program: &Program,
+    entrypoint: &Entrypoint,
+    runner: &Runner,
+) -> Result<Option<CompileCacheOf>, String> {
+    let Ok(runtime) = runner.runtimes.for_path(&entrypoint.path) else { return Ok(None) };
+    let cache = runtime.compile_cache(entrypoint, &program.one_shot, &runner.cancellation)?;
+    if cache.is_some() && !program.surroundings.resources().is_unlimited() {
+        // To write down what was compiled takes memory and time of its own.
+        return Err("it has limits of its own".to_owned());
+    }
+    Ok(cache)
 }
 
 fn ready(
@@ -130,11 +149,12 @@ fn ready(
             one_shot,
             worker,
             fork_server: None,
+            compile_cache: None,
             timeout: code.timeout,
             retries: code.retries.unwrap_or(retries),
             config: code.config.clone(),
             surroundings,
-            originals,
+            originals: Arc::new(originals),
         })),
         (Err(reason), _) | (_, Err(reason)) => {
             broken(format!("executor `{}`: {reason}", code.executor))

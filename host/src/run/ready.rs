@@ -10,6 +10,7 @@ use tokio::sync::OnceCell;
 
 use super::{
     PlannedEvaluator, Runner,
+    cached::Cached,
     describe::describe,
     document::Settings,
     forked::Forked,
@@ -40,6 +41,9 @@ const WORKER_PAYS_FROM: usize = 3;
 /// both do the same imports, and while it starts, nothing else of that evaluator runs.
 const FORK_PAYS_FROM: usize = 4;
 
+/// Conversations from which on it pays that processes keep what they compile: the first ones have nothing to find.
+const CACHE_PAYS_FROM: usize = 4;
+
 /// Time a worker may take to end when there is nothing left to do.
 const LAST_PATIENCE: Duration = Duration::from_millis(200);
 
@@ -52,6 +56,8 @@ pub(super) struct Ready {
     workers: Option<NonZeroUsize>,
     /// Where evaluations are forked, if that is possible and worth it.
     forked: Option<Forked>,
+    /// How evaluations are started that keep for each other what they compile, if that is possible and worth it.
+    cached: Option<Cached>,
     cancellation: Cancellation,
     /// What all documents of the evaluator begin with.
     settings: Option<Settings>,
@@ -68,6 +74,12 @@ impl Ready {
             }
             _ => None,
         };
+        let cached = match &evaluator.work {
+            Work::Program(program) if evaluations >= CACHE_PAYS_FROM => {
+                program.compile_cache.map(|make| Cached::new(program.one_shot.clone(), make))
+            }
+            _ => None,
+        };
         let config = match &evaluator.work {
             Work::Program(program) => Some(&program.config),
             Work::Linked { config, .. } => Some(config),
@@ -79,6 +91,7 @@ impl Ready {
             settings,
             evaluator,
             forked,
+            cached,
             pool: OnceCell::new(),
             workers,
             cancellation: runner.cancellation.clone(),
@@ -109,6 +122,11 @@ impl Ready {
     /// Why evaluations are not forked, though they were to be, if that was found out since the last call.
     pub(super) fn take_unforked(&self) -> Option<String> {
         self.forked.as_ref()?.take_reason()
+    }
+
+    /// Why what evaluations compile is not kept, though it was to be, if that was found out since the last call.
+    pub(super) fn take_uncached(&self) -> Option<String> {
+        self.cached.as_ref()?.take_reason()
     }
 
     /// How often an evaluation is tried again whose verdict may be transient.
@@ -202,19 +220,28 @@ impl Ready {
         if self.cancellation.is_cancelled() {
             return Evaluation::without_process(Verdict::Cancelled, Duration::ZERO);
         }
-        // Workers run what they were started from; here it would be another program.
+        // What runs is what it was started from; what begins now would be another program.
         if let Some(verdict) = program.originals.replaced() {
             return Evaluation::without_process(verdict, Duration::ZERO);
         }
         let limits = program.surroundings.limits(program.timeout);
         let cancellation = &self.cancellation;
-        if let Some(forked) = &self.forked
-            && let Some(outcome) = forked.run(document, &limits, cancellation).await
-        {
-            return Evaluation::from_outcome(&outcome);
+        // An interpreter is Python's or Node's.
+        let quicker = match (&self.forked, &self.cached) {
+            (Some(forked), _) => forked.run(document, &limits, cancellation).await,
+            (None, Some(cached)) => cached.run(document, &limits, cancellation).await,
+            (None, None) => None,
+        };
+        let outcome = match quicker {
+            Some(outcome) => outcome,
+            None => process::run(&program.one_shot, document, &limits, cancellation).await,
+        };
+        let evaluation = Evaluation::from_outcome(&outcome);
+        // It may have been replaced just before it was started, or before its interpreter read it.
+        match (&evaluation.verdict, program.originals.replaced()) {
+            (Verdict::Cancelled, _) | (_, None) => evaluation,
+            (_, Some(verdict)) => Evaluation { verdict, ..evaluation },
         }
-        let outcome = process::run(&program.one_shot, document, &limits, cancellation).await;
-        Evaluation::from_outcome(&outcome)
     }
 
     /// Workers for a program that has the streaming form and says so, if there is enough to do for them.
@@ -226,7 +253,9 @@ impl Ready {
         let description = describe(&program.one_shot, limit, &self.cancellation).await?;
         description.streams().then(|| {
             let limits = program.surroundings.limits(program.timeout);
+            let originals = Arc::clone(&program.originals);
             Pool::new(worker, workers, limits, self.cancellation.clone())
+                .with_check(move || originals.replaced())
                 .numbered(description.numbers())
                 .with_permits(permits.shared())
         })
@@ -320,13 +349,24 @@ impl Ready {
         Evaluation::without_process(Verdict::MetricFailed { reason }, Duration::ZERO)
     }
 
-    pub(super) async fn close(self) {
-        if let Some(pool) = self.pool.into_inner().flatten() {
-            pool.shutdown(LAST_PATIENCE).await;
-        }
+    /// Ends what it has running. An error says that its answers cannot be relied on, whatever was reported of them.
+    pub(super) async fn close(self) -> Result<(), String> {
+        let in_step = match self.pool.into_inner().flatten() {
+            Some(pool) => pool.shutdown(LAST_PATIENCE).await,
+            None => true,
+        };
         if let Some(forked) = self.forked {
             forked.close(LAST_PATIENCE).await;
         }
+        if in_step {
+            return Ok(());
+        }
+        Err(format!(
+            "{}: it printed more answers than it was given documents, so its answers may stand with other conversations \
+             than they are about. It has to print one line for each document; until then give it `isolation: process`, and \
+             begin a new journal if there is one.",
+            self.evaluator.name
+        ))
     }
 }
 

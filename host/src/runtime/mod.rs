@@ -8,6 +8,7 @@ mod executable;
 mod model;
 mod node;
 mod paths;
+mod private_folder;
 mod python;
 mod registry;
 pub mod secrets;
@@ -22,9 +23,11 @@ pub use composition::Composition;
 pub use environment::Environment;
 pub use executable::Executable;
 pub use model::{
-    Availability, Entrypoint, ForkServerOf, Launch, PrepareError, PrepareEvent, Runtime,
+    Availability, CachedCommand, CompileCacheOf, Entrypoint, ForkServerOf, Launch, PrepareError,
+    PrepareEvent, Runtime,
 };
 pub use node::Node;
+pub(crate) use private_folder::PrivateFolder;
 pub use python::{Python, requirements};
 pub use registry::Runtimes;
 pub use syntax::Syntax;

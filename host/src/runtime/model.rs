@@ -1,6 +1,7 @@
 //! The [`Runtime`] trait and what passes through it.
 
 use std::{
+    any::Any,
     fmt,
     path::{Path, PathBuf},
 };
@@ -72,6 +73,23 @@ pub trait Runtime: Send + Sync + fmt::Debug {
         None
     }
 
+    /// Makes the command whose processes keep for each other what they have compiled, out of the `command` that runs the
+    /// evaluator once; `None`, as by default, where there is nothing to gain by it.
+    ///
+    /// A process of that command must be as good as one of `command`. Asked before the clock of any evaluation starts.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be done here, though there would be something to gain.
+    fn compile_cache(
+        &self,
+        _entrypoint: &Entrypoint,
+        _command: &CommandSpec,
+        _cancellation: &Cancellation,
+    ) -> Result<Option<CompileCacheOf>, String> {
+        Ok(None)
+    }
+
     /// Looks for mistakes in a source file without running it, and without leaving anything behind.
     fn check_syntax(&self, _source: &Path, _cancellation: &Cancellation) -> Syntax {
         Syntax::WhenPrepared
@@ -80,6 +98,20 @@ pub trait Runtime: Send + Sync + fmt::Debug {
 
 /// Makes the command of a server out of the command that runs an evaluator once, or says why there can be none.
 pub type ForkServerOf = fn(&CommandSpec) -> Result<ServerCommand, String>;
+
+/// Makes such a command out of the command that runs an evaluator once, or says why there can be none.
+pub type CompileCacheOf = fn(&CommandSpec) -> Result<CachedCommand, String>;
+
+/// A command whose processes keep for each other what they have compiled.
+#[derive(Debug)]
+pub struct CachedCommand {
+    /// What to start.
+    pub command: CommandSpec,
+    /// A file without which the command fails before the evaluator begins.
+    pub needs: PathBuf,
+    /// What has to exist as long as processes of the command run, and goes when this is dropped.
+    pub keeps: Box<dyn Any + Send + Sync>,
+}
 
 /// Where an evaluator begins: the file (or, for some languages, the folder) that a configuration names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -1,16 +1,14 @@
 //! An evaluator by itself, as hosts fetch it.
 
 use std::{
-    env, fs, io,
+    fs, io,
     path::{Path, PathBuf},
-    process,
-    sync::atomic::{AtomicU32, Ordering},
 };
 
 use super::python::REQUIREMENTS;
 use crate::{
     manifest::{self, FolderFile, Language},
-    runtime::Launch,
+    runtime::{Launch, PrivateFolder},
 };
 
 /// An evaluator that is ready to run in its folder, and where that may make a difference without it.
@@ -46,51 +44,21 @@ pub(super) fn has_companions(language: Language, entrypoint: &str, files: &[Fold
 
 /// What hosts fetch of an evaluator, in a folder that is removed in the end.
 pub(super) struct Copy {
-    folder: PathBuf,
+    /// Removed when this is dropped.
+    _folder: PrivateFolder,
     pub(super) entrypoint: PathBuf,
 }
 
 impl Copy {
     pub(super) fn new(entrypoint: &Path) -> io::Result<Self> {
         let name = entrypoint.file_name().unwrap_or_default();
-        let folder = new_folder()?;
-        let copy = Self { entrypoint: folder.join(name), folder };
+        let folder = PrivateFolder::new("alone")?;
+        let requirements = folder.path().join(REQUIREMENTS);
+        let copy = Self { entrypoint: folder.path().join(name), _folder: folder };
         fs::copy(entrypoint, &copy.entrypoint)?;
-        match fs::copy(entrypoint.with_file_name(REQUIREMENTS), copy.folder.join(REQUIREMENTS)) {
+        match fs::copy(entrypoint.with_file_name(REQUIREMENTS), requirements) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(copy),
         }
     }
-}
-
-impl Drop for Copy {
-    fn drop(&mut self) {
-        // What cannot be removed is for whoever cleans the folder of temporary files.
-        let _ = fs::remove_dir_all(&self.folder);
-    }
-}
-
-/// A new folder that nobody else can have prepared.
-fn new_folder() -> io::Result<PathBuf> {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    loop {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let folder = env::temp_dir().join(format!("evaluator-alone-{}-{number}", process::id()));
-        match create_private(&folder) {
-            // Left behind by a process of the same number.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            created => return created.and_then(|()| folder.canonicalize()),
-        }
-    }
-}
-
-#[cfg(unix)]
-fn create_private(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    fs::DirBuilder::new().mode(0o700).create(folder)
-}
-
-#[cfg(not(unix))]
-fn create_private(folder: &Path) -> io::Result<()> {
-    fs::create_dir(folder)
 }

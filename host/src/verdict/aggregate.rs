@@ -33,6 +33,8 @@ pub struct Balance {
     /// Whether the run was to be kept in a journal and was not, or not all of it. No result is missing, so it is no matter
     /// of a share either; whoever relies on the journal has to know.
     pub unwritten_journal: bool,
+    /// Whether answers may have been taken for those to other documents. Nobody knows how many, so that is never tolerated.
+    pub mixed_up: bool,
     /// Evaluators that have to score something and have not. Each counts as a failure.
     pub missing_scores: u64,
     /// Whether the run ended before everything was evaluated. It is not green then, and tolerates nothing: a part says
@@ -146,6 +148,7 @@ impl Balance {
             && !self.unusable_eval_set
             && !self.unreadable
             && !self.unwritten_journal
+            && !self.mixed_up
     }
 
     /// What it amounts to. An error that is not tolerated outweighs any number of passes and failures, and no error,
@@ -155,6 +158,7 @@ impl Balance {
         let broke = self.errors() > 0 && !self.tolerates_errors()
             || self.unusable_eval_set
             || self.unwritten_journal
+            || self.mixed_up
             || self.unreadable;
         let failed = self.tally.failed + self.missing_scores + self.tally.not_run > 0;
         match (broke, failed || self.partial) {
@@ -255,12 +259,12 @@ mod tests {
     fn balances() -> impl Strategy<Value = Balance> {
         let rate = prop_oneof![Just(0.0), Just(1.0), 0.0..=1.0f64];
         let rarely = || prop::bool::weighted(0.2);
-        (verdicts(), 0..3u64, rarely(), rarely(), 0..2u64, rarely(), rarely(), rate).prop_map(
+        let doubts = (rarely(), rarely(), rarely());
+        (verdicts(), 0..3u64, doubts, 0..2u64, rarely(), rarely(), rate).prop_map(
             |(
                 verdicts,
                 unusable_files,
-                unusable_eval_set,
-                unwritten_journal,
+                (unusable_eval_set, unwritten_journal, mixed_up),
                 missing_scores,
                 partial,
                 unreadable,
@@ -272,6 +276,7 @@ mod tests {
                     unusable_files,
                     unusable_eval_set,
                     unwritten_journal,
+                    mixed_up,
                     missing_scores,
                     partial,
                     unreadable,
@@ -329,7 +334,9 @@ mod tests {
             let unreadable = Balance { unreadable: true, ..balance };
             prop_assert_eq!(unreadable.standing(), Standing::Errored);
             let journal = Balance { unwritten_journal: true, ..balance };
-            for worse in [with(balance, &error), file, eval_set, journal, unreadable] {
+            let mixed_up = Balance { mixed_up: true, ..balance };
+            prop_assert_eq!(mixed_up.standing(), Standing::Errored);
+            for worse in [with(balance, &error), file, eval_set, journal, mixed_up, unreadable] {
                 prop_assert!(worse.standing() >= balance.standing(), "{balance:?} {worse:?}");
             }
         }

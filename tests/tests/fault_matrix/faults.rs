@@ -100,8 +100,13 @@ pub(crate) const ALL: &[Fault] = &[
     limited("memory without end", "memory: 256MiB", Error("signalled")),
     limited("busy without end", "cpu: 1", Error("signalled")),
     limited("files without end", "open_files: 32", Error("exited")),
-    // Workers go on with the program they are.
-    Fault { is_lasting: true, ..same("file replaced", Answer) },
+    // Workers go on with the program they are; of any other, nobody knows which one was started.
+    Fault { is_lasting: true, ..each("file replaced", Error("prepare_failed"), Answer) },
+    // None is started in place of one that dies.
+    Fault {
+        is_lasting: true,
+        ..each("file replaced and exit 3", Error("prepare_failed"), Error("exited"))
+    },
     // A conversation of 20 MB that nobody reads.
     Fault { source: DEAF, is_long: true, ..same("input left unread", Answer) },
     Fault { is_long: true, ..same("empty object, long input", Error("bad_answer")) },

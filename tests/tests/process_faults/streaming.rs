@@ -1,6 +1,13 @@
 //! The form that is given one document per line and answers with one line each.
 
-use std::{num::NonZeroUsize, sync::Arc, time::Duration};
+use std::{
+    num::NonZeroUsize,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
 use evaluator_host::{
     pool::Pool,
@@ -79,6 +86,7 @@ async fn what_is_no_fault_keeps_the_worker() {
         panic!("the evaluator reports an error: {error:?}");
     };
     assert_eq!((&**kind, &**message), ("rejected", "document 1 is not mine"));
+    assert!(error.stdout_tail.contains("document 1 is not mine"), "{error:?}");
 
     assert_eq!(origin(&pool.evaluate(br#""partial""#, AMPLE).await), (2, first.1));
     let talked = pool.evaluate(br#""talk""#, AMPLE).await;
@@ -144,6 +152,85 @@ async fn fast_evaluators_need_few_workers() {
     // One, unless this machine is very busy.
     assert!(processes.len() < 10, "{} processes", processes.len());
     Arc::into_inner(pool).unwrap().shutdown(BOUNDED).await;
+    mark.assert_nothing_left();
+}
+
+#[tokio::test]
+async fn what_a_late_worker_leaves_behind_is_not_waited_for() {
+    let mark = Mark::new();
+    // Whoever waits for the end of its outputs waits for longer than this test does.
+    let limits = Limits { eof_grace: Duration::from_secs(50), ..Limits::default() };
+    let command = fault("stream", &mark);
+    let pool = Pool::new(command, NonZeroUsize::MIN, limits, Cancellation::new());
+    let begun = Instant::now();
+    let late = pool.evaluate(br#""hang-beside-a-holder""#, Duration::from_secs(1)).await;
+    assert_eq!(late.verdict.error_type(), Some("timed_out"));
+    assert!(begun.elapsed() < AMPLE, "it took {:?}", begun.elapsed());
+    pool.shutdown(Duration::ZERO).await;
+    mark.assert_nothing_left();
+}
+
+#[tokio::test]
+async fn an_answer_too_many_is_seen_in_the_end() {
+    // Printed when no answer is due any more; and taken for that to the document which the worker has been given meanwhile,
+    // and so on, until nobody wants the last one.
+    for documents in [&["twice-much-later"][..], &["twice-much-later", "slow", "slow"]] {
+        let mark = Mark::new();
+        let pool = pool(1, &mark);
+        for document in documents {
+            let evaluation = pool.evaluate(format!("\"{document}\"").as_bytes(), AMPLE).await;
+            assert_eq!(evaluation.verdict.error_type(), None, "{document}");
+        }
+        assert!(!pool.shutdown(AMPLE).await, "{documents:?}");
+        mark.assert_nothing_left();
+    }
+    // Here two lines come for the second one, at once, unless the machine is very busy.
+    let late = pool(1, &Mark::new());
+    let mut broken = Vec::new();
+    for document in ["twice-much-later", "1", "2"] {
+        let evaluation = late.evaluate(format!("\"{document}\"").as_bytes(), AMPLE).await;
+        broken.extend(evaluation.verdict.error_type());
+    }
+    let in_step = late.shutdown(AMPLE).await;
+    assert!(broken == ["bad_answer"] || !in_step, "{broken:?}");
+    for document in ["1", "goodbye", "twice", "noise"] {
+        let pool = pool(1, &Mark::new());
+        pool.evaluate(format!("\"{document}\"").as_bytes(), AMPLE).await;
+        assert!(pool.shutdown(AMPLE).await, "{document}");
+    }
+    // With numbers, nothing is taken for the answer to another document, and none suffers from it.
+    let pool = pool_of("numbered", 1, &Mark::new());
+    for document in ["twice-much-later", "1", "2"] {
+        let answer = pool.evaluate(format!("\"{document}\"").as_bytes(), AMPLE).await;
+        let Verdict::Answer(answer) = answer.verdict else { panic!("{document}: {answer:?}") };
+        let said = answer.details.unwrap()["document"].as_str().unwrap().to_owned();
+        assert_eq!(said, format!("\"{document}\""));
+    }
+    assert!(pool.shutdown(AMPLE).await);
+}
+
+#[tokio::test]
+async fn no_worker_is_started_that_would_be_another_program() {
+    let mark = Mark::new();
+    let is_replaced = Arc::new(AtomicBool::new(false));
+    let check = {
+        let is_replaced = Arc::clone(&is_replaced);
+        move || {
+            let reason = "replaced".to_owned();
+            is_replaced.load(Ordering::SeqCst).then_some(Verdict::PrepareFailed { reason })
+        }
+    };
+    let pool = pool(1, &mark).with_check(check);
+    let first = origin(&pool.evaluate(b"1", AMPLE).await);
+    is_replaced.store(true, Ordering::SeqCst);
+    assert_eq!(origin(&pool.evaluate(b"2", AMPLE).await), (1, first.1), "it runs already");
+    let broken = pool.evaluate(br#""exit-three""#, AMPLE).await;
+    assert_eq!(broken.verdict.error_type(), Some("exited"));
+    for _ in 0..2 {
+        let refused = pool.evaluate(b"3", AMPLE).await;
+        assert_eq!((refused.verdict.error_type(), refused.attempts), (Some("prepare_failed"), 0));
+    }
+    pool.shutdown(BOUNDED).await;
     mark.assert_nothing_left();
 }
 

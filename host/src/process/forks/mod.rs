@@ -50,7 +50,7 @@ pub(super) use other::Forked;
 /// How a server is started.
 #[derive(Debug)]
 pub struct ServerCommand {
-    /// The program. Its standard input will be the socket.
+    /// The program. Its standard input will be the socket. Its limits are those of each fork, not of the server.
     pub command: CommandSpec,
     /// The first bytes on the socket.
     pub greeting: Vec<u8>,

@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, IoSlice, PipeReader, PipeWriter, pipe},
-    mem::MaybeUninit,
+    mem::{self, MaybeUninit},
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     process::{self, Stdio},
     time::{Duration, Instant},
@@ -23,8 +23,10 @@ use super::{
     ForkError, ServerCommand,
     child::{Forked, take_line},
 };
+#[cfg(target_os = "linux")]
+use crate::process::os;
 use crate::process::{
-    Cancellation, Captured, Ending, Limits, Outcome,
+    Cancellation, Captured, Ending, Limits, Outcome, Resources,
     group::{Pipes, Started},
     living,
     pump::drain,
@@ -44,6 +46,8 @@ const PRINTED: usize = 1 << 10;
 pub struct ForkServer {
     control: UnixStream,
     started: Started,
+    /// What each fork may use. The server itself is not limited: it works for all of them.
+    resources: Resources,
 }
 
 impl ForkServer {
@@ -67,7 +71,8 @@ impl ForkServer {
         }
     }
 
-    async fn ready(server: ServerCommand) -> Result<Self, ForkError> {
+    async fn ready(mut server: ServerCommand) -> Result<Self, ForkError> {
+        let resources = mem::take(&mut server.command.resources);
         let unusual = |error: io::Error| ForkError::Unusual { reason: error.to_string() };
         let (ours, theirs) = std::os::unix::net::UnixStream::pair().map_err(unusual)?;
         ours.set_nonblocking(true).map_err(unusual)?;
@@ -90,7 +95,7 @@ impl ForkServer {
         );
         let printed = [out.text(), err.text()].concat();
         let reason = match said.as_deref() {
-            Some("ready") if printed.is_empty() => return Ok(Self { control, started }),
+            Some("ready") if printed.is_empty() => return Ok(Self { control, started, resources }),
             Some("ready") => format!("the imports printed: {}", last_line(&printed)),
             Some(said) => said.strip_prefix("unusual ").unwrap_or(said).to_owned(),
             None if printed.is_empty() => "the interpreter ended before it was ready".to_owned(),
@@ -168,6 +173,8 @@ impl ForkServer {
             living::start(|| Ok(leader), |leader| leader.as_raw_nonzero().get().try_into().ok());
         // Dropping the socket ends the process.
         let (leader, listed) = listed.map_err(no_descriptors)?;
+        // It waits, so it has used nothing yet.
+        limit(leader, &self.resources)?;
         status.write_all(b"g").await.map_err(|_| died("it is gone"))?;
         let started = Started::forked(Forked::new((leader, listed), status, received));
         let pipes = Pipes {
@@ -201,6 +208,22 @@ impl ForkServer {
         };
         self.control.async_io(Interest::WRITABLE, send).await
     }
+}
+
+#[cfg(target_os = "linux")]
+fn limit(process: Pid, resources: &Resources) -> Result<(), ForkError> {
+    os::limit_running(process, resources).map_err(|error| ForkError::Unusual {
+        reason: format!("a forked process cannot be given limits: {error}"),
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn limit(_process: Pid, resources: &Resources) -> Result<(), ForkError> {
+    if resources.is_unlimited() {
+        return Ok(());
+    }
+    let reason = "a process that runs already cannot be given limits on this system".to_owned();
+    Err(ForkError::Unusual { reason })
 }
 
 /// The pipes of a process, each with both ends.

@@ -10,6 +10,9 @@ use std::io;
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use tokio::process::Command;
 
+#[cfg(target_os = "linux")]
+use rustix::process::{Pid, prlimit};
+
 use super::super::Resources;
 
 /// The signal a process gets when its processor time is used up.
@@ -27,15 +30,7 @@ const MEMORY: Resource = if cfg!(target_os = "linux") { Resource::Data } else { 
 /// more the more memory this process has.
 pub(in super::super) fn limit(command: &mut Command, resources: &Resources) {
     // Everything is computed here. What is left for the child is one system call for each.
-    let limits = [
-        (MEMORY, resources.memory.map(|bytes| (bytes, bytes))),
-        // A program that does not mind being told is killed a second later.
-        (Resource::Cpu, resources.cpu.map(|seconds| (seconds, seconds.saturating_add(1)))),
-        (Resource::Nofile, resources.open_files.map(|files| (files, files))),
-    ]
-    .map(|(resource, wanted)| {
-        wanted.map(|(soft, hard)| (resource, within(getrlimit(resource), soft, hard)))
-    });
+    let limits = limits_for(resources);
     let set = move || {
         limits
             .iter()
@@ -46,6 +41,29 @@ pub(in super::super) fn limit(command: &mut Command, resources: &Resources) {
     // SAFETY: the closure makes system calls and nothing else: it allocates nothing, takes no lock and cannot panic. An
     // error number becomes an `io::Error` without allocation.
     unsafe { command.pre_exec(set) };
+}
+
+/// Limits a process that runs already and has not yet begun with its program.
+#[cfg(target_os = "linux")]
+pub(in super::super) fn limit_running(process: Pid, resources: &Resources) -> io::Result<()> {
+    limits_for(resources)
+        .into_iter()
+        .flatten()
+        .try_for_each(|(resource, limit)| prlimit(Some(process), resource, limit).map(drop))
+        .map_err(io::Error::from)
+}
+
+/// What is to be set, no looser than it is here: what we start has inherited that.
+fn limits_for(resources: &Resources) -> [Option<(Resource, Rlimit)>; 3] {
+    [
+        (MEMORY, resources.memory.map(|bytes| (bytes, bytes))),
+        // A program that does not mind being told is killed a second later.
+        (Resource::Cpu, resources.cpu.map(|seconds| (seconds, seconds.saturating_add(1)))),
+        (Resource::Nofile, resources.open_files.map(|files| (files, files))),
+    ]
+    .map(|(resource, wanted)| {
+        wanted.map(|(soft, hard)| (resource, within(getrlimit(resource), soft, hard)))
+    })
 }
 
 /// The limit to set where one is set already, which may be stricter.

@@ -15,6 +15,8 @@ mod limits;
 mod unix;
 #[cfg(unix)]
 pub(super) use identity::Identified;
+#[cfg(target_os = "linux")]
+pub(super) use limits::limit_running;
 #[cfg(unix)]
 pub(super) use limits::{CPU_TIME_IS_OVER, KILLED};
 #[cfg(unix)]

@@ -1,4 +1,4 @@
-//! The file that is evaluated, and its eval set.
+//! Conversations of a travel desk: long ones with tools, and small ones; and the eval set for both.
 
 use std::{
     fs::File,
@@ -24,7 +24,11 @@ const CASES: [&str; 8] = [
 ];
 
 /// Writes OTLP JSON with so many traces of some 150 KB each: one document on one line, as exporters write it.
-pub(crate) fn write_traces(path: &Path, traces: usize) {
+///
+/// # Panics
+///
+/// If it cannot be written.
+pub fn write_traces(path: &Path, traces: usize) {
     let mut file = BufWriter::new(File::create(path).unwrap());
     file.write_all(b"{\"resourceSpans\":[").unwrap();
     for number in 0..traces {
@@ -38,7 +42,11 @@ pub(crate) fn write_traces(path: &Path, traces: usize) {
 }
 
 /// Writes JSON lines with so many traces of one to three spans each, some 1 KB: a document per trace.
-pub(crate) fn write_small_traces(path: &Path, traces: usize) {
+///
+/// # Panics
+///
+/// If it cannot be written.
+pub fn write_small_traces(path: &Path, traces: usize) {
     let mut file = BufWriter::new(File::create(path).unwrap());
     for number in 0..traces {
         let record = Recorder::new(number).record_little();
@@ -49,7 +57,11 @@ pub(crate) fn write_small_traces(path: &Path, traces: usize) {
 }
 
 /// Writes the eval set: a case for everything that users ask.
-pub(crate) fn write_eval_set(path: &Path) {
+///
+/// # Panics
+///
+/// If it cannot be written.
+pub fn write_eval_set(path: &Path) {
     let cases: Vec<Value> = CASES
         .iter()
         .enumerate()

@@ -9,7 +9,11 @@ use std::{
 use serde_json::{Value, json};
 
 /// Writes OTLP JSON with so many traces: one document on one line, as exporters write it.
-pub(crate) fn write_traces(path: &Path, traces: usize) {
+///
+/// # Panics
+///
+/// If it cannot be written.
+pub fn write_offers(path: &Path, traces: usize) {
     let mut file = BufWriter::new(File::create(path).unwrap());
     file.write_all(b"{\"resourceSpans\":[").unwrap();
     for number in 0..traces {

@@ -1,17 +1,21 @@
-//! JavaScript and TypeScript files, run by Node.js.
+//! The runtime of JavaScript and TypeScript files.
 
 use std::{
     path::{Path, PathBuf},
     sync::OnceLock,
-    time::Duration,
 };
 
 use super::{
-    Availability, Composition, Entrypoint, Environment, Launch, PrepareError, PrepareEvent,
-    Runtime, Syntax, companions, paths, syntax,
-    tool::{self, Stream},
+    compile_cache,
+    version::{self, TypeStripping, Version},
 };
-use crate::process::{Cancellation, CommandSpec};
+use crate::{
+    process::{Cancellation, CommandSpec},
+    runtime::{
+        Availability, CompileCacheOf, Composition, Entrypoint, Environment, Launch, PrepareError,
+        PrepareEvent, Runtime, Syntax, companions, environment::is_script, paths, syntax,
+    },
+};
 
 const MISSING: &str =
     "node was not found on PATH; install Node.js 18 or later from https://nodejs.org";
@@ -66,7 +70,7 @@ impl Node {
 
     fn version(&self, node: &Path, cancellation: &Cancellation) -> Result<Version, PrepareError> {
         self.version
-            .get_or_init(|| ask_version(node, cancellation))
+            .get_or_init(|| version::ask(node, cancellation))
             .clone()
             .map_err(|reason| PrepareError::RuntimeMissing { reason })
     }
@@ -175,6 +179,39 @@ impl Runtime for Node {
         Composition { files, programs, notes: Vec::new() }
     }
 
+    fn compile_cache(
+        &self,
+        entrypoint: &Entrypoint,
+        command: &CommandSpec,
+        cancellation: &Cancellation,
+    ) -> Result<Option<CompileCacheOf>, String> {
+        // `tsx` has a cache of its own.
+        let Ok(node) = self.find() else { return Ok(None) };
+        if *command.program != *node {
+            return Ok(None);
+        }
+        let source = paths::resolve(&entrypoint.path).map_err(|error| error.to_string())?;
+        let is_typescript = self.language == Language::TypeScript;
+        if !is_typescript && !compile_cache::has_much_to_compile(&source) {
+            return Ok(None);
+        }
+        let version = self.version(&node, cancellation).map_err(|error| error.to_string())?;
+        if !version.caches_modules() {
+            return Err(format!("Node.js {version} keeps no compiled modules; 22.12 does"));
+        }
+        if is_typescript
+            && !version.caches_stripped_types()
+            && !compile_cache::has_much_to_compile(&source)
+        {
+            return Ok(None);
+        }
+        if is_script(&node) {
+            // It may pass on other arguments than it is given.
+            return Err(format!("{} is a script", node.display()));
+        }
+        Ok(Some(compile_cache::cached))
+    }
+
     fn check_syntax(&self, source: &Path, cancellation: &Cancellation) -> Syntax {
         let Some(node) = self.environment.find_program("node") else {
             return Syntax::Unchecked { reason: MISSING.to_owned() };
@@ -200,88 +237,10 @@ fn in_module_package(source: &Path) -> bool {
         .is_some_and(|package| package.r#type.as_deref() == Some("module"))
 }
 
-/// A version of Node.js, as far as it matters here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Version {
-    major: u32,
-    minor: u32,
-}
-
-impl std::fmt::Display for Version {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}.{}", self.major, self.minor)
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum TypeStripping {
-    Always,
-    Flag,
-    Never,
-}
-
-impl Version {
-    /// Reads what `node --version` prints, e.g. `v20.11.1`.
-    fn parse(text: &str) -> Option<Self> {
-        let mut numbers = text.trim().strip_prefix('v')?.split('.');
-        Some(Self { major: numbers.next()?.parse().ok()?, minor: numbers.next()?.parse().ok()? })
-    }
-
-    /// Type stripping came behind a flag with 22.6; the flag became the default with 23.6 and, in the older line, 22.18.
-    fn type_stripping(self) -> TypeStripping {
-        match (self.major, self.minor) {
-            (24.., _) | (23, 6..) | (22, 18..) => TypeStripping::Always,
-            (23, _) | (22, 6..) => TypeStripping::Flag,
-            _ => TypeStripping::Never,
-        }
-    }
-}
-
-fn ask_version(node: &Path, cancellation: &Cancellation) -> Result<Version, String> {
-    let mut answer = String::new();
-    let outcome = tool::run(
-        &CommandSpec::new(node).arg("--version"),
-        Duration::from_secs(20),
-        cancellation,
-        &mut |stream, line| {
-            if stream == Stream::Stdout && answer.is_empty() {
-                line.clone_into(&mut answer);
-            }
-        },
-    );
-    let trouble = match outcome {
-        Ok(_) => match Version::parse(&answer) {
-            Some(version) => return Ok(version),
-            None => format!("it printed `{answer}`"),
-        },
-        Err(error) => error.to_string(),
-    };
-    Err(format!(
-        "`{} --version` does not tell its version: {trouble}; reinstall Node.js",
-        node.display()
-    ))
-}
-
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
     use crate::runtime::testing::{Folder, no_events};
-
-    #[test]
-    fn the_version_decides_how_types_are_stripped() {
-        let of = |text| Version::parse(text).unwrap().type_stripping();
-        assert_eq!(of("v18.19.0"), TypeStripping::Never);
-        assert_eq!(of("v20.20.2\n"), TypeStripping::Never);
-        assert_eq!(of("v22.5.1"), TypeStripping::Never);
-        assert_eq!(of("v22.6.0"), TypeStripping::Flag);
-        assert_eq!(of("v22.17.9"), TypeStripping::Flag);
-        assert_eq!(of("v22.18.0"), TypeStripping::Always);
-        assert_eq!(of("v23.5.0"), TypeStripping::Flag);
-        assert_eq!(of("v23.6.0"), TypeStripping::Always);
-        assert_eq!(of("v24.0.0-nightly2025"), TypeStripping::Always);
-        assert_eq!(Version::parse("1.2.3"), None);
-        assert_eq!(Version::parse(""), None);
-    }
 
     fn node_that_prints(folder: &Folder, version: &str) -> (PathBuf, Environment) {
         let node = folder.script("bin/node", &format!("echo {version}"));

@@ -1,0 +1,157 @@
+//! From the command that runs a JavaScript file to one whose processes keep for each other what they have compiled.
+//!
+//! Every evaluation has a process of its own, as ever. What is shared is the code that Node.js made of the sources: it checks
+//! itself that it belongs to the very content of a source and to the very version of Node.js, and compiles again what
+//! does not. It is kept in a folder that nobody else can enter, for one evaluator and one run: code that was compiled
+//! from what an evaluator consists of must not come from anywhere else.
+//!
+//! Node.js is told by a file that it loads before the evaluator, and not by `NODE_COMPILE_CACHE`, since the evaluator, and
+//! all that it starts, would see that variable. What is left to be seen of it: the command line as the system
+//! shows it, what `module.getCompileCacheDir()` says, and the order in which Node.js has loaded modules of its own.
+
+use std::{fs, path::Path};
+
+use crate::{
+    process::CommandSpec,
+    runtime::{CachedCommand, PrivateFolder, companions},
+};
+
+const PRELOAD: &str = include_str!("compile_cache.cjs");
+
+/// Sources from which on it takes longer to compile them than to load what was compiled, in bytes.
+const MUCH: u64 = 64 << 10;
+
+/// Variables that decide about the cache otherwise, or make a process report on what it compiles and loads.
+const UNUSUAL_VARIABLES: [&str; 7] = [
+    "NODE_COMPILE_CACHE",
+    "NODE_DISABLE_COMPILE_CACHE",
+    "NODE_V8_COVERAGE",
+    "NODE_DEBUG",
+    "NODE_DEBUG_NATIVE",
+    "NODE_PRESERVE_SYMLINKS",
+    "NODE_REPL_EXTERNAL_MODULE",
+];
+
+/// Options in `NODE_OPTIONS` that have nothing to do with modules. Those that end with `=` have a value.
+const HARMLESS_OPTIONS: [&str; 12] = [
+    "--disable-warning=",
+    "--dns-result-order=",
+    "--max-http-header-size=",
+    "--max-old-space-size=",
+    "--max-semi-space-size=",
+    "--no-deprecation",
+    "--no-warnings",
+    "--stack-trace-limit=",
+    "--unhandled-rejections=",
+    "--use-bundled-ca",
+    "--use-openssl-ca",
+    "--use-system-ca",
+];
+
+/// Whether an evaluator brings along more than what is compiled in next to no time: packages, or long files. One that sees to
+/// a cache itself is left alone.
+pub(super) fn has_much_to_compile(source: &Path) -> bool {
+    let Ok(text) = fs::read(source) else { return false };
+    if String::from_utf8_lossy(&text).contains("CompileCache") {
+        return false;
+    }
+    let mut folders = source.ancestors().skip(1);
+    let size = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
+    folders.any(|folder| folder.join("node_modules").is_dir())
+        || companions::with_companions(source).iter().map(|file| size(file)).sum::<u64>() >= MUCH
+}
+
+/// The command that does what `command` does and keeps what it compiles.
+pub(super) fn cached(command: &CommandSpec) -> Result<CachedCommand, String> {
+    for name in UNUSUAL_VARIABLES {
+        if command.variable(name).is_some_and(|value| !value.is_empty()) {
+            return Err(format!("{name} is set"));
+        }
+    }
+    let options = command.variable("NODE_OPTIONS").unwrap_or_default();
+    let is_harmless = |options: &str| options.split_whitespace().all(is_harmless_option);
+    if !options.to_str().is_some_and(is_harmless) {
+        return Err("NODE_OPTIONS is set".to_owned());
+    }
+    let folder = PrivateFolder::new("compiled");
+    let preload = folder.and_then(|folder| Ok((folder.write("preload.cjs", PRELOAD)?, folder)));
+    let (preload, folder) =
+        preload.map_err(|error| format!("no folder for what is compiled: {error}"))?;
+    let mut args = vec!["--require".into(), preload.clone().into_os_string()];
+    args.extend_from_slice(&command.args);
+    Ok(CachedCommand {
+        command: CommandSpec { args, ..command.clone() },
+        needs: preload,
+        keeps: Box::new(folder),
+    })
+}
+
+fn is_harmless_option(option: &str) -> bool {
+    HARMLESS_OPTIONS.iter().any(|known| match known.ends_with('=') {
+        true => option.starts_with(known),
+        false => option == *known,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::testing::Folder;
+
+    fn command() -> CommandSpec {
+        let nothing = CommandSpec { clear_env: true, ..CommandSpec::new("node") };
+        nothing.args(["--experimental-strip-types", "check.ts", "x"])
+    }
+
+    #[test]
+    fn the_file_comes_first_and_goes_with_the_command() {
+        let cached = cached(&command()).unwrap();
+        let preload = cached.needs.clone();
+        assert!(preload.is_file() && preload.is_absolute());
+        let args = cached.command.args.clone();
+        assert_eq!((&args[0], &args[1]), (&"--require".into(), &preload.clone().into()));
+        assert_eq!(args[2..], command().args);
+        assert_eq!(CommandSpec { args: command().args, ..cached.command.clone() }, command());
+        drop(cached);
+        assert!(!preload.exists());
+    }
+
+    #[test]
+    fn variables_that_change_what_modules_do_are_unusual() {
+        for name in UNUSUAL_VARIABLES {
+            assert_eq!(cached(&command().env(name, "1")).unwrap_err(), format!("{name} is set"));
+            assert!(cached(&command().env(name, "")).is_ok());
+        }
+        for options in ["", " ", "--max-old-space-size=4096 --no-warnings", "--use-system-ca"] {
+            assert!(cached(&command().env("NODE_OPTIONS", options)).is_ok(), "{options}");
+        }
+        for options in [
+            "--require ./x.js",
+            "-r x",
+            "--import=x",
+            "--no-warnings --enable-source-maps",
+            "--no-warnings-of-mine",
+            "\"--no-warnings\"",
+            "--max-old-space-size 4096",
+        ] {
+            let error = cached(&command().env("NODE_OPTIONS", options)).unwrap_err();
+            assert_eq!(error, "NODE_OPTIONS is set", "{options}");
+        }
+    }
+
+    #[test]
+    fn packages_and_long_files_are_much_to_compile() {
+        let folder = Folder::new("node-much");
+        let long = format!("module.exports = '{}';", "x".repeat(MUCH as usize));
+        let small = folder.file("a/small.js", "console.log(1)");
+        folder.file("a/lib/long.js", &long);
+        assert!(!has_much_to_compile(&small));
+        assert!(has_much_to_compile(&folder.file("a/imports.js", "require('./lib/long.js')")));
+        assert!(has_much_to_compile(&folder.file("a/bundle.js", &long)));
+        folder.file("b/node_modules/x/index.js", "");
+        assert!(has_much_to_compile(&folder.file("b/deep/check.js", "require('x')")));
+        let own = "require('module').enableCompileCache(); require('x')";
+        assert!(!has_much_to_compile(&folder.file("b/own.js", own)));
+        assert!(!has_much_to_compile(&folder.path("b/gone.js")));
+    }
+}

@@ -1,0 +1,78 @@
+//! The figures that this project promises, measured, beside those of agentevals in the same run.
+//!
+//! `cargo bench -p evaluator-tests --bench figures` installs what it compares with (some 1 GB below cargo's target folder, once),
+//! builds, measures for about eight minutes, and prints one table. Five of them are runs that start an interpreter for each of 1,000
+//! evaluations, as agentevals does. After `--`:
+//!
+//! | argument | measures |
+//! |---|---|
+//! | `one` | one conversation: what people wait for |
+//! | `python` | many conversations by evaluators that use the Python SDK |
+//! | `rust` | the same by evaluators in Rust: as processes, as workers, linked |
+//! | `worker` | what one evaluation takes of processors, when there is always a next one |
+//! | `growth` | more and more conversations |
+//! | `--ours` | ours alone, with nothing to compare with |
+//!
+//! `BENCH_TRACES` is another number of conversations to grow to than 100,000 (a file of 410 MB); `BENCH_FOLDER` is a folder
+//! in which all files are left. `AGENTEVALS` and `EVALUATOR_SDK_PYTHON` name programs to be used in place of installed ones.
+
+#![expect(clippy::disallowed_methods, reason = "what is measured are whole processes")]
+#![expect(
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a benchmark prints, and may panic"
+)]
+
+mod bench;
+mod growth;
+mod one;
+mod python;
+mod rust;
+mod saturation;
+mod table;
+
+use std::{env, thread};
+
+use bench::Bench;
+use evaluator_tests::bench::{is_wanted, measure};
+use table::Table;
+
+/// A part of the table: its name, and what measures it and adds its rows.
+type Part = (&'static str, fn(&Bench, &mut Table));
+
+const PARTS: [Part; 5] = [
+    ("one", one::measure),
+    ("python", python::measure),
+    ("rust", rust::measure),
+    ("worker", saturation::measure),
+    ("growth", growth::measure),
+];
+
+/// The argument that leaves out what needs to be installed for comparison.
+const OURS: &str = "--ours";
+
+fn main() {
+    if measure::is_measuring() || !is_wanted() {
+        return;
+    }
+    let arguments: Vec<String> = env::args().skip(1).filter(|other| other != "--bench").collect();
+    let is_part = |argument: &String| PARTS.iter().any(|(name, _)| name == argument);
+    if let Some(unknown) = arguments.iter().find(|other| !is_part(other) && *other != OURS) {
+        let names = PARTS.map(|(name, _)| name).join(", ");
+        panic!("there is no part `{unknown}`; there are {names}, and {OURS}");
+    }
+    let wanted = |name: &str| {
+        !arguments.iter().any(is_part) || arguments.iter().any(|argument| argument == name)
+    };
+    let bench = Bench::new(!arguments.iter().any(|argument| argument == OURS));
+    let mut table = Table::default();
+    for (_, measure) in PARTS.into_iter().filter(|(name, _)| wanted(name)) {
+        measure(&bench, &mut table);
+    }
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    println!(
+        "\nwall time, processor time of all processes, memory of the largest; {processors} processors\n"
+    );
+    print!("{table}");
+}

@@ -1,0 +1,7 @@
+//! Recorded conversations, made up here.
+
+mod desk;
+mod offers;
+
+pub use desk::{write_eval_set, write_small_traces, write_traces};
+pub use offers::write_offers;
