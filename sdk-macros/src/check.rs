@@ -70,6 +70,9 @@ pub(crate) fn item(function: &Function) -> Item<'_> {
     }
 }
 
+/// What a client of the host's models is called where arguments are told by their names.
+const TARGET: &str = "target";
+
 /// Looks at the function whole.
 pub(crate) fn check<'a>(function: &'a Function, options: &'a Options) -> syn::Result<Plan<'a>> {
     let sig = &function.sig;
@@ -177,6 +180,8 @@ fn argument<'a>(
                     argument_type(&typed.ty, contract, complaints);
                     (name, Origin::Type)
                 }
+                // The one argument of these that is no part of the document.
+                Some(_) if name.trim_start_matches('_') == TARGET => (name, Origin::Type),
                 Some(known) => {
                     let reference = parameter_type(&typed.ty, complaints);
                     (parameter(typed, contract, known, complaints), Origin::Name(reference))
