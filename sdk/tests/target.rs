@@ -38,7 +38,7 @@ fn requests(value: &Value) -> Vec<Request> {
 fn outcome(exchange: &Exchange, client: &TargetClient) -> String {
     let said = |reply: Reply| {
         assert_eq!(reply.output.len(), 1);
-        assert_eq!(reply.output[0].content, reply.raw_text.clone().map(Value::from).unwrap());
+        assert_eq!(reply.output[0].text(), reply.text().unwrap());
         format!("said {}", reply.raw_text.unwrap())
     };
     let none = Value::Null;
@@ -69,7 +69,7 @@ fn expected(generation: &str, name: &str) -> String {
     const FINE: &str = r#"said {"score": 0.75, "reasoning": "mock judge says fine"}"#;
     const UNKNOWN: &str =
         "there is no target `nope`; there are local_agent, mock_judge, cli_judge, bad_judge";
-    const MISSING: &str = "the target proxy refuses the request: Missing required field: question";
+    const MISSING: &str = "the request cannot be used: Missing required field: question";
     const FAILED: &str = "the target failed: boom (exit code 3)";
     const EXHAUSTED: &str =
         "the limit of 9 calls of the target is used up (the host's `max_calls` sets it)";
@@ -94,8 +94,7 @@ fn expected(generation: &str, name: &str) -> String {
         "invoke failing provider" => FAILED.to_owned(),
         "batch ok+bad" => format!("{:?}", [FINE, &echo("q2"), UNKNOWN, MISSING, FAILED]),
         "batch not array" => {
-            "the target proxy refuses the request: Missing required field: requests (array)"
-                .to_owned()
+            "the request cannot be used: Missing required field: requests (array)".to_owned()
         }
         "batch empty" => "[]".to_owned(),
         "snake_case system prompt" | "camelCase system prompt" => echo("sp?"),
@@ -173,13 +172,11 @@ fn tools_and_tokens_are_read() {
     let reply = Proxy::replying(response("200 OK", body), 3).client().invoke("q").unwrap();
     assert_eq!(reply.text(), Ok("final"));
     let call = &reply.output[0].tool_calls[0];
-    assert_eq!(
-        (call.tool.as_str(), &call.input, call.duration_ms),
-        ("grep", &json!({"a": 1}), Some(5.0))
-    );
-    assert_eq!(reply.output[1].content, json!([{"type": "text", "text": "final"}]));
+    assert_eq!((call.tool.as_str(), call.duration_ms), ("grep", Some(5.0)));
+    assert_eq!(call.input, Some(json!({"a": 1})));
+    assert_eq!(reply.output[1].text(), "final");
     let usage = reply.token_usage.unwrap();
-    assert_eq!((usage.input, usage.output, usage.cached), (11, 7, Some(2)));
+    assert_eq!((usage.input, usage.output, usage.cached), (Some(11), Some(7), Some(2)));
 }
 
 #[test]

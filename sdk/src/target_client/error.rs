@@ -46,9 +46,9 @@ pub enum TargetError {
         /// What the host says of it.
         message: String,
     },
-    /// The proxy cannot use the request, such as one without a question.
+    /// The request cannot be used, such as one without a question.
     InvalidRequest {
-        /// What the proxy says.
+        /// Why not.
         message: String,
     },
     /// The host is ending, and answers no more.
@@ -153,7 +153,7 @@ impl fmt::Display for TargetError {
             }
             Self::ProviderFailed { message } => write!(f, "the target failed: {message}"),
             Self::InvalidRequest { message } => {
-                write!(f, "the target proxy refuses the request: {message}")
+                write!(f, "the request cannot be used: {message}")
             }
             Self::ShuttingDown => f.write_str("the target proxy is shutting down"),
             Self::ReplyTooLarge { limit } => {

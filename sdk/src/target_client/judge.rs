@@ -1,6 +1,6 @@
 //! Judges that are prompts.
 
-use evaluator_protocol::{EvalResult, Score};
+use evaluator_protocol::{EvalResult, Score, agentv::CodeJudgeResult};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -111,18 +111,14 @@ impl Judge {
     ///
     /// # Errors
     ///
-    /// [`TargetError`] of the last attempt. It is for the evaluator to return: an answer that cannot be read says nothing about the
+    /// [`TargetError`] of the last attempt; [`TargetError::InvalidRequest`] where the template names what has no value. It is for the evaluator to return: an answer that cannot be read says nothing about the
     /// agent, so it is no score of 0.
     pub fn judge(
         &self,
         client: &TargetClient,
         variables: &Variables,
     ) -> Result<Judgement, TargetError> {
-        let unknown = self.template.unknown(variables);
-        if !unknown.is_empty() {
-            tracing::warn!("the template names {}, which has no value", unknown.join(", "));
-        }
-        let request = self.request(variables);
+        let request = self.request(variables)?;
         let mut attempt = 1;
         loop {
             let reply = client.invoke(request.clone().attempt(attempt));
@@ -137,7 +133,12 @@ impl Judge {
         }
     }
 
-    fn request(&self, variables: &Variables) -> Request {
+    fn request(&self, variables: &Variables) -> Result<Request, TargetError> {
+        if let [name, ..] = self.template.unknown(variables)[..] {
+            // The model would judge braces, and the agent would be blamed for it.
+            let message = format!("the template names `{name}`, which has no value");
+            return Err(TargetError::InvalidRequest { message });
+        }
         let system_prompt = match &self.instructions {
             Some(instructions) => format!("{}\n\n{FORMAT}", instructions.trim_end()),
             None => FORMAT.to_owned(),
@@ -145,7 +146,7 @@ impl Judge {
         let mut request =
             Request::new(self.template.render(variables)).system_prompt(system_prompt);
         request.target.clone_from(&self.target);
-        request
+        Ok(request)
     }
 }
 
@@ -202,6 +203,17 @@ impl From<Judgement> for EvalResult {
     }
 }
 
+impl From<Judgement> for CodeJudgeResult {
+    fn from(judgement: Judgement) -> Self {
+        let Judgement { score, hits, misses, reasoning } = judgement;
+        let result = Self::new(score).with_hits(hits).with_misses(misses);
+        match reasoning {
+            Some(reasoning) => result.reasoning(reasoning),
+            None => result,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -239,6 +251,20 @@ mod tests {
         .collect();
         assert!(places.is_sorted(), "{}", request.question);
         assert_eq!((request.attempt, request.target.as_deref()), (Some(1), None));
+    }
+
+    #[test]
+    fn judgements_are_results_of_either_contract() {
+        let model = testing::target()
+            .answer(r#"{"score": 1, "hits": ["h"], "misses": ["m"], "reasoning": "r"}"#);
+        let judgement = Judge::new().judge(&model.client(), &variables()).unwrap();
+        let result = CodeJudgeResult::from(judgement.clone());
+        assert_eq!((result.hits(), result.misses()), (vec!["h"], vec!["m"]));
+        assert_eq!((result.score, result.reasoning.as_deref()), (Score::ONE, Some("r")));
+        // What a host of AgentV's makes of the other is the same.
+        let other = CodeJudgeResult::from_eval_result(EvalResult::from(judgement));
+        assert_eq!((other.hits(), other.misses()), (vec!["h"], vec!["m"]));
+        assert_eq!(other.reasoning, result.reasoning);
     }
 
     #[test]
@@ -288,6 +314,21 @@ mod tests {
             let error = Judge::new().attempts(0).judge(&model.client(), &variables()).unwrap_err();
             assert!(matches!(error, TargetError::Unreadable { .. }), "{answer}: {error:?}");
         }
+    }
+
+    #[test]
+    fn a_name_without_a_value_is_not_asked_about() {
+        let model = testing::target();
+        let judge = Judge::new().template("{{question}} {{ candiate_answer }}");
+        let error = judge.judge(&model.client(), &variables()).unwrap_err();
+        let expected =
+            "the request cannot be used: the template names `candiate_answer`, which has no value";
+        assert_eq!((error.to_string().as_str(), model.requests().len()), (expected, 0));
+        // Braces that are meant are values.
+        let model = testing::target().answer(GOOD);
+        let variables = variables().text("candiate_answer", "{{x}}");
+        judge.judge(&model.client(), &variables).unwrap();
+        assert_eq!(model.requests()[0].question, "question? {{x}}");
     }
 
     #[test]

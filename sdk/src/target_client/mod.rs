@@ -16,9 +16,10 @@ mod template;
 
 pub use client::TargetClient;
 pub use error::TargetError;
+pub use evaluator_protocol::agentv::{Message, TokenUsage, ToolCall};
 pub use fake::FakeTarget;
 pub use info::Info;
 pub use judge::{Judge, Judgement};
-pub use reply::{OutputMessage, OutputToolCall, Reply, TokenUsage};
+pub use reply::Reply;
 pub use request::Request;
 pub use template::{Template, Variables};

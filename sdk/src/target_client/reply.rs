@@ -1,5 +1,6 @@
 //! What a target answers, in the spellings of all generations.
 
+use evaluator_protocol::agentv::{Message, TokenUsage};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -15,7 +16,7 @@ pub struct Reply {
     /// Its last text; `None` when it said none.
     pub raw_text: Option<String>,
     /// All it said and did, in order.
-    pub output: Vec<OutputMessage>,
+    pub output: Vec<Message>,
     /// What it cost; `None` where the host does not tell, as the oldest ones do not.
     pub token_usage: Option<TokenUsage>,
 }
@@ -24,11 +25,7 @@ impl Reply {
     /// A reply with this text, for tests.
     pub fn new(text: impl Into<String>) -> Self {
         let text = text.into();
-        let message = OutputMessage {
-            role: "assistant".to_owned(),
-            content: text.clone().into(),
-            ..OutputMessage::default()
-        };
+        let message = Message::assistant(text.as_str());
         Self { raw_text: Some(text), output: vec![message], token_usage: None }
     }
 
@@ -119,62 +116,9 @@ pub(super) fn replies(
 #[serde(rename_all = "camelCase")]
 struct SentReply {
     /// The name since AgentV 2.7.
-    output: Option<Vec<OutputMessage>>,
+    output: Option<Vec<Message>>,
     /// The name before.
-    output_messages: Option<Vec<OutputMessage>>,
+    output_messages: Option<Vec<Message>>,
     raw_text: Option<String>,
     token_usage: Option<TokenUsage>,
-}
-
-/// One message of what a target said and did.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct OutputMessage {
-    /// `assistant`, `user`, `system` or `tool`.
-    #[serde(default)]
-    pub role: String,
-    /// A text, a list of blocks (`{"type": "text", "text": ..}`), or any other JSON; `null` for none.
-    #[serde(default)]
-    pub content: Value,
-    /// The tools it called.
-    #[serde(default)]
-    pub tool_calls: Vec<OutputToolCall>,
-    /// Milliseconds it took.
-    #[serde(default)]
-    pub duration_ms: Option<f64>,
-}
-
-/// One call of a tool by a target.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct OutputToolCall {
-    /// Name of the tool.
-    pub tool: String,
-    /// Its arguments; `null` for none.
-    #[serde(default)]
-    pub input: Value,
-    /// What it gave back; `null` for nothing.
-    #[serde(default)]
-    pub output: Value,
-    /// Id of the call.
-    #[serde(default)]
-    pub id: Option<String>,
-    /// Milliseconds it took.
-    #[serde(default)]
-    pub duration_ms: Option<f64>,
-}
-
-/// Tokens of one reply.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[non_exhaustive]
-pub struct TokenUsage {
-    /// Tokens read.
-    pub input: u64,
-    /// Tokens written.
-    pub output: u64,
-    /// Those of the tokens read that came from a cache.
-    #[serde(default)]
-    pub cached: Option<u64>,
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use evaluator_protocol::agentv::CodeJudgeInput;
 use serde::Serialize;
 
 /// A text with names in double braces, such as `{{question}}` or `{{ question }}`.
@@ -126,8 +127,44 @@ impl Variables {
     }
 }
 
+/// The names that AgentV gives to what a judge is told.
+///
+/// | name | value |
+/// |---|---|
+/// | `question`, `candidate_answer` | the text |
+/// | `expected_outcome`, `criteria` | the text, one under the names of two versions |
+/// | `reference_answer` | the text; empty where there is none |
+/// | `input_messages`, `expected_messages` | the messages as JSON; `[]` for none |
+/// | `output_messages` | the transcript as JSON |
+///
+/// What the document does not have has no value, so that [`Template::unknown`] lists it, but for `reference_answer`: a case may do without.
+impl From<&CodeJudgeInput> for Variables {
+    fn from(input: &CodeJudgeInput) -> Self {
+        let texts = [
+            ("question", input.question()),
+            ("candidate_answer", input.candidate_answer()),
+            ("expected_outcome", input.expected_outcome()),
+            ("criteria", input.expected_outcome()),
+            ("reference_answer", Some(input.reference_answer().unwrap_or_default())),
+        ];
+        let variables = Self::new()
+            .json("input_messages", &input.input_messages())
+            .json("expected_messages", &input.expected_messages());
+        let variables = match input.output_messages() {
+            Some(messages) => variables.json("output_messages", &messages),
+            None => variables,
+        };
+        texts.into_iter().fold(variables, |variables, (name, value)| match value {
+            Some(value) => variables.text(name, value),
+            None => variables,
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use evaluator_protocol::agentv::Message;
+
     use super::*;
 
     fn render(template: &str) -> String {
@@ -166,5 +203,22 @@ mod tests {
     fn other_values_are_json() {
         let variables = Variables::new().json("list", &[1]);
         assert_eq!(Template::new("{{list}}").render(&variables), "[\n  1\n]");
+    }
+
+    #[test]
+    fn documents_of_agentv_have_names_for_their_parts() {
+        let input = CodeJudgeInput::new("Q", "A")
+            .with_expected_outcome(" O ")
+            .with_output_message(Message::assistant("A"));
+        let template = Template::new(
+            "{{question}} {{expected_outcome}}{{criteria}} {{candidate_answer}}{{reference_answer}}",
+        );
+        assert_eq!(template.render(&Variables::from(&input)), "Q OO A");
+        let messages = Template::new("{{expected_messages}} {{output_messages}}");
+        let expected = "[] [\n  {\n    \"role\": \"assistant\",\n    \"content\": \"A\"\n  }\n]";
+        assert_eq!(messages.render(&Variables::from(&input)), expected);
+        let nothing = Variables::from(&CodeJudgeInput::default());
+        let unknown = ["question", "expected_outcome", "criteria", "candidate_answer"];
+        assert_eq!(template.unknown(&nothing), unknown);
     }
 }
