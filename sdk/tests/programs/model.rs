@@ -36,8 +36,8 @@ fn adk(target: Option<TargetClient>) -> Result<Score, TargetError> {
 }
 
 #[evaluator(contract = agenta)]
-fn agenta(output: &str, target: Option<TargetClient>) -> Result<Score, TargetError> {
-    if output.is_empty() { Ok(Score::ZERO) } else { ask_if_there(target) }
+fn agenta(output: &str, model: Option<TargetClient>) -> Result<Score, TargetError> {
+    if output.is_empty() { Ok(Score::ZERO) } else { ask_if_there(model) }
 }
 
 fn main() -> ExitCode {
