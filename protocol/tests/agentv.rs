@@ -514,7 +514,7 @@ mod conversion {
             .iter()
             .map(|turn| (turn.user_content.as_str(), turn.final_response.as_deref()))
             .collect();
-        assert_eq!(said[..2], [("one", Some("first")), ("two", Some("second"))]);
+        assert_eq!(said, [("one", Some("first")), ("two", Some("second")), ("three", None)]);
         let steps = &turns[0].intermediate_steps;
         assert_eq!(json!(steps.tool_calls[0].args), json!({"input": "ls -l"}));
         assert_eq!(steps.tool_responses[0].response, json!({"files": 2}));

@@ -241,7 +241,10 @@ impl Turns {
 
     /// The turns, the last one with the answer that the host gives for it.
     fn end(mut self, answer: Option<&str>, notes: &mut Notes) -> Vec<InvocationData> {
-        if let Some(answer) = answer {
+        // Asked last and answered never: the answer is that of the turn before.
+        let is_older = !self.begun
+            && self.done.last().is_some_and(|turn| turn.final_response.as_deref() == answer);
+        if let Some(answer) = answer.filter(|_| !is_older) {
             if self.turn.final_response.as_deref() != Some(answer) {
                 notes.dropped.extend(self.answer_at);
                 self.turn.final_response = Some(answer.to_owned());
