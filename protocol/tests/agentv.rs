@@ -255,6 +255,17 @@ mod reading {
     }
 
     #[test]
+    fn settings_have_the_same_names_under_every_command() {
+        let config = |name: &str| json!(sample(name).config());
+        assert_eq!(config("pipeline grade"), config("v4.42.4"));
+        let text = r#"{"output": "a", "config": {"maxCalls": 1, "max_calls": 2, "Tags": {"innerKey": [{"aB": 1}]}, "config": {"x": 1}}}"#;
+        assert_eq!(
+            json!(read(text).config()),
+            json!({"max_calls": 2, "Tags": {"inner_key": [{"a_b": 1}]}, "config": {"x": 1}})
+        );
+    }
+
+    #[test]
     fn traces_keep_their_events() {
         let input = sample("v4.42.4");
         let events = input.trace().unwrap().events.as_ref().unwrap();

@@ -139,7 +139,14 @@ fn errors_exit_with_a_message_and_nothing_else() {
 
 #[test]
 fn not_evaluated_is_an_error_since_agentv_has_no_word_for_it() {
-    // The evaluator wants turns; an aggregator's document has none, and that is said.
+    run("golden", &[], &document("q", &json!("a"), &json!(null)))
+        .failed(1, "error: golden: not evaluated: no golden turns\n");
+    let config = json!({"expected": "a"});
+    assert_eq!(run("golden", &[], &document("q", &json!("a"), &config)).answer()["score"], 1.0);
+}
+
+#[test]
+fn results_of_other_evaluators_are_no_conversation() {
     run("response_quality", &[], r#"{"results": {"a": {"score": 1}}}"#)
         .failed(3, "results: this document holds results of other evaluators");
 }

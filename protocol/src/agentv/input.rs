@@ -237,7 +237,8 @@ impl CodeJudgeInput {
     }
 
     /// The settings of the judge: keys of its entry that AgentV does not know, and over them those of a block `config`, which
-    /// documents of 2.5 hold apart. AgentV has written names in snake_case.
+    /// documents of 2.5 hold apart. All names are in snake_case, as most commands of AgentV write them: `minLength` of a
+    /// configuration is `min_length`, at any depth, and `Tags` stays what it is.
     #[must_use]
     pub fn config(&self) -> Option<&JsonObject> {
         self.derived.config.as_ref().or(self.wire.config.as_ref())
@@ -306,7 +307,7 @@ impl Wire {
 
 impl Derived {
     fn of(wire: &Wire) -> Self {
-        let config = wire.config.as_ref().and_then(|config| unnested(wire, config));
+        let config = wire.config.as_ref().and_then(|config| config_of(wire, config));
         Self {
             question: texts_of_users(wire.input()),
             answer: answer(wire),
@@ -384,16 +385,61 @@ fn summary(wire: &Wire) -> Option<TraceSummary> {
     Some(summary)
 }
 
-/// The config of a document of 2.5, with its block `config` put where later versions put it.
-fn unnested(wire: &Wire, config: &JsonObject) -> Option<JsonObject> {
+/// The config as later versions write it, if this one is different: a block `config`, which 2.5 leaves where it is, is put
+/// over the rest, and names are in snake_case, which `pipeline grade` leaves to us.
+fn config_of(wire: &Wire, config: &JsonObject) -> Option<JsonObject> {
     let is_old = wire.candidate_answer.is_some()
         || wire.expected_outcome.is_some()
         || wire.output_messages.is_some();
-    let Some(Value::Object(inner)) = config.get("config").filter(|_| is_old) else { return None };
+    let inner = config.get("config").and_then(Value::as_object).filter(|_| is_old);
+    if inner.is_none() && !has_camel_case(config) {
+        return None;
+    }
     let mut merged = config.clone();
-    merged.remove("config");
-    merged.extend(inner.clone());
-    Some(merged)
+    if let Some(inner) = inner {
+        merged.remove("config");
+        merged.extend(inner.clone());
+    }
+    Some(in_snake_case(merged))
+}
+
+fn has_camel_case(object: &JsonObject) -> bool {
+    fn inside(value: &Value) -> bool {
+        match value {
+            Value::Object(object) => has_camel_case(object),
+            Value::Array(items) => items.iter().any(inside),
+            _ => false,
+        }
+    }
+    object.iter().any(|(key, value)| is_camel_case(key) || inside(value))
+}
+
+fn is_camel_case(key: &str) -> bool {
+    let is_upper = |letter: char| letter.is_ascii_uppercase();
+    !key.starts_with(is_upper) && key.contains(is_upper)
+}
+
+/// The rule of AgentV. Of two names that become the same, the one that was in snake_case stays.
+fn in_snake_case(object: JsonObject) -> JsonObject {
+    fn inside(value: Value) -> Value {
+        match value {
+            Value::Object(object) => Value::Object(in_snake_case(object)),
+            Value::Array(items) => items.into_iter().map(inside).collect(),
+            other => other,
+        }
+    }
+    let (camel, mut snake): (JsonObject, JsonObject) = object
+        .into_iter()
+        .map(|(key, value)| (key, inside(value)))
+        .partition(|(key, _)| is_camel_case(key));
+    for (key, value) in camel {
+        let letters = key.chars().flat_map(|letter| {
+            let underscore = letter.is_ascii_uppercase().then_some('_');
+            underscore.into_iter().chain([letter.to_ascii_lowercase()])
+        });
+        snake.entry(letters.collect::<String>()).or_insert(value);
+    }
+    snake
 }
 
 /// The first text that says anything.

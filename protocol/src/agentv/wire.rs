@@ -83,9 +83,9 @@ wire! {
     start_time / "startTime": String,
     /// Since 2.9.
     end_time / "endTime": String,
-    /// Since 2.9, with a workspace.
+    /// Where there is a workspace.
     file_changes / "fileChanges": String,
-    /// Since 2.9, with a workspace.
+    /// Where there is a workspace.
     workspace_path / "workspacePath": String,
     /// Since 4.33.
     metadata: JsonObject,

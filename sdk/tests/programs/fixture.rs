@@ -80,6 +80,14 @@ fn troublesome(name: MetricName<'_>) -> anyhow::Result<f64> {
     }
 }
 
+#[evaluator]
+fn golden(input: &EvalInput) -> EvalResult {
+    match &input.expected_invocations {
+        Some(_) => EvalResult::new(Score::ONE),
+        None => EvalResult::not_evaluated("no golden turns"),
+    }
+}
+
 /// A judge of AgentV's that does what it is asked.
 #[evaluator(contract = agentv)]
 fn judge(
@@ -113,6 +121,7 @@ fn main() -> ExitCode {
         Ok("response_quality") => response_quality::run(),
         Ok("strict") => strict::run(),
         Ok("noisy") => noisy::run(),
+        Ok("golden") => golden::run(),
         Ok("judge") => judge::run(),
         Ok("troublesome") => troublesome::run(),
         Ok("several") => run_any(&[response_quality::EVALUATOR, strict::EVALUATOR]),
