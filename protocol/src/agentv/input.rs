@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
 
 use super::{
-    MemberResult, Message, Role, TokenUsage, ToolCall, Trace, TraceSummary,
+    MemberResult, Message, TokenUsage, ToolCall, Trace, TraceSummary,
+    derived::Derived,
     wire::{Output, Wire},
 };
 use crate::{DecodeError, JsonObject, decode};
@@ -34,16 +34,6 @@ use crate::{DecodeError, JsonObject, decode};
 pub struct CodeJudgeInput {
     pub(super) wire: Wire,
     derived: Derived,
-}
-
-/// What no key has as it is wanted. A function of [`Wire`].
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Derived {
-    question: Option<String>,
-    answer: Option<String>,
-    reference: Option<String>,
-    summary: Option<TraceSummary>,
-    config: Option<JsonObject>,
 }
 
 impl CodeJudgeInput {
@@ -269,177 +259,6 @@ impl<'de> Deserialize<'de> for CodeJudgeInput {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Wire::deserialize(deserializer).map(Self::from_wire)
     }
-}
-
-impl Wire {
-    pub(super) fn input(&self) -> &[Message] {
-        let Self { input, input_messages, .. } = self;
-        input.as_ref().or(input_messages.as_ref()).map_or(&[], Vec::as_slice)
-    }
-
-    pub(super) fn expected(&self) -> &[Message] {
-        let Self { expected_output, expected_messages, .. } = self;
-        expected_output.as_ref().or(expected_messages.as_ref()).map_or(&[], Vec::as_slice)
-    }
-
-    /// The transcript, with its key.
-    pub(super) fn transcript(&self) -> Option<(&'static str, &[Message])> {
-        let output = self.output.as_ref().and_then(Output::messages);
-        [
-            ("messages", self.messages.as_deref()),
-            ("output", output),
-            ("output_messages", self.output_messages.as_deref()),
-        ]
-        .into_iter()
-        .find_map(|(key, messages)| Some((key, messages?)))
-    }
-
-    /// How many messages at the start of the transcript are the input. Their contents need not be the same, since files are
-    /// put into them.
-    pub(super) fn input_in_transcript(&self) -> usize {
-        let (Some(messages), input) = (&self.messages, self.input()) else { return 0 };
-        let roles = |messages: &[Message]| {
-            messages.iter().map(|message| message.role.clone()).collect::<Vec<_>>()
-        };
-        if roles(messages).starts_with(&roles(input)) { input.len() } else { 0 }
-    }
-}
-
-impl Derived {
-    fn of(wire: &Wire) -> Self {
-        let config = wire.config.as_ref().and_then(|config| config_of(wire, config));
-        Self {
-            question: texts_of_users(wire.input()),
-            answer: answer(wire),
-            reference: reference(wire, config.as_ref().or(wire.config.as_ref())),
-            summary: summary(wire),
-            config,
-        }
-    }
-}
-
-/// The texts of the user, joined by blanks.
-pub(super) fn texts_of_users(messages: &[Message]) -> Option<String> {
-    let texts: Vec<String> = messages
-        .iter()
-        .filter(|message| message.role == Role::User)
-        .map(|message| message.text().trim().to_owned())
-        .filter(|text| !text.is_empty())
-        .collect();
-    (!texts.is_empty()).then(|| texts.join(" "))
-}
-
-/// What the agent said last.
-fn answer(wire: &Wire) -> Option<String> {
-    let places = [
-        wire.output.as_ref().and_then(Output::messages),
-        wire.messages.as_deref().map(|messages| &messages[wire.input_in_transcript()..]),
-        wire.output_messages.as_deref(),
-    ];
-    places.into_iter().flatten().find_map(|messages| {
-        let spoken = messages.iter().filter(|message| message.role == Role::Assistant);
-        // Models that call tools often say an empty text along with it.
-        let answers = |message: &&Message| {
-            message.content.is_some()
-                && (message.tool_calls.is_empty() || !message.text().is_empty())
-        };
-        spoken.rev().find(answers).map(|message| message.text().into_owned())
-    })
-}
-
-/// What the last expected message says, or does where it says nothing; else what version 5 is configured to send.
-fn reference(wire: &Wire, config: Option<&JsonObject>) -> Option<String> {
-    let last = wire.expected().last().and_then(|message| match &message.content {
-        Some(content) => Some(content.text().into_owned()),
-        None if message.tool_calls.is_empty() => None,
-        None => serde_json::to_string_pretty(&message.tool_calls).ok(),
-    });
-    last.filter(|text| !text.is_empty()).or_else(|| configured_reference(config?))
-}
-
-/// What the config says under `expected`.
-pub(super) fn configured_reference(config: &JsonObject) -> Option<String> {
-    match config.get("expected")? {
-        Value::Null => None,
-        Value::String(text) => Some(text.clone()).filter(|text| !text.is_empty()),
-        other => Some(format!("{other:#}")),
-    }
-}
-
-fn summary(wire: &Wire) -> Option<TraceSummary> {
-    let places = [&wire.trace_summary, &wire.trace];
-    if places.iter().all(|place| place.is_none()) {
-        return None;
-    }
-    let mut summary = TraceSummary::default();
-    for place in places.into_iter().flatten() {
-        place.complete(&mut summary);
-    }
-    let above = Trace {
-        token_usage: wire.token_usage.clone(),
-        cost_usd: wire.cost_usd,
-        duration_ms: wire.duration_ms,
-        ..Trace::default()
-    };
-    above.complete(&mut summary);
-    Some(summary)
-}
-
-/// The config as later versions write it, if this one is different: a block `config`, which 2.5 leaves where it is, is put
-/// over the rest, and names are in snake_case, which `pipeline grade` leaves to us.
-fn config_of(wire: &Wire, config: &JsonObject) -> Option<JsonObject> {
-    let is_old = wire.candidate_answer.is_some()
-        || wire.expected_outcome.is_some()
-        || wire.output_messages.is_some();
-    let inner = config.get("config").and_then(Value::as_object).filter(|_| is_old);
-    if inner.is_none() && !has_camel_case(config) {
-        return None;
-    }
-    let mut merged = config.clone();
-    if let Some(inner) = inner {
-        merged.remove("config");
-        merged.extend(inner.clone());
-    }
-    Some(in_snake_case(merged))
-}
-
-fn has_camel_case(object: &JsonObject) -> bool {
-    fn inside(value: &Value) -> bool {
-        match value {
-            Value::Object(object) => has_camel_case(object),
-            Value::Array(items) => items.iter().any(inside),
-            _ => false,
-        }
-    }
-    object.iter().any(|(key, value)| is_camel_case(key) || inside(value))
-}
-
-fn is_camel_case(key: &str) -> bool {
-    let is_upper = |letter: char| letter.is_ascii_uppercase();
-    !key.starts_with(is_upper) && key.contains(is_upper)
-}
-
-/// The rule of AgentV. Of two names that become the same, the one that was in snake_case stays.
-fn in_snake_case(object: JsonObject) -> JsonObject {
-    fn inside(value: Value) -> Value {
-        match value {
-            Value::Object(object) => Value::Object(in_snake_case(object)),
-            Value::Array(items) => items.into_iter().map(inside).collect(),
-            other => other,
-        }
-    }
-    let (camel, mut snake): (JsonObject, JsonObject) = object
-        .into_iter()
-        .map(|(key, value)| (key, inside(value)))
-        .partition(|(key, _)| is_camel_case(key));
-    for (key, value) in camel {
-        let letters = key.chars().flat_map(|letter| {
-            let underscore = letter.is_ascii_uppercase().then_some('_');
-            underscore.into_iter().chain([letter.to_ascii_lowercase()])
-        });
-        snake.entry(letters.collect::<String>()).or_insert(value);
-    }
-    snake
 }
 
 /// The first text that says anything.

@@ -31,6 +31,7 @@
 //! served.
 
 mod build;
+mod derived;
 mod dropped;
 mod from_result;
 mod input;
@@ -38,6 +39,7 @@ mod member;
 mod message;
 mod metrics;
 mod result;
+mod settings;
 mod statuses;
 mod to_input;
 mod trace;

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::{
-    CodeJudgeInput, Content, Message, Role, ToolCall, dropped,
-    input::{configured_reference, texts_of_users},
-    metrics,
+    CodeJudgeInput, Content, Message, Role, ToolCall,
+    derived::{configured_reference, texts_of_users},
+    dropped, metrics,
     statuses::Statuses,
 };
 use crate::{
