@@ -255,6 +255,17 @@ mod reading {
     }
 
     #[test]
+    fn settings_have_the_same_names_under_every_command() {
+        let config = |name: &str| json!(sample(name).config());
+        assert_eq!(config("pipeline grade"), config("v4.42.4"));
+        let text = r#"{"output": "a", "config": {"maxCalls": 1, "max_calls": 2, "Tags": {"innerKey": [{"aB": 1}]}, "config": {"x": 1}}}"#;
+        assert_eq!(
+            json!(read(text).config()),
+            json!({"max_calls": 2, "Tags": {"inner_key": [{"a_b": 1}]}, "config": {"x": 1}})
+        );
+    }
+
+    #[test]
     fn traces_keep_their_events() {
         let input = sample("v4.42.4");
         let events = input.trace().unwrap().events.as_ref().unwrap();
@@ -514,7 +525,7 @@ mod conversion {
             .iter()
             .map(|turn| (turn.user_content.as_str(), turn.final_response.as_deref()))
             .collect();
-        assert_eq!(said[..2], [("one", Some("first")), ("two", Some("second"))]);
+        assert_eq!(said, [("one", Some("first")), ("two", Some("second")), ("three", None)]);
         let steps = &turns[0].intermediate_steps;
         assert_eq!(json!(steps.tool_calls[0].args), json!({"input": "ls -l"}));
         assert_eq!(steps.tool_responses[0].response, json!({"files": 2}));

@@ -6,8 +6,8 @@ use super::{Assertion, CodeJudgeResult};
 use crate::{EvalResult, EvalStatus, JsonObject, Score, agentevals::half};
 
 /// Details that list what is wrong.
-const MISSES: [&str; 7] =
-    ["misses", "issues", "problems", "errors", "failures", "missing", "mismatches"];
+const MISSES: [&str; 8] =
+    ["misses", "issues", "problems", "errors", "failures", "missing", "mismatches", "differences"];
 /// Details that list what is right.
 const HITS: [&str; 3] = ["hits", "matches", "passed"];
 /// Details that say why.
@@ -19,11 +19,11 @@ impl CodeJudgeResult {
     /// | of the result | becomes |
     /// |---|---|
     /// | `score` | `score` |
-    /// | `status` | `details.status`. An evaluator that says `FAILED` although its score reaches the threshold it was told (0.5) gets score 0, and its own score in `details.score`: AgentV goes by nothing but the score |
+    /// | `status` | `details.status`; `PASSED` changes nothing. An evaluator that says `FAILED` although its score reaches the threshold it was told (0.5) gets score 0, and its own score in `details.score`: AgentV goes by nothing but the score |
     /// | `per_invocation_scores` | `details.per_invocation_scores`; of several turns, each is a row as well: a hit for a score of 1, else a miss |
     /// | `details` | `details`, whole |
     /// | `details.hits`, `matches`, `passed` | hits: the text, or each item of the list |
-    /// | `details.misses`, `issues`, `problems`, `errors`, `failures`, `missing`, `mismatches` | misses, in the same way |
+    /// | `details.misses`, `issues`, `problems`, `errors`, `failures`, `missing`, `mismatches`, `differences` | misses, in the same way |
     /// | `details.assertions` | rows as they are, where they have a `text` and a `passed` |
     /// | `details.reasoning`, `reason`, `rationale`, `explanation`, `message` | `reasoning`: the first that is a text |
     ///

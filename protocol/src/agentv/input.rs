@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
 
 use super::{
-    MemberResult, Message, Role, TokenUsage, ToolCall, Trace, TraceSummary,
+    MemberResult, Message, TokenUsage, ToolCall, Trace, TraceSummary,
+    derived::Derived,
     wire::{Output, Wire},
 };
 use crate::{DecodeError, JsonObject, decode};
@@ -34,16 +34,6 @@ use crate::{DecodeError, JsonObject, decode};
 pub struct CodeJudgeInput {
     pub(super) wire: Wire,
     derived: Derived,
-}
-
-/// What no key has as it is wanted. A function of [`Wire`].
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Derived {
-    question: Option<String>,
-    answer: Option<String>,
-    reference: Option<String>,
-    summary: Option<TraceSummary>,
-    config: Option<JsonObject>,
 }
 
 impl CodeJudgeInput {
@@ -237,7 +227,8 @@ impl CodeJudgeInput {
     }
 
     /// The settings of the judge: keys of its entry that AgentV does not know, and over them those of a block `config`, which
-    /// documents of 2.5 hold apart. AgentV has written names in snake_case.
+    /// documents of 2.5 hold apart. All names are in snake_case, as most commands of AgentV write them: `minLength` of a
+    /// configuration is `min_length`, at any depth, and `Tags` stays what it is.
     #[must_use]
     pub fn config(&self) -> Option<&JsonObject> {
         self.derived.config.as_ref().or(self.wire.config.as_ref())
@@ -268,132 +259,6 @@ impl<'de> Deserialize<'de> for CodeJudgeInput {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Wire::deserialize(deserializer).map(Self::from_wire)
     }
-}
-
-impl Wire {
-    pub(super) fn input(&self) -> &[Message] {
-        let Self { input, input_messages, .. } = self;
-        input.as_ref().or(input_messages.as_ref()).map_or(&[], Vec::as_slice)
-    }
-
-    pub(super) fn expected(&self) -> &[Message] {
-        let Self { expected_output, expected_messages, .. } = self;
-        expected_output.as_ref().or(expected_messages.as_ref()).map_or(&[], Vec::as_slice)
-    }
-
-    /// The transcript, with its key.
-    pub(super) fn transcript(&self) -> Option<(&'static str, &[Message])> {
-        let output = self.output.as_ref().and_then(Output::messages);
-        [
-            ("messages", self.messages.as_deref()),
-            ("output", output),
-            ("output_messages", self.output_messages.as_deref()),
-        ]
-        .into_iter()
-        .find_map(|(key, messages)| Some((key, messages?)))
-    }
-
-    /// How many messages at the start of the transcript are the input. Their contents need not be the same, since files are
-    /// put into them.
-    pub(super) fn input_in_transcript(&self) -> usize {
-        let (Some(messages), input) = (&self.messages, self.input()) else { return 0 };
-        let roles = |messages: &[Message]| {
-            messages.iter().map(|message| message.role.clone()).collect::<Vec<_>>()
-        };
-        if roles(messages).starts_with(&roles(input)) { input.len() } else { 0 }
-    }
-}
-
-impl Derived {
-    fn of(wire: &Wire) -> Self {
-        let config = wire.config.as_ref().and_then(|config| unnested(wire, config));
-        Self {
-            question: texts_of_users(wire.input()),
-            answer: answer(wire),
-            reference: reference(wire, config.as_ref().or(wire.config.as_ref())),
-            summary: summary(wire),
-            config,
-        }
-    }
-}
-
-/// The texts of the user, joined by blanks.
-pub(super) fn texts_of_users(messages: &[Message]) -> Option<String> {
-    let texts: Vec<String> = messages
-        .iter()
-        .filter(|message| message.role == Role::User)
-        .map(|message| message.text().trim().to_owned())
-        .filter(|text| !text.is_empty())
-        .collect();
-    (!texts.is_empty()).then(|| texts.join(" "))
-}
-
-/// What the agent said last.
-fn answer(wire: &Wire) -> Option<String> {
-    let places = [
-        wire.output.as_ref().and_then(Output::messages),
-        wire.messages.as_deref().map(|messages| &messages[wire.input_in_transcript()..]),
-        wire.output_messages.as_deref(),
-    ];
-    places.into_iter().flatten().find_map(|messages| {
-        let spoken = messages.iter().filter(|message| message.role == Role::Assistant);
-        // Models that call tools often say an empty text along with it.
-        let answers = |message: &&Message| {
-            message.content.is_some()
-                && (message.tool_calls.is_empty() || !message.text().is_empty())
-        };
-        spoken.rev().find(answers).map(|message| message.text().into_owned())
-    })
-}
-
-/// What the last expected message says, or does where it says nothing; else what version 5 is configured to send.
-fn reference(wire: &Wire, config: Option<&JsonObject>) -> Option<String> {
-    let last = wire.expected().last().and_then(|message| match &message.content {
-        Some(content) => Some(content.text().into_owned()),
-        None if message.tool_calls.is_empty() => None,
-        None => serde_json::to_string_pretty(&message.tool_calls).ok(),
-    });
-    last.filter(|text| !text.is_empty()).or_else(|| configured_reference(config?))
-}
-
-/// What the config says under `expected`.
-pub(super) fn configured_reference(config: &JsonObject) -> Option<String> {
-    match config.get("expected")? {
-        Value::Null => None,
-        Value::String(text) => Some(text.clone()).filter(|text| !text.is_empty()),
-        other => Some(format!("{other:#}")),
-    }
-}
-
-fn summary(wire: &Wire) -> Option<TraceSummary> {
-    let places = [&wire.trace_summary, &wire.trace];
-    if places.iter().all(|place| place.is_none()) {
-        return None;
-    }
-    let mut summary = TraceSummary::default();
-    for place in places.into_iter().flatten() {
-        place.complete(&mut summary);
-    }
-    let above = Trace {
-        token_usage: wire.token_usage.clone(),
-        cost_usd: wire.cost_usd,
-        duration_ms: wire.duration_ms,
-        ..Trace::default()
-    };
-    above.complete(&mut summary);
-    Some(summary)
-}
-
-/// The config of a document of 2.5, with its block `config` put where later versions put it.
-fn unnested(wire: &Wire, config: &JsonObject) -> Option<JsonObject> {
-    let is_old = wire.candidate_answer.is_some()
-        || wire.expected_outcome.is_some()
-        || wire.output_messages.is_some();
-    let Some(Value::Object(inner)) = config.get("config").filter(|_| is_old) else { return None };
-    let mut merged = config.clone();
-    merged.remove("config");
-    merged.extend(inner.clone());
-    Some(merged)
 }
 
 /// The first text that says anything.

@@ -18,7 +18,7 @@
 //! | [`trace_summary`](CodeJudgeInput::trace_summary) | `trace_summary`, `trace`, and for usage and times the document itself | `performance_metrics` of every turn: `latency`, `tokens`, `counts`, `tool_names` as agentevals has them; `event_count`, `error_count`, `cost_usd`, `tool_calls_by_name`, `tool_durations`, `start_time`, `end_time` under their own names |
 //! | [`trace`](CodeJudgeInput::trace) | `trace` | events and metadata: dropped |
 //! | [`token_usage`](CodeJudgeInput::token_usage), `cost_usd`, `duration_ms`, `start_time`, `end_time` | the same, else those in `trace_summary` or `trace` | `performance_metrics`, see above |
-//! | [`config`](CodeJudgeInput::config) | `config`, with a block `config` of 2.5 merged into it | `config` |
+//! | [`config`](CodeJudgeInput::config) | `config`, with a block `config` of 2.5 merged into it and names in snake_case | `config` |
 //! | [`guideline_files`](CodeJudgeInput::guideline_files) | `guideline_files`, `guideline_paths` | dropped |
 //! | [`input_files`](CodeJudgeInput::input_files), `metadata`, `file_changes`, `workspace_path` | the same | dropped |
 //! | [`results`](CodeJudgeInput::results) | `results`, in documents for aggregators of composite evaluators | an error: there is no conversation |
@@ -31,6 +31,7 @@
 //! served.
 
 mod build;
+mod derived;
 mod dropped;
 mod from_result;
 mod input;
@@ -38,6 +39,7 @@ mod member;
 mod message;
 mod metrics;
 mod result;
+mod settings;
 mod statuses;
 mod to_input;
 mod trace;

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::{
-    CodeJudgeInput, Content, Message, Role, ToolCall, dropped,
-    input::{configured_reference, texts_of_users},
-    metrics,
+    CodeJudgeInput, Content, Message, Role, ToolCall,
+    derived::{configured_reference, texts_of_users},
+    dropped, metrics,
     statuses::Statuses,
 };
 use crate::{
@@ -241,7 +241,10 @@ impl Turns {
 
     /// The turns, the last one with the answer that the host gives for it.
     fn end(mut self, answer: Option<&str>, notes: &mut Notes) -> Vec<InvocationData> {
-        if let Some(answer) = answer {
+        // Asked last and answered never: the answer is that of the turn before.
+        let is_older = !self.begun
+            && self.done.last().is_some_and(|turn| turn.final_response.as_deref() == answer);
+        if let Some(answer) = answer.filter(|_| !is_older) {
             if self.turn.final_response.as_deref() != Some(answer) {
                 notes.dropped.extend(self.answer_at);
                 self.turn.final_response = Some(answer.to_owned());

@@ -83,9 +83,9 @@ wire! {
     start_time / "startTime": String,
     /// Since 2.9.
     end_time / "endTime": String,
-    /// Since 2.9, with a workspace.
+    /// Where there is a workspace.
     file_changes / "fileChanges": String,
-    /// Since 2.9, with a workspace.
+    /// Where there is a workspace.
     workspace_path / "workspacePath": String,
     /// Since 4.33.
     metadata: JsonObject,
@@ -93,6 +93,40 @@ wire! {
     config: JsonObject,
     /// Of composite aggregators, instead of everything else.
     results: BTreeMap<String, MemberResult>,
+}
+
+impl Wire {
+    pub(super) fn input(&self) -> &[Message] {
+        let Self { input, input_messages, .. } = self;
+        input.as_ref().or(input_messages.as_ref()).map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn expected(&self) -> &[Message] {
+        let Self { expected_output, expected_messages, .. } = self;
+        expected_output.as_ref().or(expected_messages.as_ref()).map_or(&[], Vec::as_slice)
+    }
+
+    /// The transcript, with its key.
+    pub(super) fn transcript(&self) -> Option<(&'static str, &[Message])> {
+        let output = self.output.as_ref().and_then(Output::messages);
+        [
+            ("messages", self.messages.as_deref()),
+            ("output", output),
+            ("output_messages", self.output_messages.as_deref()),
+        ]
+        .into_iter()
+        .find_map(|(key, messages)| Some((key, messages?)))
+    }
+
+    /// How many messages at the start of the transcript are the input. Their contents need not be the same, since files are
+    /// put into them.
+    pub(super) fn input_in_transcript(&self) -> usize {
+        let (Some(messages), input) = (&self.messages, self.input()) else { return 0 };
+        let roles = |messages: &[Message]| {
+            messages.iter().map(|message| message.role.clone()).collect::<Vec<_>>()
+        };
+        if roles(messages).starts_with(&roles(input)) { input.len() } else { 0 }
+    }
 }
 
 /// What stands under `output`.
