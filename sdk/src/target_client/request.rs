@@ -25,7 +25,8 @@ pub struct Request {
     pub eval_case_id: Option<String>,
     /// Which try it is, for the host's records.
     pub attempt: Option<u32>,
-    /// Name of the target, where it is not the host's choice. See [`Info::available_targets`].
+    /// Name of the target, where it is not the host's choice. See
+    /// [`Info::available_targets`](super::Info::available_targets).
     pub target: Option<String>,
 }
 
