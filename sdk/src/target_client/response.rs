@@ -153,7 +153,7 @@ fn sized(from: &mut impl BufRead, length: u64, limit: usize) -> Result<Vec<u8>, 
 fn until_end(from: &mut impl BufRead, limit: usize) -> Result<Vec<u8>, ReadError> {
     let mut body = Vec::new();
     // One byte more tells whether there is one.
-    from.take(limit as u64 + 1).read_to_end(&mut body)?;
+    from.take((limit as u64).saturating_add(1)).read_to_end(&mut body)?;
     if body.len() > limit { Err(too_large(limit)) } else { Ok(body) }
 }
 
