@@ -19,6 +19,8 @@
 //! # Ok::<(), evaluator_sdk::Failure>(())
 //! ```
 
+pub mod agentv;
+
 use std::{fmt::Write as _, ops::Deref};
 
 use evaluator_protocol::{
@@ -150,6 +152,24 @@ impl From<Input> for EvalInput {
     }
 }
 
+/// A target that answers what a test tells it, for evaluators that take a
+/// [`TargetClient`](crate::target::TargetClient).
+///
+/// ```
+/// use evaluator_sdk::testing;
+///
+/// let model = testing::target().answer("yes").answer("no").max_calls(3);
+/// let client = model.client();
+/// assert_eq!(client.invoke("Is it raining?")?.text()?, "yes");
+/// assert_eq!(client.info()?.remaining_calls(), 2);
+/// assert_eq!(model.requests()[0].question, "Is it raining?");
+/// # Ok::<(), evaluator_sdk::target::TargetError>(())
+/// ```
+#[cfg(feature = "target")]
+pub fn target() -> crate::target::FakeTarget {
+    crate::target::FakeTarget::new()
+}
+
 /// Has an evaluator judge an input as its program would, in this process.
 ///
 /// # Errors
@@ -188,8 +208,11 @@ pub fn answer_json(evaluator: &Evaluator, document: impl AsRef<[u8]>) -> Result<
 }
 
 fn line(evaluator: &Evaluator, document: &[u8]) -> Result<Vec<u8>, Failure> {
-    let answer =
-        answer_document(Choice::one(evaluator), document).map_err(|failed| failed.failure)?;
+    line_of(Choice::one(evaluator), document)
+}
+
+fn line_of(choice: Choice<'_>, document: &[u8]) -> Result<Vec<u8>, Failure> {
+    let answer = answer_document(choice, document).map_err(|failed| failed.failure)?;
     answer.to_line().map_err(|error| unwritable(&error))
 }
 
