@@ -1,6 +1,6 @@
 //! What the expansion of `#[evaluator]` uses beside the public items. Changes without notice.
 
-use std::{future::Future, marker::PhantomData};
+use std::{borrow::Cow, future::Future, marker::PhantomData};
 
 use evaluator_protocol::{Answer, DecodeError, Document};
 use serde::de::DeserializeOwned;
@@ -45,10 +45,10 @@ pub fn parameter<C: HasParameters, T: DeserializeOwned>(
     name: &'static str,
     context: &Context<C>,
 ) -> Result<T, Failure> {
-    let value = C::parameter(context.input(), name).unwrap_or(&Value::Null);
+    let value = C::parameter(context.input(), name).unwrap_or(Cow::Owned(Value::Null));
     // Reading is fast without the path, which is only looked for when something is wrong.
-    T::deserialize(value).or_else(|_| {
-        DecodeError::locate(name, value.clone()).map_err(|error| Rejection::from(error).into())
+    T::deserialize(&*value).or_else(|_| {
+        DecodeError::locate(name, value.into_owned()).map_err(|error| Rejection::from(error).into())
     })
 }
 

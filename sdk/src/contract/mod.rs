@@ -5,10 +5,12 @@ mod agenta;
 mod agentevals;
 mod agentv;
 
-pub use adk::Adk;
+pub use adk::{Adk, AdkOutcome};
 pub use agenta::Agenta;
 pub use agentevals::Agentevals;
 pub use agentv::AgentV;
+
+use std::borrow::Cow;
 
 use evaluator_protocol::{Answer, Contract as Name, Document, JsonObject, Score};
 use serde_json::Value;
@@ -43,6 +45,10 @@ pub trait Contract: sealed::Sealed + Sized + 'static {
 
 /// A contract whose documents carry the evaluator's config.
 pub trait HasConfig: Contract {
+    /// Where in the document it stands.
+    #[doc(hidden)]
+    const PATH: &'static str = "config";
+
     /// The config; `None` when there is none.
     #[doc(hidden)]
     fn config(input: &Self::Input) -> Option<&JsonObject>;
@@ -52,7 +58,7 @@ pub trait HasConfig: Contract {
 pub trait HasParameters: Contract {
     /// What the document has under that name; `None` when it has nothing.
     #[doc(hidden)]
-    fn parameter<'a>(input: &'a Self::Input, name: &str) -> Option<&'a Value>;
+    fn parameter<'a>(input: &'a Self::Input, name: &str) -> Option<Cow<'a, Value>>;
 }
 
 /// A document of the wrong contract.

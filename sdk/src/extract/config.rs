@@ -64,7 +64,7 @@ impl<C: HasConfig, T: ConfigType> FromInput<'_, C> for Config<T> {
         // Reading is fast without the path, which is only looked for when something is wrong.
         match T::deserialize(config) {
             Ok(value) => Ok(Self(value)),
-            Err(_) => Ok(Self(DecodeError::locate("config", Value::Object(config.clone()))?)),
+            Err(_) => Ok(Self(DecodeError::locate(C::PATH, Value::Object(config.clone()))?)),
         }
     }
 
