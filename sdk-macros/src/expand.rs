@@ -138,7 +138,7 @@ fn call(plan: &Plan<'_>, contract: &TokenStream, paths: &Paths) -> TokenStream {
             Origin::Name(Some(referred)) => quote_spanned! {span=>
                 let #variable = #support::parameter::<
                     #contract,
-                    <#referred as ::std::borrow::ToOwned>::Owned,
+                    <#referred as #support::Referred>::Owned,
                 >(#name, &#context)?;
             },
         }

@@ -41,19 +41,20 @@ impl MetricInput {
 }
 
 fn turn(invocation: Invocation) -> InvocationData {
-    let mut turn = InvocationData::default();
-    turn.user_content = invocation.user_text();
-    turn.final_response = invocation.final_text();
-    turn.intermediate_steps = steps(&invocation);
-    turn.invocation_id = invocation.invocation_id;
-    turn
+    InvocationData {
+        user_content: invocation.user_text(),
+        final_response: invocation.final_text(),
+        intermediate_steps: steps(&invocation),
+        invocation_id: invocation.invocation_id,
+        ..InvocationData::default()
+    }
 }
 
 fn steps(invocation: &Invocation) -> IntermediateStepData {
-    let mut steps = IntermediateStepData::default();
-    steps.tool_calls = invocation.tool_uses().map(call).collect();
-    steps.tool_responses = invocation.tool_responses().map(response).collect();
-    steps
+    IntermediateStepData {
+        tool_calls: invocation.tool_uses().map(call).collect(),
+        tool_responses: invocation.tool_responses().map(response).collect(),
+    }
 }
 
 fn call(call: &FunctionCall) -> ToolCallData {

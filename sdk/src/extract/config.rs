@@ -39,7 +39,8 @@ use crate::{context::Context, contract::HasConfig, failure::Rejection};
 ///     Score::ratio(found, settings.words.len())
 /// }
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(transparent)]
 pub struct Config<T>(
     /// The config.
     pub T,

@@ -1,9 +1,11 @@
 //! What evaluators may take as arguments.
 
 mod config;
+mod parameter;
 mod parts;
 
 pub use config::{Config, ConfigType};
+pub use parameter::{ParameterType, Referred};
 pub use parts::{Expected, Invocations, MetricName, Threshold};
 
 use evaluator_protocol::{EvalInput, agentv::CodeJudgeInput};
