@@ -225,6 +225,9 @@ fn argument_type(ty: &Type, contract: Contract, complaints: &mut Complaints) {
         );
         return;
     }
+    if contract != Contract::Agentevals && parameter::mentions_name(ty, "EvalInput") {
+        return parameter::default_input(ty, contract, &format!("`{document}`"), complaints);
+    }
     match peel(ty) {
         Type::Path(path) if config_that_borrows(path) => complaints.add(
             ty,

@@ -24,7 +24,7 @@ pub(crate) fn told<'a>(
         return (name, Origin::Name(referred(&typed.ty, complaints)));
     }
     // No argument has such a name, so that it is the type that tells; and the type itself says whether it is the sdk's.
-    if mentions_name(&typed.ty, "Config") {
+    if is_config(&typed.ty) {
         if contract == Contract::Agenta {
             complaints.add(
                 &typed.ty,
@@ -53,11 +53,12 @@ fn unknown(typed: &Typed, contract: Contract, known: &[&str], complaints: &mut C
         return complaints.add(&typed.ty, &message);
     };
     if mentions_name(&typed.ty, "EvalInput") {
-        let message = format!(
-            "`EvalInput` is what evaluators of the default contract take, which serve {keyword} as well: leave \
-             `contract = {keyword}` out, or take the arguments it has: {names}"
+        return default_input(
+            &typed.ty,
+            contract,
+            &format!("the arguments it has: {names}"),
+            complaints,
         );
-        return complaints.add(&typed.ty, &message);
     }
     let hint = match nearest(&name, known) {
         Some(near) => format!(" (did you mean `{near}`?)"),
@@ -67,6 +68,21 @@ fn unknown(typed: &Typed, contract: Contract, known: &[&str], complaints: &mut C
         ident,
         &format!("evaluators of the contract `{keyword}` take no `{name}`{hint}: their arguments are {names}"),
     );
+}
+
+/// Complains about the document of the default contract under another one.
+pub(crate) fn default_input(
+    ty: &Type,
+    contract: Contract,
+    instead: &str,
+    complaints: &mut Complaints,
+) {
+    let keyword = contract.keyword();
+    let message = format!(
+        "`EvalInput` is what evaluators of the default contract take, which serve {keyword} as well: leave \
+         `contract = {keyword}` out, or take {instead}"
+    );
+    complaints.add(ty, &message);
 }
 
 /// Complains about arguments that are one, such as `output` and `_output`. Of the very same name the compiler knows.
@@ -95,7 +111,10 @@ pub(crate) fn twice(sig: &Signature, arguments: &[Argument<'_>], complaints: &mu
 /// What is behind the `&` of an argument.
 fn referred<'a>(ty: &'a Type, complaints: &mut Complaints) -> Option<&'a Type> {
     if mentions_impl(ty) {
-        complaints.add(ty, "an argument of an evaluator needs a type of its own, such as `String`");
+        complaints.add(
+            ty,
+            "an argument of an evaluator needs a type of its own, such as `String` or `Vec<T>`",
+        );
         return None;
     }
     let Type::Reference(reference) = peel(ty) else {
@@ -130,6 +149,14 @@ fn optional_reference(ty: &Type, complaints: &mut Complaints) {
     }
 }
 
-fn mentions_name(ty: &Type, name: &str) -> bool {
+/// Whether there is a `Config<..>` in it.
+fn is_config(ty: &Type) -> bool {
+    let tokens: Vec<TokenTree> = ty.to_token_stream().into_iter().collect();
+    tokens.windows(2).any(|pair| {
+        matches!(pair, [TokenTree::Ident(word), TokenTree::Punct(angle)] if word == "Config" && angle.as_char() == '<')
+    })
+}
+
+pub(crate) fn mentions_name(ty: &Type, name: &str) -> bool {
     mentions(ty.to_token_stream(), &|token| matches!(token, TokenTree::Ident(word) if word == name))
 }

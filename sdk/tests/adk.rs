@@ -189,8 +189,9 @@ fn a_verdict_with_a_wrong_number_of_rows_is_not_written() {
     let (kind, message) = failure(&wrong_rows::EVALUATOR, &document());
     assert_eq!(kind, "answer");
     assert!(
-        message
-            .starts_with("`per_invocation_results` has 1 rows, but there are 2 actual invocations"),
+        message.starts_with(
+            "`per_invocation_results` has a length of 1, and `actual_invocations` one of 2:"
+        ),
         "{message}"
     );
     let mut informational = document();

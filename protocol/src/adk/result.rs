@@ -120,8 +120,8 @@ impl fmt::Display for RowCount {
         let Self { rows, turns } = self;
         write!(
             f,
-            "`per_invocation_results` has {rows} rows, but there are {turns} actual invocations: a result that is PASSED or \
-             FAILED has one for each, in order"
+            "`per_invocation_results` has a length of {rows}, and `actual_invocations` one of {turns}: a result that is PASSED \
+             or FAILED has a row for each turn, in order"
         )
     }
 }

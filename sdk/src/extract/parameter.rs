@@ -18,11 +18,6 @@ pub trait ParameterType: DeserializeOwned {}
 impl<T: DeserializeOwned> ParameterType for T {}
 
 /// What may be behind the `&` of an argument that is told by its name. It is read as `Owned`, and lent to the function.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be read from the document",
-    label = "cannot be lent to an evaluator",
-    note = "take `&str`, `&[T]`, or a reference to a type that implements `serde::Deserialize`"
-)]
 pub trait Referred {
     /// The type that is read.
     type Owned: Borrow<Self>;
