@@ -5,8 +5,9 @@
 use evaluator_protocol::{
     Answer, Contract, Document, EvalInput, EvalResult, EvalStatus as Plain, Score,
     adk::{
-        Bytes, Content, EvalMetric, EvalStatus, EvaluationResult, FunctionCall, FunctionResponse,
-        IntermediateDataType, Invocation, MetricInput, Part, PerInvocationResult, RubricScore,
+        Bytes, Content, ConversationScenario, EvalMetric, EvalStatus, EvaluationResult,
+        FunctionCall, FunctionResponse, IntermediateDataType, Invocation, MetricInput, Part,
+        PerInvocationResult, RubricScore,
     },
     detect,
 };
@@ -150,6 +151,21 @@ fn two_spellings_elsewhere_are_an_error() {
         json!({"eval_metric": {"metric_name": "m"}, "evalMetric": {"metricName": "m"}, "actual_invocations": []}),
     );
     assert!(text.contains("duplicate field `eval_metric`"), "{text}");
+}
+
+#[test]
+fn a_document_built_by_hand_reads_back_the_same() {
+    let metric = EvalMetric::new("m").with_threshold(0.5).with_extra("words", json!(["a"]));
+    let turns = vec![
+        Invocation::new("q", "a").tool_use(FunctionCall::new("t")),
+        Invocation::new("q", "").unanswered(),
+    ];
+    let built = MetricInput::new(metric, turns.clone())
+        .expected(turns)
+        .scenario(ConversationScenario::new("q", "more"));
+    let text = serde_json::to_string(&built).unwrap();
+    assert_eq!(detect(text.as_bytes()), Ok(Contract::Adk));
+    assert_eq!(read(&text), built);
 }
 
 #[test]

@@ -26,6 +26,26 @@ impl MetricInput {
     pub const PARAMETERS: [&str; 4] =
         ["eval_metric", "actual_invocations", "expected_invocations", "conversation_scenario"];
 
+    /// What is asked of a metric after these turns.
+    #[must_use]
+    pub fn new(eval_metric: EvalMetric, actual_invocations: Vec<Invocation>) -> Self {
+        Self { eval_metric, actual_invocations, ..Self::default() }
+    }
+
+    /// Sets the turns that were expected.
+    #[must_use]
+    pub fn expected(mut self, expected_invocations: Vec<Invocation>) -> Self {
+        self.expected_invocations = Some(expected_invocations);
+        self
+    }
+
+    /// Sets what the simulated user set out to say.
+    #[must_use]
+    pub fn scenario(mut self, conversation_scenario: ConversationScenario) -> Self {
+        self.conversation_scenario = Some(conversation_scenario);
+        self
+    }
+
     /// Reads a document.
     ///
     /// # Errors
