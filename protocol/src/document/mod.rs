@@ -120,7 +120,7 @@ impl Document {
             Self::Agentevals(input) => Ok(Converted::new(input, Vec::new())),
             Self::AgentV(input) => input.to_eval_input(name),
             Self::Adk(input) => input.to_eval_input(name),
-            Self::Agenta(input) => input.to_eval_input(name),
+            Self::Agenta(input) => Ok(input.to_eval_input(name)),
         }
     }
 }
