@@ -341,8 +341,14 @@ impl<'de> Visitor<'de> for Top {
         let form = Form::of(has).ok_or_else(|| {
             de::Error::custom("missing field `output` (or `outputs`): what is to be judged")
         })?;
-        if form != Form::CodeV1 && !has("inputs") {
-            return Err(de::Error::missing_field("inputs"));
+        match form {
+            // Nothing to judge is not the same as an app that answered nothing.
+            Form::CodeV1 if !has("output") && !has("outputs") => {
+                return Err(de::Error::missing_field("output"));
+            }
+            Form::CodeV1 => {}
+            _ if !has("inputs") => return Err(de::Error::missing_field("inputs")),
+            _ => {}
         }
         Ok(EvaluateInput { form, threshold: DEFAULT_THRESHOLD, document })
     }
