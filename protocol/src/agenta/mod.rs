@@ -55,6 +55,9 @@ mod input;
 mod result;
 mod threshold;
 
+pub mod http;
+pub mod record;
+
 pub use convert::USER_CONTENT_KEY;
 pub use form::Form;
 pub use input::{DEFAULT_CORRECT_ANSWER_KEY, EvaluateInput};
