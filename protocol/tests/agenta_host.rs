@@ -66,7 +66,7 @@ fn long_replies_are_refused() {
     let long = format!("\"{}\"", "x".repeat(MAX_REPLY - 1));
     assert_eq!(record::webhook(200, long.as_bytes(), None).unwrap_err().code, 500);
     assert_eq!(record::remote(200, long.as_bytes()).unwrap_err().code, 500);
-    assert!(record::webhook(200, long[..MAX_REPLY].as_bytes(), None).is_err(), "cut short");
+    assert!(record::webhook(200, &long.as_bytes()[..MAX_REPLY], None).is_err(), "cut short");
 }
 
 #[test]

@@ -99,6 +99,11 @@ fn shapes_of_the_documentation_are_told() {
         (json!({"criteria": "", "answer": "a"}), AgentV),
         (json!({"criteria": "", "outputText": "a"}), AgentV),
         (json!({"criteria": "", "output_path": "/a"}), AgentV),
+        // Parts, as they are written by hand.
+        (json!({"question": "q", "answer": "a"}), AgentV),
+        (json!({"expected_outcome": "e"}), AgentV),
+        (json!({"traceSummary": null, "config": {}}), AgentV),
+        (json!({"results": {}}), AgentV),
         (json!({"eval_metric": {}, "actual_invocations": []}), Adk),
         (json!({"evalMetric": {}, "actualInvocations": null}), Adk),
         (json!({"inputs": {}, "output": "a"}), Agenta),
@@ -145,6 +150,11 @@ fn what_is_missing_is_said() {
         (
             json!({"question": "?"}),
             "the document is of no known contract: it lacks `candidate_answer` to be one of agentv",
+        ),
+        (
+            json!({"expected_outcome": "e", "inputs": {}}),
+            "the document is of no known contract: it lacks `candidate_answer` to be one of agentv, or `output` or \
+             `outputs` to be one of agenta",
         ),
         (
             json!({"criteria": "c"}),
@@ -248,7 +258,7 @@ fn what_is_no_document_is_an_error() {
 }
 
 /// Keys by which documents are told apart, and others.
-const KEYS: [&str; 30] = [
+const KEYS: [&str; 33] = [
     "metric_name",
     "invocations",
     "config",
@@ -259,6 +269,9 @@ const KEYS: [&str; 30] = [
     "candidateAnswer",
     "criteria",
     "question",
+    "expected_outcome",
+    "input_files",
+    "results",
     "output",
     "answer",
     "output_text",

@@ -16,8 +16,10 @@ fn sample(path: &str) -> String {
     text.split_once("\r\n\r\n").map_or(text.clone(), |(_, body)| body.to_owned())
 }
 
-/// By host: its samples, and what an answer to it looks like that says a score of 0.75.
-fn samples() -> Vec<(&'static str, Vec<&'static str>, fn(&Value) -> bool)> {
+/// A host, its samples, and what an answer to it looks like that says a score of 0.75.
+type Host = (&'static str, Vec<&'static str>, fn(&Value) -> bool);
+
+fn samples() -> Vec<Host> {
     vec![
         (
             "agentevals",

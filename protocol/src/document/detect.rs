@@ -11,10 +11,10 @@ use crate::Contract;
 
 /// The keys by which contracts are told apart, those that a document has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Keys(u16);
+pub(super) struct Keys(u32);
 
 /// Key by key: its bit. Spellings of a key, and keys that say the same, have the same.
-const KEYS: [(&str, u16); 36] = [
+const KEYS: &[(&str, u32)] = &[
     ("metric_name", METRIC_NAME),
     ("invocations", INVOCATIONS),
     ("candidate_answer", CANDIDATE_ANSWER),
@@ -26,17 +26,34 @@ const KEYS: [(&str, u16); 36] = [
     ("outputText", ANSWER),
     ("output_path", ANSWER),
     ("outputPath", ANSWER),
-    ("question", OF_AGENTV),
-    ("input_text", OF_AGENTV),
-    ("inputText", OF_AGENTV),
+    ("question", QUESTION),
+    ("input_text", QUESTION),
+    ("inputText", QUESTION),
     ("expected_outcome", OF_AGENTV),
     ("expectedOutcome", OF_AGENTV),
     ("reference_answer", OF_AGENTV),
     ("referenceAnswer", OF_AGENTV),
     ("expected_output", OF_AGENTV),
     ("expectedOutput", OF_AGENTV),
+    ("expected_output_text", OF_AGENTV),
+    ("expectedOutputText", OF_AGENTV),
+    ("expected_messages", OF_AGENTV),
+    ("expectedMessages", OF_AGENTV),
+    ("input_messages", OF_AGENTV),
+    ("inputMessages", OF_AGENTV),
     ("output_messages", OF_AGENTV),
     ("outputMessages", OF_AGENTV),
+    ("guideline_files", OF_AGENTV),
+    ("guidelineFiles", OF_AGENTV),
+    ("input_files", OF_AGENTV),
+    ("inputFiles", OF_AGENTV),
+    ("trace_summary", OF_AGENTV),
+    ("traceSummary", OF_AGENTV),
+    ("file_changes", OF_AGENTV),
+    ("fileChanges", OF_AGENTV),
+    ("workspace_path", OF_AGENTV),
+    ("workspacePath", OF_AGENTV),
+    ("results", RESULTS),
     ("eval_metric", EVAL_METRIC),
     ("evalMetric", EVAL_METRIC),
     ("actual_invocations", ACTUAL),
@@ -53,23 +70,26 @@ const KEYS: [(&str, u16); 36] = [
     ("config", OF_AGENTEVALS),
 ];
 
-const METRIC_NAME: u16 = 1;
-const CANDIDATE_ANSWER: u16 = 1 << 1;
-const CRITERIA: u16 = 1 << 2;
-const OUTPUT: u16 = 1 << 3;
-const ANSWER: u16 = 1 << 4;
-const EVAL_METRIC: u16 = 1 << 5;
-const ACTUAL: u16 = 1 << 6;
-const INPUTS: u16 = 1 << 7;
-const OUTPUTS: u16 = 1 << 8;
-const PARAMETERS: u16 = 1 << 9;
-const CORRECT_ANSWER: u16 = 1 << 10;
-const INVOCATIONS: u16 = 1 << 11;
-/// Not by these is a document told to be one of that contract, but they say which one was meant.
-const OF_AGENTV: u16 = 1 << 12;
-const OF_AGENTEVALS: u16 = 1 << 13;
+const METRIC_NAME: u32 = 1;
+const CANDIDATE_ANSWER: u32 = 1 << 1;
+const CRITERIA: u32 = 1 << 2;
+const OUTPUT: u32 = 1 << 3;
+const ANSWER: u32 = 1 << 4;
+const EVAL_METRIC: u32 = 1 << 5;
+const ACTUAL: u32 = 1 << 6;
+const INPUTS: u32 = 1 << 7;
+const OUTPUTS: u32 = 1 << 8;
+const PARAMETERS: u32 = 1 << 9;
+const CORRECT_ANSWER: u32 = 1 << 10;
+const INVOCATIONS: u32 = 1 << 11;
+const QUESTION: u32 = 1 << 12;
+const RESULTS: u32 = 1 << 13;
+/// Keys that AgentV alone writes.
+const OF_AGENTV: u32 = 1 << 14;
+/// Keys that say which contract was meant, where nothing says it better.
+const OF_AGENTEVALS: u32 = 1 << 15;
 /// Keys that say nothing.
-const OTHERS: u16 = 1 << 14;
+const OTHERS: u32 = 1 << 16;
 
 impl Keys {
     pub(super) fn note(&mut self, key: &str) {
@@ -77,11 +97,11 @@ impl Keys {
         self.0 |= known.map_or(OTHERS, |(_, bit)| *bit);
     }
 
-    fn has(self, all: u16) -> bool {
+    fn has(self, all: u32) -> bool {
         self.0 & all == all
     }
 
-    fn has_any(self, any: u16) -> bool {
+    fn has_any(self, any: u32) -> bool {
         self.0 & any != 0
     }
 
@@ -106,6 +126,21 @@ impl Keys {
         }
     }
 
+    /// Whether a document with these keys, which mark no contract, is a part of one of AgentV, as they are written by hand to
+    /// try a judge. What the aggregator of a composite evaluator reads has but one key, which others may have as well.
+    fn is_part_of_agentv(self) -> bool {
+        const OF_ANOTHER: u32 = METRIC_NAME
+            | INVOCATIONS
+            | EVAL_METRIC
+            | ACTUAL
+            | INPUTS
+            | OUTPUTS
+            | PARAMETERS
+            | CORRECT_ANSWER;
+        let resembles = self.has(OF_AGENTV) || self.has(QUESTION) && self.has_any(OUTPUT | ANSWER);
+        resembles && !self.has_any(OF_ANOTHER) || self.0 & !OTHERS == RESULTS
+    }
+
     /// What a document with these keys lacks to be one of that contract; `None` when nothing in it is of that contract.
     fn lacks(self, contract: Contract) -> Option<&'static str> {
         match contract {
@@ -115,7 +150,7 @@ impl Keys {
                 Some("an answer (`output`, `answer`, `output_text` or `output_path`)")
             }
             Contract::AgentV if self.has_any(OUTPUT | ANSWER) => Some("`criteria`"),
-            Contract::AgentV if self.has(OF_AGENTV) => Some("`candidate_answer`"),
+            Contract::AgentV if self.has_any(QUESTION | OF_AGENTV) => Some("`candidate_answer`"),
             Contract::Adk if self.has(EVAL_METRIC) => Some("`actual_invocations`"),
             Contract::Adk if self.has(ACTUAL) => Some("`eval_metric`"),
             Contract::Agenta if self.has(INPUTS) => Some("`output` or `outputs`"),
@@ -139,6 +174,7 @@ impl Keys {
                 let reasons = marks.into_iter().map(str::to_owned).collect();
                 return Err(Undetected { candidates, reasons });
             }
+            [] if self.is_part_of_agentv() => return Ok(Contract::AgentV),
             [] => {}
         }
         let nearly: Vec<(Contract, &str)> = Contract::ALL
