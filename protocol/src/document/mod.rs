@@ -1,11 +1,17 @@
 //! Documents of any contract: telling which it is of, reading it, and answering it in its own terms.
 //!
-//! | from | what becomes of it for an evaluator of the default contract |
-//! |---|---|
-//! | agentevals | nothing: it is what such an evaluator is written against |
-//! | AgentV | [`agentv::CodeJudgeInput::to_eval_input`] |
-//! | ADK | [`adk::MetricInput::to_eval_input`] |
-//! | Agenta | [`agenta::EvaluateInput::to_eval_input`] |
+//! [`Document::read`] does the first two, [`Document::to_eval_input`] makes of it what an evaluator of the default contract
+//! reads, and [`Reply::answer`] puts what such an evaluator found in the terms of the host that asked.
+//!
+//! | contract | told by these keys, whatever their values | conversion, field by field | answers |
+//! |---|---|---|---|
+//! | agentevals | `metric_name` | none: it is what such an evaluator is written against | [`EvalResult`](crate::EvalResult) |
+//! | AgentV | `candidate_answer`, or `criteria` with an answer | [`agentv`] | [`CodeJudgeResult`](agentv::CodeJudgeResult) |
+//! | ADK | `eval_metric` with `actual_invocations` | [`adk`] | [`EvaluationResult`](adk::EvaluationResult) |
+//! | Agenta | `inputs` with `output`, `outputs` or `parameters`; `app_params` with `correct_answer` | [`agenta`] | [`EvaluateResult`](agenta::EvaluateResult) |
+//!
+//! Only keys at the top count. A document that fits several contracts is an error that names them; one that fits none is
+//! taken for a part of one of AgentV if it has keys that AgentV alone has, and is an error that says what it lacks otherwise.
 
 mod detect;
 mod fast;
