@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use evaluator_sdk::{JsonObject, Score, evaluator, protocol::agenta::EvaluateResult};
+use evaluator_sdk::{JsonObject, Score, agenta::EvaluateResult, evaluator};
 
 /// What the app puts out; other keys do not matter.
 #[derive(Clone, serde::Deserialize)]

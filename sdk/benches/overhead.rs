@@ -131,8 +131,8 @@ fn median(mut times: Vec<Duration>) -> Duration {
 
 /// Reads a document of the default contract many times, with and without telling first that it is one.
 fn reading(document: &[u8]) {
-    const READS: u32 = 5_000;
-    const ROUNDS: usize = 40;
+    const READS: u32 = 100;
+    const ROUNDS: usize = 500;
     let time = |read: &dyn Fn() -> bool| {
         let start = Instant::now();
         let read = (0..READS).filter(|_| read()).count();

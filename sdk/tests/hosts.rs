@@ -226,6 +226,14 @@ fn an_evaluator_of_another_contract_refuses_what_is_not_its_own() {
 }
 
 #[test]
+fn an_empty_input_says_what_is_expected() {
+    let message = "standard input is empty; expected a JSON document of agenta (see --help)\n";
+    run("for_agenta", &[], "").failed(3, message);
+    let message = "expected a JSON document with at least a `metric_name` (see --help)\n";
+    run("steady", &[], "\n").failed(3, message);
+}
+
+#[test]
 fn an_unknown_document_says_what_it_lacks() {
     let document = json!({"eval_metric": {"metric_name": "m"}}).to_string();
     let message = "error: steady: the document is of no known contract: it lacks `actual_invocations` to be one of adk\n";
