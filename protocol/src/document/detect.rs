@@ -64,6 +64,8 @@ const KEYS: &[(&str, u32)] = &[
     ("workspace_path", AGENTV),
     ("workspacePath", AGENTV),
     ("results", RESULTS),
+    ("invocations", INVOCATIONS),
+    ("expected_invocations", INVOCATIONS),
 ];
 
 const METRIC_NAME: u32 = 1;
@@ -81,6 +83,8 @@ const QUESTION: u32 = 1 << 20;
 /// Keys that AgentV alone writes.
 const AGENTV: u32 = 1 << 21;
 const RESULTS: u32 = 1 << 22;
+/// Keys of agentevals that do not tell it: they are there when `metric_name` was forgotten.
+const INVOCATIONS: u32 = 1 << 23;
 
 impl Keys {
     pub(super) fn note(&mut self, key: &str) {
@@ -115,8 +119,14 @@ impl Keys {
     /// Whether a document with these keys, which fits no contract, is a part of one of AgentV, as they are written by hand to
     /// try a judge. What the aggregator of a composite evaluator reads has but one key, which others may have as well.
     fn is_part_of_agentv(self) -> bool {
-        const OF_OTHERS: u32 =
-            METRIC_NAME | EVAL_METRIC | ACTUAL | INPUTS | OUTPUTS | PARAMETERS | CORRECT_ANSWER;
+        const OF_OTHERS: u32 = METRIC_NAME
+            | INVOCATIONS
+            | EVAL_METRIC
+            | ACTUAL
+            | INPUTS
+            | OUTPUTS
+            | PARAMETERS
+            | CORRECT_ANSWER;
         let looks_like_it = self.has(AGENTV) || self.has(QUESTION) && self.has_any(OUTPUT | ANSWER);
         looks_like_it && !self.has_any(OF_OTHERS) || self.0 == RESULTS
     }
