@@ -556,6 +556,9 @@ mod conversion {
             (0, None)
         );
         assert_eq!(converted.dropped, ["input"]);
+        let measured =
+            r#"{"criteria": "", "output": null, "duration_ms": 5, "trace": {"event_count": 0}}"#;
+        assert_eq!(read(measured).to_eval_input("m").unwrap().dropped, ["trace", "duration_ms"]);
         // It is known to have said nothing.
         let silent =
             r#"{"criteria": "", "output": null, "messages": [{"role": "user", "content": "q"}]}"#;
