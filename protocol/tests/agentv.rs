@@ -110,9 +110,12 @@ mod detection {
         assert_eq!(of(&agenta), Ok(Contract::Agenta));
         let agentevals = json!({"metric_name": "m", "expected_outcome": "o"});
         assert_eq!(of(&agentevals), Ok(Contract::Agentevals));
+        let unnamed = json!({"invocations": [], "expected_outcome": "o"});
+        assert_eq!(of(&unnamed), Ok(Contract::Agentevals));
         for document in [
             json!({"results": {}, "inputs": {}}),
             json!({"inputs": {}, "expected_output": "a"}),
+            json!({"app_params": {}, "input_files": []}),
             json!({"question": "q"}),
             json!({"output": "a"}),
         ] {
@@ -542,6 +545,28 @@ mod conversion {
         );
         // Since 4.36 the transcript has the whole text as well.
         assert!(sample("output path").to_eval_input("m").is_ok());
+    }
+
+    #[test]
+    fn an_agent_of_which_nothing_is_known_has_no_turns() {
+        let text = r#"{"criteria": "", "output": null, "input": [{"role": "user", "content": "q"}], "config": {"a": 1}}"#;
+        let converted = read(text).to_eval_input("m").unwrap();
+        assert_eq!(
+            (converted.input.invocations.len(), converted.input.expected_invocations),
+            (0, None)
+        );
+        assert_eq!(converted.dropped, ["input"]);
+        let measured =
+            r#"{"criteria": "", "output": null, "duration_ms": 5, "trace": {"event_count": 0}}"#;
+        assert_eq!(read(measured).to_eval_input("m").unwrap().dropped, ["trace", "duration_ms"]);
+        // It is known to have said nothing.
+        let silent =
+            r#"{"criteria": "", "output": null, "messages": [{"role": "user", "content": "q"}]}"#;
+        let turns = read(silent).to_eval_input("m").unwrap().input.invocations;
+        assert_eq!(
+            (turns.len(), turns[0].user_content.as_str(), &turns[0].final_response),
+            (1, "q", &None)
+        );
     }
 
     #[test]

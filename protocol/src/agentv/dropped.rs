@@ -2,10 +2,12 @@
 
 use super::{CodeJudgeInput, Message, Trace, wire::Wire};
 
-/// Notes the paths of everything outside of messages.
-pub(super) fn note(document: &CodeJudgeInput, user: &str, dropped: &mut Vec<String>) {
+/// Notes the paths of everything outside of messages. `user` is what the user said, if it stands in a turn.
+pub(super) fn note(document: &CodeJudgeInput, user: Option<&str>, dropped: &mut Vec<String>) {
     let Wire { trace, trace_summary, metadata, other, .. } = &document.wire;
     texts(document, user, dropped);
+    let key = if document.wire.input.is_some() { "input" } else { "input_messages" };
+    note_if(user.is_none() && !document.input_messages().is_empty(), key, dropped);
     files(&document.wire, dropped);
     repeated_messages(document, dropped);
     if let Some(trace) = trace {
@@ -18,16 +20,32 @@ pub(super) fn note(document: &CodeJudgeInput, user: &str, dropped: &mut Vec<Stri
     note_keys(None, other, dropped);
 }
 
+/// Notes what would stand in the performance metrics of turns, if there were any.
+pub(super) fn note_numbers(document: &CodeJudgeInput, dropped: &mut Vec<String>) {
+    let wire = &document.wire;
+    for (key, is_there) in [
+        ("trace", wire.trace.is_some()),
+        ("trace_summary", wire.trace_summary.is_some()),
+        ("token_usage", wire.token_usage.is_some()),
+        ("cost_usd", wire.cost_usd.is_some()),
+        ("duration_ms", wire.duration_ms.is_some()),
+        ("start_time", wire.start_time.is_some()),
+        ("end_time", wire.end_time.is_some()),
+    ] {
+        note_if(is_there, key, dropped);
+    }
+}
+
 /// Texts that did not become a part of a turn.
-fn texts(document: &CodeJudgeInput, user: &str, dropped: &mut Vec<String>) {
+fn texts(document: &CodeJudgeInput, user: Option<&str>, dropped: &mut Vec<String>) {
     let wire = &document.wire;
     let differs = |text: &Option<String>, used: Option<&str>| {
         text.as_deref().is_some_and(|text| !text.is_empty() && Some(text) != used)
     };
     let answer = document.candidate_answer();
     for (key, text, used) in [
-        ("question", &wire.question, Some(user)),
-        ("input_text", &wire.input_text, Some(user)),
+        ("question", &wire.question, user),
+        ("input_text", &wire.input_text, user),
         ("criteria", &wire.criteria, None),
         ("expected_outcome", &wire.expected_outcome, None),
         ("answer", &wire.answer, answer),

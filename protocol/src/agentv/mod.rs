@@ -11,9 +11,9 @@
 //! | [`expected_outcome`](CodeJudgeInput::expected_outcome) | `criteria`, `expected_outcome` | dropped |
 //! | [`expected_messages`](CodeJudgeInput::expected_messages) | `expected_output`, `expected_messages` | golden turns, one up to each message of a user |
 //! | [`reference_answer`](CodeJudgeInput::reference_answer) | `reference_answer`, `expected_output_text`, the last expected message, `config.expected` | `final_response` of a golden turn, if there are no expected messages |
-//! | [`candidate_answer`](CodeJudgeInput::candidate_answer) | `output` if it is a text, the file at `output_path`, `answer`, `output_text`, `candidate_answer`, the agent's last message | `final_response` of the last turn |
+//! | [`candidate_answer`](CodeJudgeInput::candidate_answer) | `output` if it is a text, the file at `output_path`, `answer`, `output_text`, `candidate_answer`, the agent's last message | `final_response` of the last turn. A document with neither an answer nor output messages has no turns |
 //! | [`output_messages`](CodeJudgeInput::output_messages) | `messages` without the input, `output` if it is an array, `output_messages` | turns, one up to each message of a user |
-//! | `tool_calls` of messages | | `tool_calls` (a `input` that is no object stands under `input` in `args`), and `tool_responses` for an `output`. Its `status` is `error` if the events of the trace say so. Times: dropped |
+//! | `tool_calls` of messages | | `tool_calls` (an `input` that is no object stands under `input` in `args`), and `tool_responses` for an `output`. Its `status` is `error` if the events of the trace say so. Times: dropped |
 //! | `content` of messages | | `final_response` for the last one of the agent's in a turn; the earlier ones: dropped |
 //! | [`trace_summary`](CodeJudgeInput::trace_summary) | `trace_summary`, `trace`, and for usage and times the document itself | `performance_metrics` of every turn: `latency`, `tokens`, `counts`, `tool_names` as agentevals has them; `event_count`, `error_count`, `cost_usd`, `tool_calls_by_name`, `tool_durations`, `start_time`, `end_time` under their own names |
 //! | [`trace`](CodeJudgeInput::trace) | `trace` | events and metadata: dropped |

@@ -35,11 +35,15 @@ impl CodeJudgeInput {
         let user = notes.user_content(&self);
         let mut turns = notes.turns(&self, &user);
         let expected = notes.expected_turns(&self, &user);
+        let used = !turns.is_empty() || expected.is_some();
         let metrics = metrics::of(&self, turns.len());
         for turn in &mut turns {
             turn.performance_metrics.clone_from(&metrics);
         }
-        dropped::note(&self, &user, &mut notes.dropped);
+        if turns.is_empty() {
+            dropped::note_numbers(&self, &mut notes.dropped);
+        }
+        dropped::note(&self, used.then_some(user.as_str()), &mut notes.dropped);
         let mut input = EvalInput::new(name);
         input.config = self.config().cloned().unwrap_or_default();
         input.invocations = turns;
@@ -72,7 +76,11 @@ impl Notes {
         said.or_else(|| document.question().map(str::to_owned)).unwrap_or_default()
     }
 
+    /// What the agent did. There are no turns where nothing is known of it: that is no agent that has not answered.
     fn turns(&mut self, document: &CodeJudgeInput, user: &str) -> Vec<InvocationData> {
+        if document.candidate_answer().is_none() && document.messages().is_none() {
+            return Vec::new();
+        }
         let mut turns = Turns::starting_with(user);
         if let Some((key, messages)) = document.wire.transcript() {
             let statuses = Statuses::of(document);

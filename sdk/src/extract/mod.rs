@@ -30,6 +30,9 @@ use crate::{
 /// | `TargetClient` | a model that the host offers (feature `target`); an error where it offers none |
 /// | `Option<T>` of these | `None` where the document has nothing for it: no golden turns, an empty config, no model |
 ///
+/// Judges of AgentV (`contract = agentv`) take `&CodeJudgeInput`, `CodeJudgeInput`, `Config<T>` and `Option<Config<T>>`, see
+/// [`agentv`](crate::agentv).
+///
 /// Implement it for types of your own, to share what several evaluators do with a document:
 ///
 /// ```
