@@ -17,6 +17,7 @@ pub(super) struct Keys(u32);
 const KEYS: &[(&str, u32)] = &[
     ("metric_name", METRIC_NAME),
     ("invocations", INVOCATIONS),
+    ("expected_invocations", INVOCATIONS),
     ("candidate_answer", CANDIDATE_ANSWER),
     ("candidateAnswer", CANDIDATE_ANSWER),
     ("criteria", CRITERIA),
