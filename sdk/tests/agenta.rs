@@ -1,6 +1,5 @@
 //! Evaluators in Agenta's terms: arguments by name, of any type that fits, and every result that Agenta knows.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
 #![expect(clippy::needless_pass_by_value, reason = "evaluators take what they like")]
 
 use std::collections::{BTreeMap, HashMap};

@@ -190,8 +190,8 @@ fn a_contract_is_forced() {
             .to_string();
     run("steady", &[], &ambiguous).failed(
         3,
-        "error: steady: the document may be of several contracts: agentevals (`metric_name`), agentv \
-         (`candidate_answer`), agenta (`inputs` with `output`); choose with --contract\n",
+        "error: steady: the document may be of several contracts: agentevals, agentv, agenta; choose with --contract (it \
+         has `metric_name`, and `candidate_answer`, and `inputs` with `output`)\n",
     );
     let forced = |contract: &str| run("steady", &["--contract", contract], &ambiguous).answer();
     assert_eq!(forced("agenta"), json!({"score": 0.75, "success": true}));

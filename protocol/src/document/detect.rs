@@ -184,7 +184,8 @@ impl Keys {
             .collect();
         // Reading it as one of the default contract says best what is missing.
         let unmarked = nearly.is_empty() && (self.0 == 0 || self.has(OF_AGENTEVALS));
-        if self.has(INVOCATIONS) || unmarked {
+        let of_adk = self.has_any(EVAL_METRIC | ACTUAL);
+        if self.has(INVOCATIONS) && !of_adk || unmarked {
             return Ok(Contract::Agentevals);
         }
         let reasons = nearly
@@ -242,14 +243,13 @@ impl fmt::Display for Undetected {
                 "the document is of no known contract: it lacks {}",
                 reasons.join(", or ")
             ),
-            (candidates, reasons) => {
-                let named = candidates.iter().zip(reasons);
-                let named: Vec<String> =
-                    named.map(|(contract, marks)| format!("{contract} ({marks})")).collect();
+            (candidates, marks) => {
+                let names: Vec<&str> = candidates.iter().map(|contract| contract.name()).collect();
                 write!(
                     f,
-                    "the document may be of several contracts: {}; choose with --contract",
-                    named.join(", ")
+                    "the document may be of several contracts: {}; choose with --contract (it has {})",
+                    names.join(", "),
+                    marks.join(", and ")
                 )
             }
         }
