@@ -126,12 +126,14 @@ mod detection {
     #[test]
     fn names_the_candidates_of_an_ambiguous_document() {
         let document = json!({"criteria": "c", "output": "a", "inputs": {}});
-        assert_eq!(
-            of(&document).unwrap_err(),
-            "the document may be of several contracts: agentv, agenta; choose with --contract"
-        );
+        let of_two = |document: &Value, names: [&str; 2]| {
+            let error = of(document).unwrap_err();
+            assert!(error.starts_with("the document may be of several contracts"), "{error}");
+            assert!(names.iter().all(|name| error.contains(name)), "{error}");
+        };
+        of_two(&document, ["agentv", "agenta"]);
         let document = json!({"metric_name": "m", "candidate_answer": "a"});
-        assert!(of(&document).unwrap_err().contains("agentevals, agentv"));
+        of_two(&document, ["agentevals", "agentv"]);
     }
 }
 
