@@ -1,10 +1,14 @@
 //! The command line. Names and letters are those of the agentevals command where it has the same thing.
 
-use std::{num::NonZeroUsize, path::PathBuf};
+use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf};
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, value_parser};
 use evaluator_host::{
-    config::OutputFormat, conversation::GroupBy, metric::MatchType, trace::Format,
+    config::OutputFormat,
+    conform::{Host, UnknownHost},
+    conversation::GroupBy,
+    metric::MatchType,
+    trace::Format,
 };
 
 use crate::scaffold::{Language, Template};
@@ -64,6 +68,11 @@ pub(crate) enum Command {
         after_help = "Exit codes: 0 all are valid, 1 one is not, 2 there is nothing to validate, 3 a check could not be done"
     )]
     Validate(ValidateArgs),
+    /// Play the documents and faults of every host at a program, and say what each would record
+    #[command(
+        after_help = "Exit codes: 0 it conforms, 1 it does not, 2 usage error, 3 it could not be started or tried"
+    )]
+    Conform(ConformArgs),
     /// Commands on evaluators, as agentevals groups them
     #[command(subcommand, hide = true)]
     Evaluator(EvaluatorCommand),
@@ -168,6 +177,44 @@ pub(crate) struct ValidateArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum ValidateOutput {
+    /// For people
+    Text,
+    /// One JSON document
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConformArgs {
+    /// The program: the file of an evaluator (.rs, .py, .js, .ts, a package, an executable) or a command, with its arguments
+    #[arg(
+        required = true,
+        value_name = "COMMAND",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub(crate) command: Vec<OsString>,
+    /// Host that it must conform to; repeatable: agentevals, agentv, adk, agenta, or a release of them, as reports name it
+    /// (default: all whose documents it answers)
+    #[arg(long = "host", value_name = "NAME", value_parser = hosts)]
+    pub(crate) hosts: Vec<Hosts>,
+    /// Seconds it may take for one document
+    #[arg(long, value_name = "S", default_value = "30", value_parser = value_parser!(u64).range(1..=86_400))]
+    pub(crate) timeout: u64,
+    /// Form of the report
+    #[arg(short, long, value_enum, default_value_t = ConformOutput::Text)]
+    pub(crate) output: ConformOutput,
+}
+
+/// The hosts that a name stands for.
+#[derive(Clone, Debug)]
+pub(crate) struct Hosts(pub(crate) Vec<Host>);
+
+fn hosts(name: &str) -> Result<Hosts, UnknownHost> {
+    Host::named(name).map(Hosts)
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ConformOutput {
     /// For people
     Text,
     /// One JSON document

@@ -18,6 +18,7 @@
 //! Nothing here prints or ends the process.
 
 pub mod config;
+pub mod conform;
 pub mod conversation;
 pub mod eval_set;
 pub mod events;
