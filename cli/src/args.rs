@@ -1,12 +1,13 @@
 //! The command line. Names and letters are those of the agentevals command where it has the same thing.
 
-use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf};
+use std::{ffi::OsString, fs, num::NonZeroUsize, path::PathBuf};
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, value_parser};
 use evaluator_host::{
     config::OutputFormat,
     conform::{Host, UnknownHost},
     conversation::GroupBy,
+    json::{self, Object, ParseOptions, Value},
     metric::MatchType,
     trace::Format,
 };
@@ -197,6 +198,9 @@ pub(crate) struct ConformArgs {
     /// (default: all whose documents it answers)
     #[arg(long = "host", value_name = "NAME", value_parser = hosts)]
     pub(crate) hosts: Vec<Hosts>,
+    /// Settings that the evaluator needs: a JSON object, or a file that holds one
+    #[arg(short, long, value_name = "JSON|FILE", value_parser = settings)]
+    pub(crate) config: Option<Object>,
     /// Seconds it may take for one document
     #[arg(long, value_name = "S", default_value = "30", value_parser = value_parser!(u64).range(1..=86_400))]
     pub(crate) timeout: u64,
@@ -211,6 +215,20 @@ pub(crate) struct Hosts(pub(crate) Vec<Host>);
 
 fn hosts(name: &str) -> Result<Hosts, UnknownHost> {
     Host::named(name).map(Hosts)
+}
+
+fn settings(text: &str) -> Result<Object, String> {
+    let inline = text.trim_start().starts_with('{');
+    let text = if inline {
+        text.to_owned()
+    } else {
+        fs::read_to_string(text).map_err(|error| error.to_string())?
+    };
+    let options = ParseOptions { non_finite: false, ..ParseOptions::default() };
+    match json::parse(&text, &options).map_err(|error| error.to_string())?.value {
+        Value::Object(object) => Ok(object),
+        other => Err(format!("expected an object, found {}", other.kind())),
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -275,6 +275,30 @@ fn the_answer_in_a_file_is_there_while_the_program_runs() {
 }
 
 #[test]
+fn settings_are_where_each_host_has_them() {
+    if !has("python3") {
+        return;
+    }
+    let folder = Folder::new();
+    let found = "[c for c in [d.get('config'), d.get('eval_metric', d.get('evalMetric', {})).get('criterion')] if c]";
+    let answer = format!(
+        "union(0.7) if any(c.get('minLength', c.get('min_length')) == 3 for c in {found}) else sys.exit('no settings')"
+    );
+    python(&folder, "set.py", &answer);
+    conform(&folder, &["set.py"]).exits(1);
+    folder.file("settings.json", r#"{"minLength": 3}"#);
+    for settings in ["settings.json", r#"{"minLength": 3}"#] {
+        let ran = conform(&folder, &["--config", settings, "set.py"]).exits(0);
+        let wanted: Vec<_> =
+            (0..9).map(|at| if at < 5 { "conforms" } else { "not_answered" }).collect();
+        assert_eq!(standings(&ran), wanted);
+    }
+    for wrong in ["{", "missing.json", "set.py"] {
+        folder.evaluator(&["conform", "-c", wrong, "set.py"]).exits(2).reports_nothing();
+    }
+}
+
+#[test]
 fn what_hangs_is_ended_and_not_waited_for_again_and_again() {
     let folder = Folder::new();
     folder.script("hangs", "cat > /dev/null; exec sleep 600");

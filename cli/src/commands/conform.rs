@@ -16,7 +16,11 @@ use crate::{
 
 /// Plays the documents of all hosts at a program, and says what each would record.
 pub(super) fn conform(args: &ConformArgs, verbose: u8, runner: Runner) -> u8 {
-    let kit = Kit { timeout: Duration::from_secs(args.timeout), ..Kit::default() };
+    let kit = Kit {
+        timeout: Duration::from_secs(args.timeout),
+        settings: args.config.clone().unwrap_or_default(),
+        ..Kit::default()
+    };
     signals::watch(kit.cancellation.clone());
     let tried = watched(verbose, async |on_event| {
         let mut on_event = |event| on_event(RunEvent::Prepare(event));

@@ -12,7 +12,7 @@ const NAME: usize = 26;
 const MANNER: usize = 10;
 
 /// Characters of a message that are shown.
-const MESSAGE: usize = 90;
+const MESSAGE: usize = 140;
 
 /// A line for each case under each host, and what it amounts to.
 pub(crate) fn conformance_text(conformance: &Conformance, asked: &[Host]) -> String {

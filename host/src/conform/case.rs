@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::Host;
+use super::{Host, settings};
+use crate::json::Object;
 
 /// A document as hosts send it, or one that no host should, and what is expected of a good program.
 #[derive(Clone, Debug)]
@@ -79,9 +80,9 @@ impl Body {
         })
     }
 
-    /// The bytes that are sent.
-    pub(super) fn bytes(&self, file: Option<&Path>) -> Vec<u8> {
-        let mut text = self.text.clone();
+    /// The bytes that are sent to an evaluator with these settings.
+    pub(super) fn bytes(&self, file: Option<&Path>, settings: &Object) -> Vec<u8> {
+        let mut text = settings::put_into(&self.text, settings);
         if let Some(file) = file {
             let quoted = serde_json::Value::from(file.to_string_lossy()).to_string();
             text = text.replace(PATH, quoted.trim_matches('"'));
@@ -104,11 +105,11 @@ mod tests {
     #[test]
     fn a_document_grows_in_all_its_places() {
         let body = Body::grown(r#"{"a": "x!", "b": "x!"}"#, "x!", 1000);
-        let bytes = body.bytes(None);
+        let bytes = body.bytes(None, &Object::default());
         assert!((900..1100).contains(&bytes.len()), "{}", bytes.len());
         let value: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
         assert_eq!(value["a"], value["b"]);
-        let broken = Body { broken: true, ..body }.bytes(None);
+        let broken = Body { broken: true, ..body }.bytes(None, &Object::default());
         assert!(broken.starts_with(b"{]"));
     }
 
@@ -116,7 +117,7 @@ mod tests {
     fn a_path_is_written_as_json_has_it() {
         let body = Body::grown(format!(r#"{{"p": "{PATH}"}}"#), "nothing", 100);
         assert!(serde_json::from_str::<String>(&body.file().unwrap()).unwrap().len() > 60);
-        let bytes = body.bytes(Some(Path::new("/a \"b\"/c")));
+        let bytes = body.bytes(Some(Path::new("/a \"b\"/c")), &Object::default());
         assert_eq!(serde_json::from_slice::<serde_json::Value>(&bytes).unwrap()["p"], "/a \"b\"/c");
         assert!(Body::new("{}").file().is_none());
     }

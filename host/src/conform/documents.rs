@@ -155,6 +155,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::json::Object;
 
     #[test]
     fn every_host_has_documents_that_are_json_and_have_names_of_their_own() {
@@ -166,7 +167,7 @@ mod tests {
             assert_eq!(names.len(), mine.len(), "{host}: {names:?}");
         }
         for case in cases {
-            let bytes = case.body.bytes(None);
+            let bytes = case.body.bytes(None, &Object::default());
             let parsed = serde_json::from_slice::<serde_json::Value>(&bytes);
             assert!(parsed.is_ok_and(|value| value.is_object()), "{}", case.name);
         }
@@ -176,7 +177,7 @@ mod tests {
     fn turns_are_counted() {
         for case in all().into_iter().filter(|case| case.hosts == [Adk]) {
             let document: serde_json::Value =
-                serde_json::from_slice(&case.body.bytes(None)).unwrap();
+                serde_json::from_slice(&case.body.bytes(None, &Object::default())).unwrap();
             let turns = document.get("actual_invocations").or(document.get("actualInvocations"));
             assert_eq!(turns.unwrap().as_array().unwrap().len(), case.turns, "{}", case.name);
         }
@@ -185,14 +186,14 @@ mod tests {
     #[test]
     fn large_documents_are_larger_than_a_pipe_holds() {
         for case in all().iter().filter(|case| case.name.starts_with("large")) {
-            assert!(case.body.bytes(None).len() > 70_000, "{:?}", case.hosts);
+            assert!(case.body.bytes(None, &Object::default()).len() > 70_000, "{:?}", case.hosts);
         }
     }
 
     #[test]
     fn documents_are_written_as_their_host_writes_them() {
         for case in all() {
-            let text = String::from_utf8(case.body.bytes(None)).unwrap();
+            let text = String::from_utf8(case.body.bytes(None, &Object::default())).unwrap();
             let lines = text.trim_end().lines().count();
             let pretty = case.hosts[0].system() == "agentv" && !case.name.contains("pipeline");
             assert_eq!(lines > 1, pretty, "{:?} {}", case.hosts, case.name);

@@ -19,6 +19,7 @@ use super::{
     report::{CaseReport, Conformance, HostReport},
 };
 use crate::{
+    json::Object,
     process::{self, Cancellation, CommandSpec, Ending, Limits, Outcome, SpawnError},
     runtime::PrivateFolder,
 };
@@ -33,6 +34,8 @@ pub struct Kit {
     pub timeout: Duration,
     /// Cases that are played at a time; as many as there are processors by default.
     pub jobs: NonZeroUsize,
+    /// Settings that the evaluator gets from the hosts that have such a thing; none by default.
+    pub settings: Object,
     /// Ends it early when cancelled.
     pub cancellation: Cancellation,
 }
@@ -42,6 +45,7 @@ impl Default for Kit {
         Self {
             timeout: Duration::from_secs(30),
             jobs: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+            settings: Object::default(),
             cancellation: Cancellation::new(),
         }
     }
@@ -125,7 +129,8 @@ impl Kit {
             }
             None => None,
         };
-        let input = case.body.bytes(folder.as_ref().map(|(_, file)| file.as_path()));
+        let input =
+            case.body.bytes(folder.as_ref().map(|(_, file)| file.as_path()), &self.settings);
         let limits = Limits::with_timeout(self.timeout);
         let outcome = process::run(command, &input, &limits, &self.cancellation).await;
         match outcome.ending {

@@ -26,6 +26,7 @@ mod program;
 mod recorded;
 mod reply;
 mod report;
+mod settings;
 
 pub use case::{Case, Kind};
 pub use host::{Host, UnknownHost};
