@@ -1,17 +1,15 @@
 //! The command line. Names and letters are those of the agentevals command where it has the same thing.
 
-use std::{ffi::OsString, fs, num::NonZeroUsize, path::PathBuf};
+mod conform;
+
+use std::{num::NonZeroUsize, path::PathBuf};
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, value_parser};
 use evaluator_host::{
-    config::OutputFormat,
-    conform::{Host, UnknownHost},
-    conversation::GroupBy,
-    json::{self, Object, ParseOptions, Value},
-    metric::MatchType,
-    trace::Format,
+    config::OutputFormat, conversation::GroupBy, metric::MatchType, trace::Format,
 };
 
+pub(crate) use self::conform::{ConformArgs, ConformOutput};
 use crate::scaffold::{Language, Template};
 
 /// Scores what AI agents did, with evaluators in any language.
@@ -70,9 +68,7 @@ pub(crate) enum Command {
     )]
     Validate(ValidateArgs),
     /// Play the documents and faults of every host at a program, and say what each would record
-    #[command(
-        after_help = "Exit codes: 0 it conforms, 1 it does not, 2 usage error, 3 it could not be started or tried"
-    )]
+    #[command(after_help = conform::EXIT_CODES)]
     Conform(ConformArgs),
     /// Commands on evaluators, as agentevals groups them
     #[command(subcommand, hide = true)]
@@ -178,61 +174,6 @@ pub(crate) struct ValidateArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum ValidateOutput {
-    /// For people
-    Text,
-    /// One JSON document
-    Json,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ConformArgs {
-    /// The program: the file of an evaluator (.rs, .py, .js, .ts, a package, an executable) or a command, with its arguments
-    #[arg(
-        required = true,
-        value_name = "COMMAND",
-        trailing_var_arg = true,
-        allow_hyphen_values = true
-    )]
-    pub(crate) command: Vec<OsString>,
-    /// Host that it must conform to; repeatable: agentevals, agentv, adk, agenta, or a release of them, as reports name it
-    /// (default: all whose documents it answers)
-    #[arg(long = "host", value_name = "NAME", value_parser = hosts)]
-    pub(crate) hosts: Vec<Hosts>,
-    /// Settings that the evaluator needs: a JSON object, or a file that holds one
-    #[arg(short, long, value_name = "JSON|FILE", value_parser = settings)]
-    pub(crate) config: Option<Object>,
-    /// Seconds it may take for one document
-    #[arg(long, value_name = "S", default_value = "30", value_parser = value_parser!(u64).range(1..=86_400))]
-    pub(crate) timeout: u64,
-    /// Form of the report
-    #[arg(short, long, value_enum, default_value_t = ConformOutput::Text)]
-    pub(crate) output: ConformOutput,
-}
-
-/// The hosts that a name stands for.
-#[derive(Clone, Debug)]
-pub(crate) struct Hosts(pub(crate) Vec<Host>);
-
-fn hosts(name: &str) -> Result<Hosts, UnknownHost> {
-    Host::named(name).map(Hosts)
-}
-
-fn settings(text: &str) -> Result<Object, String> {
-    let inline = text.trim_start().starts_with('{');
-    let text = if inline {
-        text.to_owned()
-    } else {
-        fs::read_to_string(text).map_err(|error| error.to_string())?
-    };
-    let options = ParseOptions { non_finite: false, ..ParseOptions::default() };
-    match json::parse(&text, &options).map_err(|error| error.to_string())?.value {
-        Value::Object(object) => Ok(object),
-        other => Err(format!("expected an object, found {}", other.kind())),
-    }
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum ConformOutput {
     /// For people
     Text,
     /// One JSON document

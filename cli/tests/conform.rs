@@ -193,6 +193,7 @@ fn what_is_no_answer_is_shown_as_a_pass_by_some() {
             "recorded",
         ),
         ("union(1.7)", "error", "looks_passed", "looks_passed", "recorded"),
+        ("{'no': 'score'}", "error", "looks_failed", "looks_failed", "looks_failed"),
     ] {
         let folder = Folder::new();
         python(&folder, "bad.py", answer);
@@ -225,6 +226,17 @@ fn a_line_end_is_nothing_and_a_panic_is_an_error() {
     folder.script("mute", "cat > /dev/null; exit 3");
     let ran = conform(&folder, &["./mute"]).exits(1);
     assert!(problem(&ran, "adk-2.13", "plain").contains("says nothing on standard error"));
+    // It may be that it is made for others, but there this is a score.
+    assert_eq!(
+        standings(&ran)[..5],
+        [
+            "not_answered",
+            "does_not_conform",
+            "does_not_conform",
+            "does_not_conform",
+            "not_answered"
+        ]
+    );
     folder.script("both", "cat > /dev/null; echo '{\"score\": 1}'; echo why >&2; exit 1");
     let ran = conform(&folder, &["./both"]).exits(1);
     assert_eq!(case(&ran, "agentv-2.5.1", "plain").1, "lost");
@@ -334,6 +346,7 @@ fn what_cannot_be_started_is_said() {
         let ran = folder.evaluator(&["conform", command]).exits(3).reports_nothing();
         assert!(ran.stderr.contains(words), "{command}: {}", ran.stderr);
     }
+    folder.evaluator(&["conform", "--hots", "adk", "x"]).exits(2).reports_nothing();
     folder.evaluator(&["conform"]).exits(2).reports_nothing();
     folder.evaluator(&["conform", "--timeout", "0", "x"]).exits(2).reports_nothing();
 }

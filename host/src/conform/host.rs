@@ -85,9 +85,9 @@ impl Host {
         }
     }
 
-    /// Whether it writes the program's input without minding that nobody reads: such a program may end the whole run.
+    /// Whether it has a score for whatever a program does: there are no errors beside scores.
     #[must_use]
-    pub const fn dies_of_unread_input(self) -> bool {
+    pub const fn scores_everything(self) -> bool {
         matches!(self, Self::AgentV2 | Self::AgentV4 | Self::AgentV5)
     }
 

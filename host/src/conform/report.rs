@@ -121,13 +121,13 @@ impl HostReport {
 
     /// What the program is under this host.
     ///
-    /// A program that answers no document is none of this host's, unless its silence would be taken for a success, or end
-    /// the host.
+    /// A program that answers no document is not made for this host, unless what it does would be taken for a success, or
+    /// end the host, or, where everything is scored, is no refusal.
     #[must_use]
     pub fn standing(&self) -> Standing {
         let documents = || self.cases.iter().filter(|case| case.kind == Kind::Document);
         let answers = documents().any(|case| case.manner == Manner::Answered);
-        let harms = documents().any(CaseReport::does_harm);
+        let harms = documents().any(|case| case.does_harm(self.host));
         if !answers && !harms {
             Standing::NotAnswered
         } else if self.cases.iter().any(|case| case.problem.is_some()) {
@@ -161,9 +161,14 @@ impl CaseReport {
         Self { name, kind, manner: Manner::NotPlayed, recorded: None, problem }
     }
 
-    fn does_harm(&self) -> bool {
-        let fate = self.recorded.as_ref().map(|recorded| recorded.fate);
-        matches!(fate, Some(Fate::LooksPassed | Fate::HostDies))
+    fn does_harm(&self, host: Host) -> bool {
+        match self.recorded.as_ref().map(|recorded| recorded.fate) {
+            Some(Fate::LooksPassed | Fate::HostDies) => true,
+            Some(Fate::LooksFailed | Fate::Lost) => {
+                host.scores_everything() && self.manner == Manner::Broke
+            }
+            Some(Fate::Recorded | Fate::Error) | None => false,
+        }
     }
 }
 
