@@ -189,7 +189,7 @@ fn what_is_no_answer_is_shown_as_a_pass_by_some() {
             "json.dumps(union(0.3)).replace('0.3', '\"0.3\"')",
             "recorded",
             "looks_failed",
-            "looks_failed",
+            "lost",
             "recorded",
         ),
         ("union(1.7)", "error", "looks_passed", "looks_passed", "recorded"),

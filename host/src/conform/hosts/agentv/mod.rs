@@ -193,6 +193,10 @@ fn scored(generation: Generation, object: &Object) -> Recorded {
             let remark = format!("it says `pass: false`, but the score {score} alone decides");
             Recorded { fate: Fate::LooksPassed, ..record.because(remark) }
         }
+        None if object.get("score").is_some_and(|score| !score.is_null()) => {
+            let remark = format!("the score is not a number; {score} is made of the rest");
+            Recorded { fate: Fate::Lost, ..record.because(remark) }
+        }
         _ => match rows.lost {
             Some(lost) => Recorded { fate: Fate::Lost, ..record.because(lost) },
             None => record,

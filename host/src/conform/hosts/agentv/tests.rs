@@ -129,6 +129,8 @@ fn what_is_no_judgement_is_told_from_what_is() {
         (r#"{"score":-3}"#, [Failed; 3]),
         (r#"{"score":1e999}"#, [Failed; 3]),
         (r#"{"score":"0.9"}"#, [Failed; 3]),
+        (r#"{"score":"0.3","assertions":[{"text":"a","passed":true}]}"#, [Failed, Lost, Failed]),
+        (r#"{"score":"0.3","pass":true}"#, [Failed, Failed, Lost]),
         (r#"{"score":NaN}"#, [Failed, Passed, Passed]),
         ("", [Failed, Passed, Passed]),
         ("log\n{\"score\":0.1}", [Failed, Passed, Passed]),
