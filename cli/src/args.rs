@@ -1,5 +1,7 @@
 //! The command line. Names and letters are those of the agentevals command where it has the same thing.
 
+mod conform;
+
 use std::{num::NonZeroUsize, path::PathBuf};
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, value_parser};
@@ -7,6 +9,7 @@ use evaluator_host::{
     config::OutputFormat, conversation::GroupBy, metric::MatchType, trace::Format,
 };
 
+pub(crate) use self::conform::{ConformArgs, ConformOutput};
 use crate::scaffold::{Language, Template};
 
 /// Scores what AI agents did, with evaluators in any language.
@@ -64,6 +67,9 @@ pub(crate) enum Command {
         after_help = "Exit codes: 0 all are valid, 1 one is not, 2 there is nothing to validate, 3 a check could not be done"
     )]
     Validate(ValidateArgs),
+    /// Play the documents and faults of every host at a program, and say what each would record
+    #[command(after_help = conform::EXIT_CODES)]
+    Conform(ConformArgs),
     /// Commands on evaluators, as agentevals groups them
     #[command(subcommand, hide = true)]
     Evaluator(EvaluatorCommand),

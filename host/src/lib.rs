@@ -14,10 +14,13 @@
 //! | tell | [`events`] | results as log records of OpenTelemetry, on request |
 //! | keep | [`journal`] | finished evaluations, for a run that goes on after this one was killed; on request |
 //!
+//! Beside that, [`conform`] says what other hosts would record of a program, and [`validate`] checks what is to be published.
+//!
 //! A failing evaluator is a [`verdict::Verdict`], never an error of this crate; errors are one enum per module.
 //! Nothing here prints or ends the process.
 
 pub mod config;
+pub mod conform;
 pub mod conversation;
 pub mod eval_set;
 pub mod events;

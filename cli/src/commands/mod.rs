@@ -2,6 +2,7 @@
 
 mod check;
 mod config;
+mod conform;
 mod index;
 mod init;
 mod list;
@@ -43,6 +44,7 @@ pub(crate) fn dispatch(cli: Cli, runner: Runner) -> ExitCode {
         }
         Command::Index(args) => index::index(&args),
         Command::Validate(args) => validate::validate(&args, cli.verbose),
+        Command::Conform(args) => conform::conform(&args, cli.verbose, runner),
     };
     code.into()
 }

@@ -3,6 +3,7 @@
 mod bar;
 mod columns;
 mod config_error;
+mod conformance;
 mod duration;
 mod github;
 mod junit;
@@ -20,6 +21,7 @@ mod words;
 
 pub(crate) use columns::Columns;
 pub(crate) use config_error::{config_error, config_remarks};
+pub(crate) use conformance::{conformance_json, conformance_text};
 pub(crate) use github::github;
 pub(crate) use junit::junit;
 pub(crate) use markdown::markdown;

@@ -13,6 +13,9 @@ pub struct Outcome {
     pub stdout: Captured,
     /// Its standard error.
     pub stderr: Captured,
+    /// Bytes of its input that nobody had taken when it ended or closed its standard input. A pipe takes some that are never
+    /// read, so zero does not mean that all was read.
+    pub unsent: u64,
     /// From before its start until nothing of it was left.
     pub duration: Duration,
 }

@@ -70,6 +70,11 @@ impl<'a> Pumps<'a> {
         self.stdin = None;
     }
 
+    /// How much of the input was not taken.
+    pub(super) fn unsent(&self) -> u64 {
+        self.outgoing.queued() - self.outgoing.written()
+    }
+
     async fn pump(&mut self) {
         let feed = async {
             feed(&mut self.stdin, &mut self.outgoing).await;

@@ -45,6 +45,7 @@ pub(super) fn nothing(begun: Instant, ending: Ending) -> Outcome {
         ending,
         stdout: Captured::complete([]),
         stderr: Captured::complete([]),
+        unsent: 0,
         duration: begun.elapsed(),
     }
 }
@@ -84,7 +85,8 @@ pub(super) async fn supervise(
             Ending::Cancelled
         }
     };
-    Outcome { ending, stdout: pumps.out, stderr: pumps.err, duration: begun.elapsed() }
+    let unsent = pumps.unsent();
+    Outcome { ending, stdout: pumps.out, stderr: pumps.err, unsent, duration: begun.elapsed() }
 }
 
 enum Event {

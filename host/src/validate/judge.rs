@@ -111,6 +111,7 @@ mod tests {
             ending,
             stdout: Captured::complete(stdout),
             stderr: Captured::complete(stderr),
+            unsent: 0,
             duration: Duration::ZERO,
         };
         judge("polite", &outcome, 2)

@@ -115,6 +115,7 @@ mod tests {
             ending,
             stdout: Captured::complete(stdout),
             stderr: Captured::complete(""),
+            unsent: 0,
             duration: Duration::ZERO,
         }
     }
