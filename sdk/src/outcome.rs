@@ -3,8 +3,12 @@
 use std::error::Error;
 
 use evaluator_protocol::{
-    EvalResult, Score, adk::EvaluationResult, agenta::EvaluateResult, agentv::CodeJudgeResult,
+    EvalResult, JsonObject, Score,
+    adk::EvaluationResult,
+    agenta::{EvaluateResult, Outputs},
+    agentv::CodeJudgeResult,
 };
+use serde_json::Value;
 
 use crate::{
     contract::{Adk, AgentV, Agenta, Agentevals, Contract},
@@ -16,6 +20,7 @@ use crate::{
 /// | type | meaning |
 /// |---|---|
 /// | [`EvalResult`] | the answer itself; under another contract [`CodeJudgeResult`], [`EvaluationResult`], [`EvaluateResult`] |
+/// | [`Outputs`], [`JsonObject`], [`Value`] | under the contract of Agenta: metrics of your own, a text or a list |
 /// | [`Score`] | the score and nothing else |
 /// | `f64` | the same, checked: anything but a finite number in `0.0..=1.0` is an error |
 /// | `bool` | 1 or 0 |
@@ -83,8 +88,29 @@ impl IntoOutcome<Adk> for EvaluationResult {
 
 #[diagnostic::do_not_recommend]
 impl IntoOutcome<Agenta> for EvaluateResult {
-    fn into_outcome(self) -> Result<EvaluateResult, Failure> {
+    fn into_outcome(self) -> Result<Outputs, Failure> {
+        Ok(self.into())
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoOutcome<Agenta> for Outputs {
+    fn into_outcome(self) -> Result<Outputs, Failure> {
         Ok(self)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoOutcome<Agenta> for JsonObject {
+    fn into_outcome(self) -> Result<Outputs, Failure> {
+        Value::Object(self).into_outcome()
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoOutcome<Agenta> for Value {
+    fn into_outcome(self) -> Result<Outputs, Failure> {
+        Outputs::try_from(self).map_err(|error| Failure::of(Kind::Answer, error.to_string()))
     }
 }
 

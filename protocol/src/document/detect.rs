@@ -13,9 +13,10 @@ use crate::Contract;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Keys(u16);
 
-/// Key by key: its bit. Two spellings of a key have the same.
-const KEYS: [(&str, u16); 21] = [
+/// Key by key: its bit. Spellings of a key, and keys that say the same, have the same.
+const KEYS: [(&str, u16); 36] = [
     ("metric_name", METRIC_NAME),
+    ("invocations", INVOCATIONS),
     ("candidate_answer", CANDIDATE_ANSWER),
     ("candidateAnswer", CANDIDATE_ANSWER),
     ("criteria", CRITERIA),
@@ -25,6 +26,17 @@ const KEYS: [(&str, u16); 21] = [
     ("outputText", ANSWER),
     ("output_path", ANSWER),
     ("outputPath", ANSWER),
+    ("question", OF_AGENTV),
+    ("input_text", OF_AGENTV),
+    ("inputText", OF_AGENTV),
+    ("expected_outcome", OF_AGENTV),
+    ("expectedOutcome", OF_AGENTV),
+    ("reference_answer", OF_AGENTV),
+    ("referenceAnswer", OF_AGENTV),
+    ("expected_output", OF_AGENTV),
+    ("expectedOutput", OF_AGENTV),
+    ("output_messages", OF_AGENTV),
+    ("outputMessages", OF_AGENTV),
     ("eval_metric", EVAL_METRIC),
     ("evalMetric", EVAL_METRIC),
     ("actual_invocations", ACTUAL),
@@ -36,6 +48,9 @@ const KEYS: [(&str, u16); 21] = [
     ("parameters", PARAMETERS),
     ("correct_answer", CORRECT_ANSWER),
     ("correctAnswer", CORRECT_ANSWER),
+    ("protocol_version", OF_AGENTEVALS),
+    ("threshold", OF_AGENTEVALS),
+    ("config", OF_AGENTEVALS),
 ];
 
 const METRIC_NAME: u16 = 1;
@@ -49,12 +64,17 @@ const INPUTS: u16 = 1 << 7;
 const OUTPUTS: u16 = 1 << 8;
 const PARAMETERS: u16 = 1 << 9;
 const CORRECT_ANSWER: u16 = 1 << 10;
+const INVOCATIONS: u16 = 1 << 11;
+/// Not by these is a document told to be one of that contract, but they say which one was meant.
+const OF_AGENTV: u16 = 1 << 12;
+const OF_AGENTEVALS: u16 = 1 << 13;
+/// Keys that say nothing.
+const OTHERS: u16 = 1 << 14;
 
 impl Keys {
     pub(super) fn note(&mut self, key: &str) {
-        if let Some((_, bit)) = KEYS.iter().find(|(known, _)| *known == key) {
-            self.0 |= bit;
-        }
+        let known = KEYS.iter().find(|(known, _)| *known == key);
+        self.0 |= known.map_or(OTHERS, |(_, bit)| *bit);
     }
 
     fn has(self, all: u16) -> bool {
@@ -65,29 +85,76 @@ impl Keys {
         self.0 & any != 0
     }
 
-    /// Whether a document with these keys may be one of that contract.
-    fn fits(self, contract: Contract) -> bool {
+    /// The keys that make a document with these keys one of that contract; `None` when it is not one.
+    fn marks(self, contract: Contract) -> Option<&'static str> {
         match contract {
-            Contract::Agentevals => self.has(METRIC_NAME),
-            Contract::AgentV => {
-                self.has(CANDIDATE_ANSWER) || self.has(CRITERIA) && self.has_any(OUTPUT | ANSWER)
+            Contract::Agentevals if self.has(METRIC_NAME) => Some("`metric_name`"),
+            Contract::AgentV if self.has(CANDIDATE_ANSWER) => Some("`candidate_answer`"),
+            Contract::AgentV if self.has(CRITERIA) && self.has_any(OUTPUT | ANSWER) => {
+                Some("`criteria` with an answer")
             }
-            Contract::Adk => self.has(EVAL_METRIC | ACTUAL),
-            Contract::Agenta => {
-                self.has(INPUTS) && self.has_any(OUTPUT | OUTPUTS | PARAMETERS)
-                    || self.has(PARAMETERS | CORRECT_ANSWER)
+            Contract::Adk if self.has(EVAL_METRIC | ACTUAL) => {
+                Some("`eval_metric` with `actual_invocations`")
             }
+            Contract::Agenta if self.has(INPUTS | OUTPUT) => Some("`inputs` with `output`"),
+            Contract::Agenta if self.has(INPUTS | OUTPUTS) => Some("`inputs` with `outputs`"),
+            Contract::Agenta if self.has(INPUTS | PARAMETERS) => Some("`inputs` with `parameters`"),
+            Contract::Agenta if self.has(PARAMETERS | CORRECT_ANSWER) => {
+                Some("`app_params` with `correct_answer`")
+            }
+            _ => None,
+        }
+    }
+
+    /// What a document with these keys lacks to be one of that contract; `None` when nothing in it is of that contract.
+    fn lacks(self, contract: Contract) -> Option<&'static str> {
+        match contract {
+            // What a document of the default contract lacks is told by the one who reads it.
+            Contract::Agentevals => None,
+            Contract::AgentV if self.has(CRITERIA) => {
+                Some("an answer (`output`, `answer`, `output_text` or `output_path`)")
+            }
+            Contract::AgentV if self.has_any(OUTPUT | ANSWER) => Some("`criteria`"),
+            Contract::AgentV if self.has(OF_AGENTV) => Some("`candidate_answer`"),
+            Contract::Adk if self.has(EVAL_METRIC) => Some("`actual_invocations`"),
+            Contract::Adk if self.has(ACTUAL) => Some("`eval_metric`"),
+            Contract::Agenta if self.has(INPUTS) => Some("`output` or `outputs`"),
+            Contract::Agenta if self.has_any(OUTPUT | OUTPUTS | PARAMETERS | CORRECT_ANSWER) => {
+                Some("`inputs`")
+            }
+            Contract::AgentV | Contract::Adk | Contract::Agenta => None,
         }
     }
 
     /// The contract.
     pub(super) fn contract(self) -> Result<Contract, Undetected> {
-        let candidates: Vec<Contract> =
-            Contract::ALL.into_iter().filter(|contract| self.fits(*contract)).collect();
+        let candidates: Vec<(Contract, &str)> = Contract::ALL
+            .into_iter()
+            .filter_map(|contract| Some((contract, self.marks(contract)?)))
+            .collect();
         match candidates[..] {
-            [contract] => Ok(contract),
-            _ => Err(Undetected { candidates }),
+            [(contract, _)] => return Ok(contract),
+            [_, _, ..] => {
+                let (candidates, marks): (_, Vec<&str>) = candidates.into_iter().unzip();
+                let reasons = marks.into_iter().map(str::to_owned).collect();
+                return Err(Undetected { candidates, reasons });
+            }
+            [] => {}
         }
+        let nearly: Vec<(Contract, &str)> = Contract::ALL
+            .into_iter()
+            .filter_map(|contract| Some((contract, self.lacks(contract)?)))
+            .collect();
+        // Reading it as one of the default contract says best what is missing.
+        let unmarked = nearly.is_empty() && (self.0 == 0 || self.has(OF_AGENTEVALS));
+        if self.has(INVOCATIONS) || unmarked {
+            return Ok(Contract::Agentevals);
+        }
+        let reasons = nearly
+            .into_iter()
+            .map(|(contract, lacking)| format!("{lacking} to be one of {contract}"))
+            .collect();
+        Err(Undetected { candidates: Vec::new(), reasons })
     }
 }
 
@@ -117,25 +184,37 @@ impl<'de> Deserialize<'de> for Keys {
 
 /// A document is of no contract, or may be of several.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Undetected {
     /// The contracts it may be of; none or at least two.
     pub candidates: Vec<Contract>,
+    /// With candidates: the keys that make it one of each. Without: what it lacks to be one of those it resembles.
+    reasons: Vec<String>,
 }
 
 impl fmt::Display for Undetected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> = self.candidates.iter().map(|contract| contract.name()).collect();
-        match names[..] {
-            [] => f.write_str(
+        match (&self.candidates[..], &self.reasons[..]) {
+            ([], []) => f.write_str(
                 "the document is of no known contract: it has neither `metric_name` (agentevals), nor `candidate_answer` \
                  or `criteria` with an answer (agentv), nor `eval_metric` with `actual_invocations` (adk), nor `inputs` \
                  with `output` or `outputs` (agenta)",
             ),
-            _ => write!(
+            ([], reasons) => write!(
                 f,
-                "the document may be of several contracts: {}; choose with --contract",
-                names.join(", ")
+                "the document is of no known contract: it lacks {}",
+                reasons.join(", or ")
             ),
+            (candidates, reasons) => {
+                let named = candidates.iter().zip(reasons);
+                let named: Vec<String> =
+                    named.map(|(contract, marks)| format!("{contract} ({marks})")).collect();
+                write!(
+                    f,
+                    "the document may be of several contracts: {}; choose with --contract",
+                    named.join(", ")
+                )
+            }
         }
     }
 }

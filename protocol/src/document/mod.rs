@@ -16,7 +16,7 @@ use std::fmt;
 pub use detect::Undetected;
 pub use reply::{Answer, NotEvaluated, Reply};
 
-use crate::{Contract, DecodeError, EvalInput, JsonObject, adk, agenta, agentv, decode};
+use crate::{Contract, DecodeError, EvalInput, adk, agenta, agentv, decode};
 use detect::Keys;
 
 /// A document of any contract.
@@ -120,7 +120,7 @@ impl Document {
             Self::Agentevals(input) => Ok(Converted::new(input, Vec::new())),
             Self::AgentV(input) => input.to_eval_input(name),
             Self::Adk(input) => input.to_eval_input(name),
-            Self::Agenta(input) => input.to_eval_input(name),
+            Self::Agenta(input) => Ok(input.to_eval_input(name)),
         }
     }
 }
@@ -131,19 +131,8 @@ impl Document {
 ///
 /// [`ReadError`]: it is not a JSON object, or of no contract, or may be of several.
 pub fn detect(document: &[u8]) -> Result<Contract, ReadError> {
-    match decode::<Keys>(document).map_err(ReadError::Decode)?.contract() {
-        Ok(contract) => Ok(contract),
-        Err(undetected) if undetected.candidates.is_empty() => {
-            // What a document of the default contract lacks is said as it always was.
-            let object = decode::<JsonObject>(document).map_err(ReadError::Decode)?;
-            let looks_foreign = !object.contains_key("invocations") && !object.is_empty();
-            if looks_foreign {
-                return Err(ReadError::Undetected(undetected));
-            }
-            Ok(Contract::Agentevals)
-        }
-        Err(undetected) => Err(ReadError::Undetected(undetected)),
-    }
+    let keys: Keys = decode(document).map_err(ReadError::Decode)?;
+    keys.contract().map_err(ReadError::Undetected)
 }
 
 /// Why a document cannot be read.

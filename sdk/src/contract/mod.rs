@@ -53,6 +53,12 @@ pub trait HasParameters: Contract {
     /// What the document has under that name; `None` when it has nothing.
     #[doc(hidden)]
     fn parameter<'a>(input: &'a Self::Input, name: &str) -> Option<&'a Value>;
+
+    /// What the argument is read from where it cannot be read from [`parameter`](Self::parameter).
+    #[doc(hidden)]
+    fn instead(_input: &Self::Input, _name: &str) -> Option<Value> {
+        None
+    }
 }
 
 /// A document of the wrong contract.

@@ -161,8 +161,9 @@ fn judge(evaluator: &Evaluator, document: Document) -> Result<Answer, Failure> {
         Answer::Agentevals(result) => {
             reply.answer(result).map_err(|why| Failure::of(Kind::NotEvaluated, why.to_string()))
         }
-        // It was written in those terms.
-        answer => Ok(answer),
+        answer => {
+            reply.settle(answer).map_err(|unfit| Failure::of(Kind::Answer, unfit.to_string()))
+        }
     }
 }
 
