@@ -13,6 +13,7 @@
 //! | report | [`report`] | the report of a whole run |
 //! | tell | [`events`] | results as log records of OpenTelemetry, on request |
 //! | keep | [`journal`] | finished evaluations, for a run that goes on after this one was killed; on request |
+//! | serve | `serve` (a feature) | evaluators over HTTP, for hosts that send documents themselves |
 //!
 //! A failing evaluator is a [`verdict::Verdict`], never an error of this crate; errors are one enum per module.
 //! Nothing here prints or ends the process.
@@ -35,6 +36,8 @@ pub mod python_text;
 pub mod report;
 pub mod run;
 pub mod runtime;
+#[cfg(feature = "serve")]
+pub mod serve;
 pub mod source;
 mod stamp;
 pub mod trace;

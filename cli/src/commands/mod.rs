@@ -8,6 +8,7 @@ mod list;
 mod run;
 mod runtimes;
 mod schema;
+mod serve;
 mod update;
 mod validate;
 mod watched;
@@ -43,6 +44,7 @@ pub(crate) fn dispatch(cli: Cli, runner: Runner) -> ExitCode {
         }
         Command::Index(args) => index::index(&args),
         Command::Validate(args) => validate::validate(&args, cli.verbose),
+        Command::Serve(args) => serve::serve(&args, cli.verbose, runner),
     };
     code.into()
 }

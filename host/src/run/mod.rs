@@ -20,6 +20,7 @@
 //! | `retry` | trying again what may have gone wrong by chance |
 //! | `execute` | every evaluator on every conversation, a bounded number at a time |
 //! | `journaled` | evaluations that are taken from a journal, or kept in it |
+//! | `service` | evaluators that are kept ready for documents from outside |
 //! | `event` | what a caller can show while it waits |
 
 mod cached;
@@ -41,6 +42,7 @@ mod program;
 mod ready;
 mod retry;
 mod runner;
+mod service;
 mod subject;
 mod surroundings;
 
@@ -52,3 +54,4 @@ pub use describe::{Description, describe};
 pub use event::RunEvent;
 pub use plan::{Plan, PlannedEvaluator};
 pub use runner::{Request, Runner};
+pub use service::{Answered, Offered, Refusal, Service, Unservable};
