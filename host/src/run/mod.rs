@@ -13,6 +13,7 @@
 //! | `program` | the programs of a plan: where they are, and making them ready |
 //! | `surroundings` | what a program runs in: its working directory, variables and limits |
 //! | `ready` | one evaluator during a run: its workers, its evaluations |
+//! | `told` | what is told of an evaluation |
 //! | `forked` | evaluations that are forked from a server |
 //! | `cached` | evaluations whose processes keep for each other what they have compiled |
 //! | `originals` | the files that make a program, as they were when the run began |
@@ -45,6 +46,7 @@ mod runner;
 mod service;
 mod subject;
 mod surroundings;
+mod told;
 
 #[cfg(test)]
 mod tests;

@@ -17,7 +17,6 @@ use super::{
 };
 use crate::{
     json::{self, NonFinite, Object, Value},
-    pool::Document,
     verdict::{Answer, Evaluation, Status, Verdict},
 };
 
@@ -141,9 +140,7 @@ impl Service {
                 Refusal::new(ErrorStatus::Failed, "metric_failed", reason),
             );
         };
-        // Line ends inside of a document are blanks as good as any.
-        let document = Document::from(body.as_slice());
-        match served.ready.printed(program, &document.text(), &self.permits).await {
+        match served.ready.printed(program, &body, &self.permits).await {
             Ok((printed, stderr)) => {
                 let result = passed_on(contract, &printed);
                 let (dropped, warnings) = (Vec::new(), Vec::new());
