@@ -322,6 +322,22 @@ fn bodies_are_bounded_in_size_and_time() {
 }
 
 #[test]
+fn nobody_has_to_wait_for_one_that_does_not_read() {
+    let folder = Folder::new();
+    folder.script("show", SHOW);
+    let args = ["show", "--max-body", "64", "--read-timeout", "2", "--grace", "3600"];
+    let mut server = Serving::start(&folder, &args);
+    let mut stream = server.connect();
+    // More than the buffers of both ends have room for.
+    let large = format!(r#"{{"metric_name":"m","x":"{}"}}"#, "x".repeat(32 << 20));
+    stream.write_all(request("POST", "/", &[], &large).as_bytes()).unwrap();
+    server.says("POST / 200");
+    assert!(signal("TERM", &server.pid()));
+    assert_eq!(server.ended(), Some(0));
+    drop(stream);
+}
+
+#[test]
 fn other_methods_and_paths_are_refused() {
     let folder = Folder::new();
     folder.script("same", SAME);

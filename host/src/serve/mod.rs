@@ -33,6 +33,7 @@
 //! | `server` | [`Server`]: the address, connections, and how it ends |
 //! | `settings` | [`Settings`]: limits, and who may ask |
 //! | `token` | [`Token`]: who may ask, compared in a time that tells nothing |
+//! | `patient` | connections whose other end has to take what it is sent |
 //! | `routes` | which path is what |
 //! | `evaluate` | one document |
 //! | `body` | bodies of requests: read, or skimmed where they are refused |
@@ -47,6 +48,7 @@ mod catalog;
 mod evaluate;
 mod fault;
 mod openapi;
+mod patient;
 mod routes;
 mod server;
 mod settings;

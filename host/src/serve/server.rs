@@ -18,6 +18,7 @@ use tokio::{
 
 use super::{
     Access, Settings,
+    patient::Patient,
     routes::{App, router},
 };
 use crate::{process::Cancellation, run::Service};
@@ -175,7 +176,8 @@ fn connection(
     router: &Router,
     app: &App,
     stream: TcpStream,
-) -> http1::Connection<TokioIo<TcpStream>, TowerToHyperService<Router>> {
+) -> http1::Connection<TokioIo<Patient>, TowerToHyperService<Router>> {
+    let stream = Patient::new(stream, app.settings.read_timeout);
     http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(app.settings.read_timeout)

@@ -14,7 +14,8 @@ pub struct Settings {
     pub connections: usize,
     /// Bytes that the body of a request may have; 10 MiB by default.
     pub body_limit: usize,
-    /// How long the head of a request may take, and how long its body; also how long a connection may be idle. 10 s by default.
+    /// How long the head of a request may take, and how long its body; also how long a connection may be idle, and how long
+    /// whoever asked may take nothing of the response. 10 s by default.
     pub read_timeout: Duration,
     /// How long what was begun may take to end when the server is to stop; 10 s by default.
     pub grace: Duration,

@@ -39,7 +39,7 @@ impl Question {
                 dropped: Vec::new(),
             }),
             Any::Agenta(input) => {
-                let said = input.parameters().is_some_and(|given| says_threshold(given));
+                let said = input.parameters().is_some_and(says_threshold);
                 let parameters = parameters(input.parameters(), &defaults.config);
                 let input = input.with_parameters(parameters).map_err(ReadError::Decode)?;
                 Self::convert(name, Any::Agenta(Box::new(input)), said, defaults)
