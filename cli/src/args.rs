@@ -1,6 +1,7 @@
 //! The command line. Names and letters are those of the agentevals command where it has the same thing.
 
 mod conform;
+mod serve;
 
 use std::{num::NonZeroUsize, path::PathBuf};
 
@@ -9,7 +10,10 @@ use evaluator_host::{
     config::OutputFormat, conversation::GroupBy, metric::MatchType, trace::Format,
 };
 
-pub(crate) use self::conform::{ConformArgs, ConformOutput};
+pub(crate) use self::{
+    conform::{ConformArgs, ConformOutput},
+    serve::ServeArgs,
+};
 use crate::scaffold::{Language, Template};
 
 /// Scores what AI agents did, with evaluators in any language.
@@ -70,6 +74,9 @@ pub(crate) enum Command {
     /// Play the documents and faults of every host at a program, and say what each would record
     #[command(after_help = conform::EXIT_CODES)]
     Conform(ConformArgs),
+    /// Offer evaluators over HTTP, to hosts that send documents themselves
+    #[command(after_help = serve::EXIT_CODES)]
+    Serve(ServeArgs),
     /// Commands on evaluators, as agentevals groups them
     #[command(subcommand, hide = true)]
     Evaluator(EvaluatorCommand),

@@ -18,12 +18,20 @@ use crate::{exit, render};
 ///
 /// Listens when this returns, so that no signal after it is missed.
 pub(crate) fn watch(cancellation: Cancellation) {
+    watch_saying(
+        cancellation,
+        "stopping; what is finished will be reported (once more: stop at once)",
+    );
+}
+
+/// The same with other words at the first signal.
+pub(crate) fn watch_saying(cancellation: Cancellation, words: &'static str) {
     let (listens, listening) = mpsc::channel();
     let listener = thread::Builder::new().name("signals".to_owned()).spawn(move || {
         let ended = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
-            .and_then(|runtime| runtime.block_on(listen(&cancellation, listens)));
+            .and_then(|runtime| runtime.block_on(listen(&cancellation, words, listens)));
         if let Err(error) = ended {
             complain(&error);
         }
@@ -40,12 +48,16 @@ fn complain(error: &io::Error) {
 }
 
 #[expect(clippy::exit, reason = "whoever asks twice does not want to wait for anything")]
-async fn listen(cancellation: &Cancellation, listens: mpsc::Sender<()>) -> io::Result<()> {
+async fn listen(
+    cancellation: &Cancellation,
+    words: &str,
+    listens: mpsc::Sender<()>,
+) -> io::Result<()> {
     let mut signals = Signals::new()?;
     // Whoever waited for this may have given up.
     let _ = listens.send(());
     signals.next().await?;
-    render::message("stopping; what is finished will be reported (once more: stop at once)");
+    render::message(words);
     cancellation.cancel();
     signals.next().await?;
     // Nobody will be there to end them gently.

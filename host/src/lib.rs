@@ -13,6 +13,7 @@
 //! | report | [`report`] | the report of a whole run |
 //! | tell | [`events`] | results as log records of OpenTelemetry, on request |
 //! | keep | [`journal`] | finished evaluations, for a run that goes on after this one was killed; on request |
+//! | serve | `serve` (a feature) | evaluators over HTTP, for hosts that send documents themselves |
 //!
 //! Beside that, [`conform`] says what other hosts would record of a program, and [`validate`] checks what is to be published.
 //!
@@ -38,6 +39,8 @@ pub mod python_text;
 pub mod report;
 pub mod run;
 pub mod runtime;
+#[cfg(feature = "serve")]
+pub mod serve;
 pub mod source;
 mod stamp;
 pub mod trace;

@@ -9,6 +9,7 @@ mod list;
 mod run;
 mod runtimes;
 mod schema;
+mod serve;
 mod update;
 mod validate;
 mod watched;
@@ -45,6 +46,7 @@ pub(crate) fn dispatch(cli: Cli, runner: Runner) -> ExitCode {
         Command::Index(args) => index::index(&args),
         Command::Validate(args) => validate::validate(&args, cli.verbose),
         Command::Conform(args) => conform::conform(&args, cli.verbose, runner),
+        Command::Serve(args) => serve::serve(&args, cli.verbose, runner),
     };
     code.into()
 }

@@ -12,6 +12,7 @@ pub(crate) mod place;
 #[cfg(unix)]
 pub(crate) mod processes;
 pub(crate) mod server;
+pub(crate) mod serving;
 
 use std::{
     fs,

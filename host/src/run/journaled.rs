@@ -3,8 +3,13 @@
 use std::{collections::BTreeMap, env, path::PathBuf};
 
 use super::{
-    PlannedEvaluator, RunEvent, Runner, permits::Permits, plan::Work, program::Candidate,
-    ready::Ready, retry, subject::Subject,
+    PlannedEvaluator, RunEvent, Runner,
+    permits::Permits,
+    plan::Work,
+    program::Candidate,
+    ready::{Given, Ready},
+    retry,
+    subject::Subject,
 };
 use crate::{
     config::CodeConfig,
@@ -24,7 +29,7 @@ pub(super) async fn evaluate(
     let (Some(journal), Some(fingerprint), Some(key)) =
         (journal, evaluator.fingerprint(), journal.and_then(|_| evaluator.key(subject)))
     else {
-        return retry::evaluate(evaluator, subject, permits).await;
+        return retry::evaluate(evaluator, Given::Conversation(subject), permits).await;
     };
     if let Some(known) = journal.find(&key) {
         if evaluator.went_wrong(&known.verdict) {
@@ -32,7 +37,7 @@ pub(super) async fn evaluate(
         }
         return known;
     }
-    let evaluation = retry::evaluate(evaluator, subject, permits).await;
+    let evaluation = retry::evaluate(evaluator, Given::Conversation(subject), permits).await;
     // Nobody knows how it would have ended.
     if matches!(evaluation.verdict, Verdict::Cancelled | Verdict::NotRun) {
         return evaluation;

@@ -13,6 +13,7 @@
 //! | `program` | the programs of a plan: where they are, and making them ready |
 //! | `surroundings` | what a program runs in: its working directory, variables and limits |
 //! | `ready` | one evaluator during a run: its workers, its evaluations |
+//! | `told` | what is told of an evaluation |
 //! | `forked` | evaluations that are forked from a server |
 //! | `cached` | evaluations whose processes keep for each other what they have compiled |
 //! | `originals` | the files that make a program, as they were when the run began |
@@ -20,6 +21,7 @@
 //! | `retry` | trying again what may have gone wrong by chance |
 //! | `execute` | every evaluator on every conversation, a bounded number at a time |
 //! | `journaled` | evaluations that are taken from a journal, or kept in it |
+//! | `service` | evaluators that are kept ready for documents from outside |
 //! | `event` | what a caller can show while it waits |
 
 mod cached;
@@ -41,8 +43,10 @@ mod program;
 mod ready;
 mod retry;
 mod runner;
+mod service;
 mod subject;
 mod surroundings;
+mod told;
 
 #[cfg(test)]
 mod tests;
@@ -52,3 +56,4 @@ pub use describe::{Description, describe};
 pub use event::RunEvent;
 pub use plan::{Plan, PlannedEvaluator};
 pub use runner::{Request, Runner};
+pub use service::{Answered, Offered, Refusal, Service, Unservable};

@@ -67,11 +67,13 @@ pub(super) enum Work {
 }
 
 /// A program and how it is called.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Program {
     pub(super) one_shot: CommandSpec,
     /// The streaming form, if the runtime has one. Whether the program has it too, it says itself.
     pub(super) worker: Option<CommandSpec>,
+    /// Whether it may be asked what is in it. A script that is asked would run.
+    pub(super) may_describe: bool,
     /// How evaluations can be forked, if the runtime knows how.
     pub(super) fork_server: Option<ForkServerOf>,
     /// How processes can keep for each other what they compile, if the runtime knows how and it is worth it.

@@ -139,6 +139,7 @@ fn ready(
     // The limits hold for what the executor starts, and through it for the program.
     let wrap = |command| executor.wrap(command).map(|wrapped| CommandSpec { resources, ..wrapped });
     let one_shot = launch.one_shot.args(&code.args);
+    let may_describe = launch.worker.is_some();
     let may_stay = code.isolation != Isolation::Process;
     let worker = launch.worker.filter(|_| may_stay).map(|mut worker| {
         let form = worker.args.pop();
@@ -148,6 +149,7 @@ fn ready(
         (Ok(one_shot), Ok(worker)) => Work::Program(Box::new(Program {
             one_shot,
             worker,
+            may_describe,
             fork_server: None,
             compile_cache: None,
             timeout: code.timeout,

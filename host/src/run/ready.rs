@@ -16,18 +16,15 @@ use super::{
     forked::Forked,
     permits::Permits,
     plan::{Program, Work},
-    retry,
     subject::Subject,
 };
 use crate::{
     journal::{Fingerprint, Key},
-    json::{self, NonFinite, Value},
     linked,
     metric::{Metric, MetricInput, MetricSettings},
-    pool::Pool,
-    process::{self, Cancellation},
-    report::EvaluationReport,
-    verdict::{Answer, Evaluation, Status, Verdict, WAS_NOT_RUN},
+    pool::{Document, Pool},
+    process::{self, Cancellation, CommandSpec, Ending, Outcome},
+    verdict::{Evaluation, Status, Verdict},
 };
 
 /// Time a program may take to describe itself. One that takes longer is started anew for every conversation, which
@@ -47,9 +44,18 @@ const CACHE_PAYS_FROM: usize = 4;
 /// Time a worker may take to end when there is nothing left to do.
 const LAST_PATIENCE: Duration = Duration::from_millis(200);
 
+/// What an evaluator is given to judge.
+#[derive(Clone, Copy)]
+pub(super) enum Given<'a> {
+    /// A conversation of a recording, with the evaluator's settings.
+    Conversation(&'a Subject),
+    /// A document that came from outside, with everything in it.
+    Document(&'a Document),
+}
+
 /// A planned evaluator with what it needs while the run lasts.
 pub(super) struct Ready {
-    evaluator: PlannedEvaluator,
+    pub(super) evaluator: PlannedEvaluator,
     /// Warm workers, if the program streams; found out by the first evaluation.
     pool: OnceCell<Option<Pool>>,
     /// How many workers are worth having; `None` when not even one is.
@@ -100,6 +106,14 @@ impl Ready {
 
     pub(super) fn name(&self) -> &str {
         &self.evaluator.name
+    }
+
+    /// The program, if it is one.
+    pub(super) fn program(&self) -> Option<&Program> {
+        match &self.evaluator.work {
+            Work::Program(program) => Some(program),
+            Work::Metric { .. } | Work::Linked { .. } | Work::Broken(_) => None,
+        }
     }
 
     /// Which evaluation of all runs this is; `None` when that is not known.
@@ -153,27 +167,32 @@ impl Ready {
         }
     }
 
-    /// Evaluates a conversation once, as soon as there is a permit.
-    pub(super) async fn evaluate(&self, subject: &Subject, permits: &Permits) -> Evaluation {
-        match (&self.evaluator.work, &self.settings) {
+    /// Evaluates once what is given, as soon as there is a permit.
+    pub(super) async fn evaluate(&self, given: Given<'_>, permits: &Permits) -> Evaluation {
+        match &self.evaluator.work {
             _ if permits.are_withdrawn() => not_run(),
-            (Work::Broken(verdict), _) => {
-                Evaluation::without_process(verdict.clone(), Duration::ZERO)
-            }
-            (Work::Metric { metric, settings }, _) => {
+            Work::Broken(verdict) => Evaluation::without_process(verdict.clone(), Duration::ZERO),
+            Work::Metric { metric, settings } => {
+                let Given::Conversation(subject) = given else {
+                    return self.lost("is computed from recordings, and there is none");
+                };
                 let Some(_permit) = permits.take().await else { return not_run() };
                 self.compute(metric.as_ref(), settings, subject)
             }
-            (Work::Linked { evaluator, timeout, .. }, Some(settings)) => {
+            Work::Linked { evaluator, timeout, .. } => {
                 let Some(_permit) = permits.take().await else { return not_run() };
-                let document = settings.document(subject.turns()).text();
+                let Some(document) = self.document(given) else {
+                    return self.lost("has no settings");
+                };
                 let evaluator = Arc::clone(evaluator);
-                linked::evaluate(evaluator, document, *timeout, &self.cancellation).await
+                linked::evaluate(evaluator, document.text(), *timeout, &self.cancellation).await
             }
-            (Work::Program(program), Some(settings)) => {
+            Work::Program(program) => {
                 // Those that wait for the same answer hold no permit, so that other evaluators go on.
                 let pool = self.pool.get_or_init(|| self.pool(program, permits)).await;
-                let document = settings.document(subject.turns());
+                let Some(document) = self.document(given) else {
+                    return self.lost("has no settings");
+                };
                 match pool {
                     // Its workers have permits.
                     Some(pool) => pool.evaluate(document, program.timeout).await,
@@ -183,7 +202,14 @@ impl Ready {
                     }
                 }
             }
-            (Work::Program(_) | Work::Linked { .. }, None) => self.lost("has no settings"),
+        }
+    }
+
+    /// The text that a program is given.
+    fn document(&self, given: Given<'_>) -> Option<Document> {
+        match given {
+            Given::Conversation(subject) => Some(self.settings.as_ref()?.document(subject.turns())),
+            Given::Document(document) => Some(document.clone()),
         }
     }
 
@@ -217,12 +243,24 @@ impl Ready {
     }
 
     async fn run(&self, program: &Program, document: &[u8]) -> Evaluation {
+        match self.outcome(program, document).await {
+            Ok(outcome) => judged(program, &outcome),
+            Err(evaluation) => *evaluation,
+        }
+    }
+
+    /// What came of a process for this document alone; an evaluation where none is to be started.
+    async fn outcome(
+        &self,
+        program: &Program,
+        document: &[u8],
+    ) -> Result<Outcome, Box<Evaluation>> {
         if self.cancellation.is_cancelled() {
-            return Evaluation::without_process(Verdict::Cancelled, Duration::ZERO);
+            return Err(Evaluation::without_process(Verdict::Cancelled, Duration::ZERO).into());
         }
         // What runs is what it was started from; what begins now would be another program.
         if let Some(verdict) = program.originals.replaced() {
-            return Evaluation::without_process(verdict, Duration::ZERO);
+            return Err(Evaluation::without_process(verdict, Duration::ZERO).into());
         }
         let limits = program.surroundings.limits(program.timeout);
         let cancellation = &self.cancellation;
@@ -232,16 +270,10 @@ impl Ready {
             (None, Some(cached)) => cached.run(document, &limits, cancellation).await,
             (None, None) => None,
         };
-        let outcome = match quicker {
+        Ok(match quicker {
             Some(outcome) => outcome,
             None => process::run(&program.one_shot, document, &limits, cancellation).await,
-        };
-        let evaluation = Evaluation::from_outcome(&outcome);
-        // It may have been replaced just before it was started, or before its interpreter read it.
-        match (&evaluation.verdict, program.originals.replaced()) {
-            (Verdict::Cancelled, _) | (_, None) => evaluation,
-            (_, Some(verdict)) => Evaluation { verdict, ..evaluation },
-        }
+        })
     }
 
     /// Workers for a program that has the streaming form and says so, if there is enough to do for them.
@@ -252,83 +284,56 @@ impl Ready {
         let limit = DESCRIBE_LIMIT.min(program.timeout);
         let description = describe(&program.one_shot, limit, &self.cancellation).await?;
         description.streams().then(|| {
-            let limits = program.surroundings.limits(program.timeout);
-            let originals = Arc::clone(&program.originals);
-            Pool::new(worker, workers, limits, self.cancellation.clone())
-                .with_check(move || originals.replaced())
-                .numbered(description.numbers())
-                .with_permits(permits.shared())
+            self.workers(program, worker, workers, permits).numbered(description.numbers())
         })
     }
 
-    /// The report of an evaluation of a conversation with so many turns.
-    pub(super) fn report(&self, evaluation: Evaluation, turns: usize) -> EvaluationReport {
-        let name = self.name();
-        let is_metric = matches!(self.evaluator.work, Work::Metric { .. });
-        let stderr = evaluation.end_of_stderr();
-        let error = match &evaluation.verdict {
-            Verdict::Cancelled if is_metric => {
-                Some(format!("{name} was not computed, because the run was cancelled"))
-            }
-            Verdict::NotRun if is_metric => Some(format!("{name} {WAS_NOT_RUN}")),
-            verdict => verdict.explain(name, &stderr),
+    /// Says what the first evaluation would have to find out: whether there are workers for its documents. To be called before
+    /// that. Of documents that come one by one for as long as it pleases others nobody may find out in the end that their answers
+    /// were mixed up, so only a program that numbers them stays for the next one.
+    pub(super) fn keep_warm(&mut self, may_stay: bool, permits: &Permits) {
+        let pool = match (&self.evaluator.work, self.workers) {
+            (Work::Program(program), Some(workers)) if may_stay => program
+                .worker
+                .clone()
+                .map(|worker| self.workers(program, worker, workers, permits).numbered(true)),
+            _ => None,
         };
-        let error =
-            error.map(|error| retry::told_in(self.with_remark(error, &evaluation), &evaluation));
-        let error_type = evaluation.verdict.error_type();
-        let status =
-            evaluation.verdict.status(self.evaluator.threshold).unwrap_or(Status::NotEvaluated);
-        let never_began = matches!(self.evaluator.work, Work::Broken(Verdict::Cancelled))
-            || matches!(evaluation.verdict, Verdict::Cancelled) && evaluation.attempts == 0
-            || matches!(evaluation.verdict, Verdict::NotRun);
-        let stderr = Some(stderr.into_owned()).filter(|it| error.is_some() && !it.is_empty());
-        let attempts = retry::attempts(&evaluation);
-        let flaky = retry::warning(&evaluation);
-        let answer = match evaluation.verdict {
-            Verdict::Answer(answer) => answer,
-            _ => Default::default(),
-        };
-        let mut warnings = answer.contradictions(self.evaluator.threshold, turns);
-        warnings.extend(flaky);
-        if error.is_none() {
-            warnings.extend(self.missing(&answer, &evaluation.stderr_tail));
-        }
-        EvaluationReport {
-            name: name.to_owned(),
-            score: answer.score,
-            threshold: Some(self.evaluator.threshold),
-            status,
-            per_invocation_scores: answer.per_invocation_scores,
-            duration: (!never_began).then_some(evaluation.duration),
-            error,
-            error_type,
-            stderr,
-            attempts,
-            warnings,
-            details: answer.details,
-        }
+        self.pool = OnceCell::new_with(Some(pool));
     }
 
-    /// The error with what else may be behind it.
-    fn with_remark(&self, error: String, evaluation: &Evaluation) -> String {
-        let Work::Program(program) = &self.evaluator.work else { return error };
-        let texts = [&*error, &*evaluation.stderr_tail];
-        match program.surroundings.remark(&evaluation.verdict, &texts) {
-            Some(remark) if error.contains('\n') => format!("{error}\n({remark})"),
-            Some(remark) => format!("{error} ({remark})"),
-            None => error,
-        }
+    fn workers(
+        &self,
+        program: &Program,
+        worker: CommandSpec,
+        size: NonZeroUsize,
+        permits: &Permits,
+    ) -> Pool {
+        let limits = program.surroundings.limits(program.timeout);
+        let originals = Arc::clone(&program.originals);
+        Pool::new(worker, size, limits, self.cancellation.clone())
+            .with_check(move || originals.replaced())
+            .with_permits(permits.shared())
     }
 
-    /// What an evaluator that answered says to have missed: perhaps its answer would be another one.
-    fn missing(&self, answer: &Answer, stderr: &str) -> Option<String> {
-        let Work::Program(program) = &self.evaluator.work else { return None };
-        if program.surroundings.keeps_nothing_back() {
-            return None;
+    /// Runs a process of its own for a document, and gives what it has printed, if that counts, beside the verdict.
+    pub(super) async fn printed(
+        &self,
+        program: &Program,
+        document: &[u8],
+        permits: &Permits,
+    ) -> Result<(Vec<u8>, String), Box<Evaluation>> {
+        let _permit = permits.take().await.ok_or_else(|| Box::new(not_run()))?;
+        let outcome = self.outcome(program, document).await?;
+        if matches!(outcome.ending, Ending::Exited(0))
+            && !outcome.leaked_pipe()
+            && !outcome.stdout.overflowed()
+            && program.originals.replaced().is_none()
+        {
+            let stderr = Evaluation::from_outcome(&outcome).end_of_stderr().into_owned();
+            return Ok((outcome.stdout.head().to_vec(), stderr));
         }
-        let details = answer.details.clone().map(Value::Object);
-        let details = details.map(|details| json::to_string(&details, NonFinite::Literal));
-        program.surroundings.missing(&[stderr, details.as_deref().unwrap_or_default()])
+        Err(Box::new(judged(program, &outcome)))
     }
 
     /// The evaluation of a conversation that was not even loaded, because the run was cancelled or has stopped.
@@ -367,6 +372,16 @@ impl Ready {
              begin a new journal if there is one.",
             self.evaluator.name
         ))
+    }
+}
+
+/// The evaluation of a process.
+fn judged(program: &Program, outcome: &Outcome) -> Evaluation {
+    let evaluation = Evaluation::from_outcome(outcome);
+    // It may have been replaced just before it was started, or before its interpreter read it.
+    match (&evaluation.verdict, program.originals.replaced()) {
+        (Verdict::Cancelled, _) | (_, None) => evaluation,
+        (_, Some(verdict)) => Evaluation { verdict, ..evaluation },
     }
 }
 

@@ -7,7 +7,10 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use super::{permits::Permits, ready::Ready, subject::Subject};
+use super::{
+    permits::Permits,
+    ready::{Given, Ready},
+};
 use crate::verdict::{Evaluation, Verdict};
 
 /// The first pause; each further one is twice as long.
@@ -16,18 +19,14 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// No pause is longer.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// Evaluates a conversation, again where that is asked for and may help. Nothing is tried again when the run is cancelled
+/// Evaluates what is given, again where that is asked for and may help. Nothing is tried again when the run is cancelled
 /// or has stopped.
-pub(super) async fn evaluate(
-    evaluator: &Ready,
-    subject: &Subject,
-    permits: &Permits,
-) -> Evaluation {
+pub(super) async fn evaluate(evaluator: &Ready, given: Given<'_>, permits: &Permits) -> Evaluation {
     let retries = evaluator.retries();
     let mut last: Option<Evaluation> = None;
     let mut earlier_errors = Vec::new();
     loop {
-        let evaluation = evaluator.evaluate(subject, permits).await;
+        let evaluation = evaluator.evaluate(given, permits).await;
         let evaluation = match last.take() {
             // The run stopped during the pause: what was found out before stands.
             Some(before) if never_began(&evaluation) => before,

@@ -203,7 +203,11 @@ impl Runner {
     }
 
     /// Makes the plan on a thread of its own, so that events arrive and cancelling works while a compiler is busy.
-    async fn prepare(&self, config: &Config, on_event: &mut dyn FnMut(RunEvent)) -> Plan {
+    pub(super) async fn prepare(
+        &self,
+        config: &Config,
+        on_event: &mut dyn FnMut(RunEvent),
+    ) -> Plan {
         let (sender, mut events) = mpsc::unbounded_channel();
         let (runner, own_config) = (self.clone(), config.clone());
         let planning = task::spawn_blocking(move || {

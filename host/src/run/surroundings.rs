@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Everything about the process of a program that is not the program.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Surroundings {
     folder: Option<PathBuf>,
     visible: Visible,

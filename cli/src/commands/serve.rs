@@ -1,0 +1,174 @@
+//! `evaluator serve`.
+
+use std::{env, fs, net::SocketAddr, path::Path, pin::pin, time::Duration};
+
+use evaluator_host::{
+    config::Config,
+    process::Cancellation,
+    run::{RunEvent, Runner, Service},
+    serve::{Access, Ended, ServeError, Server, Settings, Token},
+};
+
+use super::watched;
+use crate::{args::ServeArgs, exit, render, signals};
+
+/// The variable with the token. A command line can be seen by everybody on the machine.
+const TOKEN: &str = "EVALUATOR_SERVE_TOKEN";
+
+/// Makes evaluators ready, then offers them until it is told to stop.
+pub(super) fn serve(args: &ServeArgs, verbose: u8, runner: Runner) -> u8 {
+    let settings = match settings(args, &runner) {
+        Ok(settings) => settings,
+        Err(problem) => {
+            render::message(&problem);
+            return exit::USAGE;
+        }
+    };
+    let config = match args.config.as_deref().map(Config::load).transpose() {
+        Ok(config) => config.unwrap_or_default(),
+        Err(error) => {
+            render::config_error(&error);
+            return exit::USAGE;
+        }
+    };
+    render::config_remarks(&config, verbose > 0);
+    if let Err(error) = config.ensure_runnable() {
+        render::config_error(&error);
+        return exit::USAGE;
+    }
+    let mut runner = Runner { locked: args.locked, journal: None, ..runner };
+    runner.jobs = args.jobs.unwrap_or(runner.jobs);
+    let stop = Cancellation::new();
+    signals::watch_saying(
+        stop.clone(),
+        "stopping; what was begun is finished first (once more: stop at once)",
+    );
+    let served = watched(verbose, async |on_event| {
+        let service = prepare(args, &config, &runner, &stop, on_event).await?;
+        offer(args.addr, settings, service, &runner, &stop, verbose).await
+    });
+    match served {
+        Ok(Ok(Ended::Finished)) => exit::OK,
+        Ok(Ok(Ended::CutShort)) => {
+            render::message("some documents were not answered: they took longer than --grace");
+            exit::ERRORED
+        }
+        Ok(Err(code)) => code,
+        Err(error) => {
+            render::message(&format!("cannot start: {error}"));
+            exit::ERRORED
+        }
+    }
+}
+
+/// Everything that is built, started or found out before the first request.
+async fn prepare(
+    args: &ServeArgs,
+    config: &Config,
+    runner: &Runner,
+    stop: &Cancellation,
+    on_event: &mut dyn FnMut(RunEvent),
+) -> Result<Service, u8> {
+    let timeout = Duration::from_secs(args.timeout);
+    let mut preparing = pin!(Service::new(config, &args.paths, timeout, runner, on_event));
+    let prepared = tokio::select! {
+        prepared = &mut preparing => prepared,
+        () = stop.cancelled() => {
+            runner.cancellation.cancel();
+            preparing.await
+        }
+    };
+    if stop.is_cancelled() {
+        render::message("stopped before anything was offered");
+        return Err(exit::ERRORED);
+    }
+    let service = match prepared {
+        Ok(service) => service,
+        Err(problems) => {
+            problems.iter().for_each(|problem| render::message(&problem.to_string()));
+            return Err(exit::USAGE);
+        }
+    };
+    service.passed_over().iter().for_each(|passed_over| render::message(passed_over));
+    if service.offered().len() == 0 {
+        render::message("there is no evaluator to offer");
+        return Err(exit::USAGE);
+    }
+    Ok(service)
+}
+
+/// Listens, and serves until it is to stop.
+async fn offer(
+    address: SocketAddr,
+    settings: Settings,
+    service: Service,
+    runner: &Runner,
+    stop: &Cancellation,
+    verbose: u8,
+) -> Result<Ended, u8> {
+    let server = match Server::bind(address, settings).await {
+        Ok(server) => server,
+        Err(error) => {
+            render::message(&error.to_string());
+            return Err(exit::ERRORED);
+        }
+    };
+    let names: Vec<&str> = service.offered().map(|offered| offered.name.as_str()).collect();
+    let what = names.join(", ");
+    render::message(&format!("listening on http://{} ({what})", server.address()));
+    let on_access = move |access: &Access| log(access, verbose);
+    Ok(server.run(service, stop, &runner.cancellation, on_access).await)
+}
+
+/// With `-v` every request; what broke always.
+fn log(access: &Access, verbose: u8) {
+    let is_broken = access.status.is_some_and(|status| status >= 500);
+    if verbose == 0 && !is_broken {
+        return;
+    }
+    render::remark(&printable(&access.to_string()));
+    if verbose > 1 {
+        access.remarks.stderr.lines().for_each(|line| {
+            render::remark(&format!("  | {}", printable(line)));
+        });
+    }
+}
+
+/// What others have written must not speak to the terminal.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }).collect()
+}
+
+fn settings(args: &ServeArgs, runner: &Runner) -> Result<Settings, String> {
+    let jobs = args.jobs.unwrap_or(runner.jobs).get();
+    let mut settings = Settings::default();
+    settings.places = jobs.saturating_add(args.queue);
+    settings.body_limit = usize::from(args.max_body) << 20;
+    settings.read_timeout = Duration::from_secs(args.read_timeout);
+    settings.grace = Duration::from_secs(args.grace);
+    settings.token = token(args.token_file.as_deref())?;
+    match settings.allow(args.addr) {
+        Ok(()) => Ok(settings),
+        Err(error @ ServeError::Open { .. }) => {
+            Err(format!("{error}; put one into a file for --token-file, or into {TOKEN}"))
+        }
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// The token, if there is one.
+fn token(file: Option<&Path>) -> Result<Option<Token>, String> {
+    let (text, whence) = match file {
+        Some(file) => {
+            let text = fs::read_to_string(file)
+                .map_err(|error| format!("cannot read {}: {error}", file.display()))?;
+            (text, file.display().to_string())
+        }
+        None => match env::var(TOKEN) {
+            Ok(text) => (text, TOKEN.to_owned()),
+            Err(env::VarError::NotPresent) => return Ok(None),
+            Err(env::VarError::NotUnicode(_)) => return Err(format!("{TOKEN} is not UTF-8")),
+        },
+    };
+    Token::new(&text).map(Some).map_err(|error| format!("{whence}: {error}"))
+}

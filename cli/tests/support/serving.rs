@@ -1,0 +1,197 @@
+//! `evaluator serve`, and requests to it as bytes.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::{SocketAddr, TcpStream},
+    process::Child,
+    sync::{Arc, Mutex},
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::Folder;
+
+/// Far above what anything here takes.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A server that listens on a port of its own.
+#[derive(Debug)]
+pub(crate) struct Serving {
+    child: Child,
+    pub(crate) address: SocketAddr,
+    stderr: Arc<Mutex<String>>,
+}
+
+impl Serving {
+    /// Starts it in this folder, and waits until it listens.
+    #[track_caller]
+    pub(crate) fn start(folder: &Folder, args: &[&str]) -> Self {
+        Self::start_with(folder, args, &[])
+    }
+
+    /// The same with variables of the environment.
+    #[track_caller]
+    pub(crate) fn start_with(folder: &Folder, args: &[&str], variables: &[(&str, &str)]) -> Self {
+        let mut all = vec!["serve", "--addr", "127.0.0.1:0", "-v"];
+        all.extend(args);
+        let mut command = folder.command(&all);
+        command.env_remove("EVALUATOR_SERVE_TOKEN").envs(variables.iter().copied());
+        let mut child = command.spawn().unwrap();
+        let stderr: Arc<Mutex<String>> = Arc::default();
+        let (pipe, kept) = (child.stderr.take().unwrap(), Arc::clone(&stderr));
+        thread::spawn(move || {
+            for line in BufReader::new(pipe).lines().map_while(Result::ok) {
+                *kept.lock().unwrap() += &(line + "\n");
+            }
+        });
+        let begun = Instant::now();
+        loop {
+            let said = stderr.lock().unwrap().clone();
+            let address = said.lines().find_map(|line| {
+                line.strip_prefix("evaluator: listening on http://")?
+                    .split(' ')
+                    .next()?
+                    .parse()
+                    .ok()
+            });
+            if let Some(address) = address {
+                return Self { child, address, stderr };
+            }
+            assert!(begun.elapsed() < PATIENCE, "it does not listen: {said}");
+            assert!(child.try_wait().unwrap().is_none(), "it ended: {said}");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// What it has said so far.
+    pub(crate) fn said(&self) -> String {
+        self.stderr.lock().unwrap().clone()
+    }
+
+    /// Waits until it has said that.
+    #[track_caller]
+    pub(crate) fn says(&self, text: &str) {
+        let begun = Instant::now();
+        while !self.said().contains(text) {
+            assert!(begun.elapsed() < PATIENCE, "`{text}` is not there: {}", self.said());
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    pub(crate) fn pid(&self) -> String {
+        self.child.id().to_string()
+    }
+
+    pub(crate) fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_nodelay(true).unwrap();
+        stream
+    }
+
+    /// Posts a document.
+    pub(crate) fn post(&self, path: &str, document: &str) -> Response {
+        self.request("POST", path, &[], document)
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Response {
+        self.request("GET", path, &[], "")
+    }
+
+    pub(crate) fn request(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[&str],
+        document: &str,
+    ) -> Response {
+        let mut stream = self.connect();
+        stream.write_all(request(method, path, headers, document).as_bytes()).unwrap();
+        response(&mut stream)
+    }
+
+    /// Waits for its end; the exit code.
+    #[track_caller]
+    pub(crate) fn ended(&mut self) -> Option<i32> {
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code();
+            }
+            assert!(begun.elapsed() < PATIENCE, "it does not end: {}", self.said());
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The text of a request.
+pub(crate) fn request(method: &str, path: &str, headers: &[&str], document: &str) -> String {
+    let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
+    let length = document.len();
+    format!(
+        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{headers}Content-Length: {length}\r\n\r\n{document}"
+    )
+}
+
+/// What a server has answered.
+#[derive(Debug)]
+pub(crate) struct Response {
+    pub(crate) status: u16,
+    /// In lower case.
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+impl Response {
+    #[track_caller]
+    pub(crate) fn is(self, status: u16) -> Self {
+        assert_eq!(self.status, status, "{}\n{}", self.head, self.body);
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn json(&self) -> serde_json::Value {
+        assert!(self.head.contains("content-type: application/json"), "{}", self.head);
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
+    }
+
+    /// The kind of a fault that is told as JSON.
+    #[track_caller]
+    pub(crate) fn kind(&self) -> String {
+        self.json()["error"]["kind"].as_str().unwrap().to_owned()
+    }
+
+    /// A fault that is told as plain text, as Agenta needs it.
+    #[track_caller]
+    pub(crate) fn text(&self) -> &str {
+        assert!(self.head.contains("content-type: text/plain"), "{}\n{}", self.head, self.body);
+        assert!(serde_json::from_str::<serde_json::Value>(&self.body).is_err(), "{}", self.body);
+        &self.body
+    }
+}
+
+/// Reads a response from a connection, which may stay open.
+pub(crate) fn response(stream: &mut TcpStream) -> Response {
+    let mut read = Vec::new();
+    let mut byte = [0];
+    while !read.ends_with(b"\r\n\r\n") {
+        let count = stream.read(&mut byte).unwrap();
+        assert_ne!(count, 0, "closed after {:?}", String::from_utf8_lossy(&read));
+        read.push(byte[0]);
+    }
+    let head = String::from_utf8(read).unwrap().to_ascii_lowercase();
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    let length =
+        head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap().trim();
+    let mut body = vec![0; length.parse().unwrap()];
+    stream.read_exact(&mut body).unwrap();
+    Response { status, head, body: String::from_utf8(body).unwrap() }
+}

@@ -1,0 +1,62 @@
+//! One document.
+
+use std::sync::Arc;
+
+use axum::{extract::Request, http::StatusCode, response::Response};
+
+use super::{
+    access::Remarks,
+    body,
+    fault::{Fault, Terms, json},
+    routes::App,
+};
+
+/// Has the document in the body of a request judged by the evaluator of that name; without one by the only one there is.
+/// `terms` are those of faults, where the path tells them.
+pub(super) async fn evaluate(
+    app: Arc<App>,
+    name: Option<String>,
+    terms: Option<Terms>,
+    request: Request,
+) -> Response {
+    let (head, body) = request.into_parts();
+    let refuse = |fault: Fault, beginning: &[u8]| {
+        fault.tell(terms.unwrap_or_else(|| Terms::of_beginning(beginning)))
+    };
+    let name = match app.find(name) {
+        Ok(name) => name,
+        Err(fault) => return refuse(fault, &body::skim(&head.headers, body, Vec::new()).await),
+    };
+    // Whoever has to wait for a place keeps nothing in memory here.
+    let Ok(_place) = app.places.try_acquire() else {
+        let message = format!(
+            "{} documents are being worked on or waiting, which is the limit; try again later",
+            app.settings.places
+        );
+        let fault = Fault::new(StatusCode::TOO_MANY_REQUESTS, "busy", message);
+        return refuse(fault, &body::skim(&head.headers, body, Vec::new()).await);
+    };
+    let document = match body::read(&head.headers, body, &app.settings).await {
+        Ok(document) => document,
+        Err((fault, beginning)) => return refuse(fault, &beginning),
+    };
+    let Some(answered) = app.service.answer(&name, &document).await else {
+        return refuse(app.unknown(&name), &document);
+    };
+    let contract = answered.contract;
+    let (mut response, error) = match answered.result {
+        Ok(text) => (json(text), None),
+        Err(refusal) => {
+            let error = Some(refusal.message.clone());
+            (Fault::from(refusal).tell(terms.unwrap_or_else(|| Terms::of(contract))), error)
+        }
+    };
+    response.extensions_mut().insert(Remarks {
+        contract: contract.map(evaluator_protocol::Contract::name),
+        error,
+        dropped: answered.dropped,
+        warnings: answered.warnings,
+        stderr: answered.stderr,
+    });
+    response
+}

@@ -1,0 +1,210 @@
+//! Which path is what.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use axum::{
+    Router,
+    extract::{Path, Request, State},
+    http::{HeaderValue, Method, StatusCode, header},
+    middleware::{self, Next},
+    response::Response,
+    routing::{get, post},
+};
+use tokio::sync::Semaphore;
+
+use super::{
+    Access, Settings,
+    access::Remarks,
+    body, catalog,
+    evaluate::evaluate,
+    fault::{Fault, Terms, json},
+    openapi,
+};
+use crate::run::Service;
+
+/// What all requests share.
+pub(super) struct App {
+    pub(super) service: Service,
+    pub(super) settings: Settings,
+    /// Documents that may be there at a time.
+    pub(super) places: Semaphore,
+    pub(super) on_access: OnAccess,
+}
+
+pub(super) type OnAccess = Box<dyn Fn(&Access) + Send + Sync>;
+
+const HEALTH: &str = "/healthz";
+
+impl App {
+    /// The name of the evaluator that is meant.
+    pub(super) fn find(&self, name: Option<String>) -> Result<String, Fault> {
+        let mut offered = self.service.offered();
+        match (name, offered.next(), offered.next()) {
+            (Some(name), ..) if self.service.offered().any(|one| one.name == name) => Ok(name),
+            (Some(name), ..) => Err(self.unknown(&name)),
+            (None, Some(only), None) => Ok(only.name.clone()),
+            (None, ..) => {
+                let message = format!(
+                    "several evaluators are offered; ask one of {} at /evaluators/NAME",
+                    self.names()
+                );
+                Err(Fault::new(StatusCode::NOT_FOUND, "unknown_evaluator", message))
+            }
+        }
+    }
+
+    pub(super) fn unknown(&self, name: &str) -> Fault {
+        let message = format!("there is no evaluator `{name}` here; there are {}", self.names());
+        Fault::new(StatusCode::NOT_FOUND, "unknown_evaluator", message)
+    }
+
+    fn names(&self) -> String {
+        let names: Vec<&str> = self.service.offered().map(|one| one.name.as_str()).collect();
+        names.join(", ")
+    }
+}
+
+pub(super) fn router(app: Arc<App>) -> Router {
+    let catalog = catalog::all(&app.service);
+    let document = openapi::document(&app.service, &app.settings).to_string();
+    Router::new()
+        .route(
+            HEALTH,
+            get(async || json("{\"status\":\"ok\"}\n")).fallback(async || only("GET, HEAD")),
+        )
+        .route(
+            "/openapi.json",
+            get(async move || json(document.clone())).fallback(async || only("GET, HEAD")),
+        )
+        .route(
+            "/evaluators",
+            get(async move || json(catalog.clone())).fallback(async || only("GET, HEAD")),
+        )
+        .route(
+            "/evaluators/{name}",
+            get(described).post(named).fallback(async || only("GET, HEAD, POST")),
+        )
+        .route("/evaluators/{name}/invoke", post(invoked).fallback(async || only("POST")))
+        .route("/", post(only_one).fallback(async || only("POST")))
+        .route("/invoke", post(only_one).fallback(async || only("POST")))
+        .fallback(nowhere)
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), admit))
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), watch))
+        .with_state(app)
+}
+
+async fn named(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+    request: Request,
+) -> Response {
+    evaluate(app, Some(name), None, request).await
+}
+
+async fn invoked(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+    request: Request,
+) -> Response {
+    evaluate(app, Some(name), Some(Terms::Text), request).await
+}
+
+async fn only_one(State(app): State<Arc<App>>, request: Request) -> Response {
+    let terms = (request.uri().path() != "/").then_some(Terms::Text);
+    evaluate(app, None, terms, request).await
+}
+
+async fn described(State(app): State<Arc<App>>, Path(name): Path<String>) -> Response {
+    match catalog::one(&app.service, &name) {
+        Some(text) => json(text),
+        None => app.unknown(&name).tell(Terms::Json),
+    }
+}
+
+async fn nowhere(request: Request) -> Response {
+    let path = request.uri().path().to_owned();
+    let terms = match path.ends_with("/invoke") {
+        true => Terms::Text,
+        false => Terms::Json,
+    };
+    let (head, body) = request.into_parts();
+    body::skim(&head.headers, body, Vec::new()).await;
+    let message = format!(
+        "there is nothing at {path}; documents are sent to /evaluators/NAME, GET /evaluators lists them"
+    );
+    Fault::new(StatusCode::NOT_FOUND, "not_found", message).tell(terms)
+}
+
+fn only(methods: &'static str) -> Response {
+    let message = format!("the method is not allowed here; use {methods}");
+    let fault = Fault::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message);
+    let mut response = fault.tell(Terms::Json);
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(methods));
+    response
+}
+
+/// Lets nobody in who may not ask.
+async fn admit(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let headers = request.headers();
+    let refusal = match &app.settings.token {
+        _ if request.uri().path() == HEALTH => None,
+        Some(token) => {
+            let given = headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
+            let message = match given {
+                None => "a token is needed: send it as `Authorization: Bearer TOKEN`",
+                Some(_) => "the token is wrong",
+            };
+            (!given.is_some_and(|given| token.is_borne_by(given)))
+                .then(|| Fault::new(StatusCode::UNAUTHORIZED, "unauthorized", message))
+        }
+        // Any page in a browser on this machine could have documents judged.
+        None if headers.contains_key(header::ORIGIN) && request.method() != Method::GET => {
+            let message = "requests of web pages are refused unless there is a token";
+            Some(Fault::new(StatusCode::FORBIDDEN, "web_page", message))
+        }
+        None => None,
+    };
+    let Some(fault) = refusal else { return next.run(request).await };
+    let is_invoke = request.uri().path().ends_with("/invoke");
+    let (head, body) = request.into_parts();
+    let beginning = body::skim(&head.headers, body, Vec::new()).await;
+    fault.tell(if is_invoke { Terms::Text } else { Terms::of_beginning(&beginning) })
+}
+
+/// Tells of every request, also of one that nobody waited for.
+async fn watch(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let mut watched = Watched {
+        method: request.method().to_string(),
+        path: request.uri().path().to_owned(),
+        begun: Instant::now(),
+        outcome: None,
+        app: Arc::clone(&app),
+    };
+    let mut response = next.run(request).await;
+    let remarks = response.extensions_mut().remove::<Remarks>().unwrap_or_default();
+    watched.outcome = Some((response.status().as_u16(), remarks));
+    response
+}
+
+struct Watched {
+    method: String,
+    path: String,
+    begun: Instant,
+    outcome: Option<(u16, Remarks)>,
+    app: Arc<App>,
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        let (status, remarks) = match self.outcome.take() {
+            Some((status, remarks)) => (Some(status), remarks),
+            None => (None, Remarks::default()),
+        };
+        let took: Duration = self.begun.elapsed();
+        let (method, path) = (std::mem::take(&mut self.method), std::mem::take(&mut self.path));
+        (self.app.on_access)(&Access { method, path, status, took, remarks });
+    }
+}

@@ -1,0 +1,77 @@
+//! Limits, and who may ask.
+
+use std::{net::SocketAddr, time::Duration};
+
+use super::{ServeError, Token};
+
+/// What a server allows.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Settings {
+    /// Documents that are worked on, or wait to be, at a time; what comes beyond is refused. 64 by default.
+    pub places: usize,
+    /// Connections at a time; those beyond wait to be accepted. 512 by default.
+    pub connections: usize,
+    /// Bytes that the body of a request may have; 10 MiB by default.
+    pub body_limit: usize,
+    /// How long the head of a request may take, and how long its body; also how long a connection may be idle, and how long
+    /// whoever asked may take nothing of the response. 10 s by default.
+    pub read_timeout: Duration,
+    /// How long what was begun may take to end when the server is to stop; 10 s by default.
+    pub grace: Duration,
+    /// What requests have to bear; nothing by default, which is allowed on this machine only.
+    pub token: Option<Token>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            places: 64,
+            connections: 512,
+            body_limit: 10 << 20,
+            read_timeout: Duration::from_secs(10),
+            grace: Duration::from_secs(10),
+            token: None,
+        }
+    }
+}
+
+impl Settings {
+    /// Whether a server may listen there with these settings.
+    ///
+    /// # Errors
+    ///
+    /// [`ServeError::Open`]: others than this machine could ask, and nobody would be asked who they are.
+    pub fn allow(&self, address: SocketAddr) -> Result<(), ServeError> {
+        // `::ffff:127.0.0.1` is this machine, too.
+        if self.token.is_some() || address.ip().to_canonical().is_loopback() {
+            return Ok(());
+        }
+        Err(ServeError::Open { address })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_token_only_this_machine_is_served() {
+        let open = Settings::default();
+        let closed = Settings { token: Token::new("t").ok(), ..Settings::default() };
+        for (address, is_here) in [
+            ("127.0.0.1:0", true),
+            ("127.9.9.9:80", true),
+            ("[::1]:80", true),
+            ("[::ffff:127.0.0.1]:80", true),
+            ("0.0.0.0:80", false),
+            ("[::]:80", false),
+            ("10.0.0.1:80", false),
+            ("[::ffff:10.0.0.1]:80", false),
+        ] {
+            let address = address.parse().unwrap();
+            assert_eq!(open.allow(address).is_ok(), is_here, "{address}");
+            assert!(closed.allow(address).is_ok());
+        }
+    }
+}
