@@ -2,6 +2,7 @@
 
 mod check;
 mod config;
+mod export;
 mod index;
 mod init;
 mod list;
@@ -42,6 +43,7 @@ pub(crate) fn dispatch(cli: Cli, runner: Runner) -> ExitCode {
             config::config(&args, cli.verbose)
         }
         Command::Index(args) => index::index(&args),
+        Command::Export(args) => export::export(&args, cli.verbose),
         Command::Validate(args) => validate::validate(&args, cli.verbose),
     };
     code.into()
