@@ -66,7 +66,7 @@ pub use context::Context;
 pub use evaluator::Evaluator;
 pub use evaluator_protocol::{
     self as protocol, EvalInput, EvalResult, EvalStatus, IntermediateStepData, InvocationData,
-    JsonObject, Score, ScoreError, ToolCallData, ToolResponseData,
+    JsonObject, Score, ScoreError, ToolCallData, ToolResponseData, agentv,
 };
 #[doc = include_str!("../docs/evaluator.md")]
 pub use evaluator_sdk_macros::evaluator;

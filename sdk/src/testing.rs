@@ -19,6 +19,8 @@
 //! # Ok::<(), evaluator_sdk::Failure>(())
 //! ```
 
+pub mod agentv;
+
 use std::{fmt::Write as _, ops::Deref};
 
 use evaluator_protocol::{
@@ -188,8 +190,11 @@ pub fn answer_json(evaluator: &Evaluator, document: impl AsRef<[u8]>) -> Result<
 }
 
 fn line(evaluator: &Evaluator, document: &[u8]) -> Result<Vec<u8>, Failure> {
-    let answer =
-        answer_document(Choice::one(evaluator), document).map_err(|failed| failed.failure)?;
+    line_of(Choice::one(evaluator), document)
+}
+
+fn line_of(choice: Choice<'_>, document: &[u8]) -> Result<Vec<u8>, Failure> {
+    let answer = answer_document(choice, document).map_err(|failed| failed.failure)?;
     answer.to_line().map_err(|error| unwritable(&error))
 }
 

@@ -11,10 +11,10 @@ use crate::Contract;
 
 /// The keys by which contracts are told apart, those that a document has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Keys(u16);
+pub(super) struct Keys(u32);
 
 /// Key by key: its bit. Two spellings of a key have the same.
-const KEYS: [(&str, u16); 21] = [
+const KEYS: &[(&str, u32)] = &[
     ("metric_name", METRIC_NAME),
     ("candidate_answer", CANDIDATE_ANSWER),
     ("candidateAnswer", CANDIDATE_ANSWER),
@@ -36,19 +36,55 @@ const KEYS: [(&str, u16); 21] = [
     ("parameters", PARAMETERS),
     ("correct_answer", CORRECT_ANSWER),
     ("correctAnswer", CORRECT_ANSWER),
+    ("question", QUESTION),
+    ("input_text", QUESTION),
+    ("inputText", QUESTION),
+    ("expected_outcome", AGENTV),
+    ("expectedOutcome", AGENTV),
+    ("reference_answer", AGENTV),
+    ("referenceAnswer", AGENTV),
+    ("expected_output", AGENTV),
+    ("expectedOutput", AGENTV),
+    ("expected_output_text", AGENTV),
+    ("expectedOutputText", AGENTV),
+    ("expected_messages", AGENTV),
+    ("expectedMessages", AGENTV),
+    ("input_messages", AGENTV),
+    ("inputMessages", AGENTV),
+    ("output_messages", AGENTV),
+    ("outputMessages", AGENTV),
+    ("guideline_files", AGENTV),
+    ("guidelineFiles", AGENTV),
+    ("input_files", AGENTV),
+    ("inputFiles", AGENTV),
+    ("trace_summary", AGENTV),
+    ("traceSummary", AGENTV),
+    ("file_changes", AGENTV),
+    ("fileChanges", AGENTV),
+    ("workspace_path", AGENTV),
+    ("workspacePath", AGENTV),
+    ("results", RESULTS),
+    ("invocations", INVOCATIONS),
+    ("expected_invocations", INVOCATIONS),
 ];
 
-const METRIC_NAME: u16 = 1;
-const CANDIDATE_ANSWER: u16 = 1 << 1;
-const CRITERIA: u16 = 1 << 2;
-const OUTPUT: u16 = 1 << 3;
-const ANSWER: u16 = 1 << 4;
-const EVAL_METRIC: u16 = 1 << 5;
-const ACTUAL: u16 = 1 << 6;
-const INPUTS: u16 = 1 << 7;
-const OUTPUTS: u16 = 1 << 8;
-const PARAMETERS: u16 = 1 << 9;
-const CORRECT_ANSWER: u16 = 1 << 10;
+const METRIC_NAME: u32 = 1;
+const CANDIDATE_ANSWER: u32 = 1 << 1;
+const CRITERIA: u32 = 1 << 2;
+const OUTPUT: u32 = 1 << 3;
+const ANSWER: u32 = 1 << 4;
+const EVAL_METRIC: u32 = 1 << 5;
+const ACTUAL: u32 = 1 << 6;
+const INPUTS: u32 = 1 << 7;
+const OUTPUTS: u32 = 1 << 8;
+const PARAMETERS: u32 = 1 << 9;
+const CORRECT_ANSWER: u32 = 1 << 10;
+const QUESTION: u32 = 1 << 20;
+/// Keys that AgentV alone writes.
+const AGENTV: u32 = 1 << 21;
+const RESULTS: u32 = 1 << 22;
+/// Keys of agentevals that do not tell it: they are there when `metric_name` was forgotten.
+const INVOCATIONS: u32 = 1 << 23;
 
 impl Keys {
     pub(super) fn note(&mut self, key: &str) {
@@ -57,11 +93,11 @@ impl Keys {
         }
     }
 
-    fn has(self, all: u16) -> bool {
+    fn has(self, all: u32) -> bool {
         self.0 & all == all
     }
 
-    fn has_any(self, any: u16) -> bool {
+    fn has_any(self, any: u32) -> bool {
         self.0 & any != 0
     }
 
@@ -80,12 +116,28 @@ impl Keys {
         }
     }
 
+    /// Whether a document with these keys, which fits no contract, is a part of one of AgentV, as they are written by hand to
+    /// try a judge. What the aggregator of a composite evaluator reads has but one key, which others may have as well.
+    fn is_part_of_agentv(self) -> bool {
+        const OF_OTHERS: u32 = METRIC_NAME
+            | INVOCATIONS
+            | EVAL_METRIC
+            | ACTUAL
+            | INPUTS
+            | OUTPUTS
+            | PARAMETERS
+            | CORRECT_ANSWER;
+        let looks_like_it = self.has(AGENTV) || self.has(QUESTION) && self.has_any(OUTPUT | ANSWER);
+        looks_like_it && !self.has_any(OF_OTHERS) || self.0 == RESULTS
+    }
+
     /// The contract.
     pub(super) fn contract(self) -> Result<Contract, Undetected> {
         let candidates: Vec<Contract> =
             Contract::ALL.into_iter().filter(|contract| self.fits(*contract)).collect();
         match candidates[..] {
             [contract] => Ok(contract),
+            [] if self.is_part_of_agentv() => Ok(Contract::AgentV),
             _ => Err(Undetected { candidates }),
         }
     }

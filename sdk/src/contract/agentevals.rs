@@ -4,7 +4,7 @@ use evaluator_protocol::{
     Answer, Contract as Name, Document, EvalInput, EvalResult, JsonObject, Score,
 };
 
-use super::{Contract, HasConfig};
+use super::{Contract, HasConfig, answer_file::read_answer};
 use crate::failure::Rejection;
 
 /// The contract of agentevals: [`EvalInput`] in, [`EvalResult`] out.
@@ -18,7 +18,10 @@ impl Contract for Agentevals {
     type Input = EvalInput;
     type Output = EvalResult;
 
-    fn adopt(document: Document, evaluator: &str) -> Result<EvalInput, Rejection> {
+    fn adopt(mut document: Document, evaluator: &str) -> Result<EvalInput, Rejection> {
+        if let Document::AgentV(input) = &mut document {
+            read_answer(input)?;
+        }
         let contract = document.contract();
         let converted = document.to_eval_input(evaluator)?;
         if !converted.dropped.is_empty() {

@@ -5,7 +5,7 @@ use evaluator_protocol::{
     agentv::{CodeJudgeInput, CodeJudgeResult},
 };
 
-use super::{Contract, HasConfig, foreign};
+use super::{Contract, HasConfig, answer_file::read_answer, foreign};
 use crate::failure::Rejection;
 
 /// The contract of AgentV: [`CodeJudgeInput`] in, [`CodeJudgeResult`] out.
@@ -19,7 +19,10 @@ impl Contract for AgentV {
 
     fn adopt(document: Document, _evaluator: &str) -> Result<CodeJudgeInput, Rejection> {
         match document {
-            Document::AgentV(input) => Ok(*input),
+            Document::AgentV(mut input) => {
+                read_answer(&mut input)?;
+                Ok(*input)
+            }
             other => Err(foreign(&other, Self::NAME)),
         }
     }
@@ -35,6 +38,6 @@ impl Contract for AgentV {
 
 impl HasConfig for AgentV {
     fn config(input: &CodeJudgeInput) -> Option<&JsonObject> {
-        input.config.as_ref()
+        input.config()
     }
 }

@@ -4,6 +4,7 @@ mod adk;
 mod agenta;
 mod agentevals;
 mod agentv;
+mod answer_file;
 
 pub use adk::Adk;
 pub use agenta::Agenta;

@@ -27,6 +27,9 @@ use crate::{
 /// | [`MetricName`] | the name of the evaluator in the host's configuration |
 /// | `Option<T>` of these | `None` where the document has nothing for it: no golden turns, an empty config |
 ///
+/// Judges of AgentV (`contract = agentv`) take `&CodeJudgeInput`, `CodeJudgeInput`, `Config<T>` and `Option<Config<T>>`, see
+/// [`agentv`](crate::agentv).
+///
 /// Implement it for types of your own, to share what several evaluators do with a document:
 ///
 /// ```

@@ -10,7 +10,9 @@
 use std::{io, process::ExitCode};
 
 use evaluator_sdk::{
-    Config, EvalInput, EvalResult, Invocations, MetricName, Score, evaluator, run_any,
+    Config, EvalInput, EvalResult, Invocations, MetricName, Score,
+    agentv::{CodeJudgeInput, CodeJudgeResult},
+    evaluator, run_any,
 };
 
 #[derive(serde::Deserialize)]
@@ -78,6 +80,37 @@ fn troublesome(name: MetricName<'_>) -> anyhow::Result<f64> {
     }
 }
 
+#[evaluator]
+fn golden(input: &EvalInput) -> EvalResult {
+    match &input.expected_invocations {
+        Some(_) => EvalResult::new(Score::ONE),
+        None => EvalResult::not_evaluated("no golden turns"),
+    }
+}
+
+/// A judge of AgentV's that does what it is asked.
+#[evaluator(contract = agentv)]
+fn judge(
+    input: &CodeJudgeInput,
+    Config(settings): Config<Settings>,
+) -> anyhow::Result<CodeJudgeResult> {
+    match input.question() {
+        Some("panic") => panic!("on purpose"),
+        Some("abort") => std::process::abort(),
+        Some("overflow") => return Ok(CodeJudgeResult::new(Score::new(overflow(1))?)),
+        Some("error") => anyhow::bail!("no rules"),
+        Some("print") => println!("noise from println"),
+        _ => {}
+    }
+    let answer = input.candidate_answer().unwrap_or_default();
+    let length = answer.chars().count();
+    let text = format!("{length} characters");
+    Ok(match length >= settings.min_length {
+        true => CodeJudgeResult::new(Score::ONE).hit(text),
+        false => CodeJudgeResult::new(Score::ZERO).miss(text),
+    })
+}
+
 fn overflow(depth: u64) -> f64 {
     let array = std::hint::black_box([depth; 1024]);
     if depth == u64::MAX { 0.0 } else { overflow(depth + 1) + array[7] as f64 }
@@ -88,6 +121,8 @@ fn main() -> ExitCode {
         Ok("response_quality") => response_quality::run(),
         Ok("strict") => strict::run(),
         Ok("noisy") => noisy::run(),
+        Ok("golden") => golden::run(),
+        Ok("judge") => judge::run(),
         Ok("troublesome") => troublesome::run(),
         Ok("several") => run_any(&[response_quality::EVALUATOR, strict::EVALUATOR]),
         Ok("own subscriber") => {

@@ -1,0 +1,273 @@
+//! What a judge reads: a view on the keys of every generation.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{
+    MemberResult, Message, TokenUsage, ToolCall, Trace, TraceSummary,
+    derived::Derived,
+    wire::{Output, Wire},
+};
+use crate::{DecodeError, JsonObject, decode};
+
+/// What a code judge reads, whichever version of AgentV wrote it.
+///
+/// Its methods have the names of the documented contract (2.5) and find their values under the keys of all versions, see the
+/// table of [this module](crate::agentv). Nothing has to be there: what a host does not send is `None`, or an empty slice
+/// where the contract has always had a list.
+///
+/// ```
+/// use evaluator_protocol::agentv::CodeJudgeInput;
+///
+/// let old = br#"{"question": "Capital of France?", "candidate_answer": "Paris.", "expected_outcome": "Says Paris"}"#;
+/// let new = br#"{"input": [{"role": "user", "content": "Capital of France?"}], "output": "Paris.", "criteria": "Says Paris"}"#;
+/// for document in [&old[..], new] {
+///     let input = CodeJudgeInput::from_json(document)?;
+///     assert_eq!(input.question(), Some("Capital of France?"));
+///     assert_eq!(input.candidate_answer(), Some("Paris."));
+///     assert_eq!(input.expected_outcome(), Some("Says Paris"));
+/// }
+/// # Ok::<(), evaluator_protocol::DecodeError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CodeJudgeInput {
+    pub(super) wire: Wire,
+    derived: Derived,
+}
+
+impl CodeJudgeInput {
+    /// Reads a document.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`] with the path of the value that is of the wrong type.
+    pub fn from_json(document: &[u8]) -> Result<Self, DecodeError> {
+        decode(document)
+    }
+
+    pub(super) fn from_wire(wire: Wire) -> Self {
+        let derived = Derived::of(&wire);
+        Self { wire, derived }
+    }
+
+    /// Changes the document.
+    pub(super) fn edit(mut self, change: impl FnOnce(&mut Wire)) -> Self {
+        change(&mut self.wire);
+        Self::from_wire(self.wire)
+    }
+
+    /// What the agent was asked: as the host put it, else the texts of the user's messages, joined by blanks.
+    #[must_use]
+    pub fn question(&self) -> Option<&str> {
+        let Wire { question, input_text, .. } = &self.wire;
+        first([question, input_text, &self.derived.question])
+    }
+
+    /// What a good answer achieves, in words. Version 5 does not send it.
+    #[must_use]
+    pub fn expected_outcome(&self) -> Option<&str> {
+        first([&self.wire.criteria, &self.wire.expected_outcome])
+    }
+
+    /// A good answer: as the host put it, else the last expected message, else `expected` of the config, where configurations
+    /// of version 5 put it.
+    #[must_use]
+    pub fn reference_answer(&self) -> Option<&str> {
+        self.written_reference().or(self.derived.reference.as_deref())
+    }
+
+    /// The reference, where it is a text of its own.
+    pub(super) fn written_reference(&self) -> Option<&str> {
+        first([&self.wire.reference_answer, &self.wire.expected_output_text])
+    }
+
+    /// What the agent answered; an answer without text is `Some("")`.
+    ///
+    /// A large answer is in a file, see [`unread_output`](Self::unread_output). Programs written with the SDK have read it.
+    #[must_use]
+    pub fn candidate_answer(&self) -> Option<&str> {
+        let Wire { output, answer, output_text, candidate_answer, .. } = &self.wire;
+        output
+            .as_ref()
+            .and_then(Output::text)
+            .or(answer.as_deref())
+            .or(output_text.as_deref())
+            .or(candidate_answer.as_deref())
+            .or(self.derived.answer.as_deref())
+    }
+
+    /// The file that holds the answer, or the transcript, as long as it has not been read. It is gone when the judge has ended.
+    #[must_use]
+    pub fn unread_output(&self) -> Option<&str> {
+        self.wire.output_path.as_deref().filter(|_| self.wire.output.is_none())
+    }
+
+    /// Takes the content of that file, a JSON string or an array of messages, for what stands under `output`.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`] at `output_path`: it is neither. The text of the file is not in it.
+    pub fn read_output(&mut self, content: &[u8]) -> Result<(), DecodeError> {
+        let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
+        let output = serde_json::from_slice(content).map_err(|error| {
+            let reason = format!(
+                "the file holds neither a JSON string nor an array of messages: {}",
+                place(&error)
+            );
+            DecodeError::shape("output_path", reason)
+        })?;
+        self.wire.output = Some(output);
+        self.derived = Derived::of(&self.wire);
+        Ok(())
+    }
+
+    /// What the agent was given, message by message, as it was authored.
+    #[must_use]
+    pub fn input_messages(&self) -> &[Message] {
+        self.wire.input()
+    }
+
+    /// The messages of a good answer.
+    #[must_use]
+    pub fn expected_messages(&self) -> &[Message] {
+        self.wire.expected()
+    }
+
+    /// What the agent said and did. Since 4.36 the host writes the input before it, which is left out here.
+    #[must_use]
+    pub fn output_messages(&self) -> Option<&[Message]> {
+        self.messages().map(|messages| &messages[self.wire.input_in_transcript()..])
+    }
+
+    /// The transcript as the host wrote it; since 4.36 with the input at its start.
+    #[must_use]
+    pub fn messages(&self) -> Option<&[Message]> {
+        self.wire.transcript().map(|(_, messages)| messages)
+    }
+
+    /// The tool calls of the agent, in order; `None` without a transcript.
+    #[must_use]
+    pub fn tool_calls(&self) -> Option<impl Iterator<Item = &ToolCall>> {
+        self.output_messages()
+            .map(|messages| messages.iter().flat_map(|message| &message.tool_calls))
+    }
+
+    /// Files with guidelines, as absolute paths. Versions since 3.9 have them among the [`input_files`](Self::input_files).
+    #[must_use]
+    pub fn guideline_files(&self) -> &[String] {
+        let Wire { guideline_files, guideline_paths, .. } = &self.wire;
+        guideline_files.as_ref().or(guideline_paths.as_ref()).map_or(&[], Vec::as_slice)
+    }
+
+    /// Files that belong to the question, as absolute paths.
+    #[must_use]
+    pub fn input_files(&self) -> &[String] {
+        self.wire.input_files.as_deref().unwrap_or_default()
+    }
+
+    /// The way to the answer in numbers; `None` without a trace.
+    #[must_use]
+    pub fn trace_summary(&self) -> Option<&TraceSummary> {
+        self.derived.summary.as_ref()
+    }
+
+    /// The way to the answer as the host wrote it under `trace`: since 4.36 with events.
+    #[must_use]
+    pub fn trace(&self) -> Option<&Trace> {
+        self.wire.trace.as_ref()
+    }
+
+    /// Tokens used.
+    #[must_use]
+    pub fn token_usage(&self) -> Option<&TokenUsage> {
+        self.wire.token_usage.as_ref().or_else(|| self.trace_summary()?.token_usage.as_ref())
+    }
+
+    /// What it cost, in US dollars.
+    #[must_use]
+    pub fn cost_usd(&self) -> Option<f64> {
+        self.wire.cost_usd.or_else(|| self.trace_summary()?.cost_usd)
+    }
+
+    /// How long it took, in milliseconds.
+    #[must_use]
+    pub fn duration_ms(&self) -> Option<f64> {
+        self.wire.duration_ms.or_else(|| self.trace_summary()?.duration_ms)
+    }
+
+    /// When it began, in the words of the host (ISO 8601).
+    #[must_use]
+    pub fn start_time(&self) -> Option<&str> {
+        self.wire.start_time.as_deref().or_else(|| self.trace()?.start_time.as_deref())
+    }
+
+    /// When it ended, in the words of the host (ISO 8601).
+    #[must_use]
+    pub fn end_time(&self) -> Option<&str> {
+        self.wire.end_time.as_deref().or_else(|| self.trace()?.end_time.as_deref())
+    }
+
+    /// What the agent changed in its workspace, as a unified diff.
+    #[must_use]
+    pub fn file_changes(&self) -> Option<&str> {
+        self.wire.file_changes.as_deref()
+    }
+
+    /// The agent's workspace.
+    #[must_use]
+    pub fn workspace_path(&self) -> Option<&str> {
+        self.wire.workspace_path.as_deref()
+    }
+
+    /// What the configuration says of the case.
+    #[must_use]
+    pub fn metadata(&self) -> Option<&JsonObject> {
+        self.wire.metadata.as_ref()
+    }
+
+    /// The settings of the judge: keys of its entry that AgentV does not know, and over them those of a block `config`, which
+    /// documents of 2.5 hold apart. All names are in snake_case, as most commands of AgentV write them: `minLength` of a
+    /// configuration is `min_length`, at any depth, and `Tags` stays what it is.
+    #[must_use]
+    pub fn config(&self) -> Option<&JsonObject> {
+        self.derived.config.as_ref().or(self.wire.config.as_ref())
+    }
+
+    /// The results of the members, by name, where this document is for the aggregator of a composite evaluator. There is
+    /// nothing else in it then.
+    #[must_use]
+    pub fn results(&self) -> Option<&BTreeMap<String, MemberResult>> {
+        self.wire.results.as_ref()
+    }
+
+    /// Keys of later versions.
+    #[must_use]
+    pub fn other(&self) -> &JsonObject {
+        &self.wire.other
+    }
+}
+
+impl Serialize for CodeJudgeInput {
+    /// Writes the keys under which the document was read.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.wire.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for CodeJudgeInput {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Wire::deserialize(deserializer).map(Self::from_wire)
+    }
+}
+
+/// The first text that says anything.
+fn first<const N: usize>(places: [&Option<String>; N]) -> Option<&str> {
+    places.into_iter().flatten().map(String::as_str).find(|text| !text.is_empty())
+}
+
+/// Where in a file something is wrong, without what is there: nobody knows what file it is.
+fn place(error: &serde_json::Error) -> String {
+    let what = if error.is_data() { "wrong type" } else { "not JSON" };
+    format!("{what} at line {} column {}", error.line(), error.column())
+}

@@ -1,0 +1,302 @@
+//! Documents of AgentV for evaluators of the default contract.
+
+use serde_json::Value;
+
+use super::{
+    CodeJudgeInput, Content, Message, Role, ToolCall,
+    derived::{configured_reference, texts_of_users},
+    dropped, metrics,
+    statuses::Statuses,
+};
+use crate::{
+    Converted, DecodeError, EvalInput, InvocationData, JsonObject, ToolCallData, ToolResponseData,
+};
+
+impl CodeJudgeInput {
+    /// The document as one of agentevals: see the table of [this module](crate::agentv). `name` becomes the `metric_name`.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`]: the answer is in a file that nobody has read (see [`read_output`](Self::read_output)) and nowhere
+    /// else, or the document is for the aggregator of a composite evaluator.
+    pub fn to_eval_input(self, name: &str) -> Result<Converted, DecodeError> {
+        if self.results().is_some() {
+            let reason = "this document holds results of other evaluators and no conversation: it is for the aggregator of a \
+                          composite evaluator, which is written with `contract = agentv`";
+            return Err(DecodeError::shape("results", reason));
+        }
+        if self.unread_output().is_some() && self.candidate_answer().is_none() {
+            return Err(DecodeError::shape(
+                "output_path",
+                "the answer is in this file, which has not been read",
+            ));
+        }
+        let mut notes = Notes::default();
+        let user = notes.user_content(&self);
+        let mut turns = notes.turns(&self, &user);
+        let expected = notes.expected_turns(&self, &user);
+        let used = !turns.is_empty() || expected.is_some();
+        let metrics = metrics::of(&self, turns.len());
+        for turn in &mut turns {
+            turn.performance_metrics.clone_from(&metrics);
+        }
+        dropped::note(&self, used.then_some(user.as_str()), &mut notes.dropped);
+        let mut input = EvalInput::new(name);
+        input.config = self.config().cloned().unwrap_or_default();
+        input.invocations = turns;
+        input.expected_invocations = expected;
+        Ok(Converted::new(input, notes.dropped))
+    }
+}
+
+/// What is written down on the way.
+#[derive(Default)]
+struct Notes {
+    /// Paths of what there is no room for.
+    dropped: Vec<String>,
+}
+
+impl Notes {
+    /// What the user said: all of it, in one turn. What others said before is no work of the agent's that could be judged.
+    fn user_content(&mut self, document: &CodeJudgeInput) -> String {
+        let input = document.input_messages();
+        let key = if document.wire.input.is_some() { "input" } else { "input_messages" };
+        for (index, message) in input.iter().enumerate() {
+            let path = format!("{key}[{index}]");
+            if message.role == Role::User {
+                self.extras(&path, message);
+            } else {
+                self.dropped.push(path);
+            }
+        }
+        let said = texts_of_users(input);
+        said.or_else(|| document.question().map(str::to_owned)).unwrap_or_default()
+    }
+
+    /// What the agent did. There are no turns where nothing is known of it: that is no agent that has not answered.
+    fn turns(&mut self, document: &CodeJudgeInput, user: &str) -> Vec<InvocationData> {
+        if document.candidate_answer().is_none() && document.messages().is_none() {
+            return Vec::new();
+        }
+        let mut turns = Turns::starting_with(user);
+        if let Some((key, messages)) = document.wire.transcript() {
+            let statuses = Statuses::of(document);
+            for (index, message) in
+                messages.iter().enumerate().skip(document.wire.input_in_transcript())
+            {
+                let path = format!("{key}[{index}]");
+                turns.add(message, &path, &|call, at| statuses.failed(index, call, at), self);
+            }
+        }
+        turns.end(document.candidate_answer(), self)
+    }
+
+    fn expected_turns(
+        &mut self,
+        document: &CodeJudgeInput,
+        user: &str,
+    ) -> Option<Vec<InvocationData>> {
+        let key = if document.wire.expected_output.is_some() {
+            "expected_output"
+        } else {
+            "expected_messages"
+        };
+        let messages = document.expected_messages();
+        let written = document.written_reference().map(str::to_owned);
+        let text = || written.or_else(|| configured_reference(document.config()?));
+        if messages.is_empty() {
+            let answered = |text| InvocationData { final_response: Some(text), ..turn(1, user) };
+            return text().map(|text| vec![answered(text)]);
+        }
+        let mut turns = Turns::starting_with(user);
+        for (index, message) in messages.iter().enumerate() {
+            turns.add(message, &format!("{key}[{index}]"), &|_, _| false, self);
+        }
+        // The reference repeats the last message, and repeats its tool calls where it says nothing.
+        Some(turns.end(None, self))
+    }
+
+    /// Notes what a message has beside its role, its texts and its tool calls.
+    fn extras(&mut self, path: &str, message: &Message) {
+        let Message {
+            content,
+            name,
+            metadata,
+            timestamp,
+            start_time,
+            end_time,
+            duration_ms,
+            other,
+            ..
+        } = message;
+        if let Some(Content::Blocks(blocks)) = content {
+            let silent = blocks.iter().enumerate().filter(|(_, block)| block.as_text().is_none());
+            self.dropped.extend(silent.map(|(index, _)| format!("{path}.content[{index}]")));
+        }
+        self.present(path, "name", name.is_some() && message.role != Role::Tool);
+        self.present(path, "metadata", metadata.is_some());
+        self.times(path, [timestamp, start_time, end_time], *duration_ms);
+        self.others(path, other, &["tool_call_id", "toolCallId"]);
+    }
+
+    fn times(&mut self, path: &str, times: [&Option<String>; 3], duration: Option<f64>) {
+        for (key, time) in ["timestamp", "start_time", "end_time"].into_iter().zip(times) {
+            self.present(path, key, time.is_some());
+        }
+        self.present(path, "duration_ms", duration.is_some());
+    }
+
+    fn others(&mut self, path: &str, other: &JsonObject, known: &[&str]) {
+        for (key, value) in other {
+            self.present(path, key, !value.is_null() && !known.contains(&key.as_str()));
+        }
+    }
+
+    fn present(&mut self, path: &str, key: &str, is_there: bool) {
+        if is_there {
+            self.dropped.push(format!("{path}.{key}"));
+        }
+    }
+}
+
+/// Turns under construction: each message of the user begins one.
+struct Turns {
+    done: Vec<InvocationData>,
+    turn: InvocationData,
+    /// Where the turn's answer so far comes from.
+    answer_at: Option<String>,
+    /// Whether the agent has done anything in this turn.
+    begun: bool,
+}
+
+impl Turns {
+    fn starting_with(user: &str) -> Self {
+        Self { done: Vec::new(), turn: turn(1, user), answer_at: None, begun: false }
+    }
+
+    /// Adds a message that stands at `path`. `failed` knows which of its tool calls failed.
+    fn add(
+        &mut self,
+        message: &Message,
+        path: &str,
+        failed: &dyn Fn(&ToolCall, usize) -> bool,
+        notes: &mut Notes,
+    ) {
+        match message.role {
+            Role::User => {
+                notes.extras(path, message);
+                self.user(message, path, notes);
+            }
+            Role::Assistant => {
+                notes.extras(path, message);
+                self.assistant(message, path, failed, notes);
+            }
+            Role::Tool => {
+                notes.extras(path, message);
+                self.begun = true;
+                self.turn.intermediate_steps.tool_responses.push(response_of_tool(message));
+            }
+            _ => notes.dropped.push(path.to_owned()),
+        }
+    }
+
+    fn user(&mut self, message: &Message, path: &str, notes: &mut Notes) {
+        let text = message.text();
+        if self.begun {
+            let next = turn(self.done.len() + 2, &text);
+            self.done.push(std::mem::replace(&mut self.turn, next));
+            (self.answer_at, self.begun) = (None, false);
+        } else if self.turn.user_content.is_empty() {
+            self.turn.user_content = text.into_owned();
+        } else if self.turn.user_content != text.trim() {
+            notes.dropped.push(format!("{path}.content"));
+        }
+    }
+
+    fn assistant(
+        &mut self,
+        message: &Message,
+        path: &str,
+        failed: &dyn Fn(&ToolCall, usize) -> bool,
+        notes: &mut Notes,
+    ) {
+        self.begun = true;
+        for (at, call) in message.tool_calls.iter().enumerate() {
+            let path = format!("{path}.tool_calls[{at}]");
+            let ToolCall { timestamp, start_time, end_time, duration_ms, other, .. } = call;
+            notes.times(&path, [timestamp, start_time, end_time], *duration_ms);
+            notes.others(&path, other, &[]);
+            let steps = &mut self.turn.intermediate_steps;
+            steps.tool_responses.extend(response(call, failed(call, at)));
+            steps.tool_calls.push(ToolCallData {
+                name: call.tool.clone(),
+                args: arguments(call.input.as_ref()),
+                id: call.id.clone(),
+            });
+        }
+        let text = message.text();
+        let answers =
+            message.content.is_some() && (message.tool_calls.is_empty() || !text.is_empty());
+        if answers {
+            // What was said before is no final response.
+            notes.dropped.extend(self.answer_at.replace(format!("{path}.content")));
+            self.turn.final_response = Some(text.into_owned());
+        }
+    }
+
+    /// The turns, the last one with the answer that the host gives for it.
+    fn end(mut self, answer: Option<&str>, notes: &mut Notes) -> Vec<InvocationData> {
+        // Asked last and answered never: the answer is that of the turn before.
+        let is_older = !self.begun
+            && self.done.last().is_some_and(|turn| turn.final_response.as_deref() == answer);
+        if let Some(answer) = answer.filter(|_| !is_older) {
+            if self.turn.final_response.as_deref() != Some(answer) {
+                notes.dropped.extend(self.answer_at);
+                self.turn.final_response = Some(answer.to_owned());
+            }
+        }
+        self.done.push(self.turn);
+        self.done
+    }
+}
+
+fn turn(number: usize, user: &str) -> InvocationData {
+    InvocationData {
+        invocation_id: format!("turn-{number}"),
+        user_content: user.to_owned(),
+        ..InvocationData::default()
+    }
+}
+
+/// What a tool was given, as an object: anything else stands under `input` of one.
+fn arguments(input: Option<&Value>) -> JsonObject {
+    match input {
+        None | Some(Value::Null) => JsonObject::new(),
+        Some(Value::Object(object)) => object.clone(),
+        Some(other) => JsonObject::from_iter([("input".to_owned(), other.clone())]),
+    }
+}
+
+/// What a tool answered; `None` when it answered nothing and did not fail.
+fn response(call: &ToolCall, failed: bool) -> Option<ToolResponseData> {
+    if call.output.is_none() && !failed {
+        return None;
+    }
+    let response =
+        ToolResponseData::new(call.tool.clone(), call.output.clone().unwrap_or_default());
+    let response = if failed { response.failed() } else { response };
+    Some(ToolResponseData { id: call.id.clone(), ..response })
+}
+
+/// What a tool answered in a message of its own.
+fn response_of_tool(message: &Message) -> ToolResponseData {
+    let value = match &message.content {
+        Some(Content::Json(value)) => value.clone(),
+        _ => Value::String(message.text().into_owned()),
+    };
+    let id = message.other.get("tool_call_id").or_else(|| message.other.get("toolCallId"));
+    ToolResponseData {
+        id: id.and_then(Value::as_str).map(str::to_owned),
+        ..ToolResponseData::new(message.name.clone().unwrap_or_default(), value)
+    }
+}
