@@ -8,6 +8,7 @@ use crate::{
     docs,
     function::Function,
     options::{Contract, Options},
+    parameter,
     signature::{GenericParameter, Input, Signature, Typed},
 };
 
@@ -77,12 +78,13 @@ pub(crate) fn check<'a>(function: &'a Function, options: &'a Options) -> syn::Re
     qualifiers(sig, &mut complaints);
     generics(sig, &mut complaints);
     runtime_attributes(&function.attrs, sig, &mut complaints);
-    let arguments = sig
+    let arguments: Vec<Argument<'_>> = sig
         .inputs
         .iter()
         .filter_map(|input| argument(input, options.contract, &mut complaints))
         .collect();
-    let output = output(sig, &mut complaints);
+    parameter::twice(sig, &arguments, &mut complaints);
+    let output = output(sig, options.contract, &mut complaints);
     let plan = output.map(|output| Plan {
         item: item(function),
         krate: options.krate.as_ref(),
@@ -177,65 +179,14 @@ fn argument<'a>(
                     argument_type(&typed.ty, contract, complaints);
                     (name, Origin::Type)
                 }
-                Some(known) => {
-                    let reference = parameter_type(&typed.ty, complaints);
-                    (parameter(typed, contract, known, complaints), Origin::Name(reference))
-                }
+                Some(known) => parameter::told(typed, contract, known, complaints),
             };
             Some(Argument { name, ty: &typed.ty, origin })
         }
     }
 }
 
-/// The name of an argument that is told by it. It may begin with `_`, as names of what is not used do.
-fn parameter(
-    typed: &Typed,
-    contract: Contract,
-    known: &[&str],
-    complaints: &mut Complaints,
-) -> String {
-    let written = typed.name.as_ref().map(|name| name.unraw().to_string());
-    let name = written.as_deref().map(|name| name.strip_prefix('_').unwrap_or(name));
-    if let Some(name) = name.filter(|name| known.contains(name)) {
-        return name.to_owned();
-    }
-    let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
-    let (known, keyword) = (known.join(", "), contract.keyword());
-    match (&typed.name, name) {
-        (Some(ident), Some(name)) => complaints.add(
-            ident,
-            &format!("evaluators of the contract `{keyword}` take no `{name}`: their arguments are {known}"),
-        ),
-        _ => complaints.add(
-            &typed.ty,
-            &format!(
-                "arguments of the contract `{keyword}` are told by their names: give this one the name it has there, one of \
-                 {known}"
-            ),
-        ),
-    }
-    argument_name(typed)
-}
-
-/// What is behind the `&` of an argument that is told by its name.
-fn parameter_type<'a>(ty: &'a Type, complaints: &mut Complaints) -> Option<&'a Type> {
-    if mentions_impl(ty) {
-        complaints.add(ty, "an argument of an evaluator needs a type of its own, such as `String`");
-        return None;
-    }
-    let Type::Reference(reference) = peel(ty) else { return None };
-    if reference.mutability.is_some() {
-        complaints.add(
-            ty,
-            "an evaluator cannot change the document: take the argument by value, with `mut` before its name, to change a \
-             copy",
-        );
-    }
-    static_lifetime(reference, complaints);
-    Some(&*reference.elem)
-}
-
-fn static_lifetime(reference: &TypeReference, complaints: &mut Complaints) {
+pub(crate) fn static_lifetime(reference: &TypeReference, complaints: &mut Complaints) {
     if let Some(lifetime) =
         reference.lifetime.as_ref().filter(|lifetime| lifetime.ident == "static")
     {
@@ -246,7 +197,7 @@ fn static_lifetime(reference: &TypeReference, complaints: &mut Complaints) {
     }
 }
 
-fn argument_name(argument: &Typed) -> String {
+pub(crate) fn argument_name(argument: &Typed) -> String {
     match &argument.name {
         Some(name) => name.unraw().to_string(),
         // A pattern says less than the type it takes apart.
@@ -273,6 +224,9 @@ fn argument_type(ty: &Type, contract: Contract, complaints: &mut Complaints) {
             &format!("an argument of an evaluator needs a type of its own, such as `{document}` or `Config<Settings>`"),
         );
         return;
+    }
+    if contract != Contract::Agentevals && parameter::mentions_name(ty, "EvalInput") {
+        return parameter::default_input(ty, contract, &format!("`{document}`"), complaints);
     }
     match peel(ty) {
         Type::Path(path) if config_that_borrows(path) => complaints.add(
@@ -333,10 +287,17 @@ fn is_lifetime(token: &TokenTree) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == '\'')
 }
 
-fn output<'a>(sig: &'a Signature, complaints: &mut Complaints) -> Option<Output<'a>> {
-    const NOTHING: &str = "an evaluator returns what it found: write `-> EvalResult`, or `Score`, `f64`, `bool`, or a `Result` of one of these";
+fn output<'a>(
+    sig: &'a Signature,
+    contract: Contract,
+    complaints: &mut Complaints,
+) -> Option<Output<'a>> {
+    let nothing = format!(
+        "an evaluator returns what it found: write `-> {}`, or `Score`, `f64`, `bool`, or a `Result` of one of these",
+        contract.result()
+    );
     let Some(ty) = &sig.output else {
-        complaints.add(&sig.ident, NOTHING);
+        complaints.add(&sig.ident, &nothing);
         return None;
     };
     let found = match peel(ty) {
@@ -346,13 +307,13 @@ fn output<'a>(sig: &'a Signature, complaints: &mut Complaints) -> Option<Output<
         _ => Some(Output::Named(ty)),
     };
     if found.is_none() {
-        complaints.add(ty, NOTHING);
+        complaints.add(ty, &nothing);
     }
     found
 }
 
 /// Whether there is an `impl Trait` in it.
-fn mentions_impl(ty: &Type) -> bool {
+pub(crate) fn mentions_impl(ty: &Type) -> bool {
     mentions(
         ty.to_token_stream(),
         &|token| matches!(token, TokenTree::Ident(word) if word == "impl"),
@@ -360,7 +321,7 @@ fn mentions_impl(ty: &Type) -> bool {
 }
 
 /// Whether there is such a token anywhere.
-fn mentions(tokens: TokenStream, wanted: &dyn Fn(&TokenTree) -> bool) -> bool {
+pub(crate) fn mentions(tokens: TokenStream, wanted: &dyn Fn(&TokenTree) -> bool) -> bool {
     tokens.into_iter().any(|token| match &token {
         TokenTree::Group(group) => mentions(group.stream(), wanted),
         token => wanted(token),
@@ -368,7 +329,7 @@ fn mentions(tokens: TokenStream, wanted: &dyn Fn(&TokenTree) -> bool) -> bool {
 }
 
 /// The type without the parentheses around it and the invisible ones that `macro_rules!` puts there.
-fn peel(ty: &Type) -> &Type {
+pub(crate) fn peel(ty: &Type) -> &Type {
     match ty {
         Type::Group(group) => peel(&group.elem),
         Type::Paren(paren) => peel(&paren.elem),
@@ -378,10 +339,10 @@ fn peel(ty: &Type) -> &Type {
 
 /// Every complaint so far.
 #[derive(Default)]
-struct Complaints(Option<syn::Error>);
+pub(crate) struct Complaints(Option<syn::Error>);
 
 impl Complaints {
-    fn add(&mut self, tokens: impl ToTokens, message: &str) {
+    pub(crate) fn add(&mut self, tokens: impl ToTokens, message: &str) {
         let error = syn::Error::new_spanned(tokens, message);
         match &mut self.0 {
             Some(all) => all.combine(error),

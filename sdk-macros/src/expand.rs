@@ -135,10 +135,10 @@ fn call(plan: &Plan<'_>, contract: &TokenStream, paths: &Paths) -> TokenStream {
             Origin::Name(None) => quote_spanned! {span=>
                 let #variable = #support::parameter::<#contract, #ty>(#name, &#context)?;
             },
-            Origin::Name(Some(referred)) => quote_spanned! {span=>
+            Origin::Name(Some(referred)) => quote_spanned! {generated_at(referred.span())=>
                 let #variable = #support::parameter::<
                     #contract,
-                    <#referred as ::std::borrow::ToOwned>::Owned,
+                    <#referred as #support::Referred>::Owned,
                 >(#name, &#context)?;
             },
         }

@@ -11,7 +11,9 @@ mod check;
 mod docs;
 mod expand;
 mod function;
+mod nearest;
 mod options;
+mod parameter;
 mod signature;
 
 use proc_macro::TokenStream;

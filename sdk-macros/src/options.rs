@@ -76,6 +76,16 @@ impl Contract {
         }
     }
 
+    /// What its functions return, for messages.
+    pub(crate) fn result(self) -> &'static str {
+        match self {
+            Self::Agentevals => "EvalResult",
+            Self::AgentV => "CodeJudgeResult",
+            Self::Adk => "EvaluationResult",
+            Self::Agenta => "EvaluateResult",
+        }
+    }
+
     /// What its functions take as a whole, for messages.
     pub(crate) fn document(self) -> &'static str {
         match self {

@@ -7,7 +7,7 @@ use evaluator_protocol::{
 };
 
 use crate::{
-    contract::{Adk, AgentV, Agenta, Agentevals, Contract},
+    contract::{Adk, AdkOutcome, AgentV, Agenta, Agentevals, Contract},
     failure::{Failure, Kind},
 };
 
@@ -16,6 +16,7 @@ use crate::{
 /// | type | meaning |
 /// |---|---|
 /// | [`EvalResult`] | the answer itself; under another contract [`CodeJudgeResult`], [`EvaluationResult`], [`EvaluateResult`] |
+/// | [`EvalResult`] under the contract of ADK | what an evaluator of the default contract would answer there |
 /// | [`Score`] | the score and nothing else |
 /// | `f64` | the same, checked: anything but a finite number in `0.0..=1.0` is an error |
 /// | `bool` | 1 or 0 |
@@ -25,7 +26,8 @@ use crate::{
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not what an evaluator returns",
     label = "cannot be turned into an answer",
-    note = "return `EvalResult`, `Score`, `f64`, `bool`, or a `Result` of one of these with any error type"
+    note = "return `EvalResult` (under `contract = agentv`: `CodeJudgeResult`, `adk`: `EvaluationResult`, `agenta`: \
+            `EvaluateResult`), `Score`, `f64`, `bool`, or a `Result` of one of these with any error type"
 )]
 pub trait IntoOutcome<C: Contract = Agentevals, M = ()> {
     /// The answer, or why there is none.
@@ -76,8 +78,15 @@ impl IntoOutcome<AgentV> for CodeJudgeResult {
 
 #[diagnostic::do_not_recommend]
 impl IntoOutcome<Adk> for EvaluationResult {
-    fn into_outcome(self) -> Result<EvaluationResult, Failure> {
-        Ok(self)
+    fn into_outcome(self) -> Result<AdkOutcome, Failure> {
+        Ok(AdkOutcome::Complete(self))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoOutcome<Adk> for EvalResult {
+    fn into_outcome(self) -> Result<AdkOutcome, Failure> {
+        Ok(AdkOutcome::Plain(self))
     }
 }
 

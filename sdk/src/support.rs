@@ -3,7 +3,11 @@
 use std::{future::Future, marker::PhantomData};
 
 use evaluator_protocol::{Answer, DecodeError, Document};
-use serde::de::DeserializeOwned;
+use serde::{
+    Deserializer,
+    de::{self, Visitor, value},
+    forward_to_deserialize_any,
+};
 use serde_json::Value;
 
 use crate::{
@@ -12,6 +16,8 @@ use crate::{
     evaluator::{Call, ConfigSchema, Evaluator},
     failure::{Failure, Rejection},
 };
+
+pub use crate::extract::{ParameterType, Referred};
 
 /// The value of `EVALUATOR`.
 pub const fn evaluator<C: Contract>(
@@ -41,15 +47,46 @@ pub fn answer<C: Contract>(output: Result<C::Output, Failure>) -> Result<Answer,
 }
 
 /// The argument that has this name.
-pub fn parameter<C: HasParameters, T: DeserializeOwned>(
+pub fn parameter<C: HasParameters, T: ParameterType>(
     name: &'static str,
     context: &Context<C>,
 ) -> Result<T, Failure> {
-    let value = C::parameter(context.input(), name).unwrap_or(&Value::Null);
+    let value = C::parameter(context.input(), name);
     // Reading is fast without the path, which is only looked for when something is wrong.
-    T::deserialize(value).or_else(|_| {
-        DecodeError::locate(name, value.clone()).map_err(|error| Rejection::from(error).into())
-    })
+    let read = match value.as_deref() {
+        Some(value) => T::deserialize(value).ok(),
+        None => T::deserialize(Missing).ok(),
+    };
+    if let Some(argument) = read {
+        return Ok(argument);
+    }
+    let error = match (C::instead(context.input(), name), value) {
+        (Some(instead), _) => DecodeError::locate(name, instead),
+        (None, Some(value)) if !value.is_null() => DecodeError::locate(name, value.into_owned()),
+        _ => Err(DecodeError::shape(name, "the document has none")),
+    };
+    error.map_err(|error| Rejection::from(error).into())
+}
+
+/// What is read where a document has nothing: `None` for an `Option`, and nothing else. From a `null` a
+/// [`Value`] could be read as well, and the author would take it for what the document says.
+struct Missing;
+
+impl<'de> Deserializer<'de> for Missing {
+    type Error = value::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _visitor: V) -> Result<V::Value, value::Error> {
+        Err(de::Error::custom("missing"))
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, value::Error> {
+        visitor.visit_none()
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
+        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+    }
 }
 
 /// The argument, or its rejection with its name.

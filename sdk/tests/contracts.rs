@@ -33,7 +33,7 @@ fn arguments_are_matched_by_name() {
 fn a_missing_argument_is_named() {
     let document = json!({"inputs": {}, "output": "a"});
     let failure = testing::answer_json(&exact_match::EVALUATOR, document.to_string()).unwrap_err();
-    assert_eq!(failure.to_string(), "correct_answer: invalid type: null, expected a string");
+    assert_eq!(failure.to_string(), "correct_answer: the document has none");
 }
 
 #[test]

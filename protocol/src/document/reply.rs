@@ -83,6 +83,18 @@ impl Reply {
             )),
         })
     }
+
+    /// Whether the host can use an answer of an evaluator that is written against its contract.
+    ///
+    /// # Errors
+    ///
+    /// [`RowCount`](adk::RowCount): ADK wants a row for each turn.
+    pub fn check(&self, answer: &Answer) -> Result<(), adk::RowCount> {
+        match (self, answer) {
+            (Self::Adk { turns, .. }, Answer::Adk(result)) => result.check_rows(*turns),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// The evaluator does not judge this conversation.

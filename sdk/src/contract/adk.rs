@@ -1,22 +1,35 @@
 //! The contract of Google's Agent Development Kit.
 
+use std::borrow::Cow;
+
 use evaluator_protocol::{
-    Answer, Contract as Name, Document, Score,
+    Answer, Contract as Name, Document, EvalResult, JsonObject, Score,
     adk::{EvaluationResult, MetricInput},
 };
 use serde_json::Value;
 
-use super::{Contract, HasParameters, foreign};
+use super::{Contract, HasConfig, HasParameters, foreign};
 use crate::failure::Rejection;
 
 /// The contract of Google's Agent Development Kit: the parameters of its Python functions in, [`EvaluationResult`] out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Adk {}
 
+/// What an evaluator of this contract found.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum AdkOutcome {
+    /// A result with its own statuses and rows. It is checked, and written as it is.
+    Complete(EvaluationResult),
+    /// A result that does not know of them: they follow from the criterion's threshold and the number of turns, as for
+    /// evaluators of the default contract.
+    Plain(EvalResult),
+}
+
 impl Contract for Adk {
     const NAME: Name = Name::Adk;
     type Input = MetricInput;
-    type Output = EvaluationResult;
+    type Output = AdkOutcome;
 
     fn adopt(document: Document, _evaluator: &str) -> Result<MetricInput, Rejection> {
         match document {
@@ -25,17 +38,29 @@ impl Contract for Adk {
         }
     }
 
-    fn scored(score: Score) -> EvaluationResult {
-        EvaluationResult::new(score)
+    fn scored(score: Score) -> AdkOutcome {
+        AdkOutcome::Plain(EvalResult::new(score))
     }
 
-    fn answer(output: EvaluationResult) -> Answer {
-        Answer::Adk(Box::new(output))
+    fn answer(output: AdkOutcome) -> Answer {
+        match output {
+            AdkOutcome::Complete(result) => Answer::Adk(Box::new(result)),
+            AdkOutcome::Plain(result) => Answer::Agentevals(result),
+        }
     }
 }
 
 impl HasParameters for Adk {
-    fn parameter<'a>(input: &'a MetricInput, name: &str) -> Option<&'a Value> {
+    fn parameter<'a>(input: &'a MetricInput, name: &str) -> Option<Cow<'a, Value>> {
         input.parameter(name)
+    }
+}
+
+/// The keys of the criterion that are the metric's own.
+impl HasConfig for Adk {
+    const PATH: &'static str = "eval_metric.criterion";
+
+    fn config(input: &MetricInput) -> Option<&JsonObject> {
+        input.eval_metric.extras()
     }
 }

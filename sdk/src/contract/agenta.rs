@@ -1,5 +1,7 @@
 //! The contract of Agenta.
 
+use std::borrow::Cow;
+
 use evaluator_protocol::{
     Answer, Contract as Name, Document, Score,
     agenta::{EvaluateInput, EvaluateResult},
@@ -35,7 +37,7 @@ impl Contract for Agenta {
 }
 
 impl HasParameters for Agenta {
-    fn parameter<'a>(input: &'a EvaluateInput, name: &str) -> Option<&'a Value> {
-        input.parameter(name)
+    fn parameter<'a>(input: &'a EvaluateInput, name: &str) -> Option<Cow<'a, Value>> {
+        input.parameter(name).map(Cow::Borrowed)
     }
 }

@@ -6,10 +6,12 @@ mod agentevals;
 mod agentv;
 mod answer_file;
 
-pub use adk::Adk;
+pub use adk::{Adk, AdkOutcome};
 pub use agenta::Agenta;
 pub use agentevals::Agentevals;
 pub use agentv::AgentV;
+
+use std::borrow::Cow;
 
 use evaluator_protocol::{Answer, Contract as Name, Document, JsonObject, Score};
 use serde_json::Value;
@@ -44,6 +46,10 @@ pub trait Contract: sealed::Sealed + Sized + 'static {
 
 /// A contract whose documents carry the evaluator's config.
 pub trait HasConfig: Contract {
+    /// Where in the document it stands.
+    #[doc(hidden)]
+    const PATH: &'static str = "config";
+
     /// The config; `None` when there is none.
     #[doc(hidden)]
     fn config(input: &Self::Input) -> Option<&JsonObject>;
@@ -53,7 +59,13 @@ pub trait HasConfig: Contract {
 pub trait HasParameters: Contract {
     /// What the document has under that name; `None` when it has nothing.
     #[doc(hidden)]
-    fn parameter<'a>(input: &'a Self::Input, name: &str) -> Option<&'a Value>;
+    fn parameter<'a>(input: &'a Self::Input, name: &str) -> Option<Cow<'a, Value>>;
+
+    /// What the argument is read from where it cannot be read from [`parameter`](Self::parameter).
+    #[doc(hidden)]
+    fn instead(_input: &Self::Input, _name: &str) -> Option<Value> {
+        None
+    }
 }
 
 /// A document of the wrong contract.

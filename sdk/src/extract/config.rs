@@ -39,7 +39,8 @@ use crate::{context::Context, contract::HasConfig, failure::Rejection};
 ///     Score::ratio(found, settings.words.len())
 /// }
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(transparent)]
 pub struct Config<T>(
     /// The config.
     pub T,
@@ -64,7 +65,7 @@ impl<C: HasConfig, T: ConfigType> FromInput<'_, C> for Config<T> {
         // Reading is fast without the path, which is only looked for when something is wrong.
         match T::deserialize(config) {
             Ok(value) => Ok(Self(value)),
-            Err(_) => Ok(Self(DecodeError::locate("config", Value::Object(config.clone()))?)),
+            Err(_) => Ok(Self(DecodeError::locate(C::PATH, Value::Object(config.clone()))?)),
         }
     }
 

@@ -1,9 +1,11 @@
 //! What evaluators may take as arguments.
 
 mod config;
+mod parameter;
 mod parts;
 
 pub use config::{Config, ConfigType};
+pub use parameter::{ParameterType, Referred};
 pub use parts::{Expected, Invocations, MetricName, Threshold};
 
 use evaluator_protocol::{EvalInput, agentv::CodeJudgeInput};
@@ -54,7 +56,7 @@ use crate::{
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an argument that an evaluator can take",
     label = "not a part of the document",
-    note = "take `&EvalInput`, `Config<T>`, `Invocations`, `Expected`, `Threshold`, `MetricName`, an `Option` of one of \
+    note = "take `&EvalInput` (under `contract = agentv`: `&CodeJudgeInput`), `Config<T>`, `Invocations`, `Expected`, `Threshold`, `MetricName`, an `Option` of one of \
             these, or a type of your own that implements `FromInput`"
 )]
 pub trait FromInput<'a, C: Contract = Agentevals>: Sized {

@@ -162,7 +162,10 @@ fn judge(evaluator: &Evaluator, document: Document) -> Result<Answer, Failure> {
             reply.answer(result).map_err(|why| Failure::of(Kind::NotEvaluated, why.to_string()))
         }
         // It was written in those terms.
-        answer => Ok(answer),
+        answer => match reply.check(&answer) {
+            Ok(()) => Ok(answer),
+            Err(why) => Err(Failure::of(Kind::Answer, why.to_string())),
+        },
     }
 }
 

@@ -1,0 +1,197 @@
+//! Documents of ADK as documents of the default contract.
+
+use serde_json::Value;
+
+use super::{
+    Content, FunctionCall, FunctionResponse, IntermediateDataType, Invocation, InvocationEvent,
+    MetricInput, Part, performance,
+};
+use crate::{
+    Converted, DecodeError, EvalInput, IntermediateStepData, InvocationData, ToolCallData,
+    ToolResponseData,
+};
+
+impl MetricInput {
+    /// The document as one of the default contract: see the table of [the module](crate::adk).
+    ///
+    /// The name is that of the metric; the evaluator's own is not needed.
+    ///
+    /// # Errors
+    ///
+    /// None at present.
+    pub fn to_eval_input(self, _evaluator: &str) -> Result<Converted, DecodeError> {
+        let mut dropped = Dropped::default();
+        dropped.of_input(&self);
+        let performance = performance::metrics(&self.actual_invocations);
+        let mut input = EvalInput::new(&self.eval_metric.metric_name);
+        if let Some(threshold) = self.eval_metric.threshold() {
+            input.threshold = threshold;
+        }
+        if let Some(criterion) = self.eval_metric.criterion {
+            input.config = criterion.extras;
+        }
+        input.invocations = self.actual_invocations.into_iter().map(turn).collect();
+        for turn in &mut input.invocations {
+            turn.performance_metrics.clone_from(&performance);
+        }
+        input.expected_invocations =
+            self.expected_invocations.map(|turns| turns.into_iter().map(turn).collect());
+        Ok(Converted::new(input, dropped.paths))
+    }
+}
+
+fn turn(invocation: Invocation) -> InvocationData {
+    InvocationData {
+        user_content: invocation.user_text(),
+        final_response: invocation.final_text(),
+        intermediate_steps: steps(&invocation),
+        invocation_id: invocation.invocation_id,
+        ..InvocationData::default()
+    }
+}
+
+fn steps(invocation: &Invocation) -> IntermediateStepData {
+    IntermediateStepData {
+        tool_calls: invocation.tool_uses().map(call).collect(),
+        tool_responses: invocation.tool_responses().map(response).collect(),
+    }
+}
+
+fn call(call: &FunctionCall) -> ToolCallData {
+    let mut converted = ToolCallData::new(call.name.clone().unwrap_or_default());
+    converted.args = call.args.clone().unwrap_or_default();
+    converted.id.clone_from(&call.id);
+    converted
+}
+
+fn response(response: &FunctionResponse) -> ToolResponseData {
+    let value = response.response.clone().map_or(Value::Null, Value::Object);
+    let mut converted = ToolResponseData::new(response.name.clone().unwrap_or_default(), value);
+    converted.id.clone_from(&response.id);
+    converted
+}
+
+/// Paths of what there is no room for.
+#[derive(Default)]
+struct Dropped {
+    paths: Vec<String>,
+}
+
+impl Dropped {
+    /// Notes all of `present` but what is `used`.
+    fn but(&mut self, path: &str, present: Vec<&str>, used: &[&str]) {
+        let rest = present.into_iter().filter(|name| !used.contains(name));
+        self.paths.extend(rest.map(|name| format!("{path}{name}")));
+    }
+
+    fn of_input(&mut self, input: &MetricInput) {
+        let metric = &input.eval_metric;
+        let used: &[&str] = match &metric.criterion {
+            // What the criterion says counts.
+            Some(criterion) if criterion.threshold.is_some() => &["metric_name", "criterion"],
+            _ => &["metric_name", "criterion", "threshold"],
+        };
+        self.but("eval_metric.", metric.present(), used);
+        let criterion = metric.criterion.as_ref();
+        if criterion.is_some_and(|it| it.include_intermediate_responses_in_final.is_some()) {
+            let path = "eval_metric.criterion.include_intermediate_responses_in_final";
+            self.paths.push(path.to_owned());
+        }
+        self.of_turns("actual_invocations", &input.actual_invocations);
+        let expected = input.expected_invocations.as_deref().unwrap_or_default();
+        self.of_turns("expected_invocations", expected);
+        self.but("", input.present(), &MetricInput::PARAMETERS[..3]);
+    }
+
+    fn of_turns(&mut self, path: &str, turns: &[Invocation]) {
+        // Of expected turns nothing is measured, and what was is not looked at.
+        let measured: &[&str] = match path {
+            "actual_invocations" => &["duration", "model_duration", "tool_duration"],
+            _ => &[],
+        };
+        for (index, turn) in turns.iter().enumerate() {
+            let path = format!("{path}[{index}].");
+            let used = ["invocation_id", "user_content", "final_response", "intermediate_data"];
+            self.but(&path, turn.present(), &[&used, measured].concat());
+            self.of_answer(&format!("{path}user_content."), &turn.user_content);
+            if let Some(answer) = &turn.final_response {
+                self.of_answer(&format!("{path}final_response."), answer);
+            }
+            self.of_data(&format!("{path}intermediate_data."), turn, !measured.is_empty());
+        }
+    }
+
+    /// Of a content whose text is kept. Roles follow from where a content stands.
+    fn of_answer(&mut self, path: &str, content: &Content) {
+        self.but(path, content.present(), &["parts", "role"]);
+        for (index, part) in content.parts().iter().enumerate() {
+            self.but(&format!("{path}parts[{index}]."), part.present(), &["text"]);
+        }
+    }
+
+    fn of_data(&mut self, path: &str, turn: &Invocation, is_measured: bool) {
+        match &turn.intermediate_data {
+            None => {}
+            Some(IntermediateDataType::IntermediateData(data)) => {
+                self.but(path, data.present(), &["tool_uses", "tool_responses"]);
+                for (index, call) in data.tool_uses.iter().enumerate() {
+                    self.of_call(&format!("{path}tool_uses[{index}]."), call);
+                }
+                for (index, response) in data.tool_responses.iter().enumerate() {
+                    self.of_response(&format!("{path}tool_responses[{index}]."), response);
+                }
+            }
+            Some(IntermediateDataType::InvocationEvents(data)) => {
+                for (index, event) in data.invocation_events.iter().enumerate() {
+                    self.of_event(
+                        &format!("{path}invocation_events[{index}]."),
+                        event,
+                        is_measured,
+                    );
+                }
+            }
+        }
+    }
+
+    fn of_event(&mut self, path: &str, event: &InvocationEvent, is_measured: bool) {
+        let used: &[&str] = match is_measured {
+            true => &["content", "usage_metadata", "model_version"],
+            false => &["content"],
+        };
+        self.but(path, event.present(), used);
+        if let Some(usage) = event.usage_metadata.as_ref().filter(|_| is_measured) {
+            let used = [
+                "prompt_token_count",
+                "tool_use_prompt_token_count",
+                "cached_content_token_count",
+                "candidates_token_count",
+                "thoughts_token_count",
+            ];
+            self.but(&format!("{path}usage_metadata."), usage.present(), &used);
+        }
+        let Some(content) = &event.content else { return };
+        let path = format!("{path}content.");
+        self.but(&path, content.present(), &["parts", "role"]);
+        for (index, part) in content.parts().iter().enumerate() {
+            self.of_part(&format!("{path}parts[{index}]."), part);
+        }
+    }
+
+    fn of_part(&mut self, path: &str, part: &Part) {
+        self.but(path, part.present(), &["function_call", "function_response"]);
+        if let Some(call) = &part.function_call {
+            self.of_call(&format!("{path}function_call."), call);
+        }
+        if let Some(response) = &part.function_response {
+            self.of_response(&format!("{path}function_response."), response);
+        }
+    }
+
+    fn of_call(&mut self, path: &str, call: &FunctionCall) {
+        self.but(path, call.present(), &["id", "name", "args"]);
+    }
+
+    fn of_response(&mut self, path: &str, response: &FunctionResponse) {
+        self.but(path, response.present(), &["id", "name", "response"]);
+    }
+}

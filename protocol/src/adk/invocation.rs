@@ -1,0 +1,348 @@
+//! Turns, and what the agent did in them.
+
+use std::{collections::BTreeMap, fmt};
+
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{Error as _, MapAccess, Visitor},
+    ser::SerializeMap,
+};
+use serde_json::Value;
+
+use super::{
+    Content, FunctionCall, FunctionResponse, Part, UsageMetadata,
+    object::{IsThere, Number, OrDefault, object},
+};
+
+object! {
+    /// One turn: what the user said, what the agent did and what it answered.
+    pub struct Invocation {
+        /// Id of the turn; empty for most expected ones.
+        ["invocation_id" | "invocationId"] invocation_id: String,
+        /// What the user said.
+        ["user_content" | "userContent"] user_content: Content,
+        /// What the agent answered; `None` when it gave no answer.
+        ["final_response" | "finalResponse"] final_response: Option<Content>,
+        /// What the agent did in between.
+        ["intermediate_data" | "intermediateData"] intermediate_data: Option<IntermediateDataType>,
+        /// When the turn began: seconds since 1970.
+        ["creation_timestamp" | "creationTimestamp"] creation_timestamp: Number,
+        /// How long it took, in seconds. Only turns that took place have durations.
+        ["duration"] duration: Number,
+        /// How much of that was spent in the model, in seconds.
+        ["model_duration" | "modelDuration"] model_duration: Number,
+        /// How much of that was spent in tools, in seconds.
+        ["tool_duration" | "toolDuration"] tool_duration: Number,
+        /// What the turn is to be judged by.
+        ["rubrics"] rubrics: Option<Vec<Rubric>>,
+        /// The agents of the application.
+        ["app_details" | "appDetails"] app_details: Option<AppDetails>,
+    }
+}
+
+impl Invocation {
+    /// A turn with a question and an answer.
+    pub fn new(user_content: impl Into<String>, final_response: impl Into<String>) -> Self {
+        Self {
+            user_content: Content::from_text(user_content).role("user"),
+            final_response: Some(Content::from_text(final_response).role("model")),
+            ..Self::default()
+        }
+    }
+
+    /// Takes the answer away: the agent gave none.
+    #[must_use]
+    pub fn unanswered(mut self) -> Self {
+        self.final_response = None;
+        self
+    }
+
+    /// Adds a call of a tool.
+    #[must_use]
+    pub fn tool_use(self, call: FunctionCall) -> Self {
+        self.step(Part::from_function_call(call), "model", |data, part| {
+            data.tool_uses.extend(part.function_call);
+        })
+    }
+
+    /// Adds what a tool answered.
+    #[must_use]
+    pub fn tool_response(self, response: FunctionResponse) -> Self {
+        self.step(Part::from_function_response(response), "user", |data, part| {
+            data.tool_responses.extend(part.function_response);
+        })
+    }
+
+    /// Adds an event with this part, or the part to data of the other shape.
+    fn step(
+        mut self,
+        part: Part,
+        role: &str,
+        add: impl FnOnce(&mut IntermediateData, Part),
+    ) -> Self {
+        let none = || IntermediateDataType::InvocationEvents(InvocationEvents::default());
+        match self.intermediate_data.get_or_insert_with(none) {
+            IntermediateDataType::IntermediateData(data) => add(data, part),
+            IntermediateDataType::InvocationEvents(events) => {
+                let content = Content::from_parts([part]).role(role);
+                let event =
+                    InvocationEvent { content: Some(content), ..InvocationEvent::default() };
+                events.invocation_events.push(event);
+            }
+        }
+        self
+    }
+
+    /// The text of what the user said.
+    #[must_use]
+    pub fn user_text(&self) -> String {
+        self.user_content.text()
+    }
+
+    /// The text of the final response; `None` when there is none, empty when it has no text.
+    #[must_use]
+    pub fn final_text(&self) -> Option<String> {
+        self.final_response.as_ref().map(Content::text)
+    }
+
+    /// The events, none where there is data of the other shape.
+    #[must_use]
+    pub fn events(&self) -> &[InvocationEvent] {
+        match &self.intermediate_data {
+            Some(IntermediateDataType::InvocationEvents(data)) => &data.invocation_events,
+            _ => &[],
+        }
+    }
+
+    /// Calls of tools, in order, from either shape of the data.
+    pub fn tool_uses(&self) -> impl Iterator<Item = &FunctionCall> {
+        let listed = self.listed().map(|data| &*data.tool_uses).unwrap_or_default();
+        listed.iter().chain(self.event_parts().filter_map(|part| part.function_call.as_ref()))
+    }
+
+    /// What tools answered, in order, from either shape of the data.
+    pub fn tool_responses(&self) -> impl Iterator<Item = &FunctionResponse> {
+        let listed = self.listed().map(|data| &*data.tool_responses).unwrap_or_default();
+        listed.iter().chain(self.event_parts().filter_map(|part| part.function_response.as_ref()))
+    }
+
+    /// What was said before the final response and by whom, in order, from either shape of the data: parts with a text.
+    pub fn intermediate_texts(&self) -> impl Iterator<Item = (&str, &str)> {
+        let listed = self.listed().map(|data| &*data.intermediate_responses).unwrap_or_default();
+        let listed = listed.iter().flat_map(|response| {
+            response.parts.iter().map(|part| (response.author.as_str(), part))
+        });
+        let told = self.events().iter().flat_map(|event| {
+            let parts = event.content.as_ref().map(Content::parts).unwrap_or_default();
+            parts.iter().map(|part| (event.author.as_str(), part))
+        });
+        listed.chain(told).filter_map(|(author, part)| Some((author, part.text.as_deref()?)))
+    }
+
+    fn listed(&self) -> Option<&IntermediateData> {
+        match &self.intermediate_data {
+            Some(IntermediateDataType::IntermediateData(data)) => Some(data),
+            _ => None,
+        }
+    }
+
+    fn event_parts(&self) -> impl Iterator<Item = &Part> {
+        self.events().iter().filter_map(|event| event.content.as_ref()).flat_map(Content::parts)
+    }
+}
+
+/// What the agent did in a turn, in one of two shapes: events have the key `invocation_events`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum IntermediateDataType {
+    /// Lists of calls, responses and texts. Only expected turns have this shape.
+    IntermediateData(IntermediateData),
+    /// Events in order.
+    InvocationEvents(InvocationEvents),
+}
+
+object! {
+    /// What the agent did, in lists by kind.
+    pub struct IntermediateData {
+        /// Calls of tools.
+        ["tool_uses" | "toolUses"] tool_uses: Vec<FunctionCall>,
+        /// What tools answered.
+        ["tool_responses" | "toolResponses"] tool_responses: Vec<FunctionResponse>,
+        /// What agents said before the final response.
+        ["intermediate_responses" | "intermediateResponses"] intermediate_responses: Vec<IntermediateResponse>,
+    }
+}
+
+/// What an agent said before the final response. An array of two in documents.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[non_exhaustive]
+pub struct IntermediateResponse {
+    /// Who.
+    pub author: String,
+    /// What.
+    pub parts: Vec<Part>,
+}
+
+impl Serialize for IntermediateResponse {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (&self.author, &self.parts).serialize(serializer)
+    }
+}
+
+/// What the agent did, event by event. The event of the final response has no content, unless that holds calls.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct InvocationEvents {
+    /// The events.
+    pub invocation_events: Vec<InvocationEvent>,
+}
+
+const EVENTS: &str = "invocation_events";
+const EVENTS_CAMEL: &str = "invocationEvents";
+
+impl<'de> Deserialize<'de> for IntermediateDataType {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Shapes;
+
+        impl<'de> Visitor<'de> for Shapes {
+            type Value = IntermediateDataType;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object with `invocation_events`, or with `tool_uses` and the like")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut events: Option<InvocationEvents> = None;
+                let mut data = IntermediateData::default();
+                let mut seen: Vec<&'static str> = Vec::new();
+                while let Some(key) = map.next_key::<String>()? {
+                    let (name, is_events) = match key.as_str() {
+                        EVENTS | EVENTS_CAMEL => (EVENTS, true),
+                        "tool_uses" | "toolUses" => ("tool_uses", false),
+                        "tool_responses" | "toolResponses" => ("tool_responses", false),
+                        "intermediate_responses" | "intermediateResponses" => {
+                            ("intermediate_responses", false)
+                        }
+                        _ => {
+                            match map.next_value()? {
+                                Value::Null => {}
+                                value => drop(data.unknown.insert(key, value)),
+                            }
+                            continue;
+                        }
+                    };
+                    if seen.contains(&name) {
+                        return Err(A::Error::duplicate_field(name));
+                    }
+                    if seen.iter().any(|other| (*other == EVENTS) != is_events) {
+                        let both = "`invocation_events` and `tool_uses` or the like: intermediate data has one shape";
+                        return Err(A::Error::custom(both));
+                    }
+                    seen.push(name);
+                    match name {
+                        EVENTS => {
+                            let invocation_events = map.next_value::<OrDefault<_>>()?.0;
+                            events = Some(InvocationEvents { invocation_events });
+                        }
+                        "tool_uses" => data.tool_uses = map.next_value::<OrDefault<_>>()?.0,
+                        "tool_responses" => {
+                            data.tool_responses = map.next_value::<OrDefault<_>>()?.0
+                        }
+                        _ => data.intermediate_responses = map.next_value::<OrDefault<_>>()?.0,
+                    }
+                }
+                Ok(match events {
+                    Some(events) => IntermediateDataType::InvocationEvents(events),
+                    None => IntermediateDataType::IntermediateData(data),
+                })
+            }
+        }
+
+        deserializer.deserialize_map(Shapes)
+    }
+}
+
+impl Serialize for IntermediateDataType {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::IntermediateData(data) => data.serialize(serializer),
+            Self::InvocationEvents(data) => {
+                let mut map = serializer.serialize_map(Some(1))?;
+                // Also an empty list: without the key it would be the other shape.
+                map.serialize_entry(EVENTS, &data.invocation_events)?;
+                map.end()
+            }
+        }
+    }
+}
+
+object! {
+    /// Something that happened in a turn.
+    pub struct InvocationEvent {
+        /// Who did it.
+        ["author"] author: String,
+        /// What was said.
+        ["content"] content: Option<Content>,
+        /// What it is based on.
+        ["grounding_metadata" | "groundingMetadata"] grounding_metadata: Option<Value>,
+        /// Tokens of the model call. An empty object is a call, too.
+        ["usage_metadata" | "usageMetadata"] usage_metadata: Option<UsageMetadata>,
+        /// The model.
+        ["model_version" | "modelVersion"] model_version: Option<String>,
+    }
+}
+
+impl InvocationEvent {
+    /// Whether it is a call of a model: it has tokens or a model.
+    #[must_use]
+    pub fn is_model_call(&self) -> bool {
+        self.usage_metadata.is_some() || self.model_version.is_some()
+    }
+}
+
+object! {
+    /// What a turn is to be judged by.
+    pub struct Rubric {
+        /// Its name.
+        ["rubric_id" | "rubricId"] rubric_id: String,
+        /// What it asks for.
+        ["rubric_content" | "rubricContent"] rubric_content: RubricContent,
+        /// What it is about.
+        ["description"] description: Option<String>,
+        /// Its kind.
+        ["type"] kind: Option<String>,
+    }
+}
+
+object! {
+    /// What a rubric asks for.
+    pub struct RubricContent {
+        /// In words.
+        ["text_property" | "textProperty"] text_property: Option<String>,
+    }
+}
+
+object! {
+    /// The agents of the application.
+    pub struct AppDetails {
+        /// By name.
+        ["agent_details" | "agentDetails"] agent_details: BTreeMap<String, AgentDetails>,
+    }
+}
+
+impl<T> IsThere for BTreeMap<String, T> {
+    fn is_there(&self) -> bool {
+        !self.is_empty()
+    }
+}
+
+object! {
+    /// An agent.
+    pub struct AgentDetails {
+        /// Its name.
+        ["name"] name: String,
+        /// What it was told to do.
+        ["instructions"] instructions: String,
+        /// The tools it may use.
+        ["tool_declarations" | "toolDeclarations"] tool_declarations: Vec<Value>,
+    }
+}

@@ -1,0 +1,10 @@
+use evaluator_sdk::{EvalInput, evaluator};
+
+#[evaluator(contract = adk)]
+fn judge(input: &EvalInput) -> bool {
+    input.invocations.is_empty()
+}
+
+fn main() -> std::process::ExitCode {
+    judge::run()
+}
