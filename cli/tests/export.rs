@@ -54,8 +54,12 @@ fn a_program_is_exported_for_every_host() {
     );
     if has("python3") {
         for path in python {
-            shims::python(&folder, &["-W", "error", "-m", "py_compile", path.to_str().unwrap()], "")
-                .exits(0);
+            shims::python(
+                &folder,
+                &["-W", "error", "-m", "py_compile", path.to_str().unwrap()],
+                "",
+            )
+            .exits(0);
         }
     }
 }

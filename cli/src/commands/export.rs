@@ -53,7 +53,7 @@ fn exported(args: &ExportArgs, verbose: u8) -> Result<String, (String, u8)> {
     })?;
     let mut said = String::new();
     for path in paths {
-        said += &format!("wrote {}\n", path.display());
+        said += &format!("wrote {}\n", path.strip_prefix(".").unwrap_or(&path).display());
     }
     for line in whole.usage {
         said += &format!("next: {line}\n");
@@ -85,7 +85,8 @@ fn programs(args: &ExportArgs, verbose: u8) -> Result<Vec<Program>, (String, u8)
         let mut on_event = |event| on_event(RunEvent::Prepare(event));
         let launch =
             runtimes.prepare_all(&[path.clone().into()], &cancellation, &mut on_event).pop();
-        let launch = launch.unwrap_or_else(|| Err(PrepareError::NotFound { path: path.clone() }))?;
+        let launch =
+            launch.unwrap_or_else(|| Err(PrepareError::NotFound { path: path.clone() }))?;
         // A script that was asked would run.
         let description = match launch.worker {
             Some(_) => {

@@ -7,10 +7,19 @@ const PYTHON: &str = include_str!("templates/adk.py");
 pub(super) fn export(program: &Program, command: &CommandLine, origin: &Origin) -> Export {
     let name = text::quoted(&program.name);
     let module = format!("{}_adk_metric", text::identifier(&program.name));
-    // ADK ignores keys that it does not know on this level, and JSON has no comments.
+    // JSON has no comments; the description is shown by nobody but ADK's own server.
     let config = format!(
         r#"{{
-  "_comment": {comment},
+  "custom_metrics": {{
+    {name}: {{
+      "code_config": {{"name": "{module}.evaluate"}},
+      "metric_info": {{
+        "metric_name": {name},
+        "description": {origin},
+        "metric_value_info": {{"interval": {{"min_value": 0.0, "max_value": 1.0}}}}
+      }}
+    }}
+  }},
   "criteria": {{
     {name}: {{
       "threshold": 0.5,
@@ -18,19 +27,10 @@ pub(super) fn export(program: &Program, command: &CommandLine, origin: &Origin) 
       "timeout": 60,
       "on_error": "fail"
     }}
-  }},
-  "custom_metrics": {{
-    {name}: {{
-      "code_config": {{"name": "{module}.evaluate"}},
-      "metric_info": {{
-        "metric_name": {name},
-        "metric_value_info": {{"interval": {{"min_value": 0.0, "max_value": 1.0}}}}
-      }}
-    }}
   }}
 }}
 "#,
-        comment = text::quoted(origin.line()),
+        origin = text::quoted(origin.line()),
         command = text::list(&command.words),
     );
     let configuration = format!("{}.adk.json", program.name);

@@ -15,11 +15,14 @@ impl Origin {
     /// The command `evaluator export --for TARGET` with these arguments, of that version.
     #[must_use]
     pub fn new(target: Target, arguments: &[String], version: &str) -> Self {
-        let words: Vec<_> =
-            arguments.iter().map(|argument| shell_words::quote(argument)).collect();
+        let words: Vec<_> = arguments.iter().map(|argument| shell_words::quote(argument)).collect();
         // A line, whatever the names of files are: what follows it is code.
         let command = text::one_line(&words.join(" ")).replace('`', "'");
-        Self { line: format!("{MARK}{target} {command}` ({version}). Changes are lost when it is run again.") }
+        Self {
+            line: format!(
+                "{MARK}{target} {command}` ({version}). Changes are lost when it is run again."
+            ),
+        }
     }
 
     /// The line that says so, without a line feed.

@@ -16,7 +16,8 @@ pub(super) fn export(program: &Program, command: &CommandLine, origin: &Origin) 
         text::quoted(&format!("file://{file}")),
     );
     let configuration = format!("{}.promptfoo.yaml", program.name);
-    let usage = vec![format!("take the assertion of {configuration} into your promptfooconfig.yaml")];
+    let usage =
+        vec![format!("take the assertion of {configuration} into your promptfooconfig.yaml")];
     let files = vec![
         ExportedFile::new(file, template::fill(PYTHON, command, origin)),
         ExportedFile::new(configuration, entry),

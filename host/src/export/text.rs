@@ -72,7 +72,8 @@ mod tests {
 
     #[test]
     fn quoted_texts_are_json() {
-        for text in ["", "a b", "it's \"quoted\" \\ \n\t\0\u{7f}\u{85}\u{2028}", "été 🦀 {{x}}"] {
+        for text in ["", "a b", "it's \"quoted\" \\ \n\t\0\u{7f}\u{85}\u{2028}", "été 🦀 {{x}}"]
+        {
             assert_eq!(serde_json::from_str::<String>(&quoted(text)).unwrap(), text);
             assert!(!quoted(text).contains(is_special));
         }

@@ -18,11 +18,16 @@ import signal
 import subprocess
 
 from google.adk.evaluation.eval_rubrics import RubricScore
-from google.adk.evaluation.evaluator import EvalStatus, EvaluationResult, PerInvocationResult
+from google.adk.evaluation.evaluator import (
+    EvalStatus,
+    EvaluationResult,
+    PerInvocationResult,
+)
 
 COMMAND = "@COMMAND@"
 ENVIRONMENT = "@ENVIRONMENT@"
 TIMEOUT = 60
+OPTIONS = {"command", "timeout", "on_error"}
 
 
 async def evaluate(eval_metric, actual_invocations, expected_invocations, conversation_scenario=None):
@@ -58,16 +63,16 @@ def options(eval_metric):
 
 
 def envelope(eval_metric, actual, expected, scenario):
-    """Returns the arguments of this metric as one line of JSON."""
+    """Returns the arguments of this metric as one line of JSON. What is meant for this module is no setting of the evaluator."""
 
-    def dump(model):
-        return "null" if model is None else model.model_dump_json(exclude_none=True)
+    def dump(model, exclude=None):
+        return "null" if model is None else model.model_dump_json(exclude_none=True, exclude=exclude)
 
     def dump_all(models):
         return "null" if models is None else "[" + ",".join(map(dump, models)) + "]"
 
     return (
-        f'{{"eval_metric":{dump(eval_metric)},"actual_invocations":{dump_all(actual)},'
+        f'{{"eval_metric":{dump(eval_metric, {"criterion": OPTIONS})},"actual_invocations":{dump_all(actual)},'
         f'"expected_invocations":{dump_all(expected)},"conversation_scenario":{dump(scenario)}}}\n'
     )
 
@@ -76,12 +81,12 @@ def result(answer, actual, expected):
     """Returns the answer as ADK's result. What ADK would take for something else, or die of, is an exception."""
     status = answer.get("overall_eval_status")
     if isinstance(status, bool) or status not in (1, 2, 3, 4):
-        raise RuntimeError(f"the answer has no `overall_eval_status` in 1..=4, but {status!r}")
+        raise BrokenEvaluator(f"the answer has no `overall_eval_status` in 1..=4, but {status!r}")
     rows = answer.get("per_invocation_results") or []
     judged = status in (EvalStatus.PASSED.value, EvalStatus.FAILED.value)
     if len(rows) != len(actual):
         if judged:
-            raise RuntimeError(f"the answer has {len(rows)} rows for {len(actual)} turns")
+            raise BrokenEvaluator(f"the answer has {len(rows)} rows for {len(actual)} turns")
         rows = []
     for score in [answer.get("overall_score"), *(row.get("score") for row in rows)]:
         if score is not None:

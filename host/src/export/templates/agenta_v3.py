@@ -17,7 +17,7 @@ def evaluate(inputs, outputs, trace):
     answer = run_program(json.dumps(document))
     checked(answer.get("score"))
     if not isinstance(answer.get("success"), bool):
-        raise RuntimeError(f"{COMMAND[0]} does not say whether it was a success")
+        raise BrokenEvaluator(f"{COMMAND[0]} does not say whether it was a success")
     return answer
 
 

@@ -30,7 +30,7 @@ def get_assert(output, context):
     answer = run_program(json.dumps(document(output, context)))
     score = checked(answer.get("score"))
     if not isinstance(answer.get("pass"), bool):
-        raise RuntimeError(f"{COMMAND[0]} does not say whether it passed")
+        raise BrokenEvaluator(f"{COMMAND[0]} does not say whether it passed")
     return {
         "pass": answer["pass"],
         "score": score,
