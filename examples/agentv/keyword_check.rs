@@ -28,6 +28,10 @@ fn keyword_check(
     input: &CodeJudgeInput,
     Config(settings): Config<Settings>,
 ) -> Result<CodeJudgeResult, &'static str> {
+    if settings.keywords.is_empty() {
+        // Otherwise every answer would pass.
+        return Err("there are no keywords in the config");
+    }
     let fold =
         |text: &str| if settings.ignore_case { text.to_lowercase() } else { text.to_owned() };
     let answer = fold(input.candidate_answer().ok_or("the document has no answer")?);
@@ -85,5 +89,7 @@ mod tests {
         let failure = testing::agentv::run(&keyword_check::EVALUATOR, &input).unwrap_err();
 
         assert_eq!(failure.to_string(), "config: missing field `keywords`");
+        let failure = keyword_check(&input, settings(&[], true)).unwrap_err();
+        assert_eq!(failure, "there are no keywords in the config");
     }
 }

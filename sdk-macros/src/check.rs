@@ -174,7 +174,9 @@ fn argument<'a>(
         Input::Typed(typed) => {
             argument_attributes(&typed.attrs, complaints);
             let name = argument_name(typed);
-            let (name, origin) = match contract.parameters() {
+            // A model that the host offers is no part of the document, so there is no name for it.
+            let named = contract.parameters().filter(|_| !is_target(&typed.ty));
+            let (name, origin) = match named {
                 None => {
                     argument_type(&typed.ty, contract, complaints);
                     (name, Origin::Type)
@@ -281,6 +283,13 @@ fn config_that_borrows(ty: &TypePath) -> bool {
     ty.path.segments.last().is_some_and(|last| {
         last.ident == "Config" && mentions(last.arguments.to_token_stream(), &is_lifetime)
     })
+}
+
+/// The type itself says whether it is the sdk's.
+fn is_target(ty: &Type) -> bool {
+    let name =
+        |token: &TokenTree| matches!(token, TokenTree::Ident(word) if word == "TargetClient");
+    mentions(ty.to_token_stream(), &name)
 }
 
 fn is_lifetime(token: &TokenTree) -> bool {

@@ -1,6 +1,6 @@
 //! Arguments that are told by their names, as those of Python functions are.
 
-use proc_macro2::TokenTree;
+use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{Type, ext::IdentExt};
 
@@ -151,10 +151,17 @@ fn optional_reference(ty: &Type, complaints: &mut Complaints) {
 
 /// Whether there is a `Config<..>` in it.
 fn is_config(ty: &Type) -> bool {
-    let tokens: Vec<TokenTree> = ty.to_token_stream().into_iter().collect();
-    tokens.windows(2).any(|pair| {
-        matches!(pair, [TokenTree::Ident(word), TokenTree::Punct(angle)] if word == "Config" && angle.as_char() == '<')
-    })
+    fn is_in(tokens: TokenStream) -> bool {
+        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        let is_inside =
+            |token: &TokenTree| matches!(token, TokenTree::Group(group) if is_in(group.stream()));
+        tokens.iter().any(is_inside)
+            || tokens.windows(2).any(|pair| {
+                matches!(pair, [TokenTree::Ident(word), TokenTree::Punct(angle)]
+                    if word == "Config" && angle.as_char() == '<')
+            })
+    }
+    is_in(ty.to_token_stream())
 }
 
 pub(crate) fn mentions_name(ty: &Type, name: &str) -> bool {

@@ -43,6 +43,8 @@
 //! - `tokio`: `async` evaluators run on a tokio runtime. Without it they run on an executor that has no timers and no I/O.
 //! - `schema`: puts the JSON Schema of [`Config<T>`](Config) into `--describe`, where `T` implements
 //!   `schemars::JsonSchema`.
+//! - `target`: the module `target`, a client for the models that hosts offer to evaluators, and judges that are prompts. Brings no
+//!   dependency.
 
 mod block_on;
 mod context;
@@ -56,6 +58,10 @@ mod outcome;
 pub mod contract;
 pub mod exit;
 pub mod program;
+// Folders called `target` are what cargo makes, and ignored by many tools.
+#[cfg(feature = "target")]
+#[path = "target_client/mod.rs"]
+pub mod target;
 pub mod testing;
 
 #[doc(hidden)]
@@ -66,7 +72,7 @@ pub use context::Context;
 pub use evaluator::Evaluator;
 pub use evaluator_protocol::{
     self as protocol, EvalInput, EvalResult, EvalStatus, IntermediateStepData, InvocationData,
-    JsonObject, Score, ScoreError, ToolCallData, ToolResponseData, agentv,
+    JsonObject, Score, ScoreError, ToolCallData, ToolResponseData, agenta, agentv,
 };
 #[doc = include_str!("../docs/evaluator.md")]
 pub use evaluator_sdk_macros::evaluator;

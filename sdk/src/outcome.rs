@@ -3,8 +3,12 @@
 use std::error::Error;
 
 use evaluator_protocol::{
-    EvalResult, Score, adk::EvaluationResult, agenta::EvaluateResult, agentv::CodeJudgeResult,
+    EvalResult, JsonObject, Score,
+    adk::EvaluationResult,
+    agenta::{EvaluateResult, Outputs},
+    agentv::CodeJudgeResult,
 };
+use serde_json::Value;
 
 use crate::{
     contract::{Adk, AdkOutcome, AgentV, Agenta, Agentevals, Contract},
@@ -17,6 +21,7 @@ use crate::{
 /// |---|---|
 /// | [`EvalResult`] | the answer itself; under another contract [`CodeJudgeResult`], [`EvaluationResult`], [`EvaluateResult`] |
 /// | [`EvalResult`] under the contract of ADK | what an evaluator of the default contract would answer there |
+/// | [`Outputs`], [`JsonObject`], [`Value`] | under the contract of Agenta: metrics of your own, a text or a list |
 /// | [`Score`] | the score and nothing else |
 /// | `f64` | the same, checked: anything but a finite number in `0.0..=1.0` is an error |
 /// | `bool` | 1 or 0 |
@@ -92,8 +97,29 @@ impl IntoOutcome<Adk> for EvalResult {
 
 #[diagnostic::do_not_recommend]
 impl IntoOutcome<Agenta> for EvaluateResult {
-    fn into_outcome(self) -> Result<EvaluateResult, Failure> {
+    fn into_outcome(self) -> Result<Outputs, Failure> {
+        Ok(self.into())
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoOutcome<Agenta> for Outputs {
+    fn into_outcome(self) -> Result<Outputs, Failure> {
         Ok(self)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoOutcome<Agenta> for JsonObject {
+    fn into_outcome(self) -> Result<Outputs, Failure> {
+        Value::Object(self).into_outcome()
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoOutcome<Agenta> for Value {
+    fn into_outcome(self) -> Result<Outputs, Failure> {
+        Outputs::try_from(self).map_err(|error| Failure::of(Kind::Answer, error.to_string()))
     }
 }
 

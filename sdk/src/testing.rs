@@ -152,6 +152,24 @@ impl From<Input> for EvalInput {
     }
 }
 
+/// A target that answers what a test tells it, for evaluators that take a
+/// [`TargetClient`](crate::target::TargetClient).
+///
+/// ```
+/// use evaluator_sdk::testing;
+///
+/// let model = testing::target().answer("yes").answer("no").max_calls(3);
+/// let client = model.client();
+/// assert_eq!(client.invoke("Is it raining?")?.text()?, "yes");
+/// assert_eq!(client.info()?.remaining_calls(), 2);
+/// assert_eq!(model.requests()[0].question, "Is it raining?");
+/// # Ok::<(), evaluator_sdk::target::TargetError>(())
+/// ```
+#[cfg(feature = "target")]
+pub fn target() -> crate::target::FakeTarget {
+    crate::target::FakeTarget::new()
+}
+
 /// Has an evaluator judge an input as its program would, in this process.
 ///
 /// # Errors

@@ -72,6 +72,18 @@ fn perhaps(settings: Option<Config<Settings>>) -> bool {
     settings.is_some()
 }
 
+/// Types that come out of a macro are wrapped in groups nobody sees.
+macro_rules! typed {
+    ($name:ident, $turns:ty, $config:ty) => {
+        #[evaluator(contract = adk)]
+        fn $name(actual_invocations: $turns, config: $config) -> bool {
+            actual_invocations.len() == 2 && config.0.min_length == 3
+        }
+    };
+}
+
+typed!(grouped, &[Invocation], Config<Settings>);
+
 #[evaluator(contract = adk)]
 fn wrong_rows(eval_metric: EvalMetric) -> EvaluationResult {
     let row = PerInvocationResult::new(Score::ONE, EvalStatus::Passed);
@@ -148,6 +160,7 @@ fn arguments_may_be_lent_and_left_out() {
     let passed = json!({"overall_score": 1.0, "overall_eval_status": 1, "per_invocation_results": [row, row]});
     assert_eq!(answer(&lent::EVALUATOR, &document()), passed);
     assert_eq!(answer(&nothing::EVALUATOR, &document()), passed);
+    assert_eq!(answer(&grouped::EVALUATOR, &document()), passed);
     assert_eq!(answer(&lent::EVALUATOR, &scenario())["overall_eval_status"], 2);
 }
 

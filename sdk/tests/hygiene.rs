@@ -70,6 +70,18 @@ async fn evaluator(threshold: ::evaluator_sdk::Threshold) -> f64 {
     ::std::future::ready(threshold.0).await
 }
 
+/// Arguments that are told by their names, which no lint may take for unused ones either.
+#[::evaluator_sdk::evaluator(contract = adk)]
+async fn parameter(
+    eval_metric: &::serde_json::Value,
+    actual_invocations: &[::evaluator_sdk::protocol::adk::Invocation],
+    _conversation_scenario: ::std::option::Option<::serde_json::Value>,
+    ::evaluator_sdk::Config(config): ::evaluator_sdk::Config<::serde_json::Value>,
+) -> bool {
+    ::std::future::ready(eval_metric.is_object() && config.is_object()).await
+        && actual_invocations.is_empty()
+}
+
 #[::std::prelude::v1::test]
 fn they_all_run() {
     use ::std::string::ToString as _;
@@ -82,4 +94,10 @@ fn they_all_run() {
     ::std::assert_eq!(score(&call::EVALUATOR).to_string(), "1");
     ::std::assert_eq!(score(&run::EVALUATOR).to_string(), "0.25");
     ::std::assert_eq!(score(&evaluator::EVALUATOR).to_string(), "0.5");
+    let document = r#"{"eval_metric": {"metric_name": "m"}, "actual_invocations": []}"#;
+    let answer = ::evaluator_sdk::testing::answer_json(&parameter::EVALUATOR, document).unwrap();
+    ::std::assert_eq!(
+        answer.to_string(),
+        r#"{"overall_eval_status":4,"overall_score":1.0,"per_invocation_results":[]}"#
+    );
 }

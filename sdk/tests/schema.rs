@@ -23,6 +23,11 @@ fn optional(settings: Option<Config<Settings>>) -> bool {
     settings.is_none()
 }
 
+#[evaluator(contract = adk)]
+fn of_a_criterion(_eval_metric: &Value, Config(settings): Config<Settings>) -> bool {
+    settings.min_length > 0
+}
+
 #[evaluator]
 fn without(_: Config<WithoutSchema>) -> bool {
     true
@@ -40,7 +45,8 @@ fn a_type_with_a_schema_shows_it_and_others_still_work() {
     };
     let expected = json!({"description": "Fewest characters.", "type": "integer", "format": "uint", "minimum": 0});
     assert_eq!(min_length(&with::EVALUATOR), Some(expected.clone()));
-    assert_eq!(min_length(&optional::EVALUATOR), Some(expected));
+    assert_eq!(min_length(&optional::EVALUATOR), Some(expected.clone()));
+    assert_eq!(min_length(&of_a_criterion::EVALUATOR), Some(expected));
     assert_eq!(without::EVALUATOR.config_schema(), None::<Value>);
     assert_eq!(unconfigured::EVALUATOR.config_schema(), None::<Value>);
 }

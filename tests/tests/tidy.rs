@@ -28,6 +28,9 @@ const DEPENDENCIES: [(&str, &[&str]); 8] = [
     ("tests", &["evaluator-protocol", "evaluator-sdk", "evaluator-host", "evaluator-cli"]),
 ];
 
+/// The only source of the SDK that opens connections: to the proxy of a host, on this machine.
+const CONNECTS: &str = "sdk/src/target_client/http.rs";
+
 /// The only sources that start processes, each with what it starts.
 const STARTERS: [(&str, &str); 2] = [
     ("host/src/process/spawn.rs", "evaluators"),
@@ -177,6 +180,7 @@ fn crates_leave_alone_what_is_not_theirs() {
                     words
                         .iter()
                         .filter(|word| line.contains(**word))
+                        .filter(|word| **word != "TcpStream" || path != CONNECTS)
                         .map(|word| format!("{path}: `{word}` in `{}`", line.trim())),
                 );
             }

@@ -20,6 +20,22 @@ pub(super) fn note(document: &CodeJudgeInput, user: Option<&str>, dropped: &mut 
     note_keys(None, other, dropped);
 }
 
+/// Notes what would stand in the performance metrics of turns, if there were any.
+pub(super) fn note_numbers(document: &CodeJudgeInput, dropped: &mut Vec<String>) {
+    let wire = &document.wire;
+    for (key, is_there) in [
+        ("trace", wire.trace.is_some()),
+        ("trace_summary", wire.trace_summary.is_some()),
+        ("token_usage", wire.token_usage.is_some()),
+        ("cost_usd", wire.cost_usd.is_some()),
+        ("duration_ms", wire.duration_ms.is_some()),
+        ("start_time", wire.start_time.is_some()),
+        ("end_time", wire.end_time.is_some()),
+    ] {
+        note_if(is_there, key, dropped);
+    }
+}
+
 /// Texts that did not become a part of a turn.
 fn texts(document: &CodeJudgeInput, user: Option<&str>, dropped: &mut Vec<String>) {
     let wire = &document.wire;

@@ -40,6 +40,9 @@ impl CodeJudgeInput {
         for turn in &mut turns {
             turn.performance_metrics.clone_from(&metrics);
         }
+        if turns.is_empty() {
+            dropped::note_numbers(&self, &mut notes.dropped);
+        }
         dropped::note(&self, used.then_some(user.as_str()), &mut notes.dropped);
         let mut input = EvalInput::new(name);
         input.config = self.config().cloned().unwrap_or_default();

@@ -13,9 +13,11 @@ use crate::Contract;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Keys(u32);
 
-/// Key by key: its bit. Two spellings of a key have the same.
+/// Key by key: its bit. Spellings of a key, and keys that say the same, have the same.
 const KEYS: &[(&str, u32)] = &[
     ("metric_name", METRIC_NAME),
+    ("invocations", INVOCATIONS),
+    ("expected_invocations", INVOCATIONS),
     ("candidate_answer", CANDIDATE_ANSWER),
     ("candidateAnswer", CANDIDATE_ANSWER),
     ("criteria", CRITERIA),
@@ -25,6 +27,34 @@ const KEYS: &[(&str, u32)] = &[
     ("outputText", ANSWER),
     ("output_path", ANSWER),
     ("outputPath", ANSWER),
+    ("question", QUESTION),
+    ("input_text", QUESTION),
+    ("inputText", QUESTION),
+    ("expected_outcome", OF_AGENTV),
+    ("expectedOutcome", OF_AGENTV),
+    ("reference_answer", OF_AGENTV),
+    ("referenceAnswer", OF_AGENTV),
+    ("expected_output", OF_AGENTV),
+    ("expectedOutput", OF_AGENTV),
+    ("expected_output_text", OF_AGENTV),
+    ("expectedOutputText", OF_AGENTV),
+    ("expected_messages", OF_AGENTV),
+    ("expectedMessages", OF_AGENTV),
+    ("input_messages", OF_AGENTV),
+    ("inputMessages", OF_AGENTV),
+    ("output_messages", OF_AGENTV),
+    ("outputMessages", OF_AGENTV),
+    ("guideline_files", OF_AGENTV),
+    ("guidelineFiles", OF_AGENTV),
+    ("input_files", OF_AGENTV),
+    ("inputFiles", OF_AGENTV),
+    ("trace_summary", OF_AGENTV),
+    ("traceSummary", OF_AGENTV),
+    ("file_changes", OF_AGENTV),
+    ("fileChanges", OF_AGENTV),
+    ("workspace_path", OF_AGENTV),
+    ("workspacePath", OF_AGENTV),
+    ("results", RESULTS),
     ("eval_metric", EVAL_METRIC),
     ("evalMetric", EVAL_METRIC),
     ("actual_invocations", ACTUAL),
@@ -36,36 +66,9 @@ const KEYS: &[(&str, u32)] = &[
     ("parameters", PARAMETERS),
     ("correct_answer", CORRECT_ANSWER),
     ("correctAnswer", CORRECT_ANSWER),
-    ("question", QUESTION),
-    ("input_text", QUESTION),
-    ("inputText", QUESTION),
-    ("expected_outcome", AGENTV),
-    ("expectedOutcome", AGENTV),
-    ("reference_answer", AGENTV),
-    ("referenceAnswer", AGENTV),
-    ("expected_output", AGENTV),
-    ("expectedOutput", AGENTV),
-    ("expected_output_text", AGENTV),
-    ("expectedOutputText", AGENTV),
-    ("expected_messages", AGENTV),
-    ("expectedMessages", AGENTV),
-    ("input_messages", AGENTV),
-    ("inputMessages", AGENTV),
-    ("output_messages", AGENTV),
-    ("outputMessages", AGENTV),
-    ("guideline_files", AGENTV),
-    ("guidelineFiles", AGENTV),
-    ("input_files", AGENTV),
-    ("inputFiles", AGENTV),
-    ("trace_summary", AGENTV),
-    ("traceSummary", AGENTV),
-    ("file_changes", AGENTV),
-    ("fileChanges", AGENTV),
-    ("workspace_path", AGENTV),
-    ("workspacePath", AGENTV),
-    ("results", RESULTS),
-    ("invocations", INVOCATIONS),
-    ("expected_invocations", INVOCATIONS),
+    ("protocol_version", OF_AGENTEVALS),
+    ("threshold", OF_AGENTEVALS),
+    ("config", OF_AGENTEVALS),
 ];
 
 const METRIC_NAME: u32 = 1;
@@ -79,18 +82,20 @@ const INPUTS: u32 = 1 << 7;
 const OUTPUTS: u32 = 1 << 8;
 const PARAMETERS: u32 = 1 << 9;
 const CORRECT_ANSWER: u32 = 1 << 10;
-const QUESTION: u32 = 1 << 20;
+const INVOCATIONS: u32 = 1 << 11;
+const QUESTION: u32 = 1 << 12;
+const RESULTS: u32 = 1 << 13;
 /// Keys that AgentV alone writes.
-const AGENTV: u32 = 1 << 21;
-const RESULTS: u32 = 1 << 22;
-/// Keys of agentevals that do not tell it: they are there when `metric_name` was forgotten.
-const INVOCATIONS: u32 = 1 << 23;
+const OF_AGENTV: u32 = 1 << 14;
+/// Keys that say which contract was meant, where nothing says it better.
+const OF_AGENTEVALS: u32 = 1 << 15;
+/// Keys that say nothing.
+const OTHERS: u32 = 1 << 16;
 
 impl Keys {
     pub(super) fn note(&mut self, key: &str) {
-        if let Some((_, bit)) = KEYS.iter().find(|(known, _)| *known == key) {
-            self.0 |= bit;
-        }
+        let known = KEYS.iter().find(|(known, _)| *known == key);
+        self.0 |= known.map_or(OTHERS, |(_, bit)| *bit);
     }
 
     fn has(self, all: u32) -> bool {
@@ -101,25 +106,31 @@ impl Keys {
         self.0 & any != 0
     }
 
-    /// Whether a document with these keys may be one of that contract.
-    fn fits(self, contract: Contract) -> bool {
+    /// The keys that make a document with these keys one of that contract; `None` when it is not one.
+    fn marks(self, contract: Contract) -> Option<&'static str> {
         match contract {
-            Contract::Agentevals => self.has(METRIC_NAME),
-            Contract::AgentV => {
-                self.has(CANDIDATE_ANSWER) || self.has(CRITERIA) && self.has_any(OUTPUT | ANSWER)
+            Contract::Agentevals if self.has(METRIC_NAME) => Some("`metric_name`"),
+            Contract::AgentV if self.has(CANDIDATE_ANSWER) => Some("`candidate_answer`"),
+            Contract::AgentV if self.has(CRITERIA) && self.has_any(OUTPUT | ANSWER) => {
+                Some("`criteria` with an answer")
             }
-            Contract::Adk => self.has(EVAL_METRIC | ACTUAL),
-            Contract::Agenta => {
-                self.has(INPUTS) && self.has_any(OUTPUT | OUTPUTS | PARAMETERS)
-                    || self.has(PARAMETERS | CORRECT_ANSWER)
+            Contract::Adk if self.has(EVAL_METRIC | ACTUAL) => {
+                Some("`eval_metric` with `actual_invocations`")
             }
+            Contract::Agenta if self.has(INPUTS | OUTPUT) => Some("`inputs` with `output`"),
+            Contract::Agenta if self.has(INPUTS | OUTPUTS) => Some("`inputs` with `outputs`"),
+            Contract::Agenta if self.has(INPUTS | PARAMETERS) => Some("`inputs` with `parameters`"),
+            Contract::Agenta if self.has(PARAMETERS | CORRECT_ANSWER) => {
+                Some("`app_params` with `correct_answer`")
+            }
+            _ => None,
         }
     }
 
-    /// Whether a document with these keys, which fits no contract, is a part of one of AgentV, as they are written by hand to
+    /// Whether a document with these keys, which mark no contract, is a part of one of AgentV, as they are written by hand to
     /// try a judge. What the aggregator of a composite evaluator reads has but one key, which others may have as well.
     fn is_part_of_agentv(self) -> bool {
-        const OF_OTHERS: u32 = METRIC_NAME
+        const OF_ANOTHER: u32 = METRIC_NAME
             | INVOCATIONS
             | EVAL_METRIC
             | ACTUAL
@@ -127,19 +138,61 @@ impl Keys {
             | OUTPUTS
             | PARAMETERS
             | CORRECT_ANSWER;
-        let looks_like_it = self.has(AGENTV) || self.has(QUESTION) && self.has_any(OUTPUT | ANSWER);
-        looks_like_it && !self.has_any(OF_OTHERS) || self.0 == RESULTS
+        let resembles = self.has(OF_AGENTV) || self.has(QUESTION) && self.has_any(OUTPUT | ANSWER);
+        resembles && !self.has_any(OF_ANOTHER) || self.0 & !OTHERS == RESULTS
+    }
+
+    /// What a document with these keys lacks to be one of that contract; `None` when nothing in it is of that contract.
+    fn lacks(self, contract: Contract) -> Option<&'static str> {
+        match contract {
+            // What a document of the default contract lacks is told by the one who reads it.
+            Contract::Agentevals => None,
+            Contract::AgentV if self.has(CRITERIA) => {
+                Some("an answer (`output`, `answer`, `output_text` or `output_path`)")
+            }
+            Contract::AgentV if self.has_any(OUTPUT | ANSWER) => Some("`criteria`"),
+            Contract::AgentV if self.has_any(QUESTION | OF_AGENTV) => Some("`candidate_answer`"),
+            Contract::Adk if self.has(EVAL_METRIC) => Some("`actual_invocations`"),
+            Contract::Adk if self.has(ACTUAL) => Some("`eval_metric`"),
+            Contract::Agenta if self.has(INPUTS) => Some("`output` or `outputs`"),
+            Contract::Agenta if self.has_any(OUTPUT | OUTPUTS | PARAMETERS | CORRECT_ANSWER) => {
+                Some("`inputs`")
+            }
+            Contract::AgentV | Contract::Adk | Contract::Agenta => None,
+        }
     }
 
     /// The contract.
     pub(super) fn contract(self) -> Result<Contract, Undetected> {
-        let candidates: Vec<Contract> =
-            Contract::ALL.into_iter().filter(|contract| self.fits(*contract)).collect();
+        let candidates: Vec<(Contract, &str)> = Contract::ALL
+            .into_iter()
+            .filter_map(|contract| Some((contract, self.marks(contract)?)))
+            .collect();
         match candidates[..] {
-            [contract] => Ok(contract),
-            [] if self.is_part_of_agentv() => Ok(Contract::AgentV),
-            _ => Err(Undetected { candidates }),
+            [(contract, _)] => return Ok(contract),
+            [_, _, ..] => {
+                let (candidates, marks): (_, Vec<&str>) = candidates.into_iter().unzip();
+                let reasons = marks.into_iter().map(str::to_owned).collect();
+                return Err(Undetected { candidates, reasons });
+            }
+            [] if self.is_part_of_agentv() => return Ok(Contract::AgentV),
+            [] => {}
         }
+        let nearly: Vec<(Contract, &str)> = Contract::ALL
+            .into_iter()
+            .filter_map(|contract| Some((contract, self.lacks(contract)?)))
+            .collect();
+        // Reading it as one of the default contract says best what is missing.
+        let unmarked = nearly.is_empty() && (self.0 == 0 || self.has(OF_AGENTEVALS));
+        let of_adk = self.has_any(EVAL_METRIC | ACTUAL);
+        if self.has(INVOCATIONS) && !of_adk || unmarked {
+            return Ok(Contract::Agentevals);
+        }
+        let reasons = nearly
+            .into_iter()
+            .map(|(contract, lacking)| format!("{lacking} to be one of {contract}"))
+            .collect();
+        Err(Undetected { candidates: Vec::new(), reasons })
     }
 }
 
@@ -169,25 +222,36 @@ impl<'de> Deserialize<'de> for Keys {
 
 /// A document is of no contract, or may be of several.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Undetected {
     /// The contracts it may be of; none or at least two.
     pub candidates: Vec<Contract>,
+    /// With candidates: the keys that make it one of each. Without: what it lacks to be one of those it resembles.
+    reasons: Vec<String>,
 }
 
 impl fmt::Display for Undetected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> = self.candidates.iter().map(|contract| contract.name()).collect();
-        match names[..] {
-            [] => f.write_str(
+        match (&self.candidates[..], &self.reasons[..]) {
+            ([], []) => f.write_str(
                 "the document is of no known contract: it has neither `metric_name` (agentevals), nor `candidate_answer` \
                  or `criteria` with an answer (agentv), nor `eval_metric` with `actual_invocations` (adk), nor `inputs` \
                  with `output` or `outputs` (agenta)",
             ),
-            _ => write!(
+            ([], reasons) => write!(
                 f,
-                "the document may be of several contracts: {}; choose with --contract",
-                names.join(", ")
+                "the document is of no known contract: it lacks {}",
+                reasons.join(", or ")
             ),
+            (candidates, marks) => {
+                let names: Vec<&str> = candidates.iter().map(|contract| contract.name()).collect();
+                write!(
+                    f,
+                    "the document may be of several contracts: {}; choose with --contract (it has {})",
+                    names.join(", "),
+                    marks.join(", and ")
+                )
+            }
         }
     }
 }

@@ -1,11 +1,17 @@
 //! Documents of any contract: telling which it is of, reading it, and answering it in its own terms.
 //!
-//! | from | what becomes of it for an evaluator of the default contract |
-//! |---|---|
-//! | agentevals | nothing: it is what such an evaluator is written against |
-//! | AgentV | [`agentv::CodeJudgeInput::to_eval_input`] |
-//! | ADK | [`adk::MetricInput::to_eval_input`] |
-//! | Agenta | [`agenta::EvaluateInput::to_eval_input`] |
+//! [`Document::read`] does the first two, [`Document::to_eval_input`] makes of it what an evaluator of the default contract
+//! reads, and [`Reply::answer`] puts what such an evaluator found in the terms of the host that asked.
+//!
+//! | contract | told by these keys, whatever their values | conversion, field by field | answers |
+//! |---|---|---|---|
+//! | agentevals | `metric_name` | none: it is what such an evaluator is written against | [`EvalResult`](crate::EvalResult) |
+//! | AgentV | `candidate_answer`, or `criteria` with an answer | [`agentv`] | [`CodeJudgeResult`](agentv::CodeJudgeResult) |
+//! | ADK | `eval_metric` with `actual_invocations` | [`adk`] | [`EvaluationResult`](adk::EvaluationResult) |
+//! | Agenta | `inputs` with `output`, `outputs` or `parameters`; `app_params` with `correct_answer` | [`agenta`] | [`EvaluateResult`](agenta::EvaluateResult) |
+//!
+//! Only keys at the top count. A document that fits several contracts is an error that names them; one that fits none is
+//! taken for a part of one of AgentV if it has keys that AgentV alone has, and is an error that says what it lacks otherwise.
 
 mod detect;
 mod fast;
@@ -16,7 +22,7 @@ use std::fmt;
 pub use detect::Undetected;
 pub use reply::{Answer, NotEvaluated, Reply};
 
-use crate::{Contract, DecodeError, EvalInput, JsonObject, adk, agenta, agentv, decode};
+use crate::{Contract, DecodeError, EvalInput, adk, agenta, agentv, decode};
 use detect::Keys;
 
 /// A document of any contract.
@@ -120,7 +126,7 @@ impl Document {
             Self::Agentevals(input) => Ok(Converted::new(input, Vec::new())),
             Self::AgentV(input) => input.to_eval_input(name),
             Self::Adk(input) => input.to_eval_input(name),
-            Self::Agenta(input) => input.to_eval_input(name),
+            Self::Agenta(input) => Ok(input.to_eval_input(name)),
         }
     }
 }
@@ -131,19 +137,8 @@ impl Document {
 ///
 /// [`ReadError`]: it is not a JSON object, or of no contract, or may be of several.
 pub fn detect(document: &[u8]) -> Result<Contract, ReadError> {
-    match decode::<Keys>(document).map_err(ReadError::Decode)?.contract() {
-        Ok(contract) => Ok(contract),
-        Err(undetected) if undetected.candidates.is_empty() => {
-            // What a document of the default contract lacks is said as it always was.
-            let object = decode::<JsonObject>(document).map_err(ReadError::Decode)?;
-            let looks_foreign = !object.contains_key("invocations") && !object.is_empty();
-            if looks_foreign {
-                return Err(ReadError::Undetected(undetected));
-            }
-            Ok(Contract::Agentevals)
-        }
-        Err(undetected) => Err(ReadError::Undetected(undetected)),
-    }
+    let keys: Keys = decode(document).map_err(ReadError::Decode)?;
+    keys.contract().map_err(ReadError::Undetected)
 }
 
 /// Why a document cannot be read.

@@ -18,7 +18,7 @@ pub enum Answer {
     /// To ADK.
     Adk(Box<adk::EvaluationResult>),
     /// To Agenta.
-    Agenta(Box<agenta::EvaluateResult>),
+    Agenta(agenta::Outputs),
 }
 
 impl Answer {
@@ -49,8 +49,10 @@ pub enum Reply {
         /// The criterion's threshold, if it has one: the evaluator's word on the status is what counts in ADK.
         threshold: Option<f64>,
     },
-    /// By an [`EvaluateResult`](agenta::EvaluateResult).
+    /// By an [`EvaluateResult`](agenta::EvaluateResult), or what else the form takes.
     Agenta {
+        /// The way in which Agenta asked.
+        form: agenta::Form,
         /// Score from which on `success` is true.
         threshold: f64,
     },
@@ -78,9 +80,9 @@ impl Reply {
             Self::Adk { turns, threshold } => Answer::Adk(Box::new(
                 adk::EvaluationResult::from_eval_result(result, *turns, *threshold),
             )),
-            Self::Agenta { threshold } => Answer::Agenta(Box::new(
-                agenta::EvaluateResult::from_eval_result(result, *threshold),
-            )),
+            Self::Agenta { threshold, .. } => {
+                Answer::Agenta(agenta::EvaluateResult::from_eval_result(&result, *threshold).into())
+            }
         })
     }
 
@@ -93,6 +95,20 @@ impl Reply {
         match (self, answer) {
             (Self::Adk { turns, .. }, Answer::Adk(result)) => result.check_rows(*turns),
             _ => Ok(()),
+        }
+    }
+
+    /// An answer in the host's terms, completed by what the document says of answers.
+    ///
+    /// # Errors
+    ///
+    /// [`Unfit`](agenta::Unfit): the host does not take such an answer to such a document.
+    pub fn settle(&self, answer: Answer) -> Result<Answer, agenta::Unfit> {
+        match (self, answer) {
+            (Self::Agenta { form, threshold }, Answer::Agenta(outputs)) => {
+                outputs.settle(*form, *threshold).map(Answer::Agenta)
+            }
+            (_, answer) => Ok(answer),
         }
     }
 }

@@ -27,7 +27,8 @@ use crate::{
 /// | [`Expected`] | the golden turns; an error without any |
 /// | [`Threshold`] | the score from which on the host counts a pass |
 /// | [`MetricName`] | the name of the evaluator in the host's configuration |
-/// | `Option<T>` of these | `None` where the document has nothing for it: no golden turns, an empty config |
+/// | `TargetClient` | a model that the host offers (feature `target`); an error where it offers none |
+/// | `Option<T>` of these | `None` where the document has nothing for it: no golden turns, an empty config, no model |
 ///
 /// Judges of AgentV (`contract = agentv`) take `&CodeJudgeInput`, `CodeJudgeInput`, `Config<T>` and `Option<Config<T>>`, see
 /// [`agentv`](crate::agentv).

@@ -139,7 +139,9 @@ pub(crate) fn answer_document<'a>(
     document: &[u8],
 ) -> Result<Answer, Failed<'a>> {
     let failed = |evaluator| move |failure| Failed { evaluator, failure };
-    let document = read(choice, document).map_err(unreadable).map_err(failed(choice.only()))?;
+    let document = read(choice, document)
+        .map_err(|error| unreadable(choice, error))
+        .map_err(failed(choice.only()))?;
     let evaluator = choice.of_document(&document).map_err(failed(None))?;
     judge(evaluator, document).map_err(failed(Some(evaluator)))
 }
@@ -162,19 +164,27 @@ fn judge(evaluator: &Evaluator, document: Document) -> Result<Answer, Failure> {
             reply.answer(result).map_err(|why| Failure::of(Kind::NotEvaluated, why.to_string()))
         }
         // It was written in those terms.
-        answer => match reply.check(&answer) {
-            Ok(()) => Ok(answer),
-            Err(why) => Err(Failure::of(Kind::Answer, why.to_string())),
-        },
+        answer => {
+            let unusable = |why: String| Failure::of(Kind::Answer, why);
+            reply.check(&answer).map_err(|why| unusable(why.to_string()))?;
+            reply.settle(answer).map_err(|why| unusable(why.to_string()))
+        }
     }
 }
 
-fn unreadable(error: ReadError) -> Failure {
+fn unreadable(choice: Choice<'_>, error: ReadError) -> Failure {
     match error {
-        ReadError::Decode(error) if error.kind == DecodeErrorKind::Empty => Failure::of(
-            Kind::Input,
-            "standard input is empty; expected a JSON document with at least a `metric_name` (see --help)",
-        ),
+        ReadError::Decode(error) if error.kind == DecodeErrorKind::Empty => {
+            let own = choice.only().map(Evaluator::contract);
+            let expected = match own.filter(|own| *own != Contract::Agentevals.name()) {
+                Some(own) => format!("of {own}"),
+                None => "with at least a `metric_name`".to_owned(),
+            };
+            let message = format!(
+                "standard input is empty; expected a JSON document {expected} (see --help)"
+            );
+            Failure::of(Kind::Input, message)
+        }
         ReadError::Decode(error) => Rejection::from(error).into(),
         error => Rejection::new("", error.to_string()).into(),
     }

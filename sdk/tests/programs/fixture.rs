@@ -7,6 +7,8 @@
 )]
 #![expect(unsafe_code, reason = "evaluators crash")]
 
+mod hosts;
+
 use std::{io, process::ExitCode};
 
 use evaluator_sdk::{
@@ -129,7 +131,8 @@ fn main() -> ExitCode {
             tracing::subscriber::set_global_default(own::Own).expect("nobody was faster");
             troublesome::run()
         }
-        _ => ExitCode::from(99),
+        Ok(other) => hosts::run(other).unwrap_or(ExitCode::from(99)),
+        Err(_) => ExitCode::from(99),
     }
 }
 

@@ -1,0 +1,128 @@
+//! Replies to Agenta over HTTP, as plain data: what a server of evaluators writes.
+//!
+//! The body of a request is an [`EvaluateInput`](super::EvaluateInput) in the form [`Webhook`](super::Form::Webhook) or, at
+//! [`INVOKE_PATH`], [`Remote`](super::Form::Remote).
+
+use std::time::Duration;
+
+use super::Outputs;
+
+/// Where Agenta sends requests to a remote workflow, below the address that it is given.
+pub const INVOKE_PATH: &str = "/invoke";
+
+/// Longest reply that Agenta reads, in bytes.
+pub const MAX_REPLY: usize = 1 << 20;
+
+/// How long Agenta waits for the reply of a webhook.
+pub const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long Agenta waits for the reply of a remote workflow.
+pub const REMOTE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long custom code may run.
+pub const CODE_TIMEOUT: Duration = Duration::from_secs(45);
+
+/// A reply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HttpReply {
+    /// Status. Agenta takes 200 for an answer, and everything else for an error of that number.
+    pub status: u16,
+    /// Content type.
+    pub content_type: &'static str,
+    /// Body.
+    pub body: String,
+}
+
+impl HttpReply {
+    /// An answer. One that cannot be written, or is longer than [`MAX_REPLY`], becomes an error: Agenta would not say what
+    /// is wrong with it.
+    #[must_use]
+    pub fn answer(outputs: &Outputs) -> Self {
+        match serde_json::to_string(outputs) {
+            Ok(body) if body.len() <= MAX_REPLY => {
+                Self { status: 200, content_type: "application/json", body }
+            }
+            Ok(body) => {
+                let message = format!(
+                    "the answer has {} bytes, and Agenta reads {MAX_REPLY} at most",
+                    body.len()
+                );
+                Self::error(ErrorStatus::Failed, &message)
+            }
+            Err(error) => {
+                let message = format!("the answer cannot be written as JSON: {error}");
+                Self::error(ErrorStatus::Failed, &message)
+            }
+        }
+    }
+
+    /// An error. Its message is what Agenta shows, so it is plain text: with a JSON object as the body, Agenta fails itself.
+    #[must_use]
+    pub fn error(status: ErrorStatus, message: &str) -> Self {
+        // Agenta takes for JSON what can be read as such, whatever the content type says.
+        let is_json = serde_json::from_str::<serde::de::IgnoredAny>(message).is_ok();
+        let body = match message.trim() {
+            "" => status.text().to_owned(),
+            message if is_json => format!("{}: {message}", status.text()),
+            message => message.to_owned(),
+        };
+        Self { status: status.code(), content_type: "text/plain; charset=utf-8", body }
+    }
+}
+
+/// Why there is no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorStatus {
+    /// The document cannot be read.
+    BadRequest,
+    /// The caller is not known.
+    Unauthorized,
+    /// There is no such evaluator.
+    NotFound,
+    /// The document is too large.
+    TooLarge,
+    /// The evaluator does not judge this document, or refuses it.
+    NotEvaluated,
+    /// There are too many requests at this time.
+    Busy,
+    /// The evaluator failed.
+    Failed,
+    /// The server is going down.
+    Unavailable,
+    /// The evaluator took too long.
+    TimedOut,
+}
+
+impl ErrorStatus {
+    /// The number.
+    #[must_use]
+    pub const fn code(self) -> u16 {
+        match self {
+            Self::BadRequest => 400,
+            Self::Unauthorized => 401,
+            Self::NotFound => 404,
+            Self::TooLarge => 413,
+            Self::NotEvaluated => 422,
+            Self::Busy => 429,
+            Self::Failed => 500,
+            Self::Unavailable => 503,
+            Self::TimedOut => 504,
+        }
+    }
+
+    const fn text(self) -> &'static str {
+        match self {
+            Self::BadRequest => "the document cannot be read",
+            Self::Unauthorized => "unauthorized",
+            Self::NotFound => "there is no such evaluator",
+            Self::TooLarge => "the document is too large",
+            Self::NotEvaluated => "not evaluated",
+            Self::Busy => "too many requests",
+            Self::Failed => "the evaluator failed",
+            Self::Unavailable => "the server is going down",
+            Self::TimedOut => "the evaluator took too long",
+        }
+    }
+}

@@ -1,0 +1,390 @@
+//! What an evaluator of Agenta reads.
+
+use std::{borrow::Cow, fmt};
+
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer, de,
+    de::{MapAccess, Visitor},
+    ser::SerializeMap,
+};
+use serde_json::Value;
+
+use super::{
+    Form,
+    threshold::{DEFAULT_THRESHOLD, is_none, threshold},
+};
+use crate::{DecodeError, JsonObject, Reply, decode};
+
+/// Where the expected answer is among the inputs, unless the parameters say otherwise.
+pub const DEFAULT_CORRECT_ANSWER_KEY: &str = "correct_answer";
+
+/// The document that Agenta has judged, in any of its [forms](Form).
+///
+/// ```
+/// use evaluator_protocol::agenta::{EvaluateInput, Form};
+///
+/// let input = EvaluateInput::from_json(
+///     br#"{"inputs": {"country": "France", "correct_answer": "Paris"}, "output": "Paris"}"#,
+/// )?;
+/// assert_eq!(input.form(), Form::Webhook);
+/// assert_eq!(input.output_text().as_deref(), Some("Paris"));
+/// assert_eq!(input.correct_answer(), input.input("correct_answer"));
+/// # Ok::<(), evaluator_protocol::DecodeError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct EvaluateInput {
+    form: Form,
+    threshold: f64,
+    /// What the document has, under the names of this contract. The output is under the key of its form. Objects of
+    /// Agenta's that are `null` are left out.
+    document: JsonObject,
+}
+
+impl EvaluateInput {
+    /// Names of the arguments of Agenta's functions.
+    pub const PARAMETERS: [&str; 8] = [
+        "app_params",
+        "inputs",
+        "output",
+        "correct_answer",
+        "outputs",
+        "trace",
+        "parameters",
+        "testcase",
+    ];
+
+    /// Reads a document.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`]: it is not one, or a part of it has the wrong type.
+    pub fn from_json(document: &[u8]) -> Result<Self, DecodeError> {
+        let input: Self = decode(document)?;
+        input.checked()
+    }
+
+    /// What custom code of interface v1 is called with. Agenta sends the correct answer among the inputs as well; it is
+    /// added there, if it is missing.
+    #[must_use]
+    pub fn code_v1(
+        mut inputs: JsonObject,
+        output: impl Into<Value>,
+        correct_answer: impl Into<Value>,
+    ) -> Self {
+        let correct_answer = correct_answer.into();
+        if !inputs.contains_key(DEFAULT_CORRECT_ANSWER_KEY) {
+            inputs.insert(DEFAULT_CORRECT_ANSWER_KEY.to_owned(), correct_answer.clone());
+        }
+        Self::new(Form::CodeV1, inputs, Some(output.into()))
+            .with("app_params", JsonObject::new())
+            .with("correct_answer", correct_answer)
+    }
+
+    /// What custom code of interface v2 or v3 is called with.
+    #[must_use]
+    pub fn code(inputs: JsonObject, outputs: impl Into<Value>) -> Self {
+        Self::new(Form::Code, inputs, Some(outputs.into()))
+    }
+
+    /// The body of a request to a webhook.
+    #[must_use]
+    pub fn webhook(inputs: JsonObject, output: impl Into<String>) -> Self {
+        Self::new(Form::Webhook, inputs, Some(Value::String(output.into())))
+    }
+
+    /// The body of a request to a remote workflow.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`]: `threshold` or `correct_answer_key` cannot be one.
+    pub fn remote(
+        inputs: JsonObject,
+        parameters: JsonObject,
+        outputs: Option<Value>,
+    ) -> Result<Self, DecodeError> {
+        Self::new(Form::Remote, inputs, outputs).with_parameters(parameters)
+    }
+
+    fn new(form: Form, inputs: JsonObject, output: Option<Value>) -> Self {
+        let document = JsonObject::new();
+        let input = Self { form, threshold: DEFAULT_THRESHOLD, document };
+        let input = input.with("inputs", inputs);
+        match output {
+            Some(output) => input.with(form.output_key(), output),
+            None => input,
+        }
+    }
+
+    /// A remote one whose parameters are known to be good.
+    pub(super) fn remote_of(
+        inputs: JsonObject,
+        parameters: JsonObject,
+        outputs: Option<Value>,
+        threshold: f64,
+    ) -> Self {
+        let input = Self::new(Form::Remote, inputs, outputs).with("parameters", parameters);
+        Self { threshold, ..input }
+    }
+
+    /// Sets the trace.
+    #[must_use]
+    pub fn with_trace(self, trace: JsonObject) -> Self {
+        self.with("trace", trace)
+    }
+
+    /// Sets the test case.
+    #[must_use]
+    pub fn with_testcase(self, testcase: impl Into<Value>) -> Self {
+        self.with("testcase", testcase)
+    }
+
+    /// Sets the evaluator's parameters. Agenta sends them to remote workflows only; whoever passes on a document of another
+    /// form may add them, e.g. to say where the correct answer is.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`]: `threshold` or `correct_answer_key` cannot be one.
+    pub fn with_parameters(self, parameters: JsonObject) -> Result<Self, DecodeError> {
+        self.with("parameters", parameters).checked()
+    }
+
+    fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.document.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// The form.
+    #[must_use]
+    pub fn form(&self) -> Form {
+        self.form
+    }
+
+    /// Inputs of the app; `None` where there are none.
+    #[must_use]
+    pub fn inputs(&self) -> Option<&JsonObject> {
+        self.document.get("inputs")?.as_object()
+    }
+
+    /// One input of the app.
+    #[must_use]
+    pub fn input(&self, name: &str) -> Option<&Value> {
+        self.inputs()?.get(name)
+    }
+
+    /// Output of the app as it came: any JSON, of a webhook always text. `None` where there is none.
+    #[must_use]
+    pub fn output(&self) -> Option<&Value> {
+        self.document.get(self.output_key()).filter(|output| !output.is_null())
+    }
+
+    /// The output as text: as it is, or as JSON text.
+    #[must_use]
+    pub fn output_text(&self) -> Option<Cow<'_, str>> {
+        Some(text_of(self.output()?))
+    }
+
+    /// The output as JSON: as it is, or read from its text. `None` where it is text that is not JSON.
+    #[must_use]
+    pub fn output_json(&self) -> Option<Cow<'_, Value>> {
+        match self.output()? {
+            Value::String(text) => serde_json::from_str(text).ok().map(Cow::Owned),
+            other => Some(Cow::Borrowed(other)),
+        }
+    }
+
+    /// The expected answer: `correct_answer` of the document, or the input that is [said](Self::correct_answer_key) to be
+    /// it. `None` where there is none.
+    #[must_use]
+    pub fn correct_answer(&self) -> Option<&Value> {
+        let own = self.document.get("correct_answer");
+        own.or_else(|| self.input(self.correct_answer_key()))
+    }
+
+    /// Name of the input that is the expected answer: `parameters.correct_answer_key`, or
+    /// [`DEFAULT_CORRECT_ANSWER_KEY`].
+    #[must_use]
+    pub fn correct_answer_key(&self) -> &str {
+        let key = self.parameters().and_then(|parameters| parameters.get("correct_answer_key"));
+        key.and_then(Value::as_str)
+            .filter(|key| !key.is_empty())
+            .unwrap_or(DEFAULT_CORRECT_ANSWER_KEY)
+    }
+
+    /// Parameters of the app; interface v1 has always sent an empty object.
+    #[must_use]
+    pub fn app_params(&self) -> Option<&JsonObject> {
+        self.document.get("app_params")?.as_object()
+    }
+
+    /// Parameters of the evaluator; `None` where there are none.
+    #[must_use]
+    pub fn parameters(&self) -> Option<&JsonObject> {
+        self.document.get("parameters")?.as_object()
+    }
+
+    /// Trace of the app; `None` where there is none.
+    #[must_use]
+    pub fn trace(&self) -> Option<&JsonObject> {
+        self.document.get("trace")?.as_object()
+    }
+
+    /// The test case; `None` where there is none.
+    #[must_use]
+    pub fn testcase(&self) -> Option<&Value> {
+        self.document.get("testcase").filter(|testcase| !testcase.is_null())
+    }
+
+    /// Score from which on `success` is true: `parameters.threshold`, or 0.5.
+    #[must_use]
+    pub fn threshold(&self) -> f64 {
+        self.threshold
+    }
+
+    /// What Agenta expects of an answer.
+    #[must_use]
+    pub fn reply(&self) -> Reply {
+        Reply::Agenta { form: self.form, threshold: self.threshold }
+    }
+
+    /// An argument of Agenta's functions by its name; `None` when the document does not have it. `output` and `outputs`
+    /// are the same, since they only differ in which form has them.
+    #[must_use]
+    pub fn parameter(&self, name: &str) -> Option<&Value> {
+        match name {
+            "output" | "outputs" => self.document.get(self.output_key()),
+            "correct_answer" => self.correct_answer(),
+            name => self.document.get(name),
+        }
+    }
+
+    /// Keys that are there beside those it is read for.
+    pub(super) fn others(&self) -> impl Iterator<Item = &str> {
+        let known = |key: &&str| !Self::PARAMETERS.contains(key);
+        self.document.keys().map(String::as_str).filter(known)
+    }
+
+    /// The key of the output in this document; parameters may have been added to one whose form has another.
+    pub(super) fn output_key(&self) -> &'static str {
+        if self.document.contains_key("outputs") { "outputs" } else { "output" }
+    }
+
+    /// Looks at the parameters that have a meaning here.
+    fn checked(mut self) -> Result<Self, DecodeError> {
+        let parameters = self.parameters();
+        let get = |key: &str| parameters?.get(key);
+        if let Some(key) = get("correct_answer_key") {
+            if !key.is_string() && !is_none(key) {
+                let reason = format!("expected the name of an input, found {key}");
+                return Err(DecodeError::shape("parameters.correct_answer_key", reason));
+            }
+        }
+        self.threshold = threshold(get("threshold"))
+            .map_err(|error| DecodeError::shape("parameters.threshold", error.to_string()))?;
+        Ok(self)
+    }
+}
+
+/// Text as it is, everything else as JSON text.
+pub(super) fn text_of(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::String(text) => Cow::Borrowed(text),
+        other => Cow::Owned(other.to_string()),
+    }
+}
+
+/// Reads the types that Agenta's documents have; which parameters make sense is looked at by
+/// [`EvaluateInput::from_json`].
+impl<'de> Deserialize<'de> for EvaluateInput {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Top)
+    }
+}
+
+struct Top;
+
+impl<'de> Visitor<'de> for Top {
+    type Value = EvaluateInput;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a document of Agenta")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<EvaluateInput, A::Error> {
+        let mut document = JsonObject::new();
+        let mut seen: Vec<&'static str> = Vec::new();
+        while let Some(key) = map.next_key::<String>()? {
+            let Some(name) = known(&key) else {
+                document.insert(key, map.next_value()?);
+                continue;
+            };
+            if seen.contains(&name) {
+                return Err(de::Error::duplicate_field(name));
+            }
+            let value = match name {
+                "inputs" | "app_params" | "parameters" | "trace" => {
+                    map.next_value::<Option<JsonObject>>()?.map(Value::Object)
+                }
+                _ => Some(map.next_value()?),
+            };
+            if let Some(value) = value {
+                document.insert(name.to_owned(), value);
+            }
+            seen.push(name);
+        }
+        let has = |key: &str| seen.contains(&key);
+        if has("output") && has("outputs") {
+            return Err(de::Error::custom(
+                "`output` and `outputs` are both there: a document has the one or the other",
+            ));
+        }
+        let form = Form::of(has).ok_or_else(|| {
+            de::Error::custom("missing field `output` (or `outputs`): what is to be judged")
+        })?;
+        match form {
+            // Nothing to judge is not the same as an app that answered nothing.
+            Form::CodeV1 if !has("output") && !has("outputs") => {
+                return Err(de::Error::missing_field("output"));
+            }
+            Form::CodeV1 => {}
+            _ if !has("inputs") => return Err(de::Error::missing_field("inputs")),
+            _ => {}
+        }
+        Ok(EvaluateInput { form, threshold: DEFAULT_THRESHOLD, document })
+    }
+}
+
+/// The name of a key, in either spelling.
+fn known(key: &str) -> Option<&'static str> {
+    let key = match key {
+        "appParams" => "app_params",
+        "correctAnswer" => "correct_answer",
+        key => key,
+    };
+    EvaluateInput::PARAMETERS.into_iter().find(|name| *name == key)
+}
+
+/// Writes the document with the keys in the order in which Agenta has them.
+impl Serialize for EvaluateInput {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        const ORDER: [&str; 8] = [
+            "app_params",
+            "inputs",
+            "parameters",
+            "output",
+            "outputs",
+            "correct_answer",
+            "trace",
+            "testcase",
+        ];
+        let mut map = serializer.serialize_map(Some(self.document.len()))?;
+        let known = ORDER.into_iter().filter_map(|key| Some((key, self.document.get(key)?)));
+        for (key, value) in known {
+            map.serialize_entry(key, value)?;
+        }
+        for key in self.others() {
+            map.serialize_entry(key, &self.document[key])?;
+        }
+        map.end()
+    }
+}

@@ -1,0 +1,253 @@
+//! A target for tests, without a proxy.
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use super::{client::TargetClient, error::TargetError, info::Info, reply::Reply, request::Request};
+
+type Answer = Result<Reply, TargetError>;
+type Otherwise = Arc<dyn Fn(&Request) -> Answer + Send + Sync>;
+
+/// A target that answers what a test tells it, and remembers what it was asked: see
+/// [`testing::target`](crate::testing::target).
+///
+/// Answers are given in the order in which they were added; after them [`otherwise`](FakeTarget::otherwise) decides. It counts
+/// calls, refuses empty questions, knows its limit and fails with texts that begin with `Error: ` as a proxy does.
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct FakeTarget {
+    script: Arc<Script>,
+}
+
+/// What a fake target shares with its clients.
+#[derive(Default)]
+pub(super) struct Script {
+    state: Mutex<State>,
+}
+
+struct State {
+    answers: VecDeque<Answer>,
+    otherwise: Option<Otherwise>,
+    requests: Vec<Request>,
+    max_calls: u64,
+    call_count: u64,
+    broken: Option<TargetError>,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            answers: VecDeque::new(),
+            otherwise: None,
+            requests: Vec::new(),
+            // What a host grants by default.
+            max_calls: 50,
+            call_count: 0,
+            broken: None,
+        }
+    }
+}
+
+impl FakeTarget {
+    /// A target with nothing to say.
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds an answer with this text.
+    pub fn answer(self, text: impl Into<String>) -> Self {
+        self.reply(Reply::new(text))
+    }
+
+    /// Adds an answer.
+    pub fn reply(self, reply: Reply) -> Self {
+        self.script.state().answers.push_back(Ok(reply));
+        self
+    }
+
+    /// Adds an answer that is an error of this one call, such as [`TargetError::ProviderFailed`].
+    pub fn fail(self, error: TargetError) -> Self {
+        self.script.state().answers.push_back(Err(error));
+        self
+    }
+
+    /// Sets what answers all that the added answers leave over.
+    pub fn otherwise(
+        self,
+        answer: impl Fn(&Request) -> Result<Reply, TargetError> + Send + Sync + 'static,
+    ) -> Self {
+        self.script.state().otherwise = Some(Arc::new(answer));
+        self
+    }
+
+    /// Sets how many calls are granted; 50 by default, as by hosts.
+    pub fn max_calls(self, limit: u64) -> Self {
+        self.script.state().max_calls = limit;
+        self
+    }
+
+    /// Has everything fail with this error, as with a proxy that is gone.
+    pub fn broken(self, error: TargetError) -> Self {
+        self.script.state().broken = Some(error);
+        self
+    }
+
+    /// A client of it.
+    #[must_use]
+    pub fn client(&self) -> TargetClient {
+        TargetClient::of_script(Arc::clone(&self.script))
+    }
+
+    /// What was asked so far, in order, those of batches one by one.
+    #[must_use]
+    pub fn requests(&self) -> Vec<Request> {
+        self.script.state().requests.clone()
+    }
+}
+
+impl Script {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing panics halfway through a change.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn info(&self) -> Result<Info, TargetError> {
+        let state = self.state();
+        state.broken.clone().map_or(Ok(()), Err)?;
+        Ok(Info {
+            target_name: "fake".to_owned(),
+            max_calls: state.max_calls,
+            call_count: state.call_count,
+            available_targets: vec!["fake".to_owned()],
+        })
+    }
+
+    pub(super) fn invoke(&self, request: Request) -> Answer {
+        self.state().admit(1)?;
+        self.answer(request)
+    }
+
+    pub(super) fn invoke_batch(&self, requests: Vec<Request>) -> Result<Vec<Answer>, TargetError> {
+        self.state().admit(requests.len() as u64)?;
+        Ok(requests.into_iter().map(|request| self.answer(request)).collect())
+    }
+
+    fn answer(&self, request: Request) -> Answer {
+        // The guard goes with this statement, before anything panics, or is called that looks at what was asked.
+        let next = self.state().next(request.clone());
+        let otherwise = match next {
+            Some(Next::Answer(answer)) => return answer.and_then(Reply::checked),
+            Some(Next::Otherwise(otherwise)) => otherwise,
+            // An error would be one that the evaluator under test may handle, and the mistake is in the test.
+            None => panic!(
+                "this target has no answer left for `{}`: give it one more, or `otherwise`",
+                request.question
+            ),
+        };
+        otherwise(&request).and_then(Reply::checked)
+    }
+}
+
+enum Next {
+    Answer(Answer),
+    Otherwise(Otherwise),
+}
+
+impl State {
+    fn admit(&self, calls: u64) -> Result<(), TargetError> {
+        if let Some(error) = &self.broken {
+            return Err(error.clone());
+        }
+        let limit = self.max_calls;
+        if self.call_count.saturating_add(calls) > limit {
+            let message = format!("Max calls exceeded (limit: {limit})");
+            return Err(TargetError::BudgetExhausted { limit: Some(limit), message });
+        }
+        Ok(())
+    }
+
+    /// What answers a request; `None` when the script is at its end.
+    fn next(&mut self, request: Request) -> Option<Next> {
+        let empty = request.question.is_empty();
+        self.requests.push(request);
+        if empty {
+            let message = "Missing required field: question".to_owned();
+            return Some(Next::Answer(Err(TargetError::InvalidRequest { message })));
+        }
+        self.call_count += 1;
+        match self.answers.pop_front() {
+            Some(answer) => Some(Next::Answer(answer)),
+            None => self.otherwise.clone().map(Next::Otherwise),
+        }
+    }
+}
+
+impl fmt::Debug for Script {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.state();
+        f.debug_struct("Script")
+            .field("answers", &state.answers)
+            .field("requests", &state.requests)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_come_in_order_and_then_otherwise() {
+        let target = FakeTarget::new()
+            .answer("one")
+            .fail(TargetError::ShuttingDown)
+            .otherwise(|request| Ok(Reply::new(request.question.to_uppercase())));
+        let client = target.client();
+        assert_eq!(client.invoke("a").unwrap().text(), Ok("one"));
+        assert_eq!(client.invoke("b"), Err(TargetError::ShuttingDown));
+        let last = client.invoke(Request::new("c").system_prompt("s")).unwrap();
+        assert_eq!(last.text(), Ok("C"));
+        let asked: Vec<String> =
+            target.requests().into_iter().map(|request| request.question).collect();
+        assert_eq!(asked, ["a", "b", "c"]);
+        assert_eq!(target.requests()[2].system_prompt.as_deref(), Some("s"));
+    }
+
+    #[test]
+    fn the_limit_is_that_of_a_proxy() {
+        let target = FakeTarget::new().answer("a").answer("b").max_calls(3);
+        let client = target.client();
+        let replies = client.invoke_batch(["x", "", "y"]).unwrap();
+        assert!(matches!(replies[1], Err(TargetError::InvalidRequest { .. })));
+        assert_eq!(client.info().unwrap().remaining_calls(), 1);
+        let exhausted =
+            |error| matches!(error, TargetError::BudgetExhausted { limit: Some(3), .. });
+        assert!(exhausted(client.invoke_batch(["x", "y"]).unwrap_err()));
+        assert_eq!(target.requests().len(), 3);
+    }
+
+    #[test]
+    fn a_text_that_says_so_is_an_error() {
+        let client = FakeTarget::new().answer("Error: boom").client();
+        let failed = TargetError::ProviderFailed { message: "boom".to_owned() };
+        assert_eq!(client.invoke("a"), Err(failed));
+    }
+
+    #[test]
+    fn a_broken_one_answers_nothing() {
+        let client = FakeTarget::new().answer("a").broken(TargetError::Unauthorized).client();
+        assert_eq!(client.info(), Err(TargetError::Unauthorized));
+        assert_eq!(client.invoke("a"), Err(TargetError::Unauthorized));
+        assert_eq!(client.invoke_batch(["a"]), Err(TargetError::Unauthorized));
+    }
+
+    #[test]
+    #[should_panic(expected = "no answer left for `b`")]
+    fn a_script_that_is_too_short_is_the_tests_mistake() {
+        let client = FakeTarget::new().answer("a").client();
+        let _ = client.invoke("a").and_then(|_| client.invoke("b"));
+    }
+}
