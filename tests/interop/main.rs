@@ -7,12 +7,7 @@
 
 #![cfg(unix)]
 #![expect(clippy::disallowed_methods, reason = "whole commands are tested")]
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a test may panic, and says what it skips"
-)]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod case;
 mod hosts;
