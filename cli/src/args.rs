@@ -1,6 +1,7 @@
 //! The command line. Names and letters are those of the agentevals command where it has the same thing.
 
 mod conform;
+mod export;
 mod serve;
 
 use std::{num::NonZeroUsize, path::PathBuf};
@@ -12,6 +13,7 @@ use evaluator_host::{
 
 pub(crate) use self::{
     conform::{ConformArgs, ConformOutput},
+    export::ExportArgs,
     serve::ServeArgs,
 };
 use crate::scaffold::{Language, Template};
@@ -77,6 +79,9 @@ pub(crate) enum Command {
     /// Offer evaluators over HTTP, to hosts that send documents themselves
     #[command(after_help = serve::EXIT_CODES)]
     Serve(ServeArgs),
+    /// Write what another host needs to run an evaluator
+    #[command(after_help = export::EXIT_CODES)]
+    Export(ExportArgs),
     /// Commands on evaluators, as agentevals groups them
     #[command(subcommand, hide = true)]
     Evaluator(EvaluatorCommand),
@@ -371,6 +376,8 @@ macro_rules! named {
         }
     };
 }
+
+use named;
 
 named! {
     TraceFormat for Format {

@@ -26,6 +26,7 @@ pub mod conversation;
 pub mod eval_set;
 pub mod events;
 pub mod executor;
+pub mod export;
 pub mod index;
 pub mod journal;
 pub mod json;

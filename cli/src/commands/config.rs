@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// How long a program may take to say what is in it.
-const DESCRIBE_LIMIT: Duration = Duration::from_secs(10);
+pub(super) const DESCRIBE_LIMIT: Duration = Duration::from_secs(10);
 
 /// Prints an entry for `evaluators:` with the settings it can have and their defaults; several, if a program holds several
 /// evaluators.
@@ -177,7 +177,7 @@ const ALIGNMENT: &str = r"    order: ordered  # or unordered: calls may come in 
 ";
 
 /// `checks/polite.py` is called `polite`; `polite/src/main.rs` and the folder `polite` too.
-fn name_of(path: &Path) -> String {
+pub(super) fn name_of(path: &Path) -> String {
     let part = |path: Option<&Path>| {
         let name = path.and_then(Path::file_stem);
         name.map(|name| name.to_string_lossy().into_owned()).filter(|name| !name.is_empty())

@@ -3,6 +3,7 @@
 mod check;
 mod config;
 mod conform;
+mod export;
 mod index;
 mod init;
 mod list;
@@ -44,6 +45,7 @@ pub(crate) fn dispatch(cli: Cli, runner: Runner) -> ExitCode {
             config::config(&args, cli.verbose)
         }
         Command::Index(args) => index::index(&args),
+        Command::Export(args) => export::export(&args, cli.verbose),
         Command::Validate(args) => validate::validate(&args, cli.verbose),
         Command::Conform(args) => conform::conform(&args, cli.verbose, runner),
         Command::Serve(args) => serve::serve(&args, cli.verbose, runner),

@@ -1,0 +1,162 @@
+//! `evaluator export`.
+
+use std::path::{Path, PathBuf};
+
+use evaluator_host::{
+    export::{self, Contract, Export, Language, Origin, Program, Reads, Target},
+    manifest::{self, LoadedManifest},
+    process::{Cancellation, CommandSpec},
+    run::{Description, RunEvent, describe},
+    runtime::{Environment, Inherit, PrepareError, Runtimes, Visible},
+};
+
+use super::{
+    config::{DESCRIBE_LIMIT, name_of},
+    print, watched,
+};
+use crate::{args::ExportArgs, exit, render, signals};
+
+/// Writes what a host needs to run an evaluator, and says what to do with it.
+pub(super) fn export(args: &ExportArgs, verbose: u8) -> u8 {
+    match exported(args, verbose) {
+        Ok(said) => print(&said, exit::OK),
+        Err((problem, code)) => {
+            render::message(&problem);
+            code
+        }
+    }
+}
+
+/// What is said in the end; or what is wrong, with the exit code of that.
+fn exported(args: &ExportArgs, verbose: u8) -> Result<String, (String, u8)> {
+    let target = Target::from(args.host);
+    let folder = std::path::absolute(&args.output)
+        .map_err(|error| (format!("{}: {error}", args.output.display()), exit::USAGE))?;
+    let mut whole = Export::default();
+    for program in programs(args, verbose)? {
+        if program.contract.is_none() {
+            render::message(&format!(
+                "note: {} does not say whose documents it reads; they must be those that {target} sends",
+                program.entrypoint.display()
+            ));
+        }
+        let one = export::export(&program, target, &folder, &origin(args, target))
+            .map_err(|error| (error.to_string(), exit::USAGE))?;
+        whole.add(one);
+    }
+    let paths = export::write(&args.output, &whole.files, args.force).map_err(|error| {
+        let code = match error {
+            export::WriteError::InTheWay { .. } => exit::USAGE,
+            _ => exit::ERRORED,
+        };
+        (error.to_string(), code)
+    })?;
+    let mut said = String::new();
+    for path in paths {
+        said += &format!("wrote {}\n", path.strip_prefix(".").unwrap_or(&path).display());
+    }
+    for line in whole.usage {
+        said += &format!("next: {line}\n");
+    }
+    Ok(said)
+}
+
+/// The command line by which the files can be made again.
+fn origin(args: &ExportArgs, target: Target) -> Origin {
+    let mut arguments = vec![args.evaluator.to_string_lossy().into_owned()];
+    if args.output != Path::new(".") {
+        arguments.extend(["-o".to_owned(), args.output.to_string_lossy().into_owned()]);
+    }
+    if let Some(contract) = args.contract {
+        arguments.extend(["--contract".to_owned(), contract.to_string()]);
+    }
+    Origin::new(target, &arguments, concat!("evaluator ", env!("CARGO_PKG_VERSION")))
+}
+
+/// The evaluators in a file or package, ready to be started.
+fn programs(args: &ExportArgs, verbose: u8) -> Result<Vec<Program>, (String, u8)> {
+    let usage = |error: &dyn std::error::Error| (error.to_string(), exit::USAGE);
+    let (path, name) = entrypoint(&args.evaluator).map_err(|error| (error, exit::USAGE))?;
+    let runtimes = Runtimes::default();
+    let runtime = runtimes.for_path(&path).map_err(|error| usage(&error))?;
+    let cancellation = Cancellation::new();
+    signals::watch(cancellation.clone());
+    let prepared = watched(verbose, async |on_event| {
+        let mut on_event = |event| on_event(RunEvent::Prepare(event));
+        let launch =
+            runtimes.prepare_all(&[path.clone().into()], &cancellation, &mut on_event).pop();
+        let launch =
+            launch.unwrap_or_else(|| Err(PrepareError::NotFound { path: path.clone() }))?;
+        // A script that was asked would run.
+        let description = match launch.worker {
+            Some(_) => {
+                let visible = Visible::new(&Environment::inherited(), Inherit::Open, &[]);
+                let asked = launch.clone().seeing(&visible).one_shot;
+                describe(&asked, DESCRIBE_LIMIT, &cancellation).await
+            }
+            None => None,
+        };
+        Ok((launch.one_shot, description))
+    });
+    let prepared = prepared.map_err(|error| (format!("cannot start: {error}"), exit::ERRORED))?;
+    let (command, description) = prepared.map_err(|error: PrepareError| {
+        let code = match error {
+            PrepareError::NotFound { .. } | PrepareError::UnknownExtension { .. } => exit::USAGE,
+            _ => exit::ERRORED,
+        };
+        (error.to_string(), code)
+    })?;
+    let is_native = runtime.extensions().is_empty() || runtime.name() == "Rust";
+    let language = Language::of(&path, is_native);
+    let name = name.unwrap_or_else(|| name_of(&path));
+    let program = |name: &str, command| {
+        let program = Program::new(name, &path, language, command);
+        match args.contract {
+            Some(contract) => program.reads(Reads::One(contract)),
+            None => program,
+        }
+    };
+    Ok(match description {
+        Some(description) if !description.evaluators.is_empty() => {
+            described(&description, &command, program)
+        }
+        _ => vec![program(&name, command)],
+    })
+}
+
+/// The file of an evaluator, and what its manifest calls it.
+fn entrypoint(path: &Path) -> Result<(PathBuf, Option<String>), String> {
+    if !manifest::has_manifest(path) {
+        return Ok((path.to_owned(), None));
+    }
+    let loaded = LoadedManifest::load(path).map_err(|error| error.to_string())?;
+    Ok((loaded.entrypoint(), Some(loaded.manifest.name)))
+}
+
+/// The evaluators that a program says it has.
+fn described(
+    description: &Description,
+    command: &CommandSpec,
+    program: impl Fn(&str, CommandSpec) -> Program,
+) -> Vec<Program> {
+    let one = |name: &str, contract: &str, command| {
+        let program = program(name, command);
+        match contract.parse() {
+            Ok(Contract::Agentevals) => program.reads(Reads::All),
+            Ok(contract) => program.reads(Reads::One(contract)),
+            // Of a newer SDK.
+            Err(_) => program,
+        }
+    };
+    match description.evaluators.as_slice() {
+        [only] => vec![one(&only.name, &only.contract, command.clone())],
+        // Most hosts do not name the one that is meant.
+        several => several
+            .iter()
+            .map(|each| {
+                let command = command.clone().args(["--evaluator", &each.name]);
+                one(&each.name, &each.contract, command)
+            })
+            .collect(),
+    }
+}

@@ -1,0 +1,190 @@
+use super::*;
+use crate::{process::CommandSpec, runtime::testing::Folder};
+
+fn program(name: &str) -> Program {
+    let command = CommandSpec::new("/opt/it's \"here\"/polite").arg("--evaluator").arg("né");
+    Program::new(name, "polite.rs", Language::Native, command)
+}
+
+fn exported(program: &Program, target: Target) -> Export {
+    let arguments = ["checks/polite.rs".to_owned(), "-o".to_owned(), "a b".to_owned()];
+    let origin = Origin::new(target, &arguments, "evaluator 1.2.3");
+    export(program, target, Path::new("/out"), &origin).unwrap()
+}
+
+fn text_of(export: &Export, name: &str) -> String {
+    let found = export.files.iter().find(|file| file.name == name);
+    found.unwrap_or_else(|| panic!("{name} among {export:#?}")).text.clone()
+}
+
+#[test]
+fn every_file_says_where_it_is_from_and_names_the_program() {
+    for target in Target::ALL {
+        let one = exported(&program("polite"), target);
+        assert_eq!(one, exported(&program("polite"), target), "the same in, the same out");
+        for file in &one.files {
+            let line = format!(
+                "Written by `evaluator export --for {target} checks/polite.rs -o 'a b'` (evaluator 1.2.3)."
+            );
+            assert!(file.text.lines().take(8).any(|first| first.contains(&line)), "{}", file.text);
+            assert!(origin::is_ours(file.text.as_bytes()));
+            assert!(!file.text.replace("$@", "").contains('@'), "{}", file.text);
+            assert!(file.text.ends_with('\n') && !file.text.contains("\t"), "{}", file.text);
+            let names_it =
+                file.text.contains(r#""/opt/it's \"here\"/polite", "--evaluator", "né"]"#);
+            let leads_to_it = file.name.ends_with(".yaml") && !file.name.contains("agentv");
+            assert!(names_it || leads_to_it, "{}", file.text);
+        }
+    }
+}
+
+#[test]
+fn entries_are_yaml_of_the_right_words() {
+    let agentv = exported(&program("polite"), Target::AgentV);
+    let command = agentv::words(&program("polite").command_line().unwrap());
+    assert!(
+        command.ends_with(r#", "/opt/it's \"here\"/polite", "--evaluator", "né"]"#),
+        "{command}"
+    );
+    for (generation, entry) in [
+        (
+            2,
+            format!(
+                "execution:\n  evaluators:\n    - name: \"polite\"\n      type: code_judge\n      script: {command}\n"
+            ),
+        ),
+        (
+            4,
+            format!(
+                "assertions:\n  - name: \"polite\"\n    type: code-grader\n    command: {command}\n"
+            ),
+        ),
+        (5, format!("assert:\n  - metric: \"polite\"\n    type: script\n    command: {command}\n")),
+    ] {
+        let text = text_of(&agentv, &format!("polite.agentv-{generation}.yaml"));
+        let text: String = text
+            .lines()
+            .filter(|line| !line.trim_start().starts_with('#'))
+            .flat_map(|line| [line, "\n"])
+            .collect();
+        assert_eq!(text, entry);
+    }
+    let entry =
+        text_of(&exported(&program("polite"), Target::Agentevals), "polite.agentevals.yaml");
+    let config = crate::config::Config::parse(&entry, Path::new("c.yaml")).unwrap();
+    let crate::config::EvaluatorKind::Code(code) = &config.evaluators[0].kind else { panic!() };
+    assert_eq!((&*config.evaluators[0].name, &*code.path), ("polite", Path::new("/out/polite.py")));
+}
+
+#[test]
+fn the_configuration_for_adk_is_one_that_we_read_too() {
+    let adk = exported(&program("tool-check"), Target::Adk);
+    let text = text_of(&adk, "tool-check.adk.json");
+    let config: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let criterion = &config["criteria"]["tool-check"];
+    assert_eq!(criterion["on_error"], "fail");
+    assert_eq!(criterion["command"][2], "né");
+    assert_eq!(
+        config["custom_metrics"]["tool-check"]["code_config"]["name"],
+        "tool_check_adk_metric.evaluate"
+    );
+    text_of(&adk, "tool_check_adk_metric.py");
+}
+
+#[test]
+fn scripts_that_agentevals_starts_are_exported_as_they_are() {
+    let folder = Folder::new("export-script");
+    let script = folder.file("polite.py", "");
+    let program = |path: &Path| {
+        let command = CommandSpec::new("/usr/bin/python3").arg(path);
+        Program::new("polite", path, Language::of(path, false), command)
+    };
+    let agentevals = exported(&program(&script), Target::Agentevals);
+    assert_eq!(agentevals.files.len(), 1);
+    assert!(agentevals.files[0].text.contains(&format!("path: \"{}\"", script.display())));
+    // It does not take these, but a Python file.
+    let module = folder.file("polite.mjs", "");
+    assert_eq!(exported(&program(&module), Target::Agentevals).files.len(), 2);
+}
+
+#[test]
+fn no_host_gets_an_evaluator_that_cannot_read_its_documents() {
+    use evaluator_protocol::Contract;
+    let native = program("polite");
+    let script = Program { language: Language::Script, ..native.clone() };
+    let script = Program::new("polite", "polite.py", Language::Script, script.command);
+    let origin = |target| Origin::new(target, &[], "");
+    let fits = |program: &Program, target| {
+        export(program, target, Path::new("/out"), &origin(target))
+            .map(drop)
+            .map_err(|error| error.to_string())
+    };
+    for target in Target::ALL {
+        assert_eq!(fits(&native, target), Ok(()), "nobody knows what it reads");
+        assert_eq!(fits(&native.clone().reads(Reads::All), target), Ok(()));
+        assert_eq!(fits(&script, target).is_ok(), target == Target::Agentevals);
+        for contract in Contract::ALL {
+            let one = script.clone().reads(Reads::One(contract));
+            assert_eq!(fits(&one, target).is_ok(), contract == target.contract());
+        }
+    }
+    let error = fits(&script, Target::Adk).unwrap_err();
+    assert!(
+        error.starts_with("`polite` reads documents of agentevals, and adk sends those of ADK; "),
+        "{error}"
+    );
+    let error = fits(&program("a/b"), Target::Adk).unwrap_err();
+    assert_eq!(error, "`a/b` is no name for a file; rename the evaluator");
+}
+
+#[test]
+fn what_a_program_needs_to_start_is_set_and_what_cargo_adds_is_not() {
+    let mut program = program("polite");
+    program.command.env = vec![
+        ("CARGO_MANIFEST_DIR".into(), Some("/src".into())),
+        ("LD_LIBRARY_PATH".into(), Some("/src/target".into())),
+        ("GONE".into(), None),
+    ];
+    for target in [Target::Agentevals, Target::Adk, Target::Agenta, Target::Promptfoo] {
+        let text = &exported(&program, target).files[0].text;
+        assert!(text.contains("ENVIRONMENT = {\"LD_LIBRARY_PATH\": \"/src/target\"}\n"), "{text}");
+    }
+    let agentv = exported(&program, Target::AgentV);
+    assert!(
+        agentv.files[0]
+            .text
+            .contains(r#"script: ["env", "LD_LIBRARY_PATH=/src/target", "sh", "-c", "#),
+        "{}",
+        agentv.files[0].text
+    );
+}
+
+#[test]
+fn names_of_files_do_not_become_code() {
+    let arguments = ["x\nimport os`\u{2028}y".to_owned()];
+    let origin = Origin::new(Target::Adk, &arguments, "evaluator 1.2.3");
+    assert!(!origin.line().contains(['\n', '\u{2028}']), "{}", origin.line());
+    // What is filled in is not filled in itself.
+    let odd =
+        Program::new("x", "x", Language::Native, CommandSpec::new("/\"@ENVIRONMENT@\"\n@HEADER@"));
+    let text = text_of(&exported(&odd, Target::Agentevals), "x.py");
+    assert!(text.contains(r#"COMMAND = ["/\"@ENVIRONMENT@\"\u000a@HEADER@"]"#), "{text}");
+}
+
+#[test]
+fn files_of_people_are_not_overwritten() {
+    let folder = Folder::new("export-write");
+    let out = folder.path("new/out");
+    let files = exported(&program("polite"), Target::AgentV).files;
+    let paths = write(&out, &files, false).unwrap();
+    assert_eq!(paths.len(), 3);
+    assert_eq!(write(&out, &files, false).unwrap(), paths, "they are ours");
+    std::fs::write(&paths[2], "mine").unwrap();
+    std::fs::remove_file(&paths[0]).unwrap();
+    let error = write(&out, &files, false).unwrap_err().to_string();
+    assert!(error.contains("polite.agentv-5.yaml is there and was not written by"), "{error}");
+    assert!(!paths[0].exists(), "nothing was written");
+    write(&out, &files, true).unwrap();
+    assert_eq!(std::fs::read_to_string(&paths[2]).unwrap(), files[2].text);
+    assert_eq!(std::fs::read_dir(&out).unwrap().count(), 3, "nothing is left beside them");
+}

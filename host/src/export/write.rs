@@ -1,0 +1,85 @@
+//! Putting files into a folder.
+
+use std::{
+    fs,
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
+
+use super::{ExportedFile, origin};
+
+/// Why files were not written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// There is a file of a person's in the way. Nothing was written.
+    #[error("{} is there and was not written by this command; move it away, or overwrite it with --force", .path.display())]
+    InTheWay {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The system does not let it be written, or looked at.
+    #[error("cannot write {}: {source}", .path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// Writes files into `folder`, which is made if there is none; their paths. Each appears whole or not at all.
+///
+/// What is there is replaced if it was written by an export before, or if `force` says so.
+///
+/// # Errors
+///
+/// [`WriteError`]. All that may be in the way is looked at before anything is written.
+pub fn write(
+    folder: &Path,
+    files: &[ExportedFile],
+    force: bool,
+) -> Result<Vec<PathBuf>, WriteError> {
+    let paths: Vec<PathBuf> = files.iter().map(|file| folder.join(&file.name)).collect();
+    for path in &paths {
+        if !force && !may_be_replaced(path)? {
+            return Err(WriteError::InTheWay { path: path.clone() });
+        }
+    }
+    fs::create_dir_all(folder)
+        .map_err(|source| WriteError::Io { path: folder.to_owned(), source })?;
+    for (path, file) in paths.iter().zip(files) {
+        replace(folder, path, &file.text)
+            .map_err(|source| WriteError::Io { path: path.clone(), source })?;
+    }
+    Ok(paths)
+}
+
+fn may_be_replaced(path: &Path) -> Result<bool, WriteError> {
+    match fs::read(path) {
+        Ok(text) => Ok(origin::is_ours(&text)),
+        // A link that leads nowhere is somebody's, too.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(!path.is_symlink()),
+        Err(source) => Err(WriteError::Io { path: path.to_owned(), source }),
+    }
+}
+
+fn replace(folder: &Path, path: &Path, text: &str) -> io::Result<()> {
+    let mut beside = tempfile::Builder::new().prefix(".evaluator-export").tempfile_in(folder)?;
+    beside.write_all(text.as_bytes())?;
+    readable_by_all(beside.as_file())?;
+    beside.persist(path)?;
+    Ok(())
+}
+
+/// Temporary files are for their owner alone; these are for the host, which may be somebody else.
+#[cfg(unix)]
+fn readable_by_all(file: &fs::File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    file.set_permissions(fs::Permissions::from_mode(0o644))
+}
+
+#[cfg(not(unix))]
+fn readable_by_all(_: &fs::File) -> io::Result<()> {
+    Ok(())
+}
