@@ -1,16 +1,15 @@
 //! The command line. Names and letters are those of the agentevals command where it has the same thing.
 
+mod export;
+
 use std::{num::NonZeroUsize, path::PathBuf};
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, value_parser};
 use evaluator_host::{
-    config::OutputFormat,
-    conversation::GroupBy,
-    export::{Contract, Target},
-    metric::MatchType,
-    trace::Format,
+    config::OutputFormat, conversation::GroupBy, metric::MatchType, trace::Format,
 };
 
+pub(crate) use self::export::ExportArgs;
 use crate::scaffold::{Language, Template};
 
 /// Scores what AI agents did, with evaluators in any language.
@@ -69,9 +68,7 @@ pub(crate) enum Command {
     )]
     Validate(ValidateArgs),
     /// Write what another host needs to run an evaluator
-    #[command(
-        after_help = "Exit codes: 0 written, 2 the evaluator cannot be exported so, or a file is in the way (nothing was written), 3 it cannot be built, or a file cannot be written"
-    )]
+    #[command(after_help = export::EXIT_CODES)]
     Export(ExportArgs),
     /// Commands on evaluators, as agentevals groups them
     #[command(subcommand, hide = true)]
@@ -173,26 +170,6 @@ pub(crate) struct ValidateArgs {
     /// Form of the report
     #[arg(short, long, value_enum, default_value_t = ValidateOutput::Text)]
     pub(crate) output: ValidateOutput,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ExportArgs {
-    /// Evaluator: a source file, a package or an executable. What has to be built is built; the files name what was built
-    /// where it is, so for good export an executable that stays
-    #[arg(value_parser = existing)]
-    pub(crate) evaluator: PathBuf,
-    /// Host that is to run it
-    #[arg(long = "for", value_name = "HOST", value_enum)]
-    pub(crate) host: Host,
-    /// Folder for the files (default: the current one)
-    #[arg(short, long, value_name = "DIR", default_value = ".", hide_default_value = true)]
-    pub(crate) output: PathBuf,
-    /// Whose documents the evaluator reads, where it does not say so itself and it is not agentevals
-    #[arg(long, value_name = "NAME")]
-    pub(crate) contract: Option<Contract>,
-    /// Overwrite files that were not written by this command, too
-    #[arg(long)]
-    pub(crate) force: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -392,16 +369,6 @@ named! {
     TraceFormat for Format {
         Jaeger = "jaeger-json" => Format::JaegerJson, "Jaeger's JSON";
         Otlp = "otlp-json" => Format::OtlpJson, "OTLP JSON, one document or one per line";
-    }
-}
-
-named! {
-    Host for Target {
-        Agentevals = "agentevals" => Target::Agentevals, "A Python file that becomes the evaluator, and an entry";
-        AgentV = "agentv" => Target::AgentV, "An entry for each generation of AgentV";
-        Adk = "adk" => Target::Adk, "A Python module for Google's ADK, and an EvalConfig";
-        Agenta = "agenta" => Target::Agenta, "Custom code for each of Agenta's interfaces, and a webhook";
-        Promptfoo = "promptfoo" => Target::Promptfoo, "A Python assertion, and an entry";
     }
 }
 
