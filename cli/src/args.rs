@@ -2,18 +2,17 @@
 
 mod conform;
 mod export;
+mod run;
 mod serve;
 
-use std::{num::NonZeroUsize, path::PathBuf};
+use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, value_parser};
-use evaluator_host::{
-    config::OutputFormat, conversation::GroupBy, metric::MatchType, trace::Format,
-};
 
 pub(crate) use self::{
     conform::{ConformArgs, ConformOutput},
     export::ExportArgs,
+    run::RunArgs,
     serve::ServeArgs,
 };
 use crate::scaffold::{Language, Template};
@@ -219,117 +218,6 @@ impl Source {
     }
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct RunArgs {
-    /// Trace files: Jaeger JSON, OTLP JSON or OTLP JSON lines
-    #[arg(required = true, value_name = "TRACE_FILE", value_parser = existing)]
-    pub(crate) traces: Vec<PathBuf>,
-    /// Configuration with the evaluators to run
-    #[arg(short, long, value_name = "FILE", value_parser = existing)]
-    pub(crate) config: Option<PathBuf>,
-    /// Eval set with golden conversations (overrides the configuration's)
-    #[arg(short, long, value_name = "FILE", value_parser = existing)]
-    pub(crate) eval_set: Option<PathBuf>,
-    /// Built-in metric to run; repeatable (default without a configuration: tool_trajectory_avg_score)
-    #[arg(short, long = "metric", value_name = "NAME")]
-    pub(crate) metrics: Vec<String>,
-    /// Format of the trace files; found out from their content when not given
-    #[arg(short, long, value_enum, ignore_case = true)]
-    pub(crate) format: Option<TraceFormat>,
-    /// Model for metrics that need one
-    #[arg(long, value_name = "MODEL")]
-    pub(crate) judge_model: Option<String>,
-    /// Threshold of built-in metrics, in 0..=1 (default: 0.5)
-    #[arg(short, long, value_name = "X", value_parser = fraction)]
-    pub(crate) threshold: Option<f64>,
-    /// How tool calls are compared with the expected ones (default: EXACT)
-    #[arg(long, value_enum, ignore_case = true)]
-    pub(crate) trajectory_match_type: Option<Match>,
-    /// Form of the report (default: table)
-    #[arg(short, long, value_enum)]
-    pub(crate) output: Option<Output>,
-    /// Write the report to this file instead of stdout; it appears whole or not at all
-    #[arg(long, value_name = "FILE", value_parser = in_a_folder)]
-    pub(crate) output_file: Option<PathBuf>,
-    /// What is evaluated as one conversation (default: auto)
-    #[arg(long, value_enum)]
-    pub(crate) group_by: Option<Grouping>,
-    /// Send the results as OpenTelemetry log records, to where OTEL_EXPORTER_OTLP_ENDPOINT says (default:
-    /// http://localhost:4318); also AGENTEVALS_EVALUATION_EVENTS=true
-    #[arg(long)]
-    pub(crate) emit_otel: bool,
-    /// Fail (exit code 1) unless every evaluator has scored at least one conversation
-    #[arg(long)]
-    pub(crate) require_evaluated: bool,
-    /// Tolerate errors up to this share of all evaluations, in 0..=1 (default: 0). They stay in the report; failures, and
-    /// runs in which nothing was scored, are never tolerated
-    #[arg(long, value_name = "R", value_parser = fraction)]
-    pub(crate) max_error_rate: Option<f64>,
-    /// Begin nothing new after the first failure or error
-    #[arg(long)]
-    pub(crate) fail_fast: bool,
-    /// Try an evaluation again, up to N times, that timed out, was killed from outside or could not be started for want of
-    /// resources (default: 0)
-    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(0..=100))]
-    pub(crate) retries: Option<u32>,
-    /// Refuse remote evaluators that are not pinned in evaluators.lock, instead of pinning them; for CI
-    #[arg(long, visible_alias = "frozen")]
-    pub(crate) locked: bool,
-    /// Keep finished evaluations in this file as they come; with --resume, also take from it what it has
-    #[arg(long, value_name = "FILE", value_parser = in_a_folder)]
-    pub(crate) journal: Option<PathBuf>,
-    /// Go on where an interrupted run with the same journal was; what was edited since is evaluated again (default
-    /// journal: one of these trace files and this configuration, in .evaluator)
-    #[arg(long)]
-    pub(crate) resume: bool,
-    /// Evaluations at a time (default: one per processor)
-    #[arg(long, value_name = "N")]
-    pub(crate) jobs: Option<NonZeroUsize>,
-    /// A number stands for --jobs, anything else for --judge-model
-    #[arg(short, value_name = "N|MODEL", value_parser = jobs_or_model)]
-    pub(crate) j: Option<JobsOrModel>,
-}
-
-/// What `-j` stands for: other tools run so many jobs by it, agentevals takes the name of a model.
-#[derive(Clone, Debug)]
-pub(crate) enum JobsOrModel {
-    Jobs(NonZeroUsize),
-    Model(String),
-}
-
-impl RunArgs {
-    /// With `-j` as what it stands for.
-    ///
-    /// # Errors
-    ///
-    /// It was given in both forms.
-    pub(crate) fn resolved(self) -> Result<Self, &'static str> {
-        let Self { jobs, judge_model, j, .. } = self;
-        let (jobs, judge_model) = match (j, jobs, judge_model) {
-            (None, jobs, judge_model) => (jobs, judge_model),
-            (Some(JobsOrModel::Jobs(jobs)), None, judge_model) => (Some(jobs), judge_model),
-            (Some(JobsOrModel::Model(model)), jobs, None) => (jobs, Some(model)),
-            (Some(JobsOrModel::Jobs(_)), Some(_), _) => {
-                return Err("the number of jobs is given twice, by -j and by --jobs; give it once");
-            }
-            (Some(JobsOrModel::Model(_)), _, Some(_)) => {
-                return Err(
-                    "the judge's model is given twice, by -j and by --judge-model; give it once",
-                );
-            }
-        };
-        Ok(Self { jobs, judge_model, j: None, ..self })
-    }
-}
-
-fn jobs_or_model(text: &str) -> Result<JobsOrModel, String> {
-    // No model is called by a number.
-    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Ok(JobsOrModel::Model(text.to_owned()));
-    }
-    text.parse().map(JobsOrModel::Jobs).map_err(|error: std::num::ParseIntError| error.to_string())
-}
-
 fn existing(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     if path.exists() { Ok(path) } else { Err("no such file".to_owned()) }
@@ -344,7 +232,6 @@ fn folder(text: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// A file that can be made; a run may take long, and a mistake in this should not wait for its end.
 fn in_a_folder(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -352,63 +239,5 @@ fn in_a_folder(text: &str) -> Result<PathBuf, String> {
         Some(folder) if !folder.is_dir() => Err(format!("there is no folder {}", folder.display())),
         _ if path.is_dir() => Err("this is a folder".to_owned()),
         _ => Ok(path),
-    }
-}
-
-fn fraction(text: &str) -> Result<f64, String> {
-    let number: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
-    if (0.0..=1.0).contains(&number) { Ok(number) } else { Err("must be in 0..=1".to_owned()) }
-}
-
-/// Gives the host's own types the names they have on the command line.
-macro_rules! named {
-    ($(#[$doc:meta])* $name:ident for $target:ty { $($variant:ident = $text:literal => $value:expr, $help:literal;)* }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, ValueEnum)]
-        pub(crate) enum $name {
-            $(#[doc = $help] #[value(name = $text)] $variant,)*
-        }
-
-        impl From<$name> for $target {
-            fn from(name: $name) -> Self {
-                match name { $($name::$variant => $value,)* }
-            }
-        }
-    };
-}
-
-use named;
-
-named! {
-    TraceFormat for Format {
-        Jaeger = "jaeger-json" => Format::JaegerJson, "Jaeger's JSON";
-        Otlp = "otlp-json" => Format::OtlpJson, "OTLP JSON, one document or one per line";
-    }
-}
-
-named! {
-    Match for MatchType {
-        Exact = "EXACT" => MatchType::Exact, "The same calls in the same order, and no others";
-        InOrder = "IN_ORDER" => MatchType::InOrder, "The expected calls in their order, others between them";
-        AnyOrder = "ANY_ORDER" => MatchType::AnyOrder, "The expected calls in any order, others between them";
-    }
-}
-
-named! {
-    Output for OutputFormat {
-        Table = "table" => OutputFormat::Table, "A table per conversation";
-        Json = "json" => OutputFormat::Json, "One JSON document";
-        Summary = "summary" => OutputFormat::Summary, "A line per metric";
-        Junit = "junit" => OutputFormat::Junit, "JUnit XML";
-        Markdown = "markdown" => OutputFormat::Markdown, "A Markdown table, what needs attention first";
-        Github = "github" => OutputFormat::Github, "Annotations for GitHub workflows";
-    }
-}
-
-named! {
-    Grouping for GroupBy {
-        Auto = "auto" => GroupBy::Auto, "By conversation where the traces or the eval set speak of some, else by trace";
-        Trace = "trace" => GroupBy::Trace, "Each trace";
-        Conversation = "conversation" => GroupBy::Conversation, "All traces of a session";
     }
 }

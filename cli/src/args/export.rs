@@ -1,11 +1,11 @@
-//! What `evaluator export` takes.
+//! The arguments of `evaluator export`.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use evaluator_host::export::{Contract, Target};
 
-use super::{existing, named};
+use super::existing;
 
 pub(super) const EXIT_CODES: &str = "Exit codes: 0 written, 2 the evaluator cannot be exported so, or a file is in the way (nothing was written), 3 it cannot be built, or a file cannot be written";
 
@@ -29,12 +29,29 @@ pub(crate) struct ExportArgs {
     pub(crate) force: bool,
 }
 
-named! {
-    Host for Target {
-        Agentevals = "agentevals" => Target::Agentevals, "A Python file that becomes the evaluator, and an entry";
-        AgentV = "agentv" => Target::AgentV, "An entry for each generation of AgentV";
-        Adk = "adk" => Target::Adk, "A Python module for Google's ADK, and an EvalConfig";
-        Agenta = "agenta" => Target::Agenta, "Custom code for each of Agenta's interfaces, and a webhook";
-        Promptfoo = "promptfoo" => Target::Promptfoo, "A Python assertion, and an entry";
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Host {
+    /// A Python file that becomes the evaluator, and an entry
+    Agentevals,
+    /// An entry for each generation of AgentV
+    #[value(name = "agentv")]
+    AgentV,
+    /// A Python module for Google's ADK, and an EvalConfig
+    Adk,
+    /// Custom code for each of Agenta's interfaces, and a webhook
+    Agenta,
+    /// A Python assertion, and an entry
+    Promptfoo,
+}
+
+impl From<Host> for Target {
+    fn from(host: Host) -> Self {
+        match host {
+            Host::Agentevals => Self::Agentevals,
+            Host::AgentV => Self::AgentV,
+            Host::Adk => Self::Adk,
+            Host::Agenta => Self::Agenta,
+            Host::Promptfoo => Self::Promptfoo,
+        }
     }
 }
