@@ -1,16 +1,15 @@
 //! The command line. Names and letters are those of the agentevals command where it has the same thing.
 
-use std::{
-    net::{SocketAddr, ToSocketAddrs},
-    num::NonZeroUsize,
-    path::PathBuf,
-};
+mod serve;
+
+use std::{num::NonZeroUsize, path::PathBuf};
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, value_parser};
 use evaluator_host::{
     config::OutputFormat, conversation::GroupBy, metric::MatchType, trace::Format,
 };
 
+pub(crate) use self::serve::ServeArgs;
 use crate::scaffold::{Language, Template};
 
 /// Scores what AI agents did, with evaluators in any language.
@@ -69,9 +68,7 @@ pub(crate) enum Command {
     )]
     Validate(ValidateArgs),
     /// Offer evaluators over HTTP, to hosts that send documents themselves
-    #[command(
-        after_help = "Exit codes: 0 stopped, and everything begun was answered; 2 usage error, or an evaluator cannot be made ready (nothing was served); 3 it could not listen, or some were not answered"
-    )]
+    #[command(after_help = serve::EXIT_CODES)]
     Serve(ServeArgs),
     /// Commands on evaluators, as agentevals groups them
     #[command(subcommand, hide = true)]
@@ -173,49 +170,6 @@ pub(crate) struct ValidateArgs {
     /// Form of the report
     #[arg(short, long, value_enum, default_value_t = ValidateOutput::Text)]
     pub(crate) output: ValidateOutput,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ServeArgs {
-    /// Evaluators: source files, packages, folders with an evaluator.yaml, or executables
-    #[arg(value_name = "PATH", value_parser = existing, required_unless_present = "config")]
-    pub(crate) paths: Vec<PathBuf>,
-    /// Configuration with more evaluators, whose `config` and `threshold` hold where a document says nothing
-    #[arg(short, long, value_name = "FILE", value_parser = existing)]
-    pub(crate) config: Option<PathBuf>,
-    /// Where to listen; port 0 is any that is free
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8700", value_parser = address)]
-    pub(crate) addr: SocketAddr,
-    /// File with the token that requests have to bear (default: $EVALUATOR_SERVE_TOKEN); needed where others than this machine
-    /// can ask
-    #[arg(long, value_name = "FILE", value_parser = existing)]
-    pub(crate) token_file: Option<PathBuf>,
-    /// Evaluations at a time (default: one per processor)
-    #[arg(short, long, value_name = "N")]
-    pub(crate) jobs: Option<NonZeroUsize>,
-    /// Documents that may wait beside; those beyond are refused with 429
-    #[arg(long, value_name = "N", default_value_t = 64)]
-    pub(crate) queue: usize,
-    /// MiB that a document may have
-    #[arg(long, value_name = "MIB", default_value = "10", value_parser = value_parser!(u16).range(1..=1024))]
-    pub(crate) max_body: u16,
-    /// Seconds an evaluator named by its path may take for one document; those of the configuration say it themselves
-    #[arg(long, value_name = "S", default_value = "30", value_parser = value_parser!(u64).range(1..=86_400))]
-    pub(crate) timeout: u64,
-    /// Seconds the head of a request may take, and its body
-    #[arg(long, value_name = "S", default_value = "10", value_parser = value_parser!(u64).range(1..=3_600))]
-    pub(crate) read_timeout: u64,
-    /// Seconds that what was begun may still take after Ctrl-C or TERM
-    #[arg(long, value_name = "S", default_value = "10", value_parser = value_parser!(u64).range(0..=3_600))]
-    pub(crate) grace: u64,
-    /// Refuse remote evaluators that are not pinned in evaluators.lock, instead of pinning them
-    #[arg(long, visible_alias = "frozen")]
-    pub(crate) locked: bool,
-}
-
-fn address(text: &str) -> Result<SocketAddr, String> {
-    let found = text.to_socket_addrs().map_err(|error| format!("{error}; write HOST:PORT"))?;
-    found.into_iter().next().ok_or_else(|| "this host has no address".to_owned())
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
