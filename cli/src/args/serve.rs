@@ -1,4 +1,4 @@
-//! What `evaluator serve` takes.
+//! The arguments of `evaluator serve`.
 
 use std::{
     net::{SocketAddr, ToSocketAddrs},

@@ -10,7 +10,7 @@ const CODE: [(&str, &str); 3] = [
 ];
 
 /// Where `evaluator serve` listens unless it is told otherwise.
-const ADDRESS: &str = "http://127.0.0.1:8080";
+const ADDRESS: &str = "http://127.0.0.1:8700";
 
 pub(super) fn export(program: &Program, command: &CommandLine, origin: &Origin) -> Export {
     let name = &program.name;
