@@ -121,7 +121,9 @@ const SCRIPTS: &[(&str, &str)] = &[
     ("terminated", "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\nsignal.pause()"),
     (
         "interrupted",
-        "import os, signal\nprint('x')\nos.kill(os.getpid(), signal.SIGINT)\nsignal.pause()",
+        // As Python has it, unless whoever started these tests had it ignored.
+        "import os, signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\nprint('x')\n\
+         os.kill(os.getpid(), signal.SIGINT)\nsignal.pause()",
     ),
     ("keyboard interrupt", "print('x')\nraise KeyboardInterrupt('why')"),
     ("segfault", "import ctypes\nctypes.string_at(1)"),
