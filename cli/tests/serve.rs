@@ -37,6 +37,47 @@ fn captured(name: &str, path: &str) -> String {
     format!("POST {path} HTTP/1.1{rest}")
 }
 
+/// A document as a host sends it, of those that the protocol's tests read.
+fn sent(path: &str) -> String {
+    fs::read_to_string(format!("{}/../protocol/tests/data/{path}", env!("CARGO_MANIFEST_DIR")))
+        .unwrap()
+}
+
+#[test]
+fn what_agentv_and_adk_send_is_answered_in_their_terms() {
+    let folder = Folder::new();
+    folder.script("same", SAME);
+    let server = Serving::start(&folder, &["same"]);
+    let answer = server.post("/evaluators/same", &sent("agentv/v4.42.4-stdin.json")).is(200).json();
+    assert!(answer["score"].is_number() && answer["pass"].is_boolean(), "{answer}");
+    let answer = server.post("/evaluators/same", &sent("adk/envelope_static.json")).is(200).json();
+    assert_eq!(answer["per_invocation_results"].as_array().unwrap().len(), 2, "{answer}");
+    assert!([1, 2, 4].contains(&answer["overall_eval_status"].as_i64().unwrap()), "{answer}");
+}
+
+#[test]
+fn no_request_has_a_file_of_this_machine_judged() {
+    let folder = Folder::new();
+    folder.script("show", SHOW);
+    let file = folder.file("secret.json", "\"a secret\"");
+    let server = Serving::start(&folder, &["show"]);
+    let file = json!(file.to_str().unwrap()).to_string();
+    for (key, named) in [
+        ("\"output_path\"", "output_path"),
+        ("\"outputPath\"", "outputPath"),
+        // However it is spelled, and however often.
+        ("\"output\\u005fpath\"", "output_path"),
+        ("\"output_path\": null, \"output_path\"", "output_path"),
+    ] {
+        let document = format!("{{\"criteria\": \"c\", \"output\": null, {key}: {file}}}");
+        let refused = server.post("/evaluators/show", &document).is(422);
+        let expected = format!("{named}: files are not read for requests");
+        assert!(refused.body.contains(&expected), "{}", refused.body);
+    }
+    let document = r#"{"criteria": "c", "output": "a", "output_path": null}"#;
+    server.post("/evaluators/show", document).is(200);
+}
+
 #[test]
 fn what_agenta_sends_is_answered_in_its_terms() {
     let folder = Folder::new();

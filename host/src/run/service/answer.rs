@@ -1,11 +1,11 @@
 //! From what came of a document to an answer in the terms of whoever asked, or to a refusal.
 
 use evaluator_protocol::{
-    Answer as Told, Contract, EvalResult, EvalStatus, Reply, Score,
+    Answer as Told, Contract, EvalResult, EvalStatus, JsonObject, Reply, Score,
     agenta::http::{ErrorStatus, HttpReply, MAX_REPLY},
     detect,
 };
-use serde::de::IgnoredAny;
+use serde::{Deserialize, de::IgnoredAny};
 
 use super::{
     super::{
@@ -25,6 +25,9 @@ const REFUSED: i32 = 3;
 
 /// Kinds of errors by which evaluators in this process say that it is the document's fault.
 const BLAMES_DOCUMENT: [&str; 3] = ["input", "config", "not_evaluated"];
+
+/// Keys under which a document of AgentV names a file with the answer.
+const FILE_KEYS: [&str; 2] = ["output_path", "outputPath"];
 
 /// What came of a document.
 #[derive(Clone, Debug)]
@@ -83,6 +86,9 @@ impl Service {
     /// Waits until there is a worker for it. Dropping the future gives the document up, and ends what works on it alone.
     pub async fn answer(&self, name: &str, body: &[u8]) -> Option<Answered> {
         let served = self.evaluators.get(name)?;
+        if let Some(refusal) = names_a_file(body) {
+            return Some(Answered::refused(Some(Contract::AgentV), refusal));
+        }
         Some(match served.is_foreign {
             true => self.pass_on(served, body).await,
             false => self.judge(served, body).await,
@@ -153,6 +159,27 @@ impl Service {
             }
         }
     }
+}
+
+/// AgentV leaves long answers in a file of its own, beside the judge. Whoever asks over a network has no such file, and must
+/// not have one of this machine judged: nobody but its user may say which files are read.
+fn names_a_file(body: &[u8]) -> Option<Refusal> {
+    #[derive(Deserialize)]
+    struct Keys {
+        output_path: Option<IgnoredAny>,
+        #[serde(rename = "outputPath")]
+        camel_case: Option<IgnoredAny>,
+    }
+    // Hardly any document has such a key, and most are read faster for nothing but keys. A repeated one cannot be.
+    if let Ok(Keys { output_path: None, camel_case: None }) = serde_json::from_slice(body) {
+        return None;
+    }
+    let document: JsonObject = serde_json::from_slice(body).ok()?;
+    let key =
+        FILE_KEYS.into_iter().find(|key| document.get(*key).is_some_and(|it| !it.is_null()))?;
+    let message =
+        format!("{key}: files are not read for requests; send the answer itself, as `output`");
+    Some(Refusal::new(ErrorStatus::NotEvaluated, "bad_document", message))
 }
 
 fn contract_of(reply: &Reply) -> Contract {
