@@ -116,17 +116,6 @@ impl EvaluateInput {
         }
     }
 
-    /// A remote one whose parameters are known to be good.
-    pub(super) fn remote_of(
-        inputs: JsonObject,
-        parameters: JsonObject,
-        outputs: Option<Value>,
-        threshold: f64,
-    ) -> Self {
-        let input = Self::new(Form::Remote, inputs, outputs).with("parameters", parameters);
-        Self { threshold, ..input }
-    }
-
     /// Sets the trace.
     #[must_use]
     pub fn with_trace(self, trace: JsonObject) -> Self {

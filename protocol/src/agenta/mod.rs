@@ -26,7 +26,7 @@
 //! | in Agenta's document | in that of agentevals |
 //! |---|---|
 //! | `inputs` without the correct answer | `invocations[0].user_content`: the only input, if it is text; otherwise all as JSON text |
-//! | `output`, `outputs` | `invocations[0].final_response`: text as it is, other values as JSON text; none when missing or `null` |
+//! | `output`, `outputs` | `invocations[0].final_response`: text as it is, other values as JSON text; none when `null`. A remote workflow that is sent no `outputs` has no turns: nothing is known of the app |
 //! | the correct answer | `expected_invocations[0].final_response`, likewise; without one there are no golden turns |
 //! | `parameters` | `config`, without the following two |
 //! | `parameters.threshold` | `threshold` |
@@ -56,10 +56,8 @@ mod result;
 mod threshold;
 
 pub mod http;
-pub mod record;
 
-pub use convert::USER_CONTENT_KEY;
 pub use form::Form;
 pub use input::{DEFAULT_CORRECT_ANSWER_KEY, EvaluateInput};
 pub use result::{EvaluateResult, Outputs, OutputsError, Unfit};
-pub use threshold::{DEFAULT_THRESHOLD, ThresholdError, strict_threshold, threshold};
+pub use threshold::{DEFAULT_THRESHOLD, ThresholdError, threshold};

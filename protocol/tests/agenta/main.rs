@@ -9,8 +9,10 @@ mod reading;
 
 use evaluator_protocol::{
     Answer, Contract, Document, EvalInput, EvalResult, InvocationData, JsonObject, Score,
-    ToolCallData,
-    agenta::{EvaluateInput, Form},
+    agenta::{
+        EvaluateInput, EvaluateResult, Form, Outputs,
+        http::{ErrorStatus, HttpReply, MAX_REPLY},
+    },
     detect,
 };
 use proptest::prelude::*;
