@@ -3,13 +3,14 @@
 use serde_json::Value;
 
 use super::{
-    CodeJudgeInput, Content, Message, Role, ToolCall,
+    Block, CodeJudgeInput, Content, Message, Role, ToolCall,
     derived::{configured_reference, texts_of_users},
     dropped, metrics,
     statuses::Statuses,
 };
 use crate::{
-    Converted, DecodeError, EvalInput, InvocationData, JsonObject, ToolCallData, ToolResponseData,
+    Converted, DecodeError, EvalInput, IntermediateStepData, InvocationData, JsonObject,
+    ToolCallData, ToolResponseData,
 };
 
 impl CodeJudgeInput {
@@ -43,7 +44,8 @@ impl CodeJudgeInput {
         if turns.is_empty() {
             dropped::note_numbers(&self, &mut notes.dropped);
         }
-        dropped::note(&self, used.then_some(user.as_str()), &mut notes.dropped);
+        let golden = expected.as_ref().and_then(|turns| turns.last()?.final_response.as_deref());
+        dropped::note(&self, used.then_some(user.as_str()), golden, &mut notes.dropped);
         let mut input = EvalInput::new(name);
         input.config = self.config().cloned().unwrap_or_default();
         input.invocations = turns;
@@ -51,6 +53,9 @@ impl CodeJudgeInput {
         Ok(Converted::new(input, notes.dropped))
     }
 }
+
+/// Where messages of tools say which call they answer.
+const CALL_IDS: [&str; 2] = ["tool_call_id", "toolCallId"];
 
 /// What is written down on the way.
 #[derive(Default)]
@@ -70,6 +75,13 @@ impl Notes {
                 self.extras(&path, message);
             } else {
                 self.dropped.push(path);
+            }
+        }
+        // The transcript repeats it, sometimes with the contents of files in it.
+        let repeated = document.messages().into_iter().flatten();
+        for (index, (repeated, message)) in repeated.zip(input).enumerate() {
+            if index < document.wire.input_in_transcript() && repeated != message {
+                self.dropped.push(format!("messages[{index}]"));
             }
         }
         let said = texts_of_users(input);
@@ -106,23 +118,26 @@ impl Notes {
         };
         let messages = document.expected_messages();
         let written = document.written_reference().map(str::to_owned);
-        let text = || written.or_else(|| configured_reference(document.config()?));
         if messages.is_empty() {
             let answered = |text| InvocationData { final_response: Some(text), ..turn(1, user) };
-            return text().map(|text| vec![answered(text)]);
+            let text = written.or_else(|| configured_reference(document.config()?));
+            return text.map(|text| vec![answered(text)]);
         }
         let mut turns = Turns::starting_with(user);
         for (index, message) in messages.iter().enumerate() {
             turns.add(message, &format!("{key}[{index}]"), &|_, _| false, self);
         }
-        // The reference repeats the last message, and repeats its tool calls where it says nothing.
-        Some(turns.end(None, self))
+        // The reference repeats the last message, or the tool calls of one that says nothing.
+        let silent = messages.last().is_some_and(|last| last.content.is_none());
+        let reference = written.filter(|text| silent && !is_tool_calls(text));
+        Some(turns.end(reference.as_deref(), self))
     }
 
     /// Notes what a message has beside its role, its texts and its tool calls.
     fn extras(&mut self, path: &str, message: &Message) {
         let Message {
             content,
+            tool_calls,
             name,
             metadata,
             timestamp,
@@ -133,13 +148,30 @@ impl Notes {
             ..
         } = message;
         if let Some(Content::Blocks(blocks)) = content {
-            let silent = blocks.iter().enumerate().filter(|(_, block)| block.as_text().is_none());
-            self.dropped.extend(silent.map(|(index, _)| format!("{path}.content[{index}]")));
+            for (index, block) in blocks.iter().enumerate() {
+                self.block(&format!("{path}.content[{index}]"), block);
+            }
         }
-        self.present(path, "name", name.is_some() && message.role != Role::Tool);
+        let is_of_tool = message.role == Role::Tool;
+        let calls_tools = !tool_calls.is_empty() && message.role != Role::Assistant;
+        self.present(path, "tool_calls", calls_tools);
+        self.present(path, "name", name.is_some() && !is_of_tool);
         self.present(path, "metadata", metadata.is_some());
         self.times(path, [timestamp, start_time, end_time], *duration_ms);
-        self.others(path, other, &["tool_call_id", "toolCallId"]);
+        let known: &[&str] = if is_of_tool { &CALL_IDS } else { &[] };
+        self.others(path, other, known);
+    }
+
+    /// Notes a block that says nothing, or what it has beside its text.
+    fn block(&mut self, path: &str, block: &Block) {
+        let Some(said) = block.as_text() else { return self.dropped.push(path.to_owned()) };
+        let Block { value, path: file, resolved_path, media_type, other, .. } = block;
+        let repeats = value.as_deref().is_none_or(|value| value == said);
+        self.present(path, "value", !repeats);
+        self.present(path, "path", file.is_some());
+        self.present(path, "resolved_path", resolved_path.is_some());
+        self.present(path, "media_type", media_type.is_some());
+        self.others(path, other, &[]);
     }
 
     fn times(&mut self, path: &str, times: [&Option<String>; 3], duration: Option<f64>) {
@@ -151,7 +183,8 @@ impl Notes {
 
     fn others(&mut self, path: &str, other: &JsonObject, known: &[&str]) {
         for (key, value) in other {
-            self.present(path, key, !value.is_null() && !known.contains(&key.as_str()));
+            let is_read = value.is_string() && known.contains(&key.as_str());
+            self.present(path, key, !value.is_null() && !is_read);
         }
     }
 
@@ -170,11 +203,13 @@ struct Turns {
     answer_at: Option<String>,
     /// Whether the agent has done anything in this turn.
     begun: bool,
+    /// Whether what the user says in this turn is said by the messages.
+    asked: bool,
 }
 
 impl Turns {
     fn starting_with(user: &str) -> Self {
-        Self { done: Vec::new(), turn: turn(1, user), answer_at: None, begun: false }
+        Self { done: Vec::new(), turn: turn(1, user), answer_at: None, begun: false, asked: false }
     }
 
     /// Adds a message that stands at `path`. `failed` knows which of its tool calls failed.
@@ -196,8 +231,7 @@ impl Turns {
             }
             Role::Tool => {
                 notes.extras(path, message);
-                self.begun = true;
-                self.turn.intermediate_steps.tool_responses.push(response_of_tool(message));
+                self.tool(message);
             }
             _ => notes.dropped.push(path.to_owned()),
         }
@@ -205,14 +239,42 @@ impl Turns {
 
     fn user(&mut self, message: &Message, path: &str, notes: &mut Notes) {
         let text = message.text();
+        let text = text.trim();
         if self.begun {
-            let next = turn(self.done.len() + 2, &text);
+            let next = turn(self.done.len() + 2, text);
             self.done.push(std::mem::replace(&mut self.turn, next));
-            (self.answer_at, self.begun) = (None, false);
+            (self.answer_at, self.begun, self.asked) = (None, false, true);
         } else if self.turn.user_content.is_empty() {
-            self.turn.user_content = text.into_owned();
-        } else if self.turn.user_content != text.trim() {
+            self.turn.user_content = text.to_owned();
+            self.asked = true;
+        } else if self.asked {
+            // As the texts of the input are joined.
+            self.turn.user_content = format!("{} {text}", self.turn.user_content);
+        } else if !self.turn.user_content.contains(text) {
             notes.dropped.push(format!("{path}.content"));
+        }
+    }
+
+    /// A message with what a tool answered.
+    fn tool(&mut self, message: &Message) {
+        self.begun = true;
+        let mut response = response_of_tool(message);
+        let IntermediateStepData { tool_calls, tool_responses } = &mut self.turn.intermediate_steps;
+        let of_call = |id: &Option<String>| id.is_some() && *id == response.id;
+        // Some say the name in the call alone.
+        if let Some(call) = tool_calls.iter().find(|call| of_call(&call.id)) {
+            if response.name.is_empty() {
+                response.name.clone_from(&call.name);
+            }
+        }
+        // Of a call that failed it may have been said already that it did, and nothing else.
+        let said = |said: &&mut ToolResponseData| said.response.is_null() && of_call(&said.id);
+        match tool_responses.iter_mut().find(said) {
+            Some(said) => {
+                response.status = said.status.take();
+                *said = response;
+            }
+            None => tool_responses.push(response),
         }
     }
 
@@ -271,6 +333,12 @@ fn turn(number: usize, user: &str) -> InvocationData {
     }
 }
 
+/// Whether a text is the JSON of tool calls.
+pub(super) fn is_tool_calls(text: &str) -> bool {
+    let calls: Result<Vec<JsonObject>, _> = serde_json::from_str(text);
+    calls.is_ok_and(|calls| calls.iter().all(|call| call.contains_key("tool")))
+}
+
 /// What a tool was given, as an object: anything else stands under `input` of one.
 fn arguments(input: Option<&Value>) -> JsonObject {
     match input {
@@ -294,12 +362,13 @@ fn response(call: &ToolCall, failed: bool) -> Option<ToolResponseData> {
 /// What a tool answered in a message of its own.
 fn response_of_tool(message: &Message) -> ToolResponseData {
     let value = match &message.content {
+        None => Value::Null,
         Some(Content::Json(value)) => value.clone(),
-        _ => Value::String(message.text().into_owned()),
+        Some(content) => content.text().into(),
     };
-    let id = message.other.get("tool_call_id").or_else(|| message.other.get("toolCallId"));
+    let id = CALL_IDS.iter().find_map(|key| message.other.get(*key)?.as_str());
     ToolResponseData {
-        id: id.and_then(Value::as_str).map(str::to_owned),
+        id: id.map(str::to_owned),
         ..ToolResponseData::new(message.name.clone().unwrap_or_default(), value)
     }
 }

@@ -65,3 +65,27 @@ fn an_answer_without_text_is_an_answer() {
     let image = turn(json!({"final_response": {"parts": [{"inline_data": {"data": ""}}]}}));
     assert_eq!(image.final_text().as_deref(), Some(""));
 }
+
+#[test]
+fn who_says_something_else_than_expected_is_listed() {
+    let document = json!({"eval_metric": {"metric_name": "m"}, "actual_invocations": [{
+        "user_content": {"role": "model", "parts": []},
+        "final_response": {"role": "model", "parts": []},
+        "intermediate_data": {
+            "invocation_events": [{"content": {"role": "critic"}}, {"content": {"role": "user"}}],
+            "newer": 1,
+        },
+    }]});
+    let (_, dropped) = converted(&document.to_string());
+    assert_eq!(
+        dropped,
+        [
+            "actual_invocations[0].user_content.role",
+            "actual_invocations[0].intermediate_data.newer",
+            "actual_invocations[0].intermediate_data.invocation_events[0].content.role",
+        ]
+    );
+    // And it is written again.
+    let written = serde_json::to_value(read(&document.to_string())).unwrap();
+    assert_eq!(written["actual_invocations"][0]["intermediate_data"]["newer"], 1);
+}

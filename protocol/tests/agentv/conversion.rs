@@ -86,6 +86,7 @@ fn what_is_dropped_is_listed() {
         [
             "input[0].content[0]",
             "input[0].content[1]",
+            "messages[0]",
             "messages[1].tool_calls[0].start_time",
             "messages[1].tool_calls[0].end_time",
             "messages[1].tool_calls[0].duration_ms",
@@ -160,6 +161,118 @@ fn users_begin_turns_and_inputs_of_any_kind_fit() {
     assert_eq!(json!(steps.tool_calls[0].args), json!({"input": "ls -l"}));
     assert_eq!(steps.tool_responses[0].response, json!({"files": 2}));
     assert_eq!(steps.tool_responses[0].id.as_deref(), Some("7"));
+}
+
+#[test]
+fn messages_of_tools_belong_to_the_calls_with_their_id() {
+    let text = json!({
+        "criteria": "c", "output": "done",
+        "messages": [
+            {"role": "assistant", "tool_calls": [{"tool": "a", "id": "1"}, {"tool": "b", "id": "2"}]},
+            {"role": "tool", "tool_call_id": "2", "content": [{"type": "text", "text": "two"}]},
+            {"role": "tool", "toolCallId": "1", "content": "boom"},
+            {"role": "tool", "tool_call_id": 3},
+        ],
+        "trace": {"events": [{"type": "tool_call", "tool": {"name": "a", "call_id": "1", "status": "error"}}]},
+    });
+    let converted = read(&text.to_string()).to_eval_input("m").unwrap();
+    let told: Vec<_> = converted.input.invocations[0]
+        .intermediate_steps
+        .tool_responses
+        .iter()
+        .map(|told| (told.name.as_str(), told.id.as_deref(), &told.response, told.is_error()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("a", Some("1"), &json!("boom"), true),
+            ("b", Some("2"), &json!("two"), false),
+            ("", None, &Value::Null, false),
+        ]
+    );
+    assert_eq!(converted.dropped, ["messages[3].tool_call_id", "criteria", "trace.events"]);
+}
+
+#[test]
+fn what_users_say_in_a_row_is_one_question() {
+    let said = |content: &str| json!({"role": "user", "content": content});
+    let answered = json!({"role": "assistant", "content": "a"});
+    let converted = |document: Value| {
+        let converted = read(&document.to_string()).to_eval_input("m").unwrap();
+        let said = converted.input.invocations.into_iter().map(|turn| turn.user_content);
+        (said.collect::<Vec<_>>(), converted.dropped)
+    };
+    let messages = json!([said("one"), said("two "), answered, said("three"), said("four")]);
+    let turns = vec!["one two".to_owned(), "three four".to_owned()];
+    assert_eq!(
+        converted(json!({"criteria": "", "output": "a", "messages": messages})),
+        (turns.clone(), vec![])
+    );
+    let document =
+        json!({"question": "one two", "candidate_answer": "a", "output_messages": messages});
+    assert_eq!(converted(document), (turns, vec![]));
+    let document = json!({"question": "other", "candidate_answer": "a", "output_messages": [said("one"), answered]});
+    assert_eq!(
+        converted(document),
+        (vec!["other".to_owned()], vec!["output_messages[0].content".to_owned()])
+    );
+}
+
+#[test]
+fn a_reference_is_the_answer_of_a_golden_turn_that_says_nothing() {
+    let calls = json!([{"tool": "t", "input": {"a": 1}}]);
+    let golden = |reference: &str| {
+        let text = json!({
+            "question": "q", "candidate_answer": "a", "reference_answer": reference,
+            "expected_messages": [{"role": "assistant", "tool_calls": calls}],
+        });
+        let converted = read(&text.to_string()).to_eval_input("m").unwrap();
+        let turn = converted.input.expected_invocations.unwrap().remove(0);
+        (turn.tool_names().count(), turn.final_response, converted.dropped)
+    };
+    assert_eq!(golden("Paris"), (1, Some("Paris".to_owned()), vec![]));
+    // Hosts put the calls there where there is nothing else.
+    assert_eq!(golden(&calls.to_string()), (1, None, vec![]));
+    let other = read(
+        r#"{"candidate_answer": "a", "reference_answer": "x", "expected_messages": [{"role": "assistant", "content": "y"}]}"#,
+    );
+    let converted = other.to_eval_input("m").unwrap();
+    assert_eq!(
+        converted.input.expected_invocations.unwrap()[0].final_response.as_deref(),
+        Some("y")
+    );
+    assert_eq!(converted.dropped, ["reference_answer"]);
+}
+
+#[test]
+fn what_stands_where_it_does_not_belong_is_listed() {
+    let text = json!({
+        "criteria": "", "output": "a", "cost_usd": 1,
+        "input": [{"role": "user", "content": "q", "tool_calls": [{"tool": "t"}], "tool_call_id": "1"}],
+        "messages": [
+            {"role": "user", "content": "q and a file"},
+            {"role": "assistant", "content": [{"type": "text", "text": "a", "value": "b", "path": "/x", "level": 3}]},
+        ],
+        "trace": {"cost_usd": 2, "messages": [{"role": "assistant", "content": "other"}]},
+        "trace_summary": {"event_count": 1, "end_time": "now", "events": [{"type": "error"}]},
+    });
+    let converted = read(&text.to_string()).to_eval_input("m").unwrap();
+    let metrics = converted.input.invocations[0].performance_metrics.as_ref().unwrap();
+    assert_eq!((&metrics["cost_usd"], &metrics["end_time"]), (&json!(1.0), &json!("now")));
+    assert_eq!(
+        converted.dropped,
+        [
+            "input[0].tool_calls",
+            "input[0].tool_call_id",
+            "messages[0]",
+            "messages[1].content[0].value",
+            "messages[1].content[0].path",
+            "messages[1].content[0].level",
+            "trace.messages",
+            "trace.cost_usd",
+            "trace_summary.events",
+        ]
+    );
 }
 
 #[test]
