@@ -31,6 +31,7 @@
 //! served.
 
 mod build;
+mod content;
 mod derived;
 mod dropped;
 mod from_result;
@@ -43,12 +44,14 @@ mod settings;
 mod statuses;
 mod to_input;
 mod trace;
+mod turns;
 mod wire;
 mod words;
 
+pub use content::{Block, Content};
 pub use input::CodeJudgeInput;
 pub use member::MemberResult;
-pub use message::{Block, Content, Message, ToolCall};
+pub use message::{Message, ToolCall};
 pub use result::{Assertion, CodeJudgeResult, DEFAULT_THRESHOLD};
 pub use trace::{EventTool, TokenUsage, Trace, TraceEvent, TraceSummary};
 pub use words::{EventKind, Role, ToolStatus};
