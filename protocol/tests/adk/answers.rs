@@ -27,12 +27,31 @@ fn a_result_is_told_with_a_row_for_each_turn() {
     let scores = [Some(Score::ONE), None, Some(Score::ZERO)];
     assert_eq!(told(STATIC, EvalResult::new(half).per_invocation_scores(scores)), odd);
     // The evaluator's own word counts more than the threshold; a turn without a score was not evaluated.
-    let failed =
-        EvalResult::new(half).status(Plain::Failed).per_invocation_scores([None, Some(Score::ONE)]);
+    let result = |scores: [Option<Score>; 2]| EvalResult::new(half).per_invocation_scores(scores);
     assert_eq!(
-        told(STATIC, failed),
-        json!({"overall_score": 0.5, "overall_eval_status": 2, "per_invocation_results": [
-            {"eval_status": 3}, {"score": 1.0, "eval_status": 1}]})
+        told(STATIC, result([None, Some(Score::ZERO)]).status(Plain::Passed)),
+        json!({"overall_score": 0.5, "overall_eval_status": 1, "per_invocation_results": [
+            {"eval_status": 3}, {"score": 0.0, "eval_status": 2}]})
+    );
+}
+
+/// For tests, ADK forms its own status of the rows.
+#[test]
+fn a_failure_does_not_pass_by_its_rows() {
+    let row = |score: f64| json!({"score": score, "eval_status": 2});
+    let scores = |text: &str| json!([{"rubric_id": "per_invocation_scores", "rationale": text}]);
+    let failed = EvalResult::new(Score::ratio(9, 10)).status(Plain::Failed);
+    assert_eq!(
+        told(STATIC, failed.per_invocation_scores([None, Some(Score::ONE)])),
+        json!({"overall_score": 0.9, "overall_eval_status": 2, "per_invocation_results": [row(0.0), row(0.0)],
+            "overall_rubric_scores": scores("[null,1.0]")})
+    );
+    // The worst turn decides here, and not the mean.
+    let worst = EvalResult::new(Score::ratio(1, 5));
+    assert_eq!(
+        told(STATIC, worst.per_invocation_scores([Score::ratio(1, 5), Score::ONE])),
+        json!({"overall_score": 0.2, "overall_eval_status": 2, "per_invocation_results": [row(0.2), row(0.2)],
+            "overall_rubric_scores": scores("[0.2,1.0]")})
     );
 }
 
@@ -142,6 +161,19 @@ fn turns() -> impl Strategy<Value = Vec<Option<u32>>> {
     proptest::collection::vec(proptest::option::of(0..=100_u32), 0..6)
 }
 
+/// Whether ADK's `AgentEvaluator` finds that rows have passed: it learns of them whether more is better, where they agree.
+fn passes_by_its_rows(told: &EvaluationResult, threshold: f64) -> bool {
+    let rows = told.per_invocation_results.iter();
+    let scored = || rows.clone().filter_map(|row| Some((row.score?, row.eval_status)));
+    let Some(mean) = Score::mean(scored().map(|(score, _)| score)) else { return false };
+    let mut directions: Vec<bool> = scored()
+        .filter(|(score, status)| score.get() != threshold && status.is_verdict())
+        .map(|(score, status)| (score.get() > threshold) == (status == EvalStatus::Passed))
+        .collect();
+    directions.dedup();
+    if directions == [false] { mean.get() <= threshold } else { mean.get() >= threshold }
+}
+
 proptest! {
     /// Whatever an evaluator of the default contract says, ADK gets as many rows as there are turns, and a verdict only on a
     /// score that somebody gave.
@@ -163,6 +195,9 @@ proptest! {
         match result.status {
             Some(status) => prop_assert_eq!(told.overall_eval_status, EvalStatus::from(status)),
             None => prop_assert_eq!(told.overall_eval_status, EvalStatus::of(result.score, threshold)),
+        }
+        if let (EvalStatus::Failed, Some(threshold)) = (told.overall_eval_status, threshold) {
+            prop_assert!(!passes_by_its_rows(&told, threshold));
         }
         let is_evaluated = told.overall_eval_status != EvalStatus::NotEvaluated;
         prop_assert_eq!(told.overall_score, is_evaluated.then_some(result.score));
