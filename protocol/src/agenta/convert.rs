@@ -31,7 +31,7 @@ impl EvaluateInput {
         let question = self.question();
         let mut dropped = self.without_room();
         // An app of which no output was sent is no app that answered nothing.
-        if self.parameter("output").is_some() {
+        if self.has_output() {
             input.invocations.push(InvocationData {
                 user_content: question.clone(),
                 final_response: output,

@@ -167,6 +167,11 @@ impl EvaluateInput {
         self.document.get(self.output_key()).filter(|output| !output.is_null())
     }
 
+    /// Whether there is an output, which may be `null`.
+    pub(crate) fn has_output(&self) -> bool {
+        self.document.contains_key(self.output_key())
+    }
+
     /// The output as text: as it is, or as JSON text.
     #[must_use]
     pub fn output_text(&self) -> Option<Cow<'_, str>> {

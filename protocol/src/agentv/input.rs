@@ -146,6 +146,14 @@ impl CodeJudgeInput {
         self.wire.transcript().map(|(_, messages)| messages)
     }
 
+    /// Whether nothing is known of what the agent did, and nothing more will be.
+    pub(crate) fn is_about_nothing(&self) -> bool {
+        self.candidate_answer().is_none()
+            && self.messages().is_none()
+            && self.unread_output().is_none()
+            && self.results().is_none()
+    }
+
     /// The tool calls of the agent, in order; `None` without a transcript.
     #[must_use]
     pub fn tool_calls(&self) -> Option<impl Iterator<Item = &ToolCall>> {

@@ -83,7 +83,7 @@ impl Notes {
 
     /// What the agent did. There are no turns where nothing is known of it: that is no agent that has not answered.
     fn turns(&mut self, document: &CodeJudgeInput, user: &str) -> Vec<InvocationData> {
-        if document.candidate_answer().is_none() && document.messages().is_none() {
+        if document.is_about_nothing() {
             return Vec::new();
         }
         let mut turns = Turns::starting_with(user);

@@ -61,6 +61,15 @@ fn what_has_no_place_is_listed_and_nothing_else() {
 }
 
 #[test]
+fn a_conversation_without_turns_is_not_evaluated() {
+    let document = json!({"eval_metric": {"metric_name": "m"}, "actual_invocations": []});
+    let document = Document::read(document.to_string().as_bytes()).unwrap();
+    let answer = document.reply().answer(document.unjudged().unwrap()).unwrap();
+    assert_eq!(serde_json::to_value(answer).unwrap()["overall_eval_status"], 3);
+    assert_eq!(Document::read(STATIC.as_bytes()).unwrap().unjudged(), None);
+}
+
+#[test]
 fn an_answer_without_text_is_an_answer() {
     let image = turn(json!({"final_response": {"parts": [{"inline_data": {"data": ""}}]}}));
     assert_eq!(image.final_text().as_deref(), Some(""));

@@ -58,6 +58,14 @@ fn an_app_of_which_nothing_was_sent_has_no_turns() {
     let converted = read_value(&document(json!({"q": "?"}))).to_eval_input("m");
     assert_eq!(converted.input, EvalInput::new("m").config("min", 1));
     assert_eq!(converted.dropped, ["inputs"]);
+    let unjudged = |outputs: Value| {
+        let document = json!({"inputs": {}, "parameters": {}, "outputs": outputs});
+        Document::read(document.to_string().as_bytes()).unwrap().unjudged()
+    };
+    assert_eq!((unjudged(json!(null)), unjudged(json!(""))), (None, None));
+    let nothing = document(json!({})).to_string();
+    let unjudged = Document::read(nothing.as_bytes()).unwrap().unjudged().unwrap();
+    assert_eq!(unjudged, EvalResult::not_evaluated("the document has no `outputs`"));
     let golden = document(json!({"q": "?", "correct_answer": "So."}));
     let converted = read_value(&golden).to_eval_input("m");
     assert_eq!(converted.input.invocations, []);

@@ -299,6 +299,20 @@ fn an_agent_of_which_nothing_is_known_has_no_turns() {
     let measured =
         r#"{"criteria": "", "output": null, "duration_ms": 5, "trace": {"event_count": 0}}"#;
     assert_eq!(read(measured).to_eval_input("m").unwrap().dropped, ["trace", "duration_ms"]);
+    let unjudged = |text: &str| {
+        let result = Document::read(text.as_bytes()).unwrap().unjudged()?;
+        Reply::AgentV.answer(result).err().map(|why| why.reason)
+    };
+    let reason = "the document has neither an answer nor messages of the agent";
+    assert_eq!(unjudged(text).as_deref(), Some(reason));
+    for known in [
+        r#"{"criteria": "", "output": ""}"#,
+        r#"{"criteria": "", "output": null, "messages": []}"#,
+        r#"{"criteria": "", "output": null, "output_path": "/x"}"#,
+        r#"{"results": {}}"#,
+    ] {
+        assert_eq!(unjudged(known), None, "{known}");
+    }
     // It is known to have said nothing.
     let silent =
         r#"{"criteria": "", "output": null, "messages": [{"role": "user", "content": "q"}]}"#;
