@@ -144,6 +144,16 @@ impl Block {
         }
     }
 
+    /// Whether it is a text and nothing else.
+    pub(super) fn is_plain(&self) -> bool {
+        let Self { value, path, resolved_path, media_type, other, .. } = self;
+        let file = [path, resolved_path, media_type];
+        let repeats = |said: &str| value.as_deref().is_none_or(|value| value == said);
+        self.as_text().is_some_and(repeats)
+            && file.iter().all(|it| it.is_none())
+            && other.is_empty()
+    }
+
     fn is_known(value: &Value) -> bool {
         matches!(value["type"].as_str(), Some("text" | "file" | "image"))
     }

@@ -140,12 +140,13 @@ impl Notes {
             other,
             ..
         } = message;
-        if let Some(Content::Blocks(blocks)) = content {
+        let is_of_tool = message.role == Role::Tool;
+        // Of a tool's answer all blocks are kept.
+        if let (Some(Content::Blocks(blocks)), false) = (content, is_of_tool) {
             for (index, block) in blocks.iter().enumerate() {
                 self.block(&format!("{path}.content[{index}]"), block);
             }
         }
-        let is_of_tool = message.role == Role::Tool;
         let calls_tools = !tool_calls.is_empty() && message.role != Role::Assistant;
         self.present(path, "tool_calls", calls_tools);
         self.present(path, "name", name.is_some() && !is_of_tool);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Content, Message, Role, ToolCall, to_input::Notes};
+use super::{Block, Content, Message, Role, ToolCall, to_input::Notes};
 use crate::{IntermediateStepData, InvocationData, JsonObject, ToolCallData, ToolResponseData};
 
 /// Where messages of tools say which call they answer.
@@ -171,6 +171,10 @@ fn response_of_tool(message: &Message) -> ToolResponseData {
     let value = match &message.content {
         None => Value::Null,
         Some(Content::Json(value)) => value.clone(),
+        // There is room for more than texts. What was read from JSON can be written as such.
+        Some(content @ Content::Blocks(blocks)) if !blocks.iter().all(Block::is_plain) => {
+            serde_json::to_value(blocks).unwrap_or_else(|_| content.text().into())
+        }
         Some(content) => content.text().into(),
     };
     let id = CALL_IDS.iter().find_map(|key| message.other.get(*key)?.as_str());

@@ -172,6 +172,7 @@ fn messages_of_tools_belong_to_the_calls_with_their_id() {
             {"role": "tool", "tool_call_id": "2", "content": [{"type": "text", "text": "two"}]},
             {"role": "tool", "toolCallId": "1", "content": "boom"},
             {"role": "tool", "tool_call_id": 3},
+            {"role": "tool", "name": "camera", "content": [{"type": "image", "path": "/x.png"}]},
         ],
         "trace": {"events": [{"type": "tool_call", "tool": {"name": "a", "call_id": "1", "status": "error"}}]},
     });
@@ -188,6 +189,7 @@ fn messages_of_tools_belong_to_the_calls_with_their_id() {
             ("a", Some("1"), &json!("boom"), true),
             ("b", Some("2"), &json!("two"), false),
             ("", None, &Value::Null, false),
+            ("camera", None, &json!([{"type": "image", "path": "/x.png"}]), false),
         ]
     );
     assert_eq!(converted.dropped, ["messages[3].tool_call_id", "criteria", "trace.events"]);
