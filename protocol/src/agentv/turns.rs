@@ -60,9 +60,10 @@ impl Turns {
         } else if self.turn.user_content.is_empty() {
             self.turn.user_content = text.to_owned();
             self.asked = true;
-        } else if self.asked {
+        } else if self.asked && !text.is_empty() {
             // As the texts of the input are joined.
-            self.turn.user_content = format!("{} {text}", self.turn.user_content);
+            self.turn.user_content.push(' ');
+            self.turn.user_content.push_str(text);
         } else if !self.turn.user_content.contains(text) {
             notes.dropped.push(format!("{path}.content"));
         }
