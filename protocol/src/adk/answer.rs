@@ -6,18 +6,8 @@ use super::{EvalStatus, EvaluationResult, PerInvocationResult, RubricScore};
 use crate::{EvalResult, Score};
 
 impl EvaluationResult {
-    /// What ADK is told of a result of the default contract, for a conversation of that many turns.
-    ///
-    /// | here | from |
-    /// |---|---|
-    /// | `overall_score` | `score`; nothing when it was not evaluated, since the 0 there is nobody's score |
-    /// | `overall_eval_status` | `status`; without one whether `score` reaches the threshold; without that INFORMATIONAL |
-    /// | rows | `per_invocation_scores`, each with its status by the threshold, NOT_EVALUATED for a turn without a score; if there is not one for each turn, `score` and the overall status for all of them |
-    /// | `overall_rubric_scores` | an explanation for each of the `details`: texts as they are, all else as JSON; and one of `per_invocation_scores` where these are not the rows |
-    ///
-    /// `adk eval` goes by the overall status. ADK's `AgentEvaluator`, for tests, forms its own: it compares the mean of the
-    /// rows with the threshold. A result that is FAILED must not pass there, so where that mean reaches the threshold all rows
-    /// have `score` and are FAILED, or have 0 if `score` reaches it, too. `overall_score` stays what it is.
+    /// What ADK is told of a result of the default contract, for a conversation of that many turns: see the
+    /// [table](super#as-an-answer-of-adk).
     #[must_use]
     pub fn from_eval_result(result: EvalResult, turns: usize, threshold: Option<f64>) -> Self {
         let EvalResult { score, status, per_invocation_scores, details } = result;

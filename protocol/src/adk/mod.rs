@@ -1,8 +1,6 @@
 //! Custom metrics of Google's Agent Development Kit.
 //!
 #![doc = include_str!("../../docs/adk.md")]
-//!
-//! For what becomes of the result see [`EvaluationResult::from_eval_result`].
 
 mod answer;
 mod bytes;

@@ -2,8 +2,7 @@
 //!
 #![doc = include_str!("../../docs/agentv.md")]
 //!
-//! What is dropped is listed in [`Converted::dropped`](crate::Converted::dropped). How results are turned around: see
-//! [`CodeJudgeResult::from_eval_result`].
+//! What is dropped is listed in [`Converted::dropped`](crate::Converted::dropped).
 
 mod build;
 mod content;
