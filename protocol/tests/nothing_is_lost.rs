@@ -52,7 +52,7 @@ fn samples() -> Vec<(String, Value)> {
     let folders = [Contract::AgentV, Contract::Adk, Contract::Agenta];
     let files =
         folders.iter().flat_map(|contract| fs::read_dir(data.join(contract.name())).unwrap());
-    let mut samples = Vec::new();
+    let mut samples: Vec<(String, Value)> = Vec::new();
     for file in files {
         let path = file.unwrap().path();
         let text = fs::read_to_string(&path).unwrap();
@@ -62,6 +62,18 @@ fn samples() -> Vec<(String, Value)> {
         }
     }
     assert!(samples.len() >= 20, "{}", samples.len());
+    // Documents of AgentV that have the keys of two generations.
+    for (one, other) in
+        [("v2.5.1-stdin", "v4.42.4-stdin"), ("constructed-v2.9-stdin", "constructed-v3.6-stdin")]
+    {
+        let object = |name: &str| {
+            let sample = samples.iter().find(|(path, _)| path.ends_with(&format!("{name}.json")));
+            sample.unwrap().1.as_object().unwrap().clone()
+        };
+        let mut both = object(one);
+        both.extend(object(other));
+        samples.push((format!("{one} and {other}"), both.into()));
+    }
     samples
 }
 
