@@ -4,6 +4,8 @@ use std::{borrow::Cow, error::Error, fmt};
 
 use evaluator_protocol::{DecodeError, ErrorBody};
 
+use crate::contract::{Adk, Agentevals, HasConfig as _};
+
 /// Why an evaluator could not judge a document: a kind that programs read and a message that people read.
 ///
 /// Any error an evaluator returns becomes one of kind `evaluator`. To choose the kind, return a `Failure`:
@@ -135,6 +137,9 @@ pub struct Rejection {
     reason: String,
 }
 
+/// Where documents have the config of an evaluator.
+const CONFIGS: [&str; 2] = [Agentevals::PATH, Adk::PATH];
+
 impl Rejection {
     /// A rejection because of the field at `path`, e.g. `config.min_length`; empty for the document as a whole.
     pub fn new(path: impl Into<String>, reason: impl Into<String>) -> Self {
@@ -164,11 +169,11 @@ impl Rejection {
     }
 
     fn kind(&self) -> Kind {
-        let inside = self.path.strip_prefix("config");
-        match inside {
-            Some(rest) if rest.is_empty() || rest.starts_with(['.', '[']) => Kind::Config,
-            _ => Kind::Input,
-        }
+        let inside = |config: &&str| {
+            let rest = self.path.strip_prefix(config);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        };
+        if CONFIGS.iter().any(inside) { Kind::Config } else { Kind::Input }
     }
 }
 
@@ -233,6 +238,8 @@ mod tests {
         let kind = |path: &str| Failure::from(Rejection::new(path, "bad")).kind().to_owned();
         assert_eq!(kind("config"), "config");
         assert_eq!(kind("config.a[0]"), "config");
+        assert_eq!(kind("eval_metric.criterion.words[1]"), "config");
+        assert_eq!(kind("eval_metric"), "input");
         assert_eq!(kind("configuration"), "input");
         assert_eq!(kind(""), "input");
     }
