@@ -37,6 +37,8 @@ pub struct Failure {
 pub(crate) enum Kind {
     /// The document cannot be read or is not for this evaluator.
     Input,
+    /// The document does not have what the evaluator needs.
+    Absent,
     /// The config in the document cannot be read.
     Config,
     /// The evaluator returned an error.
@@ -84,7 +86,7 @@ impl Failure {
     #[must_use]
     pub fn kind(&self) -> &str {
         match &self.kind {
-            Kind::Input => "input",
+            Kind::Input | Kind::Absent => "input",
             Kind::Config => "config",
             Kind::Evaluator => "evaluator",
             Kind::Panic => "panic",
@@ -107,7 +109,12 @@ impl Failure {
 
     /// Whether it is the document that is at fault, and not the evaluator.
     pub(crate) fn blames_input(&self) -> bool {
-        matches!(self.kind, Kind::Input | Kind::Config)
+        matches!(self.kind, Kind::Input | Kind::Absent | Kind::Config)
+    }
+
+    /// Whether the document does not have what the evaluator needs.
+    pub(crate) fn is_absence(&self) -> bool {
+        self.kind == Kind::Absent
     }
 
     pub(crate) fn is_panic(&self) -> bool {
@@ -135,6 +142,7 @@ pub struct Rejection {
     argument: Option<&'static str>,
     path: String,
     reason: String,
+    is_absence: bool,
 }
 
 /// Where documents have the config of an evaluator.
@@ -143,7 +151,12 @@ const CONFIGS: [&str; 2] = [Agentevals::PATH, Adk::PATH];
 impl Rejection {
     /// A rejection because of the field at `path`, e.g. `config.min_length`; empty for the document as a whole.
     pub fn new(path: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self { argument: None, path: path.into(), reason: reason.into() }
+        Self { argument: None, path: path.into(), reason: reason.into(), is_absence: false }
+    }
+
+    /// A rejection because the document has nothing at `path`, which is no mistake where its host has nothing to send.
+    pub(crate) fn absence(path: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { is_absence: true, ..Self::new(path, reason) }
     }
 
     /// Path of the field; empty for the document as a whole.
@@ -173,7 +186,11 @@ impl Rejection {
             let rest = self.path.strip_prefix(config);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
         };
-        if CONFIGS.iter().any(inside) { Kind::Config } else { Kind::Input }
+        match self.is_absence {
+            true => Kind::Absent,
+            false if CONFIGS.iter().any(inside) => Kind::Config,
+            false => Kind::Input,
+        }
     }
 }
 

@@ -1,14 +1,14 @@
 //! Evaluators written against each of the contracts, and one that serves all of them.
 
 use evaluator_sdk::{
-    EvalInput, Score, evaluator,
+    EvalInput, Expected, Score, evaluator,
     protocol::{adk::MetricInput, agenta::EvaluateInput},
     testing,
 };
 use serde_json::{Value, json};
 
 #[evaluator(contract = adk)]
-fn turns(actual_invocations: &[serde_json::Value], _eval_metric: serde_json::Value) -> bool {
+fn turns(actual_invocations: &[Value], _eval_metric: Value) -> bool {
     actual_invocations.len() == 1
 }
 
@@ -39,7 +39,7 @@ macro_rules! takes_all {
         const $names: &[&str] = &[$(stringify!($name)),*];
 
         #[evaluator(contract = $contract)]
-        #[expect(clippy::too_many_arguments, reason = "all there are")]
+        #[allow(clippy::too_many_arguments, reason = "all there are, which are few in one contract")]
         fn $evaluator($($name: Option<Value>),*) -> bool {
             [$($name),*].iter().all(Option::is_none)
         }
@@ -84,4 +84,31 @@ fn an_evaluator_of_the_default_contract_serves_every_host() {
     ] {
         testing::answer_json(&any::EVALUATOR, document.to_string()).unwrap();
     }
+}
+
+#[evaluator]
+fn compares(golden: Expected<'_>) -> bool {
+    !golden.is_empty()
+}
+
+/// What agentevals would send, had it been asked to, is missing by mistake; what another host has not got is not.
+#[test]
+fn without_golden_turns_documents_of_other_hosts_are_not_evaluated() {
+    let judge = |document: Value| testing::answer_json(&compares::EVALUATOR, document.to_string());
+    let scenario = json!({"eval_metric": {"metric_name": "m", "criterion": {"threshold": 0.0}}, "actual_invocations": [{}],
+                          "expected_invocations": null});
+    let answer = judge(scenario).unwrap();
+    assert_eq!(
+        (&answer["overall_score"], &answer["overall_eval_status"]),
+        (&Value::Null, &json!(3))
+    );
+    for document in [json!({"candidate_answer": "x"}), json!({"inputs": {}, "output": "a"})] {
+        let failure = judge(document).unwrap_err();
+        assert_eq!(failure.kind(), "not_evaluated");
+        let message =
+            "not evaluated: expected_invocations: this evaluator compares with golden turns";
+        assert!(failure.message().starts_with(message), "{failure}");
+    }
+    let failure = judge(json!({"metric_name": "m"})).unwrap_err();
+    assert_eq!(failure.kind(), "input");
 }
