@@ -7,7 +7,8 @@ use std::{
 };
 
 use evaluator_protocol::{
-    Answer, Compatibility, Contract, DecodeErrorKind, Document, ProtocolVersion, ReadError,
+    Answer, Compatibility, Contract, DecodeErrorKind, Document, EvalResult, ProtocolVersion,
+    ReadError,
 };
 
 use super::{report, say};
@@ -159,16 +160,21 @@ fn judge(evaluator: &Evaluator, document: Document) -> Result<Answer, Failure> {
         check_version(evaluator, input.protocol_version)?;
     }
     let reply = document.reply();
-    let tell = |result| {
-        reply.answer(result).map_err(|why| Failure::of(Kind::NotEvaluated, why.to_string()))
+    let is_converted = document.contract() != Contract::Agentevals;
+    let answer = match unjudged(evaluator, &document) {
+        Some(result) => Answer::Agentevals(result),
+        None => match call(evaluator, document) {
+            // It is nobody's mistake what another host does not send.
+            Err(failure) if is_converted && failure.is_absence() => {
+                Answer::Agentevals(EvalResult::not_evaluated(failure.message()))
+            }
+            answer => answer?,
+        },
     };
-    if evaluator.contract() == Contract::Agentevals.name() {
-        if let Some(result) = document.unjudged() {
-            return tell(result);
+    match answer {
+        Answer::Agentevals(result) => {
+            reply.answer(result).map_err(|why| Failure::of(Kind::NotEvaluated, why.to_string()))
         }
-    }
-    match call(evaluator, document)? {
-        Answer::Agentevals(result) => tell(result),
         // It was written in those terms.
         answer => {
             let unusable = |why: String| Failure::of(Kind::Answer, why);
@@ -176,6 +182,11 @@ fn judge(evaluator: &Evaluator, document: Document) -> Result<Answer, Failure> {
             reply.settle(answer).map_err(|why| unusable(why.to_string()))
         }
     }
+}
+
+/// The answer to a document in which an evaluator of the default contract finds no turns.
+fn unjudged(evaluator: &Evaluator, document: &Document) -> Option<EvalResult> {
+    document.unjudged().filter(|_| evaluator.contract() == Contract::Agentevals.name())
 }
 
 fn unreadable(choice: Choice<'_>, error: ReadError) -> Failure {
