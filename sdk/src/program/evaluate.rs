@@ -161,12 +161,15 @@ fn judge(evaluator: &Evaluator, document: Document) -> Result<Answer, Failure> {
     }
     let reply = document.reply();
     let is_converted = document.contract() != Contract::Agentevals;
-    let answer = match call(evaluator, document) {
-        // It is nobody's mistake what another host does not send.
-        Err(failure) if is_converted && failure.is_absence() => {
-            Answer::Agentevals(EvalResult::not_evaluated(failure.message()))
-        }
-        answer => answer?,
+    let answer = match unjudged(evaluator, &document) {
+        Some(result) => Answer::Agentevals(result),
+        None => match call(evaluator, document) {
+            // It is nobody's mistake what another host does not send.
+            Err(failure) if is_converted && failure.is_absence() => {
+                Answer::Agentevals(EvalResult::not_evaluated(failure.message()))
+            }
+            answer => answer?,
+        },
     };
     match answer {
         Answer::Agentevals(result) => {
@@ -179,6 +182,11 @@ fn judge(evaluator: &Evaluator, document: Document) -> Result<Answer, Failure> {
             reply.settle(answer).map_err(|why| unusable(why.to_string()))
         }
     }
+}
+
+/// The answer to a document in which an evaluator of the default contract finds no turns.
+fn unjudged(evaluator: &Evaluator, document: &Document) -> Option<EvalResult> {
+    document.unjudged().filter(|_| evaluator.contract() == Contract::Agentevals.name())
 }
 
 fn unreadable(choice: Choice<'_>, error: ReadError) -> Failure {
