@@ -25,3 +25,4 @@ mod question;
 
 pub use answer::{Answered, Refusal};
 pub use offer::{Offered, Service, Unservable};
+pub use paths::name_of;
