@@ -127,7 +127,8 @@ async fn nowhere(request: Request) -> Response {
 }
 
 async fn only(methods: &'static str, request: Request) -> Response {
-    let message = format!("the method is not allowed here; use {methods}");
+    let (method, path) = (request.method(), request.uri().path());
+    let message = format!("{method} is not allowed at {path}; use {methods}");
     let fault = Fault::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message);
     let mut response = fault.refuse(request).await;
     response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(methods));
