@@ -109,7 +109,7 @@ impl Service {
         let contract = Some(contract_of(&question.reply));
         let evaluation = self.evaluate(served, &question.document).await;
         let answered =
-            self.told(served, contract, evaluation, |answer, _| tell(&question.reply, answer));
+            told(served, contract, evaluation, |answer, _| tell(&question.reply, answer));
         Answered { dropped: question.dropped, ..answered }
     }
 
@@ -121,35 +121,32 @@ impl Service {
             None => body.to_vec(),
         };
         let evaluation = self.evaluate(served, &Document::from(body.as_slice())).await;
-        self.told(served, contract, evaluation, |_, text| passed_on(contract, text))
+        told(served, contract, evaluation, |_, text| passed_on(contract, text))
     }
 
     async fn evaluate(&self, served: &Served, document: &Document) -> Evaluation {
         retry::evaluate(&served.ready, Given::Document(document), &self.permits).await
     }
+}
 
-    /// What came of a document. `tell` is given an answer and, if that is passed on as it is, its text.
-    fn told(
-        &self,
-        served: &Served,
-        contract: Option<Contract>,
-        mut evaluation: Evaluation,
-        tell: impl FnOnce(Answer, Vec<u8>) -> Result<String, Refusal>,
-    ) -> Answered {
-        let stderr = evaluation.end_of_stderr().into_owned();
-        let text = std::mem::take(&mut evaluation.answer);
-        let answer = match &evaluation.verdict {
-            Verdict::Answer(answer) => Some(answer.clone()),
-            _ => None,
-        };
-        let (warnings, result) = match answer {
-            Some(answer) => {
-                (served.ready.report(evaluation, usize::MAX).warnings, tell(answer, text))
-            }
-            None => (Vec::new(), Err(broken(served, evaluation))),
-        };
-        Answered { contract, result, dropped: Vec::new(), warnings, stderr }
-    }
+/// What came of a document. `tell` is given an answer and, if that is passed on as it is, its text.
+fn told(
+    served: &Served,
+    contract: Option<Contract>,
+    mut evaluation: Evaluation,
+    tell: impl FnOnce(Answer, Vec<u8>) -> Result<String, Refusal>,
+) -> Answered {
+    let stderr = evaluation.end_of_stderr().into_owned();
+    let text = std::mem::take(&mut evaluation.answer);
+    let answer = match &evaluation.verdict {
+        Verdict::Answer(answer) => Some(answer.clone()),
+        _ => None,
+    };
+    let (warnings, result) = match answer {
+        Some(answer) => (served.ready.report(evaluation, usize::MAX).warnings, tell(answer, text)),
+        None => (Vec::new(), Err(broken(served, evaluation))),
+    };
+    Answered { contract, result, dropped: Vec::new(), warnings, stderr }
 }
 
 fn contract_of(reply: &Reply) -> Contract {
