@@ -2,13 +2,15 @@
 
 use std::fmt;
 
-use evaluator_protocol::{DecodeErrorKind, agenta::http::ErrorStatus, decode};
+use evaluator_protocol::{DecodeErrorKind, MAX_DEPTH, agenta::http::ErrorStatus, decode};
+use memchr::memchr2_iter;
 use serde::{
     Deserialize, Deserializer,
     de::{IgnoredAny, MapAccess, Visitor},
 };
 
 use super::Refusal;
+use crate::json::{self, ParseError, ParseErrorKind, ParseOptions};
 
 /// Keys under which a document of AgentV names a file with the answer.
 const FILE_KEYS: [&str; 2] = ["output_path", "outputPath"];
@@ -19,10 +21,16 @@ const FILE_KEYS: [&str; 2] = ["output_path", "outputPath"];
 /// not have one of this machine judged: nobody but its user may say which files are read.
 pub(super) fn refusal(body: &[u8]) -> Option<Refusal> {
     let bad = |status, message| Some(Refusal::new(status, "bad_document", message));
-    // Values of keys that are not known are skipped unread, and an evaluator would stumble over what is no text in them.
-    if let Err(error) = str::from_utf8(body) {
-        let message = format!("the document is not UTF-8 (byte {})", error.valid_up_to());
-        return bad(ErrorStatus::BadRequest, message);
+    // Values of keys that are not known are skipped unread, and an evaluator would stumble over them as if it were at fault.
+    let text = match str::from_utf8(body) {
+        Ok(text) => text,
+        Err(error) => {
+            let message = format!("the document is not UTF-8 (byte {})", error.valid_up_to());
+            return bad(ErrorStatus::BadRequest, message);
+        }
+    };
+    if let Some(error) = too_deep(text) {
+        return bad(ErrorStatus::BadRequest, error.to_string());
     }
     match decode::<NamedFile>(body) {
         Ok(NamedFile(None)) => None,
@@ -35,6 +43,16 @@ pub(super) fn refusal(body: &[u8]) -> Option<Refusal> {
         }
         Err(error) => bad(ErrorStatus::BadRequest, error.to_string()),
     }
+}
+
+/// The error of a document that is nested deeper than hosts write and evaluators read.
+fn too_deep(text: &str) -> Option<ParseError> {
+    // Hardly any document has so many brackets that it could be.
+    memchr2_iter(b'[', b'{', text.as_bytes()).nth(MAX_DEPTH)?;
+    let options = ParseOptions { max_depth: MAX_DEPTH, ..ParseOptions::default() };
+    json::parse(text, &options)
+        .err()
+        .filter(|error| matches!(error.kind, ParseErrorKind::TooDeep { .. }))
 }
 
 /// The key of a document that names a file.
@@ -112,5 +130,15 @@ mod tests {
         ] {
             assert_eq!(told(document).unwrap().0, status, "{}", document.escape_ascii());
         }
+        let nested = |levels: usize| {
+            format!(r#"{{"more": {}{}}}"#, "[".repeat(levels - 1), "]".repeat(levels - 1))
+        };
+        assert_eq!(told(nested(512).as_bytes()), None);
+        let (status, message) = told(nested(513).as_bytes()).unwrap();
+        assert_eq!(status, 400);
+        assert!(message.contains("nested deeper than 512 levels at line 1"), "{message}");
+        // Many brackets are not deep.
+        let wide = format!(r#"{{"more": [{}1]}}"#, "[],".repeat(1000));
+        assert_eq!(told(wide.as_bytes()), None);
     }
 }
