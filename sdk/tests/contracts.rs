@@ -1,10 +1,16 @@
 //! Evaluators written against each of the contracts, and one that serves all of them.
 
-use evaluator_sdk::{EvalInput, Score, evaluator, testing};
-use serde_json::json;
+#![expect(clippy::too_many_arguments, reason = "Agenta has that many")]
+
+use evaluator_sdk::{
+    EvalInput, Score, evaluator,
+    protocol::{adk::MetricInput, agenta::EvaluateInput},
+    testing,
+};
+use serde_json::{Value, json};
 
 #[evaluator(contract = adk)]
-fn turns(actual_invocations: &[serde_json::Value], _eval_metric: serde_json::Value) -> bool {
+fn turns(actual_invocations: &[Value], _eval_metric: Value) -> bool {
     actual_invocations.len() == 1
 }
 
@@ -46,4 +52,40 @@ fn an_evaluator_of_the_default_contract_serves_every_host() {
     ] {
         testing::answer_json(&any::EVALUATOR, document.to_string()).unwrap();
     }
+}
+
+/// An evaluator with these arguments, and their names.
+macro_rules! taking {
+    ($names:ident, $function:ident, $contract:ident: $($argument:ident),*) => {
+        const $names: &[&str] = &[$(stringify!($argument)),*];
+
+        #[evaluator(contract = $contract)]
+        fn $function($($argument: Option<Value>),*) -> bool {
+            [$($argument),*].iter().all(Option::is_some)
+        }
+    };
+}
+
+taking!(OF_ADK, all_of_adk, adk: eval_metric, actual_invocations, expected_invocations, conversation_scenario);
+taking!(
+    OF_AGENTA, all_of_agenta, agenta: app_params, inputs, output, correct_answer, outputs, trace, parameters, testcase
+);
+
+/// The macro cannot see the protocol, and has a list of its own: it takes all arguments that documents have.
+#[test]
+fn every_argument_of_a_document_can_be_taken() {
+    assert_eq!(OF_ADK, MetricInput::PARAMETERS);
+    assert_eq!(OF_AGENTA, EvaluateInput::PARAMETERS);
+    let adk = json!({
+        "eval_metric": {"metric_name": "m"}, "actual_invocations": [{}], "expected_invocations": [{}],
+        "conversation_scenario": {"starting_prompt": "a", "conversation_plan": "b"},
+    });
+    let answer = testing::answer_json(&all_of_adk::EVALUATOR, adk.to_string()).unwrap();
+    assert_eq!(answer["overall_score"], 1.0);
+    let agenta = json!({
+        "app_params": {}, "inputs": {}, "output": "a", "correct_answer": "b", "trace": {}, "parameters": {},
+        "testcase": {},
+    });
+    let answer = testing::answer_json(&all_of_agenta::EVALUATOR, agenta.to_string()).unwrap();
+    assert_eq!(answer["success"], true);
 }

@@ -81,6 +81,29 @@ fn a_program_of_the_default_contract_answers_in_the_terms_of_each() {
     }
 }
 
+/// A function that asks something of every turn would be content with none.
+#[test]
+fn what_says_nothing_of_the_agent_is_not_evaluated_whatever_the_function_returns() {
+    let agentv =
+        json!({"criteria": "c", "output": null, "input": [{"role": "user", "content": "q"}]});
+    run("steady", &[], &agentv.to_string()).failed(
+        1,
+        "error: steady: not evaluated: the document has neither an answer nor messages of the agent\n",
+    );
+    let agenta = json!({"inputs": {}, "parameters": {}}).to_string();
+    run("steady", &[], &agenta)
+        .failed(1, "error: steady: not evaluated: the document has no `outputs`\n");
+    let adk = json!({"eval_metric": {"metric_name": "m"}, "actual_invocations": []}).to_string();
+    let answer = run("steady", &[], &adk).answer();
+    assert_eq!(
+        (&answer["overall_score"], &answer["overall_eval_status"]),
+        (&Value::Null, &json!(3))
+    );
+    // In its own terms, the evaluator decides.
+    let own = json!({"metric_name": "steady", "invocations": []}).to_string();
+    assert_eq!(run("steady", &[], &own).answer()["score"], 0.75);
+}
+
 #[test]
 fn a_stream_may_hold_documents_of_all_of_them() {
     let mut lines = Vec::new();

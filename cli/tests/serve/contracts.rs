@@ -96,6 +96,9 @@ fn agenta_is_told_in_plain_text_what_is_no_answer() {
     let unjudged = r#"{"inputs":{"country":"France"},"output":"Paris"}"#;
     let answer = server.post("/evaluators/same", unjudged).is(422);
     assert_eq!(answer.text(), "not evaluated: nothing to compare with");
+    // Nothing of the app is sent, so nobody is asked.
+    let answer = server.post("/evaluators/crash", r#"{"inputs":{},"parameters":{}}"#).is(422);
+    assert_eq!(answer.text(), "not evaluated: the document has no `outputs`");
     // Several are offered, and nobody is meant.
     server.post("/invoke", WEBHOOK).is(404).text();
     // Nor is what does not even get to an evaluator told as JSON.

@@ -6,28 +6,30 @@ use super::{EvalStatus, EvaluationResult, PerInvocationResult, RubricScore};
 use crate::{EvalResult, Score};
 
 impl EvaluationResult {
-    /// What ADK is told of a result of the default contract, for a conversation of that many turns.
-    ///
-    /// | here | from |
-    /// |---|---|
-    /// | `overall_score` | `score`; nothing when it was not evaluated, since the 0 there is nobody's score |
-    /// | `overall_eval_status` | `status`; without one whether `score` reaches the threshold; without that INFORMATIONAL |
-    /// | rows | `per_invocation_scores`, each with its status by the threshold, NOT_EVALUATED for a turn without a score; if there is not one for each turn, `score` and the overall status for all of them |
-    /// | `overall_rubric_scores` | an explanation for each of the `details`: texts as they are, all else as JSON; and one of `per_invocation_scores` where these are not the rows |
+    /// What ADK is told of a result of the default contract, for a conversation of that many turns: see the
+    /// [table](super#as-an-answer-of-adk).
     #[must_use]
     pub fn from_eval_result(result: EvalResult, turns: usize, threshold: Option<f64>) -> Self {
         let EvalResult { score, status, per_invocation_scores, details } = result;
         let overall = status.map_or_else(|| EvalStatus::of(score, threshold), EvalStatus::from);
         let is_evaluated = overall != EvalStatus::NotEvaluated;
-        let fits = per_invocation_scores.len() == turns;
+        let looks_passed = |score: Option<Score>| {
+            let reached = score.zip(threshold).is_some_and(|(score, least)| score.get() >= least);
+            overall == EvalStatus::Failed && reached
+        };
+        let mean = Score::mean(per_invocation_scores.iter().copied().flatten());
+        let fits = per_invocation_scores.len() == turns && !looks_passed(mean);
+        let of_all = if looks_passed(Some(score)) { Score::ZERO } else { score };
         let row = |score: Option<Score>| match score {
+            // Without a threshold a score says nothing, and the evaluator's word holds for its turns, too.
+            Some(score) if threshold.is_none() => PerInvocationResult::new(score, overall),
             Some(score) => PerInvocationResult::new(score, EvalStatus::of(score, threshold)),
             None => PerInvocationResult::not_evaluated(),
         };
         let rows: Vec<PerInvocationResult> = match is_evaluated {
             false => vec![PerInvocationResult::not_evaluated(); turns],
             true if fits => per_invocation_scores.iter().copied().map(row).collect(),
-            true => vec![PerInvocationResult::new(score, overall); turns],
+            true => vec![PerInvocationResult::new(of_all, overall); turns],
         };
         let unplaced = (!fits || !is_evaluated) && !per_invocation_scores.is_empty();
         let unplaced = unplaced.then(|| {

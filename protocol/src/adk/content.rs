@@ -137,27 +137,6 @@ object! {
     }
 }
 
-impl FunctionCall {
-    /// A call without arguments.
-    pub fn new(name: impl Into<String>) -> Self {
-        Self { name: Some(name.into()), ..Self::default() }
-    }
-
-    /// Sets one argument.
-    #[must_use]
-    pub fn arg(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.args.get_or_insert_default().insert(name.into(), value.into());
-        self
-    }
-
-    /// Sets the id.
-    #[must_use]
-    pub fn id(mut self, id: impl Into<String>) -> Self {
-        self.id = Some(id.into());
-        self
-    }
-}
-
 object! {
     /// What a tool answered.
     pub struct FunctionResponse {
@@ -176,26 +155,34 @@ object! {
     }
 }
 
-impl FunctionResponse {
-    /// An answer that says nothing.
-    pub fn new(name: impl Into<String>) -> Self {
-        Self { name: Some(name.into()), ..Self::default() }
-    }
+/// Makes the ends of a tool call, which have a name, an id, and an object of what is told.
+macro_rules! told {
+    ($name:ident: $new:literal, $field:ident into $object:ident: $one:literal) => {
+        impl $name {
+            #[doc = $new]
+            pub fn new(name: impl Into<String>) -> Self {
+                Self { name: Some(name.into()), ..Self::default() }
+            }
 
-    /// Sets one key of the answer.
-    #[must_use]
-    pub fn field(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.response.get_or_insert_default().insert(name.into(), value.into());
-        self
-    }
+            #[doc = $one]
+            #[must_use]
+            pub fn $field(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+                self.$object.get_or_insert_default().insert(name.into(), value.into());
+                self
+            }
 
-    /// Sets the id of the call.
-    #[must_use]
-    pub fn id(mut self, id: impl Into<String>) -> Self {
-        self.id = Some(id.into());
-        self
-    }
+            /// Sets the id that ties the call to its response.
+            #[must_use]
+            pub fn id(mut self, id: impl Into<String>) -> Self {
+                self.id = Some(id.into());
+                self
+            }
+        }
+    };
 }
+
+told!(FunctionCall: "A call without arguments.", arg into args: "Sets one argument.");
+told!(FunctionResponse: "An answer that says nothing.", field into response: "Sets one key of the answer.");
 
 object! {
     /// Bytes of some type.

@@ -113,17 +113,17 @@ impl Dropped {
             let path = format!("{path}[{index}].");
             let used = ["invocation_id", "user_content", "final_response", "intermediate_data"];
             self.but(&path, turn.present(), &[&used, measured].concat());
-            self.of_answer(&format!("{path}user_content."), &turn.user_content);
+            self.of_said(&format!("{path}user_content."), &turn.user_content, "user");
             if let Some(answer) = &turn.final_response {
-                self.of_answer(&format!("{path}final_response."), answer);
+                self.of_said(&format!("{path}final_response."), answer, "model");
             }
             self.of_data(&format!("{path}intermediate_data."), turn, !measured.is_empty());
         }
     }
 
-    /// Of a content whose text is kept. Roles follow from where a content stands.
-    fn of_answer(&mut self, path: &str, content: &Content) {
-        self.but(path, content.present(), &["parts", "role"]);
+    /// Of a content whose text is kept.
+    fn of_said(&mut self, path: &str, content: &Content, role: &str) {
+        self.of_content(path, content, &[role]);
         for (index, part) in content.parts().iter().enumerate() {
             self.but(&format!("{path}parts[{index}]."), part.present(), &["text"]);
         }
@@ -142,6 +142,7 @@ impl Dropped {
                 }
             }
             Some(IntermediateDataType::InvocationEvents(data)) => {
+                self.but(path, data.present(), &["invocation_events"]);
                 for (index, event) in data.invocation_events.iter().enumerate() {
                     self.of_event(
                         &format!("{path}invocation_events[{index}]."),
@@ -171,10 +172,17 @@ impl Dropped {
         }
         let Some(content) = &event.content else { return };
         let path = format!("{path}content.");
-        self.but(&path, content.present(), &["parts", "role"]);
+        self.of_content(&path, content, &["user", "model"]);
         for (index, part) in content.parts().iter().enumerate() {
             self.of_part(&format!("{path}parts[{index}]."), part);
         }
+    }
+
+    /// Of what a content has beside its parts. `roles` follow from where it stands.
+    fn of_content(&mut self, path: &str, content: &Content, roles: &[&str]) {
+        let is_known = content.role.as_deref().is_some_and(|role| roles.contains(&role));
+        let used: &[&str] = if is_known { &["parts", "role"] } else { &["parts"] };
+        self.but(path, content.present(), used);
     }
 
     fn of_part(&mut self, path: &str, part: &Part) {

@@ -56,7 +56,7 @@ impl MetricInput {
     }
 
     /// An argument as JSON, in snake_case whatever the casing of the document, without nulls for what is absent; `None` when
-    /// the document does not have it.
+    /// the document does not have it. What is free-form, or not known here, is as it came.
     #[must_use]
     pub fn parameter(&self, name: &str) -> Option<Cow<'_, Value>> {
         let value = match name {

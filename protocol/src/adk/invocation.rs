@@ -4,14 +4,13 @@ use std::{collections::BTreeMap, fmt};
 
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
-    de::{Error as _, MapAccess, Visitor},
-    ser::SerializeMap,
+    de::{Error as _, MapAccess, Visitor, value::MapAccessDeserializer},
 };
 use serde_json::Value;
 
 use super::{
     Content, FunctionCall, FunctionResponse, Part, UsageMetadata,
-    object::{IsThere, Number, OrDefault, object},
+    object::{IsThere, Number, object},
 };
 
 object! {
@@ -188,76 +187,71 @@ impl Serialize for IntermediateResponse {
     }
 }
 
-/// What the agent did, event by event. The event of the final response has no content, unless that holds calls.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct InvocationEvents {
-    /// The events.
-    pub invocation_events: Vec<InvocationEvent>,
+object! {
+    /// What the agent did, event by event. The event of the final response has no content, unless that holds calls.
+    pub struct InvocationEvents {
+        /// The events.
+        ["invocation_events" | "invocationEvents"] invocation_events: Vec<InvocationEvent>,
+    }
 }
 
-const EVENTS: &str = "invocation_events";
-const EVENTS_CAMEL: &str = "invocationEvents";
+object! {
+    /// Data of either shape.
+    struct Shapes {
+        ["invocation_events" | "invocationEvents"] invocation_events: Option<Vec<InvocationEvent>>,
+        ["tool_uses" | "toolUses"] tool_uses: Option<Vec<FunctionCall>>,
+        ["tool_responses" | "toolResponses"] tool_responses: Option<Vec<FunctionResponse>>,
+        ["intermediate_responses" | "intermediateResponses"] intermediate_responses: Option<Vec<IntermediateResponse>>,
+    }
+}
 
 impl<'de> Deserialize<'de> for IntermediateDataType {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Shapes;
+        /// Looks at the shapes while the data is read, so that a complaint has the place of the data.
+        struct Either;
 
-        impl<'de> Visitor<'de> for Shapes {
+        impl<'de> Visitor<'de> for Either {
             type Value = IntermediateDataType;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object with `invocation_events`, or with `tool_uses` and the like")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut events: Option<InvocationEvents> = None;
-                let mut data = IntermediateData::default();
-                let mut seen: Vec<&'static str> = Vec::new();
-                while let Some(key) = map.next_key::<String>()? {
-                    let (name, is_events) = match key.as_str() {
-                        EVENTS | EVENTS_CAMEL => (EVENTS, true),
-                        "tool_uses" | "toolUses" => ("tool_uses", false),
-                        "tool_responses" | "toolResponses" => ("tool_responses", false),
-                        "intermediate_responses" | "intermediateResponses" => {
-                            ("intermediate_responses", false)
-                        }
-                        _ => {
-                            match map.next_value()? {
-                                Value::Null => {}
-                                value => drop(data.unknown.insert(key, value)),
-                            }
-                            continue;
-                        }
-                    };
-                    if seen.contains(&name) {
-                        return Err(A::Error::duplicate_field(name));
-                    }
-                    if seen.iter().any(|other| (*other == EVENTS) != is_events) {
-                        let both = "`invocation_events` and `tool_uses` or the like: intermediate data has one shape";
-                        return Err(A::Error::custom(both));
-                    }
-                    seen.push(name);
-                    match name {
-                        EVENTS => {
-                            let invocation_events = map.next_value::<OrDefault<_>>()?.0;
-                            events = Some(InvocationEvents { invocation_events });
-                        }
-                        "tool_uses" => data.tool_uses = map.next_value::<OrDefault<_>>()?.0,
-                        "tool_responses" => {
-                            data.tool_responses = map.next_value::<OrDefault<_>>()?.0
-                        }
-                        _ => data.intermediate_responses = map.next_value::<OrDefault<_>>()?.0,
-                    }
-                }
-                Ok(match events {
-                    Some(events) => IntermediateDataType::InvocationEvents(events),
-                    None => IntermediateDataType::IntermediateData(data),
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                let shapes = Shapes::deserialize(MapAccessDeserializer::new(map))?;
+                shapes.one().ok_or_else(|| {
+                    let both = "`invocation_events` and `tool_uses` or the like: intermediate data has one shape";
+                    A::Error::custom(both)
                 })
             }
         }
 
-        deserializer.deserialize_map(Shapes)
+        deserializer.deserialize_map(Either)
+    }
+}
+
+impl Shapes {
+    /// The one shape that there is; an empty object has the older one. `None` where there are both.
+    fn one(self) -> Option<IntermediateDataType> {
+        let Self { invocation_events, tool_uses, tool_responses, intermediate_responses, unknown } =
+            self;
+        let is_listed =
+            tool_uses.is_some() || tool_responses.is_some() || intermediate_responses.is_some();
+        match invocation_events {
+            Some(_) if is_listed => None,
+            Some(invocation_events) => {
+                Some(IntermediateDataType::InvocationEvents(InvocationEvents {
+                    invocation_events,
+                    unknown,
+                }))
+            }
+            None => Some(IntermediateDataType::IntermediateData(IntermediateData {
+                tool_uses: tool_uses.unwrap_or_default(),
+                tool_responses: tool_responses.unwrap_or_default(),
+                intermediate_responses: intermediate_responses.unwrap_or_default(),
+                unknown,
+            })),
+        }
     }
 }
 
@@ -265,12 +259,7 @@ impl Serialize for IntermediateDataType {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::IntermediateData(data) => data.serialize(serializer),
-            Self::InvocationEvents(data) => {
-                let mut map = serializer.serialize_map(Some(1))?;
-                // Also an empty list: without the key it would be the other shape.
-                map.serialize_entry(EVENTS, &data.invocation_events)?;
-                map.end()
-            }
+            Self::InvocationEvents(data) => data.serialize(serializer),
         }
     }
 }

@@ -12,17 +12,17 @@ use crate::JsonObject;
 macro_rules! object {
     (
         $(#[$meta:meta])*
-        pub struct $name:ident {
+        $visible:vis struct $name:ident {
             $($(#[$field_meta:meta])* $($required:ident)? [$written:literal $(| $camel:literal)?] $field:ident: $type:ty,)*
         }
     ) => {
         $(#[$meta])*
         #[derive(Clone, Debug, Default, PartialEq)]
         #[non_exhaustive]
-        pub struct $name {
-            $($(#[$field_meta])* pub $field: $type,)*
+        $visible struct $name {
+            $($(#[$field_meta])* $visible $field: $type,)*
             /// Fields that are not known here, as they came.
-            pub unknown: $crate::JsonObject,
+            $visible unknown: $crate::JsonObject,
         }
 
         impl $name {

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{Invocation, usage::sum};
-use crate::JsonObject;
+use crate::{JsonObject, agentevals::statistics};
 
 /// What was measured; `None` when nothing was.
 ///
@@ -74,23 +74,4 @@ fn latency(turns: &[Invocation]) -> JsonObject {
     .filter(|(_, values)| !values.is_empty())
     .map(|(name, values)| (name.to_owned(), statistics(values)))
     .collect()
-}
-
-/// Statistics of at least one value, as agentevals forms them: the median is the mean of the middle two, a percentile is the
-/// value at that share of the sorted list.
-fn statistics(mut values: Vec<f64>) -> Value {
-    values.sort_by(f64::total_cmp);
-    let count = values.len();
-    let at = |share: f64| values.get((count as f64 * share) as usize).or(values.last()).copied();
-    let middle = |place: usize| values.get(place).copied().unwrap_or_default();
-    let median = (middle((count.max(1) - 1) / 2) + middle(count / 2)) / 2.0;
-    json!({
-        "min": values.first(),
-        "median": median,
-        "max": values.last(),
-        "count": count,
-        "p50": median,
-        "p95": at(0.95),
-        "p99": at(0.99),
-    })
 }

@@ -1,26 +1,12 @@
 //! Replies to Agenta over HTTP, as plain data: what a server of evaluators writes.
 //!
-//! The body of a request is an [`EvaluateInput`](super::EvaluateInput) in the form [`Webhook`](super::Form::Webhook) or, at
-//! [`INVOKE_PATH`], [`Remote`](super::Form::Remote).
-
-use std::time::Duration;
+//! The body of a request is an [`EvaluateInput`](super::EvaluateInput) in the form [`Webhook`](super::Form::Webhook) or
+//! [`Remote`](super::Form::Remote).
 
 use super::Outputs;
 
-/// Where Agenta sends requests to a remote workflow, below the address that it is given.
-pub const INVOKE_PATH: &str = "/invoke";
-
 /// Longest reply that Agenta reads, in bytes.
 pub const MAX_REPLY: usize = 1 << 20;
-
-/// How long Agenta waits for the reply of a webhook.
-pub const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// How long Agenta waits for the reply of a remote workflow.
-pub const REMOTE_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// How long custom code may run.
-pub const CODE_TIMEOUT: Duration = Duration::from_secs(45);
 
 /// A reply.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -116,17 +116,6 @@ impl EvaluateInput {
         }
     }
 
-    /// A remote one whose parameters are known to be good.
-    pub(super) fn remote_of(
-        inputs: JsonObject,
-        parameters: JsonObject,
-        outputs: Option<Value>,
-        threshold: f64,
-    ) -> Self {
-        let input = Self::new(Form::Remote, inputs, outputs).with("parameters", parameters);
-        Self { threshold, ..input }
-    }
-
     /// Sets the trace.
     #[must_use]
     pub fn with_trace(self, trace: JsonObject) -> Self {
@@ -176,6 +165,11 @@ impl EvaluateInput {
     #[must_use]
     pub fn output(&self) -> Option<&Value> {
         self.document.get(self.output_key()).filter(|output| !output.is_null())
+    }
+
+    /// Whether there is an output, which may be `null`.
+    pub(crate) fn has_output(&self) -> bool {
+        self.document.contains_key(self.output_key())
     }
 
     /// The output as text: as it is, or as JSON text.

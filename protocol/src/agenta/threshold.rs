@@ -22,21 +22,6 @@ pub fn threshold(value: Option<&Value>) -> Result<f64, ThresholdError> {
     }
 }
 
-/// A threshold as Agenta's own evaluators for webhooks and custom code take it: as [`threshold`], but 1 has to be written
-/// `1.0`, since theirs has to be a float.
-///
-/// # Errors
-///
-/// [`ThresholdError`]: Agenta refuses it, with status 400 and `v0:schemas:invalid-parameter`.
-pub fn strict_threshold(value: Option<&Value>) -> Result<f64, ThresholdError> {
-    match value {
-        Some(Value::Number(number)) if !number.is_f64() && number.as_f64() != Some(0.0) => {
-            Err(ThresholdError { found: number.to_string() })
-        }
-        value => threshold(value),
-    }
-}
-
 /// What Python takes for false.
 pub(super) fn is_none(value: &Value) -> bool {
     match value {
@@ -74,7 +59,6 @@ mod tests {
         assert_eq!(threshold(None), Ok(0.5));
         for none in [json!(null), json!(0), json!(0.0), json!(-0.0), json!(""), json!(false)] {
             assert_eq!(threshold(Some(&none)), Ok(0.5), "{none}");
-            assert_eq!(strict_threshold(Some(&none)), Ok(0.5), "{none}");
         }
     }
 
@@ -82,16 +66,14 @@ mod tests {
     fn only_numbers_in_range_are_thresholds() {
         for (value, expected) in [(json!(0.9), 0.9), (json!(1.0), 1.0), (json!(1e-9), 1e-9)] {
             assert_eq!(threshold(Some(&value)), Ok(expected));
-            assert_eq!(strict_threshold(Some(&value)), Ok(expected));
         }
         for wrong in [json!(1.5), json!(-0.1), json!("0.5"), json!(true), json!([0.5]), json!(2)] {
             assert!(threshold(Some(&wrong)).is_err(), "{wrong}");
-            assert!(strict_threshold(Some(&wrong)).is_err(), "{wrong}");
         }
         assert_eq!(threshold(Some(&json!(1))), Ok(1.0));
         assert_eq!(
-            strict_threshold(Some(&json!(1))).unwrap_err().to_string(),
-            "1 is not a threshold: expected a number above 0 and at most 1"
+            threshold(Some(&json!(2))).unwrap_err().to_string(),
+            "2 is not a threshold: expected a number above 0 and at most 1"
         );
     }
 }

@@ -4,7 +4,9 @@
 
 mod input;
 mod result;
+mod statistics;
 
 pub(crate) use input::half;
 pub use input::{EvalInput, IntermediateStepData, InvocationData, ToolCallData, ToolResponseData};
 pub use result::{EvalResult, EvalStatus};
+pub(crate) use statistics::statistics;

@@ -1,20 +1,25 @@
 //! What a document of AgentV has and the default contract has no room for.
 
-use super::{CodeJudgeInput, Message, Trace, wire::Wire};
+use super::{CodeJudgeInput, Message, Trace, TraceSummary, to_input::is_tool_calls, wire::Wire};
 
-/// Notes the paths of everything outside of messages. `user` is what the user said, if it stands in a turn.
-pub(super) fn note(document: &CodeJudgeInput, user: Option<&str>, dropped: &mut Vec<String>) {
+/// Notes the paths of everything outside of messages. `user` is what the user said, if it stands in a turn, and `golden` the
+/// answer of the last golden turn.
+pub(super) fn note(
+    document: &CodeJudgeInput,
+    user: Option<&str>,
+    golden: Option<&str>,
+    dropped: &mut Vec<String>,
+) {
     let Wire { trace, trace_summary, metadata, other, .. } = &document.wire;
-    texts(document, user, dropped);
+    texts(document, user, golden, dropped);
     let key = if document.wire.input.is_some() { "input" } else { "input_messages" };
     note_if(user.is_none() && !document.input_messages().is_empty(), key, dropped);
     files(&document.wire, dropped);
     repeated_messages(document, dropped);
-    if let Some(trace) = trace {
-        self::trace(trace, document.messages(), dropped);
-    }
     for (key, trace) in [("trace", trace), ("trace_summary", trace_summary)] {
-        note_keys(Some(key), trace.iter().flat_map(|trace| &trace.other), dropped);
+        if let Some(trace) = trace {
+            self::trace(key, trace, document, dropped);
+        }
     }
     note_if(metadata.as_ref().is_some_and(|object| !object.is_empty()), "metadata", dropped);
     note_keys(None, other, dropped);
@@ -37,12 +42,21 @@ pub(super) fn note_numbers(document: &CodeJudgeInput, dropped: &mut Vec<String>)
 }
 
 /// Texts that did not become a part of a turn.
-fn texts(document: &CodeJudgeInput, user: Option<&str>, dropped: &mut Vec<String>) {
+fn texts(
+    document: &CodeJudgeInput,
+    user: Option<&str>,
+    golden: Option<&str>,
+    dropped: &mut Vec<String>,
+) {
     let wire = &document.wire;
-    let differs = |text: &Option<String>, used: Option<&str>| {
+    let says_more = |text: &Option<String>, used: Option<&str>| {
         text.as_deref().is_some_and(|text| !text.is_empty() && Some(text) != used)
     };
     let answer = document.candidate_answer();
+    // Of a golden turn that only calls tools the reference repeats the calls.
+    let reference = |text: &Option<String>| {
+        text.clone().filter(|text| golden.is_some() || !is_tool_calls(text))
+    };
     for (key, text, used) in [
         ("question", &wire.question, user),
         ("input_text", &wire.input_text, user),
@@ -51,18 +65,10 @@ fn texts(document: &CodeJudgeInput, user: Option<&str>, dropped: &mut Vec<String
         ("answer", &wire.answer, answer),
         ("output_text", &wire.output_text, answer),
         ("candidate_answer", &wire.candidate_answer, answer),
+        ("reference_answer", &reference(&wire.reference_answer), golden),
+        ("expected_output_text", &reference(&wire.expected_output_text), golden),
     ] {
-        note_if(differs(text, used), key, dropped);
-    }
-    // Where there are expected messages, they are what the turns are made of.
-    if !document.expected_messages().is_empty() {
-        let last = document.expected_messages().last().map(Message::text);
-        for (key, text) in [
-            ("reference_answer", &wire.reference_answer),
-            ("expected_output_text", &wire.expected_output_text),
-        ] {
-            note_if(differs(text, last.as_deref()), key, dropped);
-        }
+        note_if(says_more(text, used), key, dropped);
     }
 }
 
@@ -94,21 +100,43 @@ fn repeated_messages(document: &CodeJudgeInput, dropped: &mut Vec<String>) {
     }
 }
 
-fn trace(trace: &Trace, transcript: Option<&[Message]>, dropped: &mut Vec<String>) {
-    let has_more = trace.messages.as_ref().is_some_and(|messages| {
-        !messages.ends_with(transcript.unwrap_or_default()) || transcript.is_none()
-    });
-    note_if(has_more, "trace.messages", dropped);
-    note_if(
-        trace.events.as_ref().is_some_and(|events| !events.is_empty()),
-        "trace.events",
-        dropped,
-    );
-    note_if(
-        trace.metadata.as_ref().is_some_and(|object| !object.is_empty()),
-        "trace.metadata",
-        dropped,
-    );
+/// What a trace says that nothing else does: its events, and numbers that others contradict.
+fn trace(key: &str, trace: &Trace, document: &CodeJudgeInput, dropped: &mut Vec<String>) {
+    let unknown = TraceSummary::default();
+    let summary = document.trace_summary().unwrap_or(&unknown);
+    let (transcript, input) = (document.messages().unwrap_or_default(), document.input_messages());
+    let has_more = |messages: &Vec<Message>| {
+        let rest = messages.strip_prefix(input).unwrap_or(messages);
+        messages != transcript && rest != transcript
+    };
+    for (name, is_lost) in [
+        ("messages", trace.messages.as_ref().is_some_and(has_more)),
+        ("events", trace.events.as_ref().is_some_and(|events| !events.is_empty())),
+        ("metadata", trace.metadata.as_ref().is_some_and(|object| !object.is_empty())),
+        ("event_count", differs(trace.event_count, summary.event_count)),
+        ("error_count", differs(trace.error_count, summary.error_count)),
+        ("llm_call_count", differs(trace.llm_call_count, summary.llm_call_count)),
+        ("tool_names", differs(trace.tool_names.as_ref(), Some(&summary.tool_names))),
+        (
+            "tool_calls_by_name",
+            differs(trace.tool_calls_by_name.as_ref(), Some(&summary.tool_calls_by_name)),
+        ),
+        ("tool_calls", differs(trace.tool_calls.as_ref(), Some(&summary.tool_calls_by_name))),
+        ("tool_durations", differs(trace.tool_durations.as_ref(), Some(&summary.tool_durations))),
+        ("token_usage", differs(trace.token_usage.as_ref(), document.token_usage())),
+        ("cost_usd", differs(trace.cost_usd, document.cost_usd())),
+        ("duration_ms", differs(trace.duration_ms, document.duration_ms())),
+        ("start_time", differs(trace.start_time.as_deref(), document.start_time())),
+        ("end_time", differs(trace.end_time.as_deref(), document.end_time())),
+    ] {
+        note_if(is_lost, &format!("{key}.{name}"), dropped);
+    }
+    note_keys(Some(key), &trace.other, dropped);
+}
+
+/// Whether something is there, and something else is used.
+fn differs<T: PartialEq>(there: Option<T>, used: Option<T>) -> bool {
+    there.is_some() && there != used
 }
 
 fn note_keys<'a>(

@@ -14,18 +14,7 @@ const HITS: [&str; 3] = ["hits", "matches", "passed"];
 const REASONS: [&str; 5] = ["reasoning", "reason", "rationale", "explanation", "message"];
 
 impl CodeJudgeResult {
-    /// What AgentV is told of a result.
-    ///
-    /// | of the result | becomes |
-    /// |---|---|
-    /// | `score` | `score` |
-    /// | `status` | `details.status`; `PASSED` changes nothing. An evaluator that says `FAILED` although its score reaches the threshold it was told (0.5) gets score 0, and its own score in `details.score`: AgentV goes by nothing but the score |
-    /// | `per_invocation_scores` | `details.per_invocation_scores`; of several turns, each is a row as well: a hit for a score of 1, else a miss |
-    /// | `details` | `details`, whole |
-    /// | `details.hits`, `matches`, `passed` | hits: the text, or each item of the list |
-    /// | `details.misses`, `issues`, `problems`, `errors`, `failures`, `missing`, `mismatches`, `differences` | misses, in the same way |
-    /// | `details.assertions` | rows as they are, where they have a `text` and a `passed` |
-    /// | `details.reasoning`, `reason`, `rationale`, `explanation`, `message` | `reasoning`: the first that is a text |
+    /// What AgentV is told of a result: see the [table](super#as-an-answer-of-agentv).
     ///
     /// A result that is not evaluated has no place here: see [`Reply::answer`](crate::Reply::answer).
     #[must_use]

@@ -146,6 +146,14 @@ impl CodeJudgeInput {
         self.wire.transcript().map(|(_, messages)| messages)
     }
 
+    /// Whether nothing is known of what the agent did, and nothing more will be.
+    pub(crate) fn is_about_nothing(&self) -> bool {
+        self.candidate_answer().is_none()
+            && self.messages().is_none()
+            && self.unread_output().is_none()
+            && self.results().is_none()
+    }
+
     /// The tool calls of the agent, in order; `None` without a transcript.
     #[must_use]
     pub fn tool_calls(&self) -> Option<impl Iterator<Item = &ToolCall>> {
@@ -199,13 +207,23 @@ impl CodeJudgeInput {
     /// When it began, in the words of the host (ISO 8601).
     #[must_use]
     pub fn start_time(&self) -> Option<&str> {
-        self.wire.start_time.as_deref().or_else(|| self.trace()?.start_time.as_deref())
+        self.time(&self.wire.start_time, |trace| &trace.start_time)
     }
 
     /// When it ended, in the words of the host (ISO 8601).
     #[must_use]
     pub fn end_time(&self) -> Option<&str> {
-        self.wire.end_time.as_deref().or_else(|| self.trace()?.end_time.as_deref())
+        self.time(&self.wire.end_time, |trace| &trace.end_time)
+    }
+
+    fn time<'a>(
+        &'a self,
+        above: &'a Option<String>,
+        of: fn(&Trace) -> &Option<String>,
+    ) -> Option<&'a str> {
+        let traces = [&self.wire.trace_summary, &self.wire.trace];
+        let inside = || traces.into_iter().flatten().find_map(|trace| of(trace).as_deref());
+        above.as_deref().or_else(inside)
     }
 
     /// What the agent changed in its workspace, as a unified diff.

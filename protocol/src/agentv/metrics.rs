@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{CodeJudgeInput, TraceSummary};
-use crate::JsonObject;
+use crate::{JsonObject, agentevals::statistics};
 
 /// The metrics, under the names that agentevals has for them, and what it has no name for under that of AgentV. `None` when
 /// nothing was measured.
@@ -75,25 +75,6 @@ fn tokens(document: &CodeJudgeInput) -> JsonObject {
     tokens
 }
 
-/// Durations as agentevals sums them up. There is at least one.
-fn statistics(mut durations: Vec<f64>) -> Value {
-    durations.sort_by(f64::total_cmp);
-    let count = durations.len();
-    let at = |index: usize| durations.get(index).or(durations.last()).copied();
-    let quantile = |share: f64| at((count as f64 * share) as usize);
-    let (low, high) = (at((count - 1) / 2), at(count / 2));
-    let median = low.zip(high).map(|(low, high)| (low + high) / 2.0);
-    json!({
-        "min": at(0),
-        "median": median,
-        "max": at(count - 1),
-        "count": count,
-        "p50": median,
-        "p95": quantile(0.95),
-        "p99": quantile(0.99),
-    })
-}
-
 fn object<V: Clone + Into<Value>>(map: &std::collections::BTreeMap<String, V>) -> JsonObject {
     map.iter().map(|(key, value)| (key.clone(), value.clone().into())).collect()
 }
@@ -113,20 +94,6 @@ fn put_value(metrics: &mut JsonObject, key: &str, value: Option<impl Into<Value>
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn durations_are_summed_up_as_agentevals_does() {
-        let one = statistics(vec![250.0]);
-        assert_eq!(
-            one,
-            json!({"min": 250.0, "median": 250.0, "max": 250.0, "count": 1, "p50": 250.0, "p95": 250.0, "p99": 250.0})
-        );
-        let four = statistics(vec![4.0, 1.0, 3.0, 2.0]);
-        assert_eq!(
-            (&four["min"], &four["median"], &four["p95"]),
-            (&json!(1.0), &json!(2.5), &json!(4.0))
-        );
-    }
 
     #[test]
     fn nothing_measured_is_nothing() {

@@ -1,16 +1,13 @@
 //! Documents of AgentV for evaluators of the default contract.
 
-use serde_json::Value;
-
 use super::{
-    CodeJudgeInput, Content, Message, Role, ToolCall,
+    Block, CodeJudgeInput, Content, Message, Role,
     derived::{configured_reference, texts_of_users},
     dropped, metrics,
     statuses::Statuses,
+    turns::{CALL_IDS, Turns, turn},
 };
-use crate::{
-    Converted, DecodeError, EvalInput, InvocationData, JsonObject, ToolCallData, ToolResponseData,
-};
+use crate::{Converted, DecodeError, EvalInput, InvocationData, JsonObject};
 
 impl CodeJudgeInput {
     /// The document as one of agentevals: see the table of [this module](crate::agentv). `name` becomes the `metric_name`.
@@ -43,7 +40,8 @@ impl CodeJudgeInput {
         if turns.is_empty() {
             dropped::note_numbers(&self, &mut notes.dropped);
         }
-        dropped::note(&self, used.then_some(user.as_str()), &mut notes.dropped);
+        let golden = expected.as_ref().and_then(|turns| turns.last()?.final_response.as_deref());
+        dropped::note(&self, used.then_some(user.as_str()), golden, &mut notes.dropped);
         let mut input = EvalInput::new(name);
         input.config = self.config().cloned().unwrap_or_default();
         input.invocations = turns;
@@ -54,9 +52,9 @@ impl CodeJudgeInput {
 
 /// What is written down on the way.
 #[derive(Default)]
-struct Notes {
+pub(super) struct Notes {
     /// Paths of what there is no room for.
-    dropped: Vec<String>,
+    pub(super) dropped: Vec<String>,
 }
 
 impl Notes {
@@ -72,13 +70,20 @@ impl Notes {
                 self.dropped.push(path);
             }
         }
+        // The transcript repeats it, sometimes with the contents of files in it.
+        let repeated = document.messages().into_iter().flatten();
+        for (index, (repeated, message)) in repeated.zip(input).enumerate() {
+            if index < document.wire.input_in_transcript() && repeated != message {
+                self.dropped.push(format!("messages[{index}]"));
+            }
+        }
         let said = texts_of_users(input);
         said.or_else(|| document.question().map(str::to_owned)).unwrap_or_default()
     }
 
     /// What the agent did. There are no turns where nothing is known of it: that is no agent that has not answered.
     fn turns(&mut self, document: &CodeJudgeInput, user: &str) -> Vec<InvocationData> {
-        if document.candidate_answer().is_none() && document.messages().is_none() {
+        if document.is_about_nothing() {
             return Vec::new();
         }
         let mut turns = Turns::starting_with(user);
@@ -106,23 +111,26 @@ impl Notes {
         };
         let messages = document.expected_messages();
         let written = document.written_reference().map(str::to_owned);
-        let text = || written.or_else(|| configured_reference(document.config()?));
         if messages.is_empty() {
             let answered = |text| InvocationData { final_response: Some(text), ..turn(1, user) };
-            return text().map(|text| vec![answered(text)]);
+            let text = written.or_else(|| configured_reference(document.config()?));
+            return text.map(|text| vec![answered(text)]);
         }
         let mut turns = Turns::starting_with(user);
         for (index, message) in messages.iter().enumerate() {
             turns.add(message, &format!("{key}[{index}]"), &|_, _| false, self);
         }
-        // The reference repeats the last message, and repeats its tool calls where it says nothing.
-        Some(turns.end(None, self))
+        // The reference repeats the last message, or the tool calls of one that says nothing.
+        let silent = messages.last().is_some_and(|last| last.content.is_none());
+        let reference = written.filter(|text| silent && !is_tool_calls(text));
+        Some(turns.end(reference.as_deref(), self))
     }
 
     /// Notes what a message has beside its role, its texts and its tool calls.
-    fn extras(&mut self, path: &str, message: &Message) {
+    pub(super) fn extras(&mut self, path: &str, message: &Message) {
         let Message {
             content,
+            tool_calls,
             name,
             metadata,
             timestamp,
@@ -132,174 +140,57 @@ impl Notes {
             other,
             ..
         } = message;
-        if let Some(Content::Blocks(blocks)) = content {
-            let silent = blocks.iter().enumerate().filter(|(_, block)| block.as_text().is_none());
-            self.dropped.extend(silent.map(|(index, _)| format!("{path}.content[{index}]")));
+        let is_of_tool = message.role == Role::Tool;
+        // Of a tool's answer all blocks are kept.
+        if let (Some(Content::Blocks(blocks)), false) = (content, is_of_tool) {
+            for (index, block) in blocks.iter().enumerate() {
+                self.block(&format!("{path}.content[{index}]"), block);
+            }
         }
-        self.present(path, "name", name.is_some() && message.role != Role::Tool);
+        let calls_tools = !tool_calls.is_empty() && message.role != Role::Assistant;
+        self.present(path, "tool_calls", calls_tools);
+        self.present(path, "name", name.is_some() && !is_of_tool);
         self.present(path, "metadata", metadata.is_some());
         self.times(path, [timestamp, start_time, end_time], *duration_ms);
-        self.others(path, other, &["tool_call_id", "toolCallId"]);
+        let known: &[&str] = if is_of_tool { &CALL_IDS } else { &[] };
+        self.others(path, other, known);
     }
 
-    fn times(&mut self, path: &str, times: [&Option<String>; 3], duration: Option<f64>) {
+    /// Notes a block that says nothing, or what it has beside its text.
+    fn block(&mut self, path: &str, block: &Block) {
+        let Some(said) = block.as_text() else { return self.dropped.push(path.to_owned()) };
+        let Block { value, path: file, resolved_path, media_type, other, .. } = block;
+        let repeats = value.as_deref().is_none_or(|value| value == said);
+        self.present(path, "value", !repeats);
+        self.present(path, "path", file.is_some());
+        self.present(path, "resolved_path", resolved_path.is_some());
+        self.present(path, "media_type", media_type.is_some());
+        self.others(path, other, &[]);
+    }
+
+    pub(super) fn times(&mut self, path: &str, times: [&Option<String>; 3], duration: Option<f64>) {
         for (key, time) in ["timestamp", "start_time", "end_time"].into_iter().zip(times) {
             self.present(path, key, time.is_some());
         }
         self.present(path, "duration_ms", duration.is_some());
     }
 
-    fn others(&mut self, path: &str, other: &JsonObject, known: &[&str]) {
+    pub(super) fn others(&mut self, path: &str, other: &JsonObject, known: &[&str]) {
         for (key, value) in other {
-            self.present(path, key, !value.is_null() && !known.contains(&key.as_str()));
+            let is_read = value.is_string() && known.contains(&key.as_str());
+            self.present(path, key, !value.is_null() && !is_read);
         }
     }
 
-    fn present(&mut self, path: &str, key: &str, is_there: bool) {
+    pub(super) fn present(&mut self, path: &str, key: &str, is_there: bool) {
         if is_there {
             self.dropped.push(format!("{path}.{key}"));
         }
     }
 }
 
-/// Turns under construction: each message of the user begins one.
-struct Turns {
-    done: Vec<InvocationData>,
-    turn: InvocationData,
-    /// Where the turn's answer so far comes from.
-    answer_at: Option<String>,
-    /// Whether the agent has done anything in this turn.
-    begun: bool,
-}
-
-impl Turns {
-    fn starting_with(user: &str) -> Self {
-        Self { done: Vec::new(), turn: turn(1, user), answer_at: None, begun: false }
-    }
-
-    /// Adds a message that stands at `path`. `failed` knows which of its tool calls failed.
-    fn add(
-        &mut self,
-        message: &Message,
-        path: &str,
-        failed: &dyn Fn(&ToolCall, usize) -> bool,
-        notes: &mut Notes,
-    ) {
-        match message.role {
-            Role::User => {
-                notes.extras(path, message);
-                self.user(message, path, notes);
-            }
-            Role::Assistant => {
-                notes.extras(path, message);
-                self.assistant(message, path, failed, notes);
-            }
-            Role::Tool => {
-                notes.extras(path, message);
-                self.begun = true;
-                self.turn.intermediate_steps.tool_responses.push(response_of_tool(message));
-            }
-            _ => notes.dropped.push(path.to_owned()),
-        }
-    }
-
-    fn user(&mut self, message: &Message, path: &str, notes: &mut Notes) {
-        let text = message.text();
-        if self.begun {
-            let next = turn(self.done.len() + 2, &text);
-            self.done.push(std::mem::replace(&mut self.turn, next));
-            (self.answer_at, self.begun) = (None, false);
-        } else if self.turn.user_content.is_empty() {
-            self.turn.user_content = text.into_owned();
-        } else if self.turn.user_content != text.trim() {
-            notes.dropped.push(format!("{path}.content"));
-        }
-    }
-
-    fn assistant(
-        &mut self,
-        message: &Message,
-        path: &str,
-        failed: &dyn Fn(&ToolCall, usize) -> bool,
-        notes: &mut Notes,
-    ) {
-        self.begun = true;
-        for (at, call) in message.tool_calls.iter().enumerate() {
-            let path = format!("{path}.tool_calls[{at}]");
-            let ToolCall { timestamp, start_time, end_time, duration_ms, other, .. } = call;
-            notes.times(&path, [timestamp, start_time, end_time], *duration_ms);
-            notes.others(&path, other, &[]);
-            let steps = &mut self.turn.intermediate_steps;
-            steps.tool_responses.extend(response(call, failed(call, at)));
-            steps.tool_calls.push(ToolCallData {
-                name: call.tool.clone(),
-                args: arguments(call.input.as_ref()),
-                id: call.id.clone(),
-            });
-        }
-        let text = message.text();
-        let answers =
-            message.content.is_some() && (message.tool_calls.is_empty() || !text.is_empty());
-        if answers {
-            // What was said before is no final response.
-            notes.dropped.extend(self.answer_at.replace(format!("{path}.content")));
-            self.turn.final_response = Some(text.into_owned());
-        }
-    }
-
-    /// The turns, the last one with the answer that the host gives for it.
-    fn end(mut self, answer: Option<&str>, notes: &mut Notes) -> Vec<InvocationData> {
-        // Asked last and answered never: the answer is that of the turn before.
-        let is_older = !self.begun
-            && self.done.last().is_some_and(|turn| turn.final_response.as_deref() == answer);
-        if let Some(answer) = answer.filter(|_| !is_older) {
-            if self.turn.final_response.as_deref() != Some(answer) {
-                notes.dropped.extend(self.answer_at);
-                self.turn.final_response = Some(answer.to_owned());
-            }
-        }
-        self.done.push(self.turn);
-        self.done
-    }
-}
-
-fn turn(number: usize, user: &str) -> InvocationData {
-    InvocationData {
-        invocation_id: format!("turn-{number}"),
-        user_content: user.to_owned(),
-        ..InvocationData::default()
-    }
-}
-
-/// What a tool was given, as an object: anything else stands under `input` of one.
-fn arguments(input: Option<&Value>) -> JsonObject {
-    match input {
-        None | Some(Value::Null) => JsonObject::new(),
-        Some(Value::Object(object)) => object.clone(),
-        Some(other) => JsonObject::from_iter([("input".to_owned(), other.clone())]),
-    }
-}
-
-/// What a tool answered; `None` when it answered nothing and did not fail.
-fn response(call: &ToolCall, failed: bool) -> Option<ToolResponseData> {
-    if call.output.is_none() && !failed {
-        return None;
-    }
-    let response =
-        ToolResponseData::new(call.tool.clone(), call.output.clone().unwrap_or_default());
-    let response = if failed { response.failed() } else { response };
-    Some(ToolResponseData { id: call.id.clone(), ..response })
-}
-
-/// What a tool answered in a message of its own.
-fn response_of_tool(message: &Message) -> ToolResponseData {
-    let value = match &message.content {
-        Some(Content::Json(value)) => value.clone(),
-        _ => Value::String(message.text().into_owned()),
-    };
-    let id = message.other.get("tool_call_id").or_else(|| message.other.get("toolCallId"));
-    ToolResponseData {
-        id: id.and_then(Value::as_str).map(str::to_owned),
-        ..ToolResponseData::new(message.name.clone().unwrap_or_default(), value)
-    }
+/// Whether a text is the JSON of tool calls.
+pub(super) fn is_tool_calls(text: &str) -> bool {
+    let calls: Result<Vec<JsonObject>, _> = serde_json::from_str(text);
+    calls.is_ok_and(|calls| calls.iter().all(|call| call.contains_key("tool")))
 }

@@ -22,7 +22,7 @@ use std::fmt;
 pub use detect::Undetected;
 pub use reply::{Answer, NotEvaluated, Reply};
 
-use crate::{Contract, DecodeError, EvalInput, adk, agenta, agentv, decode};
+use crate::{Contract, DecodeError, EvalInput, EvalResult, adk, agenta, agentv, decode};
 use detect::Keys;
 
 /// A document of any contract.
@@ -114,6 +114,25 @@ impl Document {
             Self::Adk(input) => input.reply(),
             Self::Agenta(input) => input.reply(),
         }
+    }
+
+    /// What is to be answered for an evaluator of the default contract where the host has sent nothing of what the agent did:
+    /// that nothing was evaluated, and why. `None` where there is something to judge, and for documents of agentevals.
+    ///
+    /// Such an evaluator would see a conversation without turns, where everything that it asks of each turn holds.
+    #[must_use]
+    pub fn unjudged(&self) -> Option<EvalResult> {
+        let reason = match self {
+            Self::AgentV(input) if input.is_about_nothing() => {
+                "the document has neither an answer nor messages of the agent"
+            }
+            Self::Adk(input) if input.actual_invocations.is_empty() => {
+                "`actual_invocations` is empty"
+            }
+            Self::Agenta(input) if !input.has_output() => "the document has no `outputs`",
+            _ => return None,
+        };
+        Some(EvalResult::not_evaluated(reason))
     }
 
     /// The document as one of agentevals. `name` is that of the evaluator, where the document has none.

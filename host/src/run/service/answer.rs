@@ -68,13 +68,12 @@ impl Refusal {
 impl Answered {
     /// Nothing has run.
     fn refused(contract: Option<Contract>, refusal: Refusal) -> Self {
-        Self {
-            contract,
-            result: Err(refusal),
-            dropped: Vec::new(),
-            warnings: Vec::new(),
-            stderr: String::new(),
-        }
+        Self::unasked(contract, Err(refusal))
+    }
+
+    /// Nothing has run, and this is told all the same.
+    fn unasked(contract: Option<Contract>, result: Result<String, Refusal>) -> Self {
+        Self { contract, result, dropped: Vec::new(), warnings: Vec::new(), stderr: String::new() }
     }
 }
 
@@ -107,6 +106,10 @@ impl Service {
             }
         };
         let contract = Some(contract_of(&question.reply));
+        if let Some(unjudged) = question.unjudged {
+            let result = tell_result(&question.reply, unjudged);
+            return Answered { dropped: question.dropped, ..Answered::unasked(contract, result) };
+        }
         let evaluation = self.evaluate(served, &question.document).await;
         let answered =
             told(served, contract, evaluation, |answer, _| tell(&question.reply, answer));
@@ -163,7 +166,11 @@ fn tell(reply: &Reply, answer: Answer) -> Result<String, Refusal> {
     if *reply == Reply::Agentevals {
         return Ok(json::to_string(&document(answer), NonFinite::Null));
     }
-    let result = result(answer)?;
+    tell_result(reply, result(answer)?)
+}
+
+/// What is told of a result in the terms of another host.
+fn tell_result(reply: &Reply, result: EvalResult) -> Result<String, Refusal> {
     let unfit = |message: String| Refusal::new(ErrorStatus::Failed, "unfit_answer", message);
     let told = reply
         .answer(result)

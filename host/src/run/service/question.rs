@@ -1,7 +1,8 @@
 //! From the body of a request to the document that the evaluator is given.
 
 use evaluator_protocol::{
-    Contract, DecodeError, Document as Any, EvalInput, JsonObject, ReadError, Reply, agenta,
+    Contract, DecodeError, Document as Any, EvalInput, EvalResult, JsonObject, ReadError, Reply,
+    agenta,
 };
 
 use super::offer::Defaults;
@@ -18,6 +19,8 @@ pub(super) struct Question {
     pub(super) reply: Reply,
     /// What the evaluator does not get to see.
     pub(super) dropped: Vec<String>,
+    /// What is told where there is nothing to judge, and so no evaluator to ask.
+    pub(super) unjudged: Option<EvalResult>,
 }
 
 impl Question {
@@ -30,6 +33,7 @@ impl Question {
                 ),
                 reply: Reply::Agentevals,
                 dropped: Vec::new(),
+                unjudged: None,
             }),
             Any::Agenta(input) => {
                 let said = input.parameters().is_some_and(says_threshold);
@@ -52,6 +56,7 @@ impl Question {
         defaults: &Defaults,
     ) -> Result<Self, ReadError> {
         let mut reply = document.reply();
+        let unjudged = document.unjudged();
         let converted = document.to_eval_input(name).map_err(ReadError::Decode)?;
         let mut input = converted.input;
         for (key, value) in &defaults.config {
@@ -68,7 +73,7 @@ impl Question {
                 _ => {}
             }
         }
-        Ok(Self { document: text(&input)?, reply, dropped: converted.dropped })
+        Ok(Self { document: text(&input)?, reply, dropped: converted.dropped, unjudged })
     }
 }
 
