@@ -8,12 +8,15 @@ use axum::{
 };
 use evaluator_protocol::{
     Contract,
-    agenta::http::{ErrorStatus, HttpReply, INVOKE_PATH},
+    agenta::http::{ErrorStatus, HttpReply},
     detect,
 };
 
 use super::{access::Remarks, body};
 use crate::run::Refusal;
+
+/// What Agenta appends to the address of a remote workflow.
+const INVOKE: &str = "/invoke";
 
 /// Why a request is not answered.
 #[derive(Clone, Debug)]
@@ -93,7 +96,7 @@ impl Terms {
     /// The form for whoever sent a document there, of which perhaps only the beginning is known.
     pub(super) fn of(path: &str, contract: Option<Contract>, beginning: &[u8]) -> Self {
         // An evaluator may be called so.
-        let is_invoke = path.ends_with(INVOKE_PATH) && path != "/evaluators/invoke";
+        let is_invoke = path.ends_with(INVOKE) && path != "/evaluators/invoke";
         let is_agenta = || match contract.or_else(|| detect(beginning).ok()) {
             Some(contract) => contract == Contract::Agenta,
             // What Agenta sends begins with its inputs.
