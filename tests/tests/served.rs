@@ -53,6 +53,7 @@ async fn all_evaluators_of_a_program_are_offered() {
                 "Says in which process it is, and does otherwise what its config says."
             ),
             ("correct", "agenta", "Whether the output is the correct answer."),
+            ("counting", "agenta", "Scores which document of its process this is: 1, 1/2, 1/3 .."),
         ]
     );
     assert!(service.answer("nobody", b"{}").await.is_none());
@@ -78,6 +79,24 @@ async fn one_process_answers_document_after_document() {
 }
 
 #[tokio::test]
+async fn those_of_other_contracts_stay_too() {
+    let service = service("").await.unwrap();
+    let asked = async |output: &str| {
+        let document = WEBHOOK.replace(r#""output":"Paris""#, &format!(r#""output":"{output}""#));
+        let answer = answer(&service, "counting", &document).await?;
+        Ok::<_, (String, u16)>(answer["score"].as_f64().unwrap())
+    };
+    let broken = Err(("exited".to_owned(), 500));
+    assert_eq!(asked("a").await, Ok(1.0));
+    assert_eq!(asked("b").await, Ok(0.5));
+    assert_eq!(asked("fail").await, broken);
+    assert_eq!(asked("c").await, Ok(0.25));
+    assert_eq!(asked("die").await, broken);
+    assert_eq!(asked("d").await, Ok(1.0));
+    service.close().await;
+}
+
+#[tokio::test]
 async fn answers_are_in_the_terms_of_the_document() {
     let service = service(
         "evaluators:\n  - {name: resident, type: code, path: PROGRAM, threshold: 0.8}\n  \
@@ -99,6 +118,7 @@ async fn answers_are_in_the_terms_of_the_document() {
     assert_eq!(passed["success"], json!(true), "{passed}");
     let refusal = ("refused".to_owned(), 422);
     assert_eq!(answer(&service, "correct", &told("")).await, Err(refusal.clone()));
+    let refusal = ("bad_document".to_owned(), 400);
     assert_eq!(answer(&service, "correct", "nonsense").await, Err(refusal));
     service.close().await;
 }
@@ -108,6 +128,6 @@ async fn an_entry_names_an_evaluator_of_its_program() {
     let problems = service("evaluators:\n  - {name: other, type: code, path: PROGRAM}\n").await;
     assert_eq!(
         problems.unwrap_err()[0].to_string(),
-        "other: there is no evaluator of that name in its program, which has resident, correct"
+        "other: there is no evaluator of that name in its program, which has resident, correct, counting"
     );
 }

@@ -27,6 +27,10 @@ pub(crate) struct ServeArgs {
     /// can ask
     #[arg(long, value_name = "FILE", value_parser = existing)]
     pub(crate) token_file: Option<PathBuf>,
+    /// Name by which requests may ask for this server where there is no token, beside localhost and addresses; may be given more
+    /// than once
+    #[arg(long, value_name = "HOST", value_parser = host)]
+    pub(crate) allow_host: Vec<String>,
     /// Evaluations at a time (default: one per processor)
     #[arg(short, long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
@@ -53,4 +57,12 @@ pub(crate) struct ServeArgs {
 fn address(text: &str) -> Result<SocketAddr, String> {
     let found = text.to_socket_addrs().map_err(|error| format!("{error}; write HOST:PORT"))?;
     found.into_iter().next().ok_or_else(|| "this host has no address".to_owned())
+}
+
+fn host(text: &str) -> Result<String, String> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if text.is_empty() || !text.chars().all(is_name) {
+        return Err("write the name alone, without a scheme or a port".to_owned());
+    }
+    Ok(text.to_owned())
 }

@@ -6,7 +6,7 @@ use evaluator_host::{
     manifest::{self, LoadedManifest},
     metric::Metrics,
     process::Cancellation,
-    run::{Description, RunEvent, describe},
+    run::{Description, RunEvent, describe, name_of},
     runtime::{Environment, Inherit, Runtimes, Visible},
     source::{Freshness, SourceError},
 };
@@ -176,18 +176,6 @@ const ALIGNMENT: &str = r"    order: ordered  # or unordered: calls may come in 
       search: {query: ignore}
 ";
 
-/// `checks/polite.py` is called `polite`; `polite/src/main.rs` and the folder `polite` too.
-pub(super) fn name_of(path: &Path) -> String {
-    let part = |path: Option<&Path>| {
-        let name = path.and_then(Path::file_stem);
-        name.map(|name| name.to_string_lossy().into_owned()).filter(|name| !name.is_empty())
-    };
-    match part(Some(path)) {
-        Some(stem) if stem == "main" => part(path.ancestors().nth(2)).unwrap_or(stem),
-        stem => stem.unwrap_or_default(),
-    }
-}
-
 fn code_entry(name: &str, path: &Path, description: &str) -> String {
     let comment = match description.lines().next().map(comment) {
         Some(first) if !first.is_empty() => format!("  # {first}\n"),
@@ -231,11 +219,5 @@ mod tests {
             let config = evaluator_host::config::Config::parse(&text, Path::new("c.yaml"));
             assert!(config.is_ok(), "{text}{config:?}");
         }
-    }
-
-    #[test]
-    fn a_main_file_is_called_like_its_package() {
-        assert_eq!(name_of(Path::new("my_check/src/main.rs")), "my_check");
-        assert_eq!(name_of(Path::new("main.rs")), "main");
     }
 }

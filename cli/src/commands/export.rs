@@ -6,14 +6,11 @@ use evaluator_host::{
     export::{self, Contract, Export, Language, Origin, Program, Reads, Target},
     manifest::{self, LoadedManifest},
     process::{Cancellation, CommandSpec},
-    run::{Description, RunEvent, describe},
+    run::{Description, RunEvent, describe, name_of},
     runtime::{Environment, Inherit, PrepareError, Runtimes, Visible},
 };
 
-use super::{
-    config::{DESCRIBE_LIMIT, name_of},
-    print, watched,
-};
+use super::{config::DESCRIBE_LIMIT, print, watched};
 use crate::{args::ExportArgs, exit, render, signals};
 
 /// Writes what a host needs to run an evaluator, and says what to do with it.

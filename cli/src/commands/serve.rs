@@ -146,6 +146,7 @@ fn settings(args: &ServeArgs, runner: &Runner) -> Result<Settings, String> {
     settings.body_limit = usize::from(args.max_body) << 20;
     settings.read_timeout = Duration::from_secs(args.read_timeout);
     settings.grace = Duration::from_secs(args.grace);
+    settings.hosts.clone_from(&args.allow_host);
     settings.token = token(args.token_file.as_deref())?;
     match settings.allow(args.addr) {
         Ok(()) => Ok(settings),

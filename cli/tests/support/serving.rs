@@ -134,11 +134,11 @@ impl Drop for Serving {
 
 /// The text of a request.
 pub(crate) fn request(method: &str, path: &str, headers: &[&str], document: &str) -> String {
+    let names_host = headers.iter().any(|header| header.starts_with("Host: "));
+    let host = if names_host { "" } else { "Host: 127.0.0.1\r\n" };
     let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
     let length = document.len();
-    format!(
-        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{headers}Content-Length: {length}\r\n\r\n{document}"
-    )
+    format!("{method} {path} HTTP/1.1\r\n{host}{headers}Content-Length: {length}\r\n\r\n{document}")
 }
 
 /// What a server has answered.

@@ -12,9 +12,16 @@ use crate::{
 ///
 /// All members stand in one object, so that the details of an answer are nested no deeper than where they came from.
 pub(super) fn text(key: &Key, evaluator: &str, trace_id: &str, evaluation: &Evaluation) -> String {
-    // Whoever adds a field decides here what becomes of it.
-    let Evaluation { verdict, duration, stderr_tail, stdout_tail, attempts, earlier_errors } =
-        evaluation;
+    // Whoever adds a field decides here what becomes of it. Only a server passes answers on, and it keeps no journal.
+    let Evaluation {
+        verdict,
+        duration,
+        stderr_tail,
+        stdout_tail,
+        attempts,
+        earlier_errors,
+        answer: _,
+    } = evaluation;
     let text = |text: &str| Value::String(text.to_owned());
     let mut record = Object::default();
     record.insert("key".to_owned(), Value::String(key.to_string()));
@@ -55,6 +62,7 @@ pub(super) fn read(rest: &[u8]) -> Option<Evaluation> {
         earlier_errors: earlier
             .map(|kind| verdict::known_error(kind.as_str()?))
             .collect::<Option<_>>()?,
+        answer: Vec::new(),
     })
 }
 
@@ -83,6 +91,7 @@ mod tests {
             stdout_tail: "\r\n\0".to_owned(),
             attempts: 2,
             earlier_errors: vec!["timed_out", "lost"],
+            answer: Vec::new(),
         }
     }
 

@@ -14,7 +14,7 @@ use evaluator_protocol::Number;
 
 use crate::{
     process::{Ending, Parting},
-    verdict::{self, BadAnswer, Verdict},
+    verdict::{self, BadAnswer, Expected, Verdict},
 };
 
 use super::job::Job;
@@ -42,6 +42,8 @@ pub(super) struct Sent {
 pub(super) struct Flight {
     /// Whether the worker says which document a line belongs to.
     numbered: bool,
+    /// What its lines have to be.
+    expected: Expected,
     documents: VecDeque<Sent>,
     bytes: usize,
     sent: u64,
@@ -81,10 +83,11 @@ pub(super) struct Lost {
 }
 
 impl Flight {
-    pub(super) fn new(numbered: bool) -> Self {
+    pub(super) fn new(numbered: bool, expected: Expected) -> Self {
         let documents = VecDeque::new();
         Self {
             numbered,
+            expected,
             documents,
             bytes: 0,
             sent: 0,
@@ -199,13 +202,13 @@ impl Flight {
             let sure = head.alone && self.documents.len() == 1;
             return self.trouble(more_than_one_line(), line, sure);
         }
-        let verdict = verdict::from_line(text);
+        let verdict = self.expected.in_line(text);
         if !self.numbered && matches!(verdict, Verdict::BadAnswer(_)) {
             // Without a number, nobody knows what such a line is meant to be.
             return self.trouble(verdict, line, true);
         }
         let printed = match verdict {
-            Verdict::Answer(_) => Vec::new(),
+            Verdict::Answer(_) if self.expected == Expected::Result => Vec::new(),
             _ => line.to_vec(),
         };
         if !self.numbered {
@@ -309,10 +312,10 @@ impl Flight {
     fn last_words(&self, rest: &[u8], head: &Sent) -> Verdict {
         match Number::split(rest) {
             Some((number, text)) if self.numbered && number == head.number => {
-                verdict::from_line(text)
+                self.expected.in_line(text)
             }
             _ if self.numbered && !rest.is_empty() => unnumbered(rest),
-            _ => verdict::from_line(rest),
+            _ => self.expected.in_line(rest),
         }
     }
 }
@@ -321,7 +324,7 @@ impl Flight {
 /// and a program may say goodbye.
 pub(super) fn holds_answer(text: &[u8]) -> bool {
     let mut lines = text.split(|byte| *byte == b'\n');
-    lines.any(|line| !matches!(verdict::from_line(line), Verdict::BadAnswer(_)))
+    lines.any(|line| !matches!(Expected::Result.in_line(line), Verdict::BadAnswer(_)))
 }
 
 /// The verdict on a line that should have had the number of its document.

@@ -15,7 +15,7 @@ use tokio::{sync::Semaphore, task::JoinHandle};
 
 use crate::{
     process::{Cancellation, CommandSpec, Limits},
-    verdict::Verdict,
+    verdict::{Expected, Verdict},
 };
 
 use super::{job::Job, worker};
@@ -36,6 +36,8 @@ pub(super) struct Shared {
     pub(super) cancellation: Cancellation,
     /// Whether the program says which document a line belongs to.
     pub(super) numbered: bool,
+    /// What its lines have to be.
+    pub(super) expected: Expected,
     pub(super) size: usize,
     /// A worker that is busy has one.
     pub(super) permits: Arc<Semaphore>,
@@ -116,6 +118,7 @@ impl Shared {
             limits,
             cancellation,
             numbered: false,
+            expected: Expected::default(),
             size,
             permits,
             check: Check(Box::new(|| None)),

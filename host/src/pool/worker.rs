@@ -8,14 +8,15 @@ use std::{
     time::{Duration, Instant},
 };
 
+use evaluator_protocol::Number;
 use tokio::{
     sync::{AcquireError, OwnedSemaphorePermit},
     time::sleep,
 };
 
 use crate::{
-    process::{Captured, Mouth, Next, Notes, Parting, Session, Talk},
-    verdict::{Evaluation, Verdict},
+    process::{Mouth, Next, Notes, Parting, Session, Talk},
+    verdict::{Evaluation, Expected, Verdict},
 };
 
 use super::{
@@ -117,7 +118,7 @@ async fn converse(
         shared,
         id,
         first: Some(first),
-        flight: Flight::new(shared.numbered),
+        flight: Flight::new(shared.numbered, shared.expected),
         pace: Pace::new(shared.numbered),
         permit: Some((permit, Instant::now())),
         asking: None,
@@ -129,7 +130,7 @@ async fn converse(
     let begun = session.notes().begun();
     let rest = session.take_rest();
     if let Some(answered) = flight.settle(&rest) {
-        give(answered, session.notes());
+        give(answered, session.notes(), shared.expected);
     }
     flight.overhear(&rest);
     let was_idle = !shared.numbered && flight.is_empty();
@@ -149,19 +150,22 @@ async fn converse(
     if let Some((sent, verdict, printed)) = blamed {
         let notes = session.notes().take(sent.number);
         let took = sent.since.elapsed();
-        finish(sent, verdict, took, &notes, &printed);
+        let evaluation = Evaluation::new(verdict, took, &notes, &printed);
+        finish(sent, evaluation, &printed, shared.expected);
     }
     drop(permit);
 }
 
 /// Gives whoever waits for it an answer that was heard.
-fn give(Answered { sent, verdict, printed, took }: Answered, notes: &mut Notes) {
-    let notes = notes.take(sent.number);
-    finish(sent, verdict, took, &notes, &printed);
+fn give(answered: Answered, notes: &mut Notes, expected: Expected) {
+    let Answered { sent, verdict, printed, took } = answered;
+    let evaluation = Evaluation::new(verdict, took, &notes.take(sent.number), &printed);
+    finish(sent, evaluation, &printed, expected);
 }
 
-fn finish(sent: Sent, verdict: Verdict, took: Duration, notes: &Captured, printed: &[u8]) {
-    sent.job.finish(Evaluation::new(verdict, took, notes, printed));
+fn finish(sent: Sent, evaluation: Evaluation, printed: &[u8], expected: Expected) {
+    let text = Number::split(printed).map_or(printed, |(_, text)| text);
+    sent.job.finish(evaluation.with_answer(text, expected));
 }
 
 /// Speaks with a process.
@@ -260,7 +264,7 @@ impl Talker<'_> {
     fn answered(&mut self, answered: Answered, notes: &mut Notes) {
         self.pace.answered(answered.took);
         self.learned = true;
-        give(answered, notes);
+        give(answered, notes, self.shared.expected);
     }
 
     /// Sends one more document if there is one and it may.

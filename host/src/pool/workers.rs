@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 
 use crate::{
     process::{Cancellation, CommandSpec, Limits},
-    verdict::{Evaluation, Verdict},
+    verdict::{Evaluation, Expected, Verdict},
 };
 
 use super::{
@@ -46,6 +46,12 @@ impl Pool {
     #[must_use]
     pub fn numbered(self, numbered: bool) -> Self {
         self.with(|shared| shared.numbered = numbered)
+    }
+
+    /// What the program has to answer.
+    #[must_use]
+    pub(crate) fn expecting(self, expected: Expected) -> Self {
+        self.with(|shared| shared.expected = expected)
     }
 
     /// A worker is busy only while it has one of these permits, which others may want, too. By default there are as many

@@ -56,4 +56,4 @@ pub use describe::{Description, describe};
 pub use event::RunEvent;
 pub use plan::{Plan, PlannedEvaluator};
 pub use runner::{Request, Runner};
-pub use service::{Answered, Offered, Refusal, Service, Unservable};
+pub use service::{Answered, Offered, Refusal, Service, Unservable, name_of};

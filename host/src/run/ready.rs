@@ -23,8 +23,8 @@ use crate::{
     linked,
     metric::{Metric, MetricInput, MetricSettings},
     pool::{Document, Pool},
-    process::{self, Cancellation, CommandSpec, Ending, Outcome},
-    verdict::{Evaluation, Status, Verdict},
+    process::{self, Cancellation, CommandSpec},
+    verdict::{Evaluation, Expected, Status, Verdict},
 };
 
 /// Time a program may take to describe itself. One that takes longer is started anew for every conversation, which
@@ -67,6 +67,8 @@ pub(super) struct Ready {
     cancellation: Cancellation,
     /// What all documents of the evaluator begin with.
     settings: Option<Settings>,
+    /// What it has to answer.
+    expected: Expected,
 }
 
 impl Ready {
@@ -100,20 +102,13 @@ impl Ready {
             cached,
             pool: OnceCell::new(),
             workers,
+            expected: Expected::default(),
             cancellation: runner.cancellation.clone(),
         }
     }
 
     pub(super) fn name(&self) -> &str {
         &self.evaluator.name
-    }
-
-    /// The program, if it is one.
-    pub(super) fn program(&self) -> Option<&Program> {
-        match &self.evaluator.work {
-            Work::Program(program) => Some(program),
-            Work::Metric { .. } | Work::Linked { .. } | Work::Broken(_) => None,
-        }
     }
 
     /// Which evaluation of all runs this is; `None` when that is not known.
@@ -242,25 +237,14 @@ impl Ready {
         Evaluation::without_process(verdict, begun.elapsed())
     }
 
+    /// Starts a process for this document alone.
     async fn run(&self, program: &Program, document: &[u8]) -> Evaluation {
-        match self.outcome(program, document).await {
-            Ok(outcome) => judged(program, &outcome),
-            Err(evaluation) => *evaluation,
-        }
-    }
-
-    /// What came of a process for this document alone; an evaluation where none is to be started.
-    async fn outcome(
-        &self,
-        program: &Program,
-        document: &[u8],
-    ) -> Result<Outcome, Box<Evaluation>> {
         if self.cancellation.is_cancelled() {
-            return Err(Evaluation::without_process(Verdict::Cancelled, Duration::ZERO).into());
+            return Evaluation::without_process(Verdict::Cancelled, Duration::ZERO);
         }
         // What runs is what it was started from; what begins now would be another program.
         if let Some(verdict) = program.originals.replaced() {
-            return Err(Evaluation::without_process(verdict, Duration::ZERO).into());
+            return Evaluation::without_process(verdict, Duration::ZERO);
         }
         let limits = program.surroundings.limits(program.timeout);
         let cancellation = &self.cancellation;
@@ -270,10 +254,16 @@ impl Ready {
             (None, Some(cached)) => cached.run(document, &limits, cancellation).await,
             (None, None) => None,
         };
-        Ok(match quicker {
+        let outcome = match quicker {
             Some(outcome) => outcome,
             None => process::run(&program.one_shot, document, &limits, cancellation).await,
-        })
+        };
+        let evaluation = Evaluation::judged(&outcome, self.expected);
+        // It may have been replaced just before it was started, or before its interpreter read it.
+        match (&evaluation.verdict, program.originals.replaced()) {
+            (Verdict::Cancelled, _) | (_, None) => evaluation,
+            (_, Some(verdict)) => Evaluation { verdict, ..evaluation },
+        }
     }
 
     /// Workers for a program that has the streaming form and says so, if there is enough to do for them.
@@ -291,7 +281,8 @@ impl Ready {
     /// Says what the first evaluation would have to find out: whether there are workers for its documents. To be called before
     /// that. Of documents that come one by one for as long as it pleases others nobody may find out in the end that their answers
     /// were mixed up, so only a program that numbers them stays for the next one.
-    pub(super) fn keep_warm(&mut self, may_stay: bool, permits: &Permits) {
+    pub(super) fn keep_warm(&mut self, may_stay: bool, expected: Expected, permits: &Permits) {
+        self.expected = expected;
         let pool = match (&self.evaluator.work, self.workers) {
             (Work::Program(program), Some(workers)) if may_stay => program
                 .worker
@@ -314,26 +305,7 @@ impl Ready {
         Pool::new(worker, size, limits, self.cancellation.clone())
             .with_check(move || originals.replaced())
             .with_permits(permits.shared())
-    }
-
-    /// Runs a process of its own for a document, and gives what it has printed, if that counts, beside the verdict.
-    pub(super) async fn printed(
-        &self,
-        program: &Program,
-        document: &[u8],
-        permits: &Permits,
-    ) -> Result<(Vec<u8>, String), Box<Evaluation>> {
-        let _permit = permits.take().await.ok_or_else(|| Box::new(not_run()))?;
-        let outcome = self.outcome(program, document).await?;
-        if matches!(outcome.ending, Ending::Exited(0))
-            && !outcome.leaked_pipe()
-            && !outcome.stdout.overflowed()
-            && program.originals.replaced().is_none()
-        {
-            let stderr = Evaluation::from_outcome(&outcome).end_of_stderr().into_owned();
-            return Ok((outcome.stdout.head().to_vec(), stderr));
-        }
-        Err(Box::new(judged(program, &outcome)))
+            .expecting(self.expected)
     }
 
     /// The evaluation of a conversation that was not even loaded, because the run was cancelled or has stopped.
@@ -372,16 +344,6 @@ impl Ready {
              begin a new journal if there is one.",
             self.evaluator.name
         ))
-    }
-}
-
-/// The evaluation of a process.
-fn judged(program: &Program, outcome: &Outcome) -> Evaluation {
-    let evaluation = Evaluation::from_outcome(outcome);
-    // It may have been replaced just before it was started, or before its interpreter read it.
-    match (&evaluation.verdict, program.originals.replaced()) {
-        (Verdict::Cancelled, _) | (_, None) => evaluation,
-        (_, Some(verdict)) => Evaluation { verdict, ..evaluation },
     }
 }
 

@@ -12,20 +12,10 @@ use super::{
 };
 
 /// Has the document in the body of a request judged by the evaluator of that name; without one by the only one there is.
-/// `terms` are those of faults, where the path tells them.
-pub(super) async fn evaluate(
-    app: Arc<App>,
-    name: Option<String>,
-    terms: Option<Terms>,
-    request: Request,
-) -> Response {
-    let (head, body) = request.into_parts();
-    let refuse = |fault: Fault, beginning: &[u8]| {
-        fault.tell(terms.unwrap_or_else(|| Terms::of_beginning(beginning)))
-    };
+pub(super) async fn evaluate(app: Arc<App>, name: Option<String>, request: Request) -> Response {
     let name = match app.find(name) {
         Ok(name) => name,
-        Err(fault) => return refuse(fault, &body::skim(&head.headers, body, Vec::new()).await),
+        Err(fault) => return fault.refuse(request).await,
     };
     // Whoever has to wait for a place keeps nothing in memory here.
     let Ok(_place) = app.places.try_acquire() else {
@@ -34,21 +24,23 @@ pub(super) async fn evaluate(
             app.settings.places
         );
         let fault = Fault::new(StatusCode::TOO_MANY_REQUESTS, "busy", message);
-        return refuse(fault, &body::skim(&head.headers, body, Vec::new()).await);
+        return fault.refuse(request).await;
     };
+    let (head, body) = request.into_parts();
+    let path = head.uri.path();
     let document = match body::read(&head.headers, body, &app.settings).await {
         Ok(document) => document,
-        Err((fault, beginning)) => return refuse(fault, &beginning),
+        Err((fault, beginning)) => return fault.tell(Terms::of(path, None, &beginning)),
     };
     let Some(answered) = app.service.answer(&name, &document).await else {
-        return refuse(app.unknown(&name), &document);
+        return app.unknown(&name).tell(Terms::of(path, None, &document));
     };
     let contract = answered.contract;
     let (mut response, error) = match answered.result {
         Ok(text) => (json(text), None),
         Err(refusal) => {
             let error = Some(refusal.message.clone());
-            (Fault::from(refusal).tell(terms.unwrap_or_else(|| Terms::of(contract))), error)
+            (Fault::from(refusal).tell(Terms::of(path, contract, &document)), error)
         }
     };
     response.extensions_mut().insert(Remarks {

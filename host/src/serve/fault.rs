@@ -2,7 +2,8 @@
 
 use axum::{
     body::Body,
-    http::{HeaderValue, StatusCode, header},
+    extract::Request,
+    http::{HeaderValue, Method, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use evaluator_protocol::{
@@ -11,8 +12,11 @@ use evaluator_protocol::{
     detect,
 };
 
-use super::access::Remarks;
+use super::{access::Remarks, body};
 use crate::run::Refusal;
+
+/// What Agenta appends to the address of a remote workflow.
+const INVOKE: &str = "/invoke";
 
 /// Why a request is not answered.
 #[derive(Clone, Debug)]
@@ -36,7 +40,16 @@ impl Fault {
         Self { status, kind, message: message.into() }
     }
 
-    /// The response, not meant to be kept by anybody.
+    /// The response to a request whose body nobody has read, and of which hardly anything will be.
+    pub(super) async fn refuse(self, request: Request) -> Response {
+        let (head, body) = request.into_parts();
+        let beginning = body::skim(&head.headers, body, Vec::new()).await;
+        // Whoever uses another method is not Agenta, wherever it asks.
+        let path = if head.method == Method::POST { head.uri.path() } else { "/" };
+        self.tell(Terms::of(path, None, &beginning))
+    }
+
+    /// The response.
     pub(super) fn tell(self, terms: Terms) -> Response {
         let Self { status, kind, message } = self;
         let (content_type, body) = match terms {
@@ -80,20 +93,19 @@ impl From<Refusal> for Fault {
 }
 
 impl Terms {
-    pub(super) fn of(contract: Option<Contract>) -> Self {
-        if contract == Some(Contract::Agenta) { Self::Text } else { Self::Json }
-    }
-
-    /// The form for a document of which perhaps only the beginning is there. What Agenta sends begins with `inputs`.
-    pub(super) fn of_beginning(document: &[u8]) -> Self {
-        match detect(document) {
-            Ok(contract) => Self::of(Some(contract)),
-            Err(_) => {
-                let rest = document.trim_ascii_start().strip_prefix(b"{");
-                let first = rest.map(<[u8]>::trim_ascii_start).unwrap_or_default();
-                if first.starts_with(b"\"inputs\"") { Self::Text } else { Self::Json }
+    /// The form for whoever sent a document there, of which perhaps only the beginning is known.
+    pub(super) fn of(path: &str, contract: Option<Contract>, beginning: &[u8]) -> Self {
+        // An evaluator may be called so.
+        let is_invoke = path.ends_with(INVOKE) && path != "/evaluators/invoke";
+        let is_agenta = || match contract.or_else(|| detect(beginning).ok()) {
+            Some(contract) => contract == Contract::Agenta,
+            // What Agenta sends begins with its inputs.
+            None => {
+                let rest = beginning.trim_ascii_start().strip_prefix(b"{");
+                rest.is_some_and(|rest| rest.trim_ascii_start().starts_with(b"\"inputs\""))
             }
-        }
+        };
+        if is_invoke || is_agenta() { Self::Text } else { Self::Json }
     }
 }
 
@@ -107,17 +119,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn agenta_is_told_by_its_documents_even_if_they_are_cut_off() {
-        for (text, terms) in [
-            (r#"{"inputs": {}, "output": "x"}"#, Terms::Text),
-            (r#"{"output": "x", "inputs": {}}"#, Terms::Text),
-            (r#" { "inputs": {"a": "#, Terms::Text),
-            (r#"{"metric_name": "x", "inputs"#, Terms::Json),
-            (r#"{"metric_name": "x"}"#, Terms::Json),
-            ("", Terms::Json),
-            ("[", Terms::Json),
+    fn agenta_is_told_by_the_path_or_by_documents_even_if_they_are_cut_off() {
+        for (path, text, terms) in [
+            ("/", r#"{"inputs": {}, "output": "x"}"#, Terms::Text),
+            ("/", r#"{"output": "x", "inputs": {}}"#, Terms::Text),
+            ("/", r#" { "inputs": {"a": "#, Terms::Text),
+            ("/", r#"{"metric_name": "x", "inputs"#, Terms::Json),
+            ("/", r#"{"metric_name": "x"}"#, Terms::Json),
+            ("/", "", Terms::Json),
+            ("/", "[", Terms::Json),
+            ("/invoke", "", Terms::Text),
+            ("/evaluators/a/invoke", "[", Terms::Text),
+            ("/evaluators/invoke", "[", Terms::Json),
         ] {
-            assert_eq!(Terms::of_beginning(text.as_bytes()), terms, "{text}");
+            assert_eq!(Terms::of(path, None, text.as_bytes()), terms, "{path} {text}");
         }
+        let beginning = br#"{"inputs": {"#;
+        assert_eq!(Terms::of("/", Some(Contract::AgentV), beginning), Terms::Json);
     }
 }

@@ -15,7 +15,7 @@
 //! |---|---|
 //! | 400 | the body is not JSON |
 //! | 401 | the token is missing or wrong |
-//! | 403 | a web page asks, and there is no token that says it may |
+//! | 403 | a web page may be asking, and there is no token that says it may |
 //! | 404, 405 | there is no such evaluator, or it is asked by another method |
 //! | 408 | the body did not come in time |
 //! | 413, 415 | the body is too large, or compressed |
@@ -32,6 +32,7 @@
 //! |---|---|
 //! | `server` | [`Server`]: the address, connections, and how it ends |
 //! | `settings` | [`Settings`]: limits, and who may ask |
+//! | `browser` | web pages, which must not drive a server that asks for no token |
 //! | `token` | [`Token`]: who may ask, compared in a time that tells nothing |
 //! | `patient` | connections whose other end has to take what it is sent |
 //! | `routes` | which path is what |
@@ -44,6 +45,7 @@
 
 mod access;
 mod body;
+mod browser;
 mod catalog;
 mod evaluate;
 mod fault;

@@ -7,36 +7,44 @@ use crate::run::{Offered, Service};
 
 /// What the server offers, for programs and their generators.
 pub(super) fn document(service: &Service, settings: &Settings) -> Value {
+    let refusal = if settings.token.is_some() { UNAUTHORIZED } else { WEB_PAGE };
     let mut paths = Map::new();
     for offered in service.offered() {
         let path = path(&offered.name);
-        paths.insert(path.clone() + "/invoke", json!({"post": evaluation(offered, "invoke")}));
-        paths.insert(path, json!({"get": about(offered), "post": evaluation(offered, "evaluate")}));
+        let invoked = evaluation(offered, "invoke", &refusal);
+        paths.insert(path.clone() + "/invoke", json!({"post": invoked}));
+        let about = reading(
+            &operation("about", offered),
+            &format!("What is known of {}.", offered.name),
+            &json!({"$ref": "#/components/schemas/Evaluator"}),
+            Some(&refusal),
+        );
+        let evaluation = evaluation(offered, "evaluate", &refusal);
+        paths.insert(path, json!({"get": about, "post": evaluation}));
     }
     if let (Some(only), 1) = (service.offered().next(), service.offered().len()) {
-        paths.insert("/".to_owned(), json!({"post": evaluation(only, "root")}));
-        paths.insert("/invoke".to_owned(), json!({"post": evaluation(only, "root_invoke")}));
+        paths.insert("/".to_owned(), json!({"post": evaluation(only, "root", &refusal)}));
+        let invoked = evaluation(only, "root_invoke", &refusal);
+        paths.insert("/invoke".to_owned(), json!({"post": invoked}));
     }
-    paths.insert("/evaluators".to_owned(), json!({"get": {
-        "operationId": "list",
-        "summary": "What is offered.",
-        "responses": {"200": {"description": "All evaluators.", "content": {"application/json": {"schema": {
-            "type": "object",
-            "required": ["evaluators"],
-            "properties": {"evaluators": {"type": "array", "items": {"$ref": "#/components/schemas/Evaluator"}}},
-        }}}}},
-    }}));
-    paths.insert("/openapi.json".to_owned(), json!({"get": {
-        "operationId": "openapi",
-        "summary": "This document.",
-        "responses": {"200": {"description": "An OpenAPI document.", "content": {"application/json": {"schema": {"type": "object"}}}}},
-    }}));
-    paths.insert("/healthz".to_owned(), json!({"get": {
-        "operationId": "health",
-        "summary": "Whether the server is there.",
-        "security": [],
-        "responses": {"200": {"description": "It is.", "content": {"application/json": {"schema": {"type": "object"}}}}},
-    }}));
+    let evaluators = json!({
+        "type": "object",
+        "required": ["evaluators"],
+        "properties": {
+            "evaluators": {"type": "array", "items": {"$ref": "#/components/schemas/Evaluator"}},
+        },
+    });
+    let object = json!({"type": "object"});
+    let mut health = reading("health", "Whether the server is there.", &object, None);
+    // Nobody is asked who they are.
+    health["security"] = json!([]);
+    for (path, operation) in [
+        ("/evaluators", reading("list", "What is offered.", &evaluators, Some(&refusal))),
+        ("/openapi.json", reading("openapi", "This document.", &object, Some(&refusal))),
+        ("/healthz", health),
+    ] {
+        paths.insert(path.to_owned(), json!({"get": operation}));
+    }
     let mut document = json!({
         "openapi": "3.1.0",
         "info": {
@@ -45,7 +53,7 @@ pub(super) fn document(service: &Service, settings: &Settings) -> Value {
             "description": "Programs that score what AI agents did. Send a document of any contract, and be answered in its terms.",
         },
         "paths": paths,
-        "components": {"schemas": schemas(), "responses": responses()},
+        "components": {"schemas": schemas(), "responses": responses(&refusal)},
     });
     if settings.token.is_some() {
         document["components"]["securitySchemes"] =
@@ -55,20 +63,18 @@ pub(super) fn document(service: &Service, settings: &Settings) -> Value {
     document
 }
 
-fn about(offered: &Offered) -> Value {
-    json!({
-        "operationId": operation("about", offered),
-        "summary": format!("What is known of {}.", offered.name),
-        "responses": {
-            "200": {
-                "description": "The evaluator.",
-                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Evaluator"}}},
-            },
-        },
-    })
+/// An operation that changes nothing and answers with this, unless it refuses.
+fn reading(id: &str, summary: &str, schema: &Value, refusal: Option<&Fault>) -> Value {
+    let mut responses = Map::new();
+    let content = json!({"application/json": {"schema": schema}});
+    responses.insert("200".to_owned(), json!({"description": summary, "content": content}));
+    responses.extend(refusal.map(Fault::reference));
+    json!({"operationId": id, "summary": summary, "responses": responses})
 }
 
-fn evaluation(offered: &Offered, kind: &str) -> Value {
+/// Having a document judged.
+fn evaluation(offered: &Offered, kind: &str, refusal: &Fault) -> Value {
+    let summary = offered.description.lines().next().filter(|first| !first.is_empty());
     let mut responses = Map::new();
     responses.insert(
         "200".to_owned(),
@@ -77,14 +83,10 @@ fn evaluation(offered: &Offered, kind: &str) -> Value {
             "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Answer"}}},
         }),
     );
-    for (status, name, _) in FAULTS {
-        let name = format!("#/components/responses/{name}");
-        responses.insert(status.to_owned(), json!({"$ref": name}));
-    }
-    let summary = offered.description.lines().next().unwrap_or_default();
+    responses.extend(FAULTS.iter().chain([refusal]).map(Fault::reference));
     let mut evaluation = json!({
         "operationId": operation(kind, offered),
-        "summary": if summary.is_empty() { offered.name.as_str() } else { summary },
+        "summary": summary.unwrap_or(&offered.name),
         "description": offered.description,
         "requestBody": {
             "required": true,
@@ -102,33 +104,69 @@ fn operation(kind: &str, offered: &Offered) -> String {
     format!("{kind}:{}", offered.name)
 }
 
-/// What is no answer: status, name and meaning.
-const FAULTS: [(&str, &str, &str); 11] = [
-    ("400", "NotJson", "The body is not JSON."),
-    ("401", "Unauthorized", "The token is missing or wrong."),
-    ("404", "UnknownEvaluator", "There is no such evaluator."),
-    ("408", "TooSlow", "The body did not come in time."),
-    ("413", "TooLarge", "The body is too large."),
-    ("415", "Compressed", "The body is compressed."),
-    ("422", "Refused", "The document is of no contract, or refused, or not judged."),
-    ("429", "Busy", "Too many documents are waiting; `Retry-After` says when to come back."),
-    ("500", "Broken", "The evaluator broke."),
-    ("503", "Unavailable", "The server is going down, or the system has no resources."),
-    ("504", "TimedOut", "The evaluator took too long."),
+/// What is no answer.
+struct Fault {
+    status: &'static str,
+    name: &'static str,
+    meaning: &'static str,
+    /// A header that comes with it.
+    header: Option<(&'static str, &'static str)>,
+}
+
+impl Fault {
+    const fn new(status: &'static str, name: &'static str, meaning: &'static str) -> Self {
+        Self { status, name, meaning, header: None }
+    }
+
+    const fn with(self, header: &'static str, meaning: &'static str) -> Self {
+        Self { header: Some((header, meaning)), ..self }
+    }
+
+    /// The entry among the responses of an operation.
+    fn reference(&self) -> (String, Value) {
+        let reference = format!("#/components/responses/{}", self.name);
+        (self.status.to_owned(), json!({"$ref": reference}))
+    }
+
+    fn response(&self) -> (String, Value) {
+        let mut response = json!({
+            "description": self.meaning,
+            "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/Error"}},
+                "text/plain": {"schema": {"type": "string", "description": "To Agenta."}},
+            },
+        });
+        if let Some((header, meaning)) = self.header {
+            response["headers"][header] =
+                json!({"description": meaning, "schema": {"type": "string"}});
+        }
+        (self.name.to_owned(), response)
+    }
+}
+
+/// Of these two a server knows one.
+const UNAUTHORIZED: Fault = Fault::new("401", "Unauthorized", "The token is missing or wrong.")
+    .with("WWW-Authenticate", "`Bearer`.");
+const WEB_PAGE: Fault = Fault::new("403", "WebPage", "A web page may be asking.");
+
+/// What may come of a document.
+const FAULTS: [Fault; 9] = [
+    Fault::new("400", "NotJson", "The body is not JSON."),
+    Fault::new("408", "TooSlow", "The body did not come in time."),
+    Fault::new("413", "TooLarge", "The body is too large."),
+    Fault::new("415", "Compressed", "The body is compressed."),
+    Fault::new("422", "Refused", "The document is of no contract, or refused, or not judged."),
+    Fault::new("429", "Busy", "Too many documents are waiting.").with("Retry-After", RETRY_AFTER),
+    Fault::new("500", "Broken", "The evaluator broke."),
+    Fault::new("503", "Unavailable", "The server is going down, or the system has no resources.")
+        .with("Retry-After", RETRY_AFTER),
+    Fault::new("504", "TimedOut", "The evaluator took too long."),
 ];
 
-fn responses() -> Value {
-    let responses: Map<String, Value> = FAULTS
-        .iter()
-        .map(|(_, name, meaning)| {
-            let content = json!({
-                "application/json": {"schema": {"$ref": "#/components/schemas/Error"}},
-                "text/plain": {"schema": {"type": "string", "description": "To documents of Agenta."}},
-            });
-            ((*name).to_owned(), json!({"description": meaning, "content": content}))
-        })
-        .collect();
-    Value::Object(responses)
+const RETRY_AFTER: &str = "Seconds after which to come back.";
+
+fn responses(refusal: &Fault) -> Value {
+    Value::Object(FAULTS.iter().chain([refusal]).map(Fault::response).collect())
 }
 
 /// The documents by the keys that tell them, and what is looked at first of the answers. What else they hold is the matter

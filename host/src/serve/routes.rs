@@ -7,8 +7,8 @@ use std::{
 
 use axum::{
     Router,
-    extract::{Path, Request, State},
-    http::{HeaderValue, Method, StatusCode, header},
+    extract::{Path, Request, State, rejection::PathRejection},
+    http::{HeaderValue, StatusCode, header},
     middleware::{self, Next},
     response::Response,
     routing::{get, post},
@@ -18,7 +18,7 @@ use tokio::sync::Semaphore;
 use super::{
     Access, Settings,
     access::Remarks,
-    body, catalog,
+    browser, catalog,
     evaluate::evaluate,
     fault::{Fault, Terms, json},
     openapi,
@@ -70,89 +70,77 @@ impl App {
 pub(super) fn router(app: Arc<App>) -> Router {
     let catalog = catalog::all(&app.service);
     let document = openapi::document(&app.service, &app.settings).to_string();
+    let read_only = async |request| only("GET, HEAD", request).await;
+    let write_only = async |request| only("POST", request).await;
     Router::new()
-        .route(
-            HEALTH,
-            get(async || json("{\"status\":\"ok\"}\n")).fallback(async || only("GET, HEAD")),
-        )
-        .route(
-            "/openapi.json",
-            get(async move || json(document.clone())).fallback(async || only("GET, HEAD")),
-        )
-        .route(
-            "/evaluators",
-            get(async move || json(catalog.clone())).fallback(async || only("GET, HEAD")),
-        )
+        .route(HEALTH, get(async || json("{\"status\":\"ok\"}\n")).fallback(read_only))
+        .route("/openapi.json", get(async move || json(document.clone())).fallback(read_only))
+        .route("/evaluators", get(async move || json(catalog.clone())).fallback(read_only))
         .route(
             "/evaluators/{name}",
-            get(described).post(named).fallback(async || only("GET, HEAD, POST")),
+            get(described)
+                .post(named)
+                .fallback(async |request| only("GET, HEAD, POST", request).await),
         )
-        .route("/evaluators/{name}/invoke", post(invoked).fallback(async || only("POST")))
-        .route("/", post(only_one).fallback(async || only("POST")))
-        .route("/invoke", post(only_one).fallback(async || only("POST")))
+        .route("/evaluators/{name}/invoke", post(named).fallback(write_only))
+        .route("/", post(only_one).fallback(write_only))
+        .route("/invoke", post(only_one).fallback(write_only))
         .fallback(nowhere)
         .layer(middleware::from_fn_with_state(Arc::clone(&app), admit))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), watch))
         .with_state(app)
 }
 
-async fn named(
-    State(app): State<Arc<App>>,
-    Path(name): Path<String>,
-    request: Request,
-) -> Response {
-    evaluate(app, Some(name), None, request).await
-}
+/// A name in a path, if it is one.
+type Name = Result<Path<String>, PathRejection>;
 
-async fn invoked(
-    State(app): State<Arc<App>>,
-    Path(name): Path<String>,
-    request: Request,
-) -> Response {
-    evaluate(app, Some(name), Some(Terms::Text), request).await
+async fn named(State(app): State<Arc<App>>, name: Name, request: Request) -> Response {
+    match name {
+        Ok(Path(name)) => evaluate(app, Some(name), request).await,
+        Err(_) => misnamed().refuse(request).await,
+    }
 }
 
 async fn only_one(State(app): State<Arc<App>>, request: Request) -> Response {
-    let terms = (request.uri().path() != "/").then_some(Terms::Text);
-    evaluate(app, None, terms, request).await
+    evaluate(app, None, request).await
 }
 
-async fn described(State(app): State<Arc<App>>, Path(name): Path<String>) -> Response {
+async fn described(State(app): State<Arc<App>>, name: Name) -> Response {
+    let Ok(Path(name)) = name else { return misnamed().tell(Terms::Json) };
     match catalog::one(&app.service, &name) {
         Some(text) => json(text),
         None => app.unknown(&name).tell(Terms::Json),
     }
 }
 
-async fn nowhere(request: Request) -> Response {
-    let path = request.uri().path().to_owned();
-    let terms = match path.ends_with("/invoke") {
-        true => Terms::Text,
-        false => Terms::Json,
-    };
-    let (head, body) = request.into_parts();
-    body::skim(&head.headers, body, Vec::new()).await;
-    let message = format!(
-        "there is nothing at {path}; documents are sent to /evaluators/NAME, GET /evaluators lists them"
-    );
-    Fault::new(StatusCode::NOT_FOUND, "not_found", message).tell(terms)
+fn misnamed() -> Fault {
+    let message = "no evaluator has such a name: it is not UTF-8";
+    Fault::new(StatusCode::NOT_FOUND, "unknown_evaluator", message)
 }
 
-fn only(methods: &'static str) -> Response {
-    let message = format!("the method is not allowed here; use {methods}");
+async fn nowhere(request: Request) -> Response {
+    let message = format!(
+        "there is nothing at {}; documents are sent to /evaluators/NAME, GET /evaluators lists them",
+        request.uri().path()
+    );
+    Fault::new(StatusCode::NOT_FOUND, "not_found", message).refuse(request).await
+}
+
+async fn only(methods: &'static str, request: Request) -> Response {
+    let (method, path) = (request.method(), request.uri().path());
+    let message = format!("{method} is not allowed at {path}; use {methods}");
     let fault = Fault::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message);
-    let mut response = fault.tell(Terms::Json);
+    let mut response = fault.refuse(request).await;
     response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(methods));
     response
 }
 
 /// Lets nobody in who may not ask.
 async fn admit(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    let headers = request.headers();
     let refusal = match &app.settings.token {
         _ if request.uri().path() == HEALTH => None,
         Some(token) => {
-            let given = headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
+            let given = request.headers().get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
             let message = match given {
                 None => "a token is needed: send it as `Authorization: Bearer TOKEN`",
                 Some(_) => "the token is wrong",
@@ -160,18 +148,12 @@ async fn admit(State(app): State<Arc<App>>, request: Request, next: Next) -> Res
             (!given.is_some_and(|given| token.is_borne_by(given)))
                 .then(|| Fault::new(StatusCode::UNAUTHORIZED, "unauthorized", message))
         }
-        // Any page in a browser on this machine could have documents judged.
-        None if headers.contains_key(header::ORIGIN) && request.method() != Method::GET => {
-            let message = "requests of web pages are refused unless there is a token";
-            Some(Fault::new(StatusCode::FORBIDDEN, "web_page", message))
-        }
-        None => None,
+        None => browser::refusal(request.uri(), request.headers(), &app.settings.hosts),
     };
-    let Some(fault) = refusal else { return next.run(request).await };
-    let is_invoke = request.uri().path().ends_with("/invoke");
-    let (head, body) = request.into_parts();
-    let beginning = body::skim(&head.headers, body, Vec::new()).await;
-    fault.tell(if is_invoke { Terms::Text } else { Terms::of_beginning(&beginning) })
+    match refusal {
+        Some(fault) => fault.refuse(request).await,
+        None => next.run(request).await,
+    }
 }
 
 /// Tells of every request, also of one that nobody waited for.

@@ -19,6 +19,9 @@ pub struct Settings {
     pub read_timeout: Duration,
     /// How long what was begun may take to end when the server is to stop; 10 s by default.
     pub grace: Duration,
+    /// Names by which requests may ask for this server where there is no token, beside addresses and names that nobody can have
+    /// in public (`localhost`, those without a dot, those that end with `.localhost` or `.internal`); none by default.
+    pub hosts: Vec<String>,
     /// What requests have to bear; nothing by default, which is allowed on this machine only.
     pub token: Option<Token>,
 }
@@ -31,6 +34,7 @@ impl Default for Settings {
             body_limit: 10 << 20,
             read_timeout: Duration::from_secs(10),
             grace: Duration::from_secs(10),
+            hosts: Vec::new(),
             token: None,
         }
     }

@@ -15,17 +15,22 @@ const EXCERPT: usize = 60;
 
 /// Reads one JSON document in UTF-8, with nothing but whitespace around it.
 pub(super) fn document(bytes: &[u8]) -> Result<Value, BadAnswer> {
+    // Read here so that the message can name the field.
+    read(bytes, true)
+}
+
+/// The same without `NaN` and infinities, which no other reader need know.
+pub(super) fn strict_document(bytes: &[u8]) -> Result<Value, BadAnswer> {
+    read(bytes, false)
+}
+
+fn read(bytes: &[u8], non_finite: bool) -> Result<Value, BadAnswer> {
     if bytes.trim_ascii().is_empty() {
         return Err(BadAnswer::Empty);
     }
     let text =
         std::str::from_utf8(bytes).map_err(|error| invalid_utf8(bytes, error.valid_up_to()))?;
-    let options = ParseOptions {
-        max_depth: MAX_DEPTH,
-        // Read here so that the message can name the field.
-        non_finite: true,
-        surrogates: Surrogates::Reject,
-    };
+    let options = ParseOptions { max_depth: MAX_DEPTH, non_finite, surrogates: Surrogates::Reject };
     match json::parse(text, &options) {
         Ok(parsed) => Ok(parsed.value),
         Err(error) => {

@@ -4,7 +4,7 @@ use std::{borrow::Cow, time::Duration};
 
 use crate::process::{Captured, Outcome};
 
-use super::{Verdict, from_outcome};
+use super::{Expected, Verdict, judge::judged};
 
 /// Bytes of standard output kept for people to look at when the verdict is not an answer.
 const STDOUT_TAIL: usize = 2 << 10;
@@ -28,16 +28,32 @@ pub struct Evaluation {
     /// Kinds of the errors of earlier attempts at the same evaluation, in order; empty unless it was retried. Everything
     /// else here is about the last one.
     pub earlier_errors: Vec<&'static str>,
+    /// The text of an answer that is passed on as it is; empty for all others.
+    pub(crate) answer: Vec<u8>,
 }
 
 impl Evaluation {
     /// The record of a process that was given one document.
     #[must_use]
     pub fn from_outcome(outcome: &Outcome) -> Self {
-        let verdict = from_outcome(outcome);
+        Self::judged(outcome, Expected::Result)
+    }
+
+    pub(crate) fn judged(outcome: &Outcome, expected: Expected) -> Self {
+        let verdict = judged(outcome, expected);
         let attempts = if matches!(verdict, Verdict::SpawnFailed { .. }) { 0 } else { 1 };
-        Self::new(verdict, outcome.duration, &outcome.stderr, outcome.stdout.head())
+        let printed = outcome.stdout.head();
+        Self::new(verdict, outcome.duration, &outcome.stderr, printed)
             .with_attempts(attempts)
+            .with_answer(printed, expected)
+    }
+
+    /// Keeps the text of an answer, if it is to be passed on.
+    pub(crate) fn with_answer(mut self, printed: &[u8], expected: Expected) -> Self {
+        if expected == Expected::Anything && matches!(self.verdict, Verdict::Answer(_)) {
+            self.answer = printed.trim_ascii().to_vec();
+        }
+        self
     }
 
     /// The record of something that ended before (or without) a process.
@@ -64,6 +80,7 @@ impl Evaluation {
             stdout_tail,
             attempts: 1,
             earlier_errors: Vec::new(),
+            answer: Vec::new(),
         }
     }
 

@@ -6,8 +6,8 @@ use crate::{
 };
 
 use super::{
-    BadAnswer, Verdict,
-    answer::{answer_from, document},
+    Answer, BadAnswer, Verdict,
+    answer::{answer_from, document, strict_document},
 };
 
 /// The verdict on a process that was given one document and should have printed one.
@@ -16,6 +16,11 @@ use super::{
 /// left open, what it printed.
 #[must_use]
 pub fn from_outcome(outcome: &Outcome) -> Verdict {
+    judged(outcome, Expected::Result)
+}
+
+/// The same for a process that should have printed what is expected.
+pub(crate) fn judged(outcome: &Outcome, expected: Expected) -> Verdict {
     if let Some(verdict) = from_ending(&outcome.ending) {
         return verdict;
     }
@@ -25,7 +30,7 @@ pub fn from_outcome(outcome: &Outcome) -> Verdict {
     if outcome.stdout.overflowed() {
         return Verdict::BadAnswer(BadAnswer::TooLarge { limit: outcome.stdout.head().len() });
     }
-    from_text(outcome.stdout.head())
+    expected.in_text(outcome.stdout.head())
 }
 
 /// The verdict that follows from how a process ended; `None` when it ended well and what it printed decides.
@@ -61,22 +66,58 @@ pub fn from_text(text: &[u8]) -> Verdict {
     }
 }
 
-/// The verdict on a line of the streaming form. A program may say with which exit code it would have ended if it had been
-/// given this document alone: then that is the verdict, as it is for a program that has ended so.
-pub(crate) fn from_line(line: &[u8]) -> Verdict {
-    let verdict = from_text(line);
-    match verdict {
-        Verdict::Reported { .. } => {
-            exit_code(line).map_or(verdict, |code| Verdict::Exited { code })
-        }
-        verdict => verdict,
-    }
+/// What an evaluator has to print.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Expected {
+    /// A result of the default contract.
+    #[default]
+    Result,
+    /// An answer of some other contract, which is passed on as it is: any JSON document but `null`, which says nothing.
+    Anything,
 }
 
-fn exit_code(line: &[u8]) -> Option<i32> {
-    let document = document(line).ok()?;
-    let code = document.get("error")?.get("exit_code")?.as_i128()?;
-    i32::try_from(code).ok().filter(|code| *code != 0)
+impl Expected {
+    fn in_text(self, text: &[u8]) -> Verdict {
+        match self {
+            Self::Result => from_text(text),
+            Self::Anything => match strict_document(text) {
+                Ok(Value::Null) => Verdict::BadAnswer(BadAnswer::Invalid {
+                    path: String::new(),
+                    reason: "it is null, which says nothing".to_owned(),
+                }),
+                Ok(_) => Verdict::Answer(Answer::default()),
+                Err(bad) => Verdict::BadAnswer(bad),
+            },
+        }
+    }
+
+    /// The verdict on a line of the streaming form. A program may say with which exit code it would have ended if it had been
+    /// given this document alone: then that is the verdict, as it is for a program that has ended so.
+    pub(crate) fn in_line(self, line: &[u8]) -> Verdict {
+        let verdict = self.in_text(line);
+        let may_be_report = match &verdict {
+            Verdict::Reported { .. } => true,
+            Verdict::Answer(_) => self == Self::Anything,
+            _ => false,
+        };
+        match self.exit_code(line).filter(|_| may_be_report) {
+            Some(code) => Verdict::Exited { code },
+            None => verdict,
+        }
+    }
+
+    fn exit_code(self, line: &[u8]) -> Option<i32> {
+        // Hardly any line is a report, and that can be seen.
+        memchr::memmem::find(line, b"\"exit_code\"")?;
+        let document = document(line).ok()?;
+        // What an answer may have is not known; it is no report if it has anything else.
+        let is_alone = matches!(&document, Value::Object(object) if object.len() == 1);
+        if self == Self::Anything && !is_alone {
+            return None;
+        }
+        let code = document.get("error")?.get("exit_code")?.as_i128()?;
+        i32::try_from(code).ok().filter(|code| *code != 0)
+    }
 }
 
 fn is_report(error: &Value, document: &Value) -> bool {
@@ -144,13 +185,13 @@ mod tests {
         let line = |code: &str| {
             let body =
                 format!(r#"{{"error": {{"kind": "k", "message": "m", "exit_code": {code}}}}}"#);
-            from_line(body.as_bytes())
+            Expected::Result.in_line(body.as_bytes())
         };
         assert!(matches!(line("3"), Verdict::Exited { code: 3 }));
         for nothing in ["0", "null", "\"3\"", "1.5", "99999999999"] {
             assert_eq!(line(nothing).error_type(), Some("reported"), "{nothing}");
         }
-        assert_eq!(from_line(br#"{"score": 1, "exit_code": 3}"#).error_type(), None);
+        assert_eq!(Expected::Result.in_line(br#"{"score": 1, "exit_code": 3}"#).error_type(), None);
     }
 
     #[test]
@@ -198,6 +239,27 @@ mod tests {
             }
             assert_eq!(form("").error_type(), Some("bad_answer"));
             assert_eq!(form(r#"{"score": 2}"#).error_type(), Some("bad_answer"));
+        }
+    }
+
+    #[test]
+    fn of_what_is_passed_on_only_reports_are_known() {
+        let told = |line: &str| Expected::Anything.in_line(line.as_bytes());
+        for answer in [
+            r#"{"overall_score": 2, "error": {"message": "none"}}"#,
+            r#"{"error": 0.25, "success": true}"#,
+            r#"{"error": {"exit_code": 3}, "success": true}"#,
+            "0.5",
+            "false",
+            r#""text""#,
+            "[]",
+        ] {
+            assert!(matches!(told(answer), Verdict::Answer(_)), "{answer}");
+        }
+        let report = r#"{"error": {"kind": "input", "message": "m", "exit_code": 3}}"#;
+        assert!(matches!(told(report), Verdict::Exited { code: 3 }));
+        for bad in ["", "null", "nothing", "NaN", "{} {}", r#"{"score": Infinity}"#] {
+            assert_eq!(told(bad).error_type(), Some("bad_answer"), "{bad}");
         }
     }
 }

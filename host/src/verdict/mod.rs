@@ -15,6 +15,6 @@ mod transient;
 pub use aggregate::{Balance, Standing, Tally};
 pub use evaluation::Evaluation;
 pub(crate) use explain::{NOT_RUN, WAS_NOT_RUN};
-pub(crate) use judge::{from_ending, from_line};
+pub(crate) use judge::{Expected, from_ending};
 pub use judge::{from_outcome, from_text};
 pub use model::{Answer, BadAnswer, Status, Verdict};

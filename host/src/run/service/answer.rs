@@ -1,11 +1,10 @@
 //! From what came of a document to an answer in the terms of whoever asked, or to a refusal.
 
 use evaluator_protocol::{
-    Answer as Told, Contract, EvalResult, EvalStatus, JsonObject, Reply, Score,
+    Answer as Told, Contract, EvalResult, EvalStatus, ReadError, Reply, Score,
     agenta::http::{ErrorStatus, HttpReply, MAX_REPLY},
     detect,
 };
-use serde::{Deserialize, de::IgnoredAny};
 
 use super::{
     super::{
@@ -13,10 +12,12 @@ use super::{
         retry,
     },
     offer::{Served, Service},
-    question::{Question, as_it_is, is_no_json},
+    question::{Question, completed},
+    screen::refusal,
 };
 use crate::{
     json::{self, NonFinite, Object, Value},
+    pool::Document,
     verdict::{Answer, Evaluation, Status, Verdict},
 };
 
@@ -25,9 +26,6 @@ const REFUSED: i32 = 3;
 
 /// Kinds of errors by which evaluators in this process say that it is the document's fault.
 const BLAMES_DOCUMENT: [&str; 3] = ["input", "config", "not_evaluated"];
-
-/// Keys under which a document of AgentV names a file with the answer.
-const FILE_KEYS: [&str; 2] = ["output_path", "outputPath"];
 
 /// What came of a document.
 #[derive(Clone, Debug)]
@@ -85,8 +83,8 @@ impl Service {
     /// Waits until there is a worker for it. Dropping the future gives the document up, and ends what works on it alone.
     pub async fn answer(&self, name: &str, body: &[u8]) -> Option<Answered> {
         let served = self.evaluators.get(name)?;
-        if let Some(refusal) = names_a_file(body) {
-            return Some(Answered::refused(Some(Contract::AgentV), refusal));
+        if let Some(refusal) = refusal(body) {
+            return Some(Answered::refused(detect(body).ok(), refusal));
         }
         Some(match served.is_foreign {
             true => self.pass_on(served, body).await,
@@ -96,19 +94,15 @@ impl Service {
 
     /// Has it judged as a document of agentevals.
     async fn judge(&self, served: &Served, body: &[u8]) -> Answered {
-        let name = &served.offered.name;
-        let question = match Question::read(name, body, &served.defaults) {
+        let question = match Question::read(&served.offered.name, body, &served.defaults) {
             Ok(question) => question,
             Err(error) => {
-                let contract = detect(body).ok();
-                let (status, kind) = match (&error, is_no_json(&error)) {
-                    (_, true) => (ErrorStatus::BadRequest, "bad_document"),
-                    (evaluator_protocol::ReadError::Undetected(_), _) => {
-                        (ErrorStatus::NotEvaluated, "unknown_contract")
-                    }
-                    _ => (ErrorStatus::NotEvaluated, "bad_document"),
+                let kind = match &error {
+                    ReadError::Undetected(_) => "unknown_contract",
+                    _ => "bad_document",
                 };
-                return Answered::refused(contract, Refusal::new(status, kind, error.to_string()));
+                let refusal = Refusal::new(ErrorStatus::NotEvaluated, kind, error.to_string());
+                return Answered::refused(detect(body).ok(), refusal);
             }
         };
         let contract = Some(contract_of(&question.reply));
@@ -116,73 +110,46 @@ impl Service {
             let result = tell_result(&question.reply, unjudged);
             return Answered { dropped: question.dropped, ..Answered::unasked(contract, result) };
         }
-        let evaluation =
-            retry::evaluate(&served.ready, Given::Document(&question.document), &self.permits)
-                .await;
-        let answer = match &evaluation.verdict {
-            Verdict::Answer(answer) => Some(answer.clone()),
-            _ => None,
-        };
-        let stderr = evaluation.end_of_stderr().into_owned();
-        let (warnings, result) = match answer {
-            Some(answer) => {
-                let result = tell(&question.reply, answer);
-                (served.ready.report(evaluation, usize::MAX).warnings, result)
-            }
-            None => (Vec::new(), Err(broken(served, evaluation))),
-        };
-        Answered { contract, result, dropped: question.dropped, warnings, stderr }
+        let evaluation = self.evaluate(served, &question.document).await;
+        let answered =
+            told(served, contract, evaluation, |answer, _| tell(&question.reply, answer));
+        Answered { dropped: question.dropped, ..answered }
     }
 
-    /// Has a document judged by an evaluator that reads it as it is.
+    /// Has a document judged by an evaluator that reads it as it is, and answers in terms of its own.
     async fn pass_on(&self, served: &Served, body: &[u8]) -> Answered {
-        let own = served.offered.contract.parse().ok();
-        let contract = detect(body).ok().or(own);
+        let contract = detect(body).ok().or_else(|| served.offered.contract.parse().ok());
         let body = match contract {
-            Some(contract) => as_it_is(body, contract, &served.defaults),
+            Some(contract) => completed(body, contract, &served.defaults),
             None => body.to_vec(),
         };
-        let Some(program) = served.ready.program() else {
-            let reason = "only programs read documents as they are";
-            return Answered::refused(
-                contract,
-                Refusal::new(ErrorStatus::Failed, "metric_failed", reason),
-            );
-        };
-        match served.ready.printed(program, &body, &self.permits).await {
-            Ok((printed, stderr)) => {
-                let result = passed_on(contract, &printed);
-                let (dropped, warnings) = (Vec::new(), Vec::new());
-                Answered { contract, result, dropped, warnings, stderr }
-            }
-            Err(evaluation) => {
-                let stderr = evaluation.end_of_stderr().into_owned();
-                let refusal = broken(served, *evaluation);
-                Answered { stderr, ..Answered::refused(contract, refusal) }
-            }
-        }
+        let evaluation = self.evaluate(served, &Document::from(body.as_slice())).await;
+        told(served, contract, evaluation, |_, text| passed_on(contract, text))
+    }
+
+    async fn evaluate(&self, served: &Served, document: &Document) -> Evaluation {
+        retry::evaluate(&served.ready, Given::Document(document), &self.permits).await
     }
 }
 
-/// AgentV leaves long answers in a file of its own, beside the judge. Whoever asks over a network has no such file, and must
-/// not have one of this machine judged: nobody but its user may say which files are read.
-fn names_a_file(body: &[u8]) -> Option<Refusal> {
-    #[derive(Deserialize)]
-    struct Keys {
-        output_path: Option<IgnoredAny>,
-        #[serde(rename = "outputPath")]
-        camel_case: Option<IgnoredAny>,
-    }
-    // Hardly any document has such a key, and most are read faster for nothing but keys. A repeated one cannot be.
-    if let Ok(Keys { output_path: None, camel_case: None }) = serde_json::from_slice(body) {
-        return None;
-    }
-    let document: JsonObject = serde_json::from_slice(body).ok()?;
-    let key =
-        FILE_KEYS.into_iter().find(|key| document.get(*key).is_some_and(|it| !it.is_null()))?;
-    let message =
-        format!("{key}: files are not read for requests; send the answer itself, as `output`");
-    Some(Refusal::new(ErrorStatus::NotEvaluated, "bad_document", message))
+/// What came of a document. `tell` is given an answer and, if that is passed on as it is, its text.
+fn told(
+    served: &Served,
+    contract: Option<Contract>,
+    mut evaluation: Evaluation,
+    tell: impl FnOnce(Answer, Vec<u8>) -> Result<String, Refusal>,
+) -> Answered {
+    let stderr = evaluation.end_of_stderr().into_owned();
+    let text = std::mem::take(&mut evaluation.answer);
+    let answer = match &evaluation.verdict {
+        Verdict::Answer(answer) => Some(answer.clone()),
+        _ => None,
+    };
+    let (warnings, result) = match answer {
+        Some(answer) => (served.ready.report(evaluation, usize::MAX).warnings, tell(answer, text)),
+        None => (Vec::new(), Err(broken(served, evaluation))),
+    };
+    Answered { contract, result, dropped: Vec::new(), warnings, stderr }
 }
 
 fn contract_of(reply: &Reply) -> Contract {
@@ -292,21 +259,14 @@ fn explained(ready: &Ready, evaluation: Evaluation) -> String {
     ready.report(evaluation, usize::MAX).error.unwrap_or_default()
 }
 
-/// What an evaluator has printed that answers in the document's terms itself.
-fn passed_on(contract: Option<Contract>, printed: &[u8]) -> Result<String, Refusal> {
-    let bad = |reason: String| Refusal::new(ErrorStatus::Failed, "bad_answer", reason);
-    let text = str::from_utf8(printed.trim_ascii())
-        .map_err(|error| bad(format!("the answer is not UTF-8: {error}")))?;
-    serde_json::from_str::<IgnoredAny>(text)
-        .map_err(|error| bad(format!("the answer is not JSON: {error}")))?;
-    if text == "null" {
-        return Err(bad("the answer is null, which says nothing".to_owned()));
+/// An answer that is passed on as it is.
+fn passed_on(contract: Option<Contract>, text: Vec<u8>) -> Result<String, Refusal> {
+    let unfit = |message: String| Refusal::new(ErrorStatus::Failed, "unfit_answer", message);
+    let length = text.len();
+    if contract == Some(Contract::Agenta) && length > MAX_REPLY {
+        let message =
+            format!("the answer has {length} bytes, and Agenta reads {MAX_REPLY} at most");
+        return Err(unfit(message));
     }
-    if contract == Some(Contract::Agenta) && text.len() > MAX_REPLY {
-        let length = text.len();
-        return Err(bad(format!(
-            "the answer has {length} bytes, and Agenta reads {MAX_REPLY} at most"
-        )));
-    }
-    Ok(text.to_owned())
+    String::from_utf8(text).map_err(|error| unfit(format!("the answer is not UTF-8: {error}")))
 }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `offer` | [`Service`]: evaluators made ready, and what is known of each |
 //! | `paths` | evaluators that are named by their file or folder, without a configuration |
+//! | `screen` | what no evaluator gets to see, whatever its contract |
 //! | `question` | from the body of a request to the document that the evaluator is given |
 //! | `answer` | from what came of it to an answer in the terms of whoever asked, or to a refusal |
 //!
@@ -22,6 +23,8 @@ mod answer;
 mod offer;
 mod paths;
 mod question;
+mod screen;
 
 pub use answer::{Answered, Refusal};
 pub use offer::{Offered, Service, Unservable};
+pub use paths::name_of;

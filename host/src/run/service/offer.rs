@@ -18,6 +18,7 @@ use super::{
 use crate::{
     config::{Config, EvaluatorConfig, EvaluatorKind},
     json::Object,
+    verdict::Expected,
 };
 
 /// Time a program may take to say what is in it.
@@ -229,8 +230,9 @@ impl Service {
         let is_foreign = described.contract != Contract::Agentevals.name();
         // There is no end of documents.
         let mut ready = Ready::new(planned, runner, usize::MAX);
-        let may_stay = !is_foreign && description.is_some_and(Description::numbers);
-        ready.keep_warm(may_stay, &self.permits);
+        let may_stay = description.is_some_and(Description::numbers);
+        let expected = if is_foreign { Expected::Anything } else { Expected::Result };
+        ready.keep_warm(may_stay, expected, &self.permits);
         let offered = Offered {
             name: name.clone(),
             description: described.description.clone(),

@@ -42,8 +42,10 @@ fn entry(name: String, file: PathBuf, timeout: Duration) -> EvaluatorConfig {
     entry
 }
 
-/// `checks/polite.py` is called `polite`; `polite/src/main.rs` and the folder `polite` too.
-fn name_of(path: &Path) -> String {
+/// What an evaluator is called of which nothing but its file or folder is known: `checks/polite.py` is called `polite`;
+/// `polite/src/main.rs` and the folder `polite` too.
+#[must_use]
+pub fn name_of(path: &Path) -> String {
     let part = |path: Option<&Path>| {
         let name = path.and_then(Path::file_stem);
         name.map(|name| name.to_string_lossy().into_owned()).filter(|name| !name.is_empty())
@@ -62,6 +64,8 @@ mod tests {
     fn a_main_file_is_called_like_its_package() {
         for (path, name) in [
             ("/x/my_check/src/main.rs", "my_check"),
+            ("my_check/src/main.rs", "my_check"),
+            ("main.rs", "main"),
             ("/x/polite.py", "polite"),
             ("/x/my_check", "my_check"),
         ] {

@@ -1,8 +1,8 @@
 //! From the body of a request to the document that the evaluator is given.
 
 use evaluator_protocol::{
-    Contract, DecodeError, DecodeErrorKind, Document as Any, EvalInput, EvalResult, JsonObject,
-    ReadError, Reply, agenta, detect,
+    Contract, DecodeError, Document as Any, EvalInput, EvalResult, JsonObject, ReadError, Reply,
+    agenta,
 };
 
 use super::offer::Defaults;
@@ -21,12 +21,6 @@ pub(super) struct Question {
     pub(super) dropped: Vec<String>,
     /// What is told where there is nothing to judge, and so no evaluator to ask.
     pub(super) unjudged: Option<EvalResult>,
-}
-
-/// Whether it is the text that cannot be read, not what it says.
-pub(super) fn is_no_json(error: &ReadError) -> bool {
-    let ReadError::Decode(error) = error else { return false };
-    !matches!(error.kind, DecodeErrorKind::Shape { .. } | DecodeErrorKind::NotAnObject)
 }
 
 impl Question {
@@ -111,14 +105,8 @@ fn text(input: &EvalInput) -> Result<Document, ReadError> {
     Ok(Document::from(text.as_slice()))
 }
 
-/// A document of any contract for an evaluator that reads it as it is, completed where something is to be added.
-pub(super) fn as_it_is(body: &[u8], contract: Contract, defaults: &Defaults) -> Vec<u8> {
-    let detected = detect(body).unwrap_or(contract);
-    completed(body, detected, defaults)
-}
-
-/// The text with what it does not say. A text that is not what it should be is for the evaluator to refuse.
-fn completed(body: &[u8], contract: Contract, defaults: &Defaults) -> Vec<u8> {
+/// The text of a document with what it does not say. One that is not what it should be is for the evaluator to refuse.
+pub(super) fn completed(body: &[u8], contract: Contract, defaults: &Defaults) -> Vec<u8> {
     let unchanged = || body.to_vec();
     if defaults.config.is_empty() && defaults.threshold.is_none() {
         return unchanged();

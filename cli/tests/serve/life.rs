@@ -1,0 +1,115 @@
+//! From before the first request to after the last one.
+
+use std::{io::Write, thread, time::Duration};
+
+use serde_json::json;
+
+use super::{AGENTEVALS, SAME, WAIT, WEBHOOK};
+use crate::support::{
+    self, Folder,
+    processes::{assert_gone, signal, wait_for},
+    serving::{Serving, request, response},
+};
+
+#[test]
+fn what_cannot_be_made_ready_is_not_served() {
+    let folder = Folder::new();
+    folder.script("same", SAME);
+    folder.file("unknown.xyz", "");
+    folder.file("broken.yaml", "evaluators:\n  - {name: a, type: code, path: gone}\n");
+    folder
+        .file("metric.yaml", "evaluators:\n  - {name: tool_trajectory_avg_score, type: builtin}\n");
+    folder.file("typo.yaml", "evaluators:\n  - {name: a, type: code, path: same, treshold: 1}\n");
+    for (args, text) in [
+        (&["same", "unknown.xyz"][..], "unknown: "),
+        (&["-c", "broken.yaml", "same"], "gone"),
+        (&["-c", "metric.yaml"], "there is no evaluator to offer"),
+        (&["-c", "typo.yaml"], "treshold"),
+        (&["same", "same"], "two evaluators are called so"),
+        (&["gone"], "no such file"),
+        (&[], "required"),
+    ] {
+        let mut all = vec!["serve", "--addr", "127.0.0.1:0"];
+        all.extend(args);
+        let ran = folder.evaluator(&all).exits(2).reports_nothing();
+        assert!(ran.stderr.contains(text), "{args:?}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("listening"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn python_is_forked_and_sees_no_secrets() {
+    if !support::has("python3") {
+        return;
+    }
+    let folder = Folder::new();
+    folder.file(
+        "spy.py",
+        "import json, os, sys\nturns = json.load(sys.stdin)['invocations']\n\
+         seen = [name for name in ('EVALUATOR_SERVE_TOKEN', 'MY_API_KEY', 'HARMLESS') if name in os.environ]\n\
+         print(json.dumps({'score': 1.0, 'details': {'seen': seen, 'turns': len(turns)}}))\n",
+    );
+    let variables = [("EVALUATOR_SERVE_TOKEN", "t"), ("MY_API_KEY", "k"), ("HARMLESS", "x")];
+    let server = Serving::start_with(&folder, &["spy.py"], &variables);
+    for _ in 0..3 {
+        let bearer = ["Authorization: Bearer t"];
+        let answer = server.request("POST", "/", &bearer, AGENTEVALS).is(200).json();
+        assert_eq!(answer["details"], json!({"seen": ["HARMLESS"], "turns": 1}));
+    }
+}
+
+#[test]
+fn what_nobody_waits_for_any_more_is_ended() {
+    let folder = Folder::new();
+    folder.script("wait", WAIT);
+    let server = Serving::start(&folder, &["wait", "-j", "1"]);
+    let mut stream = server.connect();
+    stream.write_all(request("POST", "/", &[], AGENTEVALS).as_bytes()).unwrap();
+    let pid = wait_for(&folder.path().join("began"));
+    drop(stream);
+    assert_gone(&pid);
+    server.says("whoever asked went away");
+    folder.file("go", "");
+    server.post("/", AGENTEVALS).is(200);
+}
+
+#[test]
+fn what_was_begun_is_finished() {
+    let folder = Folder::new();
+    folder.script("wait", WAIT);
+    let mut server = Serving::start(&folder, &["wait"]);
+    let mut idle = server.connect();
+    let mut stream = server.connect();
+    stream.write_all(request("POST", "/", &[], AGENTEVALS).as_bytes()).unwrap();
+    wait_for(&folder.path().join("began"));
+    assert!(signal("TERM", &server.pid()));
+    server.says("what was begun is finished first");
+    // Nothing new begins.
+    let refused = (0..1000).any(|_| {
+        thread::sleep(Duration::from_millis(10));
+        std::net::TcpStream::connect(server.address).is_err()
+    });
+    assert!(refused, "it still accepts connections");
+    let mut rest = Vec::new();
+    let _ = std::io::Read::read_to_end(&mut idle, &mut rest);
+    assert_eq!(rest, b"");
+    folder.file("go", "");
+    assert_eq!(response(&mut stream).is(200).json()["score"], 1.0);
+    assert_eq!(server.ended(), Some(0));
+}
+
+#[test]
+fn what_does_not_end_in_time_is_ended_and_told_so() {
+    let folder = Folder::new();
+    folder.script("wait", WAIT);
+    let mut server = Serving::start(&folder, &["wait", "--grace", "0"]);
+    let mut stream = server.connect();
+    stream.write_all(request("POST", "/invoke", &[], WEBHOOK).as_bytes()).unwrap();
+    let pid = wait_for(&folder.path().join("began"));
+    assert!(signal("INT", &server.pid()));
+    let answer = response(&mut stream).is(503);
+    assert!(answer.text().contains("going down"), "{}", answer.body);
+    assert_eq!(server.ended(), Some(3));
+    assert_gone(&pid);
+    assert!(server.said().contains("some documents were not answered"), "{}", server.said());
+}
