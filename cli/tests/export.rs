@@ -2,6 +2,8 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
 
+#[path = "export/guard.rs"]
+mod guard;
 #[path = "export/shims.rs"]
 mod shims;
 mod support;

@@ -16,7 +16,8 @@ AgentV's (the keys of 4.40 and later):
 
 `expected` and `criteria` may name variables of the test as "{{name}}" and nothing
 else; what the test does not have is not sent. An evaluator that breaks, or does not
-judge this case, fails the assertion, and the reason says so.
+judge this case, fails the assertion, and the reason says so. Of a test with a
+`threshold` of its own, promptfoo looks at the mean score alone, where that is a 0.
 """
 
 import json
@@ -37,10 +38,12 @@ def get_assert(output: Any, context: dict[str, Any]) -> dict[str, Any]:
     passed = answer.get("pass", score >= PASSES)
     if not isinstance(passed, bool):
         raise BrokenEvaluator(f"{COMMAND[0]} does not say whether it passed")
+    # A failure without a reason is a pass for promptfoo.
+    reason = answer.get("reason") or answer.get("reasoning") or f"the score is {score}"
     return {
         "pass": passed,
         "score": score,
-        "reason": answer.get("reason") or answer.get("reasoning") or "",
+        "reason": text(reason),
         "componentResults": list(map(component, rows(answer))),
     }
 
