@@ -7,6 +7,7 @@ mod build;
 mod embedded;
 mod environment;
 mod launch;
+mod log;
 mod manifest;
 mod owner;
 mod runtime;

@@ -1,5 +1,9 @@
 //! Loading trace files of every shape, sound and broken.
 
+mod damaged;
+mod jaeger;
+mod refused;
+
 use std::{
     error::Error as _,
     path::{Path, PathBuf},
@@ -27,11 +31,6 @@ fn only(name: &str) -> Trace {
 
 fn from_text(text: &str) -> Vec<Trace> {
     load_text(text, Path::new("t.json"), None).unwrap_or_else(|error| panic!("{error}"))
-}
-
-/// The reason a text is refused for, without the file's name.
-fn refused(text: &str, format: Option<Format>) -> String {
-    load_text(text, Path::new("t.json"), format).expect_err(text).kind.to_string()
 }
 
 fn names(trace: &Trace) -> Vec<&str> {
@@ -101,119 +100,6 @@ fn the_same_recording_reads_the_same_in_both_formats() {
     assert_eq!(otlp.spans[0].resource.get("service.name").and_then(Value::as_str), Some("svc"));
     assert_eq!(otlp.spans[0].scope.name, "test.scope");
     assert_eq!(otlp.start_ns(), 1_700_000_000_000_000_000);
-}
-
-#[test]
-fn a_file_that_fails_leaves_the_others() {
-    let paths =
-        ["c13_truncated.json", "missing.json", "c18_latin1.json", "a01_otlp_basic_parts.json"]
-            .map(sample);
-    let result = load(&paths, None);
-    assert_eq!(result.traces.len(), 1);
-    assert_eq!(result.traces[0].file, paths[3]);
-    assert_eq!(
-        result.errors.iter().map(|error| &error.path).collect::<Vec<_>>(),
-        [&paths[0], &paths[1], &paths[2]]
-    );
-    let text = result.errors[1].to_string();
-    assert!(
-        text.starts_with(&format!("Failed to load trace file '{}': ", paths[1].display())),
-        "{text}"
-    );
-    let LoadErrorKind::NotUtf8 { offset, byte } = result.errors[2].kind else {
-        panic!("{}", result.errors[2])
-    };
-    assert_eq!(std::fs::read(&paths[2]).expect("readable")[offset], byte);
-}
-
-#[test]
-fn what_is_no_trace_file_is_refused() {
-    let undetected = "Could not detect trace format for 't.json'. Expected Jaeger JSON ({\"data\": [...]}) or OTLP JSON \
-                      ({\"resourceSpans\": [...]} / {\"batches\": [...]}). Pass an explicit format= override if needed.";
-    let not_otlp = "not an OTLP JSON document: expected resourceSpans, resourceLogs or batches";
-    let no_data = "Invalid Jaeger JSON format: expected top-level 'data' key";
-    let (jaeger, otlp) = (Some(Format::JaegerJson), Some(Format::OtlpJson));
-    for (text, format, expected) in [
-        ("", None, undetected),
-        (" \n\t ", None, undetected),
-        ("123", None, undetected),
-        ("[]", None, undetected),
-        ("[1, {\"spanId\": \"1\"}]", None, undetected),
-        ("{\"foo\": 1}", None, undetected),
-        ("\u{feff}{\"data\": []}", None, undetected),
-        ("{\n\"resourceSpans\": [", None, undetected),
-        ("{\"data\": null}", None, no_data),
-        ("{\"data\": {}}", None, no_data),
-        ("[]", jaeger, no_data),
-        ("{}", jaeger, no_data),
-        ("", jaeger, "Invalid Jaeger JSON in 't.json'"),
-        ("{\"data\": []}\n{\"data\": []}", jaeger, "Invalid Jaeger JSON in 't.json'"),
-        ("{\"data\": []}", otlp, not_otlp),
-        ("7", otlp, not_otlp),
-        ("{\"spanId\": \"1\"}\n\n{\"spanId\": }", None, "line 3: invalid JSON"),
-        ("{\"spanId\": \"1\"}\n[]", None, "line 2: expected an OTLP export document or a span"),
-        ("{\"resourceSpans\": 5}", None, "resourceSpans: expected an array, found an integer"),
-        (
-            "{\"batches\": [{}, {\"scopeSpans\": true}]}",
-            None,
-            "batches[1].scopeSpans: expected an array, found a boolean",
-        ),
-        (
-            "{\"resourceLogs\": [{\"scopeLogs\": [{\"logRecords\": 1.5}]}]}",
-            None,
-            "resourceLogs[0].scopeLogs[0].logRecords: expected an array, found a number",
-        ),
-        (
-            "{\"data\": [{\"spans\": 1}]}",
-            None,
-            "data[0].spans: expected an array, found an integer",
-        ),
-    ] {
-        assert_eq!(refused(text, format), expected, "{text:?}");
-    }
-}
-
-#[test]
-fn errors_say_where_the_json_breaks() {
-    for (text, format, expected) in [
-        (
-            "\u{feff}{\"data\": []}",
-            None,
-            "unexpected byte order mark (save the text as UTF-8 without BOM) at line 1 column 1 (byte 0)",
-        ),
-        ("{\n\"resourceSpans\": [,]}", None, "expected a value at line 2 column 19 (byte 20)"),
-        (
-            "{\"data\": [}",
-            Some(Format::JaegerJson),
-            "expected a value at line 1 column 11 (byte 10)",
-        ),
-        (
-            "{\"spanId\": \"1\"}\n\n \u{a0}{\"spanId\": }",
-            None,
-            "expected a value at line 3 column 14 (byte 31)",
-        ),
-        (
-            "{\"spanId\": [",
-            Some(Format::OtlpJson),
-            "unexpected end of text at line 1 column 13 (byte 12)",
-        ),
-    ] {
-        let error = load_text(text, Path::new("t.json"), format).expect_err(text);
-        let position = error.kind.source().unwrap_or_else(|| panic!("{error} has no source"));
-        assert_eq!(position.to_string(), expected, "{text:?}");
-    }
-}
-
-#[test]
-fn a_given_format_reads_what_detection_would_not() {
-    let otlp = |text| {
-        load_text(text, Path::new("t.json"), Some(Format::OtlpJson)).map(|traces| shape(&traces))
-    };
-    assert_eq!(otlp("").ok(), Some(vec![]));
-    assert_eq!(
-        otlp("[1, {\"spanId\": \"1\", \"traceId\": \"2\"}, {}]").ok(),
-        Some(vec![[1, 1, 0, 0]])
-    );
 }
 
 #[test]
@@ -297,39 +183,6 @@ fn siblings_are_in_order_of_start_then_id() {
     ];
     let traces = from_text(&format!("[{}]", spans.join(",")));
     assert_eq!(names(&traces[0]), ["root", "a", "b", "deep", "late"]);
-}
-
-#[test]
-fn jaeger_tags_become_fields_and_typed_values() {
-    let trace = only("a04_jaeger_tag_types.json");
-    let tokens = |key: &str| attribute(&trace, 1, key);
-    assert_eq!(tokens("gen_ai.usage.input_tokens"), "77");
-    assert_eq!(tokens("gen_ai.usage.output_tokens"), "8.0");
-    assert_eq!(tokens("gen_ai.usage.cache_read.input_tokens"), "\"not-a-number\"");
-    assert_eq!(attribute(&trace, 5, "gen_ai.tool.call.result"), "\"hello bytes\"");
-    assert_eq!(attribute(&trace, 5, "gen_ai.tool.call.arguments"), "\"!!notb64\"");
-    let statuses: Vec<SpanStatus> = trace.spans.iter().map(|span| span.status).collect();
-    use SpanStatus::{Error, Ok, Unset};
-    assert_eq!(statuses, [Unset, Unset, Error, Error, Unset, Unset, Ok]);
-    assert_eq!(attribute(&trace, 2, "otel.status_code"), "absent");
-    assert_eq!(attribute(&trace, 2, "otel.status_description"), "absent");
-    assert_eq!(trace.spans[0].resource.get("service.name").and_then(Value::as_str), Some("svc-j"));
-
-    let adk = loaded("a08_jaeger_adk_scope_tag.json");
-    let scopes: Vec<&str> =
-        adk.iter().flat_map(|trace| &trace.spans).map(|span| span.scope.name.as_str()).collect();
-    assert!(scopes.contains(&"gcp.vertex.agent"), "{scopes:?}");
-
-    let events = only("a06_jaeger_logs_as_events.json");
-    let event = events.spans.iter().flat_map(|span| &span.events).next().expect("an event");
-    assert!(event.name.starts_with("gen_ai."), "{}", event.name);
-    assert!(!event.attributes.contains_key("event"));
-}
-
-#[test]
-fn jaeger_parents_are_child_of_references() {
-    let trace = only("a05_jaeger_references.json");
-    assert_eq!(trace.parent, [None, None, Some(0), None, Some(0)]);
 }
 
 #[test]
@@ -444,73 +297,4 @@ fn deep_documents_fit_a_small_stack() {
     };
     let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(work);
     thread.expect("a thread").join().expect("no panic");
-}
-
-fn samples() -> Vec<Vec<u8>> {
-    let folder = sample("");
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
-        .expect("a folder")
-        .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.metadata().is_ok_and(|metadata| metadata.len() < 7000))
-        .collect();
-    files.sort();
-    files.iter().map(|file| std::fs::read(file).expect("readable")).collect()
-}
-
-/// Loads a text in every way; only a panic is wrong, and a tree that is none.
-fn survives(text: &str) {
-    for format in [None, Some(Format::JaegerJson), Some(Format::OtlpJson)] {
-        match load_text(text, Path::new("t.json"), format) {
-            Ok(traces) => {
-                for trace in traces {
-                    assert_eq!(trace.walk().count(), trace.spans.len());
-                }
-            }
-            Err(error) => assert!(!error.to_string().is_empty()),
-        }
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-
-    #[test]
-    fn no_cut_or_changed_sample_makes_loading_panic(
-        which in any::<prop::sample::Index>(),
-        edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
-        cut in prop::option::of(any::<prop::sample::Index>()),
-    ) {
-        let samples = samples();
-        let mut bytes = which.get(&samples).clone();
-        for (at, byte) in edits {
-            if !bytes.is_empty() {
-                let at = at.index(bytes.len());
-                bytes[at] = byte;
-            }
-        }
-        if let Some(cut) = cut {
-            bytes.truncate(cut.index(bytes.len() + 1));
-        }
-        survives(&String::from_utf8_lossy(&bytes));
-    }
-
-    #[test]
-    fn no_value_of_the_wrong_type_makes_loading_panic(
-        which in any::<prop::sample::Index>(),
-        member in any::<prop::sample::Index>(),
-        value in prop::sample::select(vec![
-            "null", "true", "0", "-1", "5", "1e400", "-Infinity", "NaN", "1.5", "\"\"", "\"x\"", "\"inf\"", "[]", "[1]", "{}",
-            "[[]]", "{\"a\": 1}", "99999999999999999999999999999999999999999999", "[{}]", "[null]",
-        ]),
-    ) {
-        let samples = samples();
-        let text = String::from_utf8_lossy(which.get(&samples).as_slice()).into_owned();
-        let colons: Vec<usize> = text.match_indices("\": ").map(|(at, _)| at + 3).collect();
-        if colons.is_empty() {
-            return Ok(());
-        }
-        // Put the value in front of what was there, and what was there under a name nobody reads.
-        let at = *member.get(&colons);
-        survives(&format!("{}{value}, \"unread\": {}", &text[..at], &text[at..]));
-    }
 }

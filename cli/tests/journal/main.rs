@@ -2,7 +2,10 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
 
+mod edits;
+#[path = "../support/mod.rs"]
 mod support;
+mod unusable;
 
 use std::{
     fs,
@@ -224,88 +227,6 @@ fn what_follows_a_damaged_record_is_evaluated_again_and_that_is_said() {
 }
 
 #[test]
-fn what_was_edited_runs_again_and_nothing_else_does() {
-    let folder = folder();
-    run(&folder, "0", &RESUME).exits(3);
-    let all = |name: &str| vec![name.to_owned(); CONVERSATIONS];
-    folder.script("two", &format!("{SCORES} # edited"));
-    run(&folder, "1", &RESUME).exits(3);
-    assert_eq!(starts(&folder, "1"), all("two"));
-    // Another order is nothing new, and neither are comments of the configuration.
-    folder.file("c.yaml", format!("# other\n{}", config(&["breaks", "two", "one"])));
-    let reordered = run(&folder, "2", &RESUME).exits(3).says(&taken(4 * CONVERSATIONS));
-    assert_eq!(reordered.evaluations(0)[0], "breaks ERROR exited");
-    let (one, five) = (trace("a01_otlp_basic_parts"), trace("i11_five_traces_plain"));
-    let goldens = eval_set("library");
-    let args = ["-v", "run", &five, &one, "-c", "c.yaml", "-e", &goldens, "-o", "json"];
-    finish(folder.command(&[&args[..], &RESUME].concat()).env("RUN", "3").spawn().unwrap())
-        .exits(3)
-        .says(&taken(4 * CONVERSATIONS));
-    assert_eq!((starts(&folder, "2"), starts(&folder, "3")), (vec![], vec![]));
-    // Whatever its entry says may decide.
-    for (run_number, more) in
-        ["threshold: 0.9", "config: {a: 1}", "timeout: 7", "env: {A: b}", "env: [RUN, MY_TOKEN]"]
-            .iter()
-            .enumerate()
-    {
-        let config = config(&EVALUATORS).replace("./one}", &format!("./one, {more}}}"));
-        folder.file("c.yaml", config);
-        let number = format!("more-{run_number}");
-        run(&folder, &number, &RESUME).exits(3);
-        assert_eq!(starts(&folder, &number), all("one"), "{more}");
-    }
-    folder.file("c.yaml", config(&EVALUATORS));
-    run(&folder, "back", &RESUME).exits(3).says(&taken(4 * CONVERSATIONS));
-    // Without --resume nothing is taken from it.
-    let anew = run(&folder, "anew", &JOURNAL).exits(3).says(&taken(0));
-    assert_eq!(starts(&folder, "anew").len(), 3 * CONVERSATIONS);
-    assert!(anew.json()["errors"].as_array().unwrap().is_empty());
-}
-
-#[test]
-fn a_changed_trace_is_evaluated_again() {
-    let folder = folder();
-    let path = folder.file("t.json", fs::read(trace("i11_five_traces_plain")).unwrap());
-    let args = ["-v", "run", "t.json", "-c", "c.yaml", "--resume"];
-    let run =
-        |number: &str| finish(folder.command(&args).env("RUN", number).spawn().unwrap()).exits(3);
-    run("0");
-    let text = fs::read_to_string(&path).unwrap();
-    let said = text.match_indices("\\\"content\\\": \\\"").next();
-    let (at, start) = said.unwrap_or_else(|| panic!("another spelling: {}", &text[..2000]));
-    let at = at + start.len();
-    fs::write(&path, format!("{}x{}", &text[..at], &text[at..])).unwrap();
-    run("1");
-    let again = starts(&folder, "1");
-    assert!((1..=3).contains(&again.len()), "{again:?}");
-}
-
-#[test]
-fn an_edited_module_is_an_edited_evaluator() {
-    let folder = Folder::new();
-    let evaluator = "import json, os, sys\nimport rules\n\
-                     open('starts.' + os.environ['RUN'], 'a').write(sys.argv[0] + '\\n')\n\
-                     json.load(sys.stdin)\nprint(json.dumps({'score': rules.SCORE}))\n";
-    folder.file("one.py", evaluator);
-    folder.file("two.py", evaluator.replace("rules", "other"));
-    folder.file("rules.py", "SCORE = 0.5\n");
-    folder.file("other.py", "SCORE = 0.5\n");
-    folder.file(
-        "c.yaml",
-        config(&["one", "two"]).replace("./one", "./one.py").replace("./two", "./two.py"),
-    );
-    run(&folder, "0", &RESUME);
-    let before = starts(&folder, "0").len();
-    assert_eq!(before, 2 * CONVERSATIONS);
-    run(&folder, "1", &RESUME);
-    assert_eq!(starts(&folder, "1"), [""; 0]);
-    folder.file("rules.py", "SCORE = 0.625\n");
-    let ran = run(&folder, "2", &RESUME);
-    assert_eq!(starts(&folder, "2"), vec!["one.py"; CONVERSATIONS]);
-    assert_eq!(ran.json()["traces"][0]["metrics"][0]["score"], 0.625);
-}
-
-#[test]
 fn what_may_have_been_the_fault_of_the_machine_is_done_again() {
     let folder = Folder::new();
     let mark = r#"cat >/dev/null; echo "$0" >>"starts.$RUN""#;
@@ -332,31 +253,6 @@ fn what_may_have_been_the_fault_of_the_machine_is_done_again() {
     let expected = [vec!["killed"; CONVERSATIONS], vec!["late"; CONVERSATIONS]].concat();
     assert_eq!(starts(&folder, "1"), expected);
     assert_eq!(first.error_of("reports"), second.error_of("reports"));
-}
-
-#[test]
-fn an_evaluator_that_is_replaced_during_the_run_is_not_kept_for_what_it_was() {
-    let folder = Folder::new();
-    let replaces = r#"cat >/dev/null; echo "$0" >>"starts.$RUN"
-if [ $RUN = 0 ] && [ "$(wc -l <starts.0)" = 3 ]; then cp "$0" new; echo '# new' >>new; mv new "$0"; fi
-echo '{"score": 1}'"#;
-    folder.script("one", replaces);
-    let before = fs::read(folder.path().join("one")).unwrap();
-    folder.file("c.yaml", config(&["one"]));
-    let first = run(&folder, "0", &[&JOURNAL[..], &["--jobs", "1"]].concat()).exits(3);
-    // What another program says is not mixed with what this one said; of the one that was just running when the file was
-    // replaced, nobody knows which of them it was.
-    let summary = &first.json()["summary"];
-    assert_eq!(
-        summary["passed"].as_u64().unwrap() + summary["errored"].as_u64().unwrap(),
-        CONVERSATIONS as u64 + 1
-    );
-    assert_eq!(summary["errored"], CONVERSATIONS - 2);
-    first.says("one is not kept in the journal: ").says("has changed since the run began");
-    folder.script("one", replaces);
-    assert_eq!(fs::read(folder.path().join("one")).unwrap(), before);
-    run(&folder, "3", &RESUME).exits(0);
-    assert_eq!(starts(&folder, "3").len(), CONVERSATIONS - 2);
 }
 
 #[test]
@@ -390,112 +286,4 @@ fn without_a_name_the_journal_is_that_of_the_call() {
     let other = self::folder();
     run(&other, "0", &[]).exits(3);
     assert!(!other.path().join(".evaluator").exists());
-}
-
-#[test]
-fn a_journal_that_cannot_be_used_is_an_error_before_anything_runs() {
-    let folder = folder();
-    let refuses = |text: &[u8], expected: &str| {
-        folder.file("j.jsonl", text);
-        for args in [&JOURNAL[..], &RESUME] {
-            run(&folder, "none", args).exits(2).says(expected).reports_nothing();
-        }
-        assert_eq!(fs::read(folder.path().join("j.jsonl")).unwrap(), text);
-    };
-    refuses(b"evaluators: []\n", "evaluator: j.jsonl is not a journal of evaluations");
-    let newer = newer();
-    refuses(
-        newer.as_bytes(),
-        "j.jsonl is a journal of format version 2, and this program knows version 1",
-    );
-    refuses(
-        newer.replace("version\":2", "version\":1").as_bytes(),
-        "the header of this journal is damaged; delete the file to begin anew",
-    );
-    run(&folder, "none", &["--journal", "no/such/j.jsonl"])
-        .exits(2)
-        .says("there is no folder no/such");
-    run(&folder, "none", &["--journal", "."]).exits(2).says("this is a folder");
-    assert_eq!(starts(&folder, "none"), [""; 0]);
-}
-
-/// The header of another version of the format.
-fn newer() -> String {
-    let rest = "\"format\":\"evaluator-journal\",\"version\":2}";
-    let mut sum = u32::MAX;
-    for byte in rest.bytes() {
-        sum ^= u32::from(byte);
-        for _ in 0..8 {
-            sum = if sum & 1 == 1 { sum >> 1 ^ 0xedb8_8320 } else { sum >> 1 };
-        }
-    }
-    format!("{{\"crc32\":\"{:08x}\",{rest}\n", !sum)
-}
-
-#[test]
-fn two_runs_do_not_write_the_same_journal() {
-    let folder = Folder::new();
-    folder.script("waits", "cat >/dev/null; echo $$ >waits.pid; sleep 600");
-    folder.file("c.yaml", config(&["waits"]));
-    let first = command(&folder, "0", &JOURNAL).spawn().unwrap();
-    wait_for(&folder.path().join("waits.pid"));
-    run(&folder, "1", &RESUME)
-        .exits(2)
-        .says("j.jsonl is the journal of another run that has not ended; wait for it, or name another file")
-        .reports_nothing();
-    let host = first.id().to_string();
-    assert!(support::processes::signal("INT", &host));
-    finish(first);
-}
-
-#[test]
-fn a_journal_that_cannot_be_written_is_an_error_and_no_result_is_missing() {
-    let folder = folder();
-    folder.script("breaks", SCORES);
-    let whole = run(&folder, "whole", &[]).exits(1).json();
-    // The limit is met in the middle of a record, and leaves room for what evaluators write.
-    for args in [&JOURNAL[..], &RESUME] {
-        let ran = finish(limited(&command(&folder, "limit", args)).spawn().unwrap());
-        assert_complete(&ran, "j.jsonl", &whole);
-    }
-    let cut = fs::read_to_string(folder.path().join("j.jsonl")).unwrap();
-    assert!(cut.ends_with("}\n") && cut.len() <= 2048, "what was written in part is taken away");
-    if cfg!(target_os = "linux") {
-        // No share of errors that is tolerated makes it green.
-        let tolerant = ["--journal", "/dev/full", "--max-error-rate", "1"];
-        for args in [&tolerant[..], &["--journal", "/dev/full", "--resume"]] {
-            assert_complete(&run(&folder, "full", args), "/dev/full", &whole);
-        }
-    }
-}
-
-/// The same command, where files may have 2 KiB.
-#[expect(clippy::disallowed_methods, reason = "a shell can set limits")]
-fn limited(command: &Command) -> Command {
-    let mut limited = Command::new("sh");
-    limited
-        .args(["-c", "ulimit -f 4; exec \"$0\" \"$@\""])
-        .arg(command.get_program())
-        .args(command.get_args())
-        .current_dir(command.get_current_dir().unwrap())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => limited.env(name, value),
-            None => limited.env_remove(name),
-        };
-    }
-    limited
-}
-
-/// Checks that a run failed for its journal alone.
-#[track_caller]
-fn assert_complete(ran: &Ran, journal: &str, whole: &serde_json::Value) {
-    let said = format!("Failed to write the journal {journal}: ");
-    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
-    assert!(ran.stderr.contains(&said), "{}", ran.stderr);
-    let json = ran.json();
-    assert!(json["errors"][0].as_str().unwrap().starts_with(&said), "{json}");
-    assert_eq!(json["summary"], whole["summary"]);
 }
