@@ -9,7 +9,9 @@ use crate::{
     metric::{Metric, MetricInput},
     process::Cancellation,
     report::{ConversationReport, Partial, Report},
-    runtime::{Availability, Entrypoint, Launch, PrepareError, PrepareEvent, Runtime},
+    runtime::{
+        Availability, Entrypoint, Launch, PrepareError, PrepareEvent, Runtime, testing::Folder,
+    },
     verdict::{Answer, Verdict},
 };
 
@@ -215,25 +217,23 @@ async fn an_executor_that_is_not_there_is_an_error_before_anything_is_built() {
 
 #[tokio::test]
 async fn a_file_without_spans_is_told_of_and_the_others_are_evaluated() {
-    let empty =
-        std::env::temp_dir().join(format!("evaluator-no-spans-{}.json", std::process::id()));
-    std::fs::write(&empty, r#"{"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "a"}]}]}]}"#)
-        .unwrap();
+    let folder = Folder::new("no-spans");
+    let empty = folder
+        .file("empty.json", r#"{"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "a"}]}]}]}"#);
     let config =
         Config { evaluators: vec![EvaluatorConfig::builtin("passes")], ..Config::default() };
     let request =
         Request { traces: vec![empty.clone(), TRACE.into()], config, ..Request::default() };
     let mut events = Vec::new();
     let report = runner().run(&request, &mut |event| events.push(event)).await;
-    std::fs::remove_file(&empty).unwrap();
     let told: Vec<_> =
         events.iter().filter(|event| matches!(event, RunEvent::NoSpans { .. })).collect();
     assert_eq!(told, [&RunEvent::NoSpans { path: empty }]);
     assert!(report.errors.is_empty() && report.tally().passed == 1, "{report:?}");
 }
 
-/// A file of traces that goes away: one with so many conversations of one turn, and one without turns at the end.
-struct Traces(std::path::PathBuf);
+/// A file of traces: so many with a conversation of one turn, and one without turns at the end.
+struct Traces(Folder);
 
 impl Traces {
     fn new(name: &str, conversations: usize) -> Self {
@@ -245,10 +245,9 @@ impl Traces {
         let mut lines: Vec<String> =
             (0..conversations).map(|number| span(number, "chat")).collect();
         lines.push(span(conversations, "other"));
-        let path =
-            std::env::temp_dir().join(format!("evaluator-{name}-{}.json", std::process::id()));
-        std::fs::write(&path, lines.join("\n")).unwrap();
-        Self(path)
+        let folder = Folder::new(name);
+        folder.file("traces.jsonl", &lines.join("\n"));
+        Self(folder)
     }
 
     async fn run(
@@ -259,7 +258,7 @@ impl Traces {
     ) -> (Report, Vec<RunEvent>) {
         let evaluators = metrics.iter().map(|name| EvaluatorConfig::builtin(*name)).collect();
         let config = Config { evaluators, ..Config::default() };
-        let request = Request { traces: vec![self.0.clone()], config, events: false };
+        let request = Request { traces: vec![self.0.path("traces.jsonl")], config, events: false };
         let mut events = Vec::new();
         let report = runner
             .run(&request, &mut |event| {
@@ -268,12 +267,6 @@ impl Traces {
             })
             .await;
         (report, events)
-    }
-}
-
-impl Drop for Traces {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
     }
 }
 
@@ -301,7 +294,7 @@ async fn conversations_are_reported_in_order_and_all_are_counted() {
 #[tokio::test]
 async fn a_file_that_changes_during_the_run_is_never_green() {
     let traces = Traces::new("changed", 3);
-    let path = traces.0.clone();
+    let path = traces.0.path("traces.jsonl");
     let (report, _) = traces
         .run(&runner(), &["passes"], &mut |event| {
             if matches!(event, RunEvent::Evaluating { .. }) {
@@ -345,7 +338,7 @@ async fn a_run_that_stops_at_its_first_error_reports_the_rest_as_not_run() {
     let traces = Traces::new("fail-fast", 500);
     let evaluators = ["passes", "panics"].map(EvaluatorConfig::builtin).into();
     let config = Config { evaluators, fail_fast: true, ..Config::default() };
-    let request = Request { traces: vec![traces.0.clone()], config, events: false };
+    let request = Request { traces: vec![traces.0.path("traces.jsonl")], config, events: false };
     let mut ended = 0;
     let report = runner()
         .run(&request, &mut |event| {
@@ -394,7 +387,7 @@ impl Metric for Versioned {
 
 #[tokio::test]
 async fn a_metric_is_taken_from_a_journal_only_in_the_revision_that_was_kept() {
-    let folder = crate::runtime::testing::Folder::new("run-journal");
+    let folder = Folder::new("run-journal");
     let file = folder.path("j.jsonl");
     for (revision, expected) in
         [(None, 0), (None, 0), (Some("1"), 0), (Some("1"), 1), (Some("2"), 0), (Some("1"), 1)]

@@ -3,58 +3,36 @@
 use std::{
     env, fs, io,
     path::{Path, PathBuf},
-    process,
-    sync::atomic::{AtomicU32, Ordering},
 };
+
+use tempfile::{Builder, TempDir};
 
 /// A folder among the temporary files that no other user can enter; deleted with all that is in it when this is dropped.
 #[derive(Debug)]
-pub(crate) struct PrivateFolder(PathBuf);
+pub(crate) struct PrivateFolder(TempDir);
 
 impl PrivateFolder {
     /// A new and empty one. `purpose` becomes a part of its name.
     pub(crate) fn new(purpose: &str) -> io::Result<Self> {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
         // Those who are told of it may have another working folder, and may resolve links.
         let parent = env::temp_dir().canonicalize()?;
-        loop {
-            let number = NEXT.fetch_add(1, Ordering::Relaxed);
-            let path = parent.join(format!("evaluator-{purpose}-{}-{number}", process::id()));
-            match create(&path) {
-                // Left behind by a process of the same number.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                created => return created.map(|()| Self(path)),
-            }
-        }
+        let prefix = format!("evaluator-{purpose}-");
+        let mut builder = Builder::new();
+        builder.prefix(&prefix);
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        builder.tempdir_in(parent).map(Self)
     }
 
     pub(crate) fn path(&self) -> &Path {
-        &self.0
+        self.0.path()
     }
 
     /// Writes a file into it and says where.
     pub(crate) fn write(&self, name: &str, content: &str) -> io::Result<PathBuf> {
-        let path = self.0.join(name);
+        let path = self.path().join(name);
         fs::write(&path, content).map(|()| path)
     }
-}
-
-impl Drop for PrivateFolder {
-    fn drop(&mut self) {
-        // What cannot be removed is for whoever cleans the folder of temporary files.
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-#[cfg(unix)]
-fn create(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    fs::DirBuilder::new().mode(0o700).create(folder)
-}
-
-#[cfg(not(unix))]
-fn create(folder: &Path) -> io::Result<()> {
-    fs::create_dir(folder)
 }
 
 #[cfg(test)]

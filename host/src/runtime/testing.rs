@@ -1,27 +1,29 @@
 //! Folders and files for tests.
 
 use std::{
-    fs,
+    env, fs,
     path::{Path, PathBuf},
 };
 
+use tempfile::TempDir;
+
 use super::PrepareEvent;
 
-/// A folder of this test process, removed in the end.
+/// A folder of one test, removed in the end.
 #[derive(Debug)]
-pub(crate) struct Folder(PathBuf);
+pub(crate) struct Folder(TempDir);
 
 impl Folder {
-    /// `name` must be unique among the tests.
+    /// `name` becomes a part of its own.
     pub(crate) fn new(name: &str) -> Self {
-        let path =
-            std::env::temp_dir().join(format!("evaluator-runtime-{}-{name}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Self(path.canonicalize().unwrap())
+        // Those who are told of it resolve links.
+        let parent = env::temp_dir().canonicalize().unwrap();
+        let prefix = format!("evaluator-{name}-");
+        Self(tempfile::Builder::new().prefix(&prefix).tempdir_in(parent).unwrap())
     }
 
     pub(crate) fn path(&self, relative: impl AsRef<Path>) -> PathBuf {
-        self.0.join(relative)
+        self.0.path().join(relative)
     }
 
     /// A file with this text, its folders included.
@@ -45,12 +47,6 @@ impl Folder {
         let path = self.file(relative, &format!("#!/bin/sh\n{text}\n"));
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        fs::remove_dir_all(&self.0).unwrap();
     }
 }
 

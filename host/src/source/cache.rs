@@ -269,7 +269,7 @@ fn package(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::testing::Folder;
+    use crate::runtime::testing::Folder;
 
     fn fetched(folder: &str, whole_folder: bool, files: &[(&str, &str)]) -> Fetched {
         let file = |(path, text): &(&str, &str)| SourceFile {
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_cache_that_agentevals_filled_is_used() {
-        let folder = Folder::new();
+        let folder = Folder::new("source");
         folder.file("c/github/e/a.py", "print()");
         let held = Cache::at(folder.path("c")).hold("github", &reference("e/a.py")).unwrap();
         let cached = held.read().unwrap().unwrap();
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn what_replaces_a_file_brings_and_takes_its_requirements() {
-        let folder = Folder::new();
+        let folder = Folder::new("source");
         let mut held = Cache::at(folder.path("c")).hold("s", &reference("e/a.py")).unwrap();
         assert_eq!(held.read().unwrap(), None);
         let both = fetched("e", false, &[("a.py", "1"), ("requirements.txt", "x")]);
@@ -310,7 +310,7 @@ mod tests {
 
     #[test]
     fn builds_do_not_change_what_a_package_is() {
-        let folder = Folder::new();
+        let folder = Folder::new("source");
         let main = reference("e/a/src/main.rs");
         let mut held = Cache::at(folder.path("c")).hold("s", &main).unwrap();
         let files = fetched("e/a", true, &[("Cargo.toml", ""), ("src/main.rs", "")]);
@@ -333,7 +333,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn links_in_the_cache_are_refused() {
-        let folder = Folder::new();
+        let folder = Folder::new("source");
         folder.file("elsewhere/a.py", "");
         fs::create_dir_all(folder.path("c/s")).unwrap();
         std::os::unix::fs::symlink(folder.path("elsewhere"), folder.path("c/s/e")).unwrap();

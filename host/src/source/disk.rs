@@ -227,7 +227,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
-    use crate::source::testing::Folder;
+    use crate::runtime::testing::Folder;
 
     fn mode(path: &Path) -> u32 {
         fs::metadata(path).expect("it is there").permissions().mode() & 0o777
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn folders_are_private_also_when_they_were_there() {
-        let folder = Folder::new();
+        let folder = Folder::new("source");
         fs::create_dir(folder.path("a")).unwrap();
         fs::set_permissions(folder.path("a"), fs::Permissions::from_mode(0o755)).unwrap();
         let made = private_folder(&folder.path(""), "a/b").unwrap();
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn links_are_refused_on_the_way_and_at_the_end() {
-        let folder = Folder::new();
+        let folder = Folder::new("source");
         folder.file("elsewhere/x.py", "x");
         std::os::unix::fs::symlink(folder.path("elsewhere"), folder.path("link")).unwrap();
         let root = folder.path("");
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn what_is_written_replaces_what_was_there_and_leaves_nothing_beside_it() {
-        let folder = Folder::new();
+        let folder = Folder::new("source");
         let path = folder.path("a.py");
         write(&path, b"1").unwrap();
         write(&path, b"2").unwrap();

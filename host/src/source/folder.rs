@@ -117,7 +117,7 @@ fn walk(folder: &Path, inside: &str, found: &mut Vec<String>) -> Result<(), Sour
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::testing::Folder;
+    use crate::runtime::testing::Folder;
 
     fn package(folder: &Folder, reference: &str) -> Option<Package> {
         let tree = FolderTree::new(&folder.path("")).unwrap();
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_package_is_all_files_but_builds_and_history() {
-        let folder = Folder::new();
+        let folder = Folder::new("source");
         for path in [
             "e/a/Cargo.toml",
             "e/a/src/main.rs",
@@ -148,7 +148,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn links_do_not_lead_out() {
-        let folder = Folder::new();
+        let folder = Folder::new("source");
         folder.file("secret.py", "s");
         folder.file("s/a/Cargo.toml", "");
         std::os::unix::fs::symlink(folder.path("secret.py"), folder.path("s/a/x.py")).unwrap();

@@ -93,11 +93,11 @@ impl EvaluatorSource for Local {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::testing::Folder;
+    use crate::runtime::testing::Folder;
 
     #[test]
     fn folders_with_a_manifest_are_listed_and_a_broken_one_is_a_warning() {
-        let folder = Folder::new();
+        let folder = Folder::new("source");
         folder.file("b/evaluator.yaml", "name: bee\nentrypoint: b.py\n");
         folder.file("a/evaluator.yaml", "name: ay\nentrypoint: src/main.rs\n");
         folder.file("broken/evaluator.yaml", "name: [x]\n");

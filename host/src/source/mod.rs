@@ -38,9 +38,6 @@ mod registry;
 mod resolve;
 mod update;
 
-#[cfg(test)]
-mod testing;
-
 pub use builtin::Builtin;
 pub use cache::Cache;
 pub use error::SourceError;

@@ -75,11 +75,11 @@ impl Known {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::testing::Folder;
+    use crate::runtime::testing::Folder;
 
     #[test]
     fn what_was_recorded_is_known_later_and_nonsense_says_nothing() {
-        let folder = Folder::new();
+        let folder = Folder::new("source");
         let path = folder.path("r");
         for origin in [Some("https://a.example/x".to_owned()), None] {
             let known = Known { hash: ContentHash::of(&[]), origin };

@@ -11,7 +11,7 @@ async fn same(name: &str, source: &str) {
 
 async fn same_in(name: &str, source: &str, others: &[(&str, &str)]) {
     for node in nodes() {
-        let folder = Folder::new();
+        let folder = folder();
         for (name, content) in others {
             folder.file(name, content);
         }
@@ -25,7 +25,7 @@ async fn same_in(name: &str, source: &str, others: &[(&str, &str)]) {
         };
         let limits = Limits::with_timeout(BOUNDED);
         let elsewhere = |command: &CommandSpec| {
-            let cwd = Some(folder.0.join("node_modules"));
+            let cwd = Some(folder.path().join("node_modules"));
             CommandSpec { cwd, ..command.clone() }.args(["--flag", "ü x"])
         };
         let plain = seen(&started(&elsewhere(&command), INPUT.as_bytes(), &limits).await);

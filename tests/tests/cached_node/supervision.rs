@@ -1,5 +1,7 @@
 //! What is kept, by whom, and for how long.
 
+use std::fs;
+
 use super::*;
 
 /// Files that are kept, however deep.
@@ -21,7 +23,7 @@ async fn run_to_its_end(command: &CommandSpec) -> Outcome {
 #[tokio::test]
 async fn what_was_compiled_is_used_and_deleted_in_the_end() {
     for node in nodes() {
-        let folder = Folder::new();
+        let folder = folder();
         let file = folder.file("check.js", "console.log(require('mean').mean([1, 2]))");
         let Ok((_, cached)) = commands(&node, &file) else { continue };
         let home = cached.needs.parent().unwrap().to_owned();
@@ -38,7 +40,7 @@ async fn what_was_compiled_is_used_and_deleted_in_the_end() {
 #[tokio::test]
 async fn what_is_kept_is_of_this_content_only() {
     for node in nodes() {
-        let folder = Folder::new();
+        let folder = folder();
         let file = folder.file("check.js", "console.log('one')");
         let Ok((_, cached)) = commands(&node, &file) else { continue };
         for word in ["one", "one", "two", "two", "six"] {
@@ -60,7 +62,7 @@ async fn what_is_kept_is_of_this_content_only() {
 #[tokio::test]
 async fn where_nothing_can_be_kept_nothing_else_changes() {
     for node in nodes() {
-        let folder = Folder::new();
+        let folder = folder();
         let file = folder.file("check.js", "console.log(require('mean').mean([1, 2]))");
         let Ok((plain, cached)) = commands(&node, &file) else { continue };
         // A file stands where the folder was to be.
@@ -75,7 +77,7 @@ async fn where_nothing_can_be_kept_nothing_else_changes() {
 #[tokio::test]
 async fn processes_at_the_same_time_do_not_disturb_each_other() {
     for node in nodes() {
-        let folder = Folder::new();
+        let folder = folder();
         let long: String = (0..2000).map(|n| format!("exports.f{n} = () => {n};\n")).collect();
         folder.file("long.js", long);
         let file = folder
@@ -99,7 +101,7 @@ async fn processes_at_the_same_time_do_not_disturb_each_other() {
 #[tokio::test]
 async fn one_that_is_late_is_timed_out_like_any_other() {
     for node in nodes() {
-        let folder = Folder::new();
+        let folder = folder();
         let file =
             folder.file("check.js", "require('mean'); console.log(1); setInterval(() => {}, 1000)");
         let Ok((plain, cached)) = commands(&node, &file) else { continue };

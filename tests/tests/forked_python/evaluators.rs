@@ -1,5 +1,7 @@
 //! Evaluators that import an SDK, and what keeps an interpreter from being forked.
 
+use std::fs;
+
 use super::*;
 
 /// Stands for the package on PyPI, which is not needed here.
@@ -17,12 +19,12 @@ struct Project {
 
 impl Project {
     fn new(python: &Path, sdk: &str, evaluator: &str) -> Self {
-        let folder = Folder::new();
+        let folder = Folder::new("forked");
         folder.file("packages/agentevals_evaluator_sdk/__init__.py", sdk);
         folder.file("here/helper.py", "def score(document): return document['n'] / 4\n");
         let command = CommandSpec::new(python)
             .arg(folder.file("here/check.py", evaluator))
-            .env("PYTHONPATH", folder.0.join("packages"));
+            .env("PYTHONPATH", folder.path().join("packages"));
         Self { folder, command }
     }
 
@@ -48,7 +50,8 @@ async fn an_evaluator_answers_each_document_from_the_imports_of_one() {
             assert_eq!(seen(&outcome), (Ending::Exited(0), true, answer, true, String::new()));
         }
         server.end(BOUNDED).await;
-        let count = project.folder.0.join("packages/agentevals_evaluator_sdk/__init__.py.count");
+        let count =
+            project.folder.path().join("packages/agentevals_evaluator_sdk/__init__.py.count");
         assert_eq!(fs::read_to_string(count).unwrap(), "x");
     }
 }
@@ -99,7 +102,7 @@ async fn what_a_fork_would_not_share_as_it_should_keeps_it_from_being_forked() {
         let mut project = Project::new(&python, SDK, EVALUATOR);
         project.folder.file("here/json.py", "def loads(text): return {}\n");
         assert_eq!(project.refused().await, "json.py stands beside the evaluator");
-        fs::remove_file(project.folder.0.join("here/json.py")).unwrap();
+        fs::remove_file(project.folder.path().join("here/json.py")).unwrap();
         for name in ["PYTHONINSPECT", "PYTHONSTARTUP", "PYTHONDEVMODE", "PYTHONTRACEMALLOC"] {
             let plain = project.command.clone();
             project.command = plain.clone().env(name, "1");

@@ -1,5 +1,7 @@
 //! Scripts that show what an interpreter is like, and all ways to end one.
 
+use std::fs;
+
 use tokio::task::JoinSet;
 
 use super::*;
@@ -338,7 +340,7 @@ async fn compare(what: &str, command: &CommandSpec) -> Option<String> {
 #[tokio::test]
 async fn scripts_do_the_same_when_they_are_forked() {
     for python in interpreters().await {
-        let folder = Folder::new();
+        let folder = Folder::new("forked");
         let scripts = SCRIPTS.iter().map(|(name, script)| (*name, script.as_bytes()));
         let mut tasks = JoinSet::new();
         let mut different = Vec::new();
@@ -349,7 +351,7 @@ async fn scripts_do_the_same_when_they_are_forked() {
                 .args(["--an", "argument"])
                 // Sets are not printed in an order of chance.
                 .env("PYTHONHASHSEED", "1");
-            command.cwd = Some(folder.0.clone());
+            command.cwd = Some(folder.path().to_owned());
             if tasks.len() == AT_A_TIME {
                 different.extend(tasks.join_next().await.unwrap().unwrap());
             }
@@ -363,7 +365,7 @@ async fn scripts_do_the_same_when_they_are_forked() {
 #[tokio::test]
 async fn variables_reach_a_fork_as_they_reach_a_process() {
     for python in interpreters().await {
-        let folder = Folder::new();
+        let folder = Folder::new("forked");
         folder.file("library/helper.py", "print('helper', __file__)");
         let script = "import os, sys\nprint(os.environ.get('PYTHONPATH'), sys.path, sys.flags)\n\
                       print(sys.stdout.encoding, sys.stdout.line_buffering)\nimport helper\nassert False";
@@ -385,11 +387,11 @@ async fn variables_reach_a_fork_as_they_reach_a_process() {
             ("LC_ALL", "C"),
         ] {
             let mut command = CommandSpec::new(&python).arg(&file).env(name, value);
-            command.cwd = Some(folder.0.clone());
+            command.cwd = Some(folder.path().to_owned());
             different.extend(compare(&format!("{name}={value}"), &command).await);
         }
         let mut bare = CommandSpec::new(&python).arg(&file);
-        (bare.clear_env, bare.cwd) = (true, Some(folder.0.clone()));
+        (bare.clear_env, bare.cwd) = (true, Some(folder.path().to_owned()));
         different.extend(compare("no variables", &bare).await);
         assert!(different.is_empty(), "{}:\n{}", python.display(), different.join("\n"));
     }
@@ -409,13 +411,13 @@ async fn files_that_are_left_open_are_written_as_ever() {
             "f = open('left', 'w')\nf.write('kept')\nf.me = f\n",
             "def f(a): pass\nf.file = open('left', 'w')\nf.me = f\nf.file.write('kept')\ndel f",
         ] {
-            let folder = Folder::new();
+            let folder = Folder::new("forked");
             let mut command = CommandSpec::new(&python).arg(folder.file("check.py", script));
-            command.cwd = Some(folder.0.clone());
+            command.cwd = Some(folder.path().to_owned());
             // Interpreters lose text of their own in one of these: a fork is to lose no more.
-            let left = || fs::read_to_string(folder.0.join("left")).unwrap();
+            let left = || fs::read_to_string(folder.path().join("left")).unwrap();
             let expected = (seen(&started(&command, b"", &limits()).await), left());
-            fs::remove_file(folder.0.join("left")).unwrap();
+            fs::remove_file(folder.path().join("left")).unwrap();
             let server = server(&command).await.unwrap();
             let found = (seen(&forked(&server, b"", &limits()).await), left());
             assert_eq!(found, expected, "{script}");
@@ -426,9 +428,9 @@ async fn files_that_are_left_open_are_written_as_ever() {
 #[tokio::test]
 async fn a_file_that_is_not_there_is_missed_in_the_same_words() {
     for python in interpreters().await {
-        let folder = Folder::new();
+        let folder = Folder::new("forked");
         for path in ["gone.py", "gone/too.py"] {
-            let command = CommandSpec::new(&python).arg(folder.0.join(path));
+            let command = CommandSpec::new(&python).arg(folder.path().join(path));
             // Its folder may be missing, too: then there is nothing to look at, and no server.
             let complaint = compare(path, &command).await;
             let complaint = complaint.filter(|text| !text.contains("no server"));

@@ -1,14 +1,14 @@
 //! Forks are held to what holds for processes that are started: nothing outlives its evaluation.
 
-use std::{thread::sleep, time::Instant};
+use std::{fs, thread::sleep, time::Instant};
 
 use super::*;
 
 /// A server for a script, and the folder it works in.
 async fn serving(python: &Path, script: &str) -> (Folder, CommandSpec, ForkServer) {
-    let folder = Folder::new();
+    let folder = Folder::new("forked");
     let mut command = CommandSpec::new(python).arg(folder.file("check.py", script));
-    command.cwd = Some(folder.0.clone());
+    command.cwd = Some(folder.path().to_owned());
     let server = server(&command).await.unwrap();
     (folder, command, server)
 }
@@ -19,7 +19,7 @@ fn living_in(folder: &Folder) -> Vec<String> {
     processes
         .filter_map(Result::ok)
         .filter(|process| {
-            fs::read_link(process.path().join("cwd")).is_ok_and(|cwd| cwd == folder.0)
+            fs::read_link(process.path().join("cwd")).is_ok_and(|cwd| cwd == folder.path())
         })
         .map(|process| process.file_name().to_string_lossy().into_owned())
         .collect()
@@ -38,7 +38,7 @@ fn assert_left(folder: &Folder, most: usize) {
 fn number_in(folder: &Folder, name: &str) -> i32 {
     let begun = Instant::now();
     loop {
-        let text = fs::read_to_string(folder.0.join(name)).unwrap_or_default();
+        let text = fs::read_to_string(folder.path().join(name)).unwrap_or_default();
         if let Some(number) = text.strip_suffix('\n').and_then(|text| text.parse().ok()) {
             return number;
         }
@@ -160,7 +160,7 @@ async fn a_server_that_dies_takes_its_forks_with_it_and_says_so() {
         let limits = Limits::with_timeout(BOUNDED);
         let never = Cancellation::new();
         let murder = async {
-            let path = folder.0.join("server");
+            let path = folder.path().join("server");
             while fs::read_to_string(&path).unwrap_or_default().is_empty() {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }

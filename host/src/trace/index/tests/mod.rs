@@ -5,10 +5,12 @@ mod documents;
 use std::{
     error::Error,
     fs,
+    io::Write as _,
     path::{Path, PathBuf},
 };
 
 use proptest::prelude::*;
+use tempfile::{NamedTempFile, TempPath};
 
 use self::documents::{document, list, span};
 use super::TraceIndex;
@@ -21,24 +23,10 @@ use crate::{
 const CHUNKS: [usize; 4] = [1, 3, 64, super::CHUNK];
 
 /// A file that goes away.
-struct File(PathBuf);
-
-impl File {
-    fn new(content: &[u8]) -> Self {
-        use std::sync::atomic::{AtomicUsize, Ordering};
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("evaluator-index-{}-{number}.json", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        fs::write(&path, content).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for File {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
-    }
+fn file(content: &[u8]) -> TempPath {
+    let mut file = NamedTempFile::new().unwrap();
+    file.write_all(content).unwrap();
+    file.into_temp_path()
 }
 
 fn indexed(path: &Path, format: Option<Format>, chunk: usize) -> TraceIndex {
@@ -63,15 +51,15 @@ fn texts<'t>(traces: impl IntoIterator<Item = &'t Trace>) -> Vec<String> {
 /// Holds both ways of loading against each other, with every format and size of chunk. Whether the file was walked
 /// through, and not loaded whole.
 fn check(content: &[u8]) -> bool {
-    let file = File::new(content);
+    let file = file(content);
     let mut walked = true;
     for format in [None, Some(Format::OtlpJson), Some(Format::JaegerJson)] {
-        let whole = load(std::slice::from_ref(&file.0), format);
+        let whole = load(&[file.to_path_buf()], format);
         let expected = texts(&whole.traces);
         let errors: Vec<String> = whole.errors.iter().map(told).collect();
         for chunk in CHUNKS {
             let text = String::from_utf8_lossy(content);
-            let index = indexed(&file.0, format, chunk);
+            let index = indexed(&file, format, chunk);
             let traces: Vec<_> = (0..index.len()).map(|trace| index.read(trace).unwrap()).collect();
             let got = texts(traces.iter().map(AsRef::as_ref));
             assert_eq!(got, expected, "{format:?}, chunks of {chunk}:\n{text}");
@@ -249,8 +237,8 @@ fn spans_that_follow_each_other_read_the_same_however_long_they_are() {
 #[test]
 fn a_long_trace_is_a_few_notes() {
     let spans: Vec<String> = (0..1000).map(|span| long_span(1, span, 10, None)).collect();
-    let file = File::new(format!("[{}]", spans.join(",")).as_bytes());
-    let index = indexed(&file.0, None, super::CHUNK);
+    let file = file(format!("[{}]", spans.join(",")).as_bytes());
+    let index = indexed(&file, None, super::CHUNK);
     assert_eq!(index.read(0).unwrap().spans.len(), 1000);
     assert!(index.notes() <= 4, "{} notes", index.notes());
 }
@@ -280,8 +268,8 @@ fn traces_of_several_files_are_grouped_as_those_of_one() {
         format!("[{}, {}]", long_span(8, 2, 1, Some("new")), long_span(8, 1, 1, Some("t"))),
         format!("[{}, {}]", long_span(9, 2, 1, Some("c")), long_span(9, 1, 1, Some("newer"))),
     ];
-    let files: Vec<File> = contents.iter().map(|content| File::new(content.as_bytes())).collect();
-    let paths: Vec<PathBuf> = files.iter().map(|file| file.0.clone()).collect();
+    let files: Vec<TempPath> = contents.iter().map(|content| file(content.as_bytes())).collect();
+    let paths: Vec<PathBuf> = files.iter().map(|file| file.to_path_buf()).collect();
     let whole = load(&paths, None);
     let index = TraceIndex::new(paths, None, GROUPING, &|| false);
     assert!(whole.errors.is_empty() && index.errors.is_empty(), "{:?}", index.errors);
@@ -311,26 +299,23 @@ fn traces_of_several_files_are_grouped_as_those_of_one() {
 #[test]
 fn a_file_that_changes_is_an_error_of_its_traces() {
     let span = |trace: &str| format!("{{\"traceId\": \"{trace}\", \"spanId\": \"a\"}}\n");
-    let file = File::new((span("t1") + &span("t2")).as_bytes());
-    let index = indexed(&file.0, None, 64);
+    let file = file((span("t1") + &span("t2")).as_bytes());
+    let index = indexed(&file, None, 64);
     assert_eq!(index.len(), 2);
     assert!(index.read(0).is_ok());
-    fs::write(&file.0, span("t1") + &span("t3")).unwrap();
+    fs::write(&file, span("t1") + &span("t3")).unwrap();
     // The same length, and perhaps the same time: then the content tells.
     let error = index.read(1).unwrap_err().to_string();
     assert!(error.contains("changed while it was evaluated"), "{error}");
-    fs::write(&file.0, "").unwrap();
+    fs::write(&file, "").unwrap();
     assert!(index.read(1).is_err());
-    fs::remove_file(&file.0).unwrap();
-    let again = TraceIndex::default();
-    assert!(again.is_empty());
 }
 
 #[cfg(unix)]
 #[test]
 fn pipes_are_held_in_memory() {
-    use std::io::Write as _;
-    let path = std::env::temp_dir().join(format!("evaluator-index-pipe-{}", std::process::id()));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pipe");
     rustix::fs::mknodat(
         rustix::fs::CWD,
         &path,
@@ -348,7 +333,6 @@ fn pipes_are_held_in_memory() {
     });
     let index = indexed(&path, None, 64);
     writer.join().unwrap();
-    fs::remove_file(&path).unwrap();
     assert_eq!(index.len(), 1);
     assert_eq!(index.read(0).unwrap().spans[0].span_id, "a");
 }

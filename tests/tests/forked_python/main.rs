@@ -3,17 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
 #![expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 
-#[path = "forked_python/evaluators.rs"]
 mod evaluators;
-#[path = "forked_python/scripts.rs"]
 mod scripts;
-#[path = "forked_python/supervision.rs"]
 mod supervision;
 
 use std::{
-    env, fs,
+    env,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU32, Ordering},
     time::Duration,
 };
 
@@ -25,6 +21,7 @@ use evaluator_host::{
     },
     runtime::Runtimes,
 };
+use evaluator_tests::folder::Folder;
 
 /// Far above what anything here takes.
 const BOUNDED: Duration = Duration::from_secs(60);
@@ -49,38 +46,11 @@ async fn interpreters() -> Vec<PathBuf> {
     found
 }
 
-/// A folder for one test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("evaluator-forked-{}-{number}", std::process::id());
-        let path = env::temp_dir().join(name);
-        fs::create_dir_all(&path).unwrap();
-        Self(path.canonicalize().unwrap())
-    }
-
-    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.0.join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, content).unwrap();
-        path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 /// A server for the command.
 async fn server(command: &CommandSpec) -> Result<ForkServer, ForkError> {
     let make = Runtimes::default().for_path(Path::new(file!())).ok();
     assert!(make.is_none_or(|runtime| runtime.fork_server().is_none()), "only Python forks");
-    let folder = Folder::new();
+    let folder = Folder::new("forked");
     let python = Runtimes::default().for_path(&folder.file("a.py", "")).unwrap();
     let server = python.fork_server().unwrap()(command)
         .map_err(|reason| panic!("no command for a server: {reason}"))

@@ -7,9 +7,7 @@
 #![expect(clippy::disallowed_methods, reason = "whole commands are tested")]
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic, and a table is printed")]
 
-#[path = "fault_matrix/case.rs"]
 mod case;
-#[path = "fault_matrix/faults.rs"]
 mod faults;
 
 use std::{

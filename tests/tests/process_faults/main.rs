@@ -2,11 +2,8 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
 
-#[path = "process_faults/numbered.rs"]
 mod numbered;
-#[path = "process_faults/one_shot.rs"]
 mod one_shot;
-#[path = "process_faults/streaming.rs"]
 mod streaming;
 
 use std::time::Duration;

@@ -1,17 +1,13 @@
 //! A Node.js evaluator whose compiled code is kept does what it does when it is compiled anew, to the byte.
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
 #![expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 
-#[path = "cached_node/scripts.rs"]
 mod scripts;
-#[path = "cached_node/supervision.rs"]
 mod supervision;
 
 use std::{
-    env, fs,
+    env,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU32, Ordering},
     time::Duration,
 };
 
@@ -19,6 +15,7 @@ use evaluator_host::{
     process::{Cancellation, CommandSpec, Ending, Limits, Outcome, run},
     runtime::{CachedCommand, Entrypoint, Environment, Node, Runtime},
 };
+use evaluator_tests::folder::Folder;
 
 /// Far above what anything here takes.
 const BOUNDED: Duration = Duration::from_secs(60);
@@ -37,37 +34,15 @@ fn nodes() -> Vec<PathBuf> {
 }
 
 /// A folder for one test, with packages in it, so that there is something to compile.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("evaluator-cached-{}-{number}", std::process::id());
-        let path = env::temp_dir().join(name);
-        fs::create_dir_all(path.join("node_modules")).unwrap();
-        let folder = Self(path.canonicalize().unwrap());
-        folder.file("node_modules/mean/package.json", r#"{"name": "mean", "main": "mean.js"}"#);
-        folder.file(
-            "node_modules/mean/mean.js",
-            "exports.mean = (values) => values.reduce((a, b) => a + b, 0) / values.length;\n\
-             exports.fail = function fail() { throw new TypeError('from a package'); };\n",
-        );
-        folder
-    }
-
-    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.0.join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, content).unwrap();
-        path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+fn folder() -> Folder {
+    let folder = Folder::new("cached");
+    folder.file("node_modules/mean/package.json", r#"{"name": "mean", "main": "mean.js"}"#);
+    folder.file(
+        "node_modules/mean/mean.js",
+        "exports.mean = (values) => values.reduce((a, b) => a + b, 0) / values.length;\n\
+         exports.fail = function fail() { throw new TypeError('from a package'); };\n",
+    );
+    folder
 }
 
 /// What starts a file, and what starts it so that compiled code is kept; `None` where this Node.js cannot, with the reason.
