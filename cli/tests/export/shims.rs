@@ -163,6 +163,12 @@ fn the_assertion_for_promptfoo_is_mapped_as_its_header_says() {
     let document = read();
     assert_eq!(document["output"], "{\"city\": \"Paris\"}");
     assert_eq!(document["expected_output"], json!([]));
+    // The threshold of the assertion, if it has one, is not for the evaluator.
+    for (threshold, passes) in [("0.5", true), ("0.6", false), ("'high'", false)] {
+        let answer = run("'Paris'", &format!("{{'config': {{'threshold': {threshold}}}}}"));
+        assert_eq!(answer["pass"].as_bool().unwrap_or(false), passes, "{answer}");
+    }
+    assert_eq!(read()["config"], Value::Null);
     // A failure without a reason is a pass for promptfoo, and graders of AgentV 4 leave the rest to it.
     for (gives, wanted) in [
         (

@@ -5,7 +5,8 @@ use super::{Export, ExportedFile, Origin, Program, program::CommandLine, templat
 const PYTHON: &str = include_str!("templates/promptfoo.py");
 
 const ABOUT: &str = "A part of a test, or of `defaultTest`. What is sent to the evaluator stands at the top of the Python file; \
-    `config` is the evaluator's, but for `criteria` and `expected`, which may name a variable: \"{{answer}}\".";
+    `config` is the evaluator's, but for `criteria` and `expected`, which may name a variable: \"{{answer}}\", and \
+    `threshold`, from which on a score passes.";
 
 pub(super) fn export(program: &Program, command: &CommandLine, origin: &Origin) -> Export {
     let file = format!("{}_promptfoo.py", text::identifier(&program.name));

@@ -65,6 +65,8 @@ fn entries_are_yaml_of_the_right_words() {
         assert!(items.starts_with("- \"sh\"\n- \"-c\"\n- |\n  exec 3<&0\n"), "{items}");
         let words = "  exit 1\n- \"/opt/it's \\\"here\\\"/polite\"\n- \"--evaluator\"\n- \"né\"\n";
         assert!(items.ends_with(words), "{items}");
+        // AgentV 5 takes these for places to fill in.
+        assert!(!["{{", "{%", "{#"].iter().any(|place| items.contains(place)), "{items}");
     }
     let entry =
         text_of(&exported(&program("polite"), Target::Agentevals), "polite.agentevals.yaml");

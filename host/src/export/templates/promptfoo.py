@@ -8,9 +8,11 @@ AgentV's (the keys of 4.40 and later):
   output                          `output`: the text, or the JSON of what is none
   context["prompt"]               `input`: one message of the user
   context["config"]               `config`: what the assertion has under `config:`,
-                                  but for the two below
+                                  but for what follows
   context["config"]["criteria"]   `criteria`; nothing if there is none
   context["config"]["expected"]   `expected_output`: one message of the assistant
+  context["config"]["threshold"]  nothing: with it the score decides, not the `pass`
+                                  of the evaluator, which is one from 0.8 on
   context["vars"], ["metadata"]   `metadata.vars`, `metadata.provider`
   anything else, tool calls too   is not sent
 
@@ -35,7 +37,10 @@ PASSES = 0.8  # From here on, as in AgentV, where an evaluator has no `pass`.
 def get_assert(output: Any, context: dict[str, Any]) -> dict[str, Any]:
     answer = run_program(json.dumps(document(output, context)))
     score = checked(answer.get("score"))
+    threshold = (context.get("config") or {}).get("threshold")
     passed = answer.get("pass", score >= PASSES)
+    if threshold is not None:
+        passed = score >= threshold
     if not isinstance(passed, bool):
         raise BrokenEvaluator(f"{COMMAND[0]} does not say whether it passed")
     # A failure without a reason is a pass for promptfoo.
@@ -64,6 +69,7 @@ def component(row: dict[str, Any]) -> dict[str, Any]:
 
 def document(output: Any, context: dict[str, Any]) -> dict[str, Any]:
     config = dict(context.get("config") or {})
+    config.pop("threshold", None)
     variables = context.get("vars") or {}
     criteria = resolved(config.pop("criteria", None), variables)
     expected = resolved(config.pop("expected", None), variables)
