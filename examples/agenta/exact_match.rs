@@ -57,6 +57,9 @@ mod tests {
     fn without_a_correct_answer_there_is_no_score() {
         let document = json!({"inputs": {"country": "France"}, "output": "Paris"}).to_string();
         let failure = testing::answer_json(&exact_match::EVALUATOR, document).unwrap_err();
-        assert_eq!(failure.to_string(), "correct_answer: the document has none");
+        assert_eq!(
+            failure.to_string(),
+            "correct_answer: the document has none (an evaluator that can do without it takes an `Option`)"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Does the answer say the words it has to say? A judge of AgentV's.
+//! Does the answer say the words it has to say? The code judge that AgentV's guide begins with.
 
 use std::process::ExitCode;
 
@@ -11,37 +11,33 @@ use serde::Deserialize;
 
 #[derive(Deserialize)]
 struct Settings {
-    /// Words that belong into the answer.
+    /// Words that belong into the answer, in this spelling.
+    #[serde(default = "usual")]
     keywords: Vec<String>,
-    /// Whether `paris` is as good as `Paris`.
-    #[serde(default = "yes")]
-    ignore_case: bool,
 }
 
-fn yes() -> bool {
-    true
+fn usual() -> Vec<String> {
+    ["async", "await"].map(str::to_owned).to_vec()
 }
 
 /// Scores how many of the required keywords are in the answer.
 #[evaluator(contract = agentv)]
 fn keyword_check(
     input: &CodeJudgeInput,
-    Config(settings): Config<Settings>,
+    Config(Settings { keywords }): Config<Settings>,
 ) -> Result<CodeJudgeResult, &'static str> {
-    if settings.keywords.is_empty() {
+    if keywords.is_empty() {
         // Otherwise every answer would pass.
         return Err("there are no keywords in the config");
     }
-    let fold =
-        |text: &str| if settings.ignore_case { text.to_lowercase() } else { text.to_owned() };
-    let answer = fold(input.candidate_answer().ok_or("the document has no answer")?);
+    let answer = input.candidate_answer().ok_or("the document has no answer")?;
     let (found, missing): (Vec<&String>, Vec<&String>) =
-        settings.keywords.iter().partition(|keyword| answer.contains(&fold(keyword)));
-    let (count, required) = (found.len(), settings.keywords.len());
+        keywords.iter().partition(|keyword| answer.contains(keyword.as_str()));
+    let (count, required) = (found.len(), keywords.len());
     Ok(CodeJudgeResult::new(Score::ratio(count, required))
-        .with_hits(found.iter().map(|keyword| format!("mentions {keyword:?}")))
-        .with_misses(missing.iter().map(|keyword| format!("does not mention {keyword:?}")))
-        .reasoning(format!("{count} of {required} keywords are in the answer")))
+        .with_hits(found.iter().map(|keyword| format!("Contains required keyword: {keyword}")))
+        .with_misses(missing.iter().map(|keyword| format!("Missing required keyword: {keyword}")))
+        .reasoning(format!("Found {count}/{required} required keywords")))
 }
 
 fn main() -> ExitCode {
@@ -54,42 +50,48 @@ mod tests {
 
     use super::*;
 
-    fn settings(keywords: &[&str], ignore_case: bool) -> Config<Settings> {
+    fn settings(keywords: &[&str]) -> Config<Settings> {
         let keywords = keywords.iter().map(|keyword| (*keyword).to_owned()).collect();
-        Config(Settings { keywords, ignore_case })
+        Config(Settings { keywords })
     }
 
     #[test]
     fn every_keyword_counts_the_same() {
-        let input = CodeJudgeInput::new("Where is the tower?", "In paris, by the river.");
+        let input = CodeJudgeInput::new("Where is the tower?", "In Paris, by the river.");
 
-        let result = keyword_check(&input, settings(&["Paris", "Seine"], true)).unwrap();
+        let result = keyword_check(&input, settings(&["Paris", "Seine"])).unwrap();
 
         testing::agentv::assert_score(&result, 0.5);
-        assert_eq!(result.hits(), ["mentions \"Paris\""]);
-        assert_eq!(result.misses(), ["does not mention \"Seine\""]);
-        let strict = keyword_check(&input, settings(&["Paris", "Seine"], false)).unwrap();
-        testing::agentv::assert_score(&strict, 0.0);
+        assert_eq!(result.hits(), ["Contains required keyword: Paris"]);
+        assert_eq!(result.misses(), ["Missing required keyword: Seine"]);
+        assert_eq!(result.reasoning.as_deref(), Some("Found 1/2 required keywords"));
     }
 
     #[test]
-    fn without_an_answer_there_is_nothing_to_check() {
-        let nothing = CodeJudgeInput::default();
+    fn keywords_are_found_inside_of_words_and_in_their_spelling_only() {
+        let input = CodeJudgeInput::new("How?", "Use asynchronous calls, and Await them.");
 
-        assert_eq!(
-            keyword_check(&nothing, settings(&["a"], true)).unwrap_err(),
-            "the document has no answer"
-        );
+        let result = testing::agentv::run(&keyword_check::EVALUATOR, &input).unwrap();
+
+        assert_eq!(result.hits(), ["Contains required keyword: async"]);
+        assert_eq!(result.misses(), ["Missing required keyword: await"]);
     }
 
     #[test]
-    fn keywords_have_to_be_configured() {
-        let input = CodeJudgeInput::new("q", "a").with_config("ignore_case", false);
+    fn an_empty_answer_misses_everything_and_no_answer_is_no_miss() {
+        let silent = keyword_check(&CodeJudgeInput::new("q", ""), settings(&["a"])).unwrap();
+        testing::agentv::assert_score(&silent, 0.0);
 
-        let failure = testing::agentv::run(&keyword_check::EVALUATOR, &input).unwrap_err();
+        let nothing = keyword_check(&CodeJudgeInput::default(), settings(&["a"]));
+        assert_eq!(nothing.unwrap_err(), "the document has no answer");
+    }
 
-        assert_eq!(failure.to_string(), "config: missing field `keywords`");
-        let failure = keyword_check(&input, settings(&[], true)).unwrap_err();
+    #[test]
+    fn no_keywords_are_no_check() {
+        let input = CodeJudgeInput::new("q", "a");
+
+        let failure = keyword_check(&input, settings(&[])).unwrap_err();
+
         assert_eq!(failure, "there are no keywords in the config");
     }
 }

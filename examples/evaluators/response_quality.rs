@@ -1,45 +1,33 @@
-//! Are the answers long enough, and does the agent commit itself?
+//! Is there an answer, and is it long enough? The first evaluator of agentevals' guide.
 
 use std::process::ExitCode;
 
-use evaluator_sdk::{Config, EvalInput, EvalResult, Score, evaluator};
+use evaluator_sdk::{Config, EvalInput, EvalResult, InvocationData, Score, evaluator};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
-#[serde(default, deny_unknown_fields)]
 struct Settings {
-    /// Answers of at least this many characters score in full, shorter ones in part.
+    /// Characters, without the blanks around them, from which on an answer is long enough.
+    #[serde(default = "ten")]
     min_length: usize,
-    /// Phrases that halve the score of an answer, in lower case.
-    hedges: Vec<String>,
 }
 
-impl Default for Settings {
-    fn default() -> Self {
-        let hedges = ["i guess", "not sure", "as an ai"].map(str::to_owned).into();
-        Self { min_length: 40, hedges }
-    }
+fn ten() -> usize {
+    10
 }
 
-/// Scores the length of every answer, and takes half away for hedging.
+/// Scores every turn 1 for an answer that is long enough, 0.5 for a shorter one, 0 for none.
 #[evaluator]
 fn response_quality(input: &EvalInput, Config(settings): Config<Settings>) -> EvalResult {
-    let mut issues = Vec::new();
-    let mut scores = Vec::new();
-    for (number, turn) in (1..).zip(&input.invocations) {
-        let answer = turn.final_response.as_deref().unwrap_or_default().trim().to_lowercase();
-        let length = answer.chars().count();
-        let mut score = Score::ratio(length, settings.min_length);
-        if score < Score::ONE {
-            issues.push(format!("turn {number}: {length} characters of {}", settings.min_length));
-        }
-        if let Some(hedge) = settings.hedges.iter().find(|hedge| answer.contains(hedge.as_str())) {
-            score = Score::mean([score, Score::ZERO]).unwrap_or(Score::ZERO);
-            issues.push(format!("turn {number}: says {hedge:?}"));
-        }
-        scores.push(score);
-    }
-    EvalResult::mean_of(scores).detail("issues", issues)
+    let quality = |turn: &InvocationData| match turn.final_response.as_deref() {
+        None | Some("") => Score::ZERO,
+        Some(text) if text.trim().chars().count() < settings.min_length => Score::ratio(1, 2),
+        Some(_) => Score::ONE,
+    };
+    let scores: Vec<Score> = input.invocations.iter().map(quality).collect();
+    // Where there are no turns, there is no answer.
+    let mean = Score::mean(scores.iter().copied()).unwrap_or(Score::ZERO);
+    EvalResult::new(mean).per_invocation_scores(scores)
 }
 
 fn main() -> ExitCode {
@@ -52,32 +40,58 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn short_answers_score_in_part() {
-        let input =
-            testing::input("response_quality").turn("When?", "At noon.").unanswered("Sure?");
-        let settings = Settings { min_length: 16, ..Settings::default() };
-
-        let result = response_quality(&input, Config(settings));
-
-        testing::assert_score(&result, 0.25);
-        assert_eq!(result.details.unwrap()["issues"][0], "turn 1: 8 characters of 16");
+    fn judge(input: &testing::Input, min_length: usize) -> EvalResult {
+        response_quality(input, Config(Settings { min_length }))
     }
 
     #[test]
-    fn hedging_costs_half() {
+    fn long_short_and_missing_answers_are_told_apart() {
         let input = testing::input("response_quality")
-            .turn("Which platform?", "I guess it leaves from platform 7, as it did yesterday.");
+            .turn("When?", "At noon, sharp.")
+            .turn("When?", "Noon.")
+            .unanswered("When?")
+            .turn("When?", "");
 
-        testing::assert_score(&response_quality(&input, Config(Settings::default())), 0.5);
+        let result = judge(&input, 10);
+
+        testing::assert_score(&result, 0.375);
+        let scores = [Score::ONE, Score::ratio(1, 2), Score::ZERO, Score::ZERO];
+        assert_eq!(result.per_invocation_scores, scores.map(Some));
     }
 
     #[test]
-    fn a_typo_in_the_config_is_an_error() {
-        let input = testing::input("response_quality").turn("Hi", "Hello.").config("min_lenght", 3);
+    fn blanks_around_an_answer_make_it_no_longer_and_characters_count_not_bytes() {
+        let score = |answer: &str, min_length| {
+            judge(&testing::input("response_quality").turn("?", answer), min_length).score.get()
+        };
 
-        let failure = testing::run(&response_quality::EVALUATOR, &input).unwrap_err();
+        assert_eq!(score("  \n noon \t", 5), 0.5);
+        assert_eq!(score("  \n noon \t", 4), 1.0);
+        assert_eq!(score("äöüß", 5), 0.5);
+        // There is an answer, if one of blanks alone.
+        assert_eq!(score("   ", 1), 0.5);
+        assert_eq!(score("   ", 0), 1.0);
+    }
 
-        assert!(failure.to_string().contains("min_lenght"), "{failure}");
+    #[test]
+    fn without_turns_there_is_no_quality() {
+        let result = judge(&testing::input("response_quality"), 10);
+
+        testing::assert_score(&result, 0.0);
+        assert_eq!(result.status, None);
+    }
+
+    #[test]
+    fn ten_characters_are_enough_unless_the_config_says_otherwise() {
+        let input =
+            testing::input("response_quality").turn("?", "ten chars!").turn("?", "nine char");
+        let score = |input: &testing::Input| {
+            testing::run(&response_quality::EVALUATOR, input).map(|result| result.score.get())
+        };
+
+        assert_eq!(score(&input), Ok(0.75));
+        assert_eq!(score(&input.clone().config("min_length", 11)), Ok(0.5));
+        let failure = score(&input.config("min_length", "11")).unwrap_err().to_string();
+        assert!(failure.starts_with("config.min_length: invalid type: string"), "{failure}");
     }
 }

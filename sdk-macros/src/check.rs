@@ -1,15 +1,17 @@
 //! From what was written to a plan, or to every complaint about it at once.
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::TokenStream;
 use quote::ToTokens;
-use syn::{Attribute, Ident, Path, Type, TypePath, TypeReference, Visibility, ext::IdentExt};
+use syn::{Attribute, Ident, Path, Type, TypeReference, Visibility, ext::IdentExt};
 
 use crate::{
+    complaints::Complaints,
     docs,
     function::Function,
     options::{Contract, Options},
     parameter,
     signature::{GenericParameter, Input, Signature, Typed},
+    types::{config_that_borrows, is_target, mentions_impl, mentions_name, peel},
 };
 
 /// All that the expansion needs to know.
@@ -167,10 +169,8 @@ fn argument<'a>(
             complaints.add(tokens, &message);
             None
         }
-        Input::Variadic(tokens) => {
-            complaints.add(tokens, "an evaluator cannot be variadic: list its arguments");
-            None
-        }
+        // Only `unsafe extern` functions may have it, and that is complained about already.
+        Input::Variadic => None,
         Input::Typed(typed) => {
             argument_attributes(&typed.attrs, complaints);
             let name = argument_name(typed);
@@ -227,7 +227,7 @@ fn argument_type(ty: &Type, contract: Contract, complaints: &mut Complaints) {
         );
         return;
     }
-    if contract != Contract::Agentevals && parameter::mentions_name(ty, "EvalInput") {
+    if contract != Contract::Agentevals && mentions_name(ty, "EvalInput") {
         return parameter::default_input(ty, contract, &format!("`{document}`"), complaints);
     }
     match peel(ty) {
@@ -278,24 +278,6 @@ fn argument_type(ty: &Type, contract: Contract, complaints: &mut Complaints) {
     }
 }
 
-/// Only spares the author the compiler's words for it, so it is enough to know `Config` by its name.
-fn config_that_borrows(ty: &TypePath) -> bool {
-    ty.path.segments.last().is_some_and(|last| {
-        last.ident == "Config" && mentions(last.arguments.to_token_stream(), &is_lifetime)
-    })
-}
-
-/// The type itself says whether it is the sdk's.
-fn is_target(ty: &Type) -> bool {
-    let name =
-        |token: &TokenTree| matches!(token, TokenTree::Ident(word) if word == "TargetClient");
-    mentions(ty.to_token_stream(), &name)
-}
-
-fn is_lifetime(token: &TokenTree) -> bool {
-    matches!(token, TokenTree::Punct(punct) if punct.as_char() == '\'')
-}
-
 fn output<'a>(
     sig: &'a Signature,
     contract: Contract,
@@ -319,55 +301,4 @@ fn output<'a>(
         complaints.add(ty, &nothing);
     }
     found
-}
-
-/// Whether there is an `impl Trait` in it.
-pub(crate) fn mentions_impl(ty: &Type) -> bool {
-    mentions(
-        ty.to_token_stream(),
-        &|token| matches!(token, TokenTree::Ident(word) if word == "impl"),
-    )
-}
-
-/// Whether there is such a token anywhere.
-pub(crate) fn mentions(tokens: TokenStream, wanted: &dyn Fn(&TokenTree) -> bool) -> bool {
-    tokens.into_iter().any(|token| match &token {
-        TokenTree::Group(group) => mentions(group.stream(), wanted),
-        token => wanted(token),
-    })
-}
-
-/// The type without the parentheses around it and the invisible ones that `macro_rules!` puts there.
-pub(crate) fn peel(ty: &Type) -> &Type {
-    match ty {
-        Type::Group(group) => peel(&group.elem),
-        Type::Paren(paren) => peel(&paren.elem),
-        other => other,
-    }
-}
-
-/// Every complaint so far.
-#[derive(Default)]
-pub(crate) struct Complaints(Option<syn::Error>);
-
-impl Complaints {
-    pub(crate) fn add(&mut self, tokens: impl ToTokens, message: &str) {
-        let error = syn::Error::new_spanned(tokens, message);
-        match &mut self.0 {
-            Some(all) => all.combine(error),
-            none => *none = Some(error),
-        }
-    }
-
-    /// The value, if there were no complaints. It may only be missing if there were.
-    fn or<T>(self, value: Option<T>) -> syn::Result<T> {
-        match (self.0, value) {
-            (None, Some(value)) => Ok(value),
-            (Some(error), _) => Err(error),
-            (None, None) => Err(syn::Error::new(
-                proc_macro2::Span::call_site(),
-                "this function cannot be an evaluator",
-            )),
-        }
-    }
 }

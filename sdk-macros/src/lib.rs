@@ -8,6 +8,7 @@
 //! items that other code refers to, so one mistake stays one error and editors keep working.
 
 mod check;
+mod complaints;
 mod docs;
 mod expand;
 mod function;
@@ -15,6 +16,7 @@ mod nearest;
 mod options;
 mod parameter;
 mod signature;
+mod types;
 
 use proc_macro::TokenStream;
 use proc_macro2::TokenStream as TokenStream2;

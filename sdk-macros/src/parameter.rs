@@ -1,16 +1,16 @@
 //! Arguments that are told by their names, as those of Python functions are.
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::TokenTree;
 use quote::ToTokens;
 use syn::{Type, ext::IdentExt};
 
 use crate::{
-    check::{
-        Argument, Complaints, Origin, argument_name, mentions, mentions_impl, peel, static_lifetime,
-    },
+    check::{Argument, Origin, argument_name, static_lifetime},
+    complaints::Complaints,
     nearest::nearest,
     options::Contract,
     signature::{Input, Signature, Typed},
+    types::{is_config, mentions, mentions_impl, mentions_name, peel},
 };
 
 /// What messages call an argument, and where it comes from.
@@ -147,23 +147,4 @@ fn optional_reference(ty: &Type, complaints: &mut Complaints) {
              `&` before the `Option`",
         );
     }
-}
-
-/// Whether there is a `Config<..>` in it.
-fn is_config(ty: &Type) -> bool {
-    fn is_in(tokens: TokenStream) -> bool {
-        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-        let is_inside =
-            |token: &TokenTree| matches!(token, TokenTree::Group(group) if is_in(group.stream()));
-        tokens.iter().any(is_inside)
-            || tokens.windows(2).any(|pair| {
-                matches!(pair, [TokenTree::Ident(word), TokenTree::Punct(angle)]
-                    if word == "Config" && angle.as_char() == '<')
-            })
-    }
-    is_in(ty.to_token_stream())
-}
-
-pub(crate) fn mentions_name(ty: &Type, name: &str) -> bool {
-    mentions(ty.to_token_stream(), &|token| matches!(token, TokenTree::Ident(word) if word == name))
 }

@@ -4,6 +4,8 @@ use std::{borrow::Cow, error::Error, fmt};
 
 use evaluator_protocol::{DecodeError, ErrorBody};
 
+use crate::contract::{Adk, Agentevals, HasConfig as _};
+
 /// Why an evaluator could not judge a document: a kind that programs read and a message that people read.
 ///
 /// Any error an evaluator returns becomes one of kind `evaluator`. To choose the kind, return a `Failure`:
@@ -35,6 +37,8 @@ pub struct Failure {
 pub(crate) enum Kind {
     /// The document cannot be read or is not for this evaluator.
     Input,
+    /// The document does not have what the evaluator needs.
+    Absent,
     /// The config in the document cannot be read.
     Config,
     /// The evaluator returned an error.
@@ -82,7 +86,7 @@ impl Failure {
     #[must_use]
     pub fn kind(&self) -> &str {
         match &self.kind {
-            Kind::Input => "input",
+            Kind::Input | Kind::Absent => "input",
             Kind::Config => "config",
             Kind::Evaluator => "evaluator",
             Kind::Panic => "panic",
@@ -105,7 +109,12 @@ impl Failure {
 
     /// Whether it is the document that is at fault, and not the evaluator.
     pub(crate) fn blames_input(&self) -> bool {
-        matches!(self.kind, Kind::Input | Kind::Config)
+        matches!(self.kind, Kind::Input | Kind::Absent | Kind::Config)
+    }
+
+    /// Whether the document does not have what the evaluator needs.
+    pub(crate) fn is_absence(&self) -> bool {
+        self.kind == Kind::Absent
     }
 
     pub(crate) fn is_panic(&self) -> bool {
@@ -133,12 +142,21 @@ pub struct Rejection {
     argument: Option<&'static str>,
     path: String,
     reason: String,
+    is_absence: bool,
 }
+
+/// Where documents have the config of an evaluator.
+const CONFIGS: [&str; 2] = [Agentevals::PATH, Adk::PATH];
 
 impl Rejection {
     /// A rejection because of the field at `path`, e.g. `config.min_length`; empty for the document as a whole.
     pub fn new(path: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self { argument: None, path: path.into(), reason: reason.into() }
+        Self { argument: None, path: path.into(), reason: reason.into(), is_absence: false }
+    }
+
+    /// A rejection because the document has nothing at `path`, which is no mistake where its host has nothing to send.
+    pub(crate) fn absence(path: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { is_absence: true, ..Self::new(path, reason) }
     }
 
     /// Path of the field; empty for the document as a whole.
@@ -164,10 +182,14 @@ impl Rejection {
     }
 
     fn kind(&self) -> Kind {
-        let inside = self.path.strip_prefix("config");
-        match inside {
-            Some(rest) if rest.is_empty() || rest.starts_with(['.', '[']) => Kind::Config,
-            _ => Kind::Input,
+        let inside = |config: &&str| {
+            let rest = self.path.strip_prefix(config);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        };
+        match self.is_absence {
+            true => Kind::Absent,
+            false if CONFIGS.iter().any(inside) => Kind::Config,
+            false => Kind::Input,
         }
     }
 }
@@ -233,6 +255,8 @@ mod tests {
         let kind = |path: &str| Failure::from(Rejection::new(path, "bad")).kind().to_owned();
         assert_eq!(kind("config"), "config");
         assert_eq!(kind("config.a[0]"), "config");
+        assert_eq!(kind("eval_metric.criterion.words[1]"), "config");
+        assert_eq!(kind("eval_metric"), "input");
         assert_eq!(kind("configuration"), "input");
         assert_eq!(kind(""), "input");
     }

@@ -63,7 +63,10 @@ pub fn parameter<C: HasParameters, T: ParameterType>(
     let error = match (C::instead(context.input(), name), value) {
         (Some(instead), _) => DecodeError::locate(name, instead),
         (None, Some(value)) if !value.is_null() => DecodeError::locate(name, value.into_owned()),
-        _ => Err(DecodeError::shape(name, "the document has none")),
+        _ => Err(DecodeError::shape(
+            name,
+            "the document has none (an evaluator that can do without it takes an `Option`)",
+        )),
     };
     error.map_err(|error| Rejection::from(error).into())
 }

@@ -169,7 +169,10 @@ fn what_the_document_does_not_have_is_an_error_unless_it_is_optional() {
     let (kind, message) = failure(&expects::EVALUATOR, &scenario());
     assert_eq!(
         (kind.as_str(), message.as_str()),
-        ("input", "expected_invocations: the document has none")
+        (
+            "input",
+            "expected_invocations: the document has none (an evaluator that can do without it takes an `Option`)"
+        )
     );
 }
 

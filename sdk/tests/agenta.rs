@@ -95,10 +95,16 @@ mod arguments {
         assert_eq!(answer(&of_values::EVALUATOR, &document).unwrap()["score"], 1.0);
         let document = json!({"inputs": {}, "outputs": 1});
         let error = answer(&of_values::EVALUATOR, &document).unwrap_err();
-        assert_eq!(error, "correct_answer: the document has none");
+        assert_eq!(
+            error,
+            "correct_answer: the document has none (an evaluator that can do without it takes an `Option`)"
+        );
         let document = json!({"inputs": {"correct_answer": 1}, "parameters": {}});
         let error = answer(&of_values::EVALUATOR, &document).unwrap_err();
-        assert_eq!(error, "output: the document has none");
+        assert_eq!(
+            error,
+            "output: the document has none (an evaluator that can do without it takes an `Option`)"
+        );
     }
 
     #[test]

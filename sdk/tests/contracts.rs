@@ -1,10 +1,14 @@
 //! Evaluators written against each of the contracts, and one that serves all of them.
 
-use evaluator_sdk::{EvalInput, Score, evaluator, testing};
-use serde_json::json;
+use evaluator_sdk::{
+    EvalInput, Expected, Score, evaluator,
+    protocol::{adk::MetricInput, agenta::EvaluateInput},
+    testing,
+};
+use serde_json::{Value, json};
 
 #[evaluator(contract = adk)]
-fn turns(actual_invocations: &[serde_json::Value], _eval_metric: serde_json::Value) -> bool {
+fn turns(actual_invocations: &[Value], _eval_metric: Value) -> bool {
     actual_invocations.len() == 1
 }
 
@@ -29,11 +33,45 @@ fn arguments_are_matched_by_name() {
     assert_eq!(exact_match("a", "a".to_owned()), 1.0);
 }
 
+/// An evaluator that takes everything there is, and the names of it.
+macro_rules! takes_all {
+    ($contract:ident, $evaluator:ident, $names:ident: $($name:ident),*) => {
+        const $names: &[&str] = &[$(stringify!($name)),*];
+
+        #[evaluator(contract = $contract)]
+        #[allow(clippy::too_many_arguments, reason = "all there are, which are few in one contract")]
+        fn $evaluator($($name: Option<Value>),*) -> bool {
+            [$($name),*].iter().all(Option::is_none)
+        }
+    };
+}
+
+takes_all!(adk, all_of_adk, OF_ADK:
+    eval_metric, actual_invocations, expected_invocations, conversation_scenario);
+takes_all!(agenta, all_of_agenta, OF_AGENTA:
+    app_params, inputs, output, correct_answer, outputs, trace, parameters, testcase);
+
+/// The macro cannot ask the protocol for the names, so that each has a list of them.
+#[test]
+fn the_macro_takes_every_argument_that_documents_have() {
+    assert_eq!(OF_ADK, MetricInput::PARAMETERS);
+    assert_eq!(OF_AGENTA, EvaluateInput::PARAMETERS);
+    assert_eq!(
+        (all_of_adk::EVALUATOR.contract(), all_of_agenta::EVALUATOR.contract()),
+        ("adk", "agenta")
+    );
+    assert!(all_of_adk(None, None, None, None));
+    assert!(all_of_agenta(None, None, None, None, None, None, None, None));
+}
+
 #[test]
 fn a_missing_argument_is_named() {
     let document = json!({"inputs": {}, "output": "a"});
     let failure = testing::answer_json(&exact_match::EVALUATOR, document.to_string()).unwrap_err();
-    assert_eq!(failure.to_string(), "correct_answer: the document has none");
+    assert_eq!(
+        failure.to_string(),
+        "correct_answer: the document has none (an evaluator that can do without it takes an `Option`)"
+    );
 }
 
 #[test]
@@ -46,4 +84,31 @@ fn an_evaluator_of_the_default_contract_serves_every_host() {
     ] {
         testing::answer_json(&any::EVALUATOR, document.to_string()).unwrap();
     }
+}
+
+#[evaluator]
+fn compares(golden: Expected<'_>) -> bool {
+    !golden.is_empty()
+}
+
+/// What agentevals would send, had it been asked to, is missing by mistake; what another host has not got is not.
+#[test]
+fn without_golden_turns_documents_of_other_hosts_are_not_evaluated() {
+    let judge = |document: Value| testing::answer_json(&compares::EVALUATOR, document.to_string());
+    let scenario = json!({"eval_metric": {"metric_name": "m", "criterion": {"threshold": 0.0}}, "actual_invocations": [{}],
+                          "expected_invocations": null});
+    let answer = judge(scenario).unwrap();
+    assert_eq!(
+        (&answer["overall_score"], &answer["overall_eval_status"]),
+        (&Value::Null, &json!(3))
+    );
+    for document in [json!({"candidate_answer": "x"}), json!({"inputs": {}, "output": "a"})] {
+        let failure = judge(document).unwrap_err();
+        assert_eq!(failure.kind(), "not_evaluated");
+        let message =
+            "not evaluated: expected_invocations: this evaluator compares with golden turns";
+        assert!(failure.message().starts_with(message), "{failure}");
+    }
+    let failure = judge(json!({"metric_name": "m"})).unwrap_err();
+    assert_eq!(failure.kind(), "input");
 }

@@ -165,7 +165,7 @@ mod agenta {
     fn a_missing_argument_is_named() {
         let document = json!({"inputs": {"country": "France"}, "output": "Paris"});
         run("for_agenta", &[], &document.to_string())
-            .failed(3, "error: for_agenta: correct_answer: the document has none\n");
+            .failed(3, "error: for_agenta: correct_answer: the document has none (an evaluator that can do without it takes an `Option`)\n");
     }
 
     #[test]

@@ -21,7 +21,7 @@ use hosts::Host;
 
 /// Programs among the examples, and the evaluators in them.
 const EVALUATORS: [(&str, &[&str]); 4] = [
-    ("answer_length", &["response_quality"]),
+    ("response_quality", &["response_quality"]),
     ("exact_match", &["exact_match"]),
     ("consensus", &["consensus"]),
     ("hygiene", &["no_repeated_calls", "no_failed_tools"]),

@@ -46,7 +46,7 @@ fn program(evaluator: &str) -> &'static str {
         "is_json" => env!("CARGO_BIN_EXE_is_json"),
         "levenshtein_ratio" => env!("CARGO_BIN_EXE_levenshtein_ratio"),
         "regex_match" => env!("CARGO_BIN_EXE_regex_match"),
-        "response_quality" => env!("CARGO_BIN_EXE_response_quality"),
+        "response_quality" => env!("CARGO_BIN_EXE_community_response_quality"),
         "tool_coverage" => env!("CARGO_BIN_EXE_tool_coverage"),
         "tool_sequence_match" => env!("CARGO_BIN_EXE_tool_sequence_match"),
         other => panic!("there is no program for the cases in goldens/{other}"),

@@ -80,7 +80,8 @@ impl<'a> FromInput<'a> for Invocations<'a> {
 
 /// The golden turns, in order.
 ///
-/// A document without any is an error: an evaluator that compares cannot judge it. `Option<Expected>` is `None` then.
+/// A document without any is an error: an evaluator that compares cannot judge it. `Option<Expected>` is `None` then. A document of
+/// another host, which may have none to send, is "not evaluated".
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Expected<'a>(
     /// The golden turns.
@@ -91,7 +92,7 @@ pub struct Expected<'a>(
 impl<'a> FromInput<'a> for Expected<'a> {
     fn from_input(context: &'a Context) -> Result<Self, Rejection> {
         Self::from_input_if_present(context)?.ok_or_else(|| {
-            Rejection::new(
+            Rejection::absence(
                 "expected_invocations",
                 "this evaluator compares with golden turns and the document has none (run it with an eval set)",
             )

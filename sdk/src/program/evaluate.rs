@@ -7,7 +7,8 @@ use std::{
 };
 
 use evaluator_protocol::{
-    Answer, Compatibility, Contract, DecodeErrorKind, Document, ProtocolVersion, ReadError,
+    Answer, Compatibility, Contract, DecodeErrorKind, Document, EvalResult, ProtocolVersion,
+    ReadError,
 };
 
 use super::{report, say};
@@ -159,7 +160,15 @@ fn judge(evaluator: &Evaluator, document: Document) -> Result<Answer, Failure> {
         check_version(evaluator, input.protocol_version)?;
     }
     let reply = document.reply();
-    match call(evaluator, document)? {
+    let is_converted = document.contract() != Contract::Agentevals;
+    let answer = match call(evaluator, document) {
+        // It is nobody's mistake what another host does not send.
+        Err(failure) if is_converted && failure.is_absence() => {
+            Answer::Agentevals(EvalResult::not_evaluated(failure.message()))
+        }
+        answer => answer?,
+    };
+    match answer {
         Answer::Agentevals(result) => {
             reply.answer(result).map_err(|why| Failure::of(Kind::NotEvaluated, why.to_string()))
         }
