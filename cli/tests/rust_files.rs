@@ -6,7 +6,7 @@ mod support;
 
 use std::path::Path;
 
-use support::{Folder, Ran, trace};
+use support::{Folder, Ran, TWO_EVALUATORS, trace};
 
 const WITH_SDK: &str = r#"
 use evaluator_sdk::{Config, EvalInput, evaluator};
@@ -125,25 +125,6 @@ fn what_cargo_cannot_do_is_told_in_its_words() {
     assert!(ran.stderr.contains("invalid type: integer `5`, expected a string"), "{}", ran.stderr);
 }
 
-const TWO: &str = r#"
-use evaluator_sdk::{EvalInput, evaluator};
-
-/// Always.
-#[evaluator]
-fn always(_: &EvalInput) -> bool {
-    true
-}
-
-#[evaluator]
-fn never(_: &EvalInput) -> bool {
-    false
-}
-
-fn main() -> std::process::ExitCode {
-    evaluator_sdk::run_any(&[always::EVALUATOR, never::EVALUATOR])
-}
-"#;
-
 const MOODY: &str = r#"
 use evaluator_sdk::{Config, EvalInput, evaluator};
 
@@ -221,7 +202,7 @@ fn forget_durations(value: &mut serde_json::Value) {
 #[test]
 fn a_file_with_several_evaluators_has_an_entry_for_each() {
     let folder = Folder::new();
-    folder.file("two.rs", TWO);
+    folder.file("two.rs", TWO_EVALUATORS);
     let mut command = folder.command(&["config", "two.rs"]);
     command.env("EVALUATOR_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("rust-files"));
     let entries = support::finish(command.spawn().unwrap()).exits(0).stdout;

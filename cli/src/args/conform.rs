@@ -16,8 +16,8 @@ pub(crate) struct ConformArgs {
     /// The program: the file of an evaluator (.rs, .py, .js, .ts, a package, an executable) or a command, with its arguments
     #[arg(required = true, value_name = "COMMAND", trailing_var_arg = true)]
     pub(crate) command: Vec<OsString>,
-    /// Host that it must conform to; repeatable: agentevals, agentv, adk, agenta, or a release of them, as reports name it
-    /// (default: all whose documents it answers)
+    /// Host that it must conform to, whose documents alone are then played; repeatable: agentevals, agentv, adk, agenta, or
+    /// a release of them, as reports name it (default: all are played, and those count whose documents it answers)
     #[arg(long = "host", value_name = "NAME", value_parser = hosts)]
     pub(crate) hosts: Vec<Hosts>,
     /// Settings that the evaluator needs: a JSON object, or a file that holds one
@@ -44,7 +44,8 @@ fn settings(text: &str) -> Result<Object, String> {
     let text = if inline {
         text.to_owned()
     } else {
-        fs::read_to_string(text).map_err(|error| error.to_string())?
+        fs::read_to_string(text)
+            .map_err(|error| format!("{error}; give a JSON object, or a file that holds one"))?
     };
     let options = ParseOptions { non_finite: false, ..ParseOptions::default() };
     match json::parse(&text, &options).map_err(|error| error.to_string())?.value {

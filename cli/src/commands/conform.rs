@@ -14,9 +14,11 @@ use crate::{
     exit, render, signals,
 };
 
-/// Plays the documents of all hosts at a program, and says what each would record.
+/// Plays the documents of hosts at a program, and says what each would record.
 pub(super) fn conform(args: &ConformArgs, verbose: u8, runner: Runner) -> u8 {
+    let asked: Vec<Host> = args.hosts.iter().flat_map(|hosts| hosts.0.clone()).collect();
     let kit = Kit {
+        hosts: if asked.is_empty() { Host::ALL.into() } else { asked.clone() },
         timeout: Duration::from_secs(args.timeout),
         settings: args.config.clone().unwrap_or_default(),
         ..Kit::default()
@@ -28,7 +30,7 @@ pub(super) fn conform(args: &ConformArgs, verbose: u8, runner: Runner) -> u8 {
             Program::prepare(&args.command, &runner.runtimes, &kit.cancellation, &mut on_event)
                 .await
                 .map_err(|error| error.to_string())?;
-        let what = "playing documents of all hosts".to_owned();
+        let what = "playing documents of hosts".to_owned();
         on_event(PrepareEvent::Started { what: what.clone() });
         let conformance = kit.run(&program).await;
         on_event(PrepareEvent::Finished { what });
@@ -41,7 +43,6 @@ pub(super) fn conform(args: &ConformArgs, verbose: u8, runner: Runner) -> u8 {
             return exit::ERRORED;
         }
     };
-    let asked: Vec<Host> = args.hosts.iter().flat_map(|hosts| hosts.0.clone()).collect();
     let code = if conformance.holds_for(&asked) { exit::OK } else { exit::FAILED };
     match args.output {
         ConformOutput::Text => show(&render::conformance_text(&conformance, &asked), code),

@@ -43,8 +43,8 @@ fn exported(args: &ExportArgs, verbose: u8) -> Result<String, (String, u8)> {
     }
     let paths = export::write(&args.output, &whole.files, args.force).map_err(|error| {
         let code = match error {
-            export::WriteError::InTheWay { .. } => exit::USAGE,
-            _ => exit::ERRORED,
+            export::WriteError::Io { .. } => exit::ERRORED,
+            _ => exit::USAGE,
         };
         (error.to_string(), code)
     })?;
@@ -52,8 +52,12 @@ fn exported(args: &ExportArgs, verbose: u8) -> Result<String, (String, u8)> {
     for path in paths {
         said += &format!("wrote {}\n", path.strip_prefix(".").unwrap_or(&path).display());
     }
+    let place = match args.output.as_path() {
+        here if here == Path::new(".") => String::new(),
+        folder => format!(", in {}", folder.display()),
+    };
     for line in whole.usage {
-        said += &format!("next: {line}\n");
+        said += &format!("next{place}: {line}\n");
     }
     Ok(said)
 }

@@ -42,6 +42,12 @@ const FAULTS: [&str; 9] = [
     "cat >/dev/null; echo '{}'",
 ];
 
+/// Scores that some hosts take for a success.
+const BEYOND: [&str; 2] = [
+    "cat >/dev/null; echo '{\"score\": 1.5, \"success\": true, \"pass\": true}'",
+    "cat >/dev/null; echo '{\"score\": -1, \"success\": true, \"pass\": true}'",
+];
+
 #[test]
 fn the_file_for_agentevals_becomes_the_program() {
     if !has("python3") {
@@ -102,7 +108,7 @@ fn custom_code_for_agenta_hands_on_what_it_is_given() {
     assert_eq!(run("v2", "{}, {'a': 1}, None"), (json!(0.25), document.clone()));
     let whole = json!({"score": 0.25, "success": false, "why": "é"});
     assert_eq!(run("v3", "{}, {'a': 1}, None"), (whole, document));
-    for fault in FAULTS {
+    for fault in FAULTS.iter().chain(&BEYOND) {
         folder.script("polite", fault);
         for (version, arguments) in
             [("v1", "{}, {}, '', ''"), ("v2", "{}, '', {}"), ("v3", "{}, '', {}")]
@@ -157,7 +163,32 @@ fn the_assertion_for_promptfoo_is_mapped_as_its_header_says() {
     let document = read();
     assert_eq!(document["output"], "{\"city\": \"Paris\"}");
     assert_eq!(document["expected_output"], json!([]));
-    for fault in FAULTS {
+    // The threshold of the assertion, if it has one, is not for the evaluator.
+    for (threshold, passes) in [("0.5", true), ("0.6", false), ("'high'", false)] {
+        let answer = run("'Paris'", &format!("{{'config': {{'threshold': {threshold}}}}}"));
+        assert_eq!(answer["pass"].as_bool().unwrap_or(false), passes, "{answer}");
+    }
+    assert_eq!(read()["config"], Value::Null);
+    // A failure without a reason is a pass for promptfoo, and graders of AgentV 4 leave the rest to it.
+    for (gives, wanted) in [
+        (
+            r#"{"score": 0, "pass": false}"#,
+            json!({"pass": false, "score": 0.0, "reason": "the score is 0.0", "componentResults": []}),
+        ),
+        (
+            r#"{"score": 0.8, "assertions": [{"text": "t", "passed": true}], "checks": null}"#,
+            json!({
+                "pass": true,
+                "score": 0.8,
+                "reason": "the score is 0.8",
+                "componentResults": [{"pass": true, "score": 1.0, "reason": "t"}]
+            }),
+        ),
+    ] {
+        folder.script("polite", &format!("cat >/dev/null; echo '{gives}'"));
+        assert_eq!(run("'Paris'", "{}"), wanted);
+    }
+    for fault in FAULTS.iter().chain(&BEYOND) {
         folder.script("polite", fault);
         let answer = run("'Paris'", "{}");
         assert!(answer.as_str().unwrap_or_default().starts_with("ERROR "), "{fault}: {answer}");
@@ -286,7 +317,14 @@ fn a_metric_that_breaks_fails_the_case_and_says_why() {
         assert!(raised.as_str().unwrap().starts_with("ERROR "), "{fault}: {raised}");
     }
     // Nor is a mistake in the options green.
-    for criterion in ["timeout=-1", "timeout='long'", "on_error='ignore'", "command=['/gone']"] {
+    for criterion in [
+        "timeout=-1",
+        "timeout='long'",
+        "on_error='ignore'",
+        "command=['/gone']",
+        "command=[]",
+        "command=None",
+    ] {
         let result = evaluate(&folder, SYNC, criterion);
         assert_eq!(result["overall_eval_status"], 2, "{criterion}: {result}");
     }

@@ -29,6 +29,26 @@ use serde_json::Value;
 /// Far above what anything here takes.
 const PATIENCE: Duration = Duration::from_secs(240);
 
+/// The source of a program with an evaluator `always`, which has a description, and one `never`.
+pub(crate) const TWO_EVALUATORS: &str = r#"
+use evaluator_sdk::{EvalInput, evaluator};
+
+/// Always.
+#[evaluator]
+fn always(_: &EvalInput) -> bool {
+    true
+}
+
+#[evaluator]
+fn never(_: &EvalInput) -> bool {
+    false
+}
+
+fn main() -> std::process::ExitCode {
+    evaluator_sdk::run_any(&[always::EVALUATOR, never::EVALUATOR])
+}
+"#;
+
 /// A trace file of the tests.
 pub(crate) fn trace(name: &str) -> String {
     data("traces", name)

@@ -10,7 +10,7 @@ use crate::process::{Ending, Outcome};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Conformance {
-    /// One entry for each of [`Host::ALL`].
+    /// One entry for each host whose documents were played, in the order of [`Host::ALL`].
     pub hosts: Vec<HostReport>,
 }
 
@@ -122,13 +122,14 @@ impl HostReport {
     /// What the program is under this host.
     ///
     /// A program that answers no document is not made for this host, unless what it does would be taken for a success, or
-    /// end the host, or, where everything is scored, is no refusal.
+    /// end the host, or, where everything is scored, is no refusal. Nobody knows that of documents that were not played.
     #[must_use]
     pub fn standing(&self) -> Standing {
         let documents = || self.cases.iter().filter(|case| case.kind == Kind::Document);
         let answers = documents().any(|case| case.manner == Manner::Answered);
-        let harms = documents().any(|case| case.does_harm(self.host));
-        if !answers && !harms {
+        let may_harm =
+            documents().any(|case| case.manner == Manner::NotPlayed || case.does_harm(self.host));
+        if !answers && !may_harm {
             Standing::NotAnswered
         } else if self.cases.iter().any(|case| case.problem.is_some()) {
             Standing::DoesNotConform

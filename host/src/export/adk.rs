@@ -35,7 +35,10 @@ pub(super) fn export(program: &Program, command: &CommandLine, origin: &Origin) 
     );
     let configuration = format!("{}.adk.json", program.name);
     let usage = vec![
-        format!("PYTHONPATH=. adk eval AGENT_FOLDER EVAL_SET --config_file_path {configuration}"),
+        format!(
+            "PYTHONPATH=. adk eval AGENT_FOLDER EVAL_SET --config_file_path {}",
+            shell_words::quote(&configuration)
+        ),
         format!("`{module}.evaluate_sync` is the same as a plain function"),
     ];
     let files = vec![

@@ -9,6 +9,10 @@ const CODE: [(&str, &str); 3] = [
     ("v3", include_str!("templates/agenta_v3.py")),
 ];
 
+const WEBHOOK: &str = "A webhook evaluator of Agenta (agenta:builtin:auto_webhook_test:v0), answered by `evaluator serve`. \
+    Agenta calls https URLs of public addresses only, unless its services run with AGENTA_INSECURE_EGRESS_ALLOWED=true, and \
+    sends no headers.";
+
 /// Where `evaluator serve` listens unless it is told otherwise.
 const ADDRESS: &str = "http://127.0.0.1:8700";
 
@@ -19,18 +23,16 @@ pub(super) fn export(program: &Program, command: &CommandLine, origin: &Origin) 
         ExportedFile::new(file, template::fill(code, command, origin))
     });
     let webhook = format!(
-        "# {}\n\
-         # A webhook evaluator of Agenta (agenta:builtin:auto_webhook_test:v0), answered by `evaluator serve`. Agenta calls https\n\
-         # URLs of public addresses only, unless its services run with AGENTA_INSECURE_EGRESS_ALLOWED=true, and sends no headers.\n\
-         parameters:\n  webhook_url: {}\n",
-        origin.line(),
+        "{}{}parameters:\n  webhook_url: {}\n",
+        text::comment(origin.line()),
+        text::comment(WEBHOOK),
         text::quoted(&format!("{ADDRESS}/evaluators/{}", percent_encoded(name))),
     );
     let file = format!("{name}.agenta-webhook.yaml");
     let usage = vec![
         "take one of the .py files as the code of a custom code evaluator whose `version` it names, where Agenta's runner is `local`"
             .to_owned(),
-        format!("or serve the evaluator (`evaluator serve`) and take the URL of {file} for a webhook"),
+        format!("or serve the evaluator (`evaluator serve`) and take the URL of `{file}` for a webhook"),
     ];
     Export { files: code.chain([ExportedFile::new(file, webhook)]).collect(), usage }
 }

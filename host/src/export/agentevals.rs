@@ -27,14 +27,15 @@ pub(super) fn export(
         utf8(folder.join(file).as_os_str())?
     };
     let entry = format!(
-        "# {}\n\
+        "{}\
          evaluators:\n  - name: {}\n    type: code\n    path: {}\n    threshold: 0.5\n    timeout: 30\n    config: {{}}\n",
-        origin.line(),
+        text::comment(origin.line()),
         text::quoted(name),
         text::quoted(&path),
     );
     let configuration = format!("{name}.agentevals.yaml");
-    let usage = vec![format!("agentevals run TRACE_FILE -c {configuration}")];
+    let usage =
+        vec![format!("agentevals run TRACE_FILE -c {}", shell_words::quote(&configuration))];
     files.push(ExportedFile::new(configuration, entry));
     Ok(Export { files, usage })
 }

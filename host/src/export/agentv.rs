@@ -2,39 +2,47 @@
 
 use super::{Export, ExportedFile, Origin, Program, program::CommandLine, text};
 
+/// Starts the evaluator, which is the words behind it. From 4.25 on, AgentV records a PASS for programs that are killed by a
+/// signal (no program can keep the system from ending it for want of memory), and for those that print no JSON object.
+const GUARD: &str = include_str!("templates/agentv.sh");
+
 /// What AgentV makes of other keys.
 const CONFIG: &str =
-    "# Other keys of the entry are the evaluator's config; AgentV writes them in snake_case.";
-
-/// Why there is a shell.
-const GUARDED: &str = "# The shell is a guard: AgentV records a PASS for programs that are killed, or print no JSON object.";
+    "Other keys of the entry are the evaluator's config; AgentV writes them in snake_case.";
 
 pub(super) fn export(program: &Program, command: &CommandLine, origin: &Origin) -> Export {
-    let (name, words) = (text::quoted(&program.name), words(command));
-    let head = |versions: &str, place: &str| {
-        format!("# {}\n# For AgentV {versions}: {place}.\n{CONFIG}\n{GUARDED}\n", origin.line())
+    let name = text::quoted(&program.name);
+    let file = |generation: &str, about: &str, entry: String| {
+        let comment = text::comment(&format!("For AgentV {about} {CONFIG}"));
+        ExportedFile::new(
+            format!("{}.agentv-{generation}.yaml", program.name),
+            format!("{}{comment}{entry}", text::comment(origin.line())),
+        )
     };
     let files = vec![
-        ExportedFile::new(
-            format!("{}.agentv-2.yaml", program.name),
+        file(
+            "2",
+            "2: a part of a case, or of the file.",
             format!(
-                "{}execution:\n  evaluators:\n    - name: {name}\n      type: code_judge\n      script: {words}\n",
-                head("2", "a part of a case, or of the file")
+                "execution:\n  evaluators:\n    - name: {name}\n      type: code_judge\n      script:\n{}",
+                items(command, "        ")
             ),
         ),
-        ExportedFile::new(
-            format!("{}.agentv-4.yaml", program.name),
+        file(
+            "4",
+            "3 and 4: a part of a test, or of the file.",
             format!(
-                "{}assertions:\n  - name: {name}\n    type: code-grader\n    command: {words}\n",
-                head("3 and 4", "a part of a test, or of the file")
+                "assertions:\n  - name: {name}\n    type: code-grader\n    command:\n{}",
+                items(command, "      ")
             ),
         ),
-        ExportedFile::new(
-            format!("{}.agentv-5.yaml", program.name),
+        file(
+            "5",
+            "5: a part of a test, or of `default_test`. It does not send what is expected; where tests have that as a \
+             variable, uncomment the line for it.",
             format!(
-                "{}# AgentV 5 does not send what is expected. Where tests have it as a variable, uncomment the last line.\n\
-                 assert:\n  - metric: {name}\n    type: script\n    command: {words}\n    # config: {{expected: \"{{{{ expected_output }}}}\"}}\n",
-                head("5", "a part of a test, or of `default_test`")
+                "assert:\n  - metric: {name}\n    type: script\n    # config: {{expected: \"{{{{ expected_output }}}}\"}}\n    command:\n{}",
+                items(command, "      ")
             ),
         ),
     ];
@@ -46,24 +54,17 @@ pub(super) fn export(program: &Program, command: &CommandLine, origin: &Origin) 
     Export { files, usage }
 }
 
-/// Hands on what looks like an answer, and makes an error of everything else.
-///
-/// From 4.25 on, AgentV records a PASS for programs that are killed by a signal (no program can keep the system from ending it
-/// for want of memory), and for those that print no JSON object.
-const GUARD: &str = concat!(
-    r#"a=$("$0" "$@") || { s=$?; echo "the evaluator ended with status $s" >&2; exit $s; }; "#,
-    r#"case $a in {*}) printf '%s' "$a";; *) echo 'the evaluator gave no answer' >&2; exit 1;; esac"#
-);
-
-/// The command as a list. An entry cannot set variables, `env` can.
-pub(super) fn words(command: &CommandLine) -> String {
-    let set = command.environment.iter().map(|(name, value)| format!("{name}={value}"));
-    let mut words: Vec<String> = Vec::new();
+/// The command as a list, an item a line. An entry cannot set variables, `env` can.
+fn items(command: &CommandLine, indent: &str) -> String {
+    let item = |word: &str| format!("{indent}- {}\n", text::quoted(word));
+    let mut items = String::new();
     if !command.environment.is_empty() {
-        words.push("env".to_owned());
-        words.extend(set);
+        items += &item("env");
+        let set = command.environment.iter().map(|(name, value)| item(&format!("{name}={value}")));
+        items.extend(set);
     }
-    words.extend(["sh", "-c", GUARD].map(str::to_owned));
-    words.extend(command.words.iter().cloned());
-    text::list(&words)
+    items += &format!("{}{}{indent}- |\n", item("sh"), item("-c"));
+    items.extend(GUARD.lines().map(|line| format!("{indent}  {line}\n")));
+    items.extend(command.words.iter().map(|word| item(word)));
+    items
 }

@@ -51,10 +51,14 @@ pub struct ExportedFile {
 }
 
 impl Export {
-    /// Adds what a host needs for one more evaluator.
+    /// Adds what a host needs for one more evaluator. What is said of all of them is said once.
     pub fn add(&mut self, other: Self) {
         self.files.extend(other.files);
-        self.usage.extend(other.usage);
+        for line in other.usage {
+            if !self.usage.contains(&line) {
+                self.usage.push(line);
+            }
+        }
     }
 }
 

@@ -26,14 +26,18 @@ fn every_file_says_where_it_is_from_and_names_the_program() {
             let line = format!(
                 "Written by `evaluator export --for {target} checks/polite.rs -o 'a b'` (evaluator 1.2.3)."
             );
-            assert!(file.text.lines().take(8).any(|first| first.contains(&line)), "{}", file.text);
+            let flowing = file.text.replace("\n# ", " ");
+            assert!(flowing.lines().take(8).any(|first| first.contains(&line)), "{}", file.text);
             assert!(origin::is_ours(file.text.as_bytes()));
             assert!(!file.text.replace("$@", "").contains('@'), "{}", file.text);
             assert!(file.text.ends_with('\n') && !file.text.contains("\t"), "{}", file.text);
-            let names_it =
-                file.text.contains(r#""/opt/it's \"here\"/polite", "--evaluator", "né"]"#);
+            let words = [r#""/opt/it's \"here\"/polite""#, r#""--evaluator""#, r#""né""#];
+            let names_it = words.iter().all(|word| file.text.contains(word));
             let leads_to_it = file.name.ends_with(".yaml") && !file.name.contains("agentv");
             assert!(names_it || leads_to_it, "{}", file.text);
+            if !file.name.ends_with(".json") {
+                assert!(file.text.lines().all(|line| line.chars().count() <= 88), "{}", file.text);
+            }
         }
     }
 }
@@ -41,33 +45,28 @@ fn every_file_says_where_it_is_from_and_names_the_program() {
 #[test]
 fn entries_are_yaml_of_the_right_words() {
     let agentv = exported(&program("polite"), Target::AgentV);
-    let command = agentv::words(&program("polite").command_line().unwrap());
-    assert!(
-        command.ends_with(r#", "/opt/it's \"here\"/polite", "--evaluator", "né"]"#),
-        "{command}"
-    );
-    for (generation, entry) in [
+    for (generation, head, indent) in [
         (
             2,
-            format!(
-                "execution:\n  evaluators:\n    - name: \"polite\"\n      type: code_judge\n      script: {command}\n"
-            ),
+            "execution:\n  evaluators:\n    - name: \"polite\"\n      type: code_judge\n      script:\n",
+            8,
         ),
-        (
-            4,
-            format!(
-                "assertions:\n  - name: \"polite\"\n    type: code-grader\n    command: {command}\n"
-            ),
-        ),
-        (5, format!("assert:\n  - metric: \"polite\"\n    type: script\n    command: {command}\n")),
+        (4, "assertions:\n  - name: \"polite\"\n    type: code-grader\n    command:\n", 6),
+        (5, "assert:\n  - metric: \"polite\"\n    type: script\n    command:\n", 6),
     ] {
         let text = text_of(&agentv, &format!("polite.agentv-{generation}.yaml"));
-        let text: String = text
+        let entry: String = text
             .lines()
             .filter(|line| !line.trim_start().starts_with('#'))
             .flat_map(|line| [line, "\n"])
             .collect();
-        assert_eq!(text, entry);
+        let items = entry.strip_prefix(head).unwrap_or_else(|| panic!("{entry}"));
+        let items: String = items.lines().map(|line| format!("{}\n", &line[indent..])).collect();
+        assert!(items.starts_with("- \"sh\"\n- \"-c\"\n- |\n  exec 3<&0\n"), "{items}");
+        let words = "  exit 1\n- \"/opt/it's \\\"here\\\"/polite\"\n- \"--evaluator\"\n- \"né\"\n";
+        assert!(items.ends_with(words), "{items}");
+        // AgentV 5 takes these for places to fill in.
+        assert!(!["{{", "{%", "{#"].iter().any(|place| items.contains(place)), "{items}");
     }
     let entry =
         text_of(&exported(&program("polite"), Target::Agentevals), "polite.agentevals.yaml");
@@ -147,13 +146,14 @@ fn what_a_program_needs_to_start_is_set_and_what_cargo_adds_is_not() {
     ];
     for target in [Target::Agentevals, Target::Adk, Target::Agenta, Target::Promptfoo] {
         let text = &exported(&program, target).files[0].text;
-        assert!(text.contains("ENVIRONMENT = {\"LD_LIBRARY_PATH\": \"/src/target\"}\n"), "{text}");
+        let set = "= {\n    \"LD_LIBRARY_PATH\": \"/src/target\",\n}\n";
+        assert!(text.contains(set), "{text}");
     }
     let agentv = exported(&program, Target::AgentV);
     assert!(
         agentv.files[0]
             .text
-            .contains(r#"script: ["env", "LD_LIBRARY_PATH=/src/target", "sh", "-c", "#),
+            .contains("- \"env\"\n        - \"LD_LIBRARY_PATH=/src/target\"\n        - \"sh\"\n"),
         "{}",
         agentv.files[0].text
     );
@@ -168,7 +168,7 @@ fn names_of_files_do_not_become_code() {
     let odd =
         Program::new("x", "x", Language::Native, CommandSpec::new("/\"@ENVIRONMENT@\"\n@HEADER@"));
     let text = text_of(&exported(&odd, Target::Agentevals), "x.py");
-    assert!(text.contains(r#"COMMAND = ["/\"@ENVIRONMENT@\"\u000a@HEADER@"]"#), "{text}");
+    assert!(text.contains(r#"    "/\"@ENVIRONMENT@\"\u000a@HEADER@","#), "{text}");
 }
 
 #[test]
@@ -187,4 +187,17 @@ fn files_of_people_are_not_overwritten() {
     write(&out, &files, true).unwrap();
     assert_eq!(std::fs::read_to_string(&paths[2]).unwrap(), files[2].text);
     assert_eq!(std::fs::read_dir(&out).unwrap().count(), 3, "nothing is left beside them");
+}
+
+#[test]
+fn evaluators_do_not_overwrite_each_other() {
+    let folder = Folder::new("export-twice");
+    let mut both = exported(&program("tool-check"), Target::Adk);
+    both.add(exported(&program("tool_check"), Target::Adk));
+    let error = write(&folder.path("out"), &both.files, true).unwrap_err().to_string();
+    assert!(error.contains("tool_check_adk_metric.py would be written for two"), "{error}");
+    assert!(!folder.path("out").exists());
+    let file = folder.file("file", "");
+    let error = write(&file, &[], true).unwrap_err().to_string();
+    assert!(error.ends_with("file is not a folder"), "{error}");
 }

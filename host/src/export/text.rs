@@ -36,11 +36,35 @@ pub(super) fn list<'a>(texts: impl IntoIterator<Item = &'a String>) -> String {
     format!("[{}]", texts.join(", "))
 }
 
-/// An object in braces.
-pub(super) fn object(pairs: &[(String, String)]) -> String {
-    let pairs: Vec<String> =
-        pairs.iter().map(|(name, value)| format!("{}: {}", quoted(name), quoted(value))).collect();
-    format!("{{{}}}", pairs.join(", "))
+/// A list of Python as formatters leave it: an item a line.
+pub(super) fn python_list(texts: &[String]) -> String {
+    lines(["[", "]"], texts.iter().map(|text| quoted(text)))
+}
+
+/// The same of a dictionary.
+pub(super) fn python_dict(pairs: &[(String, String)]) -> String {
+    let entry = |(name, value): &(String, String)| format!("{}: {}", quoted(name), quoted(value));
+    lines(["{", "}"], pairs.iter().map(entry))
+}
+
+fn lines([open, close]: [&str; 2], items: impl Iterator<Item = String>) -> String {
+    let lines: String = items.map(|item| format!("    {item},\n")).collect();
+    if lines.is_empty() { format!("{open}{close}") } else { format!("{open}\n{lines}{close}") }
+}
+
+/// A comment of YAML and Python, in lines of at most 79 characters where the text has blanks.
+pub(super) fn comment(text: &str) -> String {
+    let mut lines = vec!["#".to_owned()];
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line == "#" || line.chars().count() + word.chars().count() < 79 => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(format!("# {word}")),
+        }
+    }
+    lines.join("\n") + "\n"
 }
 
 /// Without what could end a line somewhere.
@@ -52,6 +76,7 @@ pub(super) fn one_line(text: &str) -> String {
 pub(super) fn is_file_name(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with(['.', '-', ' '])
+        && !name.ends_with(['.', ' '])
         && name.len() <= 100
         && !name.chars().any(|c| is_special(c) || "/\\:*?\"<>|".contains(c))
 }
@@ -81,10 +106,23 @@ mod tests {
 
     #[test]
     fn names_that_lead_elsewhere_are_no_file_names() {
-        for name in ["", ".", "..", "../x", "a/b", "a\\b", "-o", "a\nb", "c:", ".hidden"] {
+        for name in
+            ["", ".", "..", "../x", "a/b", "a\\b", "-o", "a\nb", "c:", ".hidden", "dot.", "blank "]
+        {
             assert!(!is_file_name(name), "{name}");
         }
         assert!(is_file_name("polite-2.été"));
+    }
+
+    #[test]
+    fn comments_are_broken_between_words() {
+        assert_eq!(comment("short"), "# short\n");
+        let long = "x".repeat(90);
+        assert_eq!(comment(&format!("a {long} b")), format!("# a\n# {long}\n# b\n"));
+        let words = ["word"; 40].join(" ");
+        let text = comment(&words);
+        assert!(text.lines().all(|line| line.starts_with("# word") && line.len() <= 79), "{text}");
+        assert_eq!(text.replace("\n# ", " "), format!("# {words}\n"));
     }
 
     #[test]

@@ -18,6 +18,18 @@ pub enum WriteError {
         /// The file.
         path: PathBuf,
     },
+    /// Two of the files are to have the same name. Nothing was written.
+    #[error("{} would be written for two evaluators of this program, whose names are too much alike; rename one", .path.display())]
+    Twice {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Where the folder should be is something else. Nothing was written.
+    #[error("{} is not a folder", .path.display())]
+    NotAFolder {
+        /// What is there.
+        path: PathBuf,
+    },
     /// The system does not let it be written, or looked at.
     #[error("cannot write {}: {source}", .path.display())]
     Io {
@@ -40,8 +52,15 @@ pub fn write(
     files: &[ExportedFile],
     force: bool,
 ) -> Result<Vec<PathBuf>, WriteError> {
+    // A link that leads nowhere is something, too.
+    if !folder.is_dir() && folder.symlink_metadata().is_ok() {
+        return Err(WriteError::NotAFolder { path: folder.to_owned() });
+    }
     let paths: Vec<PathBuf> = files.iter().map(|file| folder.join(&file.name)).collect();
-    for path in &paths {
+    for (at, path) in paths.iter().enumerate() {
+        if paths[..at].contains(path) {
+            return Err(WriteError::Twice { path: path.clone() });
+        }
         if !force && !may_be_replaced(path)? {
             return Err(WriteError::InTheWay { path: path.clone() });
         }

@@ -1,11 +1,11 @@
 # @HEADER@
-"""Becomes an evaluator, for agentevals: it starts files of its own languages only."""
+"""Becomes an evaluator: agentevals starts files of its own languages only."""
 
 import os
 import sys
 
-COMMAND = "@COMMAND@"
-ENVIRONMENT = "@ENVIRONMENT@"
+COMMAND: list[str] = "@COMMAND@"
+ENVIRONMENT: dict[str, str] = "@ENVIRONMENT@"
 
 os.environ.update(ENVIRONMENT)
 try:
@@ -13,7 +13,8 @@ try:
         import subprocess
 
         sys.exit(subprocess.call(COMMAND))
-    # The evaluator takes the place of this interpreter: streams, exit code and signals are its own.
+    # It takes the place of this interpreter: streams, exit code and signals are
+    # the evaluator's own.
     os.execv(COMMAND[0], COMMAND)
 except OSError as error:
     sys.exit(f"cannot start {COMMAND[0]}: {error}")

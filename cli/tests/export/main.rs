@@ -2,13 +2,14 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
 
-#[path = "export/shims.rs"]
+mod guard;
 mod shims;
+#[path = "../support/mod.rs"]
 mod support;
 
 use std::{fs, path::Path};
 
-use support::{Folder, has, trace};
+use support::{Folder, TWO_EVALUATORS, has, trace};
 
 const TARGETS: [(&str, &[&str]); 5] = [
     ("agentevals", &["polite.py", "polite.agentevals.yaml"]),
@@ -39,9 +40,12 @@ fn a_program_is_exported_for_every_host() {
             let path = folder.path().join("out").join(file);
             let text = fs::read_to_string(&path).unwrap();
             let origin = format!("`evaluator export --for {target} bin/polite -o out`");
-            assert!(text.contains(&origin), "{text}");
+            assert!(text.replace("\n# ", " ").contains(&origin), "{text}");
             if file.ends_with(".py") {
-                assert!(text.contains(&format!("COMMAND = [\"{}\"]", program.display())), "{text}");
+                assert!(
+                    text.contains(&format!("= [\n    \"{}\",\n]", program.display())),
+                    "{text}"
+                );
                 python.push(path);
             }
         }
@@ -109,6 +113,21 @@ fn files_of_people_are_in_the_way() {
 }
 
 #[test]
+fn a_folder_is_made_and_named_and_a_file_is_none() {
+    let folder = Folder::new();
+    folder.script("so so", "exit 1");
+    let ran = folder.evaluator(&["export", "--for", "agentevals", "so so", "-o", "a b/ü"]).exits(0);
+    assert!(
+        ran.stdout
+            .ends_with("next, in a b/ü: agentevals run TRACE_FILE -c 'so so.agentevals.yaml'\n"),
+        "{}",
+        ran.stdout
+    );
+    let ran = folder.evaluator(&["export", "--for", "adk", "so so", "-o", "so so"]).exits(2);
+    ran.reports_nothing().says("so so is not a folder");
+}
+
+#[test]
 fn scripts_are_for_agentevals_unless_somebody_says_otherwise() {
     if !has("python3") {
         return;
@@ -121,7 +140,7 @@ fn scripts_are_for_agentevals_unless_somebody_says_otherwise() {
     }
     folder.evaluator(&["export", "--for", "adk", "polite.py", "--contract", "adk"]).exits(0);
     let text = fs::read_to_string(folder.path().join("polite_adk_metric.py")).unwrap();
-    assert!(text.contains(&format!(", \"{}\"]\n", script.display())), "{text}");
+    assert!(text.contains(&format!(",\n    \"{}\",\n]\n", script.display())), "{text}");
     let ran = folder.evaluator(&["export", "--for", "adk", "polite.py", "--contract", "mine"]);
     ran.exits(2).says("there is no contract `mine`; there are agentevals, agentv, adk, agenta");
 }
@@ -143,31 +162,13 @@ fn what_cannot_be_exported_is_told() {
     ran.reports_nothing().says("broken.rs does not compile: 1 error");
 }
 
-const TWO: &str = r#"
-use evaluator_sdk::{EvalInput, evaluator};
-
-#[evaluator]
-fn always(_: &EvalInput) -> bool {
-    true
-}
-
-#[evaluator]
-fn never(_: &EvalInput) -> bool {
-    false
-}
-
-fn main() -> std::process::ExitCode {
-    evaluator_sdk::run_any(&[always::EVALUATOR, never::EVALUATOR])
-}
-"#;
-
 #[test]
 fn a_source_is_built_and_each_evaluator_in_it_has_its_own_files() {
     if !has("python3") {
         return;
     }
     let folder = Folder::new();
-    folder.file("two.rs", TWO);
+    folder.file("two.rs", TWO_EVALUATORS);
     let mut command = folder.command(&["export", "--for", "agentevals", "two.rs", "-o", "out"]);
     cached(&mut command);
     let ran = support::finish(command.spawn().unwrap()).exits(0);
