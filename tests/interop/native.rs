@@ -1,57 +1,87 @@
-//! What evaluators say without any host.
+//! What evaluators say under `evaluator run`, over the same conversation.
 
-use std::{
-    io::Write as _,
-    process::{Command, Stdio},
-};
+use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::case::{ANSWER, Case, EXPECTED, QUESTION, numbers};
+use crate::{
+    case::{Case, numbers},
+    conversation::Conversation,
+    place::{self, Place},
+};
 
 /// What an evaluator says.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Native {
-    pub(crate) score: f64,
+    /// None: not evaluated.
+    pub(crate) score: Option<f64>,
     pub(crate) passed: bool,
-    pub(crate) turns: Vec<f64>,
+    /// Empty if it gives none.
+    pub(crate) turns: Vec<Option<f64>>,
+    pub(crate) details: Option<Value>,
+}
+
+impl Native {
     /// Texts in its details.
-    pub(crate) reasons: Vec<String>,
+    pub(crate) fn reasons(&self) -> Vec<&str> {
+        fn texts<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
+            match value {
+                Value::String(text) => found.push(text),
+                Value::Array(items) => items.iter().for_each(|item| texts(item, found)),
+                Value::Object(members) => members.values().for_each(|item| texts(item, found)),
+                _ => {}
+            }
+        }
+        let mut found = Vec::new();
+        self.details.iter().for_each(|details| texts(details, &mut found));
+        found
+    }
 }
 
-/// Runs an evaluator on the conversation that hosts have, in the form of the default contract.
-pub(crate) fn judge(case: &Case, turns: usize) -> Native {
-    let turn = |answer: &str| json!({"invocation_id": "a", "user_content": QUESTION, "final_response": answer});
-    let document = json!({
-        "protocol_version": "1.1",
-        "metric_name": case.name,
-        "threshold": 0.5,
-        "config": {"fault": case.fault},
-        "invocations": vec![turn(ANSWER); turns],
-        "expected_invocations": vec![turn(EXPECTED); turns],
-    });
-    let mut document = document;
-    if case.fault.is_empty() {
-        document["config"] = json!({});
-    }
-    let mut child =
-        Command::new(&case.program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(document.to_string().as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
-    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let score = answer["score"].as_f64().unwrap();
-    let passed = answer["status"].as_str().map_or(score >= 0.5, |status| status == "PASSED");
-    let mut reasons = Vec::new();
-    texts(&answer["details"], &mut reasons);
-    Native { score, passed, turns: numbers(&answer["per_invocation_scores"]), reasons }
-}
-
-fn texts(value: &Value, found: &mut Vec<String>) {
-    match value {
-        // As it stands in a JSON document.
-        Value::String(_) => found.push(value.to_string().trim_matches('"').to_owned()),
-        Value::Array(items) => items.iter().for_each(|item| texts(item, found)),
-        Value::Object(members) => members.values().for_each(|item| texts(item, found)),
-        _ => {}
-    }
+/// Runs evaluators on a conversation.
+pub(crate) fn judge(
+    cases: &[Case],
+    conversation: &Conversation,
+    threshold: f64,
+    place: &Place,
+) -> Vec<Native> {
+    let folder = place.folder("native");
+    let entries: Vec<Value> = cases
+        .iter()
+        .map(|case| {
+            json!({
+                "name": case.label,
+                "type": "code",
+                "path": case.program,
+                "threshold": threshold,
+                "config": case.config,
+            })
+        })
+        .collect();
+    fs::write(folder.join("config.yaml"), json!({"evaluators": entries}).to_string()).unwrap();
+    fs::write(folder.join("trace.json"), conversation.trace().to_string()).unwrap();
+    fs::write(folder.join("set.json"), conversation.eval_set().to_string()).unwrap();
+    let mut command = place.command(place::program("evaluator"));
+    command.current_dir(&folder).args(["run", "trace.json", "-e", "set.json", "-c", "config.yaml"]);
+    command.args(["-o", "json", "--group-by", "conversation"]);
+    let said = place.run(&mut command);
+    let report: Value = serde_json::from_str(&said.stdout)
+        .unwrap_or_else(|error| panic!("{command:?}: {error}: {said:?}"));
+    let metrics = report["traces"][0]["metrics"].as_array().cloned().unwrap_or_default();
+    cases
+        .iter()
+        .map(|case| {
+            let metric = metrics.iter().find(|metric| metric["metric_name"] == *case.label);
+            let metric = metric.unwrap_or_else(|| panic!("{}: {said:?}", case.label));
+            assert!(metric["error"].is_null(), "{}: {metric}", case.label);
+            Native {
+                score: metric["score"]
+                    .as_f64()
+                    .filter(|_| metric["eval_status"] != "NOT_EVALUATED"),
+                passed: metric["eval_status"] == "PASSED",
+                turns: numbers(&metric["per_invocation_scores"]),
+                details: metric.get("details").filter(|details| !details.is_null()).cloned(),
+            }
+        })
+        .collect()
 }

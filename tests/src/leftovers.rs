@@ -31,26 +31,33 @@ impl Mark {
         &self.0
     }
 
-    /// Asserts that no marked process is left. Processes that were killed a moment ago may still be there, so it looks
-    /// more than once.
+    /// Asserts that no marked process is left.
     ///
     /// # Panics
     ///
     /// When one is left.
     #[track_caller]
     pub fn assert_nothing_left(&self) {
+        let left = self.left_behind();
+        assert!(left.is_empty(), "left behind: {left:?}");
+    }
+
+    /// The command lines of marked processes that are left. Those that were killed a moment ago may still be there, so it
+    /// looks more than once.
+    #[must_use]
+    pub fn left_behind(&self) -> Vec<String> {
         if !cfg!(target_os = "linux") {
-            return;
+            return Vec::new();
         }
         let mut left = Vec::new();
         for _ in 0..100 {
             left = self.processes();
             if left.is_empty() {
-                return;
+                break;
             }
             sleep(Duration::from_millis(20));
         }
-        panic!("left behind: {left:?}");
+        left
     }
 
     fn processes(&self) -> Vec<String> {

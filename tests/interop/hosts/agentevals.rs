@@ -1,27 +1,63 @@
-//! agentevals 0.11.0: a trace file, an eval set, and a configuration.
+//! agentevals: `agentevals run` with a trace file, an eval set, and a configuration.
 
-use std::{fs, path::PathBuf, process::Command};
+use std::{fs, path::PathBuf};
 
 use serde_json::{Value, json};
 
-use super::Host;
-use crate::case::{ANSWER, Case, EXPECTED, Place, QUESTION, Recorded, Verdict, numbers, text};
+use super::{Host, version_of};
+use crate::{
+    case::{Case, LIMIT, Recorded, Verdict, numbers},
+    conversation::Conversation,
+    faults::Fault,
+    place::{Place, driver},
+};
 
-pub(crate) struct Agentevals {
-    pub(crate) command: PathBuf,
+pub(super) struct Agentevals {
+    command: PathBuf,
+    name: String,
+}
+
+impl Agentevals {
+    pub(super) fn new(command: PathBuf) -> Self {
+        let name = format!("agentevals {}", version_of(&command));
+        Self { command, name }
+    }
+
+    /// Runs the evaluators of a configuration.
+    fn run(&self, config: &str, labels: &[&str], place: &Place) -> Vec<Recorded> {
+        let (folder, conversation) = (place.folder("agentevals"), self.conversation());
+        fs::write(folder.join("trace.json"), conversation.trace().to_string()).unwrap();
+        fs::write(folder.join("set.json"), conversation.eval_set().to_string()).unwrap();
+        fs::write(folder.join("config.yaml"), config).unwrap();
+        let mut command = place.command(&self.command);
+        command
+            .current_dir(&folder)
+            .args(["run", "trace.json", "-e", "set.json", "-c", "config.yaml"])
+            .args(["-o", "json", "--group-by", "conversation"]);
+        let said = place.run(&mut command);
+        let Ok(report) = serde_json::from_str::<Value>(&said.stdout) else {
+            panic!("{command:?}: {said:?}");
+        };
+        let metrics = report["traces"][0]["metrics"].as_array().cloned().unwrap_or_default();
+        labels.iter().map(|label| recorded(&metrics, label)).collect()
+    }
 }
 
 impl Host for Agentevals {
     fn name(&self) -> &str {
-        "agentevals 0.11.0"
+        &self.name
     }
 
     fn target(&self) -> &'static str {
         "agentevals"
     }
 
-    fn turns(&self) -> usize {
-        2
+    fn conversation(&self) -> Conversation {
+        Conversation::two_turns()
+    }
+
+    fn not_evaluated(&self) -> Verdict {
+        Verdict::NotEvaluated
     }
 
     fn explains(&self) -> bool {
@@ -29,92 +65,53 @@ impl Host for Agentevals {
     }
 
     fn judge(&self, cases: &[Case], place: &Place) -> Vec<Recorded> {
-        let folder = place.folder("agentevals");
-        fs::write(folder.join("trace.json"), trace().to_string()).unwrap();
-        fs::write(folder.join("set.json"), eval_set().to_string()).unwrap();
         let entries = cases.iter().map(|case| {
-            let config = if case.fault.is_empty() {
-                "{}".to_owned()
-            } else {
-                json!({"fault": case.fault}).to_string()
-            };
-            case.entry(".agentevals.yaml", "").replace("config: {}", &format!("config: {config}"))
+            let entry = case.entry(".agentevals.yaml", "");
+            let entry = entry.replace("config: {}", &format!("config: {}", case.config));
+            let limit = if case.hangs { LIMIT } else { 30 };
+            entry.replace("timeout: 30", &format!("timeout: {limit}"))
         });
         let config: String = std::iter::once("evaluators:\n".to_owned()).chain(entries).collect();
-        fs::write(folder.join("config.yaml"), config).unwrap();
-        let mut command = Command::new(&self.command);
-        command.current_dir(&folder).args([
-            "run",
-            "trace.json",
-            "-e",
-            "set.json",
-            "-c",
-            "config.yaml",
-            "-o",
-            "json",
-            "--group-by",
-            "conversation",
-        ]);
-        let output = command.output().unwrap();
-        let Ok(report) = serde_json::from_slice::<Value>(&output.stdout) else {
-            panic!("{command:?}: {}", text(&output));
+        let labels: Vec<&str> = cases.iter().map(|case| &*case.label).collect();
+        self.run(&config, &labels, place)
+    }
+
+    fn own_kind(&self) -> Option<&'static str> {
+        Some("Python, with agentevals-evaluator-sdk")
+    }
+
+    fn judge_own_kind(&self, faults: &[Fault], place: &Place) -> Vec<Recorded> {
+        let entry = |fault: &Fault| {
+            json!({
+                "name": fault.name,
+                "type": "code",
+                "path": driver("theirs/agentevals_evaluator.py"),
+                "timeout": if fault.hangs { LIMIT } else { 30 },
+                "config": {"fault": fault.name},
+            })
         };
-        let metrics = report["traces"][0]["metrics"].as_array().cloned().unwrap_or_default();
-        cases.iter().map(|case| recorded(&metrics, &case.label())).collect()
+        let entries: Vec<Value> = faults.iter().map(entry).collect();
+        let labels: Vec<&str> = faults.iter().map(|fault| fault.name).collect();
+        self.run(&json!({"evaluators": entries}).to_string(), &labels, place)
     }
 }
 
 fn recorded(metrics: &[Value], label: &str) -> Recorded {
     let Some(metric) = metrics.iter().find(|metric| metric["metric_name"] == label) else {
-        return Recorded::lost();
+        return Recorded::only(Verdict::Lost);
     };
     let verdict = match (metric["error"].as_str(), metric["eval_status"].as_str()) {
         (Some(_), _) => Verdict::Error,
         (None, Some("PASSED")) => Verdict::Pass,
-        _ => Verdict::Fail,
+        (None, Some("FAILED")) => Verdict::Fail,
+        (None, Some("NOT_EVALUATED")) => Verdict::NotEvaluated,
+        _ => Verdict::Lost,
     };
-    let error = metric["error"].as_str().unwrap_or_default();
     Recorded {
         verdict,
         score: metric["score"].as_f64(),
         turns: Some(numbers(&metric["per_invocation_scores"])),
-        reason: if metric["details"].is_null() {
-            error.to_owned()
-        } else {
-            format!("{error}{}", metric["details"])
-        },
+        details: Some(metric["details"].clone()),
+        reason: metric["error"].as_str().unwrap_or_default().to_owned(),
     }
-}
-
-fn trace() -> Value {
-    let spans: Vec<Value> = (1..=2)
-        .map(|turn| {
-            let message = |role: &str, text: &str| {
-                json!([{"role": role, "parts": [{"type": "text", "content": text}]}]).to_string()
-            };
-            let attribute =
-                |key: &str, value: String| json!({"key": key, "value": {"stringValue": value}});
-            json!({
-                "traceId": format!("{turn:032x}"),
-                "spanId": format!("{turn:016x}"),
-                "name": "invoke_agent agent",
-                "startTimeUnixNano": format!("{turn}000000000"),
-                "endTimeUnixNano": format!("{turn}500000000"),
-                "attributes": [
-                    attribute("gen_ai.operation.name", "invoke_agent".to_owned()),
-                    attribute("gen_ai.conversation.id", "one".to_owned()),
-                    attribute("gen_ai.input.messages", message("user", QUESTION)),
-                    attribute("gen_ai.output.messages", message("assistant", ANSWER)),
-                ],
-            })
-        })
-        .collect();
-    json!({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]})
-}
-
-/// The golden conversation; ADK reads the same.
-pub(super) fn eval_set() -> Value {
-    let content = |role: &str, text: &str| json!({"role": role, "parts": [{"text": text}]});
-    let turn = json!({"user_content": content("user", QUESTION), "final_response": content("model", EXPECTED)});
-    json!({"eval_set_id": "set", "eval_cases": [{"eval_id": "case", "conversation": [turn, turn]}]})
 }

@@ -1,6 +1,8 @@
 //! The programs of others: to compare with, and to be run by. They come from the registries they are published in.
 //!
-//! They are installed once, into folders below cargo's target folder, by the first benchmark or test that asks for them.
+//! Each is installed once, by the first benchmark or test that asks for it, into a folder of its release below
+//! `evaluator-peers` in the user's cache (or the folder that `EVALUATOR_PEERS` names): they outlive `cargo clean`, and all
+//! checkouts share them.
 
 use std::{
     env,
@@ -30,8 +32,7 @@ const AGENTV: &str = "agentv@4.42.4";
 /// None where it cannot be installed, which is then said on standard error.
 #[must_use]
 pub fn python() -> Option<PathBuf> {
-    let named = env::var_os("EVALUATOR_SDK_PYTHON").map(PathBuf::from);
-    named.or_else(|| Some(installed(&[SDK])?.join("python")))
+    named("EVALUATOR_SDK_PYTHON").or_else(|| Some(from_pypi(&[SDK])?.join("python")))
 }
 
 /// The `agentevals` command: the one that `AGENTEVALS` names (with the SDK beside it), or one of ours.
@@ -39,8 +40,7 @@ pub fn python() -> Option<PathBuf> {
 /// None where it cannot be installed, which is then said on standard error.
 #[must_use]
 pub fn agentevals() -> Option<PathBuf> {
-    let named = env::var_os("AGENTEVALS").map(PathBuf::from);
-    named.or_else(|| Some(installed(&[SDK, AGENTEVALS])?.join("agentevals")))
+    named("AGENTEVALS").or_else(|| Some(from_pypi(&[AGENTEVALS, SDK])?.join("agentevals")))
 }
 
 /// A Python interpreter that has Google's ADK: the one that `ADK_PYTHON` names, or one of ours.
@@ -48,8 +48,7 @@ pub fn agentevals() -> Option<PathBuf> {
 /// None where it cannot be installed, which is then said on standard error.
 #[must_use]
 pub fn adk() -> Option<PathBuf> {
-    let named = env::var_os("ADK_PYTHON").map(PathBuf::from);
-    named.or_else(|| Some(installed_in("peers-adk", &[ADK])?.join("python")))
+    named("ADK_PYTHON").or_else(|| Some(from_pypi(&[ADK])?.join("python")))
 }
 
 /// A Python interpreter that has Agenta's SDK: the one that `AGENTA_PYTHON` names, or one of ours.
@@ -57,8 +56,7 @@ pub fn adk() -> Option<PathBuf> {
 /// None where it cannot be installed, which is then said on standard error.
 #[must_use]
 pub fn agenta() -> Option<PathBuf> {
-    let named = env::var_os("AGENTA_PYTHON").map(PathBuf::from);
-    named.or_else(|| Some(installed_in("peers-agenta", &[AGENTA])?.join("python")))
+    named("AGENTA_PYTHON").or_else(|| Some(from_pypi(&[AGENTA])?.join("python")))
 }
 
 /// The `agentv` command: the one that `AGENTV` names, or one of ours.
@@ -66,66 +64,72 @@ pub fn agenta() -> Option<PathBuf> {
 /// None where it cannot be installed, which is then said on standard error.
 #[must_use]
 pub fn agentv() -> Option<PathBuf> {
-    if let Some(named) = env::var_os("AGENTV") {
-        return Some(named.into());
-    }
-    let folder = build::target().join("peers-agentv");
-    let command = folder.join("node_modules/.bin/agentv");
-    let install = || -> Result<(), String> {
-        let marker = folder.join(format!("{AGENTV}.installed"));
+    named("AGENTV").or_else(|| {
+        let folder = installed(AGENTV, |folder| {
+            run(Command::new("npm")
+                .args(["install", "--no-audit", "--no-fund", "--prefix"])
+                .arg(folder)
+                .arg(AGENTV))
+        })?;
+        Some(folder.join("node_modules/.bin/agentv"))
+    })
+}
+
+fn named(variable: &str) -> Option<PathBuf> {
+    env::var_os(variable).map(PathBuf::from)
+}
+
+/// The folder of programs of a Python environment that has these. The first one names it.
+fn from_pypi(requirements: &[&str]) -> Option<PathBuf> {
+    let folder = installed(requirements[0], |folder| {
+        run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(folder))?;
+        let python = folder.join("bin/python");
+        run(Command::new(python).args(["-m", "pip", "install"]).args(requirements))
+    })?;
+    Some(folder.join("bin"))
+}
+
+/// The folder of a release, once it is there; a file beside it, written last, says that it is.
+fn installed(release: &str, install: impl FnOnce(&Path) -> Result<(), String>) -> Option<PathBuf> {
+    let cache = cache();
+    // Paths that need no quotes anywhere.
+    let name = release.replace(['[', ']'], "-").replace("==", "-").replace('@', "-");
+    let folder = cache.join(&name);
+    let marker = cache.join(format!("{name}.installed"));
+    let try_it = || -> Result<(), String> {
+        fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        // Held until the end: another checkout may want the same.
+        let lock = File::create(cache.join(format!("{name}.lock")));
+        let lock = lock.map_err(|error| format!("{}: {error}", cache.display()))?;
+        lock.lock().map_err(|error| format!("{}: {error}", cache.display()))?;
         if marker.exists() {
             return Ok(());
         }
-        eprintln!("installing {AGENTV} into {} (once) ...", folder.display());
-        fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-        run(Command::new("npm")
-            .args(["install", "--no-audit", "--no-fund", "--prefix"])
-            .arg(&folder)
-            .arg(AGENTV))?;
-        File::create(marker).map(drop).map_err(|error| error.to_string())
+        eprintln!("installing {release} into {} (once) ...", folder.display());
+        install(&folder)?;
+        File::create(&marker).map(drop).map_err(|error| format!("{}: {error}", marker.display()))
     };
-    match install() {
-        Ok(()) => Some(command),
-        Err(reason) => {
-            eprintln!("\n!!! {AGENTV} cannot be installed from npm: {reason}\n");
-            None
-        }
-    }
-}
-
-/// The folder of programs of the environment, once these are installed in it.
-fn installed(requirements: &[&str]) -> Option<PathBuf> {
-    installed_in("peers", requirements)
-}
-
-fn installed_in(name: &str, requirements: &[&str]) -> Option<PathBuf> {
-    let folder = build::target().join(name);
-    match requirements.iter().try_for_each(|requirement| install(&folder, requirement)) {
-        Ok(()) => Some(folder.join("bin")),
+    match try_it() {
+        Ok(()) => Some(folder),
         Err(reason) => {
             eprintln!(
-                "\n!!! {} cannot be installed from PyPI: {reason}\n!!! There is NOTHING TO COMPARE WITH in this run.\n",
-                requirements.join(" and ")
+                "\n!!! {release} cannot be installed: {reason}\n!!! This run does WITHOUT IT.\n"
             );
             None
         }
     }
 }
 
-/// Installs one of them, unless it is there. A file of its name, written last, says that it is.
-fn install(folder: &Path, requirement: &str) -> Result<(), String> {
-    let marker = folder.join(format!("{requirement}.installed"));
-    if marker.exists() {
-        return Ok(());
-    }
-    eprintln!("installing {requirement} into {} (once) ...", folder.display());
-    let python = folder.join("bin/python");
-    if !python.exists() {
-        fs::create_dir_all(folder).map_err(|error| error.to_string())?;
-        run(Command::new("python3").args(["-m", "venv"]).arg(folder))?;
-    }
-    run(Command::new(python).args(["-m", "pip", "install", requirement]))?;
-    File::create(marker).map(drop).map_err(|error| error.to_string())
+/// The folder of all releases.
+fn cache() -> PathBuf {
+    let user = || {
+        let cache = named("XDG_CACHE_HOME").filter(|path| path.is_absolute());
+        cache.or_else(|| Some(named("HOME")?.join(".cache")))
+    };
+    let folder = named("EVALUATOR_PEERS")
+        .unwrap_or_else(|| user().unwrap_or_else(build::target).join("evaluator-peers"));
+    // Programs are started in other folders.
+    std::path::absolute(&folder).unwrap_or(folder)
 }
 
 /// Runs an installer, which shows its progress on standard error.
