@@ -2,14 +2,13 @@
 
 use std::{collections::HashSet, process::ExitCode};
 
-use evaluator_sdk::{EvalInput, EvalResult, Invocations, Score, evaluator, run_any};
+use evaluator_sdk::{EvalResult, Score, Trajectory, evaluator, run_any};
 
 /// Scores the share of tool calls that were not made before, with the same arguments, in the same turn.
 #[evaluator]
-fn no_repeated_calls(input: &EvalInput) -> EvalResult {
+fn no_repeated_calls(turns: Trajectory<'_>) -> EvalResult {
     let mut repeated = Vec::new();
-    let scores: Vec<Score> = input
-        .invocations
+    let scores: Vec<Score> = turns
         .iter()
         .map(|turn| {
             let calls = &turn.intermediate_steps.tool_calls;
@@ -27,7 +26,7 @@ fn no_repeated_calls(input: &EvalInput) -> EvalResult {
 
 /// Whether all tools did what they were asked to do. A plain yes or no needs no more than a `bool`.
 #[evaluator]
-fn no_failed_tools(turns: Invocations<'_>) -> bool {
+fn no_failed_tools(turns: Trajectory<'_>) -> bool {
     turns
         .iter()
         .flat_map(|turn| &turn.intermediate_steps.tool_responses)
@@ -56,7 +55,7 @@ mod tests {
             .turn("Still?", "Yes.")
             .tool_call("status", json!({"train": "ICE 225"}));
 
-        let result = no_repeated_calls(&input);
+        let result = no_repeated_calls(Trajectory(&input.invocations));
 
         assert_eq!(result.per_invocation_scores, [Some(Score::ratio(1, 2)), Some(Score::ONE)]);
         assert_eq!(result.details.unwrap()["repeated"], json!(["status", "status"]));
@@ -69,7 +68,7 @@ mod tests {
         let good = InvocationData::new("Is it on time?", "Yes.").tool_response(works);
         let bad = good.clone().tool_response(fails);
 
-        assert!(no_failed_tools(Invocations(&[good])));
-        assert!(!no_failed_tools(Invocations(&[bad])));
+        assert!(no_failed_tools(Trajectory(&[good])));
+        assert!(!no_failed_tools(Trajectory(&[bad])));
     }
 }

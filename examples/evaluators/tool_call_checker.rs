@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, process::ExitCode};
 
-use evaluator_sdk::{Config, EvalResult, Invocations, Score, evaluator};
+use evaluator_sdk::{Config, EvalResult, Score, Trajectory, evaluator};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -14,7 +14,7 @@ struct Settings {
 
 /// Scores the share of tool calls that name a known tool and give all the arguments it needs.
 #[evaluator]
-fn tool_call_checker(turns: Invocations<'_>, Config(settings): Config<Settings>) -> EvalResult {
+fn tool_call_checker(turns: Trajectory<'_>, Config(settings): Config<Settings>) -> EvalResult {
     let mut problems = Vec::new();
     let mut per_turn = Vec::new();
     for turn in turns {
@@ -70,7 +70,7 @@ mod tests {
             .tool_call("book_seat", json!({"date": "2026-03-06", "seat": "window"}))
             .turn("Thanks!", "You are welcome.");
 
-        let result = tool_call_checker(Invocations(&input.invocations), settings());
+        let result = tool_call_checker(Trajectory(&input.invocations), settings());
 
         testing::assert_score(&result, 0.5);
         assert_eq!(result.per_invocation_scores, [Some(Score::ratio(1, 2)), None]);
@@ -83,7 +83,7 @@ mod tests {
             .turn("Book it.", "Booked.")
             .tool_call("book_seats", json!({}));
 
-        let result = tool_call_checker(Invocations(&input.invocations), settings());
+        let result = tool_call_checker(Trajectory(&input.invocations), settings());
 
         testing::assert_score(&result, 0.0);
         assert_eq!(result.details.unwrap()["problems"][0], "book_seats: no such tool");
@@ -93,7 +93,7 @@ mod tests {
     fn without_calls_there_is_nothing_to_judge() {
         let input = testing::input("tool_call_checker").turn("Hi", "Hello.");
 
-        let result = tool_call_checker(Invocations(&input.invocations), settings());
+        let result = tool_call_checker(Trajectory(&input.invocations), settings());
 
         assert_eq!(result.status, Some(EvalStatus::NotEvaluated));
     }

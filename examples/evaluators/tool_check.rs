@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
-use evaluator_sdk::{EvalResult, Invocations, Score, evaluator};
+use evaluator_sdk::{EvalResult, Score, Trajectory, evaluator};
 
 /// Takes half a point away for every turn without a call of a tool, until there is nothing left.
 #[evaluator]
-fn tool_check(turns: Invocations<'_>) -> EvalResult {
+fn tool_check(turns: Trajectory<'_>) -> EvalResult {
     let idle = turns.iter().filter(|turn| turn.intermediate_steps.tool_calls.is_empty()).count();
     EvalResult::new(match idle {
         0 => Score::ONE,
@@ -30,8 +30,7 @@ mod tests {
     fn every_turn_without_a_tool_costs_half_a_point() {
         let mut input =
             testing::input("tool_check").turn("Noon?", "Yes.").tool_call("clock", json!({}));
-        let score =
-            |input: &testing::Input| tool_check(Invocations(&input.invocations)).score.get();
+        let score = |input: &testing::Input| tool_check(Trajectory(&input.invocations)).score.get();
 
         assert_eq!(score(&input), 1.0);
         for expected in [0.5, 0.0, 0.0] {
@@ -48,7 +47,7 @@ mod tests {
             .tool_call("clock", json!({}))
             .turn("Sure?", "Sure.");
 
-        let result = tool_check(Invocations(&input.invocations));
+        let result = tool_check(Trajectory(&input.invocations));
 
         testing::assert_score(&result, 0.5);
         assert_eq!(result.per_invocation_scores, []);
@@ -56,6 +55,6 @@ mod tests {
 
     #[test]
     fn without_turns_no_tool_is_missing() {
-        testing::assert_score(&tool_check(Invocations(&[])), 1.0);
+        testing::assert_score(&tool_check(Trajectory(&[])), 1.0);
     }
 }

@@ -76,7 +76,9 @@ pub use evaluator_protocol::{
 };
 #[doc = include_str!("../docs/evaluator.md")]
 pub use evaluator_sdk_macros::evaluator;
-pub use extract::{Config, ConfigType, Expected, FromInput, Invocations, MetricName, Threshold};
+pub use extract::{
+    Config, ConfigType, Expected, FromInput, Invocations, MetricName, Threshold, Trajectory,
+};
 pub use failure::{Failure, Rejection};
 pub use outcome::{IntoFailure, IntoOutcome};
 pub use program::run_any;

@@ -1,7 +1,7 @@
 //! Evaluators written against each of the contracts, and one that serves all of them.
 
 use evaluator_sdk::{
-    EvalInput, Expected, Score, evaluator,
+    EvalInput, Expected, Score, Trajectory, evaluator,
     protocol::{adk::MetricInput, agenta::EvaluateInput},
     testing,
 };
@@ -111,4 +111,61 @@ fn without_golden_turns_documents_of_other_hosts_are_not_evaluated() {
     }
     let failure = judge(json!({"metric_name": "m"})).unwrap_err();
     assert_eq!(failure.kind(), "input");
+}
+
+#[evaluator]
+fn frugal(turns: Trajectory<'_>) -> bool {
+    turns.iter().all(|turn| turn.intermediate_steps.tool_calls.is_empty())
+}
+
+#[evaluator]
+fn frugal_if_known(turns: Option<Trajectory<'_>>) -> f64 {
+    turns.map_or(0.25, |_| 1.0)
+}
+
+/// No calls of tools are nothing that an agent did where its host tells of none.
+#[test]
+fn calls_of_tools_are_judged_only_where_they_are_told() {
+    let judge = |document: &Value| testing::answer_json(&frugal::EVALUATOR, document.to_string());
+    let score = |document: &Value, key: &str| {
+        let document = document.to_string();
+        let answer = testing::answer_json(&frugal_if_known::EVALUATOR, document).unwrap();
+        answer[key].clone()
+    };
+    let of_adk = |data: Value| {
+        let turns = json!([{"intermediate_data": null}, {"intermediate_data": data}]);
+        json!({"eval_metric": {"metric_name": "m"}, "actual_invocations": turns, "expected_invocations": null})
+    };
+
+    for document in [
+        json!({"criteria": "c", "output": "a"}),
+        json!({"criteria": "c", "output": "a", "messages": []}),
+        json!({"inputs": {}, "outputs": "a", "trace": {"spans": {}}}),
+        // What passes documents of other hosts on says so.
+        json!({"metric_name": "m", "invocations": [{}], "tool_calls_known": false}),
+    ] {
+        match judge(&document) {
+            Ok(answer) => assert_eq!(answer["status"], "NOT_EVALUATED", "{document}"),
+            Err(failure) => {
+                assert_eq!(failure.kind(), "not_evaluated", "{document}");
+                let message =
+                    "not evaluated: invocations: this evaluator judges the calls of tools";
+                assert!(failure.message().starts_with(message), "{failure}");
+            }
+        }
+        assert_eq!(score(&document, "score"), 0.25, "{document}");
+    }
+    let answer = judge(&of_adk(Value::Null)).unwrap();
+    assert_eq!(answer["overall_eval_status"], 3, "{answer}");
+    assert_eq!(score(&of_adk(Value::Null), "overall_score"), 0.25);
+
+    for document in [
+        json!({"criteria": "c", "output": [{"role": "assistant", "content": "a"}]}),
+        json!({"metric_name": "m", "invocations": [{}]}),
+    ] {
+        assert_eq!(judge(&document).unwrap()["score"], 1.0, "{document}");
+        assert_eq!(score(&document, "score"), 1.0, "{document}");
+    }
+    let silent = of_adk(json!({"tool_uses": []}));
+    assert_eq!(judge(&silent).unwrap()["overall_score"], 1.0);
 }

@@ -30,6 +30,8 @@ impl MetricInput {
         if let Some(criterion) = self.eval_metric.criterion {
             input.config = criterion.extras;
         }
+        input.tool_calls_known = self.actual_invocations.is_empty()
+            || self.actual_invocations.iter().any(|turn| turn.intermediate_data.is_some());
         input.invocations = self.actual_invocations.into_iter().map(turn).collect();
         for turn in &mut input.invocations {
             turn.performance_metrics.clone_from(&performance);

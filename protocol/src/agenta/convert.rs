@@ -13,7 +13,7 @@ impl EvaluateInput {
     /// that of the evaluator, since Agenta names none.
     #[must_use]
     pub fn to_eval_input(&self, name: &str) -> Converted {
-        let mut input = EvalInput::new(name).threshold(self.threshold());
+        let mut input = EvalInput::new(name).threshold(self.threshold()).tool_calls_unknown();
         input.config = self.parameters().cloned().unwrap_or_default();
         for key in CONSUMED {
             input.config.remove(key);

@@ -37,10 +37,23 @@ pub struct EvalInput {
     /// The golden turns; `None` when there is nothing to compare with.
     #[serde(default)]
     pub expected_invocations: Option<Vec<InvocationData>>,
+    /// Whether the host tells which tools the agent called. `false` only in documents made of those of a host that does not:
+    /// no calls in their turns say nothing of the agent. Not a field of agentevals; left out when `true`.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub tool_calls_known: bool,
 }
 
 pub(crate) fn half() -> f64 {
     0.5
+}
+
+pub(crate) fn yes() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives references")]
+fn is_yes(value: &bool) -> bool {
+    *value
 }
 
 impl EvalInput {
@@ -53,6 +66,7 @@ impl EvalInput {
             config: JsonObject::new(),
             invocations: Vec::new(),
             expected_invocations: None,
+            tool_calls_known: true,
         }
     }
 
@@ -90,6 +104,13 @@ impl EvalInput {
     #[must_use]
     pub fn expected(mut self, invocation: InvocationData) -> Self {
         self.expected_invocations.get_or_insert_default().push(invocation);
+        self
+    }
+
+    /// Says that nothing is known of the tools that the agent called.
+    #[must_use]
+    pub fn tool_calls_unknown(mut self) -> Self {
+        self.tool_calls_known = false;
         self
     }
 

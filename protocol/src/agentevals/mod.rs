@@ -6,7 +6,7 @@ mod input;
 mod result;
 mod statistics;
 
-pub(crate) use input::half;
 pub use input::{EvalInput, IntermediateStepData, InvocationData, ToolCallData, ToolResponseData};
+pub(crate) use input::{half, yes};
 pub use result::{EvalResult, EvalStatus};
 pub(crate) use statistics::statistics;

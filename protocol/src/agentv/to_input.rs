@@ -28,6 +28,8 @@ impl CodeJudgeInput {
                 "the answer is in this file, which has not been read",
             ));
         }
+        // Without a transcript there is no more than an answer.
+        let knows_tools = self.output_messages().is_some_and(|messages| !messages.is_empty());
         let mut notes = Notes::default();
         let user = notes.user_content(&self);
         let mut turns = notes.turns(&self, &user);
@@ -46,6 +48,7 @@ impl CodeJudgeInput {
         input.config = self.config().cloned().unwrap_or_default();
         input.invocations = turns;
         input.expected_invocations = expected;
+        input.tool_calls_known = knows_tools;
         Ok(Converted::new(input, notes.dropped))
     }
 }

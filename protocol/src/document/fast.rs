@@ -2,7 +2,11 @@
 
 use serde::{Deserialize, Deserializer, de::IgnoredAny};
 
-use crate::{EvalInput, InvocationData, JsonObject, ProtocolVersion, agentevals::half, lenient};
+use crate::{
+    EvalInput, InvocationData, JsonObject, ProtocolVersion,
+    agentevals::{half, yes},
+    lenient,
+};
 
 /// The document of agentevals, with one key of each way to be a document of another contract.
 #[derive(Deserialize)]
@@ -18,6 +22,8 @@ struct Marked {
     invocations: Vec<InvocationData>,
     #[serde(default)]
     expected_invocations: Option<Vec<InvocationData>>,
+    #[serde(default = "yes")]
+    tool_calls_known: bool,
     #[serde(default, alias = "candidateAnswer")]
     candidate_answer: IsThere,
     #[serde(default)]
@@ -64,5 +70,6 @@ pub(super) fn read(document: &[u8]) -> Option<EvalInput> {
         config: marked.config,
         invocations: marked.invocations,
         expected_invocations: marked.expected_invocations,
+        tool_calls_known: marked.tool_calls_known,
     })
 }

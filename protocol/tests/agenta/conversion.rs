@@ -4,6 +4,7 @@ use super::*;
 
 fn expected(question: &str, answer: &str, golden: &str) -> EvalInput {
     EvalInput::new("m")
+        .tool_calls_unknown()
         .invocation(InvocationData::new(question, answer))
         .expected(InvocationData::new(question, golden))
 }
@@ -56,7 +57,7 @@ fn without_a_correct_answer_there_are_no_golden_turns() {
 fn an_app_of_which_nothing_was_sent_has_no_turns() {
     let document = |inputs: Value| json!({"inputs": inputs, "parameters": {"min": 1}});
     let converted = read_value(&document(json!({"q": "?"}))).to_eval_input("m");
-    assert_eq!(converted.input, EvalInput::new("m").config("min", 1));
+    assert_eq!(converted.input, EvalInput::new("m").tool_calls_unknown().config("min", 1));
     assert_eq!(converted.dropped, ["inputs"]);
     let unjudged = |outputs: Value| {
         let document = json!({"inputs": {}, "parameters": {}, "outputs": outputs});

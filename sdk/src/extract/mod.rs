@@ -6,7 +6,7 @@ mod parts;
 
 pub use config::{Config, ConfigType};
 pub use parameter::{ParameterType, Referred};
-pub use parts::{Expected, Invocations, MetricName, Threshold};
+pub use parts::{Expected, Invocations, MetricName, Threshold, Trajectory};
 
 use evaluator_protocol::{EvalInput, agentv::CodeJudgeInput};
 
@@ -24,11 +24,12 @@ use crate::{
 /// | `EvalInput` | the document, owned; costs a copy when there are other arguments |
 /// | [`Config<T>`](Config) | the document's config as a type of yours |
 /// | [`Invocations`] | the turns |
+/// | [`Trajectory`] | the turns, to judge their calls of tools; "not evaluated" where a host does not tell of calls |
 /// | [`Expected`] | the golden turns; an error without any |
 /// | [`Threshold`] | the score from which on the host counts a pass |
 /// | [`MetricName`] | the name of the evaluator in the host's configuration |
 /// | `TargetClient` | a model that the host offers (feature `target`); an error where it offers none |
-/// | `Option<T>` of these | `None` where the document has nothing for it: no golden turns, an empty config, no model |
+/// | `Option<T>` of these | `None` where the document has nothing for it: no golden turns, no word of tools, an empty config, no model |
 ///
 /// Judges of AgentV (`contract = agentv`) take `&CodeJudgeInput`, `CodeJudgeInput`, `Config<T>` and `Option<Config<T>>`, see
 /// [`agentv`](crate::agentv).
@@ -57,7 +58,7 @@ use crate::{
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an argument that an evaluator can take",
     label = "not a part of the document",
-    note = "take `&EvalInput` (under `contract = agentv`: `&CodeJudgeInput`), `Config<T>`, `Invocations`, `Expected`, `Threshold`, `MetricName`, an `Option` of one of \
+    note = "take `&EvalInput` (under `contract = agentv`: `&CodeJudgeInput`), `Config<T>`, `Invocations`, `Trajectory`, `Expected`, `Threshold`, `MetricName`, an `Option` of one of \
             these, or a type of your own that implements `FromInput`"
 )]
 pub trait FromInput<'a, C: Contract = Agentevals>: Sized {

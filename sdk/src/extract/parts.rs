@@ -78,6 +78,42 @@ impl<'a> FromInput<'a> for Invocations<'a> {
     }
 }
 
+/// The turns of the conversation, in order, for evaluators that judge which tools were called in them.
+///
+/// A document of another host that does not tell that is "not evaluated": no calls in its turns say nothing of the agent.
+/// `Option<Trajectory>` is `None` then.
+///
+/// ```
+/// use evaluator_sdk::{Trajectory, evaluator};
+///
+/// #[evaluator]
+/// fn frugal(turns: Trajectory<'_>) -> bool {
+///     turns.iter().all(|turn| turn.intermediate_steps.tool_calls.len() <= 3)
+/// }
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trajectory<'a>(
+    /// The turns.
+    pub &'a [InvocationData],
+);
+
+#[diagnostic::do_not_recommend]
+impl<'a> FromInput<'a> for Trajectory<'a> {
+    fn from_input(context: &'a Context) -> Result<Self, Rejection> {
+        Self::from_input_if_present(context)?.ok_or_else(|| {
+            Rejection::absence(
+                "invocations",
+                "this evaluator judges the calls of tools and the host does not tell of any",
+            )
+        })
+    }
+
+    fn from_input_if_present(context: &'a Context) -> Result<Option<Self>, Rejection> {
+        let input = context.input();
+        Ok(input.tool_calls_known.then_some(Self(&input.invocations)))
+    }
+}
+
 /// The golden turns, in order.
 ///
 /// A document without any is an error: an evaluator that compares cannot judge it. `Option<Expected>` is `None` then. A document of
@@ -125,4 +161,4 @@ macro_rules! turns {
     )*};
 }
 
-turns!(Invocations, Expected);
+turns!(Invocations, Trajectory, Expected);

@@ -160,7 +160,11 @@ fn judge(evaluator: &Evaluator, document: Document) -> Result<Answer, Failure> {
         check_version(evaluator, input.protocol_version)?;
     }
     let reply = document.reply();
-    let is_converted = document.contract() != Contract::Agentevals;
+    let is_converted = match &document {
+        // Here, or by whoever passes it on.
+        Document::Agentevals(input) => !input.tool_calls_known,
+        _ => true,
+    };
     let answer = match unjudged(evaluator, &document) {
         Some(result) => Answer::Agentevals(result),
         None => match call(evaluator, document) {
