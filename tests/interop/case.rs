@@ -22,6 +22,8 @@ pub(crate) struct Case {
     pub(crate) exported: PathBuf,
     /// Whether it never ends, so that the host has to have a limit.
     pub(crate) hangs: bool,
+    /// Whether it judges which tools were called.
+    pub(crate) judges_tools: bool,
 }
 
 impl Case {

@@ -12,6 +12,8 @@ pub(crate) struct Example {
     pub(crate) config: Value,
     /// Whether it says nothing without its settings.
     pub(crate) needs_config: bool,
+    /// Whether it judges which tools were called.
+    pub(crate) judges_tools: bool,
 }
 
 /// An evaluator in the terms of one host, and what it has to say there of the host's conversation.
@@ -29,18 +31,26 @@ pub(crate) struct Own {
 }
 
 pub(crate) fn examples() -> Vec<Example> {
-    let example =
-        |program, name, config| Example { program, name, label: name, config, needs_config: false };
+    let example = |program, name, config| Example {
+        program,
+        name,
+        label: name,
+        config,
+        needs_config: false,
+        judges_tools: false,
+    };
+    let of_tools =
+        |program, name, config| Example { judges_tools: true, ..example(program, name, config) };
     let fields = json!({"people": "number", "year": "number"});
     vec![
         example("response_quality", "response_quality", json!({"min_length": 30})),
         example("exact_match", "exact_match", json!({})),
         example("consensus", "consensus", json!({})),
-        example("hygiene", "no_repeated_calls", json!({})),
-        example("hygiene", "no_failed_tools", json!({})),
+        of_tools("hygiene", "no_repeated_calls", json!({})),
+        of_tools("hygiene", "no_failed_tools", json!({})),
         Example {
             needs_config: true,
-            ..example(
+            ..of_tools(
                 "tool_call_checker",
                 "tool_call_checker",
                 json!({"tools": {"capital": ["country"], "weather": ["city"]}}),

@@ -29,6 +29,7 @@ use std::{env, path::Path, thread};
 use case::Case;
 use faults::Fault;
 use hosts::Host;
+use native::Native;
 use page::{Page, Section};
 use place::Place;
 use serde_json::json;
@@ -101,6 +102,8 @@ fn run(host: &dyn Host) -> (Section, Vec<String>) {
     let mut judged = Vec::new();
     for (case, native) in examples.iter().zip(&natives) {
         let recorded = recorded.next().unwrap();
+        let unheard = (case.judges_tools && !host.tells_tools()).then(Native::without_tools);
+        let native = unheard.as_ref().unwrap_or(native);
         complain(case, expected::of_example(native, &recorded, host));
         judged.push((case.label.clone(), recorded));
     }
@@ -145,7 +148,8 @@ fn examples(host: &dyn Host, place: &Place) -> Vec<Case> {
             let config = if host.has_config() { example.config } else { json!({}) };
             let program = place::program(example.program);
             let case = case(example.name, &program, host, place);
-            Case { label: example.label.to_owned(), config, ..case }
+            let judges_tools = example.judges_tools;
+            Case { label: example.label.to_owned(), config, judges_tools, ..case }
         })
         .collect()
 }
@@ -176,5 +180,6 @@ fn case(name: &str, program: &Path, host: &dyn Host, place: &Place) -> Case {
         program: program.to_owned(),
         exported: place.export(program, host.target()),
         hangs: false,
+        judges_tools: false,
     }
 }

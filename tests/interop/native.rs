@@ -22,6 +22,13 @@ pub(crate) struct Native {
 }
 
 impl Native {
+    /// What it has to say where nobody tells it of calls of tools, and it judges these.
+    pub(crate) fn without_tools() -> Self {
+        let reason = "this evaluator judges the calls of tools and the host does not tell of any";
+        let details = Some(json!({"reason": reason}));
+        Self { score: None, passed: false, turns: Vec::new(), details }
+    }
+
     /// Texts in its details.
     pub(crate) fn reasons(&self) -> Vec<&str> {
         fn texts<'a>(value: &'a Value, found: &mut Vec<&'a str>) {

@@ -20,7 +20,7 @@ evaluator-tests --test interop -- --ignored --nocapture` installs the releases, 
 
 **Evaluators** are examples of this repository. A host's verdict and score, its scores of the turns, and the reasons have to be those of `evaluator run` over the same
 conversation, as far as the host has room for them. An evaluator with nothing to judge is a failure or an error to hosts that have no word for that. AgentV passes from a
-score of 0.8 on, the others from 0.5. Agenta shows evaluators no tool calls, and its custom code has no settings; ADK has no mark for tools that failed.
+score of 0.8 on, the others from 0.5. Agenta shows evaluators no tool calls, so that those that judge them have nothing to judge, and its custom code has no settings; ADK has no mark for tools that failed.
 
 **Faults** are those of an evaluator of ours that breaks on purpose. Where a host has evaluators of its own kind, one of those with the same fault stands beside it. Ours
 must be a failure or an error, with its reason, and leave no process behind. The first two are none: they must change nothing. Hosts that can be told give up after 3 s.

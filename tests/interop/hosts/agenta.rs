@@ -143,6 +143,10 @@ impl Host for Agenta {
         Verdict::Error
     }
 
+    fn tells_tools(&self) -> bool {
+        false
+    }
+
     fn explains(&self) -> bool {
         false
     }

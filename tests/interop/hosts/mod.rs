@@ -41,6 +41,11 @@ pub(crate) trait Host: Sync {
     /// How it takes an evaluator that has nothing to judge.
     fn not_evaluated(&self) -> Verdict;
 
+    /// Whether it shows to evaluators which tools were called.
+    fn tells_tools(&self) -> bool {
+        true
+    }
+
     /// Whether it wants a score for every turn.
     fn fills_turns(&self) -> bool {
         false
