@@ -1,7 +1,7 @@
 use evaluator_sdk::{Config, evaluator};
 
 #[evaluator]
-fn judge(_: &Config<serde_json::Value>) -> f64 {
+fn judge(_: &Config<String>) -> f64 {
     1.0
 }
 
