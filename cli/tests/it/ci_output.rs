@@ -1,0 +1,165 @@
+//! The forms of the report that are made for CI systems.
+#![cfg(unix)]
+
+use std::fs;
+
+use crate::support::{Folder, Ran, trace};
+
+/// One of each outcome, with text that needs escaping in every form.
+fn run(more: &[&str]) -> (Folder, Ran) {
+    let folder = Folder::new();
+    folder.script("good", r#"cat >/dev/null; echo '{"score": 1}'"#);
+    folder.script(
+        "low",
+        r#"cat >/dev/null; echo '{"score": 0.25, "per_invocation_scores": [0.25]}'"#,
+    );
+    folder.script("own", r#"cat >/dev/null; echo '{"score": 1, "status": "FAILED"}'"#);
+    folder.script("none", r#"cat >/dev/null; echo '{"score": 0, "status": "NOT_EVALUATED", "details": {"reason": "a|b <c>, 100%"}}'"#);
+    folder.script("crash", r"printf 'boom <&> \033 %%\nline 2' >&2; exit 3");
+    folder.file(
+        "c.yaml",
+        "evaluators:\n  - {name: good, type: code, path: good}\n  - {name: low, type: code, path: low}\n  \
+         - {name: own, type: code, path: own}\n  - {name: none, type: code, path: none}\n  \
+         - {name: 'cr:a,sh', type: code, path: crash}\n",
+    );
+    let traces = [trace("k01_traj_exact"), trace("c13_truncated")];
+    let mut args = vec![traces[0].as_str(), &traces[1], "-c", "c.yaml"];
+    args.extend(more);
+    let ran = folder.run(&args).exits(3);
+    (folder, ran)
+}
+
+#[test]
+fn junit_counts_every_outcome_and_stays_well_formed() {
+    let (_, ran) = run(&["-o", "junit"]);
+    let text = &ran.stdout;
+    assert!(text.starts_with("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"evaluator\" tests=\"6\" failures=\"2\" errors=\"2\" skipped=\"1\">\n"), "{text}");
+    for part in [
+        "<testsuite name=\"inputs\" tests=\"1\" errors=\"1\">",
+        "tests=\"5\" failures=\"2\" errors=\"1\" skipped=\"1\">",
+        "<failure message=\"score 0.2500 is below the threshold 0.5 (turn 1: 0.2500)\">",
+        "<failure message=\"failed by the evaluator itself, with score 1.0000\">",
+        "<property name=\"scored\" value=\"3\"/>",
+        "<property name=\"not_evaluated\" value=\"1\"/>",
+        "<property name=\"total\" value=\"5\"/>",
+        "<system-out>warning: it says FAILED, though its score 1 reaches the threshold 0.5</system-out>",
+        "the file ends too early; was it written completely?",
+        "<skipped message=\"a|b &lt;c&gt;, 100%\">",
+        "<error message=\"Custom evaluator &apos;cr:a,sh&apos; exited with code 3: boom &lt;&amp;&gt; \u{fffd} %\" type=\"exited\">",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    let mut reader = quick_xml::Reader::from_str(text);
+    let mut cases = 0;
+    loop {
+        match reader.read_event().unwrap() {
+            quick_xml::events::Event::Eof => break,
+            quick_xml::events::Event::Start(tag) | quick_xml::events::Event::Empty(tag) => {
+                cases += usize::from(tag.name().as_ref() == b"testcase");
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(cases, 6);
+}
+
+#[test]
+fn markdown_shows_what_needs_attention_first() {
+    let (_, ran) = run(&["-o", "markdown"]);
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert_eq!(
+        lines[0],
+        "### ERROR: 1 passed, 2 failed, 1 errored, 1 not evaluated (5 evaluations in 1 conversation), 3 scored of 5 in total; 1 error outside of any conversation"
+    );
+    assert!(lines[2].starts_with("- Failed to load trace file"), "{}", lines[2]);
+    assert!(
+        lines[2].ends_with("(unterminated string at line 1 column 3593 (byte 3592); the file ends too early; was it written completely?)"),
+        "{}",
+        lines[2]
+    );
+    assert!(
+        lines[3].ends_with(": it says FAILED, though its score 1 reaches the threshold 0.5"),
+        "{}",
+        lines[3]
+    );
+    let names: Vec<&str> = lines[7..].iter().map(|row| row.split(" | ").nth(2).unwrap()).collect();
+    assert_eq!(names, ["cr:a,sh", "low", "own", "none", "good"]);
+    assert!(lines[7].contains("boom &lt;&amp;>"), "{}", lines[7]);
+    assert!(lines[10].contains("a\\|b &lt;c>, 100%"), "{}", lines[10]);
+}
+
+#[test]
+fn annotations_are_one_line_each() {
+    let (_, ran) = run(&["-o", "github"]);
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert_eq!(lines.len(), 7, "{lines:#?}");
+    assert!(lines[0].starts_with("::error title=input::Failed to load"), "{}", lines[0]);
+    assert!(lines[0].contains("the file ends too early"), "{}", lines[0]);
+    assert_eq!(
+        lines[1],
+        "::warning title=own on 8c0d82df351c54b1bb96cfd3028f66f9::it says FAILED, though its score 1 reaches the threshold 0.5"
+    );
+    let lines = &lines[1..];
+    assert!(lines[1].starts_with("::error title=low on "), "{}", lines[1]);
+    assert!(lines[3].ends_with("::not evaluated: a|b <c>, 100%25"), "{}", lines[3]);
+    assert!(
+        lines[4].starts_with("::error title=cr%3Aa%2Csh on ") && lines[4].contains(" %25%0Aline 2"),
+        "{}",
+        lines[4]
+    );
+    assert!(lines[5].starts_with("ERROR: 1 passed"), "{}", lines[5]);
+}
+
+#[test]
+fn answers_that_contradict_themselves_are_told() {
+    let (_, ran) = run(&["-o", "json"]);
+    let own = &ran.json()["traces"][0]["metrics"][2];
+    assert_eq!(own["warnings"][0], "it says FAILED, though its score 1 reaches the threshold 0.5");
+    assert_eq!(ran.json()["traces"][0]["metrics"][0]["warnings"], serde_json::Value::Null);
+    ran.says(": it says FAILED, though its score 1 reaches the threshold 0.5");
+}
+
+#[test]
+fn contradictions_are_counted_instead_of_repeated() {
+    let folder = Folder::new();
+    folder.script("own", r#"cat >/dev/null; echo '{"score": 1, "status": "FAILED"}'"#);
+    folder.file("c.yaml", "evaluators: [{name: own, type: code, path: own}]");
+    let trace = trace("i11_five_traces_plain");
+    let ran = folder.run(&[&trace, "-c", "c.yaml"]).exits(1);
+    ran.says("reaches the threshold 0.5 (and 4 more of its kind)").says("warning: own, trace ");
+    let all = folder.run(&[&trace, "-c", "c.yaml", "-v"]).exits(1);
+    assert_eq!(all.stderr.matches("reaches the threshold 0.5").count(), 5, "{}", all.stderr);
+}
+
+#[test]
+fn a_file_takes_the_place_of_stdout() {
+    let (folder, ran) = run(&["-o", "json", "--output-file", "report.json"]);
+    assert_eq!(ran.stdout, "");
+    let report = fs::read_to_string(folder.path().join("report.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(report["summary"]["total"], 5);
+    let left: Vec<_> =
+        fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(left.iter().all(|name| !name.to_string_lossy().ends_with(".part")), "{left:?}");
+}
+
+#[test]
+fn a_file_for_people_ends_with_what_it_amounts_to() {
+    for form in ["table", "summary"] {
+        let (folder, _) = run(&["-o", form, "--output-file", "report.txt"]);
+        let report = fs::read_to_string(folder.path().join("report.txt")).unwrap();
+        let last = report.lines().last().unwrap();
+        assert!(last.starts_with("ERROR: 1 passed, 2 failed, 1 errored"), "{report}");
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_made_is_refused_before_anything_runs() {
+    let folder = Folder::new();
+    let trace = trace("k01_traj_exact");
+    folder
+        .run(&[&trace, "--output-file", "no/such/folder/report.json"])
+        .exits(2)
+        .says("there is no folder no/such/folder");
+    folder.run(&[&trace, "--output-file", "."]).exits(2).says("this is a folder");
+}

@@ -1,0 +1,195 @@
+//! Results as log records of OpenTelemetry.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+
+use std::{fs, path::Path, time::Duration};
+
+use crate::support::{
+    self, Folder, Ran,
+    collector::{Collector, decoded},
+    finish, has, trace,
+};
+use serde_json::{Value, json};
+
+/// `evaluator run ARGS` with these variables, and no others of OpenTelemetry.
+fn run(folder: &Path, args: &[&str], variables: &[(&str, &str)]) -> Ran {
+    let own = Folder::new();
+    let mut all = vec!["run"];
+    all.extend(args);
+    let mut command = own.command(&all);
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("OTEL_") {
+            command.env_remove(name);
+        }
+    }
+    command.current_dir(folder).envs(variables.iter().copied());
+    finish(command.spawn().unwrap())
+}
+
+const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
+
+/// What agentevals calls an error by the class of its exception, we call by what happened.
+const ERROR_TYPES: [(&str, &str); 1] = [("RuntimeError", "exited")];
+
+/// Puts records in an order of their own and takes out what differs on purpose.
+fn comparable(export: &Value) -> Value {
+    let mut records = export["records"].as_array().cloned().unwrap_or_default();
+    for record in &mut records {
+        let error = record["attributes"]["error.type"].as_str();
+        if let Some((_, own)) = ERROR_TYPES.iter().find(|(known, _)| Some(*known) == error) {
+            record["attributes"]["error.type"] = json!(own);
+        }
+    }
+    records.sort_by_key(|record| {
+        (record["attributes"]["gen_ai.evaluation.name"].to_string(), record["trace_id"].to_string())
+    });
+    let mut resource = export["resource"].clone();
+    for (key, value) in resource.as_object_mut().into_iter().flatten() {
+        if key.starts_with("telemetry.sdk.") || key == "service.version" {
+            *value = json!("differs");
+        }
+        if key == "service.instance.id" && value != "<uuid>" {
+            assert_eq!(value.as_str().map(str::len), Some(36));
+            *value = json!("<uuid>");
+        }
+    }
+    json!({"scope": export["scope"]["name"], "resource": resource, "records": records})
+}
+
+#[test]
+fn events_are_those_that_agentevals_exports() {
+    if !has("python3") {
+        return;
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/events");
+    let mut compared = 0;
+    for entry in fs::read_dir(folder.join("captures")).unwrap() {
+        let path = entry.unwrap().path();
+        let capture: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        let args: Vec<&str> =
+            capture["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap()).collect();
+        let collector = Collector::answering("200 OK");
+        let explanation = capture["explanation"].to_string();
+        let variables = [
+            (ENDPOINT, &*collector.url()),
+            ("AGENTEVALS_EVALUATION_EVENTS", "true"),
+            ("AGENTEVALS_EVALUATION_EVENTS_EXPLANATION", &explanation),
+        ];
+        let ran = run(&folder, &args, &variables);
+        assert_eq!(
+            ran.code != Some(0),
+            capture["exit_code"] != 0,
+            "{}: {}",
+            path.display(),
+            ran.stderr
+        );
+        assert!(!ran.stderr.contains("not sent"), "{}", ran.stderr);
+        let requests = collector.requests();
+        let summary: Vec<Value> = requests
+            .iter()
+            .map(|request| json!([request.path, request.headers["content-type"]]))
+            .collect();
+        assert_eq!(json!(summary), capture["requests"], "{}", path.display());
+        if let Some(request) = requests.first() {
+            let (ours, theirs) = (comparable(&decoded(&request.body)), comparable(&capture));
+            assert_eq!(ours, theirs, "{}", path.display());
+        }
+        compared += 1;
+    }
+    assert_eq!(compared, 10);
+}
+
+#[test]
+fn the_report_is_the_same_whatever_becomes_of_the_events() {
+    let folder = Folder::new();
+    let trace = trace("k02_traj_extra");
+    let goldens = support::eval_set("library");
+    let args = [&*trace, "-e", &goldens, "-o", "summary"];
+    let without_time = |ran: &Ran| ran.stdout.split(" [").next().unwrap().to_owned();
+    let plain = run(folder.path(), &args, &[]).exits(1);
+    let broken = Collector::answering("400 Bad Request");
+    let moved = Collector::answering("307 Temporary Redirect");
+    // Nobody listens there: the port belongs to a socket that is closed again.
+    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent_url = format!("http://{}", silent.local_addr().unwrap());
+    let timeout = ("OTEL_EXPORTER_OTLP_TIMEOUT", "300");
+    let grpc = ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc");
+    let with = [&args[..], &["--emit-otel"]].concat();
+    for (variables, reason) in [
+        (&[(ENDPOINT, &*broken.url())][..], "HTTP status 400 Bad Request: nope"),
+        (&[(ENDPOINT, &*moved.url())], "HTTP status 307"),
+        (&[(ENDPOINT, &*format!("http://{gone}"))], "refused"),
+        (&[(ENDPOINT, &*format!("http://{gone}")), grpc], "refused"),
+        (&[(ENDPOINT, &*silent_url), timeout], "no answer within 300 ms"),
+        (&[(ENDPOINT, &*silent_url), timeout, grpc], "no answer within 300 ms"),
+        (&[(ENDPOINT, "nonsense")], "OTEL_EXPORTER_OTLP_ENDPOINT: `nonsense` is no URL"),
+        (
+            &[("OTEL_EXPORTER_OTLP_PROTOCOL", "tcp")],
+            "OTEL_EXPORTER_OTLP_PROTOCOL: `tcp` is not known",
+        ),
+    ] {
+        let ran = run(folder.path(), &with, variables).exits(1).says(reason);
+        assert_eq!(without_time(&ran), without_time(&plain));
+        let last = ran.stderr.lines().last().unwrap();
+        assert!(last.starts_with("FAILED: 0 passed, 1 failed"), "{last}");
+        if !reason.starts_with("OTEL_") {
+            assert!(
+                ran.stderr.contains("1 evaluation event was not sent to http://"),
+                "{}",
+                ran.stderr
+            );
+        }
+    }
+    assert_eq!((broken.requests().len(), moved.requests().len()), (1, 1));
+}
+
+#[test]
+fn nothing_is_sent_unless_it_is_asked_for() {
+    let folder = Folder::new();
+    let trace = trace("a01_otlp_basic_parts");
+    let collector = Collector::answering("200 OK");
+    let url = collector.url();
+    for (args, variables) in [
+        (&[][..], &[][..]),
+        (&["--emit-otel"], &[("OTEL_SDK_DISABLED", "true")]),
+        (&["--emit-otel"], &[("OTEL_LOGS_EXPORTER", "none")]),
+        (&[], &[("AGENTEVALS_EVALUATION_EVENTS", "off")]),
+    ] {
+        let args = [&[&*trace][..], args].concat();
+        run(folder.path(), &args, &[variables, &[(ENDPOINT, &*url)]].concat()).exits(0);
+    }
+    assert_eq!(collector.requests().len(), 0);
+    run(folder.path(), &[&trace, "--emit-otel"], &[(ENDPOINT, &url)]).exits(0);
+    assert_eq!(collector.requests().len(), 1);
+}
+
+#[test]
+fn a_switch_that_is_neither_on_nor_off_runs_nothing() {
+    let folder = Folder::new();
+    for name in ["AGENTEVALS_EVALUATION_EVENTS", "AGENTEVALS_EVALUATION_EVENTS_EXPLANATION"] {
+        run(folder.path(), &[&trace("a01_otlp_basic_parts")], &[(name, "maybe")])
+            .exits(2)
+            .says(&format!("{name} must be one of true/false/1/0/yes/no/on/off (got: \"maybe\")"))
+            .reports_nothing();
+    }
+}
+
+#[test]
+fn a_collector_that_never_answers_does_not_keep_the_report() {
+    use std::io::{BufRead, BufReader};
+    let own = Folder::new();
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut command =
+        own.command(&["run", &trace("a01_otlp_basic_parts"), "--emit-otel", "-o", "summary"]);
+    command.env(ENDPOINT, format!("http://{}", silent.local_addr().unwrap()));
+    command.env("OTEL_EXPORTER_OTLP_TIMEOUT", Duration::from_secs(200).as_millis().to_string());
+    let mut child = command.spawn().unwrap();
+    let mut line = String::new();
+    // The report is there while the collector is still waited for.
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.starts_with("Trace "), "{line}");
+    assert!(child.try_wait().unwrap().is_none());
+    child.kill().unwrap();
+    child.wait().unwrap();
+}

@@ -1,0 +1,188 @@
+//! Files for other hosts: what they are, and what they do when those hosts are done with them.
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
+
+mod guard;
+mod shims;
+
+use std::{fs, path::Path};
+
+use crate::support::{self, Folder, TWO_EVALUATORS, has, trace};
+
+const TARGETS: [(&str, &[&str]); 5] = [
+    ("agentevals", &["polite.py", "polite.agentevals.yaml"]),
+    ("agentv", &["polite.agentv-2.yaml", "polite.agentv-4.yaml", "polite.agentv-5.yaml"]),
+    ("adk", &["polite_adk_metric.py", "polite.adk.json"]),
+    (
+        "agenta",
+        &[
+            "polite_agenta_v1.py",
+            "polite_agenta_v2.py",
+            "polite_agenta_v3.py",
+            "polite.agenta-webhook.yaml",
+        ],
+    ),
+    ("promptfoo", &["polite_promptfoo.py", "polite.promptfoo.yaml"]),
+];
+
+#[test]
+fn a_program_is_exported_for_every_host() {
+    let folder = Folder::new();
+    let program = folder.script("bin/polite", "cat >/dev/null; echo '{\"score\": 1}'");
+    let mut python = Vec::new();
+    for (target, files) in TARGETS {
+        let ran = folder.evaluator(&["export", "--for", target, "bin/polite", "-o", "out"]);
+        let ran = ran.exits(0).says("note: bin/polite does not say whose documents it reads");
+        for file in files {
+            assert!(ran.stdout.contains(&format!("wrote out/{file}\n")), "{}", ran.stdout);
+            let path = folder.path().join("out").join(file);
+            let text = fs::read_to_string(&path).unwrap();
+            let origin = format!("`evaluator export --for {target} bin/polite -o out`");
+            assert!(text.replace("\n# ", " ").contains(&origin), "{text}");
+            if file.ends_with(".py") {
+                assert!(
+                    text.contains(&format!("= [\n    \"{}\",\n]", program.display())),
+                    "{text}"
+                );
+                python.push(path);
+            }
+        }
+        // The same again: they are our own.
+        folder.evaluator(&["export", "--for", target, "bin/polite", "-o", "out"]).exits(0);
+    }
+    assert_eq!(
+        fs::read_dir(folder.path().join("out")).unwrap().count(),
+        TARGETS.iter().map(|(_, files)| files.len()).sum::<usize>()
+    );
+    if has("python3") {
+        for path in python {
+            shims::python(
+                &folder,
+                &["-W", "error", "-m", "py_compile", path.to_str().unwrap()],
+                "",
+            )
+            .exits(0);
+        }
+    }
+}
+
+#[test]
+fn what_adk_is_given_can_be_run_here_too() {
+    let folder = Folder::new();
+    folder.script("polite", "cat >/dev/null; echo '{\"score\": 0.75}'");
+    folder.evaluator(&["export", "--for", "adk", "polite"]).exits(0);
+    let ran = folder.run(&[&trace("a01_otlp_basic_parts"), "-c", "polite.adk.json", "-o", "json"]);
+    assert_eq!(ran.exits(0).evaluations(0), ["polite PASSED"]);
+}
+
+#[test]
+fn what_agentevals_is_given_can_be_run_here_too() {
+    if !has("python3") {
+        return;
+    }
+    let folder = Folder::new();
+    folder.script("polite", "cat >/dev/null; echo '{\"score\": 0.75}'");
+    folder.evaluator(&["export", "--for", "agentevals", "polite", "-o", "out"]).exits(0);
+    let ran = folder.run(&[
+        &trace("a01_otlp_basic_parts"),
+        "-c",
+        "out/polite.agentevals.yaml",
+        "-o",
+        "json",
+    ]);
+    assert_eq!(ran.exits(0).evaluations(0), ["polite PASSED"]);
+}
+
+#[test]
+fn files_of_people_are_in_the_way() {
+    let folder = Folder::new();
+    folder.script("polite", "exit 1");
+    let mine = folder.file("polite.adk.json", "{}");
+    let ran = folder.evaluator(&["export", "--for", "adk", "polite"]).exits(2);
+    ran.reports_nothing().says("polite.adk.json is there and was not written by this command");
+    assert!(!folder.path().join("polite_adk_metric.py").exists(), "nothing was written");
+    folder.evaluator(&["export", "--for", "adk", "polite", "--force"]).exits(0);
+    assert_ne!(fs::read_to_string(mine).unwrap(), "{}");
+    // The evaluator itself is not replaced by what starts it.
+    let script = folder.script("mine.py", "exit 1");
+    let ran = folder.evaluator(&["export", "--for", "agentevals", "mine.py"]).exits(0);
+    assert_eq!(ran.stdout.lines().next(), Some("wrote mine.agentevals.yaml"));
+    assert!(fs::read_to_string(script).unwrap().contains("exit 1"));
+}
+
+#[test]
+fn a_folder_is_made_and_named_and_a_file_is_none() {
+    let folder = Folder::new();
+    folder.script("so so", "exit 1");
+    let ran = folder.evaluator(&["export", "--for", "agentevals", "so so", "-o", "a b/ü"]).exits(0);
+    assert!(
+        ran.stdout
+            .ends_with("next, in a b/ü: agentevals run TRACE_FILE -c 'so so.agentevals.yaml'\n"),
+        "{}",
+        ran.stdout
+    );
+    let ran = folder.evaluator(&["export", "--for", "adk", "so so", "-o", "so so"]).exits(2);
+    ran.reports_nothing().says("so so is not a folder");
+}
+
+#[test]
+fn scripts_are_for_agentevals_unless_somebody_says_otherwise() {
+    if !has("python3") {
+        return;
+    }
+    let folder = Folder::new();
+    let script = folder.file("polite.py", "print('{\"score\": 1}')\n");
+    for target in ["agentv", "adk", "agenta", "promptfoo"] {
+        let ran = folder.evaluator(&["export", "--for", target, "polite.py"]).exits(2);
+        ran.reports_nothing().says("`polite` reads documents of agentevals, and ");
+    }
+    folder.evaluator(&["export", "--for", "adk", "polite.py", "--contract", "adk"]).exits(0);
+    let text = fs::read_to_string(folder.path().join("polite_adk_metric.py")).unwrap();
+    assert!(text.contains(&format!(",\n    \"{}\",\n]\n", script.display())), "{text}");
+    let ran = folder.evaluator(&["export", "--for", "adk", "polite.py", "--contract", "mine"]);
+    ran.exits(2).says("there is no contract `mine`; there are agentevals, agentv, adk, agenta");
+}
+
+#[test]
+fn what_cannot_be_exported_is_told() {
+    let folder = Folder::new();
+    folder.file("notes.txt", "");
+    let ran = folder.evaluator(&["export", "--for", "adk", "gone"]).exits(2);
+    ran.reports_nothing().says("no such file");
+    let ran = folder.evaluator(&["export", "--for", "adk", "notes.txt"]).exits(2);
+    ran.reports_nothing().says("no runtime for notes.txt");
+    let ran = folder.evaluator(&["export", "--for", "nobody", "notes.txt"]).exits(2);
+    ran.reports_nothing().says("agentevals, agentv, adk, agenta, promptfoo");
+    folder.file("broken.rs", "fn main() {\n    let score: f64 = \"high\";\n}\n");
+    let mut command = folder.command(&["export", "--for", "adk", "broken.rs"]);
+    cached(&mut command);
+    let ran = support::finish(command.spawn().unwrap()).exits(3);
+    ran.reports_nothing().says("broken.rs does not compile: 1 error");
+}
+
+#[test]
+fn a_source_is_built_and_each_evaluator_in_it_has_its_own_files() {
+    if !has("python3") {
+        return;
+    }
+    let folder = Folder::new();
+    folder.file("two.rs", TWO_EVALUATORS);
+    let mut command = folder.command(&["export", "--for", "agentevals", "two.rs", "-o", "out"]);
+    cached(&mut command);
+    let ran = support::finish(command.spawn().unwrap()).exits(0);
+    assert!(!ran.stderr.contains("does not say whose"), "{}", ran.stderr);
+    for (name, score) in [("always", "1.0"), ("never", "0.0")] {
+        assert!(ran.stdout.contains(&format!("wrote out/{name}.py\n")), "{}", ran.stdout);
+        // A program of several finds the one that is meant, whatever the host calls it.
+        let document = r#"{"protocol_version": "1.1", "metric_name": "other", "threshold": 0.5, "config": {}, "invocations": []}"#;
+        let shim = folder.path().join("out").join(format!("{name}.py"));
+        let answer = shims::python(&folder, &[shim.to_str().unwrap()], document).exits(0);
+        let answer: serde_json::Value = answer.json();
+        assert_eq!(answer["score"].to_string(), score);
+    }
+}
+
+/// With builds that all tests share, so that the SDK is compiled once.
+fn cached(command: &mut std::process::Command) {
+    command.env("EVALUATOR_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("rust-files"));
+}

@@ -1,0 +1,219 @@
+//! `evaluator index`.
+
+use std::fs;
+
+use crate::support::Folder;
+
+const MANIFEST: &str = "name: polite\ndescription: 'Is it: polite?'\nlanguage: python\nentrypoint: polite.py\ntags: [tone, 'yes']\nauthor: me\n";
+
+fn repository() -> Folder {
+    let folder = Folder::new();
+    folder.file("evaluators/polite/evaluator.yaml", MANIFEST);
+    folder.file("evaluators/polite/polite.py", "print('{\"score\": 1}')\n");
+    folder.file("evaluators/polite/__pycache__/polite.pyc", "left behind");
+    folder.file(
+        "evaluators/brief/evaluator.yaml",
+        "{name: brief, description: Is it brief?, language: rust, entrypoint: src/main.rs}",
+    );
+    folder
+        .file("evaluators/brief/Cargo.toml", "[package]\nname = \"brief\"\nversion = \"0.1.0\"\n");
+    folder.file("evaluators/brief/src/main.rs", "fn main() {}\n");
+    folder.file("evaluators/brief/target/debug/brief", "left behind");
+    folder
+}
+
+const INDEX: &str = r#"# Made by `evaluator index` from the manifests of the evaluators; make it again instead of editing it.
+evaluators:
+  - name: brief
+    description: "Is it brief?"
+    language: rust
+    path: evaluators/brief/src/main.rs
+    tags: []
+    author: ""
+    files:
+      - {path: Cargo.toml, sha256
+      - {path: evaluator.yaml, sha256
+      - {path: src/main.rs, sha256
+  - name: polite
+    description: "Is it: polite?"
+    language: python
+    path: evaluators/polite/polite.py
+    tags: ["tone", "yes"]
+    author: me
+    files:
+      - {path: evaluator.yaml, sha256
+      - {path: polite.py, sha256
+"#;
+
+/// The text with every hash replaced, which the tests of the host look at.
+fn without_hashes(text: &str) -> String {
+    text.lines()
+        .map(|line| match line.split_once("sha256: \"") {
+            Some((before, hash)) => {
+                assert_eq!(hash.trim_end_matches("\"}").len(), 64, "{line}");
+                format!("{before}sha256\n")
+            }
+            None => format!("{line}\n"),
+        })
+        .collect()
+}
+
+#[test]
+fn the_index_of_a_repository_stands_at_its_root() {
+    let folder = repository();
+    folder.evaluator(&["index", "evaluators"]).exits(0).reports_nothing().says("(2 evaluators)");
+    let text = fs::read_to_string(folder.path().join("index.yaml")).unwrap();
+    assert_eq!(without_hashes(&text), INDEX);
+
+    // From any place, and under any of its names, it is the same.
+    assert_eq!(folder.evaluator(&["index", ".", "-o", "-"]).exits(0).stdout, text);
+    let absolute = folder.path().join("evaluators");
+    assert_eq!(
+        folder.evaluator(&["index", absolute.to_str().unwrap(), "-o", "-"]).exits(0).stdout,
+        text
+    );
+    folder.evaluator(&["index", ".", "--check"]).exits(0).says("is up to date");
+}
+
+#[test]
+fn the_index_of_any_other_folder_stands_in_it() {
+    let folder = repository();
+    fs::rename(folder.path().join("evaluators"), folder.path().join("mine")).unwrap();
+    folder.evaluator(&["index", "mine"]).exits(0);
+    let text = fs::read_to_string(folder.path().join("mine/index.yaml")).unwrap();
+    assert!(text.contains("    path: polite/polite.py\n"), "{text}");
+    folder.evaluator(&["index", "mine", "-o", "all.yaml"]).exits(0);
+    let text = fs::read_to_string(folder.path().join("all.yaml")).unwrap();
+    assert!(text.contains("    path: mine/polite/polite.py\n"), "{text}");
+}
+
+#[test]
+fn an_index_elsewhere_says_where_it_can_be_used() {
+    let folder = repository();
+    folder.file("out/readme", "");
+    folder
+        .evaluator(&["index", "evaluators", "-o", "out/index.yaml"])
+        .exits(0)
+        .says("it can be used only there");
+    let text = fs::read_to_string(folder.path().join("out/index.yaml")).unwrap();
+    assert!(text.contains("    path: evaluators/polite/polite.py\n"), "{text}");
+}
+
+#[test]
+fn check_fails_when_a_file_changed_and_writes_nothing() {
+    let folder = repository();
+    folder.evaluator(&["index", ".", "--check"]).exits(1).says("it does not exist");
+    assert!(!folder.path().join("index.yaml").exists());
+    folder.evaluator(&["index", "."]).exits(0);
+    let before = fs::read_to_string(folder.path().join("index.yaml")).unwrap();
+    folder.file("evaluators/polite/helper.py", "");
+    folder.evaluator(&["index", ".", "--check"]).exits(1).says("is not up to date: line 21 ");
+    assert_eq!(fs::read_to_string(folder.path().join("index.yaml")).unwrap(), before);
+}
+
+#[test]
+fn all_problems_of_all_manifests_are_told_at_once_and_nothing_is_written() {
+    let folder = repository();
+    folder.file("index.yaml", "as it was");
+    folder.file(
+        "evaluators/polite/evaluator.yaml",
+        "name: Polite\ndescripton: no\nlanguage: pyhton\nentrypoint: ../polite.py\ntags: tone\nauthor: 5\n",
+    );
+    folder.file("evaluators/brief/evaluator.yaml", "- a list");
+    folder.file("evaluators/other/evaluator.yml", MANIFEST);
+    let ran = folder.evaluator(&["index", "evaluators"]).exits(2).reports_nothing();
+    for (place, text) in [
+        ("evaluators/polite/evaluator.yaml:1:1", "the key `description` is missing"),
+        ("evaluators/polite/evaluator.yaml:1:7", "but the folder is called `polite`"),
+        ("evaluators/polite/evaluator.yaml:2:1", "did you mean `description`?"),
+        ("evaluators/polite/evaluator.yaml:3:11", "did you mean `python`?"),
+        ("evaluators/polite/evaluator.yaml:4:13", "`entrypoint` leaves the folder"),
+        ("evaluators/polite/evaluator.yaml:5:7", "`tags` must be a list, not text"),
+        ("evaluators/polite/evaluator.yaml:6:9", "`author` must be text, not a number"),
+        ("evaluators/brief/evaluator.yaml:1:1", "a manifest is a mapping"),
+        ("evaluators/other/evaluator.yml", "did you mean `evaluator.yaml`?"),
+    ] {
+        assert!(ran.stderr.contains(place), "{place}: {}", ran.stderr);
+        assert!(ran.stderr.contains(text), "{text}: {}", ran.stderr);
+    }
+    assert_eq!(fs::read_to_string(folder.path().join("index.yaml")).unwrap(), "as it was");
+    folder.evaluator(&["index", "evaluators", "--check"]).exits(2);
+}
+
+#[test]
+fn entrypoints_are_files_inside_the_folder_and_of_their_language() {
+    let folder = Folder::new();
+    folder.file("secret.py", "");
+    folder.file("all/polite/sub.py/x", "");
+    folder.file("all/polite/polite.js", "");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("../../secret.py", folder.path().join("all/polite/link.py"))
+        .unwrap();
+    for (entrypoint, expected) in [
+        ("gone.py", "names a file that does not exist"),
+        ("/etc/passwd", "is an absolute path"),
+        ("a/../../secret.py", "leaves the folder of the evaluator"),
+        ("'a\\b.py'", "has a backslash"),
+        ("./polite.py", "write `polite.py`"),
+        ("sub.py", "is not a file"),
+        ("polite.js", "a file like this is `language: javascript`"),
+        ("po lite.py", "has a name that hosts do not fetch: `po lite.py`"),
+        #[cfg(unix)]
+        ("link.py", "leads to"),
+    ] {
+        folder.file(
+            "all/polite/evaluator.yaml",
+            MANIFEST.replace("entrypoint: polite.py", &format!("entrypoint: {entrypoint}")),
+        );
+        let ran = folder.evaluator(&["index", "all"]).exits(2);
+        assert!(ran.stderr.contains("evaluator.yaml:4:13"), "{}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{expected}: {}", ran.stderr);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn names_that_differ_in_case_only_are_the_same() {
+    let folder = repository();
+    folder.file("evaluators/Polite/evaluator.yaml", MANIFEST.replace("name: p", "name: P"));
+    folder.file("evaluators/Polite/polite.py", "");
+    let ran = folder.evaluator(&["index", "."]).exits(2);
+    let ran = ran.says("the name `polite` is taken by ./evaluators/Polite/evaluator.yaml");
+    ran.says("--> ./evaluators/polite/evaluator.yaml:1:7");
+}
+
+#[test]
+fn an_evaluator_in_rust_is_a_package() {
+    let folder = repository();
+    fs::remove_file(folder.path().join("evaluators/brief/Cargo.toml")).unwrap();
+    folder.evaluator(&["index", "."]).exits(2).says("there is no Cargo.toml in");
+}
+
+/// One file whose name no host takes would keep hosts from reading the whole index.
+#[test]
+fn what_hosts_would_not_read_is_not_written() {
+    let folder = repository();
+    let index = |code| folder.evaluator(&["index", "."]).exits(code);
+    for name in ["my data.json", "naïve.md", "a..b", "(1).txt"] {
+        let file = folder.file(&format!("evaluators/polite/{name}"), "");
+        index(2).says(&format!("{name} has a name that cannot be fetched"));
+        assert!(!folder.path().join("index.yaml").exists());
+        fs::remove_file(file).unwrap();
+    }
+    let large = folder.file("evaluators/brief/data.bin", "");
+    fs::File::create(&large).unwrap().set_len((8 << 20) + 1).unwrap();
+    index(2).says("data.bin is larger than is fetched of an evaluator: 8388608 bytes a file");
+    fs::remove_file(large).unwrap();
+    index(0);
+    let ran = folder.evaluator(&["list", "-s", "file", "--index", "."]).exits(0);
+    assert!(ran.stdout.contains("evaluators/brief/src/main.rs"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_folder_without_evaluators_has_no_index() {
+    let folder = Folder::new();
+    folder.file("notes/readme.md", "");
+    folder.evaluator(&["index", "."]).exits(2).says("no evaluators in .");
+    folder.evaluator(&["index", "nowhere"]).exits(2).says("no such folder");
+    folder.evaluator(&["index", "notes/readme.md"]).exits(2).says("this is not a folder");
+}

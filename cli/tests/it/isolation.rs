@@ -1,0 +1,303 @@
+//! What evaluations may share changes nothing that is reported.
+#![cfg(unix)]
+
+use std::fs;
+
+use crate::support::{
+    Folder, has,
+    processes::{assert_gone, signal, wait_for},
+    trace,
+};
+use serde_json::Value;
+
+/// Says in a file whether the interpreter had done its imports before, and ends in as many ways as there are conversations.
+const EVALUATOR: &str = r#"import sys
+open("seen", "a").write("forked\n" if "statistics" in sys.modules else "started\n")
+import json, os, statistics
+document = json.load(sys.stdin)
+text = document["invocations"][0]["final_response"] or ""
+print("looked at", text, file=sys.stderr)
+way = sum(map(ord, text)) % 5
+if way == 0:
+    raise ValueError("nothing good about " + text)
+if way == 1:
+    sys.exit(3)
+if way == 2:
+    os.abort()
+print(json.dumps({"score": statistics.mean([0, 1]), "details": {"way": way, "file": __file__, "argv": sys.argv}}))
+"#;
+
+fn config(isolation: &str, timeout: u32) -> String {
+    format!(
+        "evaluators:\n  - {{name: check, type: code, path: check.py, timeout: {timeout}{isolation}}}\n"
+    )
+}
+
+/// The report without what is measured.
+fn without_durations(mut report: Value) -> Value {
+    fn strip(value: &mut Value) {
+        match value {
+            Value::Object(object) => {
+                object.retain(|key, _| !key.contains("duration"));
+                object.values_mut().for_each(strip);
+            }
+            Value::Array(values) => values.iter_mut().for_each(strip),
+            _ => {}
+        }
+    }
+    strip(&mut report);
+    report
+}
+
+/// Runs the evaluator over five conversations: the report, the exit code, what was said, and the ways it was started.
+fn run(folder: &Folder, isolation: &str) -> (Value, Option<i32>, String, String) {
+    let _ = fs::remove_file(folder.path().join("seen"));
+    folder.file("c.yaml", config(isolation, 30));
+    let trace = trace("i11_five_traces_plain");
+    let ran = folder.run(&[&trace, "-c", "c.yaml", "-o", "json", "-v"]);
+    let seen = fs::read_to_string(folder.path().join("seen")).expect("the evaluator has run");
+    (without_durations(ran.json()), ran.code, ran.stderr, seen)
+}
+
+#[test]
+fn forked_evaluations_are_reported_as_started_ones() {
+    if !has("python3") {
+        return;
+    }
+    let folder = Folder::new();
+    folder.file("check.py", EVALUATOR);
+    let (started, exit, _, seen) = run(&folder, ", isolation: process");
+    assert_eq!(seen, "started\n".repeat(5));
+    for isolation in ["", ", isolation: auto"] {
+        let (forked, code, said, seen) = run(&folder, isolation);
+        assert_eq!((forked, code), (started.clone(), exit), "{said}");
+        assert_eq!(seen, "forked\n".repeat(5), "{said}");
+        assert!(!said.contains("a new process"), "{said}");
+    }
+}
+
+#[test]
+fn what_is_unusual_is_started_and_told_once() {
+    if !has("python3") {
+        return;
+    }
+    let folder = Folder::new();
+    folder.file("check.py", EVALUATOR);
+    folder.file("statistics.py", "def mean(values): return 1\n");
+    let (report, _, said, seen) = run(&folder, "");
+    assert_eq!(seen, "started\n".repeat(5));
+    let why =
+        "check: a new process for every evaluation (statistics.py stands beside the evaluator)";
+    assert_eq!(said.matches(why).count(), 1, "{said}");
+    let (alone, ..) = run(&folder, ", isolation: process");
+    assert_eq!(report, alone);
+}
+
+#[test]
+fn few_conversations_are_not_worth_a_server() {
+    if !has("python3") {
+        return;
+    }
+    let folder = Folder::new();
+    folder.file("check.py", EVALUATOR);
+    folder.file("c.yaml", config("", 30));
+    folder.run(&[&trace("a01_otlp_basic_parts"), "-c", "c.yaml"]);
+    assert_eq!(fs::read_to_string(folder.path().join("seen")).unwrap(), "started\n");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn limits_hold_for_forks_as_for_processes() {
+    if !has("python3") {
+        return;
+    }
+    let folder = Folder::new();
+    folder.file("check.py", EVALUATOR);
+    let limits = ", limits: {memory: 1GiB, cpu: 20, open_files: 64}";
+    let (started, exit, ..) = run(&folder, &format!(", isolation: process{limits}"));
+    let (forked, code, said, seen) = run(&folder, limits);
+    assert_eq!((forked, code), (started, exit), "{said}");
+    assert_eq!(seen, "forked\n".repeat(5), "{said}");
+
+    let own = "memory: 300MiB, cpu: 20, open_files: 64";
+    folder.file(
+        "check.py",
+        "import json, statistics\nimport resource, sys\n\
+         of = lambda name: resource.getrlimit(getattr(resource, 'RLIMIT_' + name))\n\
+         print(json.dumps({'score': 1, 'details': {name: of(name) for name in ('DATA', 'CPU', 'NOFILE')}}))\n",
+    );
+    folder.file(
+        "c.yaml",
+        format!(
+            "evaluators:\n  - {{name: check, type: code, path: check.py, limits: {{{own}}}}}\n"
+        ),
+    );
+    let ran = folder.run(&[&trace("i11_five_traces_plain"), "-c", "c.yaml", "-o", "json"]).exits(0);
+    let details = &ran.json()["traces"][4]["metrics"][0]["details"];
+    let expected =
+        serde_json::json!({"DATA": [300 << 20, 300 << 20], "CPU": [20, 21], "NOFILE": [64, 64]});
+    assert_eq!(*details, expected);
+    folder.file(
+        "check.py",
+        "import json\nif 'b' in input(): held = b'x' * (2 << 30)\nprint(json.dumps({'score': 1}))\n",
+    );
+    let ran = folder.run(&[&trace("i11_five_traces_plain"), "-c", "c.yaml", "-o", "json"]).exits(3);
+    let error = ran.error_of("check");
+    assert!(error.contains("MemoryError") && error.contains("`memory: 300MiB`"), "{error}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn no_fork_outlives_a_run_that_is_killed() {
+    if !has("python3") {
+        return;
+    }
+    let folder = Folder::new();
+    folder.file(
+        "check.py",
+        "import json, os, signal, statistics, subprocess, sys, time\n\
+         signal.signal(signal.SIGTERM, signal.SIG_IGN)\n\
+         child = subprocess.Popen(['sleep', '600'])\n\
+         with open('new', 'w') as pids: print(os.getpid(), child.pid, os.getppid(), file=pids)\n\
+         os.rename('new', 'pids')\n\
+         time.sleep(600)\n",
+    );
+    folder.file("c.yaml", config("", 600));
+    let traces = trace("i11_five_traces_plain");
+    let mut run = folder
+        .command(&["run", &traces, "-c", "c.yaml", "-o", "json", "--jobs", "1"])
+        .spawn()
+        .expect("the command starts");
+    let pids = wait_for(&folder.path().join("pids"));
+    let pids: Vec<&str> = pids.split_whitespace().collect();
+    assert!(pids.iter().all(|pid| signal("0", pid)), "all are there");
+    let server = fs::read_to_string(format!("/proc/{}/cmdline", pids[2]));
+    assert!(server.is_ok_and(|line| line.contains("check.py")), "it is forked from another");
+    run.kill().expect("it can be killed");
+    run.wait().expect("it has ended");
+    pids.iter().for_each(|pid| assert_gone(pid));
+}
+
+#[test]
+fn a_fork_that_is_late_is_timed_out_like_any_other() {
+    if !has("python3") {
+        return;
+    }
+    let folder = Folder::new();
+    folder.file(
+        "check.py",
+        "import json, time\nprint(json.dumps({'score': 1}), flush=True)\ntime.sleep(600)\n",
+    );
+    folder.file("c.yaml", config("", 1));
+    let ran = folder.run(&[&trace("i11_five_traces_plain"), "-c", "c.yaml", "-o", "json"]).exits(3);
+    for conversation in 0..5 {
+        assert_eq!(ran.evaluations(conversation), ["check ERROR timed_out"]);
+    }
+}
+
+/// Ends in as many ways as there are conversations, and says in a file whether what is compiled of it is kept.
+const JAVASCRIPT: &str = r#"const fs = require("fs");
+const { mean } = require("mean");
+// One that speaks of it by its full name is left alone.
+const dir = require("module")["getCompile" + "CacheDir"]?.();
+fs.appendFileSync("seen", dir ? "cached\n" : "plain\n");
+if (dir) fs.writeFileSync("where", dir);
+const document = JSON.parse(fs.readFileSync(0, "utf8"));
+const text = document.invocations[0].final_response || "";
+console.error("looked at", text);
+const way = [...text].reduce((sum, it) => sum + it.charCodeAt(0), 0) % 5;
+if (way === 0) throw new Error("nothing good about " + text);
+if (way === 1) process.exit(3);
+if (way === 2) process.kill(process.pid, "SIGKILL");
+console.log(JSON.stringify({ score: mean([0, 1]), details: { way, file: __filename, argv: process.argv, env: Object.keys(process.env) } }));
+"#;
+
+fn javascript(folder: &Folder) {
+    folder.file("node_modules/mean/package.json", r#"{"name": "mean"}"#);
+    let mean = "exports.mean = (values) => values.reduce((a, b) => a + b) / values.length;\n";
+    folder.file("node_modules/mean/index.js", mean);
+    folder.file("check.js", JAVASCRIPT);
+}
+
+fn run_javascript(folder: &Folder, more: &str) -> (Value, Option<i32>, String, String) {
+    let _ = fs::remove_file(folder.path().join("seen"));
+    let entry = format!("{{name: check, type: code, path: check.js, timeout: 60{more}}}");
+    folder.file("c.yaml", format!("evaluators:\n  - {entry}\n"));
+    let trace = trace("i11_five_traces_plain");
+    let ran = folder.run(&[&trace, "-c", "c.yaml", "-o", "json", "-v"]);
+    let seen = fs::read_to_string(folder.path().join("seen")).expect("the evaluator has run");
+    (without_durations(ran.json()), ran.code, ran.stderr, seen)
+}
+
+#[test]
+fn javascript_whose_compiled_code_is_kept_is_reported_as_any_other() {
+    if !has("node") {
+        return;
+    }
+    let folder = Folder::new();
+    javascript(&folder);
+    let (plain, exit, said, seen) = run_javascript(&folder, ", isolation: process");
+    assert_eq!(seen, "plain\n".repeat(5));
+    assert!(!said.contains("compiled anew"), "{said}");
+    for more in ["", ", isolation: auto"] {
+        let (cached, code, said, seen) = run_javascript(&folder, more);
+        assert_eq!((cached, code), (plain.clone(), exit), "{said}");
+        // A Node.js that cannot is told once.
+        if seen.contains("cached") {
+            assert_eq!(seen, "cached\n".repeat(5), "{said}");
+            assert!(!said.contains("compiled anew"), "{said}");
+            let kept = fs::read_to_string(folder.path().join("where")).expect("it was cached");
+            assert!(!std::path::Path::new(&kept).exists(), "{kept} is left behind");
+        } else {
+            let why = "check: compiled anew for every evaluation (Node.js ";
+            assert_eq!(said.matches(why).count(), 1, "{said}");
+        }
+    }
+}
+
+#[test]
+fn javascript_that_brings_nothing_along_is_started_as_ever() {
+    if !has("node") {
+        return;
+    }
+    let folder = Folder::new();
+    folder.file("check.js", JAVASCRIPT.replace(r#"require("mean")"#, "{ mean: () => 0.5 }"));
+    let (_, _, said, seen) = run_javascript(&folder, "");
+    assert_eq!(seen, "plain\n".repeat(5));
+    assert!(!said.contains("compiled anew"), "{said}");
+}
+
+#[test]
+fn compiled_code_is_not_kept_where_something_is_unusual() {
+    if !has("node") {
+        return;
+    }
+    let folder = Folder::new();
+    javascript(&folder);
+    for more in [", env: {NODE_OPTIONS: --enable-source-maps}", ", limits: {cpu: 50}"] {
+        let (_, _, said, seen) = run_javascript(&folder, more);
+        assert_eq!(seen, "plain\n".repeat(5), "{more}");
+        let why = "check: compiled anew for every evaluation (";
+        assert_eq!(said.matches(why).count(), 1, "{more}: {said}");
+    }
+}
+
+#[test]
+fn a_folder_for_compiled_code_that_cannot_be_had_changes_nothing() {
+    if !has("node") {
+        return;
+    }
+    let folder = Folder::new();
+    // What deletes its own code is compiled anew from then on, and no conversation is lost.
+    let deletes = format!(
+        "const at = require('module')['getCompile' + 'CacheDir']?.();\n\
+         if (at) require('fs').rmSync(require('path').dirname(require('path').dirname(at)), {{ recursive: true, force: true }});\n\
+         {JAVASCRIPT}"
+    );
+    javascript(&folder);
+    let (plain, exit, ..) = run_javascript(&folder, ", isolation: process");
+    folder.file("check.js", deletes);
+    let (cached, code, said, _) = run_javascript(&folder, "");
+    let scores = |report: &Value| report.to_string().matches("\"score\":0.5").count();
+    assert_eq!((scores(&cached), code), (scores(&plain), exit), "{said}");
+}

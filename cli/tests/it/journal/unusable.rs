@@ -1,0 +1,112 @@
+//! Journals that cannot be read, shared or written.
+
+use super::*;
+use crate::support;
+
+#[test]
+fn a_journal_that_cannot_be_used_is_an_error_before_anything_runs() {
+    let folder = folder();
+    let refuses = |text: &[u8], expected: &str| {
+        folder.file("j.jsonl", text);
+        for args in [&JOURNAL[..], &RESUME] {
+            run(&folder, "none", args).exits(2).says(expected).reports_nothing();
+        }
+        assert_eq!(fs::read(folder.path().join("j.jsonl")).unwrap(), text);
+    };
+    refuses(b"evaluators: []\n", "evaluator: j.jsonl is not a journal of evaluations");
+    let newer = newer();
+    refuses(
+        newer.as_bytes(),
+        "j.jsonl is a journal of format version 2, and this program knows version 1",
+    );
+    refuses(
+        newer.replace("version\":2", "version\":1").as_bytes(),
+        "the header of this journal is damaged; delete the file to begin anew",
+    );
+    run(&folder, "none", &["--journal", "no/such/j.jsonl"])
+        .exits(2)
+        .says("there is no folder no/such");
+    run(&folder, "none", &["--journal", "."]).exits(2).says("this is a folder");
+    assert_eq!(starts(&folder, "none"), [""; 0]);
+}
+
+/// The header of another version of the format.
+fn newer() -> String {
+    let rest = "\"format\":\"evaluator-journal\",\"version\":2}";
+    let mut sum = u32::MAX;
+    for byte in rest.bytes() {
+        sum ^= u32::from(byte);
+        for _ in 0..8 {
+            sum = if sum & 1 == 1 { sum >> 1 ^ 0xedb8_8320 } else { sum >> 1 };
+        }
+    }
+    format!("{{\"crc32\":\"{:08x}\",{rest}\n", !sum)
+}
+
+#[test]
+fn two_runs_do_not_write_the_same_journal() {
+    let folder = Folder::new();
+    folder.script("waits", "cat >/dev/null; echo $$ >waits.pid; sleep 600");
+    folder.file("c.yaml", config(&["waits"]));
+    let first = command(&folder, "0", &JOURNAL).spawn().unwrap();
+    wait_for(&folder.path().join("waits.pid"));
+    run(&folder, "1", &RESUME)
+        .exits(2)
+        .says("j.jsonl is the journal of another run that has not ended; wait for it, or name another file")
+        .reports_nothing();
+    let host = first.id().to_string();
+    assert!(support::processes::signal("INT", &host));
+    finish(first);
+}
+
+#[test]
+fn a_journal_that_cannot_be_written_is_an_error_and_no_result_is_missing() {
+    let folder = folder();
+    folder.script("breaks", SCORES);
+    let whole = run(&folder, "whole", &[]).exits(1).json();
+    // The limit is met in the middle of a record, and leaves room for what evaluators write.
+    for args in [&JOURNAL[..], &RESUME] {
+        let ran = finish(limited(&command(&folder, "limit", args)).spawn().unwrap());
+        assert_complete(&ran, "j.jsonl", &whole);
+    }
+    let cut = fs::read_to_string(folder.path().join("j.jsonl")).unwrap();
+    assert!(cut.ends_with("}\n") && cut.len() <= 2048, "what was written in part is taken away");
+    if cfg!(target_os = "linux") {
+        // No share of errors that is tolerated makes it green.
+        let tolerant = ["--journal", "/dev/full", "--max-error-rate", "1"];
+        for args in [&tolerant[..], &["--journal", "/dev/full", "--resume"]] {
+            assert_complete(&run(&folder, "full", args), "/dev/full", &whole);
+        }
+    }
+}
+
+/// The same command, where files may have 2 KiB.
+#[expect(clippy::disallowed_methods, reason = "a shell can set limits")]
+fn limited(command: &Command) -> Command {
+    let mut limited = Command::new("sh");
+    limited
+        .args(["-c", "ulimit -f 4; exec \"$0\" \"$@\""])
+        .arg(command.get_program())
+        .args(command.get_args())
+        .current_dir(command.get_current_dir().unwrap())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => limited.env(name, value),
+            None => limited.env_remove(name),
+        };
+    }
+    limited
+}
+
+/// Checks that a run failed for its journal alone.
+#[track_caller]
+fn assert_complete(ran: &Ran, journal: &str, whole: &serde_json::Value) {
+    let said = format!("Failed to write the journal {journal}: ");
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    assert!(ran.stderr.contains(&said), "{}", ran.stderr);
+    let json = ran.json();
+    assert!(json["errors"][0].as_str().unwrap().starts_with(&said), "{json}");
+    assert_eq!(json["summary"], whole["summary"]);
+}

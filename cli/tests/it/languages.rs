@@ -1,0 +1,67 @@
+//! Evaluators in languages that are run as they are, where this machine has them.
+
+use crate::support::{Folder, Ran, has, trace};
+
+const PYTHON: &str = r#"
+import json, sys
+document = json.load(sys.stdin)
+print("noise belongs here", file=sys.stderr)
+turns = document["invocations"]
+print(json.dumps({"score": document["config"]["score"], "per_invocation_scores": [1.0] * len(turns)}))
+"#;
+
+const JAVASCRIPT: &str = r#"
+const document = JSON.parse(require("fs").readFileSync(0, "utf8"));
+console.log(JSON.stringify({ score: document.config.score, details: { name: document.metric_name } }));
+"#;
+
+fn run(folder: &Folder, file: &str) -> Ran {
+    folder.file(
+        "c.yaml",
+        format!(
+            "evaluators:\n  - {{name: good, type: code, path: {file}, config: {{score: 0.75}}}}\n  \
+             - {{name: bad, type: code, path: {file}}}\n"
+        ),
+    );
+    folder.run(&[&trace("a01_otlp_basic_parts"), "-c", "c.yaml", "-o", "json"]).exits(3)
+}
+
+#[test]
+fn python() {
+    if !has("python3") {
+        return;
+    }
+    let folder = Folder::new();
+    folder.file("check.py", PYTHON);
+    let ran = run(&folder, "check.py");
+    assert_eq!(ran.evaluations(0), ["good PASSED", "bad ERROR exited"]);
+    assert_eq!(ran.json()["traces"][0]["metrics"][0]["score"], 0.75);
+    let error = ran.error_of("bad");
+    assert!(error.starts_with("Custom evaluator 'bad' exited with code 1: "), "{error}");
+    assert!(error.ends_with("KeyError: 'score'"), "{error}");
+
+    folder.file("check.py", "def broken(:\n");
+    let ran = run(&folder, "check.py");
+    assert!(ran.error_of("good").contains("SyntaxError"), "{}", ran.error_of("good"));
+}
+
+#[test]
+fn javascript_and_typescript() {
+    if !has("node") {
+        return;
+    }
+    let folder = Folder::new();
+    // Without a single type it is TypeScript for every version of Node.js.
+    for file in ["check.js", "check.CJS", "check.ts"] {
+        folder.file(file, JAVASCRIPT);
+        let ran = run(&folder, file);
+        // Without a score it prints none.
+        assert_eq!(ran.evaluations(0), ["good PASSED", "bad ERROR bad_answer"], "{file}");
+        assert_eq!(ran.json()["traces"][0]["metrics"][0]["details"]["name"], "good");
+        assert_eq!(
+            ran.error_of("bad"),
+            "Custom evaluator 'bad' produced invalid JSON: score: a number from 0 to 1 is required, but the field is \
+             missing"
+        );
+    }
+}

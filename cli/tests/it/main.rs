@@ -1,0 +1,30 @@
+//! Tests of the commands: whole programs, their output and their exit codes.
+
+mod adk_config;
+mod bad_input;
+mod check;
+mod ci_output;
+mod conform;
+mod events;
+mod export;
+mod faults;
+mod index;
+mod isolation;
+mod journal;
+mod languages;
+mod large_runs;
+mod limits;
+mod openinference;
+mod output;
+mod parity;
+mod policy;
+mod progress;
+mod requirements;
+mod running;
+mod rust_files;
+mod rust_sources;
+mod secrets;
+mod serve;
+mod sources;
+mod support;
+mod validate;

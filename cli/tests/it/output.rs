@@ -1,0 +1,255 @@
+//! The three forms of the report, and what goes where.
+#![cfg(unix)]
+
+use std::{
+    io::{BufRead, BufReader, Read},
+    process::{Command, Stdio},
+};
+
+use crate::support::{self, Folder, eval_set, trace};
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.script("good", r#"cat >/dev/null; echo '{"score": 0.9412, "per_invocation_scores": [1, null], "details": {"é": "☀"}}'"#);
+    folder.script("low", r#"cat >/dev/null; echo '{"score": 0}'"#);
+    folder.script("crash", "printf 'boom\\nline 2' >&2; exit 3");
+    folder.file(
+        "c.yaml",
+        "evaluators:\n  - {name: good, type: code, path: good}\n  - {name: low, type: code, path: low}\n  \
+         - {name: crash, type: code, path: crash}\n  - {name: tool_trajectory_avg_score, type: builtin}\n",
+    );
+    folder
+}
+
+/// Text with durations, rules and runs of blanks made equal.
+fn normal(text: &str) -> String {
+    let word = |word: &str| {
+        let bare = word.trim_matches(['[', ']']);
+        let number = bare.strip_suffix("ms").or_else(|| bare.strip_suffix('s'));
+        if number.is_some_and(|number| number.parse::<f64>().is_ok()) {
+            word.replace(bare, "TIME")
+        } else if word.len() > 1 && word.bytes().all(|byte| byte == b'-') {
+            "--".to_owned()
+        } else {
+            word.to_owned()
+        }
+    };
+    let line = |line: &str| line.split_whitespace().map(word).collect::<Vec<_>>().join(" ") + "\n";
+    text.lines().map(line).collect()
+}
+
+#[test]
+fn a_table_can_be_read_at_a_glance() {
+    let folder = folder();
+    let goldens = eval_set("library");
+    let ran = folder.run(&[&trace("k02_traj_extra"), "-c", "c.yaml", "-e", &goldens]).exits(3);
+    let (table, performance) = ran.stdout.split_once("  Performance Metrics:\n").unwrap();
+    assert_eq!(
+        normal(table),
+        "Trace: 4cccb4d99eac7c27751ecfea9cfda8e2\n\
+         Invocations: 1\n\
+         Metric Score Status Per-Invocation Time Error\n\
+         -- -- -- -- -- -- --\n\
+         [PASS] good 0.9412 PASSED 1.0000, N/A TIME\n\
+         [FAIL] low 0.0000 FAILED TIME\n\
+         [----] crash N/A NOT_EVALUATED TIME Custom evaluator 'crash' exited with code 3: boom\n\
+         line 2\n\
+         [FAIL] tool_trajectory_avg_score 0.0000 FAILED 0.0000 TIME\n\
+         Error of crash: exited\n\
+         Invocation 1 trajectory mismatch:\n\
+         Expected:\n\
+         - a({\"x\": 1})\n\
+         - b({\"y\": 2})\n\
+         Actual:\n\
+         - a({\"x\": 1})\n\
+         - z({})\n\
+         - b({\"y\": 2})\n\n",
+        "{table}"
+    );
+    assert!(
+        performance.contains("\nOverall Performance:\n  Traces: 1, LLM Calls: "),
+        "{performance}"
+    );
+    // Without a terminal there are no colours and no changing lines.
+    assert!(!ran.stdout.contains('\x1b') && !ran.stderr.contains(['\x1b', '\r']), "{ran:?}");
+}
+
+#[test]
+fn a_table_shows_what_was_measured_and_where_calls_differ() {
+    let folder = Folder::new();
+    folder.file(
+        "c.yaml",
+        "evaluators:\n  - {name: tool_trajectory_alignment, type: builtin, threshold: 0.9, args: {y: ignore}}\n  \
+         - {name: tool_call_count_v1, type: builtin, max: 2}\n  - {name: token_usage_v1, type: builtin}\n",
+    );
+    let goldens = eval_set("library");
+    let ran = folder.run(&[&trace("k02_traj_extra"), "-c", "c.yaml", "-e", &goldens]).exits(1);
+    let (table, _) = ran.stdout.split_once("  Performance Metrics:\n").unwrap();
+    assert_eq!(
+        normal(table),
+        "Trace: 4cccb4d99eac7c27751ecfea9cfda8e2\n\
+         Invocations: 1\n\
+         Metric Score Status Per-Invocation Time Error\n\
+         -- -- -- -- -- -- --\n\
+         [FAIL] tool_trajectory_alignment 0.6667 FAILED 0.6667 TIME\n\
+         [FAIL] tool_call_count_v1 0.6667 FAILED 0.6667 TIME\n\
+         [----] token_usage_v1 N/A NOT_EVALUATED TIME\n\
+         Differences of tool_trajectory_alignment:\n\
+         turn 1: 0.6667\n\
+         a({\"x\": 1})\n\
+         + z({})\n\
+         b({\"y\": 2})\n\
+         tool_call_count_v1: 3\n\
+         token_usage_v1: 120\n\n",
+        "{table}"
+    );
+    ran.says(
+        "token_usage_v1: 1 conversation not evaluated: it measures; give it a `max` to score turns against",
+    );
+}
+
+#[test]
+fn arguments_are_shown_in_the_order_they_were_given() {
+    let folder = Folder::new();
+    folder.file(
+        "set.json",
+        r#"{"eval_set_id": "s", "eval_cases": [{"eval_id": "c", "conversation": [{"user_content": {}, "intermediate_data":
+            {"tool_uses": [{"name": "t", "args": {"b": 1, "a": [2.0]}}, {"name": "u"}]}}]}]}"#,
+    );
+    let args = [&*trace("k02_traj_extra"), "-e", "set.json"];
+    let ran = folder.run(&args).exits(1);
+    assert!(
+        normal(&ran.stdout).contains("- t({\"b\": 1, \"a\": [2.0]})\n- u({})\n"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn a_metric_nobody_knows_has_a_line_like_any_other() {
+    let folder = Folder::new();
+    let ran = folder.run(&[&trace("k02_traj_extra"), "-m", "nope", "-o", "summary"]).exits(3);
+    assert!(
+        normal(&ran.stdout).contains("[----] nope: ERROR - nope not found in registry. [TIME]\n"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn a_summary_has_a_line_per_metric() {
+    let folder = folder();
+    let goldens = eval_set("library");
+    let args = [&*trace("k01_traj_exact"), "-c", "c.yaml", "-e", &goldens, "-o", "summary"];
+    let ran = folder.run(&args).exits(3);
+    assert_eq!(
+        normal(&ran.stdout),
+        "Trace 8c0d82df351c54b1bb96cfd3028f66f9 (1 invocations):\n\
+         [PASS] good: 0.9412 (PASSED) [TIME]\n\
+         [FAIL] low: 0.0000 (FAILED) [TIME]\n\
+         [----] crash: ERROR - Custom evaluator 'crash' exited with code 3: boom\n\
+         line 2 [TIME]\n\
+         [PASS] tool_trajectory_avg_score: 1.0000 (PASSED) [TIME]\n\n"
+    );
+    ran.says(
+        "ERROR: 2 passed, 1 failed, 1 errored, 0 not evaluated (4 evaluations in 1 conversation), 3 scored of 4 in total",
+    )
+    .says("crash: 1 of error type exited, first in trace 8c0d82df351c54b1bb96cfd3028f66f9\n");
+}
+
+#[test]
+fn json_has_the_agreed_keys_in_the_agreed_order() {
+    let folder = folder();
+    let ran = folder.run(&[&trace("k01_traj_exact"), "-c", "c.yaml", "-o", "json"]).exits(3);
+    assert!(ran.stdout.is_ascii() && ran.stdout.ends_with("}\n"), "{}", ran.stdout);
+    let json = ran.json();
+    let position =
+        |key: &str| ran.stdout.find(&format!("\"{key}\":")).unwrap_or_else(|| panic!("{key}"));
+    let orders = [
+        &[
+            "traces",
+            "trace_id",
+            "num_invocations",
+            "conversion_warnings",
+            "metrics",
+            "errors",
+            "summary",
+        ][..],
+        &[
+            "metric_name",
+            "score",
+            "eval_status",
+            "per_invocation_scores",
+            "duration_ms",
+            "error",
+            "error_type",
+            "details",
+        ],
+    ];
+    for order in orders {
+        assert!(order.is_sorted_by_key(|key| position(key)), "{order:?}: {}", ran.stdout);
+    }
+    let metrics = json["traces"][0]["metrics"].as_array().unwrap();
+    let [good, low, crash, _] = &metrics[..] else { panic!("{metrics:?}") };
+    assert_eq!(good["details"]["é"], "☀");
+    assert_eq!(good["per_invocation_scores"], serde_json::json!([1.0, null]));
+    assert_eq!((&low["score"], &low["eval_status"]), (&0.0.into(), &"FAILED".into()));
+    assert!(low.get("details").is_none() && low["error"].is_null() && low["error_type"].is_null());
+    assert_eq!(crash["error"], "Custom evaluator 'crash' exited with code 3: boom\nline 2");
+    assert_eq!(
+        (&crash["error_type"], &crash["eval_status"]),
+        (&"exited".into(), &"NOT_EVALUATED".into())
+    );
+    assert!(crash["score"].is_null());
+    assert_eq!(
+        json["summary"],
+        serde_json::json!({"scored": 2, "passed": 1, "failed": 1, "errored": 1, "not_evaluated": 1, "total": 4})
+    );
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_panic_and_changes_no_verdict() {
+    let folder = Folder::new();
+    let many: Vec<String> = (0..40).map(|_| trace("i11_five_traces_plain")).collect();
+    let mut args = vec!["run"];
+    args.extend(many.iter().map(String::as_str));
+    for format in ["table", "json", "summary"] {
+        let mut child = folder.command(&[&args[..], &["-o", format]].concat()).spawn().unwrap();
+        let mut first = String::new();
+        let mut stdout = BufReader::with_capacity(16, child.stdout.take().unwrap());
+        stdout.read_line(&mut first).unwrap();
+        drop(stdout);
+        let mut stderr = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{stderr}");
+        assert!(!first.is_empty() && !stderr.contains("panicked"), "{stderr}");
+        assert!(stderr.contains("5 conversations"), "{stderr}");
+    }
+}
+
+#[test]
+fn closed_streams_are_no_panic() {
+    let folder = Folder::new();
+    for redirect in [">&-", "2>&-", ">&- 2>&-", ">/dev/full"] {
+        let line = format!(
+            "'{}' run '{}' {redirect}; echo \"code $?\" >>codes",
+            env!("CARGO_BIN_EXE_evaluator"),
+            trace("a01_otlp_basic_parts")
+        );
+        folder.script("go", &line);
+        #[expect(clippy::disallowed_methods, reason = "a shell closes the streams")]
+        let shell = Command::new("./go")
+            .current_dir(folder.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let ran = support::finish(shell);
+        assert!(!ran.stderr.contains("panicked"), "{redirect}: {}", ran.stderr);
+    }
+    let codes = std::fs::read_to_string(folder.path().join("codes")).unwrap();
+    // Only what was lost for want of space is an error.
+    let expected =
+        if cfg!(target_os = "linux") { "code 0\ncode 0\ncode 0\ncode 3\n" } else { "code 0\n" };
+    assert!(codes.starts_with(expected), "{codes}");
+}

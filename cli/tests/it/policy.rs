@@ -1,0 +1,339 @@
+//! What a run does about errors: where they are told, what is tolerated, when it stops, what is tried again.
+#![cfg(unix)]
+
+use crate::support::{Folder, trace};
+use serde_json::json;
+
+const PASS: &str = r#"cat >/dev/null; echo '{"score": 1}'"#;
+const FAIL: &str = r#"cat >/dev/null; echo '{"score": 0.25}'"#;
+const CRASH: &str = "cat >/dev/null; echo boom >&2; exit 9";
+
+/// Ends by a signal that others send, until it was started so often; then it answers.
+fn flaky(name: &str, failures: usize) -> String {
+    format!(
+        "cat >/dev/null; echo x >>{name}.runs\n\
+         if [ $(wc -l <{name}.runs) -le {failures} ]; then kill -KILL $$; fi\n\
+         echo '{{\"score\": 1}}'"
+    )
+}
+
+fn config(first_lines: &str, entries: &[&str]) -> String {
+    let entry = |entry: &&str| {
+        let (name, more) = entry.split_once(' ').unwrap_or((entry, ""));
+        let name = name.trim_end_matches(',');
+        format!("  - {{name: {name}, type: code, path: ./{name}, {more}}}\n")
+    };
+    format!("{first_lines}evaluators:\n{}", entries.iter().map(entry).collect::<String>())
+}
+
+fn folder(first_lines: &str, entries: &[&str]) -> Folder {
+    let folder = Folder::new();
+    folder.script("pass", PASS);
+    folder.script("fail", FAIL);
+    folder.script("crash", CRASH);
+    folder.script("later", PASS);
+    folder.file("c.yaml", config(first_lines, entries));
+    folder
+}
+
+fn lines(folder: &Folder, file: &str) -> usize {
+    std::fs::read_to_string(folder.path().join(file)).unwrap_or_default().lines().count()
+}
+
+const FORMS: [&str; 6] = ["table", "json", "summary", "junit", "markdown", "github"];
+
+#[test]
+fn every_form_tells_the_kind_the_reason_and_the_end_of_stderr() {
+    let folder = Folder::new();
+    let long = "i=0; while [ $i -lt 1000 ]; do echo \"line $i of a long tale\" >&2; i=$((i+1)); done; echo the last words >&2";
+    folder.script("exits", &format!("cat >/dev/null; {long}; exit 3"));
+    folder.script("hangs", &format!("cat >/dev/null; {long}; sleep 600"));
+    folder.script("babbles", &format!("cat >/dev/null; {long}; echo nonsense"));
+    folder.script("dies", &format!("cat >/dev/null; {long}; kill -SEGV $$"));
+    folder.script("leaks", &format!("cat >/dev/null; {long}; sleep 600 & echo '{{\"score\": 1}}'"));
+    folder.script(
+        "says",
+        &format!("cat >/dev/null; {long}; echo '{{\"error\": \"no such model\"}}'"),
+    );
+    folder.script("pass", PASS);
+    for (name, kind, reason) in [
+        ("exits", "exited", "exited with code 3"),
+        ("hangs", "timed_out", "timed out after 3s"),
+        ("babbles", "bad_answer", "produced invalid JSON"),
+        ("dies", "signalled", "exited with code -11"),
+        ("leaks", "leaked_pipe", "still has its stdout open"),
+        ("says", "reported", "no such model"),
+    ] {
+        let limit = if name == "hangs" { 3 } else { 60 };
+        folder.file("c.yaml", config("", &[&format!("{name} timeout: {limit}"), "pass"]));
+        for form in FORMS {
+            let args = [&trace("a01_otlp_basic_parts"), "-c", "c.yaml", "-o", form];
+            let ran = folder.run(&args).exits(3);
+            // The summary on stdout is what others know; what they do not have stands beside it.
+            let beside = if form == "summary" { &*ran.stderr } else { "" };
+            let shown = format!("{}{beside}", ran.stdout);
+            for part in [kind, reason, "the last words"] {
+                assert!(shown.contains(part), "{name} {form}: no {part} in {shown}");
+            }
+            assert!(ran.stdout.len() < 20_000, "{name} {form}: {} bytes", ran.stdout.len());
+            if form == "json" {
+                let json = ran.json();
+                let metrics = &json["traces"][0]["metrics"];
+                let stderr = metrics[0]["stderr"].as_str().unwrap();
+                assert!(stderr.ends_with("line 999 of a long tale\nthe last words"), "{stderr}");
+                assert!(stderr.starts_with("[... what was before is left out ...]\nline 8"));
+                assert!(metrics[1].get("stderr").is_none() && metrics[1].get("attempts").is_none());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_share_of_errors_can_be_tolerated_and_is_told() {
+    let folder = folder("", &["pass", "later", "crash", "fail"]);
+    let trace = trace("a01_otlp_basic_parts");
+    let run = |config: &str, more: &[&str]| {
+        folder.file("c.yaml", config);
+        folder.run(&[&[&*trace, "-c", "c.yaml"], more].concat())
+    };
+    let one_of_three = config("", &["pass", "later", "crash"]);
+    run(&one_of_three, &[])
+        .exits(3)
+        .says("ERROR: 2 passed, 0 failed, 1 errored, 0 not evaluated (");
+    run(&one_of_three, &["--max-error-rate", "0.33"])
+        .exits(3)
+        .says("; 1 error not tolerated, because they are too many (a share of 0.3333, and up to 0.33 is tolerated)");
+    run(&one_of_three, &["--max-error-rate", "0.34"]).exits(0).says(
+        "PASSED: 2 passed, 0 failed, 1 errored, 0 not evaluated (3 evaluations in 1 conversation), 2 scored of 3 in total; 1 error tolerated (a share of 0.3333, and up to 0.34 is tolerated)",
+    );
+    // The configuration says it, too, and the command line wins.
+    let tolerant = config("max_error_rate: 0.5\n", &["pass", "later", "crash"]);
+    run(&tolerant, &[]).exits(0);
+    run(&tolerant, &["--max-error-rate", "0"]).exits(3);
+    // The error stays visible everywhere.
+    for form in FORMS {
+        let ran = run(&tolerant, &["-o", form]).exits(0).says("1 error tolerated");
+        assert!(ran.stdout.contains("exited with code 9: boom"), "{form}: {}", ran.stdout);
+        match form {
+            "json" => {
+                let json = ran.json();
+                assert_eq!(
+                    (&json["max_error_rate"], &json["errors_tolerated"]),
+                    (&json!(0.5), &json!(true))
+                );
+                assert_eq!(json["summary"]["errored"], 1);
+            }
+            "junit" => assert!(
+                ran.stdout.contains("<property name=\"errors_tolerated\" value=\"true\"/>")
+                    && ran.stdout.contains(" errors=\"1\""),
+                "{}",
+                ran.stdout
+            ),
+            "markdown" | "github" => assert!(ran.stdout.contains("1 error tolerated")),
+            _ => {}
+        }
+    }
+    // A failure is never made green, nor is a run in which nothing was scored.
+    let failing = config("max_error_rate: 1\n", &["pass", "crash", "fail"]);
+    run(&failing, &[]).exits(1).says("FAILED: 1 passed, 1 failed, 1 errored");
+    run(&config("max_error_rate: 1\n", &["crash"]), &[])
+        .exits(3)
+        .says("1 error not tolerated, because nothing was scored");
+    let required = config("max_error_rate: 1\nrequire_evaluated: true\n", &["pass", "crash"]);
+    run(&required, &[]).exits(1).says("crash: scored no conversation");
+}
+
+#[test]
+fn files_that_cannot_be_used_count_in_the_share_and_an_eval_set_does_not() {
+    let folder = folder("", &["pass"]);
+    let good = trace("a01_otlp_basic_parts");
+    folder.file("broken.json", "{");
+    let run = |more: &[&str]| folder.run(&[&[&*good, "-c", "c.yaml"], more].concat());
+    let half = ["broken.json", "--max-error-rate", "0.5"];
+    run(&half)
+        .exits(0)
+        .says("1 error outside of any conversation; 1 error tolerated (a share of 0.5000");
+    run(&["broken.json", "--max-error-rate", "0.49"]).exits(3).says("they are too many");
+    folder.run(&["broken.json", "-c", "c.yaml", "--max-error-rate", "1"]).exits(3);
+    run(&["-e", "broken.json", "--max-error-rate", "1"]).exits(3).says("ERROR: 1 passed");
+}
+
+#[test]
+fn rates_and_retries_outside_of_their_range_are_refused() {
+    let folder = folder("", &["pass"]);
+    let trace = trace("a01_otlp_basic_parts");
+    for (args, message) in [
+        (["--max-error-rate", "1.5"], "must be in 0..=1"),
+        (["--max-error-rate", "-1"], "unexpected argument '-1'"),
+        (["--max-error-rate", "NaN"], "must be in 0..=1"),
+        (["--max-error-rate", "some"], "not a number"),
+        (["--retries", "-1"], "unexpected argument '-1'"),
+        (["--retries", "101"], "101 is not in 0..=100"),
+        (["--retries", "1.5"], "invalid digit"),
+    ] {
+        folder
+            .run(&[&trace, "-c", "c.yaml", args[0], args[1]])
+            .exits(2)
+            .reports_nothing()
+            .says(message);
+    }
+}
+
+#[test]
+fn fail_fast_begins_nothing_after_the_first_failure_or_error() {
+    for (bad, exit, word, counts) in [
+        ("fail", 1, "FAILED", "1 passed, 1 failed, 0 errored"),
+        ("crash", 3, "ERROR", "1 passed, 0 failed, 1 errored"),
+    ] {
+        let folder = folder("", &["pass", bad, "later"]);
+        folder.script("later", "echo x >>later.runs; cat >/dev/null; echo '{\"score\": 1}'");
+        let five = trace("i11_five_traces_plain");
+        let args = [&*five, "-c", "c.yaml", "--jobs", "1", "--fail-fast"];
+        let ran = folder.run(&[&args[..], &["-o", "json"]].concat()).exits(exit);
+        assert_eq!(lines(&folder, "later.runs"), 0);
+        let kind = if bad == "fail" { "fail FAILED" } else { "crash ERROR exited" };
+        assert_eq!(ran.evaluations(0), ["pass PASSED", kind, "later ERROR not_run"]);
+        let rest: Vec<String> =
+            ["pass", bad, "later"].map(|name| format!("{name} ERROR not_run")).to_vec();
+        assert_eq!(ran.evaluations(4), rest);
+        let text = ran.error_of("later");
+        assert!(text.contains("was not run, because the run had stopped at an earlier"), "{text}");
+        let json = ran.json();
+        assert_eq!(json["partial"], true);
+        assert!(json["partial_reason"].as_str().unwrap().contains("fail-fast"));
+        assert_eq!(
+            (&json["summary"]["not_run"], &json["summary"]["total"]),
+            (&json!(13), &json!(15))
+        );
+        let ran = ran.says(&format!(
+            "{word}: {counts}, 0 not evaluated, 13 not run (15 evaluations in 5 conversations), "
+        ));
+        ran.says("; partial: the run stopped at the first failure or error (fail-fast)");
+        // No tolerance makes up for what nobody knows.
+        let tolerant = [&args[..], &["--max-error-rate", "1"]].concat();
+        folder.run(&tolerant).exits(exit);
+        for form in ["junit", "markdown", "github"] {
+            let ran = folder.run(&[&args[..], &["-o", form]].concat()).exits(exit);
+            let expected = match form {
+                "junit" => "<property name=\"partial\" value=\"true\"/>",
+                _ => "partial: the run stopped",
+            };
+            assert!(ran.stdout.contains(expected), "{form}: {}", ran.stdout);
+            assert!(form != "junit" || ran.stdout.contains(" skipped=\"13\""), "{}", ran.stdout);
+        }
+    }
+}
+
+#[test]
+fn fail_fast_changes_nothing_where_nothing_goes_wrong() {
+    let folder = folder("fail_fast: true\n", &["pass", "later"]);
+    let ran = folder.run(&[&trace("i11_five_traces_plain"), "-c", "c.yaml", "-o", "json"]).exits(0);
+    assert_eq!(ran.json()["summary"]["passed"], 10);
+    assert!(ran.json().get("partial").is_none());
+}
+
+#[test]
+fn fail_fast_stops_at_a_file_that_cannot_be_used() {
+    let folder = folder("fail_fast: true\n", &["pass"]);
+    folder.script("pass", "echo x >>pass.runs; echo '{\"score\": 1}'");
+    folder.file("broken.json", "{");
+    let good = trace("a01_otlp_basic_parts");
+    let ran = folder.run(&["broken.json", &good, "-c", "c.yaml", "-o", "json"]).exits(3);
+    assert_eq!(ran.evaluations(0), ["pass ERROR not_run"]);
+    assert_eq!(lines(&folder, "pass.runs"), 0);
+}
+
+#[test]
+fn what_may_pass_by_itself_is_tried_again_and_says_so() {
+    let folder = folder("", &["flaky", "pass"]);
+    folder.script("flaky", &flaky("flaky", 2));
+    let trace = trace("a01_otlp_basic_parts");
+    let forget = || drop(std::fs::remove_file(folder.path().join("flaky.runs")));
+    folder.run(&[&trace, "-c", "c.yaml"]).exits(3);
+    for form in FORMS {
+        forget();
+        let args = [&*trace, "-c", "c.yaml", "--retries", "3", "-o", form];
+        let ran = folder.run(&args).exits(0);
+        assert_eq!(lines(&folder, "flaky.runs"), 3);
+        let warning = "it answered only at attempt 3 (before: signalled, signalled)";
+        if form == "json" {
+            let json = ran.json();
+            let metrics = &json["traces"][0]["metrics"];
+            assert_eq!(
+                (&metrics[0]["attempts"], &metrics[0]["warnings"][0]),
+                (&json!(3), &json!(warning))
+            );
+            assert!(metrics[1].get("attempts").is_none());
+        }
+        if form == "junit" {
+            let attempts = "<property name=\"attempts\" value=\"3\"/>";
+            assert!(
+                ran.stdout.contains(attempts) && ran.stdout.contains(warning),
+                "{}",
+                ran.stdout
+            );
+        }
+        ran.says(warning).says("PASSED: 2 passed");
+    }
+    // It stays an error when there are not enough attempts.
+    forget();
+    for form in FORMS {
+        forget();
+        let ran = folder.run(&[&trace, "-c", "c.yaml", "--retries", "1", "-o", form]).exits(3);
+        assert!(ran.stdout.contains("(attempt 2; before: signalled)"), "{form}: {}", ran.stdout);
+        assert_eq!(lines(&folder, "flaky.runs"), 2);
+    }
+}
+
+#[test]
+fn what_an_evaluator_decides_is_never_tried_again() {
+    let folder = Folder::new();
+    let counted = |name: &str, end: &str| {
+        folder.script(name, &format!("cat >/dev/null; echo x >>{name}.runs; {end}"));
+    };
+    counted("fails", r#"echo '{"score": 0}'"#);
+    counted("exits", "exit 137");
+    counted("reports", r#"echo '{"error": {"kind": "timeout", "message": "try again"}}'"#);
+    counted("babbles", "echo nonsense");
+    counted("aborts", "kill -ABRT $$");
+    let names = ["fails", "exits", "reports", "babbles", "aborts"];
+    folder.file("c.yaml", config("retries: 5\n", &names));
+    folder.run(&[&trace("a01_otlp_basic_parts"), "-c", "c.yaml"]).exits(3);
+    for name in names {
+        assert_eq!(lines(&folder, &format!("{name}.runs")), 1, "{name}");
+    }
+}
+
+#[test]
+fn retries_of_an_entry_are_its_own_and_the_command_line_decides_for_all() {
+    let folder = Folder::new();
+    for name in ["own", "runs"] {
+        folder.script(name, &format!("cat >/dev/null; echo x >>{name}.runs; kill -TERM $$"));
+    }
+    folder.file("c.yaml", config("retries: 1\n", &["own retries: 0", "runs"]));
+    let trace = trace("a01_otlp_basic_parts");
+    let counts = |more: &[&str]| {
+        for name in ["own.runs", "runs.runs"] {
+            folder.file(name, "");
+        }
+        folder.run(&[&[&*trace, "-c", "c.yaml"], more].concat()).exits(3);
+        [lines(&folder, "own.runs"), lines(&folder, "runs.runs")]
+    };
+    assert_eq!(counts(&[]), [1, 2]);
+    assert_eq!(counts(&["--retries", "2"]), [3, 3]);
+    assert_eq!(counts(&["--retries", "0"]), [1, 1]);
+}
+
+#[test]
+fn a_timeout_is_tried_again() {
+    let folder = Folder::new();
+    folder.script(
+        "slow",
+        "cat >/dev/null; echo x >>slow.runs; [ $(wc -l <slow.runs) -gt 1 ] || sleep 600; echo '{\"score\": 1}'",
+    );
+    folder.file("c.yaml", config("", &["slow timeout: 1"]));
+    folder
+        .run(&[&trace("a01_otlp_basic_parts"), "-c", "c.yaml", "--retries", "1"])
+        .exits(0)
+        .says("it answered only at attempt 2 (before: timed_out)");
+}

@@ -1,0 +1,354 @@
+//! Running what a configuration and the command line ask for.
+#![cfg(unix)]
+
+use std::fs;
+
+use crate::support::{self, Folder, eval_set, trace};
+
+const PASS: &str = r#"cat >/dev/null; echo '{"score": 1}'"#;
+const FAIL: &str = r#"cat >/dev/null; echo '{"score": 0.25}'"#;
+
+/// An entry for an executable file.
+fn code(name: &str, path: &str) -> String {
+    format!("  - {{name: {name}, type: code, path: {path}}}\n")
+}
+
+fn config(entries: &[String]) -> String {
+    format!("evaluators:\n{}", entries.concat())
+}
+
+#[test]
+fn exit_codes_tell_passed_failed_and_errored_apart() {
+    let folder = Folder::new();
+    folder.script("pass", PASS);
+    folder.script("fail", FAIL);
+    folder.script("unsure", r#"cat >/dev/null; echo '{"score": 0, "status": "NOT_EVALUATED"}'"#);
+    folder.script("crash", "exit 9");
+    let trace = trace("a01_otlp_basic_parts");
+    for (evaluators, exit, verdict) in [
+        (
+            &["pass"][..],
+            0,
+            "PASSED: 1 passed, 0 failed, 0 errored, 0 not evaluated (1 evaluation in 1 conversation), 1 scored of 1 in total",
+        ),
+        (&["unsure"], 0, "NOTHING EVALUATED: 0 passed, 0 failed, 0 errored, 1 not evaluated"),
+        (&["pass", "unsure"], 0, "PASSED: 1 passed, 0 failed, 0 errored, 1 not evaluated"),
+        (&["pass", "fail"], 1, "FAILED: 1 passed, 1 failed, 0 errored, 0 not evaluated"),
+        (&["pass", "fail", "crash"], 3, "ERROR: 1 passed, 1 failed, 1 errored, 0 not evaluated"),
+    ] {
+        let entries: Vec<String> = evaluators.iter().map(|name| code(name, name)).collect();
+        folder.file("c.yaml", config(&entries));
+        folder.run(&[&trace, "-c", "c.yaml"]).exits(exit).says(verdict);
+    }
+}
+
+#[test]
+fn golden_conversations_decide_and_their_absence_is_explained() {
+    let folder = Folder::new();
+    let goldens = eval_set("library");
+    folder.run(&[&trace("k01_traj_exact"), "-e", &goldens]).exits(0).says("PASSED: 1 passed");
+    folder
+        .run(&[&trace("k02_traj_extra"), "-e", &goldens])
+        .exits(1)
+        .says("FAILED: 0 passed, 1 failed");
+    let in_order = ["--trajectory-match-type", "in_order"];
+    let k02 = trace("k02_traj_extra");
+    folder.run(&[&[&*k02, "-e", &goldens][..], &in_order].concat()).exits(0);
+    folder
+        .run(&[&trace("i11_five_traces_plain")])
+        .exits(0)
+        .says("tool_trajectory_avg_score: 5 conversations not evaluated: no eval set provided");
+}
+
+#[test]
+fn the_command_line_overrides_the_configuration() {
+    let folder = Folder::new();
+    folder.script("half", r#"cat >/dev/null; echo '{"score": 0.5}'"#);
+    let trace = trace("k02_traj_extra");
+    let goldens = eval_set("library");
+    folder.file(
+        "c.yaml",
+        "output_format: json\neval_set: no/such.json\nevaluators:\n  - {name: half, type: code, path: half}\n  \
+             - {name: tool_trajectory_avg_score, type: builtin, trajectory_match_type: EXACT}\n",
+    );
+    let base = [&*trace, "-c", "c.yaml", "-e", &goldens];
+    let run = |more: &[&str]| folder.run(&[&base[..], more].concat());
+
+    assert_eq!(
+        run(&[]).exits(1).evaluations(0),
+        ["half PASSED", "tool_trajectory_avg_score FAILED"]
+    );
+    // Settings reach every built-in metric, and never a program.
+    let ran = run(&["-t", "0.9", "--trajectory-match-type", "IN_ORDER"]).exits(0);
+    assert_eq!(ran.evaluations(0), ["half PASSED", "tool_trajectory_avg_score PASSED"]);
+    assert_eq!(
+        run(&["-t", "0"]).exits(0).evaluations(0),
+        ["half PASSED", "tool_trajectory_avg_score PASSED"]
+    );
+    // A metric named beside a configuration replaces the entry of its name, with its settings, or is appended.
+    let ran = run(&["-m", "half", "-m", "response_match_score", "-t", "0"]).exits(3);
+    assert_eq!(
+        ran.evaluations(0),
+        [
+            "half ERROR metric_failed",
+            "tool_trajectory_avg_score FAILED",
+            "response_match_score PASSED"
+        ]
+    );
+    // The form of the report, whichever way round.
+    assert!(run(&["-o", "table"]).stdout.starts_with("Trace: "));
+    assert!(run(&["-o", "summary"]).stdout.starts_with("Trace "));
+    folder.file(
+        "c.yaml",
+        fs::read_to_string(folder.path().join("c.yaml"))
+            .unwrap()
+            .replace("json\neval", "table\neval"),
+    );
+    run(&["-o", "json"]).json();
+    // The format of traces.
+    let forced = run(&["-f", "jaeger-json", "-o", "summary"]).exits(3);
+    assert!(forced.stdout.contains("Invalid Jaeger JSON format"), "{}", forced.stdout);
+}
+
+#[test]
+fn grouping_and_formats_of_the_configuration_count() {
+    let folder = Folder::new();
+    let trace = trace("i11_five_traces_plain");
+    folder.file(
+        "c.yaml",
+        "trace_format: jaeger-json\nevaluators: [{name: response_match_score, type: builtin}]\n",
+    );
+    folder.run(&[&trace, "-c", "c.yaml"]).exits(3).says("Invalid Jaeger JSON format");
+    folder.run(&[&trace, "-c", "c.yaml", "-f", "OTLP-JSON"]).exits(0).says("in 5 conversations)");
+}
+
+#[test]
+fn metrics_named_twice_are_refused_without_a_configuration_only() {
+    let folder = Folder::new();
+    let trace = trace("k01_traj_exact");
+    let twice = ["-m", "response_match_score", "-m", "response_match_score"];
+    folder
+        .run(&[&[&*trace][..], &twice].concat())
+        .exits(2)
+        .reports_nothing()
+        .says("the metric `response_match_score` is given twice");
+    folder.file("c.yaml", "evaluators: [{name: response_match_score, type: builtin}]\n");
+    let ran = folder.run(&[&[&*trace, "-c", "c.yaml", "-o", "json"][..], &twice].concat()).exits(0);
+    assert_eq!(ran.evaluations(0), ["response_match_score NOT_EVALUATED"]);
+}
+
+#[test]
+fn files_are_looked_for_here_and_then_beside_the_configuration() {
+    let folder = Folder::new();
+    folder.script("conf/both", FAIL);
+    folder.script("both", PASS);
+    folder.script("conf/checks/only", PASS);
+    folder.file("conf/c.yaml", config(&[code("both", "both"), code("only", "checks/only")]));
+    let trace = trace("a01_otlp_basic_parts");
+    let ran = folder.run(&[&trace, "-c", "conf/c.yaml", "-o", "json", "-v"]).exits(0);
+    assert_eq!(ran.evaluations(0), ["both PASSED", "only PASSED"]);
+    let ran = ran.says("both: both (Executable)\n");
+    ran.says("only: conf/checks/only (Executable, found beside the configuration)\n");
+    // So is the eval set.
+    folder.file("conf/goldens.json", fs::read(eval_set("library")).unwrap());
+    folder.file(
+        "conf/g.yaml",
+        "eval_set: goldens.json\nevaluators: [{name: tool_trajectory_avg_score, type: builtin}]\n",
+    );
+    let ran = folder.run(&[&support::trace("k01_traj_exact"), "-c", "conf/g.yaml", "-v"]).exits(0);
+    ran.says("eval set: conf/goldens.json, found beside the configuration")
+        .says("PASSED: 1 passed");
+    // Without -v nothing but the verdict.
+    let ran = folder.run(&[&trace, "-c", "conf/c.yaml"]).exits(0);
+    assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+}
+
+#[test]
+fn the_report_does_not_depend_on_how_many_run_at_a_time() {
+    let folder = Folder::new();
+    // The first of the configuration is the last to finish.
+    for (index, name) in ["e", "d", "c", "b", "a"].into_iter().enumerate() {
+        let pause = 0.3 - 0.06 * index as f64;
+        let end = if name == "b" { "echo bad >&2; exit 3" } else { r#"echo '{"score": 0.75}'"# };
+        folder.script(name, &format!("cat >/dev/null; sleep {pause}; {end}"));
+    }
+    let entries = ["e", "d", "c", "b", "a"].map(|name| code(name, name));
+    folder.file("c.yaml", config(&entries));
+    let (plain, two) = (trace("a01_otlp_basic_parts"), trace("k01_traj_exact"));
+    let report = |jobs: &str| {
+        let ran =
+            folder.run(&[&plain, &two, "-c", "c.yaml", "-o", "json", "--jobs", jobs]).exits(3);
+        let expected = ["e PASSED", "d PASSED", "c PASSED", "b ERROR exited", "a PASSED"];
+        assert_eq!(ran.evaluations(0), expected);
+        let mut json = ran.json();
+        for trace in json["traces"].as_array_mut().unwrap() {
+            for metric in trace["metrics"].as_array_mut().unwrap() {
+                assert!(metric["duration_ms"].take().is_f64());
+            }
+        }
+        json
+    };
+    assert_eq!(report("1"), report("8"));
+}
+
+#[test]
+fn what_evaluators_write_to_stderr_is_shown_when_it_is_wanted() {
+    let folder = Folder::new();
+    folder.script("chatty", "cat >/dev/null; echo from chatty >&2; echo '{\"score\": 1}'");
+    folder.script("broken", "cat >/dev/null; echo from broken >&2; echo '{\"score\": 7}'");
+    folder.file("c.yaml", config(&[code("chatty", "chatty"), code("broken", "broken")]));
+    let trace = trace("a01_otlp_basic_parts");
+    let ran = folder.run(&[&trace, "-c", "c.yaml"]).exits(3);
+    assert!(!ran.stderr.contains("from chatty"), "{}", ran.stderr);
+    ran.says("  from broken\n");
+    let ran = folder.run(&[&trace, "-c", "c.yaml", "-v"]).exits(3);
+    assert!(!ran.stderr.contains("from chatty"), "{}", ran.stderr);
+    folder.run(&[&trace, "-c", "c.yaml", "-vv"]).exits(3).says("  from chatty\n");
+}
+
+#[test]
+fn stderr_of_an_evaluator_that_always_breaks_is_not_shown_without_end() {
+    let folder = Folder::new();
+    folder.script("broken", "cat >/dev/null; echo tale of woe >&2; echo nonsense");
+    folder.file("c.yaml", config(&[code("broken", "broken")]));
+    let trace = trace("i11_five_traces_plain");
+    let ran = folder.run(&[&trace, "-c", "c.yaml"]).exits(3);
+    assert_eq!(ran.stderr.matches("tale of woe").count(), 3, "{}", ran.stderr);
+    let ran = folder.run(&[&trace, "-c", "c.yaml", "-v"]).exits(3);
+    assert_eq!(ran.stderr.matches("tale of woe").count(), 5, "{}", ran.stderr);
+}
+
+#[test]
+fn an_evaluator_gets_the_settings_of_its_entry() {
+    let folder = Folder::new();
+    folder.script(
+        "picky",
+        r#"document=$(cat)
+case "$document" in
+*'"metric_name":"picky","threshold":0.125,"config":{"words":["a",null,1.5]},'*) echo '{"score": 0.125}';;
+*) echo "$document" >&2; exit 4;;
+esac"#,
+    );
+    folder.file(
+        "c.yaml",
+        "evaluators:\n  - name: picky\n    type: code\n    path: ./picky\n    threshold: 0.125\n    config: {words: [a, ~, 1.5]}\n",
+    );
+    folder.run(&[&trace("a01_otlp_basic_parts"), "-c", "c.yaml"]).exits(0);
+}
+
+#[test]
+fn commands_are_known_by_the_names_agentevals_has_for_them() {
+    let folder = Folder::new();
+    folder.script("checks/polite", PASS);
+    for args in [
+        &["list", "--source", "builtin"][..],
+        &["list", "-s", "builtin", "--refresh"],
+        &["runtimes"],
+        &["config", "tool_trajectory_avg_score"],
+        &["config", "checks/polite"],
+    ] {
+        let short = folder.evaluator(args).exits(0);
+        let long = folder.evaluator(&[&["evaluator"][..], args].concat()).exits(0);
+        assert!(!short.stdout.is_empty() && short.stderr.is_empty(), "{args:?}: {short:?}");
+        assert_eq!(short.stdout, long.stdout, "{args:?}");
+    }
+}
+
+#[test]
+fn a_printed_entry_can_be_run() {
+    let folder = Folder::new();
+    folder.script("checks/polite", PASS);
+    let entry = folder.evaluator(&["config", "checks/polite"]).exits(0).stdout;
+    folder.file("c.yaml", entry);
+    let ran = folder.run(&[&trace("a01_otlp_basic_parts"), "-c", "c.yaml", "-o", "json"]).exits(0);
+    assert_eq!(ran.evaluations(0), ["polite PASSED"]);
+}
+
+#[test]
+fn metrics_that_need_a_judge_say_so_and_others_say_that_they_need_none() {
+    let folder = Folder::new();
+    let trace = trace("a01_otlp_basic_parts");
+    let run = |more: &[&str]| folder.run(&[&[&*trace, "-o", "json"], more].concat());
+    for metric in ["hallucinations_v1", "rubric_based_tool_use_quality_v1", "safety_v1"] {
+        let ran = run(&["-m", metric, "-j", "some-model"]).exits(3);
+        assert_eq!(ran.evaluations(0), [format!("{metric} ERROR metric_failed")]);
+        let error = ran.error_of(metric);
+        assert!(error.starts_with(&format!("{metric} needs a judge model")), "{error}");
+        assert!(!ran.stderr.contains("changes nothing"), "{}", ran.stderr);
+    }
+    folder.file(
+        "c.yaml",
+        "evaluators:\n  - {name: tool_trajectory_avg_score, type: builtin, judgeBaseUrl: u}\n",
+    );
+    run(&["-c", "c.yaml"])
+        .exits(0)
+        .says("tool_trajectory_avg_score asks no judge, so `judge_base_url` changes nothing");
+    // Nobody gives the run a credential, so what names one cannot be scored.
+    folder.file(
+        "d.yaml",
+        "evaluators:\n  - {name: tool_trajectory_avg_score, type: builtin, credential_ref: secret}\n",
+    );
+    run(&["-c", "d.yaml"]).exits(0);
+    let goldens = eval_set("library");
+    let ran = run(&["-c", "d.yaml", "-e", &goldens]).exits(3);
+    let error = ran.error_of("tool_trajectory_avg_score");
+    assert!(error.contains("references credential 'secret', which was not provided"), "{error}");
+    let model = "tool_trajectory_avg_score asks no judge, so `judge_model` changes nothing";
+    run(&["-j", "some-model"]).exits(0).says(model);
+    let both = ["-m", "tool_trajectory_avg_score", "-m", "safety_v1", "-j", "some-model"];
+    assert!(!run(&both).exits(3).stderr.contains("changes nothing"));
+}
+
+#[test]
+fn one_letter_stands_for_jobs_or_for_the_name_of_a_model() {
+    let folder = Folder::new();
+    let trace = trace("a01_otlp_basic_parts");
+    let run = |more: &[&str]| folder.run(&[&[&*trace, "-o", "json"], more].concat());
+    // The metric asks no judge, and says so to whoever names one.
+    let ran = run(&["-j", "3"]).exits(0);
+    assert!(!ran.stderr.contains("judge_model"), "{}", ran.stderr);
+    let ran = run(&["-j3", "--judge-model", "3"]).exits(0);
+    assert!(ran.stderr.contains("judge_model"), "{}", ran.stderr);
+    let ran = run(&["-j", "4-mini", "--jobs", "2"]).exits(0);
+    assert!(ran.stderr.contains("judge_model"), "{}", ran.stderr);
+    run(&["-j", "0"]).exits(2).reports_nothing();
+    run(&["-j", "2", "--jobs", "2"]).exits(2).reports_nothing().says("given twice");
+    run(&["-j", "m", "--judge-model", "m"]).exits(2).reports_nothing().says("given twice");
+}
+
+#[test]
+fn a_run_may_require_that_every_evaluator_scores() {
+    let folder = Folder::new();
+    folder.script("good", r#"cat >/dev/null; echo '{"score": 1}'"#);
+    folder.file(
+        "c.yaml",
+        "evaluators:\n  - {name: good, type: code, path: good}\n  - {name: response_match_score, type: builtin}\n",
+    );
+    let trace = trace("k01_traj_exact");
+    folder.run(&[&trace]).exits(0).says("NOTHING EVALUATED: 0 passed");
+    folder.run(&[&trace, "-c", "c.yaml"]).exits(0);
+    let message = "scored no conversation, and every evaluator has to score one";
+    let args = ["-c", "c.yaml", "--require-evaluated"];
+    folder
+        .run(&[&[&*trace], &args[..]].concat())
+        .exits(1)
+        .says(&format!("response_match_score: {message}"))
+        .says("FAILED: 1 passed, 0 failed, 0 errored, 1 not evaluated (2 evaluations in 1 conversation), 1 scored of 2 in total");
+    for (form, expected) in [
+        ("junit", "<testcase classname=\"require_evaluated\" name=\"response_match_score\""),
+        ("markdown", "- response\\_match\\_score: scored no conversation"),
+        ("github", "::error title=response_match_score::scored no conversation"),
+        ("json", "\"missing_scores\": [\n    \"response_match_score\"\n  ]"),
+    ] {
+        let ran = folder.run(&[&[&*trace, "-o", form], &args[..]].concat()).exits(1);
+        assert!(ran.stdout.contains(expected), "{form}: {}", ran.stdout);
+    }
+    let goldens = eval_set("library");
+    folder.run(&[&[&*trace, "-e", &goldens], &args[..]].concat()).exits(0);
+    // The configuration may say so, too.
+    folder.file(
+        "d.yaml",
+        "require_evaluated: true\nevaluators: [{name: response_match_score, type: builtin}]\n",
+    );
+    folder.run(&[&trace, "-c", "d.yaml"]).exits(1).says(message);
+}

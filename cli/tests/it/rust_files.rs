@@ -1,0 +1,220 @@
+//! Rust evaluators through the whole program: built by cargo, run by cargo.
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
+
+use std::path::Path;
+
+use crate::support::{self, Folder, Ran, TWO_EVALUATORS, trace};
+
+const WITH_SDK: &str = r#"
+use evaluator_sdk::{Config, EvalInput, evaluator};
+
+#[derive(serde::Deserialize)]
+struct Settings {
+    score: f64,
+}
+
+#[evaluator]
+fn with_sdk(_: &EvalInput, Config(settings): Config<Settings>) -> f64 {
+    eprintln!("asked for {}", settings.score);
+    settings.score
+}
+
+fn main() -> std::process::ExitCode {
+    with_sdk::run()
+}
+"#;
+
+const WITHOUT_SDK: &str = r#"
+use std::io::Read;
+
+fn main() {
+    let mut document = String::new();
+    std::io::stdin().read_to_string(&mut document).unwrap();
+    assert!(document.starts_with("{\"protocol_version\":"));
+    println!("{{\"score\": 0.75}}");
+}
+"#;
+
+const BROKEN: &str = "fn main() {\n    let score: f64 = \"high\";\n}\n";
+
+/// Runs over two conversations, with builds that all tests share, so that the SDK is compiled once.
+fn run(folder: &Folder, more: &[&str]) -> Ran {
+    let (one, other) = (trace("a01_otlp_basic_parts"), trace("k01_traj_exact"));
+    let mut args = vec!["run", &one, &other, "-c", "c.yaml"];
+    args.extend(more);
+    let mut command = folder.command(&args);
+    command.env("EVALUATOR_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("rust-files"));
+    support::finish(command.spawn().unwrap())
+}
+
+#[test]
+fn lone_files_run_and_one_that_does_not_compile_is_its_own_error() {
+    let folder = Folder::new();
+    folder.file("with_sdk.rs", WITH_SDK);
+    folder.file("without_sdk.rs", WITHOUT_SDK);
+    folder.file("broken.rs", BROKEN);
+    folder.file(
+        "c.yaml",
+        "evaluators:\n\
+         \x20 - {name: broken, type: code, path: broken.rs}\n\
+         \x20 - {name: broken_again, type: code, path: broken.rs}\n\
+         \x20 - {name: with_sdk, type: code, path: with_sdk.rs, config: {score: 0.5}}\n\
+         \x20 - {name: without_sdk, type: code, path: without_sdk.rs}\n\
+         \x20 - {name: misused, type: code, path: with_sdk.rs, config: {score: high}}\n",
+    );
+    let many = trace("i14_fifteen_traces");
+    let misused = "misused ERROR exited";
+    // Few conversations have a process each; many are given to warm workers where the program streams.
+    for (more, conversations) in [(vec!["-o", "json"], 2), (vec!["-o", "json", &many], 17)] {
+        let ran = run(&folder, &more).exits(3);
+        assert_eq!(ran.json()["traces"].as_array().unwrap().len(), conversations);
+        for conversation in 0..conversations {
+            assert_eq!(
+                ran.evaluations(conversation),
+                [
+                    "broken ERROR prepare_failed",
+                    "broken_again ERROR prepare_failed",
+                    "with_sdk PASSED",
+                    "without_sdk PASSED",
+                    misused
+                ]
+            );
+        }
+        assert_eq!(ran.json()["traces"][1]["metrics"][3]["score"], 0.75);
+        assert_eq!(ran.error_of("broken"), "broken.rs does not compile: 1 error");
+        let error = ran.error_of("misused");
+        assert!(error.contains("config.score"), "{error}");
+        // As cargo renders it, with the user's own path, once.
+        let ran = ran.says("error[E0308]: mismatched types");
+        let ran = ran.says("broken.rs:2:22");
+        ran.says("evaluator: broken: broken.rs does not compile: 1 error");
+    }
+}
+
+#[test]
+fn what_cargo_cannot_do_is_told_in_its_words() {
+    let folder = Folder::new();
+    folder.file("package/Cargo.toml", "[package]\nname = 5\n");
+    folder.file("package/src/main.rs", "fn main() {}");
+    folder.file(
+        "needy.rs",
+        "//! ```cargo\n//! [dependencies]\n//! no-such-crate-anywhere = { path = \"nowhere\" }\n//! ```\nfn main() {}\n",
+    );
+    folder.script("good", "cat >/dev/null; echo '{\"score\": 1}'");
+    folder.file(
+        "c.yaml",
+        "evaluators:\n\
+         \x20 - {name: package, type: code, path: package/src/main.rs}\n\
+         \x20 - {name: needy, type: code, path: needy.rs}\n\
+         \x20 - {name: good, type: code, path: good}\n",
+    );
+    let ran = run(&folder, &["-o", "json"]).exits(3);
+    assert_eq!(
+        ran.evaluations(0),
+        ["package ERROR prepare_failed", "needy ERROR prepare_failed", "good PASSED"]
+    );
+    assert!(ran.error_of("package").contains("package/Cargo.toml"), "{}", ran.error_of("package"));
+    assert!(
+        ran.error_of("needy").starts_with("needy.rs was not built: "),
+        "{}",
+        ran.error_of("needy")
+    );
+    assert!(ran.stderr.contains("invalid type: integer `5`, expected a string"), "{}", ran.stderr);
+}
+
+const MOODY: &str = r#"
+use evaluator_sdk::{Config, EvalInput, evaluator};
+
+#[derive(serde::Deserialize)]
+struct Settings {
+    every: usize,
+}
+
+/// Does something else for every few conversations.
+#[evaluator]
+fn moody(input: &EvalInput, Config(settings): Config<Settings>) -> Result<f64, String> {
+    let id = &input.invocations[0].invocation_id;
+    let place = id.bytes().map(usize::from).sum::<usize>();
+    eprintln!("judging {id}");
+    match place % settings.every {
+        1 => Err(format!("{id} is not to my taste")),
+        2 => std::process::exit(9),
+        3 => {
+            println!("going to abort");
+            std::process::abort()
+        }
+        _ => Ok(1.0),
+    }
+}
+
+/// Chosen by its name.
+#[evaluator]
+fn never(_: &EvalInput) -> bool {
+    false
+}
+
+fn main() -> std::process::ExitCode {
+    evaluator_sdk::run_any(&[moody::EVALUATOR, never::EVALUATOR])
+}
+"#;
+
+#[test]
+fn warm_workers_change_nothing_in_the_report() {
+    let folder = Folder::new();
+    folder.file("moody.rs", MOODY);
+    let many = trace("i14_fifteen_traces");
+    let report = |isolation: &str, jobs: &str| {
+        let entry = |name: &str, more: &str| {
+            format!(
+                "  - {{name: {name}, type: code, path: moody.rs, isolation: {isolation}{more}}}\n"
+            )
+        };
+        let entries = [entry("moody", ", config: {every: 5}"), entry("never", "")];
+        folder.file("c.yaml", format!("evaluators:\n{}", entries.concat()));
+        let ran = run(&folder, &["-o", "json", "-j", jobs, &many]).exits(3);
+        let mut report = ran.json();
+        forget_durations(&mut report);
+        report.to_string()
+    };
+    let alone = report("process", "1");
+    for kind in ["code 9", "code 70", "FAILED", "is not to my taste", "going to abort"] {
+        assert!(alone.contains(kind), "{kind}: {alone}");
+    }
+    for jobs in ["1", "2", "7"] {
+        assert_eq!(report("auto", jobs), alone, "-j {jobs}");
+    }
+}
+
+fn forget_durations(value: &mut serde_json::Value) {
+    match value {
+        serde_json::Value::Object(object) => {
+            object.retain(|key, _| !key.contains("duration"));
+            object.values_mut().for_each(forget_durations);
+        }
+        serde_json::Value::Array(items) => items.iter_mut().for_each(forget_durations),
+        _ => {}
+    }
+}
+
+#[test]
+fn a_file_with_several_evaluators_has_an_entry_for_each() {
+    let folder = Folder::new();
+    folder.file("two.rs", TWO_EVALUATORS);
+    let mut command = folder.command(&["config", "two.rs"]);
+    command.env("EVALUATOR_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("rust-files"));
+    let entries = support::finish(command.spawn().unwrap()).exits(0).stdout;
+    assert!(entries.contains("  # Always.\n  - name: always\n"), "{entries}");
+    folder.file("c.yaml", entries);
+    let ran = run(&folder, &["-o", "json"]).exits(1);
+    assert_eq!(ran.evaluations(0), ["always PASSED", "never FAILED"]);
+}
+
+#[test]
+fn a_file_that_does_not_compile_still_has_an_entry() {
+    let folder = Folder::new();
+    folder.file("broken.rs", BROKEN);
+    let ran = folder.evaluator(&["config", "broken.rs"]).exits(0);
+    assert!(ran.stdout.contains("  - name: broken\n"), "{}", ran.stdout);
+    ran.says("the entry has the file's own name");
+}

@@ -1,0 +1,204 @@
+//! What evaluators see of the environment, and what they do not.
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
+
+use std::collections::BTreeSet;
+
+use crate::support::{
+    Folder, Ran, finish, has,
+    place::{Place, TRACE},
+    trace,
+};
+
+/// Tells the names of all variables it sees, and the value of one.
+const TELLING: &str = "cat >/dev/null; printf '{\"score\": 1, \"details\": {\"seen\": \"%s\", \"own\": \"%s\"}}' \
+                       \"$(env | grep -o '^[A-Za-z_0-9]*=' | tr -d '\\n')\" \"$OWN\"";
+
+const SECRETS: [(&str, &str); 4] = [
+    ("OPENAI_API_KEY", "s3cr3t"),
+    ("GITHUB_TOKEN", "s3cr3t"),
+    ("AWS_SECRET_ACCESS_KEY", "s3cr3t"),
+    ("https_proxy", "http://me:s3cr3t@127.0.0.1:9"),
+];
+
+const OPEN: [(&str, &str); 5] = [
+    ("KEYBOARD", "de"),
+    ("TOKENIZERS_PARALLELISM", "false"),
+    ("PYTHONPATH", "/nowhere"),
+    ("MAX_TOKENS", "3"),
+    ("http_proxy", "http://127.0.0.1:9"),
+];
+
+/// Runs the telling evaluator with these keys in its entry.
+fn run(keys: &str, more: &[&str]) -> Ran {
+    let folder = Folder::new();
+    folder.script("check", TELLING);
+    folder
+        .file("c.yaml", format!("evaluators:\n- {{name: check, type: code, path: ./check{keys}}}"));
+    let trace = trace("a01_otlp_basic_parts");
+    let args = ["run", &trace, "-c", "c.yaml", "-o", "json"];
+    let mut command = folder.command(&[&args, more].concat());
+    command.envs(SECRETS).envs(OPEN);
+    finish(command.spawn().unwrap()).exits(0)
+}
+
+fn details(ran: &Ran) -> serde_json::Value {
+    ran.json()["traces"][0]["metrics"][0]["details"].clone()
+}
+
+/// Which of the variables of this test were seen.
+fn seen(ran: &Ran) -> BTreeSet<String> {
+    let names: BTreeSet<String> =
+        details(ran)["seen"].as_str().unwrap().split('=').map(str::to_owned).collect();
+    for name in ["PATH", "HOME"] {
+        assert!(names.contains(name), "{name}: {names:?}");
+    }
+    let ours = SECRETS.iter().chain(&OPEN).map(|(name, _)| *name).chain(["OWN"]);
+    ours.filter(|name| names.contains(*name)).map(str::to_owned).collect()
+}
+
+fn set<'a>(names: impl IntoIterator<Item = &'a str>) -> BTreeSet<String> {
+    names.into_iter().map(str::to_owned).collect()
+}
+
+#[test]
+fn evaluators_see_everything_but_secrets() {
+    let open = OPEN.map(|(name, _)| name);
+    let secrets = SECRETS.map(|(name, _)| name);
+    assert_eq!(seen(&run("", &[])), set(open));
+    assert_eq!(seen(&run(", inherit_env: true", &[])), set(open.into_iter().chain(secrets)));
+    assert_eq!(seen(&run(", inherit_env: false", &[])), set([]));
+}
+
+#[test]
+fn an_entry_names_what_its_evaluator_sees_all_the_same() {
+    let ran = run(", inherit_env: false, env: [OPENAI_API_KEY, KEYBOARD, NOT_SET]", &[]);
+    assert_eq!(seen(&ran), set(["OPENAI_API_KEY", "KEYBOARD"]));
+    let ran = run(", env: {GITHUB_TOKEN: , OWN: my own, KEYBOARD: other}", &[]);
+    assert_eq!(
+        seen(&ran),
+        set(OPEN.map(|(name, _)| name).into_iter().chain(["GITHUB_TOKEN", "OWN"]))
+    );
+    assert_eq!(details(&ran)["own"], "my own");
+}
+
+#[test]
+fn what_is_withheld_is_told_by_name_when_asked() {
+    let ran = run("", &["-v"]).says("withheld from check: ");
+    for (name, _) in SECRETS {
+        assert!(ran.stderr.contains(name), "{name}: {}", ran.stderr);
+    }
+    assert!(!ran.stderr.contains("s3cr3t"), "{}", ran.stderr);
+    for (keys, more) in [("", None), (", inherit_env: true", Some("-v"))] {
+        let ran = run(keys, more.as_slice());
+        assert!(!ran.stderr.contains("withheld"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn an_evaluator_that_misses_a_secret_is_told_what_to_write() {
+    let folder = Folder::new();
+    folder.file("c.yaml", "evaluators:\n- {name: check, type: code, path: ./check}");
+    let run = |script: &str| {
+        folder.script("check", script);
+        let trace = trace("a01_otlp_basic_parts");
+        let mut command = folder.command(&["run", &trace, "-c", "c.yaml", "-o", "json"]);
+        finish(command.env("OPENAI_API_KEY", "s3cr3t").spawn().unwrap())
+    };
+    let hint =
+        "OPENAI_API_KEY is withheld from evaluators, unless their entry names it under `env`";
+    let ran = run("echo 'KeyError: OPENAI_API_KEY' >&2; exit 1").exits(3);
+    assert_eq!(
+        ran.error_of("check"),
+        format!("Custom evaluator 'check' exited with code 1: KeyError: OPENAI_API_KEY ({hint})")
+    );
+    // One that makes a score of it is believed, and told of.
+    for said in [
+        "cat >/dev/null; echo 'no OPENAI_API_KEY' >&2; echo '{\"score\": 1}'",
+        "cat >/dev/null; echo '{\"score\": 1, \"details\": {\"why\": \"no OPENAI_API_KEY\"}}'",
+    ] {
+        let ran = run(said).exits(0);
+        assert_eq!(ran.json()["traces"][0]["metrics"][0]["warnings"][0], hint);
+    }
+}
+
+#[test]
+fn a_fetched_evaluator_sees_what_its_entry_names() {
+    if !has("python3") {
+        return;
+    }
+    let program = "import json, os, sys\njson.load(sys.stdin)\n\
+                   print(json.dumps({'score': 1.0, 'details': {'seen': '='.join(os.environ)}}))\n";
+    for (keys, expected) in [
+        ("", set([])),
+        ("env: [GITHUB_TOKEN]", set(["GITHUB_TOKEN"])),
+        ("inherit_env: true", set(SECRETS.iter().chain(&OPEN).map(|(name, _)| *name))),
+    ] {
+        let entry = format!("- {{name: check, type: remote, ref: check/check.py, {keys}}}");
+        let place = Place::new(&format!("evaluators:\n{}", entry.replace(", }", "}")));
+        place.server.file("check/check.py", program);
+        let mut command = place.command(&["run", &trace(TRACE), "-c", "c.yaml", "-o", "json"]);
+        command.envs(OPEN).envs(SECRETS).env("NO_PROXY", "*").env("no_proxy", "*");
+        let ran = finish(command.spawn().unwrap()).exits(0);
+        assert_eq!(seen(&ran), expected, "{keys}");
+    }
+}
+
+/// A shell script that answers 1 if it finds nothing in the environment of its parent, and 0 if it does.
+#[cfg(target_os = "linux")]
+const PRYING: &str = "cat >/dev/null; if tr '\\0' '\\n' </proc/$PPID/environ 2>/dev/null | grep -q s3cr3t; \
+                      then echo '{\"score\": 0}'; else echo '{\"score\": 1}'; fi";
+
+/// Does it as somebody who is not root: root may read everything.
+#[cfg(target_os = "linux")]
+#[test]
+#[expect(clippy::disallowed_methods, reason = "this is what is tested")]
+fn secrets_cannot_be_read_back_from_the_parent() {
+    use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
+
+    let is_root = fs::metadata("/proc/self").is_ok_and(|own| {
+        use std::os::unix::fs::MetadataExt;
+        own.uid() == 0
+    });
+    if is_root && !has("setpriv") {
+        return;
+    }
+    // Where everybody may go, which is not so for every target folder.
+    let folder = std::env::temp_dir().join(format!("evaluator-secrets-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let open = |path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    open(&folder);
+    let file = |name: &str, text: &[u8]| {
+        let path = folder.join(name);
+        fs::write(&path, text).unwrap();
+        open(&path);
+    };
+    file("check", format!("#!/bin/sh\n{PRYING}\n").as_bytes());
+    file("trace.json", &fs::read(trace("a01_otlp_basic_parts")).unwrap());
+    file("c.yaml", b"evaluators: [{name: check, type: code, path: ./check}]");
+    file("evaluator", &fs::read(env!("CARGO_BIN_EXE_evaluator")).unwrap());
+    let nobody = |args: &[&str]| {
+        let mut command = Command::new(if is_root { "setpriv" } else { "env" });
+        if is_root {
+            command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+        }
+        command
+            .args(args)
+            .current_dir(&folder)
+            .env("OPENAI_API_KEY", "s3cr3t")
+            .env("HOME", &folder);
+        command.output().unwrap()
+    };
+    let control = nobody(&["sh", "-c", "./check </dev/null; true"]);
+    let ran = nobody(&["./evaluator", "run", "trace.json", "-c", "c.yaml", "-o", "json"]);
+    // What this process is fed by does not matter: it reads its own streams as always.
+    let fed = nobody(&["sh", "-c", "./evaluator run /dev/stdin -c c.yaml -o summary <trace.json"]);
+    fs::remove_dir_all(&folder).unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    if !text(&control.stdout).contains("\"score\": 0") {
+        eprintln!("SKIPPED: here nobody can read the environment of a parent: {control:?}");
+        return;
+    }
+    assert!(text(&ran.stdout).contains("\"score\": 1.0"), "{ran:?}");
+    assert!(text(&fed.stdout).contains("check: 1.0000"), "{fed:?}");
+}

@@ -1,0 +1,10 @@
+//! Tests of the host library over recorded files.
+
+mod cargo_runtime;
+mod conversations;
+mod eval_sets;
+mod events;
+mod json_dialect;
+mod python_requirements;
+mod surroundings;
+mod trace_loading;
