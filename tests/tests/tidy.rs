@@ -104,9 +104,13 @@ fn every_source_begins_with_its_documentation() {
     complaints(missing, "do not begin with a `//!` line that says what the file contains");
 }
 
-/// Returns true if the first line that is not an attribute or a shebang is a `//!` comment.
+/// Returns true if the first line that is not an attribute or a shebang is a `//!` comment, or if a file is included.
 fn begins_with_documentation(text: &str) -> bool {
-    text.lines().find(|line| !line.starts_with("#!")).is_some_and(|line| line.starts_with("//!"))
+    text.starts_with("#![doc = include_str!(")
+        || text
+            .lines()
+            .find(|line| !line.starts_with("#!"))
+            .is_some_and(|line| line.starts_with("//!"))
 }
 
 #[test]

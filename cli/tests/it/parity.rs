@@ -1,8 +1,15 @@
-//! The whole corpus of recorded agentevals runs, where this machine has it.
+//! Runs of agentevals 0.11.0, recorded in `tests/parity`: the same arguments give the same results.
 
-#![expect(clippy::disallowed_methods, reason = "the comparison is a program of its own")]
+mod compare;
 
-use std::{collections::BTreeMap, path::Path, process::Command};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
+
+use crate::support::has;
 
 /// Cases in which this program differs from agentevals 0.11.0, each with the reason.
 const DIFFERENT: [(&str, &str); 8] = [
@@ -37,51 +44,43 @@ const DIFFERENT: [(&str, &str); 8] = [
     ),
 ];
 
+/// Runs every case of the corpus in the directory `EVALUATOR_PARITY_DIR`, by default `tests/parity`.
 #[test]
 fn results_are_those_of_agentevals() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/parity");
-    let folder = match std::env::var_os("EVALUATOR_PARITY_DIR") {
-        Some(chosen) => chosen.into(),
-        None => folder,
+    let corpus = match std::env::var_os("EVALUATOR_PARITY_DIR") {
+        Some(chosen) => PathBuf::from(chosen),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/parity"),
     };
-    let script = folder.join("compare.py");
-    if !script.is_file() {
-        eprintln!("SKIPPED: there is no corpus at {}", folder.display());
+    let corpus =
+        corpus.canonicalize().unwrap_or_else(|error| panic!("{}: {error}", corpus.display()));
+    if !has("python3") {
         return;
     }
-    let mut command = Command::new("python3");
-    command.arg(script).arg(env!("CARGO_BIN_EXE_evaluator"));
-    // Quirks follow from Python itself; what needs node is not there everywhere.
-    command.args(["--exit", "nonzero", "--skip-tag", "quirk", "--skip-tag", "node"]);
-    let output = match command.output() {
-        Ok(output) => output,
-        Err(error) => {
-            eprintln!("SKIPPED: python3 cannot be started: {error}");
-            return;
-        }
-    };
-    let text = String::from_utf8_lossy(&output.stdout);
-    let passed = text.lines().filter(|line| line.starts_with("pass ")).count();
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    assert!(passed > 200, "only {passed} cases passed: {text}\n{complaint}");
+    let mut cases = compare::cases(&corpus);
+    // Quirks follow from Python itself; Node.js is not installed everywhere.
+    cases.retain(|case| !case.tags.iter().any(|tag| tag == "quirk" || tag == "node"));
+    assert!(cases.len() > 200, "only {} cases in {}", cases.len(), corpus.display());
 
-    // Each failed case with what differs, which stands on the lines below it.
-    let mut failed: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    let mut current = None;
-    for line in text.lines() {
-        match line.strip_prefix("FAIL ") {
-            Some(case) => current = Some(case.trim()),
-            None if !line.starts_with(' ') => current = None,
-            None => {}
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut failed = BTreeMap::new();
+        while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let differences = compare::differences(case, &corpus);
+            if !differences.is_empty() {
+                failed.insert(case.id.as_str(), differences);
+            }
         }
-        if let Some(case) = current {
-            failed.entry(case).or_default().push(line);
-        }
-    }
+        failed
+    };
+    let failed: BTreeMap<&str, Vec<String>> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..2).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
+    });
+
     let unexpected: Vec<String> = failed
         .iter()
         .filter(|(case, _)| !DIFFERENT.iter().any(|(known, _)| known == *case))
-        .map(|(_, lines)| lines.join("\n"))
+        .map(|(case, differences)| format!("{case}\n  {}", differences.join("\n  ")))
         .collect();
     assert!(unexpected.is_empty(), "{}", unexpected.join("\n"));
     let outdated: Vec<&str> =

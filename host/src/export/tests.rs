@@ -1,3 +1,5 @@
+//! Tests of the files that `export` writes.
+
 use super::*;
 use crate::{process::CommandSpec, runtime::testing::Folder};
 

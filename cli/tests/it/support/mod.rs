@@ -112,22 +112,27 @@ impl Folder {
     }
 
     /// `evaluator` in this folder, not started yet; its streams are pipes.
-    #[expect(clippy::disallowed_methods, reason = "this is what is tested")]
     pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_evaluator"));
-        command
-            .args(args)
-            .current_dir(&self.path)
-            .env_remove("EVALUATOR_PYTHON")
-            // Nobody listens there: tests stay on this machine.
-            .env("AGENTEVALS_EVALUATOR_BASE_URL", "http://127.0.0.1:9")
-            .env("AGENTEVALS_EVALUATOR_API_URL", "http://127.0.0.1:9")
-            .env("CARGO_NET_OFFLINE", "true")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        command
+        command(&self.path, args)
     }
+}
+
+/// Returns the command `evaluator` with these arguments and this working directory; its streams are pipes.
+#[expect(clippy::disallowed_methods, reason = "this is what is tested")]
+pub(crate) fn command(directory: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_evaluator"));
+    command
+        .args(args)
+        .current_dir(directory)
+        .env_remove("EVALUATOR_PYTHON")
+        // Nothing listens there: tests stay on this machine.
+        .env("AGENTEVALS_EVALUATOR_BASE_URL", "http://127.0.0.1:9")
+        .env("AGENTEVALS_EVALUATOR_API_URL", "http://127.0.0.1:9")
+        .env("CARGO_NET_OFFLINE", "true")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
 }
 
 impl Drop for Folder {
