@@ -9,11 +9,11 @@
 //!
 //! let input: EvalInput = decode(br#"{"metric_name": "polite", "invocations": [{"final_response": "Gladly."}]}"#)?;
 //! assert_eq!(input.threshold, 0.5);
-//! let polite = input.invocations.iter().filter(|turn| turn.final_response.is_some()).count();
-//! let result = EvalResult::new(Score::ratio(polite, input.invocations.len()));
+//! let answered = input.invocations.iter().map(|turn| Score::from(turn.final_response.is_some()));
+//! let result = EvalResult::mean_of(answered);
 //! assert_eq!(
 //!     serde_json::to_string(&result)?,
-//!     r#"{"score":1.0,"status":null,"per_invocation_scores":[],"details":null}"#
+//!     r#"{"score":1.0,"status":null,"per_invocation_scores":[1.0],"details":null}"#
 //! );
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -39,7 +39,7 @@ pub mod agentv;
 
 pub use agentevals::{
     EvalInput, EvalResult, EvalStatus, IntermediateStepData, InvocationData, ToolCallData,
-    ToolResponseData,
+    ToolResponseData, ScoreCount,
 };
 pub use contract::{Contract, UnknownContract};
 pub use decode::{DecodeError, DecodeErrorKind, MAX_DEPTH, decode};
@@ -51,7 +51,7 @@ pub use frame::{ErrorBody, Frame};
 pub use linked::LinkedEvaluator;
 pub use manifest::Manifest;
 pub use numbered::{MARK, Number};
-pub use score::{Score, ScoreError};
+pub use score::{IntoScore, IntoTurnScore, Score, ScoreError};
 pub use version::{Compatibility, ProtocolVersion, VersionError};
 
 /// A JSON object with string keys, as in `config`, `args` and `details`.

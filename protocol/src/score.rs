@@ -48,10 +48,40 @@ impl Score {
         (!value.is_nan()).then(|| Self(value.clamp(0.0, 1.0) + 0.0))
     }
 
-    /// `part` of `whole`. A whole of 0 scores 1 (nothing was asked, nothing is missing); a part beyond it scores 1.
+    /// The share of `part` in `whole`; a part larger than the whole scores 1.
+    ///
+    /// # Panics
+    ///
+    /// If `whole` is 0. A share of nothing is neither the best nor the worst score: both would say something about an agent
+    /// that was not judged. Where `whole` comes from a document or a setting, use [`checked_ratio`](Self::checked_ratio).
     #[must_use]
+    #[track_caller]
     pub fn ratio(part: usize, whole: usize) -> Self {
-        if part >= whole { Self::ONE } else { Self(part as f64 / whole as f64) }
+        match Self::checked_ratio(part, whole) {
+            Some(score) => score,
+            None => panic!(
+                "`Score::ratio({part}, 0)`: a share of nothing is not a score; use `Score::checked_ratio`, which is `None` here"
+            ),
+        }
+    }
+
+    /// The share of `part` in `whole`, as [`ratio`](Self::ratio); `None` if `whole` is 0.
+    ///
+    /// ```
+    /// use evaluator_protocol::{EvalResult, Score};
+    /// // (good calls, calls) of each turn: the second one made no calls, and is not scored.
+    /// let turns = [(1, 2), (0, 0)];
+    /// let result = EvalResult::mean_of(turns.map(|(good, calls)| Score::checked_ratio(good, calls)));
+    /// assert_eq!(result.score, Score::ratio(1, 2));
+    /// assert_eq!(result.per_invocation_scores, [Some(Score::ratio(1, 2)), None]);
+    /// ```
+    #[must_use]
+    pub fn checked_ratio(part: usize, whole: usize) -> Option<Self> {
+        match whole {
+            0 => None,
+            _ if part >= whole => Some(Self::ONE),
+            _ => Some(Self(part as f64 / whole as f64)),
+        }
     }
 
     /// The mean, `None` for no scores at all.
@@ -130,6 +160,63 @@ impl<'de> Deserialize<'de> for Score {
     }
 }
 
+/// A type that is a score: [`Score`].
+///
+/// The trait exists for the compiler's message where a plain number is given.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a score",
+    label = "expected `Score`",
+    note = "make one with `Score::new(number)?`, which refuses what is not in 0..=1, `Score::from(bool)` or \
+            `Score::checked_ratio(part, whole)`"
+)]
+pub trait IntoScore: sealed::Score {
+    /// The score.
+    fn into_score(self) -> Score;
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoScore for Score {
+    fn into_score(self) -> Score {
+        self
+    }
+}
+
+/// A type that is the score of a turn: [`Score`], or `Option<Score>`, which is `None` for a turn that is not scored.
+///
+/// The trait exists for the compiler's message where a plain number is given.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not the score of a turn",
+    label = "expected `Score` or `Option<Score>`",
+    note = "make one with `Score::new(number)?`, which refuses what is not in 0..=1, `Score::from(bool)` or \
+            `Score::checked_ratio(part, whole)`; `None` stands for a turn that is not scored"
+)]
+pub trait IntoTurnScore: sealed::TurnScore {
+    /// The score; `None` for a turn that is not scored.
+    fn into_turn_score(self) -> Option<Score>;
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoTurnScore for Score {
+    fn into_turn_score(self) -> Option<Score> {
+        Some(self)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoTurnScore for Option<Score> {
+    fn into_turn_score(self) -> Option<Score> {
+        self
+    }
+}
+
+mod sealed {
+    pub trait Score {}
+    impl Score for super::Score {}
+    pub trait TurnScore {}
+    impl TurnScore for super::Score {}
+    impl TurnScore for Option<super::Score> {}
+}
+
 /// A number that is not a score.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScoreError {
@@ -189,6 +276,15 @@ mod tests {
     }
 
     #[test]
+    fn a_share_of_nothing_is_not_a_score() {
+        assert_eq!(Score::checked_ratio(0, 0), None);
+        assert_eq!(Score::checked_ratio(1, 0), None);
+        let panic = std::panic::catch_unwind(|| Score::ratio(3, 0)).unwrap_err();
+        let message = panic.downcast_ref::<String>().unwrap();
+        assert!(message.starts_with("`Score::ratio(3, 0)`: a share of nothing"), "{message}");
+    }
+
+    #[test]
     fn zero_has_no_sign() {
         assert!(Score::new(-0.0).unwrap().get().is_sign_positive());
         assert!(Score::clamped(-0.0).unwrap().get().is_sign_positive());
@@ -220,8 +316,10 @@ mod tests {
         }
 
         #[test]
-        fn a_ratio_is_a_score(part in 0_usize..1000, whole in 0_usize..1000) {
-            prop_assert!(Score::new(Score::ratio(part, whole).get()).is_ok());
+        fn a_ratio_is_a_score(part in 0_usize..1000, whole in 1_usize..1000) {
+            let score = Score::ratio(part, whole);
+            prop_assert!(Score::new(score.get()).is_ok());
+            prop_assert_eq!(Score::checked_ratio(part, whole), Some(score));
         }
 
         #[test]

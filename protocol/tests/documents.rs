@@ -200,9 +200,45 @@ fn results_outside_the_contract_are_refused_by_path() {
 }
 
 #[test]
-fn a_mean_without_turns_is_not_evaluated() {
-    assert_eq!(EvalResult::mean_of([]).status, Some(EvalStatus::NotEvaluated));
+fn a_mean_is_that_of_the_turns_that_were_scored() {
+    let half = Some(Score::ratio(1, 2));
     assert_eq!(EvalResult::mean_of([Score::ONE, Score::ZERO]).score, Score::ratio(1, 2));
+    let skipped = EvalResult::mean_of([None, half, None, Some(Score::ONE)]);
+    assert_eq!(skipped.score, Score::ratio(3, 4));
+    assert_eq!(skipped.per_invocation_scores, [None, half, None, Some(Score::ONE)]);
+    assert_eq!(skipped.status, None);
+    assert_eq!(skipped.details, None);
+}
+
+#[test]
+fn a_mean_of_nothing_says_what_there_is_not() {
+    let reason = |result: &EvalResult| {
+        assert_eq!(result.status, Some(EvalStatus::NotEvaluated));
+        result.details.as_ref().unwrap()["reason"].as_str().unwrap().to_owned()
+    };
+    let no_turns = EvalResult::mean_of(Vec::<Score>::new());
+    assert_eq!(reason(&no_turns), "the conversation has no turns");
+    let no_scores = EvalResult::mean_of([None::<Score>; 2]);
+    assert_eq!(reason(&no_scores), "no turn was scored");
+    assert_eq!(no_scores.per_invocation_scores, [None, None]);
+}
+
+#[test]
+fn there_is_a_score_for_each_turn_or_none() {
+    let result = |scores: usize| {
+        EvalResult::new(Score::ONE).per_invocation_scores(vec![Score::ONE; scores])
+    };
+    for (scores, turns) in [(0, 0), (0, 3), (1, 1), (3, 3)] {
+        assert_eq!(result(scores).check_turns(turns), Ok(()), "{scores} of {turns}");
+    }
+    let refused = |scores, turns| result(scores).check_turns(turns).unwrap_err().to_string();
+    assert_eq!(
+        refused(1, 2),
+        "1 score for a conversation of 2 turns; give one for each turn, in order, null for a turn that is not scored, or \
+         none at all"
+    );
+    assert!(refused(2, 1).starts_with("2 scores for a conversation of 1 turn; "));
+    assert!(refused(2, 0).starts_with("2 scores for a conversation of 0 turns; "));
 }
 
 #[test]

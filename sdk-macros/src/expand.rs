@@ -98,8 +98,9 @@ fn items(item: &check::Item<'_>, paths: &Paths, evaluator: &TokenStream) -> Toke
             /// The evaluator as a value, to be run together with others or tested.
             #vis const EVALUATOR: #krate::Evaluator = #evaluator;
 
-            #[must_use = "return it from `main`, or the program ends as if nothing had failed"]
             /// Runs the program: reads a document from standard input, writes the answer to standard output.
+            ///
+            /// Returns only if nothing failed; after a failure it ends the process with the code of that failure.
             #vis fn run() -> ::std::process::ExitCode {
                 #krate::run_any(&[Self::EVALUATOR])
             }
@@ -110,7 +111,7 @@ fn items(item: &check::Item<'_>, paths: &Paths, evaluator: &TokenStream) -> Toke
 /// A closure from a document to the outcome of the function.
 fn call(plan: &Plan<'_>, contract: &TokenStream, paths: &Paths) -> TokenStream {
     let Paths { krate, support } = paths;
-    let context = local("context");
+    let (context, turns) = (local("context"), local("turns"));
     let evaluator = &plan.name;
     let variables: Vec<Ident> =
         (0..plan.arguments.len()).map(|index| local(&format!("argument_{index}"))).collect();
@@ -169,8 +170,9 @@ fn call(plan: &Plan<'_>, contract: &TokenStream, paths: &Paths) -> TokenStream {
         |#context| {
             #[allow(unused_mut)]
             let mut #context = #support::context::<#contract>(#context, #evaluator)?;
+            let #turns = #support::turns::<#contract>(&#context);
             #(#extractions)*
-            #support::answer::<#contract>(#outcome)
+            #support::answer::<#contract>(#outcome, #turns)
         }
     }
 }

@@ -25,6 +25,32 @@ pub struct Evaluator {
     config_schema: ConfigSchema,
 }
 
+/// A value that [`run_any`](crate::run_any) takes: an [`Evaluator`].
+///
+/// The trait is sealed. It exists for the compiler's message where the function is given instead.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an evaluator as a value",
+    label = "expected `Evaluator`",
+    note = "pass `name::EVALUATOR`, which `#[evaluator]` puts next to the function `name`"
+)]
+pub trait IntoEvaluator: sealed::Sealed {
+    /// The evaluator.
+    #[doc(hidden)]
+    fn evaluator(&self) -> Evaluator;
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoEvaluator for Evaluator {
+    fn evaluator(&self) -> Evaluator {
+        *self
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Evaluator {}
+}
+
 pub(crate) type Call = fn(Document) -> Result<Answer, Failure>;
 pub(crate) type ConfigSchema = fn() -> Option<Value>;
 

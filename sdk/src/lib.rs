@@ -69,10 +69,11 @@ pub mod testing;
 pub mod __private_0_1;
 
 pub use context::Context;
-pub use evaluator::Evaluator;
+pub use evaluator::{Evaluator, IntoEvaluator};
 pub use evaluator_protocol::{
-    self as protocol, EvalInput, EvalResult, EvalStatus, IntermediateStepData, InvocationData,
-    JsonObject, Score, ScoreError, ToolCallData, ToolResponseData, agenta, agentv,
+    self as protocol, EvalInput, EvalResult, EvalStatus, IntermediateStepData, IntoScore,
+    IntoTurnScore, InvocationData, JsonObject, Score, ScoreCount, ScoreError, ToolCallData,
+    ToolResponseData, agenta, agentv,
 };
 #[doc = include_str!("../docs/evaluator.md")]
 pub use evaluator_sdk_macros::evaluator;

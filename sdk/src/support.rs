@@ -41,9 +41,19 @@ pub fn context<C: Contract>(document: Document, evaluator: &str) -> Result<Conte
     Ok(Context::new(C::adopt(document, evaluator)?))
 }
 
+/// The number of turns that the answer is checked against. To be called before an argument takes the document.
+pub fn turns<C: Contract>(context: &Context<C>) -> Option<usize> {
+    C::turns(context.input())
+}
+
 /// What the function found, as an answer of any contract.
-pub fn answer<C: Contract>(output: Result<C::Output, Failure>) -> Result<Answer, Failure> {
-    output.map(C::answer)
+pub fn answer<C: Contract>(
+    output: Result<C::Output, Failure>,
+    turns: Option<usize>,
+) -> Result<Answer, Failure> {
+    let output = output?;
+    turns.map_or(Ok(()), |turns| C::check(&output, turns))?;
+    Ok(C::answer(output))
 }
 
 /// The argument that has this name.

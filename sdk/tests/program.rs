@@ -168,6 +168,79 @@ mod failing_evaluators {
     }
 }
 
+mod failures_and_main {
+    use super::*;
+
+    /// What an author may do with the value of `run()`.
+    const WAYS: [&str; 9] = [
+        "statement",
+        "underscore",
+        "drop",
+        "shown",
+        "async main",
+        "thread",
+        "caught",
+        "exit",
+        "any --evaluator",
+    ];
+
+    fn careless(way: &str, arguments: &[&str], input: &str) -> Outcome {
+        let (way, mut all) = match way.split_once(' ') {
+            Some((way, option @ "--evaluator")) => (way, vec![option, "fails"]),
+            _ => (way, Vec::new()),
+        };
+        all.extend(arguments);
+        run(&format!("careless/{way}"), &all, input)
+    }
+
+    #[test]
+    fn a_failure_stays_one_whatever_main_does() {
+        for way in WAYS {
+            for failure in ["panic", "nan", "error"] {
+                careless(way, &[], &named(failure)).failed(1, "error: ");
+            }
+            careless(way, &[], "nonsense").failed(3, "invalid JSON");
+            careless(way, &["--fast"], &named("fine")).failed(2, "unknown option `--fast`");
+            let stream = careless(way, &["--stream", "--describe"], "");
+            stream.failed(2, "`--stream` and `--describe` exclude each other");
+        }
+    }
+
+    #[test]
+    fn an_answer_stays_one_and_main_goes_on() {
+        for way in WAYS.into_iter().filter(|way| *way != "exit") {
+            let outcome = careless(way, &[], &named("fine"));
+            assert_eq!(outcome.answer()["score"], json!(1.0), "{way}");
+            assert_eq!(outcome.stderr, "guard dropped\n", "{way}");
+        }
+    }
+
+    #[test]
+    fn a_stream_with_errors_ends_as_before() {
+        let outcome = careless("statement", &["--stream"], &named("panic"));
+        assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    }
+
+    #[test]
+    fn a_second_call_is_an_error() {
+        let message = "error: `run()` was called twice; serve several evaluators with one `run_any(&[..])`\n";
+        for arguments in [&[][..], &["--stream"], &["--describe"], &["--help"]] {
+            let outcome = careless("twice", arguments, &named("fine"));
+            assert_eq!((outcome.code, &*outcome.stderr), (Some(2), message), "{arguments:?}");
+        }
+        careless("twice", &[], &named("panic")).failed(1, "the evaluator panicked");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn an_answer_that_nobody_takes_is_a_failure() {
+        let mut child = start("careless/statement", &[], &[]);
+        drop(child.stdout.take());
+        child.stdin.take().unwrap().write_all(named("fine").as_bytes()).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(1));
+    }
+}
+
 mod arguments {
     use super::*;
 

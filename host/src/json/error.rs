@@ -70,6 +70,8 @@ pub enum ParseErrorKind {
     ExpectedValue,
     /// The text ends inside a value.
     UnexpectedEnd,
+    /// A key is in its object already, and repeated keys are refused.
+    RepeatedKey,
     /// An object should go on with a quoted key.
     ExpectedKey,
     /// A key is not followed by a colon.
@@ -109,6 +111,7 @@ impl fmt::Display for ParseErrorKind {
             }
             Self::ExpectedValue => "expected a value",
             Self::UnexpectedEnd => "unexpected end of text",
+            Self::RepeatedKey => "repeated key",
             Self::ExpectedKey => "expected a key in double quotes",
             Self::ExpectedColon => "expected ':' after the key",
             Self::ExpectedCommaOrBracket => "expected ',' or ']'",

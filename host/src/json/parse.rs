@@ -21,11 +21,18 @@ pub struct ParseOptions {
     pub non_finite: bool,
     /// What to do with escapes of single surrogates. Default: [`Surrogates::Replace`].
     pub surrogates: Surrogates,
+    /// Whether a key that is repeated in its object is an error. Default: no, its last value counts.
+    pub unique_keys: bool,
 }
 
 impl Default for ParseOptions {
     fn default() -> Self {
-        Self { max_depth: MAX_DEPTH, non_finite: true, surrogates: Surrogates::Replace }
+        Self {
+            max_depth: MAX_DEPTH,
+            non_finite: true,
+            surrogates: Surrogates::Replace,
+            unique_keys: false,
+        }
     }
 }
 
@@ -50,7 +57,7 @@ pub struct Parsed {
 
 /// Reads one JSON value, surrounding whitespace allowed.
 ///
-/// Of a repeated key the last value counts. Numbers without fraction and exponent are integers of any size.
+/// Of a repeated key the last value counts, unless `options` refuse it. Numbers without fraction and exponent are integers of any size.
 ///
 /// # Errors
 ///
@@ -114,6 +121,7 @@ pub(super) struct Parser<'a> {
     pub(super) at: usize,
     non_finite: bool,
     pub(super) surrogates: Surrogates,
+    unique_keys: bool,
     max_depth: usize,
     pub(super) replaced_surrogates: usize,
     opaque: Paths,
@@ -129,6 +137,7 @@ impl<'a> Parser<'a> {
             at: 0,
             non_finite: options.non_finite,
             surrogates: options.surrogates,
+            unique_keys: options.unique_keys,
             max_depth: options.max_depth.min(MAX_DEPTH),
             replaced_surrogates: 0,
             opaque,
@@ -191,7 +200,7 @@ impl<'a> Parser<'a> {
                     Some(Open::Object(mut members, key)) => {
                         members.insert(key, value);
                         if self.goes_on(b'}', Kind::ExpectedCommaOrBrace)? {
-                            let key = self.key()?;
+                            let key = self.further_key(&members)?;
                             open.push(Open::Object(members, key));
                             break;
                         }
@@ -299,6 +308,17 @@ impl<'a> Parser<'a> {
             Some(b':') => self.at += 1,
             Some(_) => return Err(Kind::ExpectedColon),
             None => return Err(Kind::UnexpectedEnd),
+        }
+        Ok(key)
+    }
+
+    /// Reads a key of an object that has these members, and its colon.
+    fn further_key(&mut self, members: &Object) -> Result<String, Kind> {
+        let start = self.at;
+        let key = self.key()?;
+        if self.unique_keys && members.contains_key(&key) {
+            self.at = start;
+            return Err(Kind::RepeatedKey);
         }
         Ok(key)
     }

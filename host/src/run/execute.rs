@@ -151,7 +151,7 @@ impl Execution<'_, '_> {
         for number in self.next..self.conversations.len() {
             let trace_id = self.conversations.trace_id(number);
             let evaluations = self.evaluators.iter().map(|evaluator| {
-                let report = evaluator.report(evaluator.never_begun(), 0);
+                let report = evaluator.report(evaluator.never_begun());
                 self.progress.evaluated(&report, &trace_id, String::new());
                 report
             });
@@ -228,7 +228,7 @@ impl Execution<'_, '_> {
             (self.progress.on_event)(RunEvent::NotCached { evaluator, reason });
         }
         let stderr = evaluation.end_of_stderr().into_owned();
-        let report = evaluator.report(evaluation, conversation.turns.len());
+        let report = evaluator.report(evaluation);
         self.progress.evaluated(&report, &conversation.trace_id, stderr);
         active.evaluations[column] = Some(report);
         active.missing -= 1;
@@ -245,7 +245,7 @@ impl Execution<'_, '_> {
             .into_iter()
             .zip(self.evaluators)
             .map(|(report, evaluator)| {
-                report.unwrap_or_else(|| evaluator.report(evaluator.lost("was lost"), 0))
+                report.unwrap_or_else(|| evaluator.report(evaluator.lost("was lost")))
             })
             .collect();
         let report = ConversationReport {

@@ -53,6 +53,18 @@ pub(super) enum Given<'a> {
     Document(&'a Document),
 }
 
+impl Given<'_> {
+    /// Checks an answer against what it judges. The turns of a document are counted where it is read.
+    fn check(self, evaluation: Evaluation) -> Evaluation {
+        match self {
+            Self::Conversation(subject) => {
+                evaluation.for_turns(subject.conversation().turns.len())
+            }
+            Self::Document(_) => evaluation,
+        }
+    }
+}
+
 /// A planned evaluator with what it needs while the run lasts.
 pub(super) struct Ready {
     pub(super) evaluator: PlannedEvaluator,
@@ -180,7 +192,8 @@ impl Ready {
                     return self.lost("has no settings");
                 };
                 let evaluator = Arc::clone(evaluator);
-                linked::evaluate(evaluator, document.text(), *timeout, &self.cancellation).await
+                let (text, cancellation) = (document.text(), &self.cancellation);
+                given.check(linked::evaluate(evaluator, text, *timeout, cancellation).await)
             }
             Work::Program(program) => {
                 // Those that wait for the same answer hold no permit, so that other evaluators go on.
@@ -188,14 +201,14 @@ impl Ready {
                 let Some(document) = self.document(given) else {
                     return self.lost("has no settings");
                 };
-                match pool {
+                given.check(match pool {
                     // Its workers have permits.
                     Some(pool) => pool.evaluate(document, program.timeout).await,
                     None => {
                         let Some(_permit) = permits.take().await else { return not_run() };
                         self.run(program, &document.text()).await
                     }
-                }
+                })
             }
         }
     }

@@ -8,8 +8,8 @@ use crate::{
 };
 
 impl Ready {
-    /// The report of an evaluation of a conversation with so many turns.
-    pub(super) fn report(&self, evaluation: Evaluation, turns: usize) -> EvaluationReport {
+    /// The report of an evaluation.
+    pub(super) fn report(&self, evaluation: Evaluation) -> EvaluationReport {
         let name = self.name();
         let is_metric = matches!(self.evaluator.work, Work::Metric { .. });
         let stderr = evaluation.end_of_stderr();
@@ -35,7 +35,7 @@ impl Ready {
             Verdict::Answer(answer) => answer,
             _ => Default::default(),
         };
-        let mut warnings = answer.contradictions(self.evaluator.threshold, turns);
+        let mut warnings = answer.contradictions(self.evaluator.threshold);
         warnings.extend(flaky);
         if error.is_none() {
             warnings.extend(self.missing(&answer, &evaluation.stderr_tail));

@@ -31,13 +31,13 @@ pub(super) enum Judged {
 
 /// Judges a run on a document with so many turns.
 pub(super) fn judge(name: &str, outcome: &Outcome, turns: usize) -> Judged {
-    let evaluation = Evaluation::from_outcome(outcome);
+    let evaluation = Evaluation::from_outcome(outcome).for_turns(turns);
     let stderr = last_lines(&evaluation.stderr_tail);
     let explained = || evaluation.verdict.explain(name, &stderr).unwrap_or_default();
     match &evaluation.verdict {
         Verdict::Answer(answer) => {
-            let mut complaints = answer.contradictions(THRESHOLD, turns);
-            complaints.extend(to_the_letter(outcome.stdout.head(), turns));
+            let mut complaints = answer.contradictions(THRESHOLD);
+            complaints.extend(to_the_letter(outcome.stdout.head()));
             Judged::Answered(complaints)
         }
         Verdict::BadAnswer(bad) if *bad != BadAnswer::Empty => {
@@ -60,7 +60,7 @@ fn last_lines(text: &str) -> String {
 }
 
 /// What this host lets pass in an answer and another may not.
-fn to_the_letter(answer: &[u8], turns: usize) -> Vec<String> {
+fn to_the_letter(answer: &[u8]) -> Vec<String> {
     let object = match serde_json::from_slice::<Value>(answer) {
         Ok(Value::Object(object)) => object,
         Ok(_) => return vec!["the answer is not an object".to_owned()],
@@ -78,15 +78,6 @@ fn to_the_letter(answer: &[u8], turns: usize) -> Vec<String> {
                     "per_invocation_scores[{index}]: must be a number itself, or null, not {score}"
                 ));
             }
-        }
-        if !scores.is_empty() && scores.len() < turns {
-            found.push(format!(
-                "per_invocation_scores: has {} for {turns} turns; put null for a turn that is not scored, or leave all out",
-                match scores.len() {
-                    1 => "1 score".to_owned(),
-                    many => format!("{many} scores"),
-                }
-            ));
         }
     }
     for key in object.keys().filter(|key| !KEYS.contains(&key.as_str())) {
@@ -147,10 +138,6 @@ mod tests {
                  per_invocation_scores[1]: must be a number itself, or null, not \"1\"",
             ),
             (
-                r#"{"score": 1, "per_invocation_scores": [1]}"#,
-                "per_invocation_scores: has 1 score for 2 turns; put null for a turn that is not scored, or leave all out",
-            ),
-            (
                 r#"{"score": 1, "detail": {}}"#,
                 "detail: no host reads this key; did you mean `details`?",
             ),
@@ -169,7 +156,15 @@ mod tests {
             (r#"{"score": 1.5}"#, "score: expected a number from 0 to 1, found 1.5"),
             ("{}", "score: a number from 0 to 1 is required, but the field is missing"),
             (r#"{"score": 1, "status": "FAILED"}"#, "it says FAILED"),
-            (r#"{"score": 1, "per_invocation_scores": [1, 1, 1]}"#, "it scores 3 turns"),
+            (
+                r#"{"score": 1, "per_invocation_scores": [1, 1, 1]}"#,
+                "per_invocation_scores: 3 scores for a conversation of 2 turns; give one for each turn",
+            ),
+            (
+                r#"{"score": 1, "per_invocation_scores": [1]}"#,
+                "per_invocation_scores: 1 score for a conversation of 2 turns; ",
+            ),
+            (r#"{"score": 1, "score": 1}"#, "repeated key at line 1 column 14 (byte 13): "),
             (r#"{"score": 1, "per_invocation_scores": [2, 1]}"#, "it scores turn 1 with 2"),
             ("log\n{}", "expected a value at line 1"),
         ] {

@@ -30,17 +30,22 @@ fn read(bytes: &[u8], non_finite: bool) -> Result<Value, BadAnswer> {
     }
     let text =
         std::str::from_utf8(bytes).map_err(|error| invalid_utf8(bytes, error.valid_up_to()))?;
-    let options = ParseOptions { max_depth: MAX_DEPTH, non_finite, surrogates: Surrogates::Reject };
+    let options = ParseOptions {
+        max_depth: MAX_DEPTH,
+        non_finite,
+        surrogates: Surrogates::Reject,
+        unique_keys: true,
+    };
     match json::parse(text, &options) {
         Ok(parsed) => Ok(parsed.value),
         Err(error) => {
             let before = text.get(..error.offset).unwrap_or(text);
             let noise = error.kind == ParseErrorKind::TrailingText
                 || error.kind == ParseErrorKind::ExpectedValue && before.trim().is_empty();
-            let hint = if noise {
-                "; print the result and nothing else, logs belong on standard error"
-            } else {
-                ""
+            let hint = match error.kind {
+                ParseErrorKind::RepeatedKey => "; it is not known which of its values counts",
+                _ if noise => "; print the result and nothing else, logs belong on standard error",
+                _ => "",
             };
             let reason = format!("{error}: {}{hint}", surroundings(text, before.len()));
             Err(BadAnswer::NotJson { reason })
@@ -63,8 +68,7 @@ fn invalid_utf8(bytes: &[u8], at: usize) -> BadAnswer {
 /// Reads a result from its document, an object.
 ///
 /// `score` must be there, a finite number from 0 to 1; text that is such a number and booleans count as numbers.
-/// `status`, `per_invocation_scores` and `details` may be missing. Other keys are ignored; of a repeated key the last
-/// value counts. [`BadAnswer`] names the field and shows what stands there.
+/// `status`, `per_invocation_scores` and `details` may be missing. Other keys are ignored. [`BadAnswer`] names the field and shows what stands there.
 pub(super) fn answer_from(document: Value) -> Result<Answer, BadAnswer> {
     let Value::Object(mut object) = document else {
         return Err(unexpected("", "an object", &document));
@@ -207,10 +211,10 @@ mod tests {
     fn optional_fields() {
         let answer = parse_answer(
             br#"{"score": 1, "status": "FAILED", "per_invocation_scores": [7, null, "0.5", true],
-                 "details": {"a": NaN}, "unknown": [], "score": 0.5}"#,
+                 "details": {"a": NaN}, "unknown": []}"#,
         )
         .unwrap();
-        assert_eq!((answer.score, answer.status), (Some(0.5), Some(Status::Failed)));
+        assert_eq!((answer.score, answer.status), (Some(1.0), Some(Status::Failed)));
         assert_eq!(answer.per_invocation_scores, [Some(7.0), None, Some(0.5), Some(1.0)]);
         assert_eq!(answer.details.unwrap().len(), 1);
 
@@ -255,6 +259,28 @@ mod tests {
         assert!(reason.contains(r#"\"b\": oops"#) && reason.len() < 250, "{reason}");
         let latin1 = parse_answer(b"{\n\"a\": \"caf\xe9\"}").unwrap_err().to_string();
         assert_eq!(latin1, "invalid UTF-8, byte 0xe9 at line 2 (byte 11); print UTF-8");
+    }
+
+    #[test]
+    fn repeated_keys_are_errors_at_any_depth() {
+        assert_eq!(
+            reason("{\"score\": 0.1,\n \"score\": 0.9}"),
+            "repeated key at line 2 column 2 (byte 16): \"{\\\"score\\\": 0.1,\\n \\\"score\\\": 0.9}\"; it is not known which of \
+             its values counts"
+        );
+        for text in [
+            r#"{"score": 1, "status": "FAILED", "status": "PASSED"}"#,
+            r#"{"score": 1, "sc\u006fre": 0}"#,
+            r#"{"score": 1, "error": "broke", "error": null}"#,
+            r#"{"score": 1, "own": 1, "own": 1}"#,
+            r#"{"score": 1, "details": {"a": 1, "b": 2, "a": 3}}"#,
+            r#"{"score": 1, "details": {"list": [{"a": 1, "a": 1}]}}"#,
+            r#"{"score": 1, "details": {}, "details": null}"#,
+        ] {
+            assert!(reason(text).starts_with("repeated key at line 1 column "), "{text}");
+        }
+        let same_elsewhere = br#"{"score": 1, "details": {"score": 0, "list": [{"a": 1}, {"a": 1}]}}"#;
+        assert!(parse_answer(same_elsewhere).is_ok());
     }
 
     #[test]

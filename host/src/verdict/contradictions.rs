@@ -3,11 +3,11 @@
 use super::{Answer, Status};
 
 impl Answer {
-    /// What does not fit together in a valid answer, a sentence each. `turns` is the number of turns that were judged.
+    /// Returns what does not fit together in a valid answer, a sentence each.
     ///
     /// The answer counts all the same, as the contract wants it, but whoever relies on it should know.
     #[must_use]
-    pub fn contradictions(&self, threshold: f64, turns: usize) -> Vec<String> {
+    pub fn contradictions(&self, threshold: f64) -> Vec<String> {
         let mut found = Vec::new();
         match (self.status, self.score) {
             (Some(Status::Passed), Some(score)) if score < threshold => found.push(format!(
@@ -17,10 +17,6 @@ impl Answer {
                 "it says FAILED, though its score {score} reaches the threshold {threshold}"
             )),
             _ => {}
-        }
-        let scores = self.per_invocation_scores.len();
-        if scores > turns {
-            found.push(format!("it scores {scores} turns of a conversation that has {turns}"));
         }
         let outside = (1..).zip(&self.per_invocation_scores).find_map(|(turn, score)| {
             let score = score.filter(|score| !(0.0..=1.0).contains(score))?;
@@ -43,7 +39,7 @@ mod tests {
             per_invocation_scores: per_turn.iter().copied().map(Some).collect(),
             details: None,
         };
-        let found = |answer: Answer| answer.contradictions(0.5, 2).join("; ");
+        let found = |answer: Answer| answer.contradictions(0.5).join("; ");
         assert_eq!(found(answer(0.5, None, &[1.0, 0.0])), "");
         assert_eq!(found(answer(0.1, None, &[])), "");
         assert_eq!(found(answer(0.9, Some(Status::NotEvaluated), &[1.0])), "");
@@ -55,7 +51,6 @@ mod tests {
         assert_eq!(
             found(answer(0.5, Some(Status::Failed), &[1.0, 1.5, -1.0])),
             "it says FAILED, though its score 0.5 reaches the threshold 0.5; \
-             it scores 3 turns of a conversation that has 2; \
              it scores turn 2 with 1.5, which is outside of 0..=1"
         );
     }

@@ -48,6 +48,11 @@ impl Evaluation {
             .with_answer(printed, expected)
     }
 
+    /// The record for a conversation of that many turns, see [`Verdict::for_turns`].
+    pub(crate) fn for_turns(self, turns: usize) -> Self {
+        Self { verdict: self.verdict.for_turns(turns), ..self }
+    }
+
     /// Keeps the text of an answer, if it is to be passed on.
     pub(crate) fn with_answer(mut self, printed: &[u8], expected: Expected) -> Self {
         if expected == Expected::Anything && matches!(self.verdict, Verdict::Answer(_)) {

@@ -49,8 +49,9 @@ pub(crate) fn from_ending(ending: &Ending) -> Option<Verdict> {
 /// The verdict on what an evaluator printed for one document, as a line of the streaming form or as its only output: a
 /// result, or a report like `{"error": {"kind": "rejected", "message": "config.min: expected a number"}}`.
 ///
-/// An `error` beside a score is a report, too, when it says in words what went wrong: the score then stands for
-/// nothing. An `error` that says nothing (a number, an empty text) is a key like any other that is not known.
+/// An `error` next to a score is a report, too, and the score then stands for nothing. Only `null`, `false` and `0` say that
+/// there was no error: an empty text is what `str(e)` is for many exceptions, an empty object what `JSON.stringify` makes of
+/// them, and an empty list their arguments.
 #[must_use]
 pub fn from_text(text: &[u8]) -> Verdict {
     let document = match document(text) {
@@ -121,12 +122,14 @@ impl Expected {
 }
 
 fn is_report(error: &Value, document: &Value) -> bool {
-    let message = match error {
-        Value::Null => return false,
-        Value::Object(object) => object.get("message").and_then(Value::as_str),
-        other => other.as_str(),
-    };
-    document.get("score").is_none() || message.is_some_and(|message| !message.trim().is_empty())
+    match error {
+        Value::Null => false,
+        _ if document.get("score").is_none() => true,
+        Value::Bool(says_so) => *says_so,
+        Value::Int(code) => *code != 0,
+        Value::Float(measured) => *measured != 0.0,
+        _ => true,
+    }
 }
 
 fn reported(report: &Value) -> Verdict {
@@ -138,10 +141,16 @@ fn reported(report: &Value) -> Verdict {
         Value::String(message) => (None, Some(message.clone())),
         _ => (None, None),
     };
-    Verdict::Reported {
-        kind: kind.unwrap_or_else(|| "error".to_owned()),
-        message: message.unwrap_or_else(|| json::to_string(report, NonFinite::Literal)),
-    }
+    let message = message.filter(|message| !message.trim().is_empty()).unwrap_or_else(|| {
+        let shown = json::to_string(report, NonFinite::Literal);
+        match report {
+            Value::Object(object) if !object.is_empty() => shown,
+            Value::Array(items) if !items.is_empty() => shown,
+            Value::Int(_) | Value::BigInt(_) | Value::Float(_) => shown,
+            _ => format!("its `error` is {shown}, which does not say what went wrong"),
+        }
+    });
+    Verdict::Reported { kind: kind.unwrap_or_else(|| "error".to_owned()), message }
 }
 
 #[cfg(test)]
@@ -217,13 +226,31 @@ mod tests {
         for form in forms {
             for result in [
                 r#"{"score": 1, "error": null}"#,
-                r#"{"score": 1, "error": 0.25}"#,
-                r#"{"score": 1, "error": ""}"#,
-                r#"{"score": 1, "error": {"rate": 0.1}}"#,
+                r#"{"score": 1, "error": false}"#,
+                r#"{"score": 1, "error": 0}"#,
+                r#"{"score": 1, "error": 0.0}"#,
+                r#"{"score": 1, "details": {"error": "told, not reported"}}"#,
             ] {
                 assert_eq!(form(result).error_type(), None, "{result}");
             }
-            let reports: [(&str, &str, &str); 6] = [
+            let silent = "which does not say what went wrong";
+            for report in [r#""""#, r#"" \n""#, "{}", "[]", "true"] {
+                for score in ["0.0", "1", "null", "\"high\""] {
+                    let line = format!(r#"{{"score": {score}, "error": {report}}}"#);
+                    let Verdict::Reported { kind, message } = form(&line) else {
+                        panic!("{line} is a report");
+                    };
+                    assert_eq!(kind, "error", "{line}");
+                    assert_eq!(message, format!("its `error` is {report}, {silent}"), "{line}");
+                }
+            }
+            let reports: [(&str, &str, &str); 12] = [
+                (r#"{"error": {"kind": "k", "message": ""}, "score": 1}"#, "k", r#"{"kind":"k","message":""}"#),
+                (r#"{"score": 1, "error": {"rate": 0.1}}"#, "error", r#"{"rate":0.1}"#),
+                (r#"{"score": 1, "error": ["late"]}"#, "error", r#"["late"]"#),
+                (r#"{"score": 1, "error": 7}"#, "error", "7"),
+                (r#"{"score": 1, "error": 0.25}"#, "error", "0.25"),
+                (r#"{"error": ""}"#, "error", r#"its `error` is "", which does not say what went wrong"#),
                 (r#"{"error": {"kind": "rejected", "message": "no"}}"#, "rejected", "no"),
                 (r#"{"error": {"message": "no"}, "score": 1}"#, "error", "no"),
                 (r#"{"error": "no"}"#, "error", "no"),

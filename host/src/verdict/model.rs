@@ -2,6 +2,8 @@
 
 use std::{fmt, time::Duration};
 
+use evaluator_protocol::ScoreCount;
+
 use crate::{json::Object, process::SpawnError};
 
 /// How one evaluation ended. Only [`Verdict::Answer`] carries a score; every other variant is an error of the
@@ -111,6 +113,22 @@ impl Verdict {
         match self {
             Self::Answer(answer) => Some(answer.status_for(threshold)),
             _ => None,
+        }
+    }
+}
+
+impl Verdict {
+    /// The verdict for a conversation of that many turns. An answer has a score for each of them, or none: the scores of one
+    /// with another number belong to no turn for certain.
+    #[must_use]
+    pub(crate) fn for_turns(self, turns: usize) -> Self {
+        let Self::Answer(answer) = &self else { return self };
+        match ScoreCount::check(answer.per_invocation_scores.len(), turns) {
+            Ok(()) => self,
+            Err(count) => Self::BadAnswer(BadAnswer::Invalid {
+                path: "per_invocation_scores".to_owned(),
+                reason: count.to_string(),
+            }),
         }
     }
 }

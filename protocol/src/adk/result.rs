@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{EvalMetric, EvalStatus};
-use crate::Score;
+use crate::{IntoScore, IntoTurnScore, Score};
 
 /// What a custom metric answers.
 ///
@@ -50,8 +50,8 @@ pub struct EvaluationResult {
 impl EvaluationResult {
     /// A result without rows.
     #[must_use]
-    pub fn new(overall_score: Score, overall_eval_status: EvalStatus) -> Self {
-        Self { overall_score: Some(overall_score), overall_eval_status, ..Self::default() }
+    pub fn new(overall_score: impl IntoScore, overall_eval_status: EvalStatus) -> Self {
+        Self { overall_score: Some(overall_score.into_score()), overall_eval_status, ..Self::default() }
     }
 
     /// The metric does not judge this conversation. Not a failure, and not a pass either.
@@ -63,11 +63,11 @@ impl EvaluationResult {
     /// The mean of the turns' scores with a row for each turn, all with the status that the metric's threshold gives them. A
     /// turn without a score is not evaluated; nor is a conversation without any.
     #[must_use]
-    pub fn mean_of<S: Into<Option<Score>>>(
+    pub fn mean_of<S: IntoTurnScore>(
         scores: impl IntoIterator<Item = S>,
         metric: &EvalMetric,
     ) -> Self {
-        let scores: Vec<Option<Score>> = scores.into_iter().map(Into::into).collect();
+        let scores: Vec<Option<Score>> = scores.into_iter().map(S::into_turn_score).collect();
         let result = match Score::mean(scores.iter().copied().flatten()) {
             Some(mean) => Self::new(mean, metric.status_of(mean)),
             None => Self::not_evaluated(),
@@ -155,8 +155,8 @@ pub struct PerInvocationResult {
 impl PerInvocationResult {
     /// The row of a turn that was judged.
     #[must_use]
-    pub fn new(score: Score, eval_status: EvalStatus) -> Self {
-        Self { score: Some(score), eval_status, ..Self::default() }
+    pub fn new(score: impl IntoScore, eval_status: EvalStatus) -> Self {
+        Self { score: Some(score.into_score()), eval_status, ..Self::default() }
     }
 
     /// The row of a turn that was not.
@@ -190,8 +190,8 @@ pub struct RubricScore {
 
 impl RubricScore {
     /// A score without a reason.
-    pub fn new(rubric_id: impl Into<String>, score: Score) -> Self {
-        Self { rubric_id: rubric_id.into(), score: Some(score), rationale: None }
+    pub fn new(rubric_id: impl Into<String>, score: impl IntoScore) -> Self {
+        Self { rubric_id: rubric_id.into(), score: Some(score.into_score()), rationale: None }
     }
 
     /// An explanation without a score.

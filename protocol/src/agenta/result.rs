@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
 use serde_json::Value;
 
 use super::Form;
-use crate::{EvalResult, EvalStatus, JsonObject, Score};
+use crate::{EvalResult, EvalStatus, IntoScore, JsonObject, Score};
 
 /// What an evaluator answers, in one of the kinds that Agenta records.
 ///
@@ -103,8 +103,8 @@ pub struct EvaluateResult {
 impl EvaluateResult {
     /// A result with this score; whether that is a success, the threshold says.
     #[must_use]
-    pub fn new(score: Score) -> Self {
-        Self { score: Some(score), ..Self::default() }
+    pub fn new(score: impl IntoScore) -> Self {
+        Self { score: Some(score.into_score()), ..Self::default() }
     }
 
     /// A success, or none, without a score.

@@ -8,5 +8,5 @@ mod statistics;
 
 pub use input::{EvalInput, IntermediateStepData, InvocationData, ToolCallData, ToolResponseData};
 pub(crate) use input::{half, yes};
-pub use result::{EvalResult, EvalStatus};
+pub use result::{EvalResult, EvalStatus, ScoreCount};
 pub(crate) use statistics::statistics;

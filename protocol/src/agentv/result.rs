@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeStru
 use serde_json::Value;
 
 use super::message::or_default;
-use crate::{JsonObject, Score};
+use crate::{IntoScore, JsonObject, Score};
 
 /// What a code judge answers: a score, and what speaks for and against the answer.
 ///
@@ -40,14 +40,21 @@ pub const DEFAULT_THRESHOLD: f64 = 0.8;
 impl CodeJudgeResult {
     /// A result with this score and nothing else.
     #[must_use]
-    pub fn new(score: Score) -> Self {
+    pub fn new(score: impl IntoScore) -> Self {
+        let score = score.into_score();
         Self { score, assertions: Vec::new(), reasoning: None, details: None }
     }
 
-    /// The share of assertions that hold, with the assertions. Without any there is nothing to miss: the score is 1.
+    /// The share of assertions that hold, with the assertions.
+    ///
+    /// # Panics
+    ///
+    /// If there are no assertions: what asserts nothing has not judged the answer, and must not pass it.
     #[must_use]
+    #[track_caller]
     pub fn of(assertions: impl IntoIterator<Item = Assertion>) -> Self {
         let assertions: Vec<Assertion> = assertions.into_iter().collect();
+        assert!(!assertions.is_empty(), "`CodeJudgeResult::of` without assertions judges nothing");
         let passed = assertions.iter().filter(|assertion| assertion.passed).count();
         let score = Score::ratio(passed, assertions.len());
         Self { assertions, ..Self::new(score) }

@@ -8,8 +8,8 @@ use evaluator_protocol::{
 };
 use serde_json::Value;
 
-use super::{Contract, HasConfig, HasParameters, foreign};
-use crate::failure::Rejection;
+use super::{Contract, HasConfig, HasParameters, check_turns, foreign};
+use crate::failure::{Failure, Rejection};
 
 /// The contract of Google's Agent Development Kit: the parameters of its Python functions in, [`EvaluationResult`] out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +35,18 @@ impl Contract for Adk {
         match document {
             Document::Adk(input) => Ok(*input),
             other => Err(foreign(&other, Self::NAME)),
+        }
+    }
+
+    fn turns(input: &MetricInput) -> Option<usize> {
+        Some(input.actual_invocations.len())
+    }
+
+    fn check(output: &AdkOutcome, turns: usize) -> Result<(), Failure> {
+        match output {
+            AdkOutcome::Plain(result) => check_turns(result, turns),
+            // It is checked against the reply, by ADK's own rule.
+            AdkOutcome::Complete(_) => Ok(()),
         }
     }
 

@@ -4,8 +4,8 @@ use evaluator_protocol::{
     Answer, Contract as Name, Document, EvalInput, EvalResult, JsonObject, Score,
 };
 
-use super::{Contract, HasConfig, answer_file::read_answer};
-use crate::failure::Rejection;
+use super::{Contract, HasConfig, check_turns, answer_file::read_answer};
+use crate::failure::{Failure, Rejection};
 
 /// The contract of agentevals: [`EvalInput`] in, [`EvalResult`] out.
 ///
@@ -29,6 +29,14 @@ impl Contract for Agentevals {
             tracing::debug!("of the document of {contract} there is no room for {dropped}");
         }
         Ok(converted.input)
+    }
+
+    fn turns(input: &EvalInput) -> Option<usize> {
+        Some(input.invocations.len())
+    }
+
+    fn check(output: &EvalResult, turns: usize) -> Result<(), Failure> {
+        check_turns(output, turns)
     }
 
     fn scored(score: Score) -> EvalResult {

@@ -13,10 +13,10 @@ pub use agentv::AgentV;
 
 use std::borrow::Cow;
 
-use evaluator_protocol::{Answer, Contract as Name, Document, JsonObject, Score};
+use evaluator_protocol::{Answer, Contract as Name, Document, EvalResult, JsonObject, Score};
 use serde_json::Value;
 
-use crate::failure::Rejection;
+use crate::failure::{Failure, Kind, Rejection};
 
 /// A contract: the document that an evaluator written against it sees, and the answer that it gives.
 ///
@@ -34,6 +34,18 @@ pub trait Contract: sealed::Sealed + Sized + 'static {
     /// The document as this contract has it.
     #[doc(hidden)]
     fn adopt(document: Document, evaluator: &str) -> Result<Self::Input, Rejection>;
+
+    /// Number of turns, where an answer must not have another number of scores.
+    #[doc(hidden)]
+    fn turns(_input: &Self::Input) -> Option<usize> {
+        None
+    }
+
+    /// Checks an answer to a document with that many turns.
+    #[doc(hidden)]
+    fn check(_output: &Self::Output, _turns: usize) -> Result<(), Failure> {
+        Ok(())
+    }
 
     /// The answer that says a score and nothing else.
     #[doc(hidden)]
@@ -76,6 +88,12 @@ fn foreign(document: &Document, expected: Name) -> Rejection {
         document.contract()
     );
     Rejection::new("", reason)
+}
+
+/// Checks that a result has a score for each turn, or none.
+fn check_turns(result: &EvalResult, turns: usize) -> Result<(), Failure> {
+    let wrong = |count| Failure::of(Kind::Answer, format!("per_invocation_scores: {count}"));
+    result.check_turns(turns).map_err(wrong)
 }
 
 mod sealed {

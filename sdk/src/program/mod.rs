@@ -9,44 +9,75 @@ mod input;
 mod one_shot;
 mod stream;
 
-use std::{env, process::ExitCode};
+use std::{
+    env,
+    io::{self, Write},
+    process::{self, ExitCode},
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use answer::Answer;
 use args::{Arguments, Form};
 pub(crate) use evaluate::{Choice, answer_document};
 pub(crate) use stream::answer_text;
 
-use crate::{evaluator::Evaluator, exit, log, os};
+use crate::{
+    evaluator::{Evaluator, IntoEvaluator},
+    exit, log, os,
+};
 
 /// Runs a program that serves several evaluators.
 ///
 /// Which of them answers: the one named by `--evaluator NAME`; else the one whose name is the document's `metric_name`;
 /// else the only one there is. With a single evaluator, the host is free to call it anything.
 ///
-/// Returns the exit code for `main`, see [`exit`].
+/// Returns [`ExitCode::SUCCESS`] after everything was answered. After a failure it does not return: it ends the process
+/// with the code that says what failed, see [`exit`]. So a failure stays one whatever `main` does with the value.
 ///
 /// ```no_run
-/// use evaluator_sdk::{EvalInput, evaluator};
+/// use evaluator_sdk::{EvalInput, EvalResult, Score, evaluator};
 ///
 /// #[evaluator]
 /// fn answered(input: &EvalInput) -> bool {
-///     input.invocations.iter().all(|turn| turn.final_response.is_some())
+///     !input.invocations.is_empty() && input.invocations.iter().all(|turn| turn.final_response.is_some())
 /// }
 ///
 /// #[evaluator]
-/// fn brief(input: &EvalInput) -> bool {
-///     input.invocations.iter().flat_map(|turn| &turn.final_response).all(|text| text.len() < 500)
+/// fn brief(input: &EvalInput) -> EvalResult {
+///     let answers = input.invocations.iter().map(|turn| turn.final_response.as_ref());
+///     EvalResult::mean_of(answers.map(|answer| Some(Score::from(answer?.len() < 500))))
 /// }
 ///
 /// fn main() -> std::process::ExitCode {
 ///     evaluator_sdk::run_any(&[answered::EVALUATOR, brief::EVALUATOR])
 /// }
 /// ```
-#[must_use = "return it from `main`, or the program ends as if nothing had failed"]
-pub fn run_any(evaluators: &[Evaluator]) -> ExitCode {
+pub fn run_any<E: IntoEvaluator>(evaluators: &[E]) -> ExitCode {
+    let evaluators: Vec<Evaluator> = evaluators.iter().map(E::evaluator).collect();
     os::report_fatal_signals();
     log::install();
-    ExitCode::from(run(evaluators))
+    let code = match HAS_RUN.swap(true, Ordering::Relaxed) {
+        false => run(&evaluators),
+        true => {
+            report(None, "`run()` was called twice; serve several evaluators with one `run_any(&[..])`");
+            exit::USAGE
+        }
+    };
+    match code {
+        exit::ANSWERED => ExitCode::SUCCESS,
+        failed => end(failed),
+    }
+}
+
+/// Whether the program has run in this process. Its input is used up then, and standard output is closed to answers.
+static HAS_RUN: AtomicBool = AtomicBool::new(false);
+
+/// Ends the process. `main` cannot be relied on to return the code: a value that is dropped would turn the failure into
+/// a success, and there are hosts that take a success without an answer for a pass.
+#[expect(clippy::exit, reason = "a failure must not depend on what `main` does with a return value")]
+fn end(code: u8) -> ! {
+    // It writes what is left in the buffer of standard output; standard error has none.
+    process::exit(i32::from(code))
 }
 
 fn run(evaluators: &[Evaluator]) -> u8 {
@@ -83,7 +114,7 @@ fn run(evaluators: &[Evaluator]) -> u8 {
 }
 
 /// Forms that only say something read nothing: at a terminal they would wait for ever.
-fn inform(answer: &mut Answer<impl std::io::Write>, text: &str) -> u8 {
+fn inform(answer: &mut Answer<impl Write>, text: &str) -> u8 {
     match answer.write(text.as_bytes()).and_then(|()| answer.flush()) {
         Ok(()) => exit::ANSWERED,
         Err(error) => answer_lost(None, &error),
@@ -91,8 +122,8 @@ fn inform(answer: &mut Answer<impl std::io::Write>, text: &str) -> u8 {
 }
 
 /// Says that the answer could not be written, unless it is because nobody reads it.
-fn answer_lost(evaluator: Option<&str>, error: &std::io::Error) -> u8 {
-    if error.kind() != std::io::ErrorKind::BrokenPipe {
+fn answer_lost(evaluator: Option<&str>, error: &io::Error) -> u8 {
+    if error.kind() != io::ErrorKind::BrokenPipe {
         report(evaluator, &format!("cannot write the answer: {error}"));
     }
     exit::FAILED
@@ -106,7 +137,6 @@ fn report(evaluator: Option<&str>, message: &str) {
 
 /// Text on standard error.
 fn say(text: &str) {
-    use std::io::Write as _;
     // There is nobody left to tell that standard error is closed.
-    let _ = std::io::stderr().write_all(text.as_bytes());
+    let _ = io::stderr().write_all(text.as_bytes());
 }

@@ -11,13 +11,14 @@ use std::{
 
 use serde_json::Value;
 
-/// A program with pipes to all its ends.
+/// A program with pipes to all its ends: `FIXTURE` of the program `fixture`, or `PROGRAM/FIXTURE` of another one.
 pub(crate) fn start(fixture: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Child {
+    let (program, fixture) = fixture.split_once('/').unwrap_or(("fixture", fixture));
     let deps = std::env::current_exe().unwrap();
-    let program: PathBuf = deps.parent().unwrap().with_file_name("examples").join("fixture");
+    let program: PathBuf = deps.parent().unwrap().with_file_name("examples").join(program);
     assert!(
         program.exists(),
-        "{} is not built: run all tests of the package, or `cargo build --example fixture`",
+        "{} is not built: run all tests of the package, or `cargo build --examples`",
         program.display()
     );
     Command::new(program)

@@ -11,6 +11,7 @@ mod paths;
 mod patterns;
 mod places;
 mod returns;
+mod turn_scores;
 mod types;
 
 use std::marker::PhantomData;

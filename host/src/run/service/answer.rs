@@ -111,6 +111,7 @@ impl Service {
             return Answered { dropped: question.dropped, ..Answered::unasked(contract, result) };
         }
         let evaluation = self.evaluate(served, &question.document).await;
+        let evaluation = evaluation.for_turns(question.turns);
         let answered =
             told(served, contract, evaluation, |answer, _| tell(&question.reply, answer));
         Answered { dropped: question.dropped, ..answered }
@@ -146,7 +147,7 @@ fn told(
         _ => None,
     };
     let (warnings, result) = match answer {
-        Some(answer) => (served.ready.report(evaluation, usize::MAX).warnings, tell(answer, text)),
+        Some(answer) => (served.ready.report(evaluation).warnings, tell(answer, text)),
         None => (Vec::new(), Err(broken(served, evaluation))),
     };
     Answered { contract, result, dropped: Vec::new(), warnings, stderr }
@@ -256,7 +257,7 @@ fn explained(ready: &Ready, evaluation: Evaluation) -> String {
     if matches!(evaluation.verdict, Verdict::Cancelled | Verdict::NotRun) {
         return "the server is going down, and the evaluation was not finished".to_owned();
     }
-    ready.report(evaluation, usize::MAX).error.unwrap_or_default()
+    ready.report(evaluation).error.unwrap_or_default()
 }
 
 /// An answer that is passed on as it is.

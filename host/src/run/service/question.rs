@@ -15,6 +15,8 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Question {
     pub(super) document: Document,
+    /// Number of turns in it.
+    pub(super) turns: usize,
     /// How it is to be answered.
     pub(super) reply: Reply,
     /// What the evaluator does not get to see.
@@ -27,7 +29,8 @@ impl Question {
     /// Reads a document of any contract and completes it.
     pub(super) fn read(name: &str, body: &[u8], defaults: &Defaults) -> Result<Self, ReadError> {
         match Any::read(body)? {
-            Any::Agentevals(_) => Ok(Self {
+            Any::Agentevals(input) => Ok(Self {
+                turns: input.invocations.len(),
                 document: Document::from(
                     completed(body, Contract::Agentevals, defaults).as_slice(),
                 ),
@@ -73,7 +76,8 @@ impl Question {
                 _ => {}
             }
         }
-        Ok(Self { document: text(&input)?, reply, dropped: converted.dropped, unjudged })
+        let turns = input.invocations.len();
+        Ok(Self { document: text(&input)?, turns, reply, dropped: converted.dropped, unjudged })
     }
 }
 
