@@ -116,9 +116,10 @@ pub(crate) struct InitArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// Where to look
-    #[arg(short, long, value_enum, default_value_t = Source::All)]
-    pub(crate) source: Source,
+    /// Where to look: builtin (metrics of this program), github (a repository with an index; its list is kept for a day),
+    /// file (an index on this machine), local (a directory of evaluators on this machine), or all
+    #[arg(short, long, default_value = "all")]
+    pub(crate) source: String,
     /// Ask for lists anew that were kept from before
     #[arg(long)]
     pub(crate) refresh: bool,
@@ -189,33 +190,6 @@ pub(crate) enum ValidateOutput {
     Text,
     /// One JSON document
     Json,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Source {
-    /// All of them
-    All,
-    /// Metrics of this program
-    Builtin,
-    /// A repository with an index; its list is kept for a day
-    Github,
-    /// An index on this machine
-    File,
-    /// A folder of evaluators on this machine
-    Local,
-}
-
-impl Source {
-    /// Its name; `None` for all.
-    pub(crate) fn name(self) -> Option<&'static str> {
-        match self {
-            Self::All => None,
-            Self::Builtin => Some("builtin"),
-            Self::Github => Some("github"),
-            Self::File => Some("file"),
-            Self::Local => Some("local"),
-        }
-    }
 }
 
 fn existing(text: &str) -> Result<PathBuf, String> {

@@ -20,6 +20,7 @@
 //! A failing evaluator is a [`verdict::Verdict`], never an error of this crate; errors are one enum per module.
 //! Nothing here prints or ends the process.
 
+mod clock;
 pub mod config;
 pub mod conform;
 pub mod conversation;

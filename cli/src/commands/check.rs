@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use evaluator_host::{config::Config, run::Runner};
+use evaluator_host::run::Runner;
 
 use super::show;
 use crate::{exit, render, render::Columns};
 
 /// Reads a configuration and looks for everything it names, without running anything.
 pub(super) fn check(file: &Path, locked: bool, verbose: u8, runner: Runner) -> u8 {
-    let config = match Config::load(file) {
+    let config = match runner.load_config(file) {
         Ok(config) => config,
         Err(error) => {
             render::config_error(&error);

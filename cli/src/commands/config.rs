@@ -4,10 +4,8 @@ use std::{path::Path, time::Duration};
 
 use evaluator_host::{
     manifest::{self, LoadedManifest},
-    metric::Metrics,
-    process::Cancellation,
-    run::{Description, RunEvent, describe, name_of},
-    runtime::{Environment, Inherit, Runtimes, Visible},
+    run::{Description, RunEvent, Runner, describe, name_of},
+    runtime::{Environment, Inherit, Visible},
     source::{Freshness, SourceError},
 };
 
@@ -22,8 +20,8 @@ pub(super) const DESCRIBE_LIMIT: Duration = Duration::from_secs(10);
 
 /// Prints an entry for `evaluators:` with the settings it can have and their defaults; several, if a program holds several
 /// evaluators.
-pub(super) fn config(args: &ConfigArgs, verbose: u8) -> u8 {
-    match entries(&args.evaluator, &args.places, verbose) {
+pub(super) fn config(args: &ConfigArgs, verbose: u8, runner: &Runner) -> u8 {
+    match entries(&args.evaluator, &args.places, verbose, runner) {
         Ok(entries) => print(&entries, exit::OK),
         Err(problem) => {
             render::message(&problem);
@@ -32,19 +30,27 @@ pub(super) fn config(args: &ConfigArgs, verbose: u8) -> u8 {
     }
 }
 
-fn entries(evaluator: &str, places: &SourcePlaces, verbose: u8) -> Result<String, String> {
+fn entries(
+    evaluator: &str,
+    places: &SourcePlaces,
+    verbose: u8,
+    runner: &Runner,
+) -> Result<String, String> {
     let path = Path::new(evaluator);
     if manifest::has_manifest(path) {
         let loaded = LoadedManifest::load(path).map_err(|error| error.to_string())?;
-        return of_file(&loaded.entrypoint(), Some(&loaded.manifest.name), verbose);
+        return of_file(&loaded.entrypoint(), Some(&loaded.manifest.name), verbose, runner);
     }
     if path.exists() {
-        return of_file(path, None, verbose);
+        return of_file(path, None, verbose, runner);
     }
-    match Metrics::default().get(evaluator) {
+    if let Ok(linked) = runner.linked.get(evaluator) {
+        return Ok(linked_entry(linked.name()));
+    }
+    match runner.metrics.get(evaluator) {
         Ok(metric) => Ok(builtin_entry(metric.name(), metric.description())),
         Err(_) if evaluator.contains(['/', '.']) => Err(format!("no such file: {evaluator}")),
-        Err(error) => remote_entry(evaluator, places).ok_or_else(|| {
+        Err(error) => remote_entry(evaluator, places, runner).ok_or_else(|| {
             format!(
                 "{error} Name one of those that `evaluator list` shows, or the file of an evaluator"
             )
@@ -53,8 +59,8 @@ fn entries(evaluator: &str, places: &SourcePlaces, verbose: u8) -> Result<String
 }
 
 /// The entry of an evaluator that a source lists. What keeps a source from listing is told.
-fn remote_entry(name: &str, places: &SourcePlaces) -> Option<String> {
-    for (source, listed) in list::entries(None, places, Freshness::Cached) {
+fn remote_entry(name: &str, places: &SourcePlaces, runner: &Runner) -> Option<String> {
+    for (source, listed) in list::entries(None, places, Freshness::Cached, runner) {
         match listed {
             Ok(entries) => {
                 let found = entries.into_iter().find(|entry| entry.name == name);
@@ -83,10 +89,15 @@ fn comment(text: &str) -> String {
 }
 
 /// The entries of the evaluators in a file or package; `name` is what its manifest calls it.
-fn of_file(path: &Path, name: Option<&str>, verbose: u8) -> Result<String, String> {
-    let runtimes = Runtimes::default();
+fn of_file(
+    path: &Path,
+    name: Option<&str>,
+    verbose: u8,
+    runner: &Runner,
+) -> Result<String, String> {
+    let runtimes = &runner.runtimes;
     let runtime = runtimes.for_path(path).map_err(|error| error.to_string())?;
-    let described = description(path, &runtimes, verbose);
+    let described = description(path, runner, verbose);
     let evaluators = described.map(|description| description.evaluators).unwrap_or_default();
     let mut text = format!("# {}\nevaluators:\n", runtime.name());
     match evaluators.as_slice() {
@@ -101,20 +112,20 @@ fn of_file(path: &Path, name: Option<&str>, verbose: u8) -> Result<String, Strin
 }
 
 /// What a compiled program says of itself, if it does. It is built for that.
-fn description(path: &Path, runtimes: &Runtimes, verbose: u8) -> Option<Description> {
-    let cancellation = Cancellation::new();
+fn description(path: &Path, runner: &Runner, verbose: u8) -> Option<Description> {
+    let Runner { runtimes, cancellation, .. } = runner;
     signals::watch(cancellation.clone());
     let asked = watched(verbose, async |on_event| {
         let mut on_event = |event| on_event(RunEvent::Prepare(event));
         let launch =
-            runtimes.prepare_all(&[path.to_owned().into()], &cancellation, &mut on_event).pop()?;
+            runtimes.prepare_all(&[path.to_owned().into()], cancellation, &mut on_event).pop()?;
         match launch {
             // A script that was asked would run.
             Ok(launch) if launch.worker.is_none() => None,
             Ok(launch) => {
                 let visible = Visible::new(&Environment::inherited(), Inherit::Open, &[]);
                 let command = launch.seeing(&visible).one_shot;
-                describe(&command, DESCRIBE_LIMIT, &cancellation).await
+                describe(&command, DESCRIBE_LIMIT, cancellation).await
             }
             Err(error) => {
                 render::message(&format!(
@@ -129,6 +140,13 @@ fn description(path: &Path, runtimes: &Runtimes, verbose: u8) -> Option<Descript
         render::message(&format!("cannot ask {} what is in it: {error}", path.display()));
         None
     })
+}
+
+fn linked_entry(name: &str) -> String {
+    format!(
+        "# Linked into this program.\nevaluators:\n  - name: {}\n    type: linked\n    threshold: 0.5\n    timeout: 30\n    config: {{}}\n",
+        scalar(name)
+    )
 }
 
 fn builtin_entry(name: &str, description: &str) -> String {
@@ -199,6 +217,8 @@ fn scalar(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use evaluator_host::metric::Metrics;
+
     use super::*;
 
     #[test]

@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 use evaluator_host::{
     export::{self, Contract, Export, Language, Origin, Program, Reads, Target},
     manifest::{self, LoadedManifest},
-    process::{Cancellation, CommandSpec},
-    run::{Description, RunEvent, describe, name_of},
-    runtime::{Environment, Inherit, PrepareError, Runtimes, Visible},
+    process::CommandSpec,
+    run::{Description, RunEvent, Runner, describe, name_of},
+    runtime::{Environment, Inherit, PrepareError, Visible},
 };
 
 use super::{config::DESCRIBE_LIMIT, print, watched};
 use crate::{args::ExportArgs, exit, render, signals};
 
 /// Writes what a host needs to run an evaluator, and says what to do with it.
-pub(super) fn export(args: &ExportArgs, verbose: u8) -> u8 {
-    match exported(args, verbose) {
+pub(super) fn export(args: &ExportArgs, verbose: u8, runner: Runner) -> u8 {
+    match exported(args, verbose, runner) {
         Ok(said) => print(&said, exit::OK),
         Err((problem, code)) => {
             render::message(&problem);
@@ -25,12 +25,12 @@ pub(super) fn export(args: &ExportArgs, verbose: u8) -> u8 {
 }
 
 /// What is said in the end; or what is wrong, with the exit code of that.
-fn exported(args: &ExportArgs, verbose: u8) -> Result<String, (String, u8)> {
+fn exported(args: &ExportArgs, verbose: u8, runner: Runner) -> Result<String, (String, u8)> {
     let target = Target::from(args.host);
     let folder = std::path::absolute(&args.output)
         .map_err(|error| (format!("{}: {error}", args.output.display()), exit::USAGE))?;
     let mut whole = Export::default();
-    for program in programs(args, verbose)? {
+    for program in programs(args, verbose, runner)? {
         if program.contract.is_none() {
             render::message(&format!(
                 "note: {} does not say whose documents it reads; they must be those that {target} sends",
@@ -75,12 +75,11 @@ fn origin(args: &ExportArgs, target: Target) -> Origin {
 }
 
 /// The evaluators in a file or package, ready to be started.
-fn programs(args: &ExportArgs, verbose: u8) -> Result<Vec<Program>, (String, u8)> {
+fn programs(args: &ExportArgs, verbose: u8, runner: Runner) -> Result<Vec<Program>, (String, u8)> {
     let usage = |error: &dyn std::error::Error| (error.to_string(), exit::USAGE);
     let (path, name) = entrypoint(&args.evaluator).map_err(|error| (error, exit::USAGE))?;
-    let runtimes = Runtimes::default();
+    let Runner { runtimes, cancellation, .. } = runner;
     let runtime = runtimes.for_path(&path).map_err(|error| usage(&error))?;
-    let cancellation = Cancellation::new();
     signals::watch(cancellation.clone());
     let prepared = watched(verbose, async |on_event| {
         let mut on_event = |event| on_event(RunEvent::Prepare(event));

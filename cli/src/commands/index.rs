@@ -141,7 +141,7 @@ impl Place {
 /// Where two texts that are not the same begin to differ.
 fn difference(found: &str, made: &str) -> String {
     let (mut left, mut right) = (found.lines(), made.lines());
-    let mut number = 0;
+    let mut number = 0_usize;
     loop {
         number += 1;
         match (left.next(), right.next()) {

@@ -1,6 +1,9 @@
 //! `evaluator list`.
 
-use evaluator_host::source::{Entry, Freshness, SourceError, Sources};
+use evaluator_host::{
+    run::Runner,
+    source::{Entry, Freshness, SourceError},
+};
 
 use super::show;
 use crate::{
@@ -9,11 +12,22 @@ use crate::{
     render::Columns,
 };
 
-pub(super) fn list(args: &ListArgs) -> u8 {
+/// Stands for every source.
+const ALL: &str = "all";
+
+/// Lists what a configuration can name.
+pub(super) fn list(args: &ListArgs, runner: &Runner) -> u8 {
+    let asked = (args.source != ALL).then_some(&*args.source);
+    if let Some(name) = asked
+        && let Err(error) = runner.sources.get(name)
+    {
+        render::message(&error.to_string());
+        return exit::USAGE;
+    }
     let freshness = if args.refresh { Freshness::Fresh } else { Freshness::Cached };
     let mut table = Columns::new(["Name", "Source", "Language", "Description", "Ref"]);
     let mut code = exit::OK;
-    for (source, listed) in entries(args.source.name(), &args.places, freshness) {
+    for (source, listed) in entries(asked, &args.places, freshness, runner) {
         match listed {
             Ok(mut entries) => {
                 entries.sort_by(|a, b| a.name.cmp(&b.name));
@@ -31,10 +45,10 @@ pub(super) fn list(args: &ListArgs) -> u8 {
                 }
             }
             // Nobody asked for this one.
-            Err(SourceError::NotSetUp { .. }) if args.source.name().is_none() => {}
+            Err(SourceError::NotSetUp { .. }) if asked.is_none() => {}
             Err(error) => {
                 render::message(&format!("cannot list the source `{source}`: {error}"));
-                if args.source.name().is_some() {
+                if asked.is_some() {
                     let unusable =
                         matches!(error, SourceError::NotSetUp { .. } | SourceError::Setting { .. });
                     code = if unusable { exit::USAGE } else { exit::ERRORED };
@@ -50,8 +64,9 @@ pub(super) fn entries(
     name: Option<&str>,
     places: &SourcePlaces,
     freshness: Freshness,
+    runner: &Runner,
 ) -> Vec<(String, Result<Vec<Entry>, SourceError>)> {
-    let sources = Sources::default().located(places.index.as_deref(), places.folder.as_deref());
+    let sources = runner.sources_at(places.index.as_deref(), places.folder.as_deref());
     sources
         .iter()
         .filter(|source| name.is_none_or(|name| name == source.name()))

@@ -36,17 +36,21 @@ pub(crate) fn dispatch(cli: Cli, runner: Runner) -> ExitCode {
         Command::Check { config, locked } => check::check(&config, locked, cli.verbose, runner),
         Command::Schema => schema::schema(),
         Command::Init(args) | Command::Evaluator(EvaluatorCommand::Init(args)) => init::init(&args),
-        Command::Runtimes | Command::Evaluator(EvaluatorCommand::Runtimes) => runtimes::runtimes(),
-        Command::List(args) | Command::Evaluator(EvaluatorCommand::List(args)) => list::list(&args),
+        Command::Runtimes | Command::Evaluator(EvaluatorCommand::Runtimes) => {
+            runtimes::runtimes(&runner)
+        }
+        Command::List(args) | Command::Evaluator(EvaluatorCommand::List(args)) => {
+            list::list(&args, &runner)
+        }
         Command::Update(args) | Command::Evaluator(EvaluatorCommand::Update(args)) => {
             update::update(&args, cli.verbose, runner)
         }
         Command::Config(args) | Command::Evaluator(EvaluatorCommand::Config(args)) => {
-            config::config(&args, cli.verbose)
+            config::config(&args, cli.verbose, &runner)
         }
         Command::Index(args) => index::index(&args),
-        Command::Export(args) => export::export(&args, cli.verbose),
-        Command::Validate(args) => validate::validate(&args, cli.verbose),
+        Command::Export(args) => export::export(&args, cli.verbose, runner),
+        Command::Validate(args) => validate::validate(&args, cli.verbose, runner),
         Command::Conform(args) => conform::conform(&args, cli.verbose, runner),
         Command::Serve(args) => serve::serve(&args, cli.verbose, runner),
     };

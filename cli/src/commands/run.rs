@@ -54,7 +54,7 @@ pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> u8 {
         match_type: args.trajectory_match_type.map(Into::into),
         retries: args.retries,
     };
-    let mut config = match args.config.as_deref().map(Config::load).transpose() {
+    let mut config = match args.config.as_deref().map(|file| runner.load_config(file)).transpose() {
         Ok(config) => config.unwrap_or_default(),
         Err(error) => {
             render::config_error(&error);

@@ -1,13 +1,13 @@
 //! `evaluator runtimes`.
 
-use evaluator_host::runtime::{Availability, Runtimes};
+use evaluator_host::{run::Runner, runtime::Availability};
 
 use super::print;
 use crate::{exit, render::Columns};
 
-pub(super) fn runtimes() -> u8 {
+pub(super) fn runtimes(runner: &Runner) -> u8 {
     let mut table = Columns::new(["Runtime", "Extensions", "Available", "Detail"]);
-    for runtime in Runtimes::default().iter() {
+    for runtime in runner.runtimes.iter() {
         let (available, detail) = match runtime.availability() {
             Availability::Available { detail } => ("yes", detail),
             Availability::Missing { reason } => ("no", reason),

@@ -24,7 +24,7 @@ pub(super) fn serve(args: &ServeArgs, verbose: u8, runner: Runner) -> u8 {
             return exit::USAGE;
         }
     };
-    let config = match args.config.as_deref().map(Config::load).transpose() {
+    let config = match args.config.as_deref().map(|file| runner.load_config(file)).transpose() {
         Ok(config) => config.unwrap_or_default(),
         Err(error) => {
             render::config_error(&error);

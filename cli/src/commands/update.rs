@@ -13,7 +13,7 @@ use crate::{args::UpdateArgs, exit, render, render::Columns};
 
 /// Fetches remote evaluators anew and says what changed.
 pub(super) fn update(args: &UpdateArgs, verbose: u8, runner: Runner) -> u8 {
-    let config = match args.config.as_deref().map(Config::load).transpose() {
+    let config = match args.config.as_deref().map(|file| runner.load_config(file)).transpose() {
         Ok(config) => config,
         Err(error) => {
             render::config_error(&error);

@@ -93,7 +93,7 @@ impl<const N: usize> Columns<N> {
 /// At most six significant digits and no trailing zeros, as C's `%g` for numbers that need no exponent.
 fn shortest(number: f64) -> String {
     let magnitude = if number == 0.0 { 0 } else { number.abs().log10().floor() as i32 };
-    let decimals = usize::try_from(5 - magnitude).unwrap_or_default();
+    let decimals = usize::try_from(5_i32.saturating_sub(magnitude)).unwrap_or_default();
     let text = format!("{number:.decimals$}");
     let text =
         if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };

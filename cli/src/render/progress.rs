@@ -74,12 +74,8 @@ impl Progress {
                     path.display()
                 ));
             }
-            RunEvent::Found { evaluator, path, beside_config, runtime } if self.verbose > 0 => {
-                let beside = if *beside_config { ", found beside the configuration" } else { "" };
-                line(&format!("{evaluator}: {} ({runtime}{beside})", path.display()));
-            }
-            RunEvent::EvalSetBesideConfig { path } if self.verbose > 0 => {
-                line(&format!("eval set: {}, found beside the configuration", path.display()));
+            RunEvent::Found { evaluator, path, runtime } if self.verbose > 0 => {
+                line(&format!("{evaluator}: {} ({runtime})", path.display()));
             }
             RunEvent::UnusedJudge { metric, settings } => {
                 let settings = settings.join("`, `");

@@ -4,6 +4,8 @@ mod adk_config;
 mod bad_input;
 mod check;
 mod ci_output;
+#[cfg(unix)]
+mod config_paths;
 mod conform;
 mod events;
 mod export;

@@ -12,7 +12,7 @@ use std::{
 use crate::support::has;
 
 /// Cases in which this program differs from agentevals 0.11.0, each with the reason.
-const DIFFERENT: [(&str, &str); 8] = [
+const DIFFERENT: [(&str, &str); 7] = [
     (
         "tr_a04_jaeger_tag_types",
         "on purpose: bytes are text in `output` too, not Python's way to write bytes",
@@ -29,10 +29,6 @@ const DIFFERENT: [(&str, &str); 8] = [
     (
         "cf_output_unknown_is_table",
         "on purpose: an output format nobody knows is a configuration error",
-    ),
-    (
-        "cf_no_ext",
-        "on purpose: files without an extension can be evaluators, if they are executable",
     ),
     (
         "cf_executor_docker",

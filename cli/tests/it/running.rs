@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::support::{self, Folder, eval_set, trace};
+use crate::support::{Folder, eval_set, trace};
 
 const PASS: &str = r#"cat >/dev/null; echo '{"score": 1}'"#;
 const FAIL: &str = r#"cat >/dev/null; echo '{"score": 0.25}'"#;
@@ -135,32 +135,6 @@ fn metrics_named_twice_are_refused_without_a_configuration_only() {
     folder.file("c.yaml", "evaluators: [{name: response_match_score, type: builtin}]\n");
     let ran = folder.run(&[&[&*trace, "-c", "c.yaml", "-o", "json"][..], &twice].concat()).exits(0);
     assert_eq!(ran.evaluations(0), ["response_match_score NOT_EVALUATED"]);
-}
-
-#[test]
-fn files_are_looked_for_here_and_then_beside_the_configuration() {
-    let folder = Folder::new();
-    folder.script("conf/both", FAIL);
-    folder.script("both", PASS);
-    folder.script("conf/checks/only", PASS);
-    folder.file("conf/c.yaml", config(&[code("both", "both"), code("only", "checks/only")]));
-    let trace = trace("a01_otlp_basic_parts");
-    let ran = folder.run(&[&trace, "-c", "conf/c.yaml", "-o", "json", "-v"]).exits(0);
-    assert_eq!(ran.evaluations(0), ["both PASSED", "only PASSED"]);
-    let ran = ran.says("both: both (Executable)\n");
-    ran.says("only: conf/checks/only (Executable, found beside the configuration)\n");
-    // So is the eval set.
-    folder.file("conf/goldens.json", fs::read(eval_set("library")).unwrap());
-    folder.file(
-        "conf/g.yaml",
-        "eval_set: goldens.json\nevaluators: [{name: tool_trajectory_avg_score, type: builtin}]\n",
-    );
-    let ran = folder.run(&[&support::trace("k01_traj_exact"), "-c", "conf/g.yaml", "-v"]).exits(0);
-    ran.says("eval set: conf/goldens.json, found beside the configuration")
-        .says("PASSED: 1 passed");
-    // Without -v nothing but the verdict.
-    let ran = folder.run(&[&trace, "-c", "conf/c.yaml"]).exits(0);
-    assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use super::{
     BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind, Isolation, alignment,
     fields::{Fields, Problems, choice, non_negative, text},
     linked, openai_eval,
+    paths::Leads,
     problem::Place,
     process, remote, rubrics,
     run::MAX_RETRIES,
@@ -227,7 +228,10 @@ pub(super) fn read_own(
 
 fn read_code(fields: &mut Fields<'_>, entry: &Node, problems: &mut Problems<'_>) -> CodeConfig {
     let path = match fields.take("path") {
-        Some(node) => text("path", node, problems).unwrap_or_default().into(),
+        Some(node) => match text("path", node, problems) {
+            Some(path) => problems.locate("path", path, node.span, Leads::File),
+            None => PathBuf::new(),
+        },
         None => {
             problems.add(start_of(entry), "the key `path` is missing in this evaluator", None);
             PathBuf::new()

@@ -3,6 +3,7 @@
 use std::{ops::RangeInclusive, time::Duration};
 
 use super::{
+    paths::Paths,
     problem::{Place, Problem},
     yaml::{Node, NodeKind, Span, object},
 };
@@ -16,11 +17,19 @@ pub(crate) struct Problems<'a> {
     pub(crate) warnings: Vec<Problem>,
     /// What has no effect here, and that is as it should be.
     pub(crate) notes: Vec<Problem>,
+    /// Where relative paths lead.
+    pub(super) paths: Paths,
 }
 
 impl<'a> Problems<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
-        Self { text, found: Vec::new(), warnings: Vec::new(), notes: Vec::new() }
+        Self {
+            text,
+            found: Vec::new(),
+            warnings: Vec::new(),
+            notes: Vec::new(),
+            paths: Paths::default(),
+        }
     }
 
     pub(crate) fn add(&mut self, span: Span, message: impl Into<String>, hint: Option<String>) {
@@ -184,7 +193,7 @@ impl<'n> Fields<'n> {
             let message = format!("`{key}` must be a whole number of seconds, at least 1");
             problems.add(node.span, message, Some("for example 30".to_owned()));
         }
-        seconds.map(Duration::from_secs_f64)
+        seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
     }
 
     /// A whole number in a range.

@@ -14,6 +14,7 @@ mod linked;
 mod model;
 mod openai_eval;
 mod overrides;
+mod paths;
 mod problem;
 mod process;
 mod remote;
@@ -36,4 +37,5 @@ pub use openai_eval::{Grader, LabelModel, Message, OpenAiEvalConfig, Role, TextS
 pub use overrides::Overrides;
 pub use problem::{ConfigError, Place, Problem};
 pub use process::{LimitsConfig, ProcessConfig};
+pub use run::Known;
 pub use schema::schema;

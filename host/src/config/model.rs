@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use super::{OpenAiEvalConfig, Place, Problem, ProcessConfig};
+use super::{OpenAiEvalConfig, Place, Problem, ProcessConfig, paths::MissingPath};
 use crate::{
     conversation::GroupBy,
     json::Object,
@@ -45,6 +45,8 @@ pub struct Config {
     pub notes: Vec<Problem>,
     /// The text of the file, for showing places in it.
     pub source_text: String,
+    /// Paths in it that do not exist.
+    pub(crate) missing: Vec<MissingPath>,
 }
 
 /// Where the sources on this machine are; paths as given. Variables of the environment say so where nothing is said here.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::{
     EnvConfig, environment,
     fields::{Fields, Problems, number, text},
+    paths::Leads,
     size,
     yaml::{Node, NodeKind},
 };
@@ -71,7 +72,7 @@ fn folder(node: &Node, problems: &mut Problems<'_>) -> Option<PathBuf> {
         problems.add(node.span, "`cwd` has a NUL character", None);
         return None;
     }
-    Some(folder.into())
+    Some(problems.locate("cwd", folder, node.span, Leads::Directory))
 }
 
 fn limits(node: &Node, problems: &mut Problems<'_>) -> LimitsConfig {

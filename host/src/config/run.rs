@@ -1,15 +1,16 @@
 //! The top level of a configuration file.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{
     Config, ConfigError, OutputFormat, Problem, SourcePaths, adk, document,
     evaluator::{self, Names},
-    fields::{Fields, Problems, choice, truth},
+    fields::{Fields, Problems, choice, text, truth},
+    paths::{Leads, Paths},
     problem::Place,
     yaml::{self, Node, NodeKind},
 };
-use crate::{conversation::GroupBy, runtime::Runtimes, trace::Format};
+use crate::{conversation::GroupBy, metric::Metrics, runtime::Runtimes, trace::Format};
 
 pub(super) const FORMATS: [(&str, Format); 2] =
     [("jaeger-json", Format::JaegerJson), ("otlp-json", Format::OtlpJson)];
@@ -36,63 +37,82 @@ const REPLACED: [(&str, &str); 5] = [
     ("trajectory_match_type", "give it to the evaluator that uses it"),
 ];
 
+/// What a configuration may name: what is registered with the runner that it is for.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    /// Runtimes, which decide what a program may be written in.
+    pub runtimes: &'a Runtimes,
+    /// Metrics.
+    pub metrics: &'a Metrics,
+}
+
 impl Config {
-    /// Reads and checks a configuration file: YAML, or the JSON of ADK's `EvalConfig`, whatever the file is called. Looks
-    /// at nothing but that file.
+    /// Reads and checks a configuration file: YAML, or the JSON of ADK's `EvalConfig`, whatever the file is called.
+    /// Relative paths in it are resolved: they are relative to the file. Nothing else is looked at. What the
+    /// configuration names must be in the default registries; use
+    /// [`Runner::load_config`](crate::run::Runner::load_config) if something was registered.
     ///
     /// # Errors
     ///
     /// [`ConfigError`] with every problem found and its place.
     pub fn load(file: &Path) -> Result<Self, ConfigError> {
-        Self::load_for(file, &Runtimes::default())
+        let (runtimes, metrics) = (Runtimes::default(), Metrics::default());
+        Self::load_for(file, Known { runtimes: &runtimes, metrics: &metrics })
     }
 
-    /// The same for a host with runtimes of its own, which decide what a fetched evaluator may be written in.
+    /// The same for a host with runtimes and metrics of its own.
     ///
     /// # Errors
     ///
     /// As [`load`](Self::load).
-    pub fn load_for(file: &Path, runtimes: &Runtimes) -> Result<Self, ConfigError> {
-        Self::parse_for(&document::load(file, "configuration")?, file, runtimes)
+    pub fn load_for(file: &Path, known: Known<'_>) -> Result<Self, ConfigError> {
+        read(&document::load(file, "configuration")?, file, Paths::of(file), known)
     }
 
-    /// Checks the text of a configuration; `file` is what messages call it.
+    /// Checks the text of a configuration; `file` is what messages call it. Paths are left as they are.
     ///
     /// # Errors
     ///
     /// [`ConfigError`] with every problem found and its place.
     pub fn parse(text: &str, file: &Path) -> Result<Self, ConfigError> {
-        Self::parse_for(text, file, &Runtimes::default())
+        let (runtimes, metrics) = (Runtimes::default(), Metrics::default());
+        Self::parse_for(text, file, Known { runtimes: &runtimes, metrics: &metrics })
     }
 
-    /// The same for a host with runtimes of its own.
+    /// The same for a host with runtimes and metrics of its own.
     ///
     /// # Errors
     ///
     /// As [`parse`](Self::parse).
-    pub fn parse_for(text: &str, file: &Path, runtimes: &Runtimes) -> Result<Self, ConfigError> {
-        let extensions: Vec<&str> = runtimes.extensions().collect();
-        let mut problems = Problems::new(text);
-        let config = match adk::recognize(text) {
-            Some(document) => adk::read(document, &mut problems),
-            None => match yaml::read(text) {
-                Ok(root) => read_root(root.as_ref(), &extensions, &mut problems),
-                Err(error) => {
-                    problems.add(error.span, error.message, None);
-                    Self::default()
-                }
-            },
-        };
-        match document::error(&mut problems, file) {
-            Some(error) => Err(error),
-            None => Ok(Self {
-                file: Some(file.to_owned()),
-                source_text: text.to_owned(),
-                warnings: problems.warnings,
-                notes: problems.notes,
-                ..config
-            }),
-        }
+    pub fn parse_for(text: &str, file: &Path, known: Known<'_>) -> Result<Self, ConfigError> {
+        read(text, file, Paths::default(), known)
+    }
+}
+
+fn read(text: &str, file: &Path, paths: Paths, known: Known<'_>) -> Result<Config, ConfigError> {
+    let extensions: Vec<&str> = known.runtimes.extensions().collect();
+    let mut problems = Problems { paths, ..Problems::new(text) };
+    let config = match adk::recognize(text) {
+        Some(document) => adk::read(document, known, &mut problems),
+        None => match yaml::read(text) {
+            Ok(root) => read_root(root.as_ref(), &extensions, &mut problems),
+            Err(error) => {
+                problems.add(error.span, error.message, None);
+                Config::default()
+            }
+        },
+    };
+    let missing = problems.finish_paths();
+    match document::error(&mut problems, file) {
+        Some(error) => Err(error),
+        None => Ok(Config {
+            file: Some(file.to_owned()),
+            source_text: text.to_owned(),
+            warnings: problems.warnings,
+            notes: problems.notes,
+            missing,
+            ..config
+        }),
     }
 }
 
@@ -132,7 +152,7 @@ fn read_root(root: Option<&Node>, extensions: &[&str], problems: &mut Problems<'
         ),
     }
     fields.null_is_absent();
-    config.eval_set = fields.text("eval_set", problems).map(Into::into);
+    config.eval_set = path("eval_set", Leads::File, &mut fields, problems);
     config.trace_format = fields.choice("trace_format", &FORMATS, problems);
     config.group_by = fields.choice("group_by", &GROUPINGS, problems);
     let required = fields.take("require_evaluated");
@@ -161,6 +181,17 @@ fn read_root(root: Option<&Node>, extensions: &[&str], problems: &mut Problems<'
     config
 }
 
+fn path(
+    key: &'static str,
+    leads: Leads,
+    fields: &mut Fields<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<PathBuf> {
+    let node = fields.take(key)?;
+    let text = text(key, node, problems)?;
+    Some(problems.locate(key, text, node.span, leads))
+}
+
 fn read_sources(node: &Node, problems: &mut Problems<'_>) -> SourcePaths {
     let NodeKind::Mapping(entries) = &node.kind else {
         let hint = "write `sources: {file: PATH}` or `{local: PATH}`".to_owned();
@@ -170,8 +201,8 @@ fn read_sources(node: &Node, problems: &mut Problems<'_>) -> SourcePaths {
     };
     let mut fields = Fields::new("`sources`", entries);
     let paths = SourcePaths {
-        file: fields.text("file", problems).map(Into::into),
-        local: fields.text("local", problems).map(Into::into),
+        file: path("file", Leads::File, &mut fields, problems),
+        local: path("local", Leads::Directory, &mut fields, problems),
     };
     fields.finish(problems);
     paths

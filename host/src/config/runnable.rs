@@ -1,16 +1,21 @@
 //! What can be read and not be run.
 
-use super::{Config, ConfigError, EvaluatorKind, Grader, Problem};
+use super::{Config, ConfigError, EvaluatorKind, Grader, Problem, paths::MissingPath};
 
 impl Config {
-    /// Whether this version can run everything that the configuration asks for; to be asked before anything runs, when
-    /// all settings from elsewhere have been applied.
+    /// Whether every file that the configuration names exists, and this version can run everything that it asks for; to
+    /// be asked before anything runs, when all settings from elsewhere have been applied.
     ///
     /// # Errors
     ///
-    /// [`ConfigError`] with the place of every entry that cannot be run.
+    /// [`ConfigError`] with the place of every path that does not exist and every entry that cannot be run.
     pub fn ensure_runnable(&self) -> Result<(), ConfigError> {
-        let mut problems = Vec::new();
+        // An eval set that was replaced is not read.
+        let is_used = |missing: &&MissingPath| {
+            !missing.is_eval_set || self.eval_set.as_ref() == Some(&missing.path)
+        };
+        let missing = self.missing.iter().filter(is_used);
+        let mut problems: Vec<Problem> = missing.map(|missing| missing.problem.clone()).collect();
         for evaluator in &self.evaluators {
             let EvaluatorKind::OpenAiEval(openai) = &evaluator.kind else { continue };
             let name = &evaluator.name;
@@ -32,6 +37,7 @@ impl Config {
         if problems.is_empty() {
             return Ok(());
         }
+        problems.sort_by_key(|problem| problem.place.map(|place| place.start));
         Err(ConfigError {
             file: self.file.clone().unwrap_or_default(),
             source_text: self.source_text.clone(),

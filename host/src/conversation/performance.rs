@@ -242,7 +242,7 @@ impl RunSums {
             tokens.cache_read_tokens,
         ];
         for (sum, count) in self.tokens.iter_mut().zip(counts_of_tokens) {
-            *sum += i128::from(count);
+            *sum = sum.saturating_add(i128::from(count));
         }
         run.counts.total_llm_calls += counts.llm_calls;
         run.counts.total_tool_calls += counts.tool_calls;

@@ -51,7 +51,7 @@ impl<'s> CaseIndex<'s> {
             by_id: HashMap::new(),
             by_start: HashMap::new(),
         };
-        let mut count = 0;
+        let mut count = 0_usize;
         for case in set.into_iter().flat_map(|set| &set.cases) {
             let Some(first) = case.turns.first() else { continue };
             count += 1;

@@ -154,7 +154,7 @@ impl Flight {
 
     /// Until when more may follow the answer of the head.
     pub(super) fn settles_at(&self) -> Option<Instant> {
-        self.settling.as_ref().map(|(_, _, heard)| *heard + SETTLING)
+        self.settling.as_ref().and_then(|(_, _, heard)| heard.checked_add(SETTLING))
     }
 
     /// Nothing more is waited for that may follow the answer of the head. The answer, if `rest`, which did, is nothing.

@@ -39,8 +39,8 @@ impl Pace {
         let mean = match self.mean {
             None => took,
             // What gets slow is noticed at once, what gets fast in the long run: answers are often read together.
-            Some(mean) if took > mean => (mean + took) / 2,
-            Some(mean) => mean * 7 / 8 + took / 8,
+            Some(mean) if took > mean => mean.saturating_add(took) / 2,
+            Some(mean) => mean.saturating_sub(mean / 8).saturating_add(took / 8),
         };
         self.mean = Some(mean);
         if self.ahead {

@@ -38,5 +38,7 @@ impl Resources {
 }
 
 fn is_of(signal: Option<i32>, code: i32) -> bool {
-    signal.is_some_and(|signal| code == -signal || code == 128 + signal)
+    signal.is_some_and(|signal| {
+        Some(code) == signal.checked_neg() || Some(code) == signal.checked_add(128)
+    })
 }

@@ -17,6 +17,7 @@ use super::{
     pump::{Outgoing, drain, feed, read_some},
     run::{KILL_PATIENCE, LAST_WORDS},
 };
+use crate::clock;
 
 /// As much as a pipe holds at most, where systems have not been told otherwise.
 const PIPE: usize = 1 << 20;
@@ -236,8 +237,9 @@ impl Session {
                             }
                         }
                         if too_long && !exited {
-                            due = Some(Instant::now() + limits.eof_grace);
-                            alarm.as_mut().reset(Instant::now() + limits.eof_grace);
+                            let end = clock::after(Instant::now(), limits.eof_grace);
+                            due = Some(end);
+                            alarm.as_mut().reset(end);
                         }
                         if exited && stdout.is_none() {
                             break Parting::Wanted;
@@ -252,8 +254,9 @@ impl Session {
                             break Parting::Wanted;
                         }
                         // What is in the pipe still counts.
-                        due = Some(Instant::now() + limits.eof_grace);
-                        alarm.as_mut().reset(Instant::now() + limits.eof_grace);
+                        let end = clock::after(Instant::now(), limits.eof_grace);
+                        due = Some(end);
+                        alarm.as_mut().reset(end);
                     }
                     () = &mut cancelled => break Parting::Cancelled,
                     () = &mut alarm, if due.is_some() => {

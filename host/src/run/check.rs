@@ -3,7 +3,7 @@
 use super::{
     Runner,
     diagnosis::{self, TakenFor},
-    program::{beside_config, not_ready, program_file},
+    program::{not_ready, program_file},
     surroundings::working_folder,
 };
 use crate::{
@@ -28,10 +28,9 @@ impl Runner {
     #[must_use]
     pub fn check(&self, config: &Config) -> Vec<Finding> {
         let eval_set = config.eval_set.as_deref().map(|path| {
-            let path = beside_config(path, config).unwrap_or_else(|| path.to_owned());
-            let result = EvalSet::load(&path)
+            let result = EvalSet::load(path)
                 .map(|set| format!("{} ({} cases)", path.display(), set.cases.len()))
-                .map_err(|error| match diagnosis::hint(&path, TakenFor::EvalSet) {
+                .map_err(|error| match diagnosis::hint(path, TakenFor::EvalSet) {
                     Some(hint) => format!("{error} ({hint})"),
                     None => error.to_string(),
                 });
@@ -40,7 +39,7 @@ impl Runner {
         let evaluators = config.evaluators.iter().map(|evaluator| {
             let result = match &evaluator.kind {
                 EvaluatorKind::Builtin(_) => self.check_metric(&evaluator.name),
-                EvaluatorKind::Code(code) => self.check_program(code, config),
+                EvaluatorKind::Code(code) => self.check_program(code),
                 EvaluatorKind::OpenAiEval(_) => {
                     Err("`type: openai_eval` cannot be run by this version".to_owned())
                 }
@@ -65,7 +64,7 @@ impl Runner {
 
     fn check_remote(&self, remote: &RemoteConfig, config: &Config) -> Result<String, String> {
         self.executors.get(&remote.executor).map_err(|error| error.to_string())?;
-        working_folder(remote.process.cwd.as_deref(), config)?;
+        working_folder(remote.process.cwd.as_deref())?;
         let found = self.peek(&remote.wanted, config).map_err(|error| error.to_string())?;
         // Which runtime it will be follows from its name alone.
         let extension = remote.wanted.reference.extension();
@@ -79,17 +78,14 @@ impl Runner {
         }
     }
 
-    fn check_program(&self, code: &CodeConfig, config: &Config) -> Result<String, String> {
+    fn check_program(&self, code: &CodeConfig) -> Result<String, String> {
         self.executors.get(&code.executor).map_err(|error| error.to_string())?;
-        working_folder(code.process.cwd.as_deref(), config)?;
-        let (path, _) = program_file(code, config);
+        working_folder(code.process.cwd.as_deref())?;
+        let path = program_file(code);
         let entrypoint = Entrypoint { path, fetched: code.fetched };
-        let runtime = self
-            .runtimes
-            .for_path(&entrypoint.path)
-            .map_err(|error| not_ready(&error, code, config))?;
-        let detail =
-            runtime.inspect(&entrypoint).map_err(|error| not_ready(&error, code, config))?;
+        let runtime =
+            self.runtimes.for_path(&entrypoint.path).map_err(|error| not_ready(&error, code))?;
+        let detail = runtime.inspect(&entrypoint).map_err(|error| not_ready(&error, code))?;
         Ok(format!("{} ({}: {detail})", entrypoint.path.display(), runtime.name()))
     }
 }

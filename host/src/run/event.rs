@@ -33,19 +33,12 @@ pub enum RunEvent {
         /// How many conversations are in them.
         conversations: usize,
     },
-    /// The eval set was not in the working directory but beside the configuration.
-    EvalSetBesideConfig {
-        /// The file.
-        path: PathBuf,
-    },
     /// It was decided which file an evaluator is, and what runs it.
     Found {
         /// Name of the evaluator.
         evaluator: String,
         /// The file that will run.
         path: PathBuf,
-        /// Whether it was not in the working directory but beside the configuration.
-        beside_config: bool,
         /// The runtime, e.g. `Python`.
         runtime: String,
     },

@@ -1,23 +1,28 @@
 //! The evaluators of a run that come from sources.
 
-use std::path::PathBuf;
+use std::path::Path;
 
-use super::{RunEvent, Runner, program::beside_config};
+use super::{RunEvent, Runner};
 use crate::{
     config::Config,
     runtime::PrepareEvent,
-    source::{self, Context, Pins, Resolved, SourceError, Sources, Updated, Wanted},
+    source::{self, Builtin, Context, Pins, Resolved, SourceError, Sources, Updated, Wanted},
 };
 
 impl Runner {
     /// The sources of a run: those of this runner, `file` and `local` where the configuration says.
     #[must_use]
     pub fn sources_of(&self, config: &Config) -> Sources {
-        let located = |path: &Option<PathBuf>| {
-            path.as_ref().map(|path| beside_config(path, config).unwrap_or_else(|| path.clone()))
-        };
-        let (file, local) = (located(&config.sources.file), located(&config.sources.local));
-        self.sources.located(file.as_deref(), local.as_deref())
+        self.sources_at(config.sources.file.as_deref(), config.sources.local.as_deref())
+    }
+
+    /// The sources of this runner, with `file` and `local` at other places where some are given; `builtin` lists the
+    /// metrics of this runner.
+    #[must_use]
+    pub fn sources_at(&self, index: Option<&Path>, directory: Option<&Path>) -> Sources {
+        let mut sources = self.sources.located(index, directory);
+        sources.register_source(Builtin::new(self.metrics.clone()));
+        sources
     }
 
     /// Fetches these evaluators anew and moves their pins in the lock file of the configuration. Blocks.

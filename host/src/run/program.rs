@@ -46,7 +46,7 @@ pub(super) fn prepare(
     let inherited = Environment::inherited();
     let mut surrounded = Vec::with_capacity(programs.len());
     for program in programs {
-        match Surroundings::new(&program.code, config, &inherited) {
+        match Surroundings::new(&program.code, &inherited) {
             Ok(surroundings) => surrounded.push((program, surroundings)),
             Err(reason) => evaluators[program.index].work = broken(reason),
         }
@@ -55,7 +55,7 @@ pub(super) fn prepare(
     let entrypoints: Vec<Entrypoint> = surrounded
         .iter()
         .map(|(Candidate { index, code, .. }, _)| Entrypoint {
-            path: locate(&evaluators[*index].name, code, config, runner, on_event),
+            path: locate(&evaluators[*index].name, code, runner, on_event),
             fetched: code.fetched,
         })
         .collect();
@@ -85,7 +85,7 @@ pub(super) fn prepare(
             Err(_) if runner.cancellation.is_cancelled() => Work::Broken(Verdict::Cancelled),
             Err(error) => {
                 tell(&evaluator.name, &error, on_event);
-                broken(not_ready(&error, &code, config))
+                broken(not_ready(&error, &code))
             }
         };
         if let Work::Program(program) = &mut evaluator.work
@@ -180,12 +180,11 @@ fn tell_withheld(
     }
 }
 
-/// Why an evaluator is not ready. A relative path was looked for in two places, the name of a command in three.
-pub(super) fn not_ready(error: &PrepareError, code: &CodeConfig, config: &Config) -> String {
-    match (error, &config.file) {
-        (PrepareError::NotFound { .. }, Some(file)) if code.path.is_relative() => {
-            let on_path = if is_command(code) { ", nor a command on PATH" } else { "" };
-            format!("{error}; nor is it beside {}{on_path}", file.display())
+/// Why an evaluator is not ready.
+pub(super) fn not_ready(error: &PrepareError, code: &CodeConfig) -> String {
+    match error {
+        PrepareError::NotFound { .. } if is_command(code) => {
+            format!("{error}, nor is it a command on PATH")
         }
         _ => error.to_string(),
     }
@@ -207,38 +206,26 @@ fn tell(evaluator: &str, error: &PrepareError, on_event: &mut dyn FnMut(RunEvent
     }
 }
 
-/// Where a file of the configuration is, if it is not in the working directory but beside the configuration.
-pub(super) fn beside_config(path: &Path, config: &Config) -> Option<PathBuf> {
-    let folder = config.file.as_deref()?.parent()?;
-    (!path.exists()).then(|| folder.join(path)).filter(|beside| beside.exists())
-}
-
-/// The file of a program, and whether it is beside the configuration: a path is relative to the working directory, and if
-/// there is no such file, to the configuration. What may be the name of a command is looked for on `PATH` after that.
-pub(super) fn program_file(code: &CodeConfig, config: &Config) -> (PathBuf, bool) {
-    if let Some(beside) = beside_config(&code.path, config) {
-        return (beside, true);
-    }
+/// The file of a program. What may be the name of a command and is not a file is looked for on `PATH`.
+pub(super) fn program_file(code: &CodeConfig) -> PathBuf {
     let command = (is_command(code) && !code.path.exists())
         .then(|| Environment::inherited().find_program(&code.path))
         .flatten();
-    (command.unwrap_or_else(|| code.path.clone()), false)
+    command.unwrap_or_else(|| code.path.clone())
 }
 
 fn locate(
     evaluator: &str,
     code: &CodeConfig,
-    config: &Config,
     runner: &Runner,
     on_event: &mut dyn FnMut(RunEvent),
 ) -> PathBuf {
-    let (path, beside_config) = program_file(code, config);
+    let path = program_file(code);
     // What nothing runs is told as the evaluator's error.
     if let Ok(runtime) = runner.runtimes.for_path(&path) {
         on_event(RunEvent::Found {
             evaluator: evaluator.to_owned(),
             path: path.clone(),
-            beside_config,
             runtime: runtime.name().to_owned(),
         });
     }

@@ -20,10 +20,9 @@ use super::{
     execute,
     journaled::Journaling,
     permits::Permits,
-    program::beside_config,
 };
 use crate::{
-    config::Config,
+    config::{Config, ConfigError, Known},
     conversation::{GROUPING, GroupBy},
     eval_set::{CaseIndex, EvalSet},
     executor::Executors,
@@ -98,6 +97,15 @@ pub struct Request {
 }
 
 impl Runner {
+    /// Reads and checks a configuration file, which may name everything that is registered here.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] with every problem found and its place.
+    pub fn load_config(&self, file: &Path) -> Result<Config, ConfigError> {
+        Config::load_for(file, Known { runtimes: &self.runtimes, metrics: &self.metrics })
+    }
+
     /// Loads the traces, makes the evaluators ready, runs each on every conversation and reports.
     ///
     /// Nothing that goes wrong ends the run early: a file that cannot be read, an evaluator that does not compile, a
@@ -131,18 +139,12 @@ impl Runner {
             return report;
         }
         let eval_set = match &config.eval_set {
-            Some(path) => {
-                let beside = beside_config(path, config);
-                if let Some(path) = &beside {
-                    on_event(RunEvent::EvalSetBesideConfig { path: path.clone() });
-                }
-                EvalSet::load(beside.as_ref().unwrap_or(path))
-                    .map_err(|error| {
-                        report.unusable_eval_set = true;
-                        bad_input(&mut report, (&error.path, TakenFor::EvalSet), &error, on_event)
-                    })
-                    .ok()
-            }
+            Some(path) => EvalSet::load(path)
+                .map_err(|error| {
+                    report.unusable_eval_set = true;
+                    bad_input(&mut report, (&error.path, TakenFor::EvalSet), &error, on_event)
+                })
+                .ok(),
             None => None,
         };
         report.eval_set_id = eval_set.as_ref().map(|set| set.id.clone());

@@ -5,9 +5,8 @@ use std::{
     time::Duration,
 };
 
-use super::program::beside_config;
 use crate::{
-    config::{CodeConfig, Config, LimitsConfig, size},
+    config::{CodeConfig, LimitsConfig, size},
     process::{CommandSpec, Limits, Resources},
     runtime::{Environment, Inherit, Launch, Visible},
     verdict::Verdict,
@@ -23,11 +22,7 @@ pub(super) struct Surroundings {
 
 impl Surroundings {
     /// What an entry asks for; an error says what of it cannot be had.
-    pub(super) fn new(
-        code: &CodeConfig,
-        config: &Config,
-        inherited: &Environment,
-    ) -> Result<Self, String> {
+    pub(super) fn new(code: &CodeConfig, inherited: &Environment) -> Result<Self, String> {
         let env = &code.process.env;
         let inherit = match (env.inherit, code.fetched) {
             (Some(true), _) => Inherit::All,
@@ -35,7 +30,7 @@ impl Surroundings {
             (None, false) => Inherit::Open,
         };
         Ok(Self {
-            folder: working_folder(code.process.cwd.as_deref(), config)?,
+            folder: working_folder(code.process.cwd.as_deref())?,
             visible: Visible::new(inherited, inherit, &env.variables),
             limits: code.process.limits,
         })
@@ -74,7 +69,7 @@ impl Surroundings {
     pub(super) fn remark(&self, verdict: &Verdict, texts: &[&str]) -> Option<String> {
         let limits = match verdict {
             Verdict::Exited { code } => self.blame(*code),
-            Verdict::Signalled { signal } => self.blame(-signal),
+            Verdict::Signalled { signal } => self.blame(signal.saturating_neg()),
             // Too little memory may keep a program from being started at all.
             Verdict::SpawnFailed { .. } => in_force(self.resources()),
             // Who cannot get memory or a file may wait for ever. Time of the processor is none that passes meanwhile.
@@ -137,26 +132,16 @@ fn in_force(limits: Resources) -> Option<String> {
     })
 }
 
-/// The working directory an entry names: relative to ours, and if it is not there, to the configuration. `None` is ours.
-pub(super) fn working_folder(
-    cwd: Option<&Path>,
-    config: &Config,
-) -> Result<Option<PathBuf>, String> {
+/// Absolute path of the working directory that an entry names; `None` is that of this process.
+pub(super) fn working_folder(cwd: Option<&Path>) -> Result<Option<PathBuf>, String> {
     let Some(cwd) = cwd else { return Ok(None) };
-    let folder = beside_config(cwd, config).unwrap_or_else(|| cwd.to_owned());
-    let absolute = std::path::absolute(&folder)
+    let absolute = std::path::absolute(cwd)
         .map_err(|error| format!("cannot find the working directory {}: {error}", cwd.display()))?;
-    match folder.metadata() {
+    match absolute.metadata() {
         Ok(found) if found.is_dir() => Ok(Some(absolute)),
-        Ok(_) => Err(format!("`cwd` is no folder: {}", absolute.display())),
+        Ok(_) => Err(format!("`cwd` is not a directory: {}", absolute.display())),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let beside = match &config.file {
-                Some(file) if cwd.is_relative() => {
-                    format!("; nor is it beside {}", file.display())
-                }
-                _ => String::new(),
-            };
-            Err(format!("`cwd` is not there: {}{beside}", absolute.display()))
+            Err(format!("`cwd` does not exist: {}", absolute.display()))
         }
         Err(error) => Err(format!("`cwd` cannot be used: {}: {error}", absolute.display())),
     }
@@ -188,7 +173,7 @@ mod tests {
                 .collect(),
         };
         let inherited = Environment::new([("OPENAI_API_KEY", "k"), ("PATH", "/bin")]);
-        Surroundings::new(&code, &Config::default(), &inherited).unwrap()
+        Surroundings::new(&code, &inherited).unwrap()
     }
 
     #[cfg(unix)]
@@ -263,8 +248,7 @@ mod tests {
         };
         let none = Resources::default();
         let plain = Environment::new([("PATH", "/bin")]);
-        let unchanged =
-            Surroundings::new(&CodeConfig::default(), &Config::default(), &plain).unwrap();
+        let unchanged = Surroundings::new(&CodeConfig::default(), &plain).unwrap();
         assert_eq!(worker(unchanged).as_deref(), Some("/built"));
         assert_eq!(worker(surroundings(none, &[])).as_deref(), Some("/built"));
         let memory = Resources { memory: Some(1 << 30), ..none };

@@ -123,7 +123,7 @@ fn supervise(
             return Err(ToolError::Cancelled { program: program() });
         }
         thread::sleep(pause);
-        pause = (pause * 2).min(POLL);
+        pause = pause.saturating_mul(2).min(POLL);
     }
 }
 

@@ -10,6 +10,7 @@ use http_body_util::BodyExt;
 use tokio::time::{Instant, timeout_at};
 
 use super::{Settings, fault::Fault};
+use crate::clock;
 
 /// Of a body that is refused, so much is looked at, and so much and so long is read on: a client that is still sending when
 /// the connection is closed would never see why.
@@ -39,7 +40,7 @@ pub(super) async fn read(
     if announced > limit as u64 {
         return Err((too_large(), skim(headers, body, Vec::new()).await));
     }
-    let deadline = Instant::now() + settings.read_timeout;
+    let deadline = clock::after(Instant::now(), settings.read_timeout);
     // What was announced has yet to come.
     let mut read = Vec::with_capacity(usize::try_from(announced).unwrap_or(0).min(BEGINNING));
     let mut body = body;
@@ -72,7 +73,7 @@ pub(super) async fn skim(headers: &HeaderMap, mut body: Body, mut read: Vec<u8>)
         // It waits for being told to send anything at all.
         return read;
     }
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = clock::after(Instant::now(), PATIENCE);
     let mut passed_over = 0;
     while passed_over < PASSED_OVER {
         let Ok(Some(Ok(frame))) = timeout_at(deadline, body.frame()).await else { break };

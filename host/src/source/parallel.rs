@@ -33,7 +33,7 @@ pub(super) fn in_parallel<T: Send>(
         items.iter().map(|_| Err(SourceError::Cancelled)).collect();
     let (sender, messages) = mpsc::channel();
     let next = AtomicUsize::new(0);
-    let mut fetching = 0;
+    let mut fetching = 0_usize;
     thread::scope(|scope| {
         for _ in 0..items.len().min(AT_A_TIME) {
             let (sender, next, work) = (sender.clone(), &next, &work);

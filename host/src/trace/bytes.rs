@@ -26,7 +26,7 @@ pub(super) fn text(recorded: String) -> String {
 
 fn decode_digits(digits: impl Iterator<Item = Option<u8>>) -> Option<Vec<u8>> {
     let mut out = Vec::new();
-    let (mut bits, mut count) = (0_u32, 0);
+    let (mut bits, mut count) = (0_u32, 0_u32);
     for digit in digits {
         bits = bits << 6 | u32::from(digit?);
         count += 6;

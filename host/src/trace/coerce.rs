@@ -36,7 +36,7 @@ pub(super) fn integer(value: &Value) -> Result<Value, Unusable> {
 /// A time or a duration; `scale` is 1 for nanoseconds, 1000 for microseconds. Absent is 0.
 pub(super) fn time(value: &Value, scale: i128) -> Result<i128, Unusable> {
     let time = integer(value)?.as_i128().filter(|time| (-MAX_TIME..=MAX_TIME).contains(time));
-    time.map(|time| time * scale).ok_or(Unusable::OutOfRange)
+    time.and_then(|time| time.checked_mul(scale)).ok_or(Unusable::OutOfRange)
 }
 
 /// A float: numbers and booleans as they are, text is read; `None` for everything else.

@@ -89,7 +89,7 @@ pub(super) fn span(mut object: Object, processes: &HashMap<String, Arc<Object>>,
         parent_span_id: parent(take(&mut object, "references"), &mut odd),
         name: take_text(&mut object, "operationName"),
         start_ns,
-        end_ns: start_ns + time(&mut object, "duration", &mut odd),
+        end_ns: start_ns.saturating_add(time(&mut object, "duration", &mut odd)),
         status: status(&mut attributes),
         scope: Arc::new(Scope {
             name: first_text(&mut attributes, ["otel.scope.name", "otel.library.name"]),

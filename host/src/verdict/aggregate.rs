@@ -195,7 +195,7 @@ impl Add for Tally {
     type Output = Self;
 
     fn add(mut self, other: Self) -> Self {
-        self += other;
+        self.add_assign(other);
         self
     }
 }

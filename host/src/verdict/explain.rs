@@ -51,7 +51,7 @@ impl Verdict {
         Some(match self {
             Self::Answer(_) => return None,
             Self::Exited { code } => exited(*code),
-            Self::Signalled { signal } => exited(-signal),
+            Self::Signalled { signal } => exited(signal.saturating_neg()),
             Self::TimedOut { limit } => format!("{evaluator} timed out after {}", seconds(*limit)),
             Self::LeakedPipe => format!(
                 "{evaluator} ended, but a process it started still has its stdout open, so its answer may be \

@@ -4,6 +4,8 @@ mod cargo_runtime;
 mod conversations;
 mod eval_sets;
 mod events;
+#[cfg(unix)]
+mod hostile_collectors;
 mod json_dialect;
 mod python_requirements;
 mod surroundings;

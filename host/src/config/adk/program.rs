@@ -8,7 +8,7 @@
 //! | `on_error` | `raise` or `fail`: what ADK is told of a program that breaks. Here it is an error in either case |
 //! | any other | a setting that the program finds in its `config` |
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use super::{
     criterion::{plain, required_threshold},
@@ -19,10 +19,11 @@ use crate::{
     config::{
         CodeConfig,
         fields::{Fields, Problems, choice, non_negative},
+        paths::Leads,
         yaml::{Node, NodeKind, Span, object},
     },
     json::Object,
-    runtime::{Environment, Runtimes},
+    runtime::Runtimes,
 };
 
 /// Keys that are not settings of the program.
@@ -37,6 +38,7 @@ const MAX_TIMEOUT: f64 = 1e9;
 pub(super) fn read(
     custom: &Custom<'_>,
     node: &Node,
+    runtimes: &Runtimes,
     problems: &mut Problems<'_>,
 ) -> Option<CodeConfig> {
     let mut code = CodeConfig {
@@ -64,8 +66,8 @@ pub(super) fn read(
     } else {
         plain(custom.name, node, false, problems)
     };
-    let (path, is_command, args) = what_to_run(custom, command, problems)?;
-    (code.path, code.command, code.args) = (path.into(), is_command, args);
+    let (path, is_command, args) = what_to_run(custom, command, runtimes, problems)?;
+    (code.path, code.command, code.args) = (path, is_command, args);
     code.threshold = threshold?;
     Some(code)
 }
@@ -86,14 +88,16 @@ fn tell_slips(entries: &[(Node, Node)], problems: &mut Problems<'_>) {
 fn what_to_run(
     custom: &Custom<'_>,
     command: Option<(&Node, Option<Vec<String>>)>,
+    runtimes: &Runtimes,
     problems: &mut Problems<'_>,
-) -> Option<(String, bool, Vec<String>)> {
+) -> Option<(PathBuf, bool, Vec<String>)> {
     let (name, span) = custom.code?;
-    match (command, is_python_function(name)) {
-        (Some((_, argv)), true) => {
+    match (command, is_python_function(name, runtimes)) {
+        (Some((node, argv)), true) => {
             let mut argv = argv?.into_iter();
             let program = argv.next()?;
-            Some((program, true, argv.collect()))
+            let path = problems.locate("command", &program, node.span, Leads::Command);
+            Some((path, true, argv.collect()))
         }
         (Some((node, _)), false) => {
             let hint = format!("keep one of them; `code_config` names `{name}`");
@@ -107,19 +111,20 @@ fn what_to_run(
             problems.add(span, message, Some(hint));
             None
         }
-        (None, false) => Some((name.to_owned(), true, Vec::new())),
+        (None, false) => {
+            Some((problems.locate("name", name, span, Leads::Command), true, Vec::new()))
+        }
     }
 }
 
 /// Whether ADK would import it: names with dots between them, the last of which is no extension of a source file.
-fn is_python_function(name: &str) -> bool {
+fn is_python_function(name: &str, runtimes: &Runtimes) -> bool {
     let is_identifier = |part: &str| {
         part.starts_with(|c: char| c == '_' || c.is_alphabetic())
             && part.chars().all(|c| c == '_' || c.is_alphanumeric())
     };
     let Some((_, last)) = name.rsplit_once('.') else { return false };
     let extension = format!(".{}", last.to_ascii_lowercase());
-    let runtimes = Runtimes::in_environment(&Environment::default());
     let is_source = runtimes.iter().any(|runtime| runtime.extensions().contains(&&*extension));
     !is_source && name.split('.').all(is_identifier)
 }
@@ -174,7 +179,7 @@ fn seconds(node: &Node, problems: &mut Problems<'_>) -> Option<Duration> {
         problems.add(node.span, message, Some("for example 30".to_owned()));
         return None;
     }
-    Some(Duration::from_secs_f64(seconds))
+    Duration::try_from_secs_f64(seconds).ok()
 }
 
 /// Everything else in the criterion, as it is.

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     config::{
-        Config, EvaluatorConfig, EvaluatorKind,
+        Config, EvaluatorConfig, EvaluatorKind, Known,
         evaluator::UNSUITABLE,
         fields::{Fields, Problems, did_you_mean},
         json::Document,
@@ -36,6 +36,7 @@ const ABOUT_RUNNING: [(&str, &str, &str); 2] = [
 /// Reads a configuration that [was recognized](super::recognize).
 pub(in crate::config) fn read(
     document: Result<Document, ParseError>,
+    known: Known<'_>,
     problems: &mut Problems<'_>,
 ) -> Config {
     let mut config = Config::default();
@@ -83,7 +84,9 @@ pub(in crate::config) fn read(
         Some((_, Some(entries))) => {
             config.evaluators = entries
                 .iter()
-                .filter_map(|(name, criterion)| evaluator(name, criterion, &customs, problems))
+                .filter_map(|(name, criterion)| {
+                    evaluator(name, criterion, &customs, known, problems)
+                })
                 .collect();
             unused(&customs, entries, problems);
         }
@@ -96,6 +99,7 @@ fn evaluator(
     key: &Node,
     criterion: &Node,
     customs: &[Custom<'_>],
+    known: Known<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<EvaluatorConfig> {
     let name = key.as_str()?;
@@ -104,10 +108,12 @@ fn evaluator(
         return None;
     }
     let kind = match customs.iter().find(|custom| custom.name == name) {
-        Some(custom) => EvaluatorKind::Code(program::read(custom, criterion, problems)?),
+        Some(custom) => {
+            EvaluatorKind::Code(program::read(custom, criterion, known.runtimes, problems)?)
+        }
         None => {
             // What else is wrong with it is said all the same.
-            let usable = is_usable(name, key, customs, problems);
+            let usable = is_usable(name, key, customs, known.metrics, problems);
             let builtin = criterion::read(name, criterion, usable, problems);
             EvaluatorKind::Builtin(builtin.filter(|_| usable)?)
         }
@@ -117,12 +123,17 @@ fn evaluator(
 }
 
 /// Whether there is such a built-in metric.
-fn is_usable(name: &str, key: &Node, customs: &[Custom<'_>], problems: &mut Problems<'_>) -> bool {
+fn is_usable(
+    name: &str,
+    key: &Node,
+    customs: &[Custom<'_>],
+    metrics: &Metrics,
+    problems: &mut Problems<'_>,
+) -> bool {
     if let Some((_, why)) = UNSUITABLE.iter().find(|(known, _)| *known == name) {
         problems.add(key.span, format!("`{name}` cannot be used here: {why}"), None);
         return false;
     }
-    let metrics = Metrics::default();
     if metrics.get(name).is_ok() {
         return true;
     }

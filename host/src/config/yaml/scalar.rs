@@ -41,7 +41,7 @@ fn int(text: &str) -> Option<Value> {
     let radix = |digits: &str, radix| {
         let digits = digits.replace('_', "");
         let value = i128::from_str_radix(&digits, radix).ok()?;
-        Some(integer(if negative { -value } else { value }))
+        Some(integer(if negative { value.checked_neg()? } else { value }))
     };
     if let Some(bits) = digits.strip_prefix("0b") {
         return all(bits, |b| matches!(b, b'0' | b'1' | b'_')).then(|| radix(bits, 2))?;
@@ -57,7 +57,7 @@ fn int(text: &str) -> Option<Value> {
     }
     if let Some((first, rest)) = digits.split_once(':') {
         let whole = sexagesimal(first, rest)?;
-        return Some(integer(if negative { -whole } else { whole }));
+        return Some(integer(if negative { whole.checked_neg()? } else { whole }));
     }
     if !(digits.starts_with(|c: char| c.is_ascii_digit())
         && all(digits, |b| b.is_ascii_digit() || b == b'_'))

@@ -47,7 +47,7 @@ fn read(outcome: &Outcome, turns: usize) -> Result<Recorded, String> {
         Some(Value::Array(items)) => items.iter().map(row).collect::<Result<_, _>>()?,
         Some(_) => return Err("per_invocation_results: not a list".to_owned()),
     };
-    let word = STATUSES[usize::try_from(status - 1).unwrap_or_default()];
+    let word = STATUSES[usize::try_from(status.saturating_sub(1)).unwrap_or_default()];
     let record = Recorded { score, rows, ..Recorded::new(Fate::Recorded).with_status(word) };
     Ok(judged(record, status, turns))
 }

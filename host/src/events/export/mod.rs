@@ -20,6 +20,10 @@ use super::{EventRecord, Variables, otlp, resource};
 
 /// The first pause before a request is sent again; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
+/// Characters of the reason in an error.
+const MAX_REASON: usize = 400;
+/// The shortest pause, even if the collector asks for a shorter one.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
 
 /// Sends events as the standard variables of OpenTelemetry say.
 ///
@@ -134,15 +138,22 @@ impl Exporter {
     }
 
     fn error(&self, missing: usize, reason: String) -> ExportError {
+        // Much of it was written by the collector.
+        let mut reason: String =
+            reason.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        if let Some((end, _)) = reason.char_indices().nth(MAX_REASON) {
+            reason.truncate(end);
+            reason.push_str("..");
+        }
         ExportError { endpoint: self.settings.endpoint.clone(), missing, reason }
     }
 
     /// Sends one request, again as long as there is time and hope.
     fn send(&self, request: &otlp::Request) -> Result<otlp::Response, String> {
-        let deadline = Instant::now() + self.settings.timeout;
+        let start = Instant::now();
         let mut pause = FIRST_PAUSE;
         loop {
-            let left = deadline.saturating_duration_since(Instant::now());
+            let left = self.settings.timeout.saturating_sub(start.elapsed());
             let result = match self.settings.protocol {
                 Protocol::HttpProtobuf => {
                     http::send(&self.settings, &request.encode_to_vec(), left).map(|answer| {
@@ -159,12 +170,13 @@ impl Exporter {
                 Ok(answer) => return Ok(answer),
                 Err(SendError::Failed(reason)) => return Err(reason),
                 Err(SendError::Busy { reason, after }) => {
-                    let wait = after.unwrap_or(pause);
-                    if Instant::now() + wait >= deadline {
+                    // A collector may ask for any time, the longest and none at all included.
+                    let wait = after.unwrap_or(pause).max(SHORTEST_PAUSE);
+                    if wait >= self.settings.timeout.saturating_sub(start.elapsed()) {
                         return Err(reason);
                     }
                     thread::sleep(wait);
-                    pause *= 2;
+                    pause = pause.saturating_mul(2);
                 }
             }
         }

@@ -2,7 +2,10 @@
 
 use std::{fs, num::NonZeroUsize, str::FromStr, time::Duration};
 
-use ureq::http::{HeaderName, HeaderValue, Uri};
+use ureq::{
+    http::{HeaderName, HeaderValue, Uri},
+    tls::{Certificate, PrivateKey},
+};
 
 use super::super::Variables;
 use super::tls::Tls;
@@ -83,13 +86,7 @@ impl Settings {
             },
             tls: Tls {
                 roots: env.pem("CERTIFICATE", Tls::certificates)?.unwrap_or_default(),
-                client: match (
-                    env.pem("CLIENT_CERTIFICATE", Tls::certificates)?,
-                    env.pem("CLIENT_KEY", Tls::key)?,
-                ) {
-                    (Some(chain), Some(key)) => Some((chain, key)),
-                    _ => None,
-                },
+                client: env.client()?,
             },
             batch_size: match env.get("OTEL_BLRP_MAX_EXPORT_BATCH_SIZE") {
                 Some(text) => number("OTEL_BLRP_MAX_EXPORT_BATCH_SIZE", &text, "records")?,
@@ -170,6 +167,27 @@ impl Env<'_> {
                 Ok((header, value))
             })
             .collect()
+    }
+
+    /// The certificate that identifies this client, and its key. One without the other is a mistake: what is sent
+    /// would be sent without either.
+    fn client(
+        &self,
+    ) -> Result<Option<(Vec<Certificate<'static>>, PrivateKey<'static>)>, SettingsError> {
+        let chain = self.pem("CLIENT_CERTIFICATE", Tls::certificates)?;
+        let key = self.pem("CLIENT_KEY", Tls::key)?;
+        let alone = |given: &str, missing: &str| {
+            let (name, value) = self.otlp(given).unwrap_or_default();
+            let prefix = name.strip_suffix(given).unwrap_or_default();
+            let problem = format!("is of no use alone; set {prefix}{missing} as well");
+            Err(SettingsError::new(&name, &value, problem))
+        };
+        match (chain, key) {
+            (Some(chain), Some(key)) => Ok(Some((chain, key))),
+            (None, None) => Ok(None),
+            (Some(_), None) => alone("CLIENT_CERTIFICATE", "CLIENT_KEY"),
+            (None, Some(_)) => alone("CLIENT_KEY", "CLIENT_CERTIFICATE"),
+        }
     }
 
     fn pem<T>(
@@ -264,6 +282,29 @@ mod tests {
         assert_eq!(endpoint(&[GRPC, (ALL, "c:1")]), "https://c:1");
         let insecure = ("OTEL_EXPORTER_OTLP_INSECURE", "true");
         assert_eq!(endpoint(&[GRPC, (ALL, "c:1"), insecure]), "http://c:1");
+    }
+
+    #[test]
+    fn a_certificate_and_its_key_go_together() {
+        let data = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/tls");
+        let (certificate, key) = (format!("{data}/server.pem"), format!("{data}/server.key"));
+        for (given, value, missing) in [
+            (
+                "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE",
+                &certificate,
+                "OTEL_EXPORTER_OTLP_CLIENT_KEY",
+            ),
+            ("OTEL_EXPORTER_OTLP_CLIENT_KEY", &key, "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE"),
+            (
+                "OTEL_EXPORTER_OTLP_LOGS_CLIENT_KEY",
+                &key,
+                "OTEL_EXPORTER_OTLP_LOGS_CLIENT_CERTIFICATE",
+            ),
+        ] {
+            let error = read(&[(given, value)]).unwrap_err().to_string();
+            let expected = format!("{given}: `{value}` is of no use alone; set {missing} as well");
+            assert_eq!(error, expected);
+        }
     }
 
     #[test]

@@ -125,7 +125,7 @@ impl Packed for i64 {
 
     fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
         let value = u64::unpack(from)?;
-        Some((value >> 1).cast_signed() ^ -(value & 1).cast_signed())
+        Some((value >> 1).cast_signed() ^ (value & 1).cast_signed().wrapping_neg())
     }
 }
 
