@@ -30,7 +30,10 @@ use crate::{
     exit, render,
 };
 
-pub(crate) fn dispatch(cli: Cli, runner: Runner) -> ExitCode {
+pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
+    if cli.no_install {
+        runner.runtimes = runner.runtimes.without_installing();
+    }
     let code = match cli.command {
         Command::Run(args) => run::run(args, cli.verbose, runner),
         Command::Check { config, locked } => check::check(&config, locked, cli.verbose, runner),
@@ -46,7 +49,7 @@ pub(crate) fn dispatch(cli: Cli, runner: Runner) -> ExitCode {
         }
         Command::Index(args) => index::index(&args),
         Command::Export(args) => export::export(&args, cli.verbose),
-        Command::Validate(args) => validate::validate(&args, cli.verbose),
+        Command::Validate(args) => validate::validate(&args, cli.verbose, runner.runtimes),
         Command::Conform(args) => conform::conform(&args, cli.verbose, runner),
         Command::Serve(args) => serve::serve(&args, cli.verbose, runner),
     };

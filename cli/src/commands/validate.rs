@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use evaluator_host::{
     run::RunEvent,
-    runtime::PrepareEvent,
+    runtime::{PrepareEvent, Runtimes},
     validate::{Standing, Validation, Validator, targets},
 };
 
@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Checks evaluators, each on its own, and says what was found.
-pub(super) fn validate(args: &ValidateArgs, verbose: u8) -> u8 {
+pub(super) fn validate(args: &ValidateArgs, verbose: u8, runtimes: Runtimes) -> u8 {
     let targets = match targets(&args.folders) {
         Ok(targets) => targets,
         Err(error) => {
@@ -26,8 +26,8 @@ pub(super) fn validate(args: &ValidateArgs, verbose: u8) -> u8 {
     for (path, reason) in &targets.passed_over {
         render::message(&format!("passed over {}: {reason}", path.display()));
     }
-    let validator =
-        Validator { timeout: Duration::from_secs(args.timeout), ..Validator::default() };
+    let timeout = Duration::from_secs(args.timeout);
+    let validator = Validator { timeout, runtimes, ..Validator::default() };
     signals::watch(validator.cancellation.clone());
     let validations = watched(verbose, async |on_event| {
         // What a compiler says is told of the evaluator that it is about.
