@@ -24,6 +24,9 @@ pub(crate) struct Cli {
     /// Say more (twice: everything) on stderr
     #[arg(short, long, global = true, display_order = 900, action = ArgAction::Count)]
     pub(crate) verbose: u8,
+    /// Install no packages: a Python evaluator that lacks some is an error that says what to type
+    #[arg(long, global = true, display_order = 901)]
+    pub(crate) no_install: bool,
     #[command(subcommand)]
     pub(crate) command: Command,
 }

@@ -30,7 +30,10 @@ use crate::{
     exit, render,
 };
 
-pub(crate) fn dispatch(cli: Cli, runner: Runner) -> ExitCode {
+pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
+    if cli.no_install {
+        runner.runtimes = runner.runtimes.without_installing();
+    }
     let code = match cli.command {
         Command::Run(args) => run::run(args, cli.verbose, runner),
         Command::Check { config, locked } => check::check(&config, locked, cli.verbose, runner),

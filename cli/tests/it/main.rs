@@ -21,6 +21,7 @@ mod output;
 mod parity;
 mod policy;
 mod progress;
+mod python_packages;
 mod requirements;
 mod running;
 mod rust_files;

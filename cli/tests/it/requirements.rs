@@ -20,7 +20,7 @@ use crate::support::{
 };
 
 /// Passes if everything it was promised was installed.
-const EVALUATOR: &str = "
+pub(crate) const EVALUATOR: &str = "
 import json, os, sys
 json.load(sys.stdin)
 environment = os.path.dirname(os.path.dirname(sys.executable))
@@ -28,7 +28,7 @@ print(json.dumps({'score': 1.0 if os.path.exists(environment + '/installed') els
 ";
 
 /// Stands in for uv. While there is a file `hold`, installations wait.
-const UV: &str = r#"
+pub(crate) const UV: &str = r#"
 cd "$(dirname "$0")/.."
 echo "$@" >>uv.log
 case "$1" in
@@ -44,7 +44,7 @@ esac
 "#;
 
 /// A folder with the false uv, an evaluator and its requirements; `None` without Python.
-fn with_uv(requirements: &str) -> Option<Folder> {
+pub(crate) fn with_uv(requirements: &str) -> Option<Folder> {
     if !has("python3") {
         return None;
     }
@@ -56,7 +56,7 @@ fn with_uv(requirements: &str) -> Option<Folder> {
     Some(folder)
 }
 
-fn command(folder: &Folder, args: &[&str]) -> Command {
+pub(crate) fn command(folder: &Folder, args: &[&str]) -> Command {
     let path = std::env::var_os("PATH").unwrap();
     let mut folders = vec![folder.path().join("bin")];
     // No uv but the one of the test.
@@ -74,19 +74,19 @@ fn command(folder: &Folder, args: &[&str]) -> Command {
     command
 }
 
-fn run(folder: &Folder, args: &[&str]) -> Ran {
+pub(crate) fn run(folder: &Folder, args: &[&str]) -> Ran {
     finish(command(folder, args).spawn().unwrap())
 }
 
-const ARGS: [&str; 4] = ["run", "-c", "c.yaml", "-o"];
+pub(crate) const ARGS: [&str; 4] = ["run", "-c", "c.yaml", "-o"];
 
-fn evaluate(folder: &Folder) -> Ran {
+pub(crate) fn evaluate(folder: &Folder) -> Ran {
     let trace = trace("a01_otlp_basic_parts");
     run(folder, &[&ARGS[..], &["json", &trace]].concat())
 }
 
 /// Starts a run that writes what it has to say into a file.
-fn start(folder: &Folder, stderr: &str) -> Child {
+pub(crate) fn start(folder: &Folder, stderr: &str) -> Child {
     let trace = trace("a01_otlp_basic_parts");
     let stderr = File::create(folder.path().join(stderr)).unwrap();
     let mut command = command(folder, &[&ARGS[..], &["json", "-v", &trace]].concat());
@@ -95,7 +95,7 @@ fn start(folder: &Folder, stderr: &str) -> Child {
 
 /// Waits until a run has said something.
 #[track_caller]
-fn wait_until_said(folder: &Folder, stderr: &str, text: &str) {
+pub(crate) fn wait_until_said(folder: &Folder, stderr: &str, text: &str) {
     let begun = Instant::now();
     while !fs::read_to_string(folder.path().join(stderr)).unwrap().contains(text) {
         assert!(begun.elapsed() < Duration::from_secs(60), "`{text}` was never said");
@@ -104,7 +104,7 @@ fn wait_until_said(folder: &Folder, stderr: &str, text: &str) {
 }
 
 /// The environments that are there, in order of their names.
-fn environments(folder: &Folder) -> Vec<PathBuf> {
+pub(crate) fn environments(folder: &Folder) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder.path().join("cache/agentevals/venvs"));
     let mut paths: Vec<PathBuf> =
         entries.into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
@@ -114,7 +114,7 @@ fn environments(folder: &Folder) -> Vec<PathBuf> {
 }
 
 /// How often an environment was begun.
-fn begun(folder: &Folder) -> usize {
+pub(crate) fn begun(folder: &Folder) -> usize {
     let log = fs::read_to_string(folder.path().join("uv.log")).unwrap_or_default();
     log.lines().filter(|line| line.starts_with("venv ")).count()
 }
@@ -309,7 +309,7 @@ for name in ["agentevals_evaluator_sdk", "tiny"]:
 /// Whether the machine's Python can make environments; fills `wheels` if so.
 #[expect(clippy::disallowed_methods, reason = "wheels are made by Python itself")]
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
-fn make_wheels(folder: &Path) -> bool {
+pub(crate) fn make_wheels(folder: &Path) -> bool {
     if !has("python3") {
         return false;
     }

@@ -4,6 +4,7 @@ use std::{
     any::Any,
     fmt,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use super::{Composition, Syntax, Visible, paths};
@@ -54,6 +55,11 @@ pub trait Runtime: Send + Sync + fmt::Debug {
         cancellation: &Cancellation,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Launch, PrepareError>>;
+
+    /// The same runtime, which installs no packages to make an evaluator ready; `None`, as by default, if it never does.
+    fn without_installing(&self) -> Option<Arc<dyn Runtime>> {
+        None
+    }
 
     /// What an evaluator that was prepared consists of; by default its file and the program that is started. A
     /// [`Journal`](crate::journal::Journal) keeps results for as long as all of this stays what it is.

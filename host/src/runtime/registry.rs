@@ -52,6 +52,17 @@ impl Runtimes {
         self.runtimes.push(Arc::new(runtime));
     }
 
+    /// The same runtimes, none of which installs packages to make an evaluator ready.
+    #[must_use]
+    pub fn without_installing(mut self) -> Self {
+        for runtime in &mut self.runtimes {
+            if let Some(other) = runtime.without_installing() {
+                *runtime = other;
+            }
+        }
+        self
+    }
+
     /// The registered runtimes, in the order of registration.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Arc<dyn Runtime>> {
         self.runtimes.iter()

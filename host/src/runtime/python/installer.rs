@@ -21,6 +21,10 @@ use crate::{
 /// Lines shown of what an installer said, from its end.
 const SHOWN_LINES: usize = 15;
 
+/// Hint where the index cannot be reached. What to do by hand follows it.
+const UNREACHABLE: &str = "the package index cannot be reached; is there a network? For an index of your own or a proxy set \
+     PIP_INDEX_URL (with uv: UV_INDEX_URL) or HTTPS_PROXY";
+
 /// Signs in what installers say, and what to do about them. The first that is there counts: an index that cannot be reached
 /// is also told as a package that does not exist.
 const HINTS: [(&[&str], &str); 5] = [
@@ -51,8 +55,7 @@ const HINTS: [(&[&str], &str); 5] = [
             "Failed to fetch",
             "Network connectivity is disabled",
         ],
-        "the package index cannot be reached; is there a network? For an index of your own or a proxy set PIP_INDEX_URL \
-         (with uv: UV_INDEX_URL) or HTTPS_PROXY",
+        UNREACHABLE,
     ),
     (
         &["No matching distribution", "No solution found", "not found in the package registry"],
@@ -78,6 +81,8 @@ pub(super) struct Call<'a> {
     /// Kept locked until all that was started has ended.
     pub(super) lock: &'a File,
     pub(super) limit: Duration,
+    /// What to do where packages cannot be fetched.
+    pub(super) by_hand: &'a str,
     pub(super) cancellation: &'a Cancellation,
     pub(super) on_line: &'a mut dyn FnMut(&str),
 }
@@ -172,8 +177,13 @@ impl Call<'_> {
         );
         match status {
             Ok(status) if status.success() => Ok(()),
-            Ok(status) => Err(said.explain(&format!("{tool} cannot {what} ({})", ending(status)))),
-            Err(error) => Err(said.explain(&format!("{tool} cannot {what}: {error}"))),
+            Ok(status) => {
+                Err(said
+                    .explain(&format!("{tool} cannot {what} ({})", ending(status)), self.by_hand))
+            }
+            Err(error) => {
+                Err(said.explain(&format!("{tool} cannot {what}: {error}"), self.by_hand))
+            }
         }
     }
 }
@@ -202,7 +212,7 @@ impl Said {
     }
 
     /// The headline, the last lines, a hint. `venv` complains on standard output.
-    fn explain(&self, headline: &str) -> String {
+    fn explain(&self, headline: &str, by_hand: &str) -> String {
         let lines = if self.stderr.is_empty() { &self.stdout } else { &self.stderr };
         let is_there = |sign: &str| {
             self.stdout.iter().chain(&self.stderr).any(|line| line.contains(sign))
@@ -213,7 +223,8 @@ impl Said {
             .find(|(signs, _)| signs.iter().any(|sign| is_there(sign)))
             .map_or(ANY_HINT, |(_, hint)| hint);
         let lines: String = lines.iter().map(|line| format!("\n{line}")).collect();
-        format!("{headline}{lines}\nhint: {hint}")
+        let by_hand = if hint == UNREACHABLE { format!("; {by_hand}") } else { String::new() };
+        format!("{headline}{lines}\nhint: {hint}{by_hand}")
     }
 }
 
@@ -225,7 +236,7 @@ mod tests {
         let mut said = Said::default();
         stdout.iter().for_each(|line| said.add(Stream::Stdout, line));
         stderr.iter().for_each(|line| said.add(Stream::Stderr, line));
-        said.explain("pip cannot install x (exit code 1)")
+        said.explain("pip cannot install x (exit code 1)", "type it")
     }
 
     #[test]
@@ -248,7 +259,9 @@ mod tests {
         let hint = |line: &str| {
             explained(&[], &[line, "No matching distribution"]).lines().last().unwrap().to_owned()
         };
-        assert!(hint("NewConnectionError(...)").contains("is there a network?"));
+        let unreachable = hint("NewConnectionError(...)");
+        assert!(unreachable.contains("is there a network?"), "{unreachable}");
+        assert!(unreachable.ends_with("HTTPS_PROXY; type it"), "{unreachable}");
         assert!(hint("OSError: [Errno 28] No space left on device").contains("the disk is full"));
         assert!(hint("[Errno 13] Permission denied: '/c'").contains("EVALUATOR_CACHE_DIR"));
     }

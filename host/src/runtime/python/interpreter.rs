@@ -5,7 +5,6 @@ use std::{
     time::Duration,
 };
 
-use super::variables::Variables;
 use crate::{
     process::{Cancellation, CommandSpec},
     runtime::{
@@ -15,21 +14,10 @@ use crate::{
 };
 
 /// Variable that names the interpreter, as a path or a name on `PATH`.
-const INTERPRETER_VARIABLE: &str = "EVALUATOR_PYTHON";
+pub(super) const INTERPRETER_VARIABLE: &str = "EVALUATOR_PYTHON";
 
 /// How long an interpreter may take to say what it is.
-const ANSWER_LIMIT: Duration = Duration::from_secs(10);
-
-/// What [`Identity`] is read from. Every form of Python 3 can run it; what other code prints at the start is not mistaken
-/// for the answer.
-const QUESTION: &str = r#"
-import os, sys
-from importlib import machinery, util
-base = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
-venv = "venv" if util.find_spec("venv") and util.find_spec("ensurepip") else "bare"
-version = sys.version.split()[0]
-print("	".join(["identity", sys.implementation.cache_tag, version, machinery.EXTENSION_SUFFIXES[0], venv, base]))
-"#;
+pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 
 /// The first interpreter found: `$EVALUATOR_PYTHON`, the active virtual environment, `python3`, `python`.
 pub(super) fn find(environment: &Environment) -> Result<PathBuf, String> {
@@ -80,60 +68,6 @@ pub(super) fn unwrapped(interpreter: PathBuf, cancellation: &Cancellation) -> Pa
             real
         }
         _ => interpreter,
-    }
-}
-
-/// What decides whether an environment that was built for an interpreter fits another.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Identity {
-    /// Implementation and version in short, e.g. `cpython-311`.
-    pub(super) tag: String,
-    /// Version, e.g. `3.11.7`.
-    pub(super) version: String,
-    /// Suffix of extension modules, which holds the ABI and the platform, e.g. `.cpython-311-x86_64-linux-gnu.so`.
-    pub(super) abi: String,
-    /// Whether it has what it takes to make a virtual environment with pip in it.
-    pub(super) has_venv: bool,
-    /// The file of the interpreter: not that of a virtual environment, and no link.
-    pub(super) base: String,
-}
-
-impl Identity {
-    /// Asks the interpreter.
-    pub(super) fn of(
-        interpreter: &Path,
-        variables: &Variables,
-        cancellation: &Cancellation,
-    ) -> Result<Self, String> {
-        let ask = variables.give_to(CommandSpec::new(interpreter).args(["-c", QUESTION]));
-        let (mut answer, mut complaint) = (None, String::new());
-        let status =
-            tool::run(&ask, ANSWER_LIMIT, cancellation, &mut |stream, line| match stream {
-                Stream::Stdout => answer = Self::read(line).or(answer.take()),
-                Stream::Stderr if line.trim().is_empty() => {}
-                Stream::Stderr => line.trim().clone_into(&mut complaint),
-            });
-        let trouble = match (status, answer) {
-            (Ok(status), Some(identity)) if status.success() => return Ok(identity),
-            (Ok(_), _) => complaint,
-            (Err(error), _) => error.to_string(),
-        };
-        Err(format!(
-            "{} does not say which Python 3 it is: {trouble}; point {INTERPRETER_VARIABLE} at another one",
-            interpreter.display()
-        ))
-    }
-
-    fn read(line: &str) -> Option<Self> {
-        let mut parts = line.splitn(6, '\t').map(str::to_owned);
-        (parts.next()? == "identity").then_some(())?;
-        Some(Self {
-            tag: parts.next()?,
-            version: parts.next()?,
-            abi: parts.next()?,
-            has_venv: parts.next()? == "venv",
-            base: parts.next()?,
-        })
     }
 }
 

@@ -4,9 +4,13 @@
 //! |---|---|
 //! | `runtime` | the runtime: from files to commands |
 //! | `interpreter` | which interpreter, and what it is |
+//! | `probe` | questions to an interpreter: what it is, which packages it finds |
 //! | `distributions` | which packages it finds installed |
 //! | `requirements` | `requirements.txt` beside an evaluator, and which of them may be fetched |
+//! | `metadata` | the `# /// script` block in an evaluator |
+//! | `needs` | what an evaluator needs of all that, and what of it an interpreter lacks |
 //! | `plain` | the grammar of requirements that name packages of the index only |
+//! | `plan` | which interpreter or environment runs an evaluator |
 //! | `references` | files and folders that requirements name, whose content counts as theirs |
 //! | `venv` | one cached virtual environment: its name, its lock, its state |
 //! | `installer` | uv, or `venv` and pip, and what they say when they fail |
@@ -18,7 +22,11 @@ mod distributions;
 mod forks;
 mod installer;
 mod interpreter;
+mod metadata;
+mod needs;
 mod plain;
+mod plan;
+mod probe;
 mod references;
 pub mod requirements;
 mod runtime;

@@ -98,6 +98,53 @@ fn problem(requirement: &str) -> Option<&'static str> {
     None
 }
 
+/// Checks for `NAME @ URL`, a package that says where it comes from, as PEP 508 writes it.
+pub(super) fn is_direct_reference(requirement: &str) -> bool {
+    let mut rest = Rest(requirement);
+    let name = rest.take_while(|char| char.is_ascii_alphanumeric() || "-_.".contains(char));
+    let is_name = name.starts_with(|char: char| char.is_ascii_alphanumeric());
+    let Some((scheme, place)) = (is_name && rest.extras() && rest.eat("@"))
+        .then(|| rest.0.trim_start().split_once(':'))
+        .flatten()
+    else {
+        return false;
+    };
+    let is_scheme = |char: char| char.is_ascii_alphanumeric() || "+.-".contains(char);
+    !scheme.is_empty()
+        && scheme.chars().all(is_scheme)
+        && !place.is_empty()
+        && !requirement.chars().any(char::is_control)
+}
+
+/// The parts of a requirement that [`parse`] has accepted.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Parts<'a> {
+    pub(super) name: &'a str,
+    /// True if it names extras or hashes: more than a version then decides whether it is installed.
+    pub(super) has_more: bool,
+    /// Accepted versions, empty for all.
+    pub(super) versions: &'a str,
+    pub(super) marker: Option<&'a str>,
+}
+
+/// Splits a requirement that [`parse`] has accepted.
+pub(super) fn split(requirement: &str) -> Parts<'_> {
+    let (requirement, has_hashes) = match requirement.split_once(" --") {
+        Some((requirement, _)) => (requirement, true),
+        None => (requirement, requirement.contains("\t--")),
+    };
+    let (package, marker) = match requirement.split_once(';') {
+        Some((package, marker)) => (package, Some(marker.trim())),
+        None => (requirement, None),
+    };
+    let mut rest = Rest(package.trim());
+    let name = rest.take_while(|char| char.is_ascii_alphanumeric() || "-_.".contains(char));
+    let has_extras = rest.0.trim_start().starts_with('[');
+    rest.extras();
+    let versions = rest.0.trim().trim_start_matches('(').trim_end_matches(')').trim();
+    Parts { name, has_more: has_hashes || has_extras, versions, marker }
+}
+
 fn is_hash(word: &str) -> bool {
     word.strip_prefix("--hash=").and_then(|hash| hash.split_once(':')).is_some_and(
         |(algorithm, digest)| {
@@ -215,6 +262,38 @@ mod tests {
             parse("\u{feff}# packages\r\na # why\r\n\r\n  b>1\t# x\n").unwrap(),
             ["a", "b>1"]
         );
+    }
+
+    #[test]
+    fn a_requirement_has_parts() {
+        let parts = |name, has_more, versions, marker| Parts { name, has_more, versions, marker };
+        assert_eq!(split("a-b.c"), parts("a-b.c", false, "", None));
+        assert_eq!(split("a >= 1, < 4"), parts("a", false, ">= 1, < 4", None));
+        assert_eq!(split("a (>=1)"), parts("a", false, ">=1", None));
+        assert_eq!(split("a[x, y]==1.*"), parts("a", true, "==1.*", None));
+        assert_eq!(split("a==1 --hash=sha256:0"), parts("a", true, "==1", None));
+        assert_eq!(split("a==1\t--hash=sha256:0").has_more, true);
+        assert_eq!(split("a>1 ; os_name == 'x'"), parts("a", false, ">1", Some("os_name == 'x'")));
+    }
+
+    #[test]
+    fn a_direct_reference_is_a_name_and_a_url() {
+        for yes in
+            ["a @ https://e/a.whl", "a[x]@file:///a", "a @ git+ssh://git@e/r ; os_name == 'x'"]
+        {
+            assert!(is_direct_reference(yes), "{yes}");
+        }
+        for no in [
+            "-r @ https://e",
+            "@ https://e",
+            "a @ ./lib",
+            "a",
+            "https://e",
+            "a @ https:",
+            "a @ https://e\n-r x",
+        ] {
+            assert!(!is_direct_reference(no), "{no}");
+        }
     }
 
     #[test]

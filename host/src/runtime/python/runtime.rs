@@ -2,17 +2,19 @@
 
 use std::{
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
 use super::{
     distributions, forks,
     installer::Installer,
-    interpreter::{self, Identity},
-    requirements::{self, Requirements},
+    interpreter,
+    plan::{Plan, Planner, Wanted, by_hand},
+    probe::MissingModule,
     schedule::{self, Job},
     variables::Variables,
-    venv::{self, Recipe, Sdk, Venv},
+    venv::Recipe,
 };
 use crate::{
     process::{Cancellation, CommandSpec},
@@ -41,6 +43,7 @@ const INSTALL_LIMIT: Duration = Duration::from_secs(30 * 60);
 pub struct Python {
     environment: Environment,
     install_limit: Duration,
+    may_install: bool,
 }
 
 impl Python {
@@ -53,7 +56,7 @@ impl Python {
     /// | `EVALUATOR_CACHE_DIR` | environments are kept in `venvs` there | `agentevals/venvs` in `$XDG_CACHE_HOME` or `~/.cache` |
     #[must_use]
     pub fn new(environment: Environment) -> Self {
-        Self { environment, install_limit: INSTALL_LIMIT }
+        Self { environment, install_limit: INSTALL_LIMIT, may_install: true }
     }
 
     /// How long each call of an installer may take before it is stopped; 30 minutes by default. There are up to three for
@@ -64,71 +67,56 @@ impl Python {
         self
     }
 
-    /// What all environments of an interpreter have in common.
-    fn ground(
-        &self,
-        interpreter: &Path,
-        cancellation: &Cancellation,
-    ) -> Result<Ground, PrepareError> {
-        let root = venv::root(&self.environment).ok_or_else(|| {
-            failed(
-                "no home folder to keep virtual environments in\nhint: set EVALUATOR_CACHE_DIR"
-                    .to_owned(),
-            )
-        })?;
-        let identity =
-            Identity::of(interpreter, &Variables::new(&self.environment, false), cancellation)
-                .map_err(failed)?;
-        Ok(Ground {
-            root,
-            identity,
-            sdk: Sdk::of(&self.environment),
-            installer: Installer::find(&self.environment),
-        })
+    /// Installs nothing: an evaluator whose packages are neither installed nor in an environment that is kept cannot be run.
+    #[must_use]
+    pub fn without_installing(mut self) -> Self {
+        self.may_install = false;
+        self
     }
-}
 
-/// What all environments of an interpreter have in common.
-#[derive(Debug, Clone)]
-struct Ground {
-    root: PathBuf,
-    identity: Identity,
-    sdk: Sdk,
-    installer: Installer,
-}
+    fn find(&self) -> Result<PathBuf, PrepareError> {
+        interpreter::find(&self.environment)
+            .map_err(|reason| PrepareError::RuntimeMissing { reason })
+    }
 
-impl Ground {
-    fn venv(&self, requirements: &Requirements) -> Venv {
-        Venv::new(&self.root, &self.identity, &self.sdk, requirements)
+    /// Reports an environment that is not there and must not be made.
+    fn refuse(&self, plan: &Plan, wanted: &Wanted) -> Result<(), PrepareError> {
+        if self.may_install || wanted.venv.is_ready() {
+            return Ok(());
+        }
+        Err(PrepareError::Unusable {
+            reason: format!(
+                "{} needs {}, which {} does not have, and nothing is to be installed; {}",
+                plan.source.file_name().unwrap_or_default().display(),
+                wanted.missing.join(", "),
+                plan.interpreter.display(),
+                wanted.by_hand(&plan.interpreter)
+            ),
+        })
     }
 }
 
 /// An environment that some evaluators of a run need.
 #[derive(Debug)]
 struct Shared {
-    venv: Venv,
-    requirements: Requirements,
+    wanted: Wanted,
+    by_hand: String,
     fetched: bool,
     evaluators: Vec<String>,
 }
 
 impl Shared {
     /// The place of an environment in `all`, where it is added unless it is there.
-    fn place(
-        all: &mut Vec<Self>,
-        venv: Venv,
-        requirements: Requirements,
-        source: &Path,
-        fetched: bool,
-    ) -> usize {
-        let place = all.iter().position(|shared| shared.venv == venv).unwrap_or_else(|| {
-            all.push(Self { venv, requirements, fetched, evaluators: Vec::new() });
+    fn place(all: &mut Vec<Self>, plan: &Plan, wanted: Wanted) -> usize {
+        let place = all.iter().position(|it| it.wanted.venv == wanted.venv).unwrap_or_else(|| {
+            let by_hand = wanted.by_hand(&plan.interpreter);
+            all.push(Self { wanted, by_hand, fetched: plan.fetched, evaluators: Vec::new() });
             all.len() - 1
         });
         let shared = &mut all[place];
         // The strictest wins: what is installed is the same.
-        shared.fetched |= fetched;
-        let name = source.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        shared.fetched |= plan.fetched;
+        let name = plan.source.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if !shared.evaluators.contains(&name) {
             shared.evaluators.push(name);
         }
@@ -156,29 +144,44 @@ impl Runtime for Python {
         }
     }
 
-    /// Reads the requirements, if there are any, and says whether an environment for them is there; builds none.
+    /// Says which interpreter or environment runs the evaluator, and looks there for the modules it imports; builds nothing.
     fn inspect(&self, entrypoint: &Entrypoint) -> Result<String, PrepareError> {
-        let python = interpreter::find(&self.environment)
-            .map_err(|reason| PrepareError::RuntimeMissing { reason })?;
         let source = paths::resolve(&entrypoint.path)?;
-        let Some(requirements) = Requirements::beside(&source, entrypoint.fetched) else {
-            return Ok(python.display().to_string());
+        let python = self.find()?;
+        let cancellation = Cancellation::new();
+        let mut planner = Planner::new(&self.environment, &cancellation);
+        planner.checks_imports = true;
+        let entrypoint = Entrypoint { path: source, fetched: entrypoint.fetched };
+        let mut plan = planner.plan(&python, &[entrypoint]).remove(0)?;
+        let version = plan.version.as_deref().unwrap_or("3");
+        let mut about = format!("{}, version {version}", plan.interpreter.display());
+        let Some(wanted) = plan.wanted.take() else {
+            all_found(&plan.interpreter, &plan.missing_modules)?;
+            if let Some(named_in) = &plan.named_in {
+                about.push_str(&format!(", has the packages of {named_in}"));
+            }
+            return Ok(about);
         };
-        let requirements = requirements.map_err(failed)?;
-        let ground = self.ground(&python, &Cancellation::new())?;
-        let venv = ground.venv(&requirements);
-        let about = if venv.is_ready() {
-            format!("virtual environment {}", venv.folder().display())
-        } else if ground.installer == Installer::Pip && !ground.identity.has_venv {
+        let named_in = plan.named_in.as_deref().unwrap_or_default();
+        if wanted.venv.is_ready() {
+            let python = wanted.venv.python();
+            let missing = planner
+                .missing_in(&python, &plan)
+                .map_err(|reason| PrepareError::RuntimeMissing { reason })?;
+            all_found(&python, &missing)?;
+            let folder = wanted.venv.folder().display();
+            return Ok(format!("{about}, {named_in}: virtual environment {folder}"));
+        }
+        self.refuse(&plan, &wanted)?;
+        if planner.installer == Installer::Pip && !wanted.has_venv {
             return Err(failed(format!(
                 "{} cannot make virtual environments\nhint: install its modules venv and ensurepip (on Debian and Ubuntu: \
                  apt install python3-venv), or uv",
                 python.display()
             )));
-        } else {
-            format!("virtual environment will be built with {}", ground.installer.name())
-        };
-        Ok(format!("{}, {}: {about}", python.display(), requirements::FILE_NAME))
+        }
+        let installer = planner.installer.name();
+        Ok(format!("{about}, {named_in}: virtual environment will be built with {installer}"))
     }
 
     fn prepare(
@@ -187,49 +190,50 @@ impl Runtime for Python {
         cancellation: &Cancellation,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Launch, PrepareError>> {
-        let python = interpreter::find(&self.environment)
-            .map(|found| interpreter::unwrapped(found, cancellation))
-            .map_err(|reason| PrepareError::RuntimeMissing { reason });
-        let mut ground: Option<Result<Ground, PrepareError>> = None;
+        let planner = Planner::new(&self.environment, cancellation);
+        let plans = match self.find() {
+            Ok(python) => planner.plan(&python, entrypoints),
+            Err(error) => entrypoints
+                .iter()
+                .map(|entrypoint| paths::resolve(&entrypoint.path).and(Err(error.clone())))
+                .collect(),
+        };
         let mut environments: Vec<Shared> = Vec::new();
-        let mut plan = |entrypoint: &Entrypoint| {
-            let source = paths::resolve(&entrypoint.path)?;
-            let python = python.as_ref().map_err(Clone::clone)?;
-            let Some(requirements) = Requirements::beside(&source, entrypoint.fetched) else {
-                return Ok((source, None));
-            };
-            let requirements = requirements.map_err(failed)?;
-            let ground = ground.get_or_insert_with(|| self.ground(python, cancellation));
-            let venv = ground.as_ref().map_err(|error| error.clone())?.venv(&requirements);
-            let fetched = entrypoint.fetched;
-            let place = Shared::place(&mut environments, venv, requirements, &source, fetched);
-            Ok((source, Some(place)))
-        };
-        let planned: Vec<Result<(PathBuf, Option<usize>), PrepareError>> =
-            entrypoints.iter().map(&mut plan).collect();
-
-        let built = match (&python, &ground) {
-            (Ok(python), Some(Ok(ground))) => {
-                self.build(&environments, python, ground, cancellation, on_event)
-            }
-            // Without these, no environment was asked for.
-            _ => Vec::new(),
-        };
-        planned
+        let mut interpreter = None;
+        let placed: Vec<_> = plans
             .into_iter()
-            .map(|planned| {
-                let (source, place) = planned?;
+            .map(|plan| {
+                let mut plan = plan?;
+                interpreter.get_or_insert_with(|| plan.interpreter.clone());
+                let Some(wanted) = plan.wanted.take() else { return Ok((plan, None)) };
+                self.refuse(&plan, &wanted)?;
+                let place = Shared::place(&mut environments, &plan, wanted);
+                Ok((plan, Some(place)))
+            })
+            .collect();
+        let built = interpreter.map_or_else(Vec::new, |interpreter| {
+            self.build(&environments, &interpreter, &planner, on_event)
+        });
+        placed
+            .into_iter()
+            .map(|placed| {
+                let (plan, place) = placed?;
                 let program = match place {
-                    None => CommandSpec::new(python.clone()?),
+                    None => CommandSpec::new(plan.interpreter),
                     Some(place) => {
                         built[place].clone().map_err(failed)?;
                         // It would make the interpreter look for its packages somewhere else.
-                        CommandSpec::new(environments[place].venv.python()).env_remove("PYTHONHOME")
+                        let python = environments[place].wanted.venv.python();
+                        CommandSpec::new(python).env_remove("PYTHONHOME")
                     }
                 };
-                Ok(Launch { one_shot: program.arg(source), worker: None })
+                Ok(Launch { one_shot: program.arg(plan.source), worker: None })
             })
             .collect()
+    }
+
+    fn without_installing(&self) -> Option<Arc<dyn Runtime>> {
+        Some(Arc::new(self.clone().without_installing()))
     }
 
     /// The file and the modules beside it that it imports, the interpreter, and the packages that are installed for it.
@@ -261,36 +265,59 @@ impl Python {
         &self,
         environments: &[Shared],
         python: &Path,
-        ground: &Ground,
-        cancellation: &Cancellation,
+        planner: &Planner<'_>,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<(), String>> {
         let variables = [false, true].map(|fetched| Variables::new(&self.environment, fetched));
-        let missing: Vec<usize> =
-            (0..environments.len()).filter(|&at| !environments[at].venv.is_ready()).collect();
+        let is_missing = |at: &usize| !environments[*at].wanted.venv.is_ready();
+        let missing: Vec<usize> = (0..environments.len()).filter(is_missing).collect();
         let jobs: Vec<Job<'_>> = missing
             .iter()
             .map(|&at| {
-                let Shared { venv, requirements, fetched, evaluators } = &environments[at];
+                let Shared { wanted, by_hand, fetched, evaluators } = &environments[at];
                 let recipe = Recipe {
-                    installer: &ground.installer,
+                    installer: &planner.installer,
                     interpreter: python,
-                    sdk: &ground.sdk,
-                    requirements,
+                    sdk: &planner.sdk,
+                    needs: &wanted.needs,
+                    by_hand,
                     variables: &variables[usize::from(*fetched)],
                     fetched: *fetched,
                     limit: self.install_limit,
                 };
-                Job { venv, recipe, evaluators: evaluators.clone() }
+                Job { venv: &wanted.venv, recipe, evaluators: evaluators.clone() }
             })
             .collect();
         let mut results = vec![Ok(()); environments.len()];
-        for (at, result) in missing.into_iter().zip(schedule::build(&jobs, cancellation, on_event))
-        {
+        let built = schedule::build(&jobs, planner.cancellation, on_event);
+        for (at, result) in missing.into_iter().zip(built) {
             results[at] = result;
         }
         results
     }
+}
+
+/// Reports modules that an evaluator imports and would not find.
+fn all_found(interpreter: &Path, missing: &[MissingModule]) -> Result<(), PrepareError> {
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let modules: Vec<String> = missing
+        .iter()
+        .map(|MissingModule { name, file, line }| format!("`{name}` ({file}:{line})"))
+        .collect();
+    let (modules, verb) = match &modules[..] {
+        [only] => (format!("module {only}"), "is"),
+        all => (format!("modules {}", all.join(", ")), "are"),
+    };
+    Err(PrepareError::Unusable {
+        reason: format!(
+            "{modules} {verb} not installed for {}; name the package in requirements.txt beside the file or in a \
+             `# /// script` block, or {}",
+            interpreter.display(),
+            by_hand(interpreter, "PACKAGE")
+        ),
+    })
 }
 
 #[cfg(all(test, unix))]
@@ -329,17 +356,18 @@ mod tests {
             )
         };
         let results = prepare(environment.clone());
-        let error = results[0].as_ref().unwrap_err().to_string();
-        assert!(error.contains("no home folder"), "{error}");
-        let results = prepare(environment.with("HOME", folder.path("home")));
         assert_eq!(
             results[0].as_ref().unwrap_err().to_string(),
             format!(
-                "Dependency installation failed: {} does not say which Python 3 it is: no python; point EVALUATOR_PYTHON \
-                 at another one",
+                "runtime not available: {} does not say which Python 3 it is: no python; point EVALUATOR_PYTHON at another \
+                 one",
                 python.display()
             )
         );
         assert!(results[1].is_ok());
+        folder.script("bin/python3", r"printf 'identity\tcpython-399\t3.99.0\t.so\tvenv\t/base\n'");
+        let results = prepare(environment);
+        let error = results[0].as_ref().unwrap_err().to_string();
+        assert!(error.contains("no home folder"), "{error}");
     }
 }

@@ -13,9 +13,11 @@ use sha2::{Digest, Sha256};
 
 use super::{
     installer::{Call, Installer},
-    interpreter::{self, Identity},
+    interpreter,
+    needs::Needs,
+    plain,
+    probe::Identity,
     references,
-    requirements::Requirements,
     variables::Variables,
 };
 use crate::{process::Cancellation, runtime::Environment};
@@ -37,6 +39,9 @@ pub(super) fn root(environment: &Environment) -> Option<PathBuf> {
     environment.cache_home().map(|base| base.join("agentevals").join("venvs"))
 }
 
+/// The published package of the SDK.
+const SDK: &str = "agentevals-evaluator-sdk";
+
 /// The package every environment begins with, so that evaluators need not name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Sdk(Option<OsString>);
@@ -45,7 +50,7 @@ impl Sdk {
     /// `$EVALUATOR_PYTHON_SDK`: another requirement, or a file, in place of the published package; `none` for none.
     pub(super) fn of(environment: &Environment) -> Self {
         let chosen = match environment.get("EVALUATOR_PYTHON_SDK") {
-            None => Some("agentevals-evaluator-sdk".into()),
+            None => Some(SDK.into()),
             Some(none) if none == "none" => None,
             // Installers are started in other folders.
             Some(path) if Path::new(path).exists() => {
@@ -54,6 +59,23 @@ impl Sdk {
             Some(requirement) => Some(requirement.to_owned()),
         };
         Self(chosen)
+    }
+
+    /// What is installed; `None` if nothing is.
+    pub(super) fn requirement(&self) -> Option<&OsStr> {
+        self.0.as_deref()
+    }
+
+    /// The requirement, if it names a package of the index.
+    pub(super) fn plain(&self) -> Option<&str> {
+        let text = self.0.as_ref()?.to_str()?;
+        let is_plain = plain::parse(text).is_ok_and(|parsed| parsed == [text]);
+        (is_plain && !Path::new(text).exists()).then_some(text)
+    }
+
+    /// Whether any version of the published package will do.
+    pub(super) fn is_default(&self) -> bool {
+        self.0.as_ref().is_some_and(|requirement| requirement == SDK)
     }
 
     fn digest_into(&self, digest: &mut Sha256) {
@@ -80,7 +102,9 @@ pub(super) struct Recipe<'a> {
     pub(super) installer: &'a Installer,
     pub(super) interpreter: &'a Path,
     pub(super) sdk: &'a Sdk,
-    pub(super) requirements: &'a Requirements,
+    pub(super) needs: &'a Needs,
+    /// What to do where packages cannot be fetched.
+    pub(super) by_hand: &'a str,
     pub(super) variables: &'a Variables,
     /// Whether the requirements came with an evaluator that was fetched.
     pub(super) fetched: bool,
@@ -89,19 +113,14 @@ pub(super) struct Recipe<'a> {
 }
 
 impl Venv {
-    pub(super) fn new(
-        root: &Path,
-        identity: &Identity,
-        sdk: &Sdk,
-        requirements: &Requirements,
-    ) -> Self {
+    pub(super) fn new(root: &Path, identity: &Identity, sdk: &Sdk, needs: &Needs) -> Self {
         let mut digest = Sha256::new();
         for part in [&identity.base, &identity.version, &identity.abi] {
             digest.update(part);
             digest.update([0]);
         }
         sdk.digest_into(&mut digest);
-        requirements.digest_into(&mut digest);
+        needs.digest_into(&mut digest);
         let hex: String =
             digest.finalize().iter().take(12).map(|byte| format!("{byte:02x}")).collect();
         Self { folder: root.join(format!("{}-{hex}", identity.tag)) }
@@ -142,6 +161,7 @@ impl Venv {
             variables: recipe.variables,
             lock: &lock,
             limit: recipe.limit,
+            by_hand: recipe.by_hand,
             cancellation,
             on_line,
         };
@@ -154,32 +174,32 @@ impl Venv {
     }
 
     fn fill(&self, recipe: &Recipe<'_>, call: &mut Call<'_>) -> Result<(), String> {
-        let Recipe { installer, requirements, .. } = recipe;
+        let Recipe { installer, needs, .. } = recipe;
         installer.create(recipe.interpreter, &self.folder, call)?;
         // A package that lies in the working folder would be taken before that of the index.
-        let cwd = if recipe.fetched { Some(self.folder.as_path()) } else { requirements.base() };
-        if let Sdk(Some(sdk)) = recipe.sdk {
+        let cwd = if recipe.fetched { Some(self.folder.as_path()) } else { needs.base() };
+        if let Some(sdk) = recipe.sdk.requirement() {
             let what = format!("{}, which every Python evaluator gets", sdk.display());
-            let mut packages = vec![sdk.as_os_str()];
+            let mut packages = vec![sdk];
             if Path::new(sdk).exists() {
                 packages.extend(installer.of_this_machine().iter().map(OsStr::new));
             }
             installer.install(&self.folder, &packages, cwd, &what, call)?;
         }
-        let nothing = requirements.packages().is_some_and(<[String]>::is_empty);
-        if !nothing {
-            let file = self.file_to_install(recipe)?;
-            let what = requirements.path.display().to_string();
-            let mut packages = vec![OsStr::new("-r"), file.as_os_str()];
-            if requirements.base().is_some() {
+        let file = self.file_to_install(recipe)?;
+        let mut packages: Vec<&OsStr> =
+            file.iter().flat_map(|file| [OsStr::new("-r"), file.as_os_str()]).collect();
+        packages.extend(needs.dependencies().iter().map(OsStr::new));
+        if !packages.is_empty() {
+            if needs.names_files() {
                 packages.extend(installer.of_this_machine().iter().map(OsStr::new));
             }
-            installer.install(&self.folder, &packages, cwd, &what, call)?;
+            installer.install(&self.folder, &packages, cwd, &needs.place(), call)?;
         }
-        if requirements.have_changed() {
+        if needs.have_changed() {
             return Err(format!(
                 "{} changed while it was installed\nhint: run again",
-                requirements.path.display()
+                needs.place()
             ));
         }
         let marker = self.folder.join(MARKER);
@@ -188,17 +208,19 @@ impl Venv {
             .map_err(|error| cannot("write", &marker, &error))
     }
 
-    /// The file to install from. For a fetched evaluator only what was understood of it: installers may read the same bytes
-    /// in another encoding, or a file that has changed since.
-    fn file_to_install(&self, recipe: &Recipe<'_>) -> Result<PathBuf, String> {
-        match recipe.requirements.packages() {
+    /// The file to install from, if one names anything. For a fetched evaluator only what was understood of it: installers
+    /// may read the same bytes in another encoding, or a file that has changed since.
+    fn file_to_install(&self, recipe: &Recipe<'_>) -> Result<Option<PathBuf>, String> {
+        let Some(file) = recipe.needs.file() else { return Ok(None) };
+        match file.packages() {
+            Some([]) => Ok(None),
             Some(packages) if recipe.fetched => {
                 let path = self.folder.join(OWN_REQUIREMENTS);
                 fs::write(&path, packages.join("\n") + "\n")
                     .map_err(|error| cannot("write", &path, &error))?;
-                Ok(path)
+                Ok(Some(path))
             }
-            _ => Ok(recipe.requirements.path.clone()),
+            _ => Ok(Some(file.path.clone())),
         }
     }
 
@@ -225,12 +247,12 @@ impl Venv {
         if let Some(root) = self.folder.parent() {
             fs::create_dir_all(root).map_err(|error| cannot("create", root, &error))?;
         }
-        let file = File::options()
-            .create(true)
-            .read(true)
-            .append(true)
-            .open(&path)
-            .map_err(|error| cannot("open", &path, &error))?;
+        let file = match File::options().create(true).read(true).append(true).open(&path) {
+            // The file of another user, who shares the folder: it can be waited for.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => File::open(&path),
+            opened => opened,
+        };
+        let file = file.map_err(|error| cannot("open", &path, &error))?;
         let begun = Instant::now();
         let mut told = false;
         loop {

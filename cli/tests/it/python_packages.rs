@@ -1,0 +1,390 @@
+//! Python evaluators whose packages may be there already, or are named by the evaluator itself.
+//!
+//! As in `requirements`, most of these have a shell script in place of uv, and the others make their packages themselves.
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
+
+use std::{fs, path::Path, process::Command};
+
+use crate::{
+    requirements::{
+        ARGS, EVALUATOR, begun, command, environments, evaluate, make_wheels, run, with_uv,
+    },
+    support::{
+        Folder, Ran, finish, has,
+        place::{Place, TRACE},
+        trace,
+    },
+};
+
+/// Imports the SDK in a function that is never called, so that a false uv need not install it.
+const IMPORTS_SDK: &str = "def never():\n    from agentevals_evaluator_sdk import evaluator\n";
+
+/// An interpreter without packages, made once per folder.
+#[expect(clippy::disallowed_methods, reason = "Python makes it")]
+fn bare_python(folder: &Folder) -> String {
+    let venv = folder.path().join("bare");
+    let made = Command::new("python3").args(["-m", "venv", "--without-pip"]).arg(&venv).status();
+    assert!(made.unwrap().success());
+    venv.join("bin/python").display().to_string()
+}
+
+/// A folder with the false uv and an evaluator of this text; `None` without Python.
+fn with_evaluator(text: &str) -> Option<Folder> {
+    let folder = with_uv("")?;
+    fs::remove_file(folder.path().join("requirements.txt")).unwrap();
+    folder.file("check.py", text);
+    Some(folder)
+}
+
+/// Runs a command with this interpreter.
+fn with_python(folder: &Folder, python: &str, args: &[&str]) -> Ran {
+    finish(command(folder, args).env("EVALUATOR_PYTHON", python).spawn().unwrap())
+}
+
+fn evaluate_with(folder: &Folder, python: &str, more: &[&str]) -> Ran {
+    let trace = trace(TRACE);
+    with_python(folder, python, &[&ARGS[..], &["json", &trace], more].concat())
+}
+
+#[test]
+fn an_evaluator_that_imports_the_sdk_gets_it_before_it_runs() {
+    let Some(folder) = with_evaluator(&format!("{IMPORTS_SDK}{EVALUATOR}")) else { return };
+    let python = bare_python(&folder);
+    let ran = evaluate_with(&folder, &python, &[]).exits(0);
+    assert_eq!(ran.evaluations(0), ["good PASSED"]);
+    let log = fs::read_to_string(folder.path().join("uv.log")).unwrap();
+    assert_eq!(log.lines().count(), 2, "{log}");
+    assert!(log.trim_end().ends_with("/bin/python agentevals-evaluator-sdk"), "{log}");
+    // It is kept.
+    let again = evaluate_with(&folder, &python, &["--no-install"]).exits(0);
+    assert!(!again.stderr.contains("installing"), "{}", again.stderr);
+    assert_eq!((begun(&folder), environments(&folder).len()), (1, 1));
+}
+
+#[test]
+fn only_an_import_that_it_cannot_do_without_counts() {
+    let Some(folder) = with_evaluator("") else { return };
+    let python = bare_python(&folder);
+    let sdk = "agentevals_evaluator_sdk";
+    for (text, installs) in [
+        (format!("import {sdk}\n"), true),
+        (format!("import json, {sdk} as s\n"), true),
+        (format!("from {sdk} import (\n  evaluator,\n)\n"), true),
+        (format!("from {sdk}.types import x\n"), true),
+        (format!("def f():\n    import {sdk}\n"), true),
+        (format!("if True:\n    import {sdk}\n"), true),
+        (format!("try:\n    import {sdk}\nexcept KeyError:\n    pass\n"), true),
+        (format!("try:\n    import {sdk}\nexcept ImportError:\n    pass\n"), false),
+        (
+            format!("try:\n    import {sdk}\nexcept (KeyError, ModuleNotFoundError):\n    pass\n"),
+            false,
+        ),
+        (format!("try:\n    import {sdk}\nexcept:\n    pass\n"), false),
+        (format!("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import {sdk}\n"), false),
+        (format!("'''\nimport {sdk}\n'''\n# import {sdk}\n"), false),
+        (format!("import {sdk}_x\n").replace("import", "# import"), false),
+        ("import helper\n".to_owned(), true),
+    ] {
+        folder.file("check.py", &text);
+        folder.file("helper.py", format!("import {sdk}"));
+        let checked = with_python(&folder, &python, &["check", "c.yaml"]).exits(0);
+        let will = checked.stdout.contains("virtual environment will be built with uv");
+        assert_eq!(will, installs, "{text}\n{}", checked.stdout);
+    }
+    // A copy beside the evaluator is the SDK that it will import.
+    folder.file("check.py", format!("import {sdk}\n"));
+    folder.file(&format!("{sdk}/__init__.py"), "");
+    let checked = with_python(&folder, &python, &["check", "c.yaml"]).exits(0);
+    assert!(!checked.stdout.contains("virtual environment"), "{}", checked.stdout);
+}
+
+/// Gives an interpreter packages: what an installation leaves of them.
+fn install(folder: &Folder, packages: &[(&str, &str)]) -> String {
+    for (name, version) in packages {
+        folder.file(&format!("lib/{name}.py"), "");
+        let info = format!("lib/{name}-{version}.dist-info/METADATA");
+        folder.file(&info, format!("Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"));
+    }
+    folder.path().join("lib").display().to_string()
+}
+
+#[test]
+fn an_interpreter_that_has_everything_is_used_as_it_is_and_started_once_more() {
+    let Some(folder) = with_evaluator(
+        "# /// script\n# requires-python = \">=3.6\"\n# dependencies = [\"tiny>=2,<3\"]\n# ///\n\
+         import json, os, sys\nimport tiny, agentevals_evaluator_sdk\nprint(json.dumps({'score': 1.0}))\n",
+    ) else {
+        return;
+    };
+    let python = bare_python(&folder);
+    let lib = install(&folder, &[("tiny", "2.5"), ("agentevals_evaluator_sdk", "0.2.0")]);
+    folder.file(
+        "other/check.py",
+        "import json, agentevals_evaluator_sdk\nprint(json.dumps({'score': 1.0}))\n",
+    );
+    folder.file("other/requirements.txt", "tiny # any\n");
+    folder.file(
+        "c.yaml",
+        "evaluators:\n  - {name: good, type: code, path: check.py}\n  - {name: other, type: code, path: other/check.py}\n",
+    );
+    // A version manager's script, which tells every start.
+    let shim = folder.script(
+        "shim",
+        &format!("echo x >>'{}/starts'\nexec {python} \"$@\"", folder.path().display()),
+    );
+    let trace = trace(TRACE);
+    let mut run = command(&folder, &[&ARGS[..], &["json", &trace]].concat());
+    run.env("EVALUATOR_PYTHON", shim).env("PYTHONPATH", lib);
+    let ran = finish(run.spawn().unwrap()).exits(0);
+    assert_eq!(ran.evaluations(0), ["good PASSED", "other PASSED"]);
+    assert_eq!((begun(&folder), environments(&folder).len()), (0, 0));
+    let starts = fs::read_to_string(folder.path().join("starts")).unwrap();
+    assert_eq!(starts.lines().count(), 1, "one start answers all questions of a run");
+}
+
+#[test]
+fn an_evaluator_that_names_no_package_costs_no_start() {
+    let Some(folder) = with_evaluator("import json\nprint(json.dumps({'score': 1.0}))\n") else {
+        return;
+    };
+    let starts = folder.path().join("starts");
+    let bare = bare_python(&folder);
+    // Not a script, or it is asked what it stands for.
+    let hook = format!("open({:?}, 'a').write('x')\n", starts.display().to_string());
+    folder.file("hook/sitecustomize.py", hook);
+    let trace = trace(TRACE);
+    let mut run = command(&folder, &[&ARGS[..], &["json", &trace]].concat());
+    run.env("EVALUATOR_PYTHON", bare).env("PYTHONPATH", folder.path().join("hook"));
+    assert_eq!(finish(run.spawn().unwrap()).exits(0).evaluations(0), ["good PASSED"]);
+    assert_eq!(fs::read_to_string(starts).unwrap(), "x", "the evaluation itself");
+}
+
+#[test]
+fn versions_and_markers_decide_what_is_missing() {
+    let Some(folder) = with_evaluator("") else { return };
+    let python = bare_python(&folder);
+    // Markers are evaluated by the library that pip uses. A false one stands in for it.
+    let lib = install(&folder, &[("tiny", "2.5"), ("agentevals_evaluator_sdk", "0.2.0")]);
+    folder.file(
+        "lib/packaging/markers.py",
+        "class Marker:\n    def __init__(self, text): self.text = text\n    def evaluate(self): return 'holds' in self.text\n",
+    );
+    for (requirement, is_there) in [
+        ("tiny", true),
+        ("Tiny", true),
+        ("tiny==2.5", true),
+        ("tiny>=2, !=2.6", true),
+        ("tiny~=2.0", true),
+        ("tiny (<3)", true),
+        ("tiny>2.5", false),
+        ("tiny==3.*", false),
+        ("tiny[extra]", false),
+        ("absent", false),
+        ("absent; os_name == 'x'", true),
+        ("absent; os_name == 'holds'", false),
+        ("tiny; os_name == 'holds'", true),
+        ("agentevals-evaluator-sdk>=0.1", true),
+        ("agentevals-evaluator-sdk>=9", false),
+    ] {
+        for in_file in [true, false] {
+            let _ = fs::remove_file(folder.path().join("requirements.txt"));
+            if in_file {
+                folder.file("check.py", "");
+                folder.file("requirements.txt", requirement);
+            } else {
+                let block = format!(
+                    "# /// script\n# dependencies = [\n#   \"{requirement}\",\n# ]\n# ///\n"
+                );
+                folder.file("check.py", block);
+            }
+            let mut check = command(&folder, &["check", "c.yaml"]);
+            check.env("EVALUATOR_PYTHON", &python).env("PYTHONPATH", &lib);
+            let checked = finish(check.spawn().unwrap()).exits(0).stdout;
+            assert_eq!(!checked.contains("will be built"), is_there, "{requirement}: {checked}");
+        }
+    }
+}
+
+#[test]
+fn what_a_file_says_of_itself_is_installed_with_the_requirements_beside_it() {
+    let Some(folder) = with_evaluator(&format!(
+        "# /// script\n# dependencies = [\"first>=1\", \"second @ https://e.invalid/s.whl\"]\n# ///\n{EVALUATOR}"
+    )) else {
+        return;
+    };
+    let python = bare_python(&folder);
+    folder.file("requirements.txt", "third\n");
+    evaluate_with(&folder, &python, &[]).exits(0);
+    let log = fs::read_to_string(folder.path().join("uv.log")).unwrap();
+    let last = log.lines().last().unwrap();
+    let expected = format!(
+        "-r {} first>=1 second @ https://e.invalid/s.whl",
+        folder.path().join("requirements.txt").display()
+    );
+    assert!(last.ends_with(&expected), "{last}");
+    // Another block is another environment.
+    folder.file(
+        "check.py",
+        format!("# /// script\n# dependencies = [\"first>=2\"]\n# ///\n{EVALUATOR}"),
+    );
+    evaluate_with(&folder, &python, &[]).exits(0);
+    assert_eq!((begun(&folder), environments(&folder).len()), (2, 2));
+}
+
+#[test]
+fn mistakes_in_a_block_are_errors_of_that_evaluator_with_their_line() {
+    let Some(folder) = with_evaluator("") else { return };
+    let python = bare_python(&folder);
+    for (block, expected) in [
+        (
+            "# /// script\n# requires-python = \">=3.99\"\n# ///\n",
+            "check.py:2: it requires Python >=3.99, and ",
+        ),
+        (
+            "# /// script\n# dependencies = [\n#  \"--index-url x\"]\n# ///\n",
+            "check.py:3: dependencies: ",
+        ),
+        ("# /// script\n# dependencies = []\n", "check.py:1: this block of metadata is not closed"),
+        ("# /// script\n# dependencies = [\n# ///\n", "check.py:"),
+    ] {
+        folder.file("check.py", format!("{block}{EVALUATOR}"));
+        let ran = evaluate_with(&folder, &python, &[]).exits(3);
+        let error = ran.error_of("good");
+        assert!(error.contains(expected), "{error}");
+        let checked = with_python(&folder, &python, &["check", "c.yaml"]).exits(2).stdout;
+        assert!(checked.contains(expected), "{checked}");
+    }
+    assert_eq!(begun(&folder), 0);
+}
+
+#[test]
+fn without_installing_every_command_says_what_to_type() {
+    let Some(folder) = with_evaluator(&format!(
+        "# /// script\n# dependencies = [\"tiny>=2\"]\n# ///\n{IMPORTS_SDK}{EVALUATOR}"
+    )) else {
+        return;
+    };
+    let python = bare_python(&folder);
+    let expected = format!(
+        "check.py needs agentevals-evaluator-sdk, 'tiny>=2', which {python} does not have, and nothing is to be installed; \
+         type `{python} -m pip install agentevals-evaluator-sdk 'tiny>=2'`, or point EVALUATOR_PYTHON at an interpreter that \
+         has what is missing"
+    );
+    let ran = evaluate_with(&folder, &python, &["--no-install"]).exits(3);
+    assert_eq!(ran.error_of("good"), expected);
+    let checked = with_python(&folder, &python, &["check", "--no-install", "c.yaml"]).exits(2);
+    assert!(checked.stdout.contains(&expected), "{}", checked.stdout);
+    let args = ["serve", "--no-install", "--addr", "127.0.0.1:0", "-c", "c.yaml"];
+    let served = with_python(&folder, &python, &args).exits(2);
+    assert!(served.stderr.contains(&expected), "{}", served.stderr);
+    assert_eq!((begun(&folder), environments(&folder).len()), (0, 0));
+}
+
+#[test]
+fn without_a_network_the_error_ends_with_what_to_type() {
+    let Some(folder) = with_evaluator(&format!("{IMPORTS_SDK}{EVALUATOR}")) else { return };
+    let python = bare_python(&folder);
+    folder.script(
+        "bin/uv",
+        "[ $1 = venv ] && exec mkdir -p $2\necho 'error: dns error: failed to lookup' >&2; exit 2",
+    );
+    let ran = evaluate_with(&folder, &python, &[]).exits(3);
+    let error = ran.error_of("good");
+    let last = error.lines().last().unwrap();
+    assert!(last.starts_with("hint: the package index cannot be reached"), "{error}");
+    assert!(
+        last.contains(&format!("type `{python} -m pip install agentevals-evaluator-sdk`")),
+        "{error}"
+    );
+    assert!(last.contains("EVALUATOR_PYTHON"), "{error}");
+}
+
+#[test]
+fn check_looks_for_the_modules_that_an_evaluator_imports_when_it_starts() {
+    let Some(folder) = with_evaluator(
+        "import json, os.path\nimport no_such_module.part\nimport helper\nfrom . import x\n\
+         if __name__ == '__main__':\n    import none_in_main\n\
+         def f():\n    import none_in_function\n\
+         try:\n    import none_optional\nexcept ImportError:\n    pass\n",
+    ) else {
+        return;
+    };
+    let python = bare_python(&folder);
+    folder.file(
+        "helper.py",
+        "from none_in_helper import y\nraise SystemExit('nothing is executed')\n",
+    );
+    let checked = with_python(&folder, &python, &["check", "c.yaml"]).exits(2).stdout;
+    let expected = format!(
+        "[FAIL]  good  modules `no_such_module.part` (check.py:2), `none_in_main` (check.py:6), `none_in_helper` (helper.py:1) \
+         are not installed for {python}; name the package in requirements.txt beside the file or in a `# /// script` block, or \
+         type `{python} -m pip install PACKAGE`, or point EVALUATOR_PYTHON at "
+    );
+    assert!(checked.contains(&expected), "{checked}");
+    folder.file("check.py", "import json\n");
+    let checked = with_python(&folder, &python, &["check", "c.yaml"]).exits(0).stdout;
+    assert!(checked.contains(&format!("(Python: {python}, version 3.")), "{checked}");
+}
+
+#[test]
+fn a_fetched_evaluator_may_name_packages_of_the_index_only() {
+    if !has("python3") {
+        return;
+    }
+    let path = "evaluators/polite/polite.py";
+    let place =
+        Place::new(&format!("evaluators:\n  - {{name: good, type: remote, ref: {path}}}\n"));
+    let python = bare_python(&place.folder);
+    let uv = with_uv("").unwrap();
+    let run = |dependency: &str| {
+        let block = format!("# /// script\n# dependencies = [\"{dependency}\"]\n# ///\n");
+        place.server.file(path, format!("{block}{IMPORTS_SDK}{EVALUATOR}"));
+        let bin = format!("{}:/usr/bin:/bin", uv.path().join("bin").display());
+        let _ = fs::remove_file(place.folder.path().join("evaluators.lock"));
+        let _ = fs::remove_dir_all(place.cached("github"));
+        let mut command = place.command(&["run", &trace(TRACE), "-c", "c.yaml", "-o", "json"]);
+        command.env("EVALUATOR_PYTHON", &python).env("PATH", bin).env_remove("EVALUATOR_CACHE_DIR");
+        finish(command.spawn().unwrap())
+    };
+    let ran = run("tiny>=2").exits(0);
+    assert_eq!(ran.evaluations(0), ["good PASSED"]);
+    let log = fs::read_to_string(uv.path().join("uv.log")).unwrap();
+    assert!(log.trim_end().ends_with("/bin/python tiny>=2"), "{log}");
+    for refused in ["tiny @ https://e.invalid/t.whl", "--index-url https://e.invalid", "./lib"] {
+        let ran = run(refused).exits(3);
+        let error = ran.error_of("good");
+        assert!(error.contains("polite.py:2: dependencies: "), "{error}");
+        assert!(error.contains("may only name packages of the index"), "{error}");
+    }
+    assert_eq!(begun(&uv), 1);
+}
+
+#[test]
+fn pip_installs_what_a_lone_file_needs_and_check_looks_there() {
+    let folder = Folder::new();
+    if !make_wheels(folder.path()) {
+        return;
+    }
+    folder.file(
+        "check.py",
+        "# /// script\n# dependencies = [\"tiny\"]\n# ///\n\
+         import json, tiny, agentevals_evaluator_sdk\nprint(json.dumps({'score': tiny.score()}))\n",
+    );
+    folder.file("c.yaml", "evaluators:\n  - {name: good, type: code, path: check.py}\n");
+    let ran = evaluate(&folder).exits(0);
+    assert_eq!(ran.json()["traces"][0]["metrics"][0]["score"], 0.75);
+    let environment = environments(&folder).remove(0);
+    let checked = run(&folder, &["check", "c.yaml"]).exits(0).stdout;
+    let expected = format!("script metadata: virtual environment {}", environment.display());
+    assert!(checked.contains(&expected), "{checked}");
+    // The environment is looked at, not the interpreter it was made from.
+    let text = fs::read_to_string(folder.path().join("check.py")).unwrap();
+    folder.file("check.py", format!("{text}import none_such\n"));
+    let checked = run(&folder, &["check", "c.yaml"]).exits(2).stdout;
+    let python = environment.join("bin/python");
+    let expected =
+        format!("module `none_such` (check.py:6) is not installed for {}", python.display());
+    assert!(checked.contains(&expected), "{checked}");
+    assert!(Path::new(&python).is_file());
+}

@@ -1,0 +1,209 @@
+//! Which interpreter or environment runs an evaluator: one decision for runs and checks.
+
+use std::path::{Path, PathBuf};
+
+use super::{
+    installer::Installer,
+    interpreter::{self, INTERPRETER_VARIABLE},
+    needs::Needs,
+    probe::{Answers, MissingModule, Questions},
+    venv::{self, Sdk, Venv},
+};
+use crate::{
+    process::Cancellation,
+    runtime::{Entrypoint, Environment, PrepareError, environment::is_script, paths},
+};
+
+/// How an evaluator is run.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) source: PathBuf,
+    /// Whether it came from a source of evaluators.
+    pub(super) fetched: bool,
+    pub(super) interpreter: PathBuf,
+    /// Version of the interpreter, where it was asked for.
+    pub(super) version: Option<String>,
+    /// The packages it names, and where that is; `None` if it names none.
+    pub(super) named_in: Option<String>,
+    /// The environment it needs; `None` if the interpreter has all of its packages.
+    pub(super) wanted: Option<Wanted>,
+    /// Modules it imports that the interpreter does not find, where that was asked for.
+    pub(super) missing_modules: Vec<MissingModule>,
+}
+
+/// An environment that an evaluator needs.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    pub(super) venv: Venv,
+    pub(super) needs: Needs,
+    /// What the interpreter lacks, as words of a command line.
+    pub(super) missing: Vec<String>,
+    /// Whether the interpreter can make an environment by itself.
+    pub(super) has_venv: bool,
+}
+
+impl Wanted {
+    /// Where the packages come from if they are not installed here.
+    pub(super) fn by_hand(&self, interpreter: &Path) -> String {
+        by_hand(interpreter, &self.missing.join(" "))
+    }
+}
+
+/// The command that installs packages for an interpreter, and the other way out.
+pub(super) fn by_hand(interpreter: &Path, packages: &str) -> String {
+    let python = interpreter.display().to_string();
+    format!(
+        "type `{} -m pip install {packages}`, or point {INTERPRETER_VARIABLE} at an interpreter that has what is missing",
+        shell_words::quote(&python)
+    )
+}
+
+/// Decides how evaluators are run.
+#[derive(Debug)]
+pub(super) struct Planner<'a> {
+    pub(super) environment: &'a Environment,
+    pub(super) sdk: Sdk,
+    pub(super) installer: Installer,
+    /// Whether to look for the modules that evaluators import.
+    pub(super) checks_imports: bool,
+    pub(super) cancellation: &'a Cancellation,
+}
+
+impl<'a> Planner<'a> {
+    pub(super) fn new(environment: &'a Environment, cancellation: &'a Cancellation) -> Self {
+        Self {
+            environment,
+            sdk: Sdk::of(environment),
+            installer: Installer::find(environment),
+            checks_imports: false,
+            cancellation,
+        }
+    }
+
+    /// Plans evaluators, in their order. Starts the interpreter once for those of the user and once for fetched ones, and
+    /// not at all where none names a package.
+    pub(super) fn plan(
+        &self,
+        python: &Path,
+        entrypoints: &[Entrypoint],
+    ) -> Vec<Result<Plan, PrepareError>> {
+        let read: Vec<Result<(PathBuf, Option<Needs>), PrepareError>> = entrypoints
+            .iter()
+            .map(|Entrypoint { path, fetched }| {
+                let source = paths::resolve(path)?;
+                let needs = Needs::of(&source, *fetched)?;
+                Ok((source, needs))
+            })
+            .collect();
+        let answers = [false, true].map(|fetched| {
+            let mine = entrypoints.iter().zip(&read).filter(|(it, _)| it.fetched == fetched);
+            let mine: Vec<_> = mine.filter_map(|(_, read)| read.as_ref().ok()).collect();
+            self.ask(python, fetched, &mine)
+        });
+        let real = answers.iter().flatten().flatten().find_map(|it| it.executable.clone());
+        let interpreter = match real {
+            Some(real) if is_script(python) => real,
+            _ if answers.iter().all(Option::is_none) => {
+                interpreter::unwrapped(python.to_owned(), self.cancellation)
+            }
+            _ => python.to_owned(),
+        };
+        read.into_iter()
+            .zip(entrypoints)
+            .map(|(read, entrypoint)| {
+                let (source, needs) = read?;
+                let answers = answers[usize::from(entrypoint.fetched)].as_ref();
+                self.decide(source, entrypoint.fetched, needs, &interpreter, answers)
+            })
+            .collect()
+    }
+
+    /// Looks for the modules that a script imports in an environment that is there.
+    ///
+    /// # Errors
+    ///
+    /// Its interpreter does not work.
+    pub(super) fn missing_in(
+        &self,
+        python: &Path,
+        plan: &Plan,
+    ) -> Result<Vec<MissingModule>, String> {
+        let folder = folder(&plan.source);
+        let mut questions = Questions::default();
+        questions.missing(folder, &plan.source);
+        let seen =
+            if plan.fetched { self.environment.confined() } else { self.environment.clone() };
+        let answers = questions.ask(python, &seen, self.cancellation)?;
+        Ok(answers.missing(folder, &plan.source))
+    }
+
+    /// Asks the interpreter all that has to be known for these evaluators; `None` if that is nothing.
+    fn ask(
+        &self,
+        python: &Path,
+        fetched: bool,
+        read: &[&(PathBuf, Option<Needs>)],
+    ) -> Option<Result<Answers, String>> {
+        let mut questions = Questions::default();
+        read.iter().filter_map(|(_, needs)| needs.as_ref()).for_each(|needs| {
+            needs.ask(&self.sdk, &mut questions);
+        });
+        if self.checks_imports {
+            read.iter().for_each(|(source, _)| questions.missing(folder(source), source));
+        }
+        let has_needs = read.iter().any(|(_, needs)| needs.is_some());
+        // An evaluator that was fetched is started with these variables only, so others must not decide what it finds.
+        let confined = fetched.then(|| self.environment.confined());
+        let seen = confined.as_ref().unwrap_or(self.environment);
+        (has_needs || self.checks_imports && !read.is_empty())
+            .then(|| questions.ask(python, seen, self.cancellation))
+    }
+
+    fn decide(
+        &self,
+        source: PathBuf,
+        fetched: bool,
+        needs: Option<Needs>,
+        interpreter: &Path,
+        answers: Option<&Result<Answers, String>>,
+    ) -> Result<Plan, PrepareError> {
+        let mut plan = Plan {
+            source,
+            fetched,
+            interpreter: interpreter.to_owned(),
+            version: None,
+            named_in: needs.as_ref().map(Needs::named_in),
+            wanted: None,
+            missing_modules: Vec::new(),
+        };
+        let answers = match (answers, &needs) {
+            (Some(Ok(answers)), _) => answers,
+            (Some(Err(reason)), _) => {
+                return Err(PrepareError::RuntimeMissing { reason: reason.clone() });
+            }
+            (None, _) => return Ok(plan),
+        };
+        plan.version = Some(answers.identity.version.clone());
+        plan.missing_modules = answers.missing(folder(&plan.source), &plan.source);
+        let Some(needs) = needs else { return Ok(plan) };
+        needs
+            .accept(interpreter, &answers.identity.version)
+            .map_err(|reason| PrepareError::RuntimeMissing { reason })?;
+        let missing = needs.missing(&self.sdk, answers);
+        if missing.is_empty() {
+            return Ok(plan);
+        }
+        let root = venv::root(self.environment).ok_or_else(|| PrepareError::InstallFailed {
+            reason: "no home folder to keep virtual environments in\nhint: set EVALUATOR_CACHE_DIR"
+                .to_owned(),
+        })?;
+        let venv = Venv::new(&root, &answers.identity, &self.sdk, &needs);
+        let has_venv = answers.identity.has_venv;
+        plan.wanted = Some(Wanted { venv, needs, missing, has_venv });
+        Ok(plan)
+    }
+}
+
+fn folder(source: &Path) -> &Path {
+    source.parent().unwrap_or(source)
+}
