@@ -130,7 +130,7 @@ async fn streaming(document: &'static str, mark: Arc<Mark>) -> Duration {
     let evaluation = pool.evaluate(format!("\"{document}\"").as_bytes(), TIMEOUT).await;
     let elapsed = begun.elapsed();
     assert_eq!(evaluation.verdict.error_type(), Some("timed_out"), "{document}: {evaluation:?}");
-    pool.shutdown(Duration::ZERO).await;
+    pool.shutdown(Duration::ZERO).await.unwrap();
     elapsed.saturating_sub(TIMEOUT)
 }
 

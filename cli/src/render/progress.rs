@@ -92,7 +92,7 @@ impl Progress {
             RunEvent::NotJournaled { evaluator, reason } => {
                 message(&format!("{evaluator} is not kept in the journal: {reason}"));
             }
-            RunEvent::JournalFailed { message: text } | RunEvent::MixedUp { message: text } => {
+            RunEvent::JournalFailed { message: text } | RunEvent::Unreliable { message: text } => {
                 message(text);
             }
             RunEvent::Journaled { file, reused, total } if self.verbose > 0 => {

@@ -92,6 +92,8 @@ fn tolerance(balance: &Balance) -> String {
             "the eval set could not be used"
         } else if balance.unwritten_journal {
             "the journal could not be written"
+        } else if balance.unreliable {
+            "an evaluator cannot be relied on"
         } else if balance.tally.scored() == 0 {
             "nothing was scored"
         } else {

@@ -28,6 +28,7 @@ mod rust_files;
 mod rust_sources;
 mod secrets;
 mod serve;
+mod signals;
 mod sources;
 mod support;
 mod validate;

@@ -75,6 +75,11 @@ impl Fingerprint {
         Key::new(&self.digest, input)
     }
 
+    /// The key of the record that withdraws all earlier records of this evaluator.
+    pub(super) fn withdrawal(&self) -> Key {
+        Key::new(&self.digest, &Digester::new("withdrawal").finish())
+    }
+
     /// A file that is not any more what it was when the run began, as far as size, time and place on the disk tell.
     #[must_use]
     pub fn changed(&self) -> Option<&Path> {

@@ -7,17 +7,18 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
 use super::{
-    Damage, JournalError, Key,
+    Damage, Fingerprint, JournalError, Key,
     file::{JournalFile, OpenError},
     line, place, record,
     scan::Span,
     verdict,
     writer::{Shared, Writer},
 };
-use crate::verdict::Evaluation;
+use crate::verdict::{Evaluation, Verdict};
 
 /// The evaluations that were finished so far, in a file that outlives this process.
 ///
@@ -110,12 +111,17 @@ impl Journal {
         self.reused.load(Ordering::Relaxed)
     }
 
-    /// What is known of an evaluation from before, if doing it again would most likely end the same way. What ended it may
-    /// have been the machine's fault (its time was up, a signal, a process that could not be started) is done again.
+    /// What is known from before of the evaluation of an input, if doing it again would most likely end the same way. What
+    /// ended it may have been the machine's fault (its time was up, a signal, a process that could not be started) is done
+    /// again, and so is what was [withdrawn](Self::withdraw).
     #[must_use]
-    pub fn find(&self, key: &Key) -> Option<Evaluation> {
+    pub fn find(&self, evaluator: &Fingerprint, key: &Key) -> Option<Evaluation> {
         let open = self.open.as_ref()?;
         let span = *open.known.get(key)?;
+        let withdrawal = open.known.get(&evaluator.withdrawal());
+        if withdrawal.is_some_and(|withdrawal| withdrawal.start > span.start) {
+            return None;
+        }
         let text = open.shared.file().read(span).ok()?;
         // Somebody else may have changed the file since.
         let rest = line::opened(&text).ok().filter(|rest| record::key(rest) == Some(*key))?;
@@ -136,6 +142,14 @@ impl Journal {
             let record = record::text(key, evaluator, trace_id, evaluation);
             open.writer.write(line::sealed(&record)).await;
         }
+    }
+
+    /// Adds that no evaluation of this evaluator that was added before is to be found again, and why: its answers turned out
+    /// to be unreliable.
+    pub async fn withdraw(&self, evaluator: &Fingerprint, name: &str, reason: &str) {
+        let verdict = Verdict::Lost { reason: reason.to_owned() };
+        let evaluation = Evaluation::without_process(verdict, Duration::ZERO);
+        self.append(&evaluator.withdrawal(), name, "", &evaluation).await;
     }
 
     /// Remembers that evaluations of an evaluator are not added any more, because this file of it has changed.

@@ -13,8 +13,12 @@ use crate::{
     verdict::{Answer, Evaluation, Verdict},
 };
 
+fn evaluator() -> Fingerprint {
+    Fingerprint::of_settings(Digester::new("test"))
+}
+
 fn key(number: u8) -> Key {
-    Fingerprint::of_settings(Digester::new("test")).key(&[number; 32])
+    evaluator().key(&[number; 32])
 }
 
 fn scored(score: f64) -> Evaluation {
@@ -38,7 +42,7 @@ fn journal(records: u8) -> (Vec<u8>, Vec<Range<usize>>) {
 }
 
 fn score_of(journal: &Journal, number: u8) -> Option<f64> {
-    match journal.find(&key(number))?.verdict {
+    match journal.find(&evaluator(), &key(number))?.verdict {
         Verdict::Answer(answer) => answer.score,
         _ => None,
     }
@@ -205,7 +209,7 @@ async fn a_disk_that_is_full_is_a_failure_and_no_error() {
         journal.append(&key(1), "check", "t", &scored(1.0)).await;
         journal.flush().await;
         assert!(journal.failure().is_some(), "{}", file.display());
-        assert!(journal.find(&key(1)).is_none());
+        assert!(journal.find(&evaluator(), &key(1)).is_none());
     }
 }
 
@@ -218,4 +222,24 @@ proptest! {
         text.splice(at..at, bytes);
         let _ = scan(&text[..]);
     }
+}
+
+#[tokio::test]
+async fn what_was_withdrawn_is_not_found_and_what_came_later_is() {
+    let folder = Folder::new("journal-withdrawn");
+    let file = folder.path("j.jsonl");
+    let other = Fingerprint::of_settings(Digester::new("other"));
+    let open = || Journal::open(&file, true).unwrap();
+    let first = open();
+    first.append(&key(1), "check", "t", &scored(0.5)).await;
+    first.append(&other.key(&[1; 32]), "other", "t", &scored(0.5)).await;
+    drop(first);
+    let second = open();
+    assert_eq!(score_of(&second, 1), Some(0.5));
+    second.withdraw(&evaluator(), "check", "it broke").await;
+    second.append(&key(2), "check", "t", &scored(0.25)).await;
+    drop(second);
+    let third = open();
+    assert_eq!((score_of(&third, 1), score_of(&third, 2)), (None, Some(0.25)));
+    assert!(third.find(&other, &other.key(&[1; 32])).is_some());
 }

@@ -13,7 +13,7 @@ use std::{
 use evaluator_protocol::Number;
 
 use crate::{
-    process::{Ending, Parting},
+    process::{Ending, Exit, Parting},
     verdict::{self, BadAnswer, Expected, Verdict},
 };
 
@@ -270,7 +270,7 @@ impl Flight {
                         let verdict = Verdict::BadAnswer(BadAnswer::TooLarge { limit: *limit });
                         (verdict, head.alone || is_own(head))
                     }
-                    Parting::Ended { ending, leaked_pipe } => {
+                    Parting::Ended(Exit { ending, leaked_pipe }) => {
                         let verdict = match verdict::from_ending(ending) {
                             Some(verdict) => verdict,
                             None if *leaked_pipe => Verdict::LeakedPipe,

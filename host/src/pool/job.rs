@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 
 use crate::verdict::{Evaluation, Verdict};
 
-use super::Document;
+use super::{Document, WorkerFault};
 
 /// How many times a document may be sent again because a worker was lost that had not begun it. After that it is given to
 /// a worker of its own, so that it cannot suffer from others any more.
@@ -21,6 +21,9 @@ pub(super) struct Job {
     answer: oneshot::Sender<Evaluation>,
     /// How many times it was sent in vain.
     resent: u32,
+    /// The bad exit of a worker that this document may be to blame for, or the one before it. If it has an answer in the
+    /// end, it is not to blame.
+    pub(super) suspected: Option<Box<WorkerFault>>,
 }
 
 impl Job {
@@ -29,7 +32,10 @@ impl Job {
         timeout: Duration,
     ) -> (Self, oneshot::Receiver<Evaluation>) {
         let (answer, evaluation) = oneshot::channel();
-        (Self { document, timeout, begun: Instant::now(), answer, resent: 0 }, evaluation)
+        (
+            Self { document, timeout, begun: Instant::now(), answer, resent: 0, suspected: None },
+            evaluation,
+        )
     }
 
     /// Gives whoever waits what it came to. That nobody waits any more is not an error.

@@ -15,6 +15,7 @@
 //! to a worker which was lost before it began with it goes back to the front.
 
 mod document;
+mod fault;
 mod flight;
 mod job;
 mod pace;
@@ -23,4 +24,5 @@ mod worker;
 mod workers;
 
 pub use document::Document;
+pub use fault::WorkerFault;
 pub use workers::Pool;

@@ -3,10 +3,7 @@
 use std::{
     collections::VecDeque,
     fmt,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     task::{Context, Poll, Waker},
     time::{Duration, Instant},
 };
@@ -18,7 +15,7 @@ use crate::{
     verdict::{Expected, Verdict},
 };
 
-use super::{job::Job, worker};
+use super::{fault::WorkerFault, job::Job, worker};
 
 /// How long documents wait before it is asked whether one more worker is worth it.
 pub(super) const PATIENCE: Duration = Duration::from_millis(10);
@@ -42,8 +39,8 @@ pub(super) struct Shared {
     /// A worker that is busy has one.
     pub(super) permits: Arc<Semaphore>,
     pub(super) check: Check,
-    /// Some program has printed more answers than it was given documents.
-    out_of_step: AtomicBool,
+    /// What makes all answers unreliable; the first fault that was found.
+    fault: OnceLock<WorkerFault>,
     state: Mutex<State>,
 }
 
@@ -122,7 +119,7 @@ impl Shared {
             size,
             permits,
             check: Check(Box::new(|| None)),
-            out_of_step: AtomicBool::new(false),
+            fault: OnceLock::new(),
             state: Mutex::default(),
         }
     }
@@ -132,13 +129,14 @@ impl Shared {
         (self.check.0)()
     }
 
-    /// A program has printed more answers than it was given documents.
-    pub(super) fn lose_step(&self) {
-        self.out_of_step.store(true, Ordering::Relaxed);
+    /// Remembers what makes all answers unreliable.
+    pub(super) fn report_fault(&self, fault: WorkerFault) {
+        // Further faults say nothing new.
+        let _ = self.fault.set(fault);
     }
 
-    pub(super) fn is_out_of_step(&self) -> bool {
-        self.out_of_step.load(Ordering::Relaxed)
+    pub(super) fn fault(&self) -> Option<WorkerFault> {
+        self.fault.get().cloned()
     }
 
     /// Puts a document at the end of the queue and sees to it that somebody works on it.

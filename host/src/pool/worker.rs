@@ -15,11 +15,12 @@ use tokio::{
 };
 
 use crate::{
-    process::{Mouth, Next, Notes, Parting, Session, Talk},
-    verdict::{Evaluation, Expected, Verdict},
+    process::{Exit, Mouth, Next, Notes, Parting, Session, Talk},
+    verdict::{self, Evaluation, Verdict},
 };
 
 use super::{
+    fault::WorkerFault,
     flight::{Answered, Flight, Lost, Sent, holds_answer},
     job::Job,
     pace::Pace,
@@ -28,6 +29,9 @@ use super::{
 
 /// How long a worker keeps its permit while others may want it.
 const TURN: Duration = Duration::from_millis(20);
+
+/// How long a worker that another one is to replace has to end by itself.
+const REPLACEMENT_PATIENCE: Duration = Duration::from_millis(200);
 
 /// Works on what is in the queue, with one process after the other if need be, until there is nothing to do and no process.
 pub(super) async fn work(shared: Arc<Shared>, id: u64) {
@@ -130,42 +134,90 @@ async fn converse(
     let begun = session.notes().begun();
     let rest = session.take_rest();
     if let Some(answered) = flight.settle(&rest) {
-        give(answered, session.notes(), shared.expected);
+        give(answered, session.notes(), shared);
     }
     flight.overhear(&rest);
     let was_idle = !shared.numbered && flight.is_empty();
-    let mut is_out_of_step = flight.is_out_of_step();
-    let Lost { blamed, again } = flight.part(&parting, &rest, begun);
+    let left_in_peace = parting == Parting::Wanted && flight.is_empty() && !flight.is_in_trouble();
+    if flight.is_out_of_step() {
+        shared.report_fault(WorkerFault::OutOfStep);
+    }
+    let Lost { blamed, mut again } = flight.part(&parting, &rest, begun);
+    if let Parting::Ended(exit) = &parting
+        && blamed.is_none()
+        && let Some(verdict) = verdict_on_exit(exit)
+    {
+        let fault = bad_exit_fault(verdict, session.notes());
+        match again.first_mut() {
+            // A program that numbers its documents has said that it has not begun this one.
+            Some(head) if !shared.numbered => head.suspected = Some(Box::new(fault)),
+            _ => shared.report_fault(fault),
+        }
+    }
     let again = first.into_iter().chain(again);
     if parting == Parting::Cancelled {
         again.for_each(|job| job.refuse(Verdict::Cancelled));
     } else {
         shared.put_back(again.collect());
     }
-    session.end(shared.closed().unwrap_or_default()).await;
-    is_out_of_step |= was_idle && holds_answer(&session.take_rest());
-    if is_out_of_step {
-        shared.lose_step();
+    if !left_in_peace {
+        session.end(Duration::ZERO, &shared.cancellation).await;
+    } else if let Some(verdict) = end_in_peace(shared, &mut session).await {
+        shared.report_fault(bad_exit_fault(verdict, session.notes()));
+    }
+    if was_idle && holds_answer(&session.take_rest()) {
+        shared.report_fault(WorkerFault::OutOfStep);
     }
     if let Some((sent, verdict, printed)) = blamed {
         let notes = session.notes().take(sent.number);
         let took = sent.since.elapsed();
         let evaluation = Evaluation::new(verdict, took, &notes, &printed);
-        finish(sent, evaluation, &printed, shared.expected);
+        finish(sent, evaluation, &printed, shared);
     }
     drop(permit);
 }
 
-/// Gives whoever waits for it an answer that was heard.
-fn give(answered: Answered, notes: &mut Notes, expected: Expected) {
-    let Answered { sent, verdict, printed, took } = answered;
-    let evaluation = Evaluation::new(verdict, took, &notes.take(sent.number), &printed);
-    finish(sent, evaluation, &printed, expected);
+/// Ends a worker that has answered everything it was given. Returns what is wrong with how it ends, unless it is killed
+/// because it is to be replaced.
+async fn end_in_peace(shared: &Shared, session: &mut Session) -> Option<Verdict> {
+    let closed = shared.closed();
+    let patience = closed.unwrap_or(REPLACEMENT_PATIENCE);
+    match session.end(patience, &shared.cancellation).await {
+        Some(exit) => verdict_on_exit(&exit),
+        None if shared.cancellation.is_cancelled() => closed.map(|_| Verdict::Cancelled),
+        // A pool that is dropped waits for nothing.
+        None => closed.filter(|it| !it.is_zero()).map(|limit| Verdict::TimedOut { limit }),
+    }
 }
 
-fn finish(sent: Sent, evaluation: Evaluation, printed: &[u8], expected: Expected) {
+fn bad_exit_fault(verdict: Verdict, notes: &mut Notes) -> WorkerFault {
+    // All that no document has been given.
+    let stderr = notes.take(Number(u64::MAX));
+    let evaluation = Evaluation::new(verdict, Duration::ZERO, &stderr, &[]);
+    let stderr = evaluation.end_of_stderr().into_owned();
+    WorkerFault::BadExit { verdict: evaluation.verdict, stderr }
+}
+
+/// The verdict on a worker that exited by itself, which no document is to blame for; `None` if it exited well.
+fn verdict_on_exit(exit: &Exit) -> Option<Verdict> {
+    verdict::from_ending(&exit.ending).or_else(|| exit.leaked_pipe.then_some(Verdict::LeakedPipe))
+}
+
+/// Gives whoever waits for it an answer that was heard.
+fn give(answered: Answered, notes: &mut Notes, shared: &Shared) {
+    let Answered { sent, verdict, printed, took } = answered;
+    let evaluation = Evaluation::new(verdict, took, &notes.take(sent.number), &printed);
+    finish(sent, evaluation, &printed, shared);
+}
+
+fn finish(mut sent: Sent, evaluation: Evaluation, printed: &[u8], shared: &Shared) {
+    if let Some(fault) = sent.job.suspected.take()
+        && matches!(evaluation.verdict, Verdict::Answer(_))
+    {
+        shared.report_fault(*fault);
+    }
     let text = Number::split(printed).map_or(printed, |(_, text)| text);
-    sent.job.finish(evaluation.with_answer(text, expected));
+    sent.job.finish(evaluation.with_answer(text, shared.expected));
 }
 
 /// Speaks with a process.
@@ -264,7 +316,7 @@ impl Talker<'_> {
     fn answered(&mut self, answered: Answered, notes: &mut Notes) {
         self.pace.answered(answered.took);
         self.learned = true;
-        give(answered, notes, self.shared.expected);
+        give(answered, notes, self.shared);
     }
 
     /// Sends one more document if there is one and it may.

@@ -15,6 +15,7 @@ use crate::{
 
 use super::{
     document::Document,
+    fault::WorkerFault,
     job::Job,
     shared::{Check, Shared},
 };
@@ -95,14 +96,15 @@ impl Pool {
 
     /// Ends all workers: closes their inputs, gives them `patience` to end by themselves, then ends them.
     ///
-    /// Whether every worker stayed in step. If not, one that does not number its lines has printed more answers than it was
-    /// given documents, and some of its answers may have been taken for those to other documents.
-    pub async fn shutdown(self, patience: Duration) -> bool {
+    /// # Errors
+    ///
+    /// [`WorkerFault`] when the answers of the workers cannot be relied on, because of how one of them behaved or ended.
+    pub async fn shutdown(self, patience: Duration) -> Result<(), WorkerFault> {
         for task in self.shared.close(patience) {
             // A worker whose task has panicked is gone, too.
             let _ = task.await;
         }
-        !self.shared.is_out_of_step()
+        self.shared.fault().map_or(Ok(()), Err)
     }
 }
 

@@ -117,6 +117,14 @@ impl Mouth<'_> {
     }
 }
 
+/// How a process exited that nobody had killed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Exit {
+    pub(crate) ending: Ending,
+    /// Whether something it started still has its standard output open.
+    pub(crate) leaked_pipe: bool,
+}
+
 /// Why nobody speaks with the process any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Parting {
@@ -132,12 +140,7 @@ pub(crate) enum Parting {
         limit: usize,
     },
     /// The process has ended.
-    Ended {
-        /// How it ended.
-        ending: Ending,
-        /// Whether something it started still has its standard output open.
-        leaked_pipe: bool,
-    },
+    Ended(Exit),
 }
 
 impl Session {
@@ -278,12 +281,14 @@ impl Session {
             }
         };
         if exited {
+            // Whoever left the conversation may not have waited for the end of the output.
+            self.drain_stdout().await;
             let leaked_pipe = self.stdout.is_some();
             let (ending, limit) = (self.reap().await, self.limits.stdout_cap);
             if too_long && ending == Ending::Exited(0) && !leaked_pipe {
                 return Parting::LineTooLong { limit };
             }
-            return Parting::Ended { ending, leaked_pipe };
+            return Parting::Ended(Exit { ending, leaked_pipe });
         }
         parting
     }
@@ -298,15 +303,28 @@ impl Session {
         self.lines.take_rest()
     }
 
-    /// Ends the process and returns how it ended: closes its input, waits for at most `patience`, then asks it to end,
-    /// and kills it if it does not. Of what it still prints, the beginning is [kept](Self::take_rest).
-    pub(crate) async fn end(&mut self, patience: Duration) -> Ending {
+    /// Ends the process: closes its input, waits for at most `patience`, then asks it to end, and kills it if it does not.
+    /// Of what it still prints, the beginning is [kept](Self::take_rest).
+    ///
+    /// Returns how it exited, if it exited by itself.
+    pub(crate) async fn end(
+        &mut self,
+        patience: Duration,
+        cancellation: &Cancellation,
+    ) -> Option<Exit> {
         if let Some(ending) = &self.ending {
-            return ending.clone();
+            return Some(Exit { ending: ending.clone(), leaked_pipe: self.stdout.is_some() });
         }
         self.stdin = None;
-        if self.exits_within(patience).await {
-            return self.reap().await;
+        let has_exited = tokio::select! {
+            biased;
+            exited = self.exits_within(patience) => exited,
+            () = cancellation.cancelled() => false,
+        };
+        if has_exited {
+            self.drain_stdout().await;
+            let leaked_pipe = self.stdout.is_some();
+            return Some(Exit { ending: self.reap().await, leaked_pipe });
         }
         self.started.terminate();
         if !self.exits_within(self.limits.term_grace).await {
@@ -316,7 +334,20 @@ impl Session {
         }
         // What is left of its group goes at once, so that nobody waits for the end of outputs that it holds open.
         let ending = self.started.reap();
-        self.collect(ending, LAST_WORDS).await
+        self.collect(ending, LAST_WORDS).await;
+        None
+    }
+
+    /// Reads standard output of the dead process to its end, for a bounded time.
+    async fn drain_stdout(&mut self) {
+        let Self { stdout, lines, limits, .. } = self;
+        if stdout.is_none() {
+            return;
+        }
+        let mut last = Captured::new(LAST_PRINTED, 0);
+        // A pipe that is still open afterwards is held by something that the process started.
+        let _ = timeout(limits.eof_grace, drain(stdout, &mut last)).await;
+        lines.push(last.head());
     }
 
     async fn exits_within(&mut self, patience: Duration) -> bool {

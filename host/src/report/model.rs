@@ -23,9 +23,9 @@ pub struct Report {
     pub unusable_eval_set: bool,
     /// Whether one of `errors` is about the journal, in which not everything is kept.
     pub unwritten_journal: bool,
-    /// How many of `errors` are about evaluators whose answers cannot be told apart: some may stand with other
-    /// conversations than they are about.
-    pub mixed_up: usize,
+    /// How many of `errors` are about evaluators whose results cannot be relied on: answers that may stand with other
+    /// conversations than they are about, or a worker that exited badly after its last answer.
+    pub unreliable: usize,
     /// Whether every evaluator has to score something.
     pub require_evaluated: bool,
     /// The share of errors up to which they are tolerated, in 0..=1; none by default.
@@ -117,14 +117,14 @@ impl Report {
     pub fn balance(&self) -> Balance {
         let others = usize::from(self.unusable_eval_set)
             + usize::from(self.unwritten_journal)
-            + self.mixed_up;
+            + self.unreliable;
         let unusable = self.errors.len().saturating_sub(others);
         Balance {
             tally: self.tally(),
             unusable_files: unusable as u64,
             unusable_eval_set: self.unusable_eval_set,
             unwritten_journal: self.unwritten_journal,
-            mixed_up: self.mixed_up > 0,
+            unreliable: self.unreliable > 0,
             missing_scores: self.missing_scores().len() as u64,
             partial: self.partial.is_some(),
             unreadable: self.conversations.unreadable().is_some(),

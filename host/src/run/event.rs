@@ -94,8 +94,8 @@ pub enum RunEvent {
         /// What happened, as in the report.
         message: String,
     },
-    /// An evaluator printed more answers than it was given documents, so that nobody knows whose they are. The report says so.
-    MixedUp {
+    /// The results of an evaluator cannot be relied on, because of how its workers behaved or exited. The report says so.
+    Unreliable {
         /// What happened, as in the report.
         message: String,
     },

@@ -20,6 +20,7 @@ use super::{
 use crate::{
     conversation::Conversation,
     eval_set::CaseIndex,
+    journal::Journal,
     panic,
     report::{self, Collector, ConversationReport, EvaluationReport},
     verdict::{Evaluation, Status},
@@ -68,13 +69,34 @@ pub(super) async fn all(
     execution.run().await;
     execution.loaders.end();
     let reports = execution.reports.finish();
+    (reports, close(evaluators, runner.journal.as_deref()).await)
+}
+
+/// Ends what the evaluators have running, all at the same time. Returns why the results of some of them cannot be relied
+/// on; the journal does not keep those.
+async fn close(evaluators: Vec<Arc<Ready>>, journal: Option<&Journal>) -> Vec<String> {
+    let closing: Vec<_> = evaluators
+        .into_iter()
+        .filter_map(Arc::into_inner)
+        .map(|evaluator| {
+            let (name, fingerprint) =
+                (evaluator.name().to_owned(), evaluator.fingerprint().cloned());
+            (name, fingerprint, tokio::spawn(evaluator.close()))
+        })
+        .collect();
     let mut complaints = Vec::new();
-    for evaluator in evaluators {
-        if let Some(evaluator) = Arc::into_inner(evaluator) {
-            complaints.extend(evaluator.close().await.err());
+    for (name, fingerprint, closing) in closing {
+        let complaint = match closing.await {
+            Ok(Ok(())) => continue,
+            Ok(Err(fault)) => fault.explain(&name),
+            Err(error) => format!("{name}: ending its workers {}", died(error)),
+        };
+        if let (Some(journal), Some(fingerprint)) = (journal, fingerprint) {
+            journal.withdraw(&fingerprint, &name, &complaint).await;
         }
+        complaints.push(complaint);
     }
-    (reports, complaints)
+    complaints
 }
 
 /// What is being worked on.

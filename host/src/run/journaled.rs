@@ -31,7 +31,7 @@ pub(super) async fn evaluate(
     else {
         return retry::evaluate(evaluator, Given::Conversation(subject), permits).await;
     };
-    if let Some(known) = journal.find(&key) {
+    if let Some(known) = journal.find(fingerprint, &key) {
         if evaluator.went_wrong(&known.verdict) {
             permits.something_went_wrong();
         }

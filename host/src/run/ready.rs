@@ -22,7 +22,7 @@ use crate::{
     journal::{Fingerprint, Key},
     linked,
     metric::{Metric, MetricInput, MetricSettings},
-    pool::{Document, Pool},
+    pool::{Document, Pool, WorkerFault},
     process::{self, Cancellation, CommandSpec},
     verdict::{Evaluation, Expected, Status, Verdict},
 };
@@ -340,23 +340,34 @@ impl Ready {
     }
 
     /// Ends what it has running. An error says that its answers cannot be relied on, whatever was reported of them.
-    pub(super) async fn close(self) -> Result<(), String> {
-        let in_step = match self.pool.into_inner().flatten() {
-            Some(pool) => pool.shutdown(LAST_PATIENCE).await,
-            None => true,
+    ///
+    /// A worker has as long to exit as it has for a document: a process that is started for one document is not killed
+    /// earlier either.
+    pub(super) async fn close(self) -> Result<(), WorkerFault> {
+        let patience = match &self.evaluator.work {
+            Work::Program(program) => program.timeout,
+            Work::Metric { .. } | Work::Linked { .. } | Work::Broken(_) => LAST_PATIENCE,
         };
+        let answered = match self.pool.into_inner().flatten() {
+            Some(pool) => pool.shutdown(patience).await,
+            None => Ok(()),
+        };
+        // Each fork is judged by its own end; the server it is forked from runs no code of the evaluator's.
         if let Some(forked) = self.forked {
             forked.close(LAST_PATIENCE).await;
         }
-        if in_step {
-            return Ok(());
+        answered
+    }
+
+    /// Ends what it has running without waiting for long.
+    pub(super) async fn stop(self) {
+        if let Some(pool) = self.pool.into_inner().flatten() {
+            // Only programs that number their answers stay, and those cannot get out of step.
+            let _ = pool.shutdown(LAST_PATIENCE).await;
         }
-        Err(format!(
-            "{}: it printed more answers than it was given documents, so its answers may stand with other conversations \
-             than they are about. It has to print one line for each document; until then give it `isolation: process`, and \
-             begin a new journal if there is one.",
-            self.evaluator.name
-        ))
+        if let Some(forked) = self.forked {
+            forked.close(LAST_PATIENCE).await;
+        }
     }
 }
 

@@ -166,15 +166,15 @@ impl Runner {
         };
         let mut on_evaluation = |event| journaling.pass(event, on_event);
         let (conversations, events) = (Arc::new(conversations), request.events);
-        let (conversations, mixed_up) =
+        let (conversations, unreliable) =
             execute::all(self, plan, conversations, &cases, permits, events, &mut on_evaluation)
                 .await;
         report.conversations = conversations;
-        report.mixed_up = mixed_up.len();
-        for message in &mixed_up {
-            on_event(RunEvent::MixedUp { message: message.clone() });
+        report.unreliable = unreliable.len();
+        for message in &unreliable {
+            on_event(RunEvent::Unreliable { message: message.clone() });
         }
-        report.errors.extend(mixed_up);
+        report.errors.extend(unreliable);
         report.partial = partial(&report);
         journaling.end(&mut report, on_event).await;
         report.performance = report.conversations.performance().cloned();

@@ -211,7 +211,10 @@ fn start(spec: &CommandSpec, stdin: Option<&File>) -> io::Result<(Child, Listed)
     spec.configure(&mut command);
     command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
     #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    {
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        crate::process::reset_signals(&mut command);
+    }
     start_listed(|| command.spawn(), |child| Some(child.id()))
 }
 

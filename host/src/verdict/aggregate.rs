@@ -33,8 +33,9 @@ pub struct Balance {
     /// Whether the run was to be kept in a journal and was not, or not all of it. No result is missing, so it is no matter
     /// of a share either; whoever relies on the journal has to know.
     pub unwritten_journal: bool,
-    /// Whether answers may have been taken for those to other documents. Nobody knows how many, so that is never tolerated.
-    pub mixed_up: bool,
+    /// Whether the results of an evaluator cannot be relied on: answers may have been taken for those to other documents, or
+    /// a worker exited badly. That concerns all its results, so it is never tolerated.
+    pub unreliable: bool,
     /// Evaluators that have to score something and have not. Each counts as a failure.
     pub missing_scores: u64,
     /// Whether the run ended before everything was evaluated. It is not green then, and tolerates nothing: a part says
@@ -148,7 +149,7 @@ impl Balance {
             && !self.unusable_eval_set
             && !self.unreadable
             && !self.unwritten_journal
-            && !self.mixed_up
+            && !self.unreliable
     }
 
     /// What it amounts to. An error that is not tolerated outweighs any number of passes and failures, and no error,
@@ -158,7 +159,7 @@ impl Balance {
         let broke = self.errors() > 0 && !self.tolerates_errors()
             || self.unusable_eval_set
             || self.unwritten_journal
-            || self.mixed_up
+            || self.unreliable
             || self.unreadable;
         let failed = self.tally.failed + self.missing_scores + self.tally.not_run > 0;
         match (broke, failed || self.partial) {
@@ -264,7 +265,7 @@ mod tests {
             |(
                 verdicts,
                 unusable_files,
-                (unusable_eval_set, unwritten_journal, mixed_up),
+                (unusable_eval_set, unwritten_journal, unreliable),
                 missing_scores,
                 partial,
                 unreadable,
@@ -276,7 +277,7 @@ mod tests {
                     unusable_files,
                     unusable_eval_set,
                     unwritten_journal,
-                    mixed_up,
+                    unreliable,
                     missing_scores,
                     partial,
                     unreadable,
@@ -334,9 +335,9 @@ mod tests {
             let unreadable = Balance { unreadable: true, ..balance };
             prop_assert_eq!(unreadable.standing(), Standing::Errored);
             let journal = Balance { unwritten_journal: true, ..balance };
-            let mixed_up = Balance { mixed_up: true, ..balance };
-            prop_assert_eq!(mixed_up.standing(), Standing::Errored);
-            for worse in [with(balance, &error), file, eval_set, journal, mixed_up, unreadable] {
+            let unreliable = Balance { unreliable: true, ..balance };
+            prop_assert_eq!(unreliable.standing(), Standing::Errored);
+            for worse in [with(balance, &error), file, eval_set, journal, unreliable, unreadable] {
                 prop_assert!(worse.standing() >= balance.standing(), "{balance:?} {worse:?}");
             }
         }

@@ -98,7 +98,7 @@ async fn evaluate(document: &Document) {
     for task in waiting {
         task.await.unwrap();
     }
-    Arc::into_inner(pool).unwrap().shutdown(Duration::from_secs(1)).await;
+    Arc::into_inner(pool).unwrap().shutdown(Duration::from_secs(1)).await.unwrap();
 }
 
 /// A conversation of 5 KB.

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use evaluator_host::{
-    pool::Pool,
+    pool::{Pool, WorkerFault},
     verdict::{Evaluation, Verdict},
 };
 
@@ -51,7 +51,7 @@ fn assert_is_answer(document: &str, evaluation: &Evaluation) -> i128 {
 }
 
 async fn end(pool: Arc<Pool>, mark: &Mark) {
-    Arc::into_inner(pool).unwrap().shutdown(BOUNDED).await;
+    Arc::into_inner(pool).unwrap().shutdown(BOUNDED).await.unwrap();
     mark.assert_nothing_left();
 }
 
@@ -145,7 +145,12 @@ async fn a_program_that_ends_after_each_answer_loses_nothing() {
     for (document, evaluation) in documents.iter().zip(evaluate(&pool, &documents, AMPLE).await) {
         assert_is_answer(document, &evaluation);
     }
-    end(pool, &mark).await;
+    // No document can be blamed for that exit, so the worker is.
+    let fault = Arc::into_inner(pool).unwrap().shutdown(BOUNDED).await.unwrap_err();
+    let WorkerFault::BadExit { verdict: Verdict::Signalled { signal: 6 }, .. } = fault else {
+        panic!("{fault:?}")
+    };
+    mark.assert_nothing_left();
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use std::{
 };
 
 use evaluator_host::{
-    pool::Pool,
+    pool::{Pool, WorkerFault},
     process::{Cancellation, CommandSpec, Limits},
     verdict::{Evaluation, Verdict},
 };
@@ -69,7 +69,8 @@ async fn a_fault_costs_its_document_and_no_other() {
         assert!(text.contains(detail), "{document}: {text}");
         assert_eq!((before.0, after.0), (0, 0), "{document}");
         assert_ne!(before.1, after.1, "{document}: the worker was replaced");
-        pool.shutdown(BOUNDED).await;
+        let end = pool.shutdown(BOUNDED).await;
+        assert!(end.is_ok(), "{document}: {end:?}");
         mark.assert_nothing_left();
     }
 }
@@ -100,7 +101,7 @@ async fn what_is_no_fault_keeps_the_worker() {
         (6, first.1),
         "one line, one document"
     );
-    pool.shutdown(BOUNDED).await;
+    pool.shutdown(BOUNDED).await.unwrap();
     mark.assert_nothing_left();
 }
 
@@ -113,7 +114,7 @@ async fn a_worker_that_left_in_between_costs_nothing() {
         // Long enough for it to be gone; if it were not, the document would be lost with it.
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
-    pool.shutdown(BOUNDED).await;
+    pool.shutdown(BOUNDED).await.unwrap();
     mark.assert_nothing_left();
 }
 
@@ -133,7 +134,7 @@ async fn workers_share_the_documents() {
     }
     let (broken, odd, reported) = (Some("signalled"), Some("bad_answer"), Some("reported"));
     assert_eq!(found, [None, None, broken, None, reported, odd, None, None]);
-    Arc::into_inner(pool).unwrap().shutdown(BOUNDED).await;
+    Arc::into_inner(pool).unwrap().shutdown(BOUNDED).await.unwrap();
     mark.assert_nothing_left();
 }
 
@@ -151,7 +152,7 @@ async fn fast_evaluators_need_few_workers() {
     }
     // One, unless this machine is very busy.
     assert!(processes.len() < 10, "{} processes", processes.len());
-    Arc::into_inner(pool).unwrap().shutdown(BOUNDED).await;
+    Arc::into_inner(pool).unwrap().shutdown(BOUNDED).await.unwrap();
     mark.assert_nothing_left();
 }
 
@@ -166,7 +167,7 @@ async fn what_a_late_worker_leaves_behind_is_not_waited_for() {
     let late = pool.evaluate(br#""hang-beside-a-holder""#, Duration::from_secs(1)).await;
     assert_eq!(late.verdict.error_type(), Some("timed_out"));
     assert!(begun.elapsed() < AMPLE, "it took {:?}", begun.elapsed());
-    pool.shutdown(Duration::ZERO).await;
+    pool.shutdown(Duration::ZERO).await.unwrap();
     mark.assert_nothing_left();
 }
 
@@ -181,7 +182,8 @@ async fn an_answer_too_many_is_seen_in_the_end() {
             let evaluation = pool.evaluate(format!("\"{document}\"").as_bytes(), AMPLE).await;
             assert_eq!(evaluation.verdict.error_type(), None, "{document}");
         }
-        assert!(!pool.shutdown(AMPLE).await, "{documents:?}");
+        let fault = pool.shutdown(AMPLE).await.unwrap_err();
+        assert!(matches!(fault, WorkerFault::OutOfStep), "{documents:?}: {fault:?}");
         mark.assert_nothing_left();
     }
     // Here two lines come for the second one, at once, unless the machine is very busy.
@@ -191,12 +193,12 @@ async fn an_answer_too_many_is_seen_in_the_end() {
         let evaluation = late.evaluate(format!("\"{document}\"").as_bytes(), AMPLE).await;
         broken.extend(evaluation.verdict.error_type());
     }
-    let in_step = late.shutdown(AMPLE).await;
+    let in_step = late.shutdown(AMPLE).await.is_ok();
     assert!(broken == ["bad_answer"] || !in_step, "{broken:?}");
     for document in ["1", "goodbye", "twice", "noise"] {
         let pool = pool(1, &Mark::new());
         pool.evaluate(format!("\"{document}\"").as_bytes(), AMPLE).await;
-        assert!(pool.shutdown(AMPLE).await, "{document}");
+        assert!(pool.shutdown(AMPLE).await.is_ok(), "{document}");
     }
     // With numbers, nothing is taken for the answer to another document, and none suffers from it.
     let pool = pool_of("numbered", 1, &Mark::new());
@@ -206,7 +208,7 @@ async fn an_answer_too_many_is_seen_in_the_end() {
         let said = answer.details.unwrap()["document"].as_str().unwrap().to_owned();
         assert_eq!(said, format!("\"{document}\""));
     }
-    assert!(pool.shutdown(AMPLE).await);
+    pool.shutdown(AMPLE).await.unwrap();
 }
 
 #[tokio::test]
@@ -230,7 +232,7 @@ async fn no_worker_is_started_that_would_be_another_program() {
         let refused = pool.evaluate(b"3", AMPLE).await;
         assert_eq!((refused.verdict.error_type(), refused.attempts), (Some("prepare_failed"), 0));
     }
-    pool.shutdown(BOUNDED).await;
+    pool.shutdown(BOUNDED).await.unwrap();
     mark.assert_nothing_left();
 }
 
@@ -296,7 +298,7 @@ async fn what_a_program_would_have_ended_with_is_how_it_ended() {
             evaluation.verdict.explain("checker", &evaluation.stderr_tail).unwrap(),
             "Custom evaluator 'checker' exited with code 1: error: no"
         );
-        pool.shutdown(BOUNDED).await;
+        pool.shutdown(BOUNDED).await.unwrap();
     }
 }
 
@@ -305,6 +307,6 @@ async fn a_worker_without_patience_for_it_is_ended() {
     let mark = Mark::new();
     let pool = pool(1, &mark);
     assert_eq!(pool.evaluate(b"1", AMPLE).await.verdict.error_type(), None);
-    pool.shutdown(Duration::ZERO).await;
+    pool.shutdown(Duration::ZERO).await.unwrap();
     mark.assert_nothing_left();
 }

@@ -12,6 +12,8 @@ mod identity;
 #[cfg(unix)]
 mod limits;
 #[cfg(unix)]
+mod signals;
+#[cfg(unix)]
 mod unix;
 #[cfg(unix)]
 pub(super) use identity::Identified;
@@ -19,6 +21,8 @@ pub(super) use identity::Identified;
 pub(super) use limits::limit_running;
 #[cfg(unix)]
 pub(super) use limits::{CPU_TIME_IS_OVER, KILLED};
+#[cfg(unix)]
+pub(crate) use signals::reset as reset_signals;
 #[cfg(unix)]
 pub(super) use unix::{
     ExitWatch, Group, configure, ending, is_out_of_descriptors, kill_group, read_now,

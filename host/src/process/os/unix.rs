@@ -23,16 +23,17 @@ use tokio::{
 
 use super::{
     super::{Ending, Resources},
-    limits,
+    limits, signals,
 };
 
-/// How often to look for the exit even if no signal told of it: `SIGCHLD` may be blocked in this process, by a mask
-/// inherited from whoever started it.
+/// How often to look for the exit even if no signal told of it: the threads of this process that may be interrupted by
+/// `SIGCHLD` may have ended.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// Makes the process lead a group of its own, within these limits.
 pub(in super::super) fn configure(command: &mut Command, resources: &Resources) -> io::Result<()> {
     command.process_group(0);
+    signals::reset(command.as_std_mut());
     if !resources.is_unlimited() {
         limits::limit(command, resources);
     }
@@ -111,7 +112,9 @@ pub(in super::super) struct ExitWatch {
 impl ExitWatch {
     /// Starts to listen; to be made before the process is started, so that no exit is missed.
     pub(in super::super) fn new() -> io::Result<Self> {
-        signal(SignalKind::child()).map(|child_signals| Self { child_signals })
+        let child_signals = signal(SignalKind::child())?;
+        signals::unblock_child_signal();
+        Ok(Self { child_signals })
     }
 
     /// Returns when the leader of `group` is dead. Cancel safe.

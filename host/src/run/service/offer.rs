@@ -145,8 +145,7 @@ impl Service {
     /// Ends what is running.
     pub async fn close(self) {
         for (_, served) in self.evaluators {
-            // Only programs that number their answers stay, and those cannot get out of step.
-            let _ = served.ready.close().await;
+            served.ready.stop().await;
         }
     }
 

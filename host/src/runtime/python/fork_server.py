@@ -266,6 +266,8 @@ class Server:
         self.wakers = (self.wake, wake)
         self.signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         self.signal.signal(self.signal.SIGCHLD, lambda *_: None)
+        # Something imported before this file may have blocked it; a fork finds it as it was.
+        self.blocked = self.signal.pthread_sigmask(self.signal.SIG_UNBLOCK, [self.signal.SIGCHLD])
         self.poll = self.select.poll()
         self.poll.register(self.control, self.select.POLLIN)
         self.poll.register(self.wake, self.select.POLLIN)
@@ -354,6 +356,7 @@ class Server:
         os.close(gate)
         self.signal.set_wakeup_fd(-1)
         self.signal.signal(self.signal.SIGCHLD, self.signal.SIG_DFL)
+        self.signal.pthread_sigmask(self.signal.SIG_SETMASK, self.blocked)
         for standard, descriptor in enumerate((stdin, stdout, stderr)):
             os.dup2(descriptor, standard)
             os.close(descriptor)

@@ -1,0 +1,63 @@
+//! What evaluators inherit of signals when the program that started the command blocks or ignores them.
+#![cfg(unix)]
+#![expect(clippy::disallowed_methods, reason = "this is what is tested")]
+
+use std::process::Command;
+
+use crate::support::{Folder, finish, has, trace};
+
+/// Scores 1 if no signal is blocked, and if exit codes of its own processes are known.
+const CHECK: &str = r#"
+import json, signal, subprocess, sys
+sys.stdin.read()
+blocked = sorted(signal.pthread_sigmask(signal.SIG_BLOCK, []))
+ignored = [s.name for s in (signal.SIGCHLD, signal.SIGTERM) if signal.getsignal(s) != signal.SIG_DFL]
+code = subprocess.run(["sh", "-c", "exit 3"]).returncode
+print(json.dumps({"score": float(not blocked and not ignored and code == 3),
+                  "details": {"blocked": blocked, "ignored": ignored, "code": code}}))
+"#;
+
+/// Blocks all signals or ignores some, then becomes the program that it is given.
+const WRAPPER: &str = r#"
+import os, signal, sys
+if sys.argv[1] == "block":
+    signal.pthread_sigmask(signal.SIG_BLOCK, range(1, signal.NSIG))
+elif sys.argv[1] == "ignore":
+    for number in (signal.SIGCHLD, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+os.execv(sys.argv[2], sys.argv[2:])
+"#;
+
+#[test]
+fn evaluators_do_not_inherit_blocked_or_ignored_signals() {
+    if !has("python3") {
+        return;
+    }
+    let folder = Folder::new();
+    folder.file("check.py", CHECK);
+    folder.script("shell", "cat >/dev/null; sh -c 'exit 3'; [ $? = 3 ] && echo '{\"score\": 1}'");
+    let wrapper = folder.file("wrapper.py", WRAPPER);
+    let entry =
+        |name: &str, more: &str| format!("- {{name: {name}, type: code, timeout: 100, {more}}}\n");
+    let config = [
+        "evaluators:\n".to_owned(),
+        entry("forked", "path: check.py"),
+        entry("started", "path: check.py, isolation: process"),
+        entry("limited", "path: check.py, limits: {open_files: 64}"),
+        entry("shell", "path: ./shell"),
+    ];
+    folder.file("c.yaml", config.concat());
+    for how in ["nothing", "block", "ignore"] {
+        let mut command = Command::new("python3");
+        let evaluator = folder.command(&["run", "-o", "json", "-c", "c.yaml"]);
+        command.arg(&wrapper).arg(how).arg(evaluator.get_program()).args(evaluator.get_args());
+        // Enough conversations for forks.
+        command.arg(trace("i11_five_traces_plain")).current_dir(folder.path());
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        let ran = finish(command.spawn().unwrap()).exits(0);
+        for conversation in 0..5 {
+            let expected = ["forked PASSED", "started PASSED", "limited PASSED", "shell PASSED"];
+            assert_eq!(ran.evaluations(conversation), expected, "{how}: {}", ran.stdout);
+        }
+    }
+}

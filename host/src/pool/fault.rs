@@ -1,0 +1,58 @@
+//! What makes all answers of a program's workers unreliable.
+
+use crate::verdict::Verdict;
+
+/// A fault of a worker that is not the fault of one document.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum WorkerFault {
+    /// A program that does not number its lines has printed more answers than it was given documents, so some of its
+    /// answers may have been taken for those to other documents.
+    OutOfStep,
+    /// A worker exited badly when it had answered everything it was given, or when no document could be blamed for it. A
+    /// process that is started for one document would have broken in the same way.
+    BadExit {
+        /// How it exited: with a code, by a signal, not in time, or leaving its standard output open.
+        verdict: Verdict,
+        /// What it wrote to standard error that belongs to no document.
+        stderr: String,
+    },
+}
+
+impl WorkerFault {
+    /// What is wrong with the evaluator of this name and what to do about it, as a sentence.
+    #[must_use]
+    pub fn explain(&self, name: &str) -> String {
+        let (verdict, stderr) = match self {
+            Self::OutOfStep => {
+                return format!(
+                    "{name}: it printed more answers than it was given documents, so its answers may stand with other \
+                     conversations than they are about. It has to print one line for each document; until then give it \
+                     `isolation: process`."
+                );
+            }
+            Self::BadExit { verdict, stderr } => (verdict, stderr.trim()),
+        };
+        let what = match verdict {
+            Verdict::Exited { code } => format!("exited with code {code}"),
+            Verdict::Signalled { signal } => format!("was ended by signal {signal}"),
+            Verdict::TimedOut { limit } => {
+                format!("was still running {} s after the end of its input", limit.as_secs_f64())
+            }
+            Verdict::LeakedPipe => {
+                "exited, but a process it started still has its stdout open".to_owned()
+            }
+            Verdict::Cancelled => {
+                "was killed before it exited, because the run was cancelled".to_owned()
+            }
+            other => other.explain(name, "").unwrap_or_default(),
+        };
+        let stderr = match stderr {
+            "" => String::new(),
+            _ => format!("\nEvaluator stderr:\n{stderr}"),
+        };
+        format!(
+            "{name}: a worker {what}, outside of any evaluation, so the results of this evaluator cannot be relied on{stderr}"
+        )
+    }
+}
