@@ -22,6 +22,7 @@
 
 pub mod config;
 pub mod conform;
+pub mod contract;
 pub mod conversation;
 pub mod eval_set;
 pub mod events;

@@ -5,6 +5,7 @@ mod bad_input;
 mod check;
 mod ci_output;
 mod conform;
+mod contracts;
 mod events;
 mod export;
 mod faults;

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     config::{CodeConfig, Config, EvaluatorKind, RemoteConfig},
+    contract::{Call, functions_of},
     eval_set::EvalSet,
     runtime::{Availability, Entrypoint},
 };
@@ -90,6 +91,14 @@ impl Runner {
             .map_err(|error| not_ready(&error, code, config))?;
         let detail =
             runtime.inspect(&entrypoint).map_err(|error| not_ready(&error, code, config))?;
+        let call = Call::of(code.contract, code.function.as_deref(), &entrypoint.path);
+        if let Some(call) = call {
+            call.check(&entrypoint.path)?;
+        } else if let Some(uncalled) = functions_of(&entrypoint.path).filter(|it| {
+            code.contract.is_none_or(|contract| contract == it.contract)
+        }) {
+            return Err(format!("{}: {uncalled}", entrypoint.path.display()));
+        }
         Ok(format!("{} ({}: {detail})", entrypoint.path.display(), runtime.name()))
     }
 }

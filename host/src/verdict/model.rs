@@ -2,6 +2,8 @@
 
 use std::{fmt, time::Duration};
 
+use evaluator_protocol::Contract;
+
 use crate::{json::Object, process::SpawnError};
 
 /// How one evaluation ended. Only [`Verdict::Answer`] carries a score; every other variant is an error of the
@@ -83,6 +85,13 @@ pub enum BadAnswer {
         path: String,
         /// What is wrong with it.
         reason: String,
+    },
+    /// It is an answer that only another host understands.
+    Foreign {
+        /// The contract of that host.
+        contract: Contract,
+        /// What shows it: keys, or the kind of the answer.
+        found: String,
     },
     /// More was printed than is accepted.
     TooLarge {
