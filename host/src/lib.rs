@@ -23,6 +23,7 @@
 mod clock;
 pub mod config;
 pub mod conform;
+pub mod contract;
 pub mod conversation;
 pub mod eval_set;
 pub mod events;

@@ -18,7 +18,7 @@ use tokio::{
 use crate::{
     panic,
     process::Cancellation,
-    verdict::{Evaluation, Verdict, from_text},
+    verdict::{Evaluation, Expected, Verdict},
 };
 
 /// The evaluators of this program, by name. Starts empty.
@@ -72,6 +72,7 @@ pub(crate) async fn evaluate(
     evaluator: Arc<dyn LinkedEvaluator>,
     document: Vec<u8>,
     limit: Duration,
+    expected: Expected,
     cancellation: &Cancellation,
 ) -> Evaluation {
     let begun = Instant::now();
@@ -79,14 +80,21 @@ pub(crate) async fn evaluate(
         return Evaluation::without_process(Verdict::Cancelled, Duration::ZERO);
     }
     let judging = spawn_blocking(move || evaluator.answer(&document));
+    let mut line = Vec::new();
     let verdict = tokio::select! {
         biased;
-        line = judging => line.map_or_else(died, |line| from_text(&line)),
+        answered = judging => match answered {
+            Ok(answered) => {
+                line = answered;
+                expected.in_line(&line)
+            }
+            Err(error) => died(error),
+        },
         () = cancellation.cancelled() => Verdict::Cancelled,
         () = sleep(limit) => Verdict::TimedOut { limit },
     };
-    let attempts = 1;
-    Evaluation { attempts, ..Evaluation::without_process(verdict, begun.elapsed()) }
+    let evaluation = Evaluation::without_process(verdict, begun.elapsed());
+    Evaluation { attempts: 1, ..evaluation.with_answer(&line, expected) }
 }
 
 /// The verdict on an evaluator whose panic got out of it.
@@ -136,6 +144,7 @@ mod tests {
             Arc::new(Says(says)),
             b"doc".to_vec(),
             limit,
+            Expected::Result,
             &Cancellation::new(),
         ));
         runtime.shutdown_background();

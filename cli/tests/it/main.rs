@@ -7,6 +7,7 @@ mod ci_output;
 #[cfg(unix)]
 mod config_paths;
 mod conform;
+mod contracts;
 mod events;
 mod export;
 mod faults;

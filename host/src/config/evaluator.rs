@@ -2,6 +2,8 @@
 
 use std::{collections::HashMap, path::PathBuf};
 
+use evaluator_protocol::Contract;
+
 use super::{
     BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind, Isolation, alignment,
     fields::{Fields, Problems, choice, non_negative, text},
@@ -243,6 +245,7 @@ fn read_code(fields: &mut Fields<'_>, entry: &Node, problems: &mut Problems<'_>)
 /// The settings that all programs have, wherever they are.
 pub(super) fn read_program(fields: &mut Fields<'_>, problems: &mut Problems<'_>) -> CodeConfig {
     let mut code = read_judgement(fields, problems);
+    code.function = read_function(code.contract, fields, problems);
     code.retries = fields.whole("retries", 0..=MAX_RETRIES, problems);
     if let Some(executor) = fields.text("executor", problems) {
         code.executor = executor.to_owned();
@@ -264,7 +267,38 @@ pub(super) fn read_judgement(fields: &mut Fields<'_>, problems: &mut Problems<'_
     if let Some(config) = fields.object("config", problems) {
         code.config = config;
     }
+    code.contract = fields.choice("contract", &contracts(), problems);
     code
+}
+
+/// The contracts, by name.
+pub(super) fn contracts() -> [(&'static str, Contract); 4] {
+    Contract::ALL.map(|contract| (contract.name(), contract))
+}
+
+/// The function to call, where the host of the contract calls functions.
+fn read_function(
+    contract: Option<Contract>,
+    fields: &mut Fields<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<String> {
+    let node = fields.take("function")?;
+    let function = text("function", node, problems)?;
+    if !matches!(contract, Some(Contract::Adk | Contract::Agenta)) {
+        let message = "`function` belongs to `contract: adk` and `contract: agenta`, whose hosts call functions";
+        problems.add(node.span, message, Some("add one of them, or leave `function` out".to_owned()));
+        return None;
+    }
+    let is_name = |part: &str| {
+        part.starts_with(|c: char| c == '_' || c.is_alphabetic())
+            && part.chars().all(|c| c == '_' || c.is_alphanumeric())
+    };
+    if !function.split('.').all(is_name) {
+        let message = format!("`function` must be the name of a Python function, not `{function}`");
+        problems.add(node.span, message, None);
+        return None;
+    }
+    Some(function.to_owned())
 }
 
 /// The first character: underlining a whole entry would say nothing.

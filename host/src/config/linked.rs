@@ -8,6 +8,6 @@ use super::{
 
 /// Reads the keys of an entry.
 pub(super) fn read(fields: &mut Fields<'_>, problems: &mut Problems<'_>) -> LinkedConfig {
-    let CodeConfig { threshold, timeout, config, .. } = read_judgement(fields, problems);
-    LinkedConfig { threshold, timeout, config }
+    let CodeConfig { threshold, timeout, config, contract, .. } = read_judgement(fields, problems);
+    LinkedConfig { threshold, timeout, config, contract }
 }

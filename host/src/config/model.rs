@@ -2,6 +2,8 @@
 
 use std::{path::PathBuf, time::Duration};
 
+use evaluator_protocol::Contract;
+
 use super::{OpenAiEvalConfig, Place, Problem, ProcessConfig, paths::MissingPath};
 use crate::{
     conversation::GroupBy,
@@ -208,6 +210,10 @@ pub struct CodeConfig {
     pub retries: Option<u32>,
     /// Settings sent to the evaluator; empty by default.
     pub config: Object,
+    /// The contract it is written for; where none is named, the default one, and answers of other hosts are errors.
+    pub contract: Option<Contract>,
+    /// The function of a Python file that is called, for contracts whose hosts call functions.
+    pub function: Option<String>,
     /// Name of the executor; `local` by default.
     pub executor: String,
     /// What its process may use and see.
@@ -230,12 +236,14 @@ pub struct LinkedConfig {
     pub timeout: Duration,
     /// Settings sent to the evaluator; empty by default.
     pub config: Object,
+    /// The contract in whose terms it is asked; the default one if `None`.
+    pub contract: Option<Contract>,
 }
 
 impl Default for LinkedConfig {
     fn default() -> Self {
-        let CodeConfig { threshold, timeout, config, .. } = CodeConfig::default();
-        Self { threshold, timeout, config }
+        let CodeConfig { threshold, timeout, config, contract, .. } = CodeConfig::default();
+        Self { threshold, timeout, config, contract }
     }
 }
 
@@ -292,6 +300,8 @@ impl Default for CodeConfig {
             timeout: Duration::from_secs(30),
             retries: None,
             config: Object::default(),
+            contract: None,
+            function: None,
             executor: "local".to_owned(),
             process: ProcessConfig::default(),
             isolation: Isolation::default(),
@@ -315,6 +325,10 @@ pub struct RemoteConfig {
     pub retries: Option<u32>,
     /// Settings sent to the evaluator; empty by default.
     pub config: Object,
+    /// The contract it is written for; where none is named, the default one, and answers of other hosts are errors.
+    pub contract: Option<Contract>,
+    /// The function of a Python file that is called, for contracts whose hosts call functions.
+    pub function: Option<String>,
     /// Name of the executor; `local` by default.
     pub executor: String,
     /// What its process may use and see; of the environment less than that of other programs.
@@ -328,10 +342,23 @@ impl RemoteConfig {
     #[must_use]
     pub fn new(source: impl Into<String>, reference: Reference) -> Self {
         let wanted = Wanted { source: source.into(), reference };
-        let CodeConfig {
-            threshold, timeout, retries, config, executor, process, isolation, ..
-        } = CodeConfig::default();
-        Self { wanted, threshold, timeout, retries, config, executor, process, isolation }
+        Self::of_program(wanted, CodeConfig::default())
+    }
+
+    /// The settings of a program that is fetched.
+    pub(super) fn of_program(wanted: Wanted, program: CodeConfig) -> Self {
+        Self {
+            wanted,
+            threshold: program.threshold,
+            timeout: program.timeout,
+            retries: program.retries,
+            config: program.config,
+            contract: program.contract,
+            function: program.function,
+            executor: program.executor,
+            process: program.process,
+            isolation: program.isolation,
+        }
     }
 
     /// The same program once it is here.
@@ -343,6 +370,8 @@ impl RemoteConfig {
             timeout: self.timeout,
             retries: self.retries,
             config: self.config.clone(),
+            contract: self.contract,
+            function: self.function.clone(),
             executor: self.executor.clone(),
             process: self.process.clone(),
             isolation: self.isolation,

@@ -43,16 +43,8 @@ pub(super) fn read(
     let program = read_program(fields, problems);
     // Where there is none, a problem says so.
     let reference = reference.unwrap_or_else(Reference::placeholder);
-    RemoteConfig {
-        wanted: Wanted { source: source.to_owned(), reference },
-        threshold: program.threshold,
-        timeout: program.timeout,
-        retries: program.retries,
-        config: program.config,
-        executor: program.executor,
-        process: program.process,
-        isolation: program.isolation,
-    }
+    let wanted = Wanted { source: source.to_owned(), reference };
+    RemoteConfig::of_program(wanted, program)
 }
 
 fn reference(node: &Node, extensions: &[&str], problems: &mut Problems<'_>) -> Option<Reference> {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{
     Role, TextSimilarity,
     alignment::ORDERS,
-    evaluator::ISOLATIONS,
+    evaluator::{ISOLATIONS, contracts},
     process::{MIN_MEMORY, MIN_OPEN_FILES},
     remote::DEFAULT_SOURCE,
     run::{FORMATS, GROUPINGS, MAX_RETRIES, OUTPUTS},
@@ -81,6 +81,14 @@ pub fn schema() -> Value {
                 "type": "integer", "minimum": 0, "maximum": MAX_RETRIES
             },
             "config": {"description": "Settings handed to the evaluator.", "type": "object"},
+            "contract": {
+                "description": "Whose documents the evaluator reads, and in whose terms it answers; agentevals if absent.",
+                "enum": words(&contracts())
+            },
+            "function": {
+                "description": "contract: adk or agenta: the function of a Python file that is called, as ADK and Agenta call it.",
+                "type": "string", "minLength": 1
+            },
             "executor": {"description": "Where the program lives.", "type": "string", "default": "local"},
             "limits": limits(),
             "env": {
@@ -107,6 +115,9 @@ pub fn schema() -> Value {
             }
         },
         "required": ["name", "type", "path"],
+        "dependentSchemas": {
+            "function": {"properties": {"contract": {"enum": ["adk", "agenta"]}}, "required": ["contract"]}
+        },
         "additionalProperties": false
     });
     let openai_eval = json!({
@@ -150,7 +161,9 @@ pub fn schema() -> Value {
     linked["required"] = json!(["name", "type"]);
     if let Some(properties) = linked["properties"].as_object_mut() {
         properties
-            .retain(|key, _| ["name", "threshold", "timeout", "config"].contains(&key.as_str()));
+            .retain(|key, _| {
+                ["name", "threshold", "timeout", "config", "contract"].contains(&key.as_str())
+            });
         properties.insert("type".to_owned(), json!({"const": "linked"}));
     }
     let path =
@@ -402,6 +415,15 @@ mod tests {
                 true,
             ),
             ("evaluators: [{name: a, type: linked, path: a.py}]".to_owned(), false),
+            ("evaluators: [{name: a, type: linked, contract: adk}]".to_owned(), true),
+            (code("contract: agentv"), true),
+            (code("contract: agenta, function: evaluate"), true),
+            (code("contract: promptfoo"), false),
+            (code("contract: null"), false),
+            (code("contract: adk, function: 1"), false),
+            (code("function: evaluate"), false),
+            (code("contract: agentv, function: evaluate"), false),
+            ("evaluators: [{name: a, type: builtin, contract: adk}]".to_owned(), false),
             (
                 "evaluators: [{name: a, type: code, path: a.py, isolation: process}]".to_owned(),
                 true,

@@ -34,6 +34,11 @@ pub(super) fn write(verdict: &Verdict, record: &mut Object) {
             add("path", text(path));
             add("reason", text(reason));
         }
+        Verdict::BadAnswer(BadAnswer::Foreign { contract, found }) => {
+            add("bad", text("foreign"));
+            add("contract", text(contract.name()));
+            add("found", text(found));
+        }
         Verdict::BadAnswer(BadAnswer::TooLarge { limit }) => {
             add("bad", text("too_large"));
             add("limit", Value::Int(i64::try_from(*limit).unwrap_or(i64::MAX)));
@@ -67,6 +72,10 @@ pub(super) fn read(record: &Value) -> Option<Verdict> {
             "empty" => BadAnswer::Empty,
             "not_json" => BadAnswer::NotJson { reason: reason()? },
             "invalid" => BadAnswer::Invalid { path: text("path")?, reason: reason()? },
+            "foreign" => {
+                let contract = text("contract")?.parse().ok()?;
+                BadAnswer::Foreign { contract, found: text("found")? }
+            }
             "too_large" => {
                 let limit = usize::try_from(record.get("limit")?.as_i128()?).ok()?;
                 BadAnswer::TooLarge { limit }

@@ -208,7 +208,7 @@ impl Flight {
             return self.trouble(verdict, line, true);
         }
         let printed = match verdict {
-            Verdict::Answer(_) if self.expected == Expected::Result => Vec::new(),
+            Verdict::Answer(_) if self.expected != Expected::Anything => Vec::new(),
             _ => line.to_vec(),
         };
         if !self.numbered {

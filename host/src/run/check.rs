@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     config::{CodeConfig, Config, EvaluatorKind, RemoteConfig},
+    contract::{Call, functions_of},
     eval_set::EvalSet,
     runtime::{Availability, Entrypoint},
 };
@@ -86,6 +87,14 @@ impl Runner {
         let runtime =
             self.runtimes.for_path(&entrypoint.path).map_err(|error| not_ready(&error, code))?;
         let detail = runtime.inspect(&entrypoint).map_err(|error| not_ready(&error, code))?;
+        let call = Call::of(code.contract, code.function.as_deref(), &entrypoint.path);
+        if let Some(call) = call {
+            call.check(&entrypoint.path)?;
+        } else if let Some(uncalled) = functions_of(&entrypoint.path).filter(|it| {
+            code.contract.is_none_or(|contract| contract == it.contract)
+        }) {
+            return Err(format!("{}: {uncalled}", entrypoint.path.display()));
+        }
         Ok(format!("{} ({}: {detail})", entrypoint.path.display(), runtime.name()))
     }
 }

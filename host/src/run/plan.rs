@@ -2,6 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
+use evaluator_protocol::Contract;
+
 use super::{
     RunEvent, Runner, journaled,
     originals::Originals,
@@ -10,6 +12,7 @@ use super::{
 };
 use crate::{
     config::{BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, LinkedConfig},
+    contract::{Defined, Driver},
     journal::Fingerprint,
     json::Object,
     linked::LinkedEvaluator,
@@ -61,6 +64,7 @@ pub(super) enum Work {
         evaluator: Arc<dyn LinkedEvaluator>,
         timeout: Duration,
         config: Object,
+        contract: Option<Contract>,
     },
     /// Every evaluation has this verdict: the others of the run go on.
     Broken(Verdict),
@@ -82,6 +86,12 @@ pub(super) struct Program {
     /// How often an evaluation is tried again whose verdict may be transient.
     pub(super) retries: u32,
     pub(super) config: Object,
+    /// The contract of its entry.
+    pub(super) contract: Option<Contract>,
+    /// What calls its function, if it is one.
+    pub(super) _driver: Option<Driver>,
+    /// The function of another host that its file defines, though the entry names no contract.
+    pub(super) uncalled: Option<Defined>,
     pub(super) surroundings: Surroundings,
     pub(super) originals: Arc<Originals>,
 }
@@ -119,8 +129,8 @@ impl Plan {
                 },
                 EvaluatorKind::Linked(linked) => match runner.linked.get(&evaluator.name) {
                     Ok(evaluator) => {
-                        let LinkedConfig { timeout, config, .. } = linked.clone();
-                        Work::Linked { evaluator, timeout, config }
+                        let LinkedConfig { timeout, config, contract, .. } = linked.clone();
+                        Work::Linked { evaluator, timeout, config, contract }
                     }
                     Err(error) => broken(error.to_string()),
                 },

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     config::{CodeConfig, Config, Isolation},
+    contract::{self, Call, Driver, Defined},
     executor::{Executor, Local},
     process::CommandSpec,
     runtime::{CompileCacheOf, Entrypoint, Environment, Launch, PrepareError},
@@ -79,7 +80,18 @@ pub(super) fn prepare(
             Ok(launch) => {
                 let originals = Originals::of(&launch.one_shot, &entrypoint.path);
                 let conditions = (surroundings, originals);
-                ready(&code, launch, conditions, executor.as_ref(), config.retries)
+                match driven(&code, launch, &entrypoint.path) {
+                    Ok(driven) => {
+                        let uncalled = match code.contract {
+                            None => contract::functions_of(&entrypoint.path),
+                            Some(_) => None,
+                        };
+                        let work =
+                            ready(&code, driven, conditions, executor.as_ref(), config.retries);
+                        with_uncalled(work, uncalled)
+                    }
+                    Err(reason) => broken(reason),
+                }
             }
             // Whatever a runtime says when it is interrupted, this is why.
             Err(_) if runner.cancellation.is_cancelled() => Work::Broken(Verdict::Cancelled),
@@ -127,9 +139,30 @@ fn compile_cache(
     Ok(cache)
 }
 
-fn ready(
+/// The launch of a program, or of what calls its function.
+fn driven(
     code: &CodeConfig,
     launch: Launch,
+    path: &Path,
+) -> Result<(Launch, Option<Driver>), String> {
+    let Some(call) = Call::of(code.contract, code.function.as_deref(), path) else {
+        return Ok((launch, None));
+    };
+    call.check(path)?;
+    let (launch, driver) = call.drive(launch)?;
+    Ok((launch, Some(driver)))
+}
+
+fn with_uncalled(mut work: Work, uncalled: Option<Defined>) -> Work {
+    if let Work::Program(program) = &mut work {
+        program.uncalled = uncalled;
+    }
+    work
+}
+
+fn ready(
+    code: &CodeConfig,
+    (launch, driver): (Launch, Option<Driver>),
     (surroundings, originals): (Surroundings, Originals),
     executor: &dyn Executor,
     retries: u32,
@@ -155,6 +188,9 @@ fn ready(
             timeout: code.timeout,
             retries: code.retries.unwrap_or(retries),
             config: code.config.clone(),
+            contract: code.contract,
+            _driver: driver,
+            uncalled: None,
             surroundings,
             originals: Arc::new(originals),
         })),

@@ -19,7 +19,8 @@ use super::{
     subject::Subject,
 };
 use crate::{
-    journal::{Fingerprint, Key},
+    contract::Terms,
+    journal::{Digester, Fingerprint, Key},
     linked,
     metric::{Metric, MetricInput, MetricSettings},
     pool::{Document, Pool, WorkerFault},
@@ -79,6 +80,8 @@ pub(super) struct Ready {
     cancellation: Cancellation,
     /// What all documents of the evaluator begin with.
     settings: Option<Settings>,
+    /// The contract of another host, in whose terms it is asked about conversations.
+    terms: Option<Terms>,
     /// What it has to answer.
     expected: Expected,
 }
@@ -100,21 +103,29 @@ impl Ready {
             }
             _ => None,
         };
-        let config = match &evaluator.work {
-            Work::Program(program) => Some(&program.config),
-            Work::Linked { config, .. } => Some(config),
+        let said = match &evaluator.work {
+            Work::Program(program) => Some((&program.config, program.contract)),
+            Work::Linked { config, contract, .. } => Some((config, *contract)),
             Work::Metric { .. } | Work::Broken(_) => None,
         };
-        let settings =
-            config.map(|config| Settings::new(&evaluator.name, evaluator.threshold, config));
+        let (name, threshold) = (evaluator.name.as_str(), evaluator.threshold);
+        let settings = said.map(|(config, _)| Settings::new(name, threshold, config));
+        let terms =
+            said.and_then(|(config, contract)| Terms::new(contract, name, threshold, config));
+        let expected = match (&terms, said) {
+            (Some(_), _) => Expected::Anything,
+            (None, Some((_, Some(_)))) => Expected::OwnResult,
+            (None, _) => Expected::Result,
+        };
         Self {
             settings,
+            terms,
             evaluator,
             forked,
             cached,
             pool: OnceCell::new(),
             workers,
-            expected: Expected::default(),
+            expected,
             cancellation: runner.cancellation.clone(),
         }
     }
@@ -129,7 +140,14 @@ impl Ready {
         match (&self.evaluator.work, &self.settings) {
             (Work::Metric { .. }, _) => Some(fingerprint.key(subject.seen_by_metrics())),
             (Work::Program(_) | Work::Linked { .. }, Some(settings)) => {
-                Some(fingerprint.key(&settings.digest(subject.turns())))
+                let digest = match &self.terms {
+                    None => settings.digest(subject.turns()),
+                    Some(terms) => {
+                        let document = subject.document_in(terms);
+                        Digester::new("foreign document").bytes("text", &document.text()).finish()
+                    }
+                };
+                Some(fingerprint.key(&digest))
             }
             (Work::Broken(_) | Work::Program(_) | Work::Linked { .. }, _) => None,
         }
@@ -176,6 +194,17 @@ impl Ready {
 
     /// Evaluates once what is given, as soon as there is a permit.
     pub(super) async fn evaluate(&self, given: Given<'_>, permits: &Permits) -> Evaluation {
+        let evaluation = self.ask(given, permits).await;
+        match (&self.terms, given) {
+            (Some(terms), Given::Conversation(subject)) => {
+                terms.read(evaluation, subject.conversation().turns.len())
+            }
+            // Documents from outside are answered in their own terms.
+            _ => evaluation,
+        }
+    }
+
+    async fn ask(&self, given: Given<'_>, permits: &Permits) -> Evaluation {
         match &self.evaluator.work {
             _ if permits.are_withdrawn() => not_run(),
             Work::Broken(verdict) => Evaluation::without_process(verdict.clone(), Duration::ZERO),
@@ -193,7 +222,9 @@ impl Ready {
                 };
                 let evaluator = Arc::clone(evaluator);
                 let (text, cancellation) = (document.text(), &self.cancellation);
-                given.check(linked::evaluate(evaluator, text, *timeout, cancellation).await)
+                let answered =
+                    linked::evaluate(evaluator, text, *timeout, self.expected, cancellation);
+                given.check(answered.await)
             }
             Work::Program(program) => {
                 // Those that wait for the same answer hold no permit, so that other evaluators go on.
@@ -216,7 +247,10 @@ impl Ready {
     /// The text that a program is given.
     fn document(&self, given: Given<'_>) -> Option<Document> {
         match given {
-            Given::Conversation(subject) => Some(self.settings.as_ref()?.document(subject.turns())),
+            Given::Conversation(subject) => match &self.terms {
+                Some(terms) => Some(subject.document_in(terms)),
+                None => Some(self.settings.as_ref()?.document(subject.turns())),
+            },
             Given::Document(document) => Some(document.clone()),
         }
     }

@@ -4,10 +4,12 @@ use std::sync::OnceLock;
 
 use super::document::Turns;
 use crate::{
+    contract::Terms,
     conversation::Conversation,
     eval_set::{EvalCase, Unmatched},
     events::EventContext,
     journal::{Digest, Digester},
+    pool::Document,
 };
 
 /// A conversation with its golden case and the text that all evaluators read of it.
@@ -40,6 +42,11 @@ impl Subject {
     /// The text is made when the first program asks for it.
     pub(super) fn turns(&self) -> &Turns {
         self.turns.get_or_init(|| Turns::new(self.conversation(), self.case.as_ref().ok()))
+    }
+
+    /// The document that an evaluator of another contract reads of it.
+    pub(super) fn document_in(&self, terms: &Terms) -> Document {
+        terms.document(self.conversation(), self.case.as_ref().ok())
     }
 
     /// What stands for everything that metrics see of it.

@@ -4,7 +4,7 @@ use super::{plan::Work, ready::Ready, retry};
 use crate::{
     json::{self, NonFinite, Value},
     report::EvaluationReport,
-    verdict::{Answer, Evaluation, Status, Verdict, WAS_NOT_RUN},
+    verdict::{Answer, BadAnswer, Evaluation, Status, Verdict, WAS_NOT_RUN},
 };
 
 impl Ready {
@@ -60,6 +60,11 @@ impl Ready {
     fn with_remark(&self, error: String, evaluation: &Evaluation) -> String {
         let Work::Program(program) = &self.evaluator.work else { return error };
         let texts = [&*error, &*evaluation.stderr_tail];
+        if let (Some(uncalled), Verdict::BadAnswer(BadAnswer::Empty)) =
+            (&program.uncalled, &evaluation.verdict)
+        {
+            return format!("{error} ({uncalled})");
+        }
         match program.surroundings.remark(&evaluation.verdict, &texts) {
             Some(remark) if error.contains('\n') => format!("{error}\n({remark})"),
             Some(remark) => format!("{error} ({remark})"),

@@ -20,7 +20,7 @@ pub(super) fn document(bytes: &[u8]) -> Result<Value, BadAnswer> {
 }
 
 /// The same without `NaN` and infinities, which no other reader need know.
-pub(super) fn strict_document(bytes: &[u8]) -> Result<Value, BadAnswer> {
+pub(crate) fn strict_document(bytes: &[u8]) -> Result<Value, BadAnswer> {
     read(bytes, false)
 }
 
@@ -140,7 +140,7 @@ fn details(value: Option<Value>) -> Result<Option<Object>, BadAnswer> {
 }
 
 /// The number a value stands for, finite or not.
-fn number(value: &Value) -> Option<f64> {
+pub(crate) fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Bool(flag) => Some(f64::from(u8::from(*flag))),
         #[expect(clippy::cast_precision_loss, reason = "a score is a float on the wire")]
@@ -152,12 +152,14 @@ fn number(value: &Value) -> Option<f64> {
     }
 }
 
-fn unexpected(path: &str, expected: &str, found: &Value) -> BadAnswer {
+/// The complaint that a field has another value than expected.
+pub(crate) fn unexpected(path: &str, expected: &str, found: &Value) -> BadAnswer {
     let shown = cut(&json::to_string(found, NonFinite::Literal));
     invalid(path, format!("expected {expected}, found {shown}"))
 }
 
-fn invalid(path: &str, reason: String) -> BadAnswer {
+/// The complaint about a field.
+pub(crate) fn invalid(path: &str, reason: String) -> BadAnswer {
     BadAnswer::Invalid { path: path.to_owned(), reason }
 }
 

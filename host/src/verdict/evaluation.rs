@@ -61,6 +61,11 @@ impl Evaluation {
         self
     }
 
+    /// Keeps the end of what was printed, where it turned out not to be an answer.
+    pub(crate) fn keep_stdout(&mut self, printed: &[u8]) {
+        self.stdout_tail = tail(printed);
+    }
+
     /// The record of something that ended before (or without) a process.
     #[must_use]
     pub fn without_process(verdict: Verdict, duration: Duration) -> Self {
@@ -75,8 +80,7 @@ impl Evaluation {
     ) -> Self {
         let stdout_tail = match verdict {
             Verdict::Answer(_) => String::new(),
-            _ => String::from_utf8_lossy(&stdout[stdout.len().saturating_sub(STDOUT_TAIL)..])
-                .into_owned(),
+            _ => tail(stdout),
         };
         Self {
             verdict,
@@ -107,6 +111,11 @@ impl Evaluation {
     fn with_attempts(self, attempts: u32) -> Self {
         Self { attempts, ..self }
     }
+}
+
+/// The end of an output.
+fn tail(stdout: &[u8]) -> String {
+    String::from_utf8_lossy(&stdout[stdout.len().saturating_sub(STDOUT_TAIL)..]).into_owned()
 }
 
 #[cfg(test)]

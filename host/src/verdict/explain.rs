@@ -3,6 +3,7 @@
 use std::{fmt, time::Duration};
 
 use super::{BadAnswer, Verdict};
+use crate::contract::host_of;
 
 /// The error type of what was not even tried.
 pub(crate) const NOT_RUN: &str = "not_run";
@@ -58,7 +59,9 @@ impl Verdict {
                  incomplete; wait for that process, or give it an output of its own"
             ),
             Self::BadAnswer(BadAnswer::Empty) => with_stderr("produced no output on stdout"),
-            Self::BadAnswer(bad @ BadAnswer::TooLarge { .. }) => format!("{evaluator} {bad}"),
+            Self::BadAnswer(bad @ (BadAnswer::TooLarge { .. } | BadAnswer::Foreign { .. })) => {
+                format!("{evaluator} {bad}")
+            }
             Self::BadAnswer(bad) => format!("{evaluator} produced invalid JSON: {bad}"),
             Self::Cancelled => {
                 format!("{evaluator} was not finished, because the run was cancelled")
@@ -81,6 +84,12 @@ impl fmt::Display for BadAnswer {
             Self::NotJson { reason } => f.write_str(reason),
             Self::Invalid { path, reason } if path.is_empty() => f.write_str(reason),
             Self::Invalid { path, reason } => write!(f, "{path}: {reason}"),
+            Self::Foreign { contract, found } => write!(
+                f,
+                "answered in the terms of {} ({found}): add `contract: {contract}` to its entry, or `contract: agentevals` \
+                 if it means a result of agentevals",
+                host_of(*contract)
+            ),
             Self::TooLarge { limit } => write!(f, "printed more than {limit} bytes on stdout"),
         }
     }

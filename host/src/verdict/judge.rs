@@ -1,6 +1,7 @@
 //! From what happened to a verdict.
 
 use crate::{
+    contract::foreign,
     json::{self, NonFinite, Object, Value},
     process::{Ending, Outcome},
 };
@@ -54,12 +55,20 @@ pub(crate) fn from_ending(ending: &Ending) -> Option<Verdict> {
 /// them, and an empty list their arguments.
 #[must_use]
 pub fn from_text(text: &[u8]) -> Verdict {
+    result_in(text, true)
+}
+
+/// The same; `hosts` says whether answers of other hosts are errors that name their contract.
+fn result_in(text: &[u8], hosts: bool) -> Verdict {
     let document = match document(text) {
         Ok(document) => document,
         Err(bad) => return Verdict::BadAnswer(bad),
     };
-    if let Some(report) = document.get("error").filter(|error| is_report(error, &document)) {
-        return reported(report);
+    if let Some(reported) = from_report(&document) {
+        return reported;
+    }
+    if let Some((contract, found)) = foreign(&document).filter(|_| hosts) {
+        return Verdict::BadAnswer(BadAnswer::Foreign { contract, found });
     }
     match answer_from(document) {
         Ok(answer) => Verdict::Answer(answer),
@@ -73,6 +82,8 @@ pub(crate) enum Expected {
     /// A result of the default contract.
     #[default]
     Result,
+    /// The same, where the entry says that it is one: what other hosts have keys for is of no account.
+    OwnResult,
     /// An answer of some other contract, which is passed on as it is: any JSON document but `null`, which says nothing.
     Anything,
 }
@@ -81,6 +92,7 @@ impl Expected {
     fn in_text(self, text: &[u8]) -> Verdict {
         match self {
             Self::Result => from_text(text),
+            Self::OwnResult => result_in(text, false),
             Self::Anything => match strict_document(text) {
                 Ok(Value::Null) => Verdict::BadAnswer(BadAnswer::Invalid {
                     path: String::new(),
@@ -119,6 +131,11 @@ impl Expected {
         let code = document.get("error")?.get("exit_code")?.as_i128()?;
         i32::try_from(code).ok().filter(|code| *code != 0)
     }
+}
+
+/// The verdict on a document that reports an error.
+pub(crate) fn from_report(document: &Value) -> Option<Verdict> {
+    document.get("error").filter(|error| is_report(error, document)).map(reported)
 }
 
 fn is_report(error: &Value, document: &Value) -> bool {

@@ -14,7 +14,8 @@ mod transient;
 
 pub use aggregate::{Balance, Standing, Tally};
 pub use evaluation::Evaluation;
+pub(crate) use answer::{invalid, number, strict_document, unexpected};
 pub(crate) use explain::{NOT_RUN, WAS_NOT_RUN};
-pub(crate) use judge::{Expected, from_ending};
+pub(crate) use judge::{Expected, from_ending, from_report};
 pub use judge::{from_outcome, from_text};
 pub use model::{Answer, BadAnswer, Status, Verdict};

@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use evaluator_protocol::ScoreCount;
+use evaluator_protocol::{Contract, ScoreCount};
 
 use crate::{json::Object, process::SpawnError};
 
@@ -85,6 +85,13 @@ pub enum BadAnswer {
         path: String,
         /// What is wrong with it.
         reason: String,
+    },
+    /// It is an answer that only another host understands.
+    Foreign {
+        /// The contract of that host.
+        contract: Contract,
+        /// What shows it: keys, or the kind of the answer.
+        found: String,
     },
     /// More was printed than is accepted.
     TooLarge {

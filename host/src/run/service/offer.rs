@@ -161,18 +161,22 @@ impl Service {
         if let Some(problem) = planned.problem() {
             return unservable(problem);
         }
-        let program = match planned.work {
-            Work::Program(program) => program,
+        let (program, contract) = match planned.work {
+            Work::Program(program) => {
+                let contract = program.contract;
+                (program, contract)
+            }
             Work::Metric { .. } => {
                 self.passed_over.push(format!(
                     "{name} is a built-in metric, which is computed from recordings; it is not offered"
                 ));
                 return None;
             }
-            Work::Linked { .. } => {
+            Work::Linked { contract, .. } => {
                 let described =
                     runner.linked.get(&name).map(|linked| linked.description()).unwrap_or_default();
                 let one = Described { description: described, ..Described::unknown(&name) };
+                let one = one.stated(contract);
                 return self.serve(planned, &one, None, &entry.defaults, runner);
             }
             Work::Broken(_) => return unservable("it is not ready".to_owned()),
@@ -201,6 +205,7 @@ impl Service {
             },
         };
         let must_choose = known.len() > 1;
+        let chosen: Vec<Described> = chosen.into_iter().map(|one| one.stated(contract)).collect();
         chosen.iter().find_map(|one| {
             let program = match must_choose {
                 true => choosing(&program, &one.name),
@@ -274,6 +279,14 @@ impl Described {
     fn unknown(name: &str) -> Self {
         let contract = Contract::Agentevals.name().to_owned();
         Self { name: name.to_owned(), description: String::new(), contract, config_schema: None }
+    }
+
+    /// With the contract that the entry names.
+    fn stated(mut self, contract: Option<Contract>) -> Self {
+        if let Some(contract) = contract {
+            self.contract = contract.name().to_owned();
+        }
+        self
     }
 
     fn of(one: &EvaluatorDescription, name: &str) -> Self {

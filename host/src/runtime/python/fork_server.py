@@ -79,6 +79,9 @@ KNOWN = frozenset(
     """.split()
 )
 
+#: Models of ADK, which a metric is called with; to import them takes seconds.
+ADK = ["google.adk.evaluation." + name for name in ("eval_case", "eval_metrics", "evaluator")]
+
 #: Modules of the standard library in C that do something of their own when a process ends, or let others do.
 WITH_AN_END_OF_ITS_OWN = frozenset("_ctypes _curses _curses_panel _dbm _gdbm _sqlite3 _tkinter readline".split())
 
@@ -172,9 +175,15 @@ class Server:
     def import_ahead(self):
         """Imports what the evaluator will import, from where it will find it."""
         self.path = os.path.abspath(sys.argv[0])
-        self.folder = os.path.dirname(os.path.realpath(self.path))
         source = read(self.path)
         names = wanted(source)
+        if b"evaluator-call" in source and len(sys.argv) > 1:
+            # This program loads another file, whose function it calls.
+            self.path = os.path.abspath(sys.argv[1])
+            called = read(self.path)
+            names += wanted(called) + (ADK if sys.argv[2:3] == ["adk"] else [])
+            source += called
+        self.folder = os.path.dirname(os.path.realpath(self.path))
         # See `ended_well`.
         self.deletes_nothing = b"__cached__" not in source
         self.stamp = stamp(self.path)

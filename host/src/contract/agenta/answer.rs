@@ -1,0 +1,57 @@
+//! The result of an evaluator of Agenta.
+
+use crate::{
+    contract::terms::{details, score},
+    json::{Object, Value},
+    verdict::{Answer, BadAnswer, Status, invalid, number, unexpected},
+};
+
+const EXPECTED: &str = "a number from 0 to 1, true, false, or an object with `score` or `success`";
+
+/// Reads a score, a flag, or an object with either and metrics of its own. `success` decides where it is given, the
+/// threshold where it is not. The score is that of the last turn.
+pub(in crate::contract) fn answer(document: Value, turns: usize) -> Result<Answer, BadAnswer> {
+    let answer = match document {
+        Value::Object(object) => of_object(object)?,
+        Value::Bool(flag) => Answer { score: Some(f64::from(u8::from(flag))), ..Answer::default() },
+        other => Answer { score: Some(of_scalar(&other)?), ..Answer::default() },
+    };
+    if turns < 2 {
+        return Ok(answer);
+    }
+    let mut scores = vec![None; turns];
+    scores[turns - 1] = answer.score;
+    Ok(Answer { per_invocation_scores: scores, ..answer })
+}
+
+/// A number, or text that is one, as Agenta reads it for custom code v1 and v2.
+fn of_scalar(value: &Value) -> Result<f64, BadAnswer> {
+    let read = match value {
+        Value::String(_) => number(value).map_or(Value::Null, Value::Float),
+        other => other.clone(),
+    };
+    score("", &read).map_err(|_| unexpected("", EXPECTED, value))
+}
+
+fn of_object(mut object: Object) -> Result<Answer, BadAnswer> {
+    let success = match object.shift_remove("success") {
+        None => None,
+        Some(Value::Bool(success)) => Some(success),
+        Some(other) => return Err(unexpected("success", "true or false", &other)),
+    };
+    let given = match (object.shift_remove("score"), success) {
+        // A flag is a score of 1 or 0, as in the other interfaces of Agenta.
+        (Some(Value::Bool(flag)), _) | (None, Some(flag)) => f64::from(u8::from(flag)),
+        (Some(given), _) => score("score", &given)?,
+        (None, None) => {
+            let reason = format!("expected {EXPECTED}, and the object has neither");
+            return Err(invalid("", reason));
+        }
+    };
+    Ok(Answer {
+        score: Some(given),
+        status: success.map(|success| if success { Status::Passed } else { Status::Failed }),
+        per_invocation_scores: Vec::new(),
+        details: details(object),
+    })
+}
