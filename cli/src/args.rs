@@ -35,15 +35,15 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run evaluators over recorded traces and report
     #[command(
-        after_help = "Exit codes: 0 all passed or did not apply, 1 something failed, 2 usage or configuration error (nothing ran), 3 something broke"
+        after_help = "Exit codes: 0 all that was scored passed, 1 something failed or nothing was scored, 2 usage or configuration error (nothing ran), 3 something broke"
     )]
     Run(RunArgs),
     /// Check a configuration and everything it names, and run nothing
     #[command(after_help = "Exit codes: 0 everything is there, 2 something is wrong")]
     Check {
-        /// The configuration
+        /// The configuration (default: eval_config.yaml, .yml or .json of the working directory)
         #[arg(value_parser = existing)]
-        config: PathBuf,
+        config: Option<PathBuf>,
         /// Remote evaluators must be pinned in evaluators.lock
         #[arg(long, visible_alias = "frozen")]
         locked: bool,
@@ -140,9 +140,13 @@ pub(crate) struct ConfigArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct UpdateArgs {
-    /// Configuration with the evaluators; the lock file is beside it (default: all that is pinned in ./evaluators.lock)
+    /// Configuration with the evaluators; the lock file is next to it (default: eval_config.yaml, .yml or .json of the
+    /// working directory, else all that is pinned in ./evaluators.lock)
     #[arg(value_parser = existing)]
     pub(crate) config: Option<PathBuf>,
+    /// Do not look for a configuration in the working directory
+    #[arg(long, conflicts_with = "config")]
+    pub(crate) no_config: bool,
     /// Evaluators of the configuration (default: all)
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,

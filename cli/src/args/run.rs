@@ -14,9 +14,13 @@ pub(crate) struct RunArgs {
     /// Trace files: Jaeger JSON, OTLP JSON or OTLP JSON lines
     #[arg(required = true, value_name = "TRACE_FILE", value_parser = existing)]
     pub(crate) traces: Vec<PathBuf>,
-    /// Configuration with the evaluators to run
+    /// Configuration with the evaluators to run (default, where no -m is given: eval_config.yaml, .yml or .json of the
+    /// working directory)
     #[arg(short, long, value_name = "FILE", value_parser = existing)]
     pub(crate) config: Option<PathBuf>,
+    /// Do not look for a configuration in the working directory
+    #[arg(long, conflicts_with = "config")]
+    pub(crate) no_config: bool,
     /// Eval set with golden conversations (overrides the configuration's)
     #[arg(short, long, value_name = "FILE", value_parser = existing)]
     pub(crate) eval_set: Option<PathBuf>,
@@ -48,11 +52,20 @@ pub(crate) struct RunArgs {
     /// http://localhost:4318); also AGENTEVALS_EVALUATION_EVENTS=true
     #[arg(long)]
     pub(crate) emit_otel: bool,
-    /// Fail (exit code 1) unless every evaluator has scored at least one conversation
+    /// Fail (exit code 1) unless every evaluator has scored at least one conversation and every golden case has a recording
     #[arg(long)]
     pub(crate) require_evaluated: bool,
-    /// Tolerate errors up to this share of all evaluations, in 0..=1 (default: 0). They stay in the report; failures, and
-    /// runs in which nothing was scored, are never tolerated
+    /// Fail (exit code 1) unless every golden case has a recording
+    #[arg(long)]
+    pub(crate) require_all_cases: bool,
+    /// Pass (exit code 0) although nothing was scored
+    #[arg(long, conflicts_with = "require_evaluated")]
+    pub(crate) allow_unevaluated: bool,
+    /// Compare the only conversation with the only golden case only if their prompts are equal
+    #[arg(long)]
+    pub(crate) strict_matching: bool,
+    /// Tolerate errors up to this share of all evaluations, in 0..=1 (default: 0). They stay in the report. Never tolerated:
+    /// failures, evaluators that broke and scored nothing, and trace files that cannot be read
     #[arg(long, value_name = "R", value_parser = fraction)]
     pub(crate) max_error_rate: Option<f64>,
     /// Begin nothing new after the first failure or error

@@ -15,9 +15,10 @@ pub(super) const EXIT_CODES: &str = "Exit codes: 0 stopped, and everything begun
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
     /// Evaluators: source files, packages, folders with an evaluator.yaml, or executables
-    #[arg(value_name = "PATH", value_parser = existing, required_unless_present = "config")]
+    #[arg(value_name = "PATH", value_parser = existing)]
     pub(crate) paths: Vec<PathBuf>,
-    /// Configuration with more evaluators, whose `config` and `threshold` hold where a document says nothing
+    /// Configuration with more evaluators, whose `config` and `threshold` hold where a document says nothing (default, where
+    /// no PATH is given: eval_config.yaml, .yml or .json of the working directory)
     #[arg(short, long, value_name = "FILE", value_parser = existing)]
     pub(crate) config: Option<PathBuf>,
     /// Where to listen; port 0 is any that is free

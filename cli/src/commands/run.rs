@@ -16,7 +16,7 @@ use evaluator_host::{
     run::{Request, Runner},
 };
 
-use super::{print_with, replace, watched};
+use super::{discovery, print_with, replace, watched};
 use crate::{args::RunArgs, exit, render, signals};
 
 pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> u8 {
@@ -27,7 +27,15 @@ pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> u8 {
             return exit::USAGE;
         }
     };
-    if args.config.is_none() {
+    if args.config.is_none() && !args.no_config && !args.metrics.is_empty() {
+        discovery::passed_over();
+    }
+    let no_config = args.no_config || !args.metrics.is_empty();
+    let config_file = match discovery::configuration(args.config, no_config) {
+        Ok(config_file) => config_file,
+        Err(code) => return code,
+    };
+    if config_file.is_none() {
         // Beside a configuration a repeated name is harmless: it replaces the same entry twice.
         let repeated = args
             .metrics
@@ -54,7 +62,7 @@ pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> u8 {
         match_type: args.trajectory_match_type.map(Into::into),
         retries: args.retries,
     };
-    let mut config = match args.config.as_deref().map(|file| runner.load_config(file)).transpose() {
+    let mut config = match config_file.as_deref().map(|file| runner.load_config(file)).transpose() {
         Ok(config) => config.unwrap_or_default(),
         Err(error) => {
             render::config_error(&error);
@@ -66,6 +74,9 @@ pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> u8 {
     config.trace_format = args.format.map(Into::into).or(config.trace_format);
     config.group_by = args.group_by.map(Into::into).or(config.group_by);
     config.require_evaluated |= args.require_evaluated;
+    config.require_all_cases |= args.require_all_cases;
+    config.allow_unevaluated |= args.allow_unevaluated;
+    config.strict_matching |= args.strict_matching;
     config.fail_fast |= args.fail_fast;
     config.max_error_rate = args.max_error_rate.unwrap_or(config.max_error_rate);
     let output = output.or(config.output).unwrap_or_default();
@@ -109,7 +120,7 @@ pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> u8 {
     if let Some((switches, exporter)) = events {
         send_events(&report, &request.config, &runner.metrics, switches, &exporter);
     }
-    render::verdict(&report, verbose > 0);
+    render::verdict(&report, verbose > 0, code);
     // A report that could not be read to its end is not green, whoever noticed it.
     code.max(report.standing().exit_code())
 }

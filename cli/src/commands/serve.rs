@@ -9,7 +9,7 @@ use evaluator_host::{
     serve::{Access, Ended, ServeError, Server, Settings, Token},
 };
 
-use super::watched;
+use super::{discovery, watched};
 use crate::{args::ServeArgs, exit, render, signals};
 
 /// The variable with the token. A command line can be seen by everybody on the machine.
@@ -24,7 +24,15 @@ pub(super) fn serve(args: &ServeArgs, verbose: u8, runner: Runner) -> u8 {
             return exit::USAGE;
         }
     };
-    let config = match args.config.as_deref().map(|file| runner.load_config(file)).transpose() {
+    let config = match args.config.clone() {
+        None if args.paths.is_empty() => discovery::required(None).map(Some),
+        config => Ok(config),
+    };
+    let config = match config {
+        Ok(config) => config,
+        Err(code) => return code,
+    };
+    let config = match config.as_deref().map(|file| runner.load_config(file)).transpose() {
         Ok(config) => config.unwrap_or_default(),
         Err(error) => {
             render::config_error(&error);

@@ -8,12 +8,16 @@ use evaluator_host::{
     source::{LOCK_FILE, Pins, Wanted},
 };
 
-use super::show;
+use super::{discovery, show};
 use crate::{args::UpdateArgs, exit, render, render::Columns};
 
 /// Fetches remote evaluators anew and says what changed.
 pub(super) fn update(args: &UpdateArgs, verbose: u8, runner: Runner) -> u8 {
-    let config = match args.config.as_deref().map(|file| runner.load_config(file)).transpose() {
+    let config = match discovery::configuration(args.config.clone(), args.no_config) {
+        Ok(config) => config,
+        Err(code) => return code,
+    };
+    let config = match config.as_deref().map(|file| runner.load_config(file)).transpose() {
         Ok(config) => config,
         Err(error) => {
             render::config_error(&error);

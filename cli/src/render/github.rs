@@ -6,7 +6,9 @@ use evaluator_host::{report::Report, verdict::Status};
 
 use super::{
     verdict,
-    words::{contradictions, error_in_full, failure, kind, reason, with_cause},
+    words::{
+        NO_RECORDING, contradictions, error_in_full, failure, kind, reason, unrecorded, with_cause,
+    },
 };
 
 pub(crate) fn github(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
@@ -16,6 +18,13 @@ pub(crate) fn github(report: &Report, out: &mut dyn io::Write) -> io::Result<()>
     }
     for name in report.missing_scores() {
         command(&mut text, "error", name, verdict::NOTHING_SCORED);
+    }
+    for warning in &report.warnings {
+        command(&mut text, "warning", "run", warning);
+    }
+    let severity = if report.missing_cases().is_empty() { "warning" } else { "error" };
+    for case in unrecorded(report) {
+        command(&mut text, severity, "eval set", &format!("{NO_RECORDING}: {case}"));
     }
     for contradiction in contradictions(report)? {
         let title = format!("{} on {}", contradiction.evaluator, contradiction.trace_id);

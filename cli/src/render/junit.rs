@@ -16,7 +16,7 @@ use quick_xml::{
 
 use super::{
     verdict::NOTHING_SCORED,
-    words::{failure, kind, reason, with_cause},
+    words::{NO_RECORDING, failure, kind, reason, with_cause},
 };
 
 /// What documents are written to.
@@ -29,15 +29,17 @@ pub(crate) fn junit(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let tally = report.tally();
     let errors = tally.errored + report.errors.len() as u64;
     let missing = report.missing_scores();
-    let failures = tally.failed + missing.len() as u64;
-    let tests = tally.total() + (report.errors.len() + missing.len()) as u64;
+    let (cases, missing_cases) = (report.unrecorded_cases.len(), report.missing_cases().len());
+    let failures = tally.failed + (missing.len() + missing_cases) as u64;
+    let tests = tally.total() + (report.errors.len() + missing.len() + cases) as u64;
+    let skipped = tally.not_evaluated + tally.not_run + (cases - missing_cases) as u64;
     writer
         .create_element("testsuites")
         .with_attribute(("name", "evaluator"))
         .with_attribute(("tests", tests.to_string().as_str()))
         .with_attribute(("failures", failures.to_string().as_str()))
         .with_attribute(("errors", errors.to_string().as_str()))
-        .with_attribute(("skipped", (tally.not_evaluated + tally.not_run).to_string().as_str()))
+        .with_attribute(("skipped", skipped.to_string().as_str()))
         .write_inner_content(|writer| {
             run(writer, report)?;
             if !report.errors.is_empty() {
@@ -45,6 +47,9 @@ pub(crate) fn junit(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             }
             if !missing.is_empty() {
                 required(writer, &missing)?;
+            }
+            if cases > 0 {
+                unrecorded(writer, report)?;
             }
             report.conversations.iter().try_for_each(|conversation| suite(writer, &conversation?))
         })?;
@@ -63,6 +68,7 @@ fn run(writer: &mut Xml<'_>, report: &Report) -> io::Result<()> {
         found.push(("max_error_rate", report.max_error_rate.to_string()));
         found.push(("errors_tolerated", report.balance().tolerates_errors().to_string()));
     }
+    found.extend(report.warnings.iter().map(|warning| ("warning", valid(warning))));
     if found.is_empty() {
         return Ok(());
     }
@@ -105,6 +111,27 @@ fn required(writer: &mut Xml<'_>, names: &[&str]) -> io::Result<()> {
             names.iter().try_for_each(|name| {
                 let outcome = Some(Outcome::Failure(NOTHING_SCORED));
                 case(writer, "require_evaluated", name, 0.0, outcome, &Beside::default())
+            })
+        })?;
+    Ok(())
+}
+
+/// Golden cases without a recording: failures where each has to have one, else skipped.
+fn unrecorded(writer: &mut Xml<'_>, report: &Report) -> io::Result<()> {
+    let count = report.unrecorded_cases.len().to_string();
+    let fails = !report.missing_cases().is_empty();
+    writer
+        .create_element("testsuite")
+        .with_attribute(("name", "golden_cases"))
+        .with_attribute(("tests", count.as_str()))
+        .with_attribute((if fails { "failures" } else { "skipped" }, count.as_str()))
+        .write_inner_content(|writer| {
+            report.unrecorded_cases.iter().try_for_each(|name| {
+                let outcome = match fails {
+                    true => Outcome::Failure(NO_RECORDING),
+                    false => Outcome::Skipped(NO_RECORDING),
+                };
+                case(writer, "golden_cases", name, 0.0, Some(outcome), &Beside::default())
             })
         })?;
     Ok(())

@@ -10,7 +10,9 @@ use evaluator_host::{
 use super::{
     duration::milliseconds,
     verdict,
-    words::{contradictions, error_in_full, failure, kind, reason, with_cause},
+    words::{
+        NO_RECORDING, contradictions, error_in_full, failure, kind, reason, unrecorded, with_cause,
+    },
 };
 
 /// Rows of one table; GitHub cuts comments at 65,536 characters.
@@ -31,6 +33,8 @@ fn text(report: &Report) -> io::Result<String> {
     remarks.extend(report.errors_with_causes().map(|(error, cause)| with_cause(error, cause)));
     let missing = report.missing_scores().into_iter();
     remarks.extend(missing.map(|name| format!("{name}: {}", verdict::NOTHING_SCORED)));
+    remarks.extend(report.warnings.iter().map(|warning| format!("warning: {warning}")));
+    remarks.extend(unrecorded(report).iter().map(|case| format!("{NO_RECORDING}: {case}")));
     let contradictions = contradictions(report)?;
     remarks.extend(contradictions.iter().map(|it| format!("warning: {}", it.sentence())));
     if !remarks.is_empty() {
@@ -45,7 +49,7 @@ fn text(report: &Report) -> io::Result<String> {
     text.push_str("\n| | Conversation | Metric | Score | Time | |\n|---|---|---|---:|---:|---|\n");
     let mut room = ALL_DETAIL_BYTES;
     for (trace_id, evaluation) in &rows(report)? {
-        let score = evaluation.score.map_or_else(String::new, |score| format!("{score:.4}"));
+        let score = evaluation.shown_score().map_or_else(String::new, |score| format!("{score:.4}"));
         let time = evaluation
             .duration
             .map_or_else(String::new, |time| milliseconds(time.as_secs_f64() * 1000.0));
@@ -154,6 +158,7 @@ mod tests {
                 threshold: Some(0.5),
                 // Many that passed come first, and then some that need attention.
                 status: if number % 5 == 4 { Status::Failed } else { Status::Passed },
+                failure_reason: None,
                 per_invocation_scores: Vec::new(),
                 duration: None,
                 error: (number % 100 == 99).then(|| "broke".to_owned()),

@@ -32,8 +32,6 @@ pub(crate) use table::table;
 pub(crate) use validation::{validation_json, validation_text};
 pub(crate) use verdict::{sentence, verdict};
 
-use evaluator_host::verdict::Status;
-
 use stderr::line;
 
 /// A message of this program on stderr.
@@ -44,13 +42,4 @@ pub(crate) fn message(text: &str) {
 /// Something beside the report, on stderr.
 pub(crate) fn remark(text: &str) {
     line(text);
-}
-
-/// The mark of a status; an error has the mark of what was not evaluated, and says `ERROR` beside it.
-fn icon(status: Status) -> &'static str {
-    match status {
-        Status::Passed => "[PASS]",
-        Status::Failed => "[FAIL]",
-        Status::NotEvaluated => "[----]",
-    }
 }

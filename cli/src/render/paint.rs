@@ -9,9 +9,10 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 
 /// What is coloured, where it stands at the start of a line.
-const MARKS: [(&str, AnsiColor); 5] = [
+const MARKS: [(&str, AnsiColor); 6] = [
     ("[PASS]", AnsiColor::Green),
     ("[FAIL]", AnsiColor::Red),
+    ("[ERR ]", AnsiColor::Red),
     ("PASSED:", AnsiColor::Green),
     ("FAILED:", AnsiColor::Red),
     ("ERROR:", AnsiColor::Red),

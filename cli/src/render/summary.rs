@@ -8,8 +8,7 @@ use evaluator_host::report::{EvaluationReport, Report};
 
 use super::{
     duration::milliseconds,
-    icon,
-    table::errors,
+    table::{errors, notes},
     words::{kind, stderr_beside},
 };
 
@@ -23,7 +22,7 @@ pub(crate) fn summary(report: &Report, out: &mut dyn io::Write) -> io::Result<()
             let _ = writeln!(
                 text,
                 "  {} {}: {}",
-                icon(evaluation.status),
+                evaluation.outcome().mark(),
                 evaluation.name,
                 outcome(evaluation)
             );
@@ -32,6 +31,7 @@ pub(crate) fn summary(report: &Report, out: &mut dyn io::Write) -> io::Result<()
         out.write_all(text.as_bytes())?;
         text.clear();
     }
+    text += &notes(report);
     out.write_all(text.as_bytes())
 }
 
@@ -63,11 +63,15 @@ pub(crate) fn errors_of_summary(report: &Report) -> io::Result<Vec<String>> {
 }
 
 fn outcome(evaluation: &EvaluationReport) -> String {
-    let mut text = match (&evaluation.error, evaluation.score) {
-        (Some(error), _) => format!("ERROR - {error}"),
-        (None, Some(score)) => format!("{score:.4} ({})", evaluation.status.as_str()),
-        (None, None) => format!("N/A ({})", evaluation.status.as_str()),
+    let label = evaluation.outcome().label();
+    let mut text = match (&evaluation.error, evaluation.shown_score()) {
+        (Some(error), _) => format!("{label} - {error}"),
+        (None, Some(score)) => format!("{score:.4} ({label})"),
+        (None, None) => format!("N/A ({label})"),
     };
+    if let Some(reason) = &evaluation.failure_reason {
+        let _ = write!(text, " - {reason}");
+    }
     if let Some(duration) = evaluation.duration {
         let _ = write!(text, " [{}]", milliseconds(duration.as_secs_f64() * 1000.0));
     }

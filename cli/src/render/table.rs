@@ -8,7 +8,7 @@ use evaluator_host::{
     verdict::Status,
 };
 
-use super::{Columns, duration::milliseconds, icon, long_error, metrics};
+use super::{Columns, duration::milliseconds, long_error, metrics, words::unrecorded};
 
 pub(crate) fn table(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
     let mut text = errors(report);
@@ -20,20 +20,27 @@ pub(crate) fn table(report: &Report, out: &mut dyn io::Write) -> io::Result<()> 
     if let Some(performance) = &report.performance {
         metrics::run(&mut text, performance);
     }
+    text += &notes(report);
     out.write_all(text.as_bytes())
 }
 
 /// The block of errors outside of any conversation; empty when there are none.
 pub(super) fn errors(report: &Report) -> String {
-    let mut text = String::new();
-    if !report.errors.is_empty() {
-        text.push_str("Errors:\n");
-        for error in &report.errors {
-            let _ = writeln!(text, "  - {error}");
-        }
-        text.push('\n');
+    block("Errors", &report.errors)
+}
+
+/// What is to be known of the run as a whole, in blocks below everything else; empty when there is nothing.
+pub(super) fn notes(report: &Report) -> String {
+    block("Warnings", &report.warnings)
+        + &block("Golden cases without a recording", &unrecorded(report))
+}
+
+fn block(title: &str, lines: &[String]) -> String {
+    if lines.is_empty() {
+        return String::new();
     }
-    text
+    let lines: String = lines.iter().map(|line| format!("  - {line}\n")).collect();
+    format!("{title}:\n{lines}\n")
 }
 
 fn one(text: &mut String, conversation: &ConversationReport) {
@@ -47,12 +54,12 @@ fn one(text: &mut String, conversation: &ConversationReport) {
         let time =
             evaluation.duration.map(|duration| milliseconds(duration.as_secs_f64() * 1000.0));
         table.row([
-            icon(evaluation.status).to_owned(),
+            evaluation.outcome().mark().to_owned(),
             evaluation.name.clone(),
-            score(evaluation.score),
-            evaluation.status.as_str().to_owned(),
+            score(evaluation.shown_score()),
+            evaluation.outcome().label().to_owned(),
             evaluation
-                .per_invocation_scores
+                .shown_turn_scores()
                 .iter()
                 .map(|value| score(*value))
                 .collect::<Vec<_>>()
@@ -68,6 +75,11 @@ fn one(text: &mut String, conversation: &ConversationReport) {
     table.shorten_numbers();
     text.push_str(&table.to_text());
     long_error::whole(text, &conversation.evaluations);
+    for evaluation in &conversation.evaluations {
+        if let Some(reason) = &evaluation.failure_reason {
+            let _ = writeln!(text, "  {}: {reason}", evaluation.name);
+        }
+    }
     for evaluation in
         conversation.evaluations.iter().filter(|evaluation| evaluation.status == Status::Failed)
     {

@@ -8,13 +8,25 @@ use evaluator_host::{
     verdict::{Balance, Standing, Status},
 };
 
-use super::{line, words::contradictions};
+use super::{
+    line,
+    words::{contradictions, unrecorded},
+};
+use crate::exit;
 
-/// `verbose`: contradictions were told one by one.
-pub(crate) fn verdict(report: &Report, verbose: bool) {
+/// Prints the last lines. `verbose`: contradictions were told one by one. `code`: what writing the report came to.
+pub(crate) fn verdict(report: &Report, verbose: bool, code: u8) {
     // Where the report cannot be read to its end, the sentence says why.
     let remarks = remarks(report, verbose).unwrap_or_default();
-    line(&(remarks + &sentence(report)));
+    let sentence = match report.standing() {
+        Standing::Errored => sentence(report),
+        // Whatever the evaluations came to, nobody can read it.
+        _ if code >= exit::ERRORED => {
+            format!("ERROR: {}; the report could not be written", counts(report))
+        }
+        _ => sentence(report),
+    };
+    line(&(remarks + &sentence));
 }
 
 /// What is to be known beside the counts, in lines.
@@ -27,6 +39,10 @@ fn remarks(report: &Report, verbose: bool) -> io::Result<String> {
     for name in report.missing_scores() {
         let _ = writeln!(text, "{name}: {NOTHING_SCORED}");
     }
+    let cases = unrecorded(report);
+    if !cases.is_empty() {
+        let _ = writeln!(text, "golden cases without a recording: {}", cases.join(", "));
+    }
     Ok(text)
 }
 
@@ -37,19 +53,26 @@ pub(super) const NOTHING_SCORED: &str =
 /// The outcome in a word, and the counts.
 pub(crate) fn sentence(report: &Report) -> String {
     let balance = report.balance();
-    let tally = balance.tally;
     let word = match balance.standing() {
         Standing::Errored => "ERROR",
+        Standing::Failed if balance.fails_as_unevaluated() => "NOTHING EVALUATED",
         Standing::Failed => "FAILED",
-        Standing::Passed if tally.scored() == 0 => "NOTHING EVALUATED",
+        Standing::Passed if balance.tally.scored() == 0 => "NOTHING EVALUATED",
         Standing::Passed => "PASSED",
     };
+    format!("{word}: {}", counts(report))
+}
+
+/// All counts, and what decides what they amount to.
+fn counts(report: &Report) -> String {
+    let balance = report.balance();
+    let tally = balance.tally;
     let not_run = match tally.not_run {
         0 => String::new(),
         count => format!(", {count} not run"),
     };
     let mut text = format!(
-        "{word}: {} passed, {} failed, {} errored, {} not evaluated{not_run} ({} in {}), {} scored of {} in total",
+        "{} passed, {} failed, {} errored, {} not evaluated{not_run} ({} in {}), {} scored of {} in total",
         tally.passed,
         tally.failed,
         tally.errored,
@@ -63,7 +86,15 @@ pub(crate) fn sentence(report: &Report) -> String {
         let errors = counted(report.errors.len() as u64, "error");
         let _ = write!(text, "; {errors} outside of any conversation");
     }
-    text += &tolerance(&balance);
+    if !report.unrecorded_cases.is_empty() {
+        let cases = counted(report.unrecorded_cases.len() as u64, "golden case");
+        let required = if report.missing_cases().is_empty() { "" } else { ", and each has to have one" };
+        let _ = write!(text, "; {cases} without a recording{required}");
+    }
+    if balance.fails_as_unevaluated() {
+        text += "; a run that scores nothing fails (--allow-unevaluated lets it pass)";
+    }
+    text += &tolerance(report, &balance);
     if let Some(partial) = report.partial {
         let _ = write!(text, "; partial: {partial}");
     }
@@ -74,7 +105,7 @@ pub(crate) fn sentence(report: &Report) -> String {
 }
 
 /// What was made of the errors, where some may be tolerated.
-fn tolerance(balance: &Balance) -> String {
+fn tolerance(report: &Report, balance: &Balance) -> String {
     if balance.max_error_rate <= 0.0 || balance.errors() == 0 {
         return String::new();
     }
@@ -84,6 +115,7 @@ fn tolerance(balance: &Balance) -> String {
     if balance.tolerates_errors() {
         format!("; {errors} tolerated ({share})")
     } else {
+        let mut never_worked = report.conversations.evaluators_that_never_worked();
         let why = if balance.partial {
             "the run is partial"
         } else if balance.unreadable {
@@ -96,6 +128,10 @@ fn tolerance(balance: &Balance) -> String {
             "an evaluator cannot be relied on"
         } else if balance.tally.scored() == 0 {
             "nothing was scored"
+        } else if balance.unusable_files > 0 {
+            "what is in an input that cannot be used is unknown"
+        } else if let Some(evaluator) = never_worked.next() {
+            &format!("{evaluator} broke and scored nothing")
         } else {
             "they are too many"
         };

@@ -56,12 +56,37 @@ pub(super) fn contradictions(report: &Report) -> io::Result<Vec<Contradictions>>
     Ok(found)
 }
 
-/// Why an evaluation failed: its score, what was asked for, and the turns below it.
+/// What is wrong with a golden case that no conversation was compared with.
+pub(super) const NO_RECORDING: &str = "golden case without a recording";
+
+/// Golden cases that are named one by one.
+const UNRECORDED: usize = 20;
+
+/// The golden cases without a recording, by their ids in quotes; the last line counts those beyond the first ones.
+pub(super) fn unrecorded(report: &Report) -> Vec<String> {
+    let cases = &report.unrecorded_cases;
+    let shown = cases.iter().take(UNRECORDED).map(|case| format!("{case:?}"));
+    let more = cases.len().saturating_sub(UNRECORDED);
+    shown.chain((more > 0).then(|| format!("and {more} more"))).collect()
+}
+
+/// Why an evaluation failed: what is missing; its score, what was asked for, and the turns below it.
 pub(super) fn failure(evaluation: &EvaluationReport) -> String {
+    let score = score_of_failure(evaluation);
+    match &evaluation.failure_reason {
+        Some(reason) if score.is_empty() => reason.clone(),
+        Some(reason) => format!("{reason}; {score}"),
+        None => score,
+    }
+}
+
+/// The score of a failure, what was asked for, and the turns below it; empty where the score is good enough.
+fn score_of_failure(evaluation: &EvaluationReport) -> String {
     let mut text = match (evaluation.score, evaluation.threshold) {
         (Some(score), Some(threshold)) if score < threshold => {
             format!("score {score:.4} is below the threshold {threshold}")
         }
+        (Some(_), _) if evaluation.failure_reason.is_some() => String::new(),
         // The evaluator decided, whatever the threshold is.
         (Some(score), _) => format!("failed by the evaluator itself, with score {score:.4}"),
         (None, _) => "failed without a score".to_owned(),
@@ -74,7 +99,7 @@ pub(super) fn failure(evaluation: &EvaluationReport) -> String {
             Some(format!("turn {turn}: {score:.4}"))
         })
         .collect();
-    if !below.is_empty() {
+    if !below.is_empty() && !text.is_empty() {
         text.push_str(&format!(" ({})", below.join(", ")));
     }
     text

@@ -5,7 +5,7 @@ use std::{collections::HashMap, path::PathBuf};
 use evaluator_protocol::Contract;
 
 use super::{
-    BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind, Isolation, alignment,
+    BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind, Isolation, MissingTurns, alignment,
     fields::{Fields, Problems, choice, non_negative, text},
     linked, openai_eval,
     paths::Leads,
@@ -36,6 +36,10 @@ const TYPES: [(&str, Type); 5] = [
 /// What evaluations may share, in words.
 pub(super) const ISOLATIONS: [(&str, Isolation); 2] =
     [("auto", Isolation::Auto), ("process", Isolation::Process)];
+
+/// What becomes of evaluations without some golden turns, in words.
+pub(super) const MISSING_TURNS: [(&str, MissingTurns); 2] =
+    [("fail", MissingTurns::Fail), ("ignore", MissingTurns::Ignore)];
 
 /// Built-in metrics that no recording can be judged by, and why.
 pub(super) const UNSUITABLE: [(&str, &str); 1] = [(
@@ -110,6 +114,7 @@ pub(super) fn read(
             None
         }
     };
+    let missing_turns = fields.choice("missing_turns", &MISSING_TURNS, problems);
     let (kind, span) = kind?;
     let place = Place::new(problems.text, span);
     let kind = match (kind, span) {
@@ -135,7 +140,8 @@ pub(super) fn read(
         }
     };
     fields.finish(problems);
-    Some(EvaluatorConfig { place: Some(place), ..EvaluatorConfig::new(name?, kind) })
+    let missing_turns = missing_turns.unwrap_or_default();
+    Some(EvaluatorConfig { missing_turns, place: Some(place), ..EvaluatorConfig::new(name?, kind) })
 }
 
 fn read_name(

@@ -31,7 +31,7 @@ mod tests;
 pub use environment::EnvConfig;
 pub use model::{
     BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind, Interval, Isolation,
-    LinkedConfig, MetricInfo, OutputFormat, RemoteConfig, Rubric, SourcePaths,
+    LinkedConfig, MetricInfo, MissingTurns, OutputFormat, RemoteConfig, Rubric, SourcePaths,
 };
 pub use openai_eval::{Grader, LabelModel, Message, OpenAiEvalConfig, Role, TextSimilarity};
 pub use overrides::Overrides;

@@ -29,8 +29,16 @@ pub struct Config {
     pub output: Option<OutputFormat>,
     /// How traces become conversations.
     pub group_by: Option<GroupBy>,
-    /// Whether a run fails in which some evaluator has scored nothing; no by default.
+    /// Whether a run fails in which some evaluator has scored nothing, or some golden case has no recording; no by
+    /// default.
     pub require_evaluated: bool,
+    /// Whether a run fails in which some golden case has no recording; no by default.
+    pub require_all_cases: bool,
+    /// Whether a run may pass in which nothing was scored; no by default.
+    pub allow_unevaluated: bool,
+    /// Whether the only golden case and the only conversation belong together only if their prompts are equal; no by
+    /// default.
+    pub strict_matching: bool,
     /// The share of errors (evaluations that broke, and trace files that could not be used) up to which they are
     /// tolerated, in 0..=1; none by default.
     pub max_error_rate: f64,
@@ -87,8 +95,20 @@ pub struct EvaluatorConfig {
     pub name: String,
     /// What it is.
     pub kind: EvaluatorKind,
+    /// What becomes of an evaluation where golden turns are not recorded.
+    pub missing_turns: MissingTurns,
     /// Where the file says what it is; `None` when no file does.
     pub place: Option<Place>,
+}
+
+/// What becomes of an evaluation where the golden case has more turns than the recording.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum MissingTurns {
+    /// It fails, whatever its score is.
+    #[default]
+    Fail,
+    /// Its score decides.
+    Ignore,
 }
 
 /// What an evaluator is.
@@ -126,7 +146,7 @@ impl EvaluatorConfig {
 
     /// An evaluator that no file speaks of.
     pub(super) fn new(name: impl Into<String>, kind: EvaluatorKind) -> Self {
-        Self { name: name.into(), kind, place: None }
+        Self { name: name.into(), kind, missing_turns: MissingTurns::default(), place: None }
     }
 
     /// Score from which on an evaluation passes.

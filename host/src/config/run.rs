@@ -155,13 +155,22 @@ fn read_root(root: Option<&Node>, extensions: &[&str], problems: &mut Problems<'
     config.eval_set = path("eval_set", Leads::File, &mut fields, problems);
     config.trace_format = fields.choice("trace_format", &FORMATS, problems);
     config.group_by = fields.choice("group_by", &GROUPINGS, problems);
-    let required = fields.take("require_evaluated");
-    config.require_evaluated =
-        required.and_then(|node| truth("require_evaluated", node, problems)).unwrap_or_default();
+    let mut switch = |key| {
+        let node = fields.take(key);
+        node.and_then(|node| truth(key, node, problems)).unwrap_or_default()
+    };
+    config.require_evaluated = switch("require_evaluated");
+    config.require_all_cases = switch("require_all_cases");
+    config.strict_matching = switch("strict_matching");
+    config.fail_fast = switch("fail_fast");
+    config.allow_unevaluated = switch("allow_unevaluated");
     config.max_error_rate = fields.fraction("max_error_rate", problems).unwrap_or_default();
-    let fail_fast = fields.take("fail_fast");
-    config.fail_fast =
-        fail_fast.and_then(|node| truth("fail_fast", node, problems)).unwrap_or_default();
+    if let (true, Some(node)) = (config.require_evaluated, fields.peek("allow_unevaluated"))
+        && config.allow_unevaluated
+    {
+        let message = "`allow_unevaluated` and `require_evaluated` contradict each other";
+        problems.add(node.span, message, Some("keep one of them".to_owned()));
+    }
     config.retries = fields.whole("retries", 0..=MAX_RETRIES, problems).unwrap_or_default();
     let output = fields.take_either("output_format", "output", problems);
     if let Some(node) = fields.take("sources") {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{
     Role, TextSimilarity,
     alignment::ORDERS,
-    evaluator::{ISOLATIONS, contracts},
+    evaluator::{ISOLATIONS, MISSING_TURNS, contracts},
     process::{MIN_MEMORY, MIN_OPEN_FILES},
     remote::DEFAULT_SOURCE,
     run::{FORMATS, GROUPINGS, MAX_RETRIES, OUTPUTS},
@@ -33,6 +33,10 @@ pub fn schema() -> Value {
     });
     let name =
         json!({"description": "Name, unique in the file.", "type": "string", "minLength": 1});
+    let missing_turns = json!({
+        "description": "What becomes of an evaluation where golden turns are not recorded: fail, whatever the score is, or ignore them.",
+        "enum": words(&MISSING_TURNS), "default": "fail"
+    });
     let text = |description: &str| json!({"description": description, "type": ["string", "null"], "minLength": 1});
     let builtin = json!({
         "title": "A built-in metric",
@@ -40,6 +44,7 @@ pub fn schema() -> Value {
             "name": name,
             "type": {"const": "builtin"},
             "threshold": threshold,
+            "missing_turns": missing_turns,
             "trajectory_match_type": {
                 "description": "How tool calls are compared with the expected ones.",
                 "enum": MatchType::ALL.map(MatchType::as_str)
@@ -72,6 +77,7 @@ pub fn schema() -> Value {
                 "type": "string", "minLength": 1
             },
             "threshold": threshold,
+            "missing_turns": missing_turns,
             "timeout": {
                 "description": "Seconds one evaluation may take. Building is not part of it.",
                 "type": "integer", "minimum": 1, "default": 30
@@ -126,6 +132,7 @@ pub fn schema() -> Value {
             "name": name,
             "type": {"const": "openai_eval"},
             "threshold": threshold,
+            "missing_turns": missing_turns,
             "timeout": {
                 "description": "Seconds the service may take.",
                 "type": "integer", "minimum": 1, "default": 120
@@ -162,7 +169,8 @@ pub fn schema() -> Value {
     if let Some(properties) = linked["properties"].as_object_mut() {
         properties
             .retain(|key, _| {
-                ["name", "threshold", "timeout", "config", "contract"].contains(&key.as_str())
+                let kept = ["name", "threshold", "missing_turns", "timeout", "config", "contract"];
+                kept.contains(&key.as_str())
             });
         properties.insert("type".to_owned(), json!({"const": "linked"}));
     }
@@ -186,8 +194,20 @@ pub fn schema() -> Value {
             },
             "group_by": {"description": "What is evaluated as one conversation.", "enum": words(&GROUPINGS)},
             "require_evaluated": {
-                "description": "Fail unless every evaluator has scored at least one conversation.",
-                "type": "boolean", "default": false
+                "description": "Fail unless every evaluator has scored at least one conversation and every golden case has a recording.",
+                "type": ["boolean", "null"], "default": false
+            },
+            "require_all_cases": {
+                "description": "Fail unless every golden case has a recording.",
+                "type": ["boolean", "null"], "default": false
+            },
+            "allow_unevaluated": {
+                "description": "Pass although nothing was scored, instead of failing.",
+                "type": ["boolean", "null"], "default": false
+            },
+            "strict_matching": {
+                "description": "Pair the only golden case and the only conversation only if their prompts are equal.",
+                "type": ["boolean", "null"], "default": false
             },
             "max_error_rate": {
                 "description": "Share of evaluations that may break, and of trace files that may be unusable, without making the run one that broke.",
@@ -402,6 +422,16 @@ mod tests {
             (labels("labels: [good, bad], passing_labels: [good]"), true),
             ("evaluators: [{name: a, type: builtin}]\nrequire_evaluated: true".to_owned(), true),
             ("evaluators: [{name: a, type: builtin}]\nrequire_evaluated: often".to_owned(), false),
+            ("evaluators: [{name: a, type: builtin}]\nrequire_all_cases: true\nstrict_matching: true\nallow_unevaluated: true".to_owned(), true),
+            ("evaluators: [{name: a, type: builtin}]\nrequire_all_cases: 7".to_owned(), false),
+            ("evaluators: [{name: a, type: builtin}]\nstrict_matching: very".to_owned(), false),
+            ("evaluators: [{name: a, type: builtin}]\nallow_unevaluated: often".to_owned(), false),
+            ("evaluators: [{name: a, type: builtin, missing_turns: ignore}]".to_owned(), true),
+            ("evaluators: [{name: a, type: builtin, missing_turns: warn}]".to_owned(), false),
+            (code("missing_turns: fail"), true),
+            (code("missing_turns: true"), false),
+            ("evaluators: [{name: a, type: remote, ref: a.py, missing_turns: ignore}]".to_owned(), true),
+            ("evaluators: [{name: a, type: linked, missing_turns: ignore}]".to_owned(), true),
             ("evaluators: [{name: a, type: builtin}]\nmax_error_rate: 0.25\nfail_fast: true\nretries: 2".to_owned(), true),
             ("evaluators: [{name: a, type: builtin}]\nmax_error_rate: 1.5".to_owned(), false),
             ("evaluators: [{name: a, type: builtin}]\nfail_fast: soon".to_owned(), false),

@@ -1,6 +1,6 @@
 //! Finding the golden case of a conversation.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, fmt};
 
 use super::model::{EvalCase, EvalSet};
 use crate::{
@@ -28,18 +28,74 @@ pub enum Unmatched {
     Ambiguous,
 }
 
+/// The golden case of a conversation.
+#[derive(Clone, Debug)]
+pub struct Matched<'s> {
+    /// The case.
+    pub case: &'s EvalCase,
+    /// Position of the case in [`EvalSet::cases`].
+    pub position: usize,
+    /// Reason to doubt that the case is the right one; `None` where the recording names it or the prompts are equal.
+    pub doubt: Option<Doubt>,
+}
+
+/// Reason why a golden case may not be the one of a conversation: it is the only case of the set, the conversation is the
+/// only one of the run, and nothing else says that they belong together. As text, a clause of a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Doubt {
+    /// The prompts differ.
+    PromptsDiffer {
+        /// First prompt of the recording.
+        recorded: String,
+        /// First prompt of the case.
+        golden: String,
+    },
+    /// The recording has no prompt.
+    NoRecordedPrompt,
+    /// The case has no prompt.
+    NoGoldenPrompt,
+}
+
+/// Characters of a prompt that are shown.
+const SHOWN_PROMPT: usize = 60;
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |prompt: &str| match prompt.char_indices().nth(SHOWN_PROMPT) {
+            Some((end, _)) => format!("{:?} ...", &prompt[..end]),
+            None => format!("{prompt:?}"),
+        };
+        match self {
+            Self::PromptsDiffer { recorded, golden } => write!(
+                f,
+                "their prompts differ: {} is recorded, and {} is expected",
+                shown(recorded),
+                shown(golden)
+            ),
+            Self::NoRecordedPrompt => f.write_str("the recording has no prompt to compare"),
+            Self::NoGoldenPrompt => f.write_str("the golden case has no prompt to compare"),
+        }
+    }
+}
+
 /// The cases of an eval set, to be looked up for any number of conversations.
 #[derive(Debug)]
 pub struct CaseIndex<'s> {
     /// Whether there is a set at all.
     has_set: bool,
+    /// Whether a case needs more than being the only one to be matched.
+    strict: bool,
     /// The case, if there is only one.
-    only: Option<&'s EvalCase>,
+    only: Option<Entry<'s>>,
     /// The first case of each id.
-    by_id: HashMap<&'s str, &'s EvalCase>,
+    by_id: HashMap<&'s str, Entry<'s>>,
     /// Cases by what the user says first, in the form in which texts are compared.
-    by_start: HashMap<String, Vec<&'s EvalCase>>,
+    by_start: HashMap<String, Vec<Entry<'s>>>,
 }
+
+/// Position and case.
+type Entry<'s> = (usize, &'s EvalCase);
 
 impl<'s> CaseIndex<'s> {
     /// The cases of `set` that have turns; without a set no conversation has a golden case.
@@ -47,27 +103,37 @@ impl<'s> CaseIndex<'s> {
     pub fn new(set: Option<&'s EvalSet>) -> Self {
         let mut index = Self {
             has_set: set.is_some(),
+            strict: false,
             only: None,
             by_id: HashMap::new(),
             by_start: HashMap::new(),
         };
         let mut count = 0_usize;
-        for case in set.into_iter().flat_map(|set| &set.cases) {
+        for entry in set.into_iter().flat_map(|set| set.cases.iter().enumerate()) {
+            let (_, case) = entry;
             let Some(first) = case.turns.first() else { continue };
             count += 1;
-            index.only = (count == 1).then_some(case);
-            index.by_id.entry(&case.id).or_insert(case);
-            index.by_start.entry(normalize(&first.user_text())).or_default().push(case);
+            index.only = (count == 1).then_some(entry);
+            index.by_id.entry(&case.id).or_insert(entry);
+            index.by_start.entry(normalize(&first.user_text())).or_default().push(entry);
         }
         index
+    }
+
+    /// Matches a case only where the recording names it or the prompts are equal: the only case and the only
+    /// conversation are not paired for being alone.
+    #[must_use]
+    pub fn strict(self, strict: bool) -> Self {
+        Self { strict, ..self }
     }
 
     /// The golden case of a conversation, one of `groups` conversations of the run.
     ///
     /// A recording can name its case. Otherwise the first thing the user said decides, compared without case and with
     /// whitespace runs as one space; among several such cases, the number of turns. A single case and a single
-    /// conversation belong together even if nothing matches. There is no other fallback: a wrong golden case would make
-    /// a good agent look bad.
+    /// conversation are paired even if nothing matches, unless matching is [strict](Self::strict); [`Matched::doubt`]
+    /// then says why they may not belong together. There is no other fallback: a wrong golden case would make a good
+    /// agent look bad.
     ///
     /// # Errors
     ///
@@ -76,27 +142,36 @@ impl<'s> CaseIndex<'s> {
         &self,
         conversation: &Conversation,
         groups: usize,
-    ) -> Result<&'s EvalCase, Unmatched> {
+    ) -> Result<Matched<'s>, Unmatched> {
+        let sure = |&(position, case): &Entry<'s>| Matched { case, position, doubt: None };
         if !self.has_set {
             return Err(Unmatched::NoEvalSet);
         }
         if let Some(id) = &conversation.case_id {
-            let named = self.by_id.get(id.as_str()).copied();
-            return named.ok_or_else(|| Unmatched::CaseNotFound(id.clone()));
+            let named = self.by_id.get(id.as_str());
+            return named.map(sure).ok_or_else(|| Unmatched::CaseNotFound(id.clone()));
         }
-        let only_pairing = self.only.filter(|_| groups == 1);
         let said = conversation.turns.first().and_then(|turn| turn.user_text.as_deref());
-        let Some(said) = said.map(normalize).filter(|said| !said.is_empty()) else {
-            return only_pairing.ok_or(Unmatched::NoUserInput);
-        };
+        let said = said.map(|said| (said, normalize(said))).filter(|(_, said)| !said.is_empty());
+        let alone = self.only.filter(|_| groups == 1 && !self.strict);
+        let alone = alone.map(|(position, case)| {
+            let golden = case.turns.first().map(|turn| turn.user_text()).unwrap_or_default();
+            let doubt = Some(match said {
+                None => Doubt::NoRecordedPrompt,
+                Some(_) if normalize(&golden).is_empty() => Doubt::NoGoldenPrompt,
+                Some((said, _)) => Doubt::PromptsDiffer { recorded: said.to_owned(), golden },
+            });
+            Matched { case, position, doubt }
+        });
+        let Some((_, said)) = said else { return alone.ok_or(Unmatched::NoUserInput) };
         match self.by_start.get(&said).map(Vec::as_slice).unwrap_or_default() {
-            [] => only_pairing.ok_or(Unmatched::NoMatchingCase),
-            [case] => Ok(case),
+            [] => alone.ok_or(Unmatched::NoMatchingCase),
+            [entry] => Ok(sure(entry)),
             several => {
                 let mut same_length =
-                    several.iter().filter(|case| case.turns.len() == conversation.turns.len());
+                    several.iter().filter(|(_, case)| case.turns.len() == conversation.turns.len());
                 match (same_length.next(), same_length.next()) {
-                    (Some(case), None) => Ok(case),
+                    (Some(entry), None) => Ok(sure(entry)),
                     _ => Err(Unmatched::Ambiguous),
                 }
             }

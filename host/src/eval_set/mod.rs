@@ -9,5 +9,5 @@ mod model;
 mod shape;
 
 pub use error::{EvalSetError, EvalSetErrorKind, FieldProblem};
-pub use matching::{CaseIndex, Unmatched};
+pub use matching::{CaseIndex, Doubt, Matched, Unmatched};
 pub use model::{EvalCase, EvalSet, ExpectedCall, ExpectedResponse, ExpectedTurn};

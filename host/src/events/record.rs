@@ -87,7 +87,10 @@ fn add(
     let Some(context) = &conversation.events else { return };
     let Some(last) = context.turns.last() else { return };
     let scores = &evaluation.per_invocation_scores;
-    let by_turn = !scores.is_empty() && scores.len() <= context.turns.len();
+    // A reason that is about no recorded turn has no place in the records of the turns.
+    let by_turn = !scores.is_empty()
+        && scores.len() <= context.turns.len()
+        && evaluation.failure_reason.is_none();
     let results: Vec<(&EventTurn, Outcome)> = if evaluation.error.is_some() {
         vec![(last, Outcome::Broken(evaluation.error_type.unwrap_or("_OTHER")))]
     } else if by_turn {
@@ -157,10 +160,15 @@ fn label(score: Option<f64>, status: Status) -> &'static str {
 }
 
 fn explanation(evaluation: &EvaluationReport) -> Option<String> {
-    let details = evaluation.details.as_ref()?;
-    EXPLANATION_KEYS
+    let details = evaluation.details.as_ref();
+    let explained = EXPLANATION_KEYS
         .iter()
-        .filter_map(|key| details.get(*key).and_then(Value::as_str))
+        .filter_map(|key| details.and_then(|details| details.get(*key)).and_then(Value::as_str));
+    evaluation
+        .failure_reason
+        .as_deref()
+        .into_iter()
+        .chain(explained)
         .find(|text| !text.is_empty())
         .map(|text| text.chars().take(MAX_EXPLANATION_CHARS).collect())
 }
@@ -178,6 +186,7 @@ mod tests {
             score: Some(0.5),
             threshold: Some(0.5),
             status: Status::Passed,
+            failure_reason: None,
             per_invocation_scores: Vec::new(),
             duration: None,
             error: None,

@@ -27,6 +27,13 @@ pub trait Metric: Send + Sync + fmt::Debug {
         false
     }
 
+    /// Whether the score says how the turns compare with the golden ones. Where it does, golden turns that are not
+    /// recorded fail the evaluation, unless its entry says `missing_turns: ignore`. `true` by default: a metric that does
+    /// not say must not pass an agent that stopped early.
+    fn compares_golden_turns(&self) -> bool {
+        true
+    }
+
     /// What changes whenever the metric would score something differently, e.g. a version. By default nobody knows, and
     /// what it scored is not taken from the [`Journal`](crate::journal::Journal) of another run.
     fn revision(&self) -> Option<&str> {

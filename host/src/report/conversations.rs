@@ -155,6 +155,11 @@ impl Conversations {
         self.0.totals.without_score()
     }
 
+    /// Evaluators that broke and have not scored a single conversation, in the order of the configuration.
+    pub fn evaluators_that_never_worked(&self) -> impl Iterator<Item = &str> {
+        self.0.totals.never_worked()
+    }
+
     /// Latencies, tokens and counts of all conversations; `None` when there is none that has them.
     #[must_use]
     pub fn performance(&self) -> Option<&RunPerformance> {

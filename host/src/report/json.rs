@@ -1,8 +1,9 @@
 //! The JSON form of a report.
 //!
-//! Keys are those of agentevals' `-o json`, in its order; `error_type`, `stderr`, `attempts`, `warnings`, `summary`,
-//! `missing_scores`, `max_error_rate` with `errors_tolerated`, and `partial` with `partial_reason` are additions. Those that
-//! have nothing to tell are left out, but for `error_type` and `summary`.
+//! Keys are those of agentevals' `-o json`, in its order. These are additions: of an evaluation `outcome`,
+//! `failure_reason`, `error_type`, `stderr`, `attempts` and `warnings`; of the run `summary`, `warnings`,
+//! `unrecorded_cases`, `missing_scores`, `max_error_rate` with `errors_tolerated`, and `partial` with `partial_reason`.
+//! Additions without content are left out, except `outcome`, `error_type` and `summary`.
 
 use std::{
     io::{self, Write},
@@ -54,6 +55,13 @@ impl Report {
         let counts =
             counts.map(|(key, count)| (key.to_owned(), Value::Int(count as i64))).collect();
         write!(out, ",\n  \"summary\": {}", to_pretty_inside(&Value::Object(counts), 1))?;
+        for (key, list) in
+            [("warnings", &self.warnings), ("unrecorded_cases", &self.unrecorded_cases)]
+        {
+            if !list.is_empty() {
+                write!(out, ",\n  \"{key}\": {}", to_pretty_inside(&texts(list.clone()), 1))?;
+            }
+        }
         if self.require_evaluated {
             let missing = self.missing_scores().into_iter().map(str::to_owned).collect();
             write!(out, ",\n  \"missing_scores\": {}", to_pretty_inside(&texts(missing), 1))?;
@@ -136,6 +144,7 @@ fn conversation(conversation: ConversationReport) -> Result<Value, serde_json::E
 
 fn evaluation(evaluation: EvaluationReport) -> Value {
     let mut object = Object::default();
+    let outcome = evaluation.outcome();
     let number = |value: Option<f64>| value.map_or(Value::Null, Value::Float);
     let text = |value: Option<String>| value.map_or(Value::Null, Value::String);
     object.insert("metric_name".to_owned(), Value::String(evaluation.name));
@@ -147,6 +156,10 @@ fn evaluation(evaluation: EvaluationReport) -> Value {
     object.insert("duration_ms".to_owned(), number(milliseconds));
     object.insert("error".to_owned(), text(evaluation.error));
     object.insert("error_type".to_owned(), text(evaluation.error_type.map(str::to_owned)));
+    object.insert("outcome".to_owned(), Value::String(outcome.as_str().to_owned()));
+    if let Some(reason) = evaluation.failure_reason {
+        object.insert("failure_reason".to_owned(), Value::String(reason));
+    }
     if let Some(stderr) = evaluation.stderr {
         object.insert("stderr".to_owned(), Value::String(stderr));
     }
@@ -182,6 +195,7 @@ mod tests {
             score: Some(0.5),
             threshold: Some(0.5),
             status: Status::Passed,
+            failure_reason: Some("golden".to_owned()),
             per_invocation_scores: vec![Some(0.5), None],
             duration: None,
             error: None,
@@ -207,6 +221,8 @@ mod tests {
             let text = report.to_json().unwrap();
             assert_eq!(to_pretty(&parse_python(&text).unwrap()), text);
             report.errors.push("broken".to_owned());
+            report.warnings.push("odd".to_owned());
+            report.unrecorded_cases.push("case".to_owned());
             report.require_evaluated = true;
             report.max_error_rate = 0.25;
             report.partial = Some(Partial::Cancelled);

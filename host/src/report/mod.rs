@@ -3,8 +3,10 @@
 mod conversations;
 mod json;
 mod model;
+mod outcome;
 mod spool;
 mod totals;
 
 pub use conversations::{Collector, ConversationReports, Conversations, REPORT_MEMORY};
 pub use model::{ConversationReport, EvaluationReport, Partial, Report};
+pub use outcome::EvaluationOutcome;

@@ -26,6 +26,15 @@ pub struct Report {
     /// How many of `errors` are about evaluators whose results cannot be relied on: answers that may stand with other
     /// conversations than they are about, or a worker that exited badly after its last answer.
     pub unreliable: usize,
+    /// Warnings about the run as a whole, each a sentence that names what it is about.
+    pub warnings: Vec<String>,
+    /// Ids of the golden cases that no conversation of the run was compared with, in the order of the eval set. Empty
+    /// where the run did not come to its end, since a conversation that was not loaded may belong to any of them.
+    pub unrecorded_cases: Vec<String>,
+    /// Whether a golden case without a recording fails the run.
+    pub require_all_cases: bool,
+    /// Whether a run in which nothing was scored may pass.
+    pub allow_unevaluated: bool,
     /// Whether every evaluator has to score something.
     pub require_evaluated: bool,
     /// The share of errors up to which they are tolerated, in 0..=1; none by default.
@@ -83,8 +92,10 @@ pub struct EvaluationReport {
     pub score: Option<f64>,
     /// Score from which on it passes; `None` when no evaluator was asked.
     pub threshold: Option<f64>,
-    /// The status. [`Status::NotEvaluated`] when there is an error.
+    /// The status. [`Status::NotEvaluated`] when there is an error; see [`outcome`](Self::outcome).
     pub status: Status,
+    /// Reason why the host counts it as failed whatever its score is, e.g. that golden turns are not recorded.
+    pub failure_reason: Option<String>,
     /// Score of each turn.
     pub per_invocation_scores: Vec<Option<f64>>,
     /// How long it took; `None` when nothing was started.
@@ -126,6 +137,9 @@ impl Report {
             unwritten_journal: self.unwritten_journal,
             unreliable: self.unreliable > 0,
             missing_scores: self.missing_scores().len() as u64,
+            missing_cases: self.missing_cases().len() as u64,
+            never_worked: self.conversations.evaluators_that_never_worked().count() as u64,
+            allow_unevaluated: self.allow_unevaluated,
             partial: self.partial.is_some(),
             unreadable: self.conversations.unreadable().is_some(),
             max_error_rate: self.max_error_rate,
@@ -144,6 +158,13 @@ impl Report {
     pub fn missing_scores(&self) -> Vec<&str> {
         let names = self.conversations.evaluators_without_score();
         names.filter(|_| self.require_evaluated).collect()
+    }
+
+    /// Golden cases that have to be recorded and are not, by their ids. Empty where neither
+    /// [`require_all_cases`](Self::require_all_cases) nor [`require_evaluated`](Self::require_evaluated) is set.
+    #[must_use]
+    pub fn missing_cases(&self) -> &[String] {
+        if self.require_all_cases || self.require_evaluated { &self.unrecorded_cases } else { &[] }
     }
 
     /// Everything that went wrong outside of any conversation, each with what lies behind it.
@@ -185,6 +206,7 @@ mod tests {
             score: None,
             threshold: Some(0.5),
             status,
+            failure_reason: None,
             per_invocation_scores: Vec::new(),
             duration: None,
             error: error.map(str::to_owned),
@@ -224,6 +246,7 @@ mod tests {
     fn an_unreadable_file_outweighs_what_passed_or_failed() {
         for status in Status::ALL {
             let mut report = report(vec![evaluation(status, None)]);
+            report.max_error_rate = 1.0;
             assert_ne!(report.standing(), Standing::Errored);
             report.errors.push("Failed to load".to_owned());
             assert_eq!(report.standing(), Standing::Errored);
@@ -268,12 +291,26 @@ mod tests {
         assert_eq!(tolerant.standing(), Standing::Errored);
         tolerant.max_error_rate = 0.25;
         assert_eq!(tolerant.standing(), Standing::Passed);
-        tolerant.errors.push("Failed to load".to_owned());
-        assert_eq!(tolerant.standing(), Standing::Errored, "2 of 5");
-        tolerant.max_error_rate = 0.4;
-        assert_eq!(tolerant.standing(), Standing::Passed);
+        let file = Report { errors: vec!["Failed to load".to_owned()], ..tolerant.clone() };
+        assert_eq!(file.standing(), Standing::Errored, "a file is not one of so many");
         tolerant.unusable_eval_set = true;
+        tolerant.errors.push("Failed to load".to_owned());
         assert_eq!(tolerant.standing(), Standing::Errored, "nothing was compared as it should be");
+        // One evaluator that works does not make up for another one that never did.
+        let of = |name: &str, evaluation| EvaluationReport { name: name.to_owned(), ..evaluation };
+        let never = || of("never", broken());
+        let unjudged = || of("never", evaluation(Status::NotEvaluated, None));
+        for bad in [vec![never()], vec![never(), never()], vec![never(), unjudged()]] {
+            let good = (0..9).map(|_| passed());
+            let mut beside = report(good.clone().chain(bad.clone()).collect());
+            beside.max_error_rate = 0.5;
+            assert_eq!(beside.balance().never_worked, 1);
+            assert_eq!(beside.standing(), Standing::Errored);
+            let worked_once = of("never", evaluation(Status::Failed, None));
+            let mut chance = report(good.chain(bad).chain([worked_once]).collect());
+            chance.max_error_rate = 0.5;
+            assert_eq!(chance.standing(), Standing::Failed);
+        }
         let mut nothing_scored = report(vec![broken(), evaluation(Status::NotEvaluated, None)]);
         nothing_scored.max_error_rate = 1.0;
         assert_eq!(nothing_scored.standing(), Standing::Errored);

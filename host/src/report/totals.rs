@@ -2,10 +2,10 @@
 
 use std::mem;
 
-use super::{ConversationReport, EvaluationReport};
+use super::{ConversationReport, EvaluationOutcome, EvaluationReport};
 use crate::{
     conversation::{RunPerformance, RunSums},
-    verdict::{Status, Tally, Verdict},
+    verdict::{Tally, Verdict},
 };
 
 /// Counts of all evaluations. The order in which conversations are counted changes none of them.
@@ -30,6 +30,8 @@ struct Asked {
     first: (usize, usize),
     /// Whether it scored a conversation.
     scored: bool,
+    /// Whether it broke on a conversation.
+    broke: bool,
 }
 
 impl Totals {
@@ -49,7 +51,9 @@ impl Totals {
     }
 
     fn count_score(&mut self, first: (usize, usize), evaluation: &EvaluationReport) {
-        let scored = evaluation.error.is_none() && evaluation.status != Status::NotEvaluated;
+        let outcome = evaluation.outcome();
+        let scored = matches!(outcome, EvaluationOutcome::Passed | EvaluationOutcome::Failed);
+        let broke = outcome == EvaluationOutcome::Error;
         let is_it = |asked: &Asked| asked.name == evaluation.name;
         // Conversations have the same evaluators in the same order.
         let likely = Some(first.1).filter(|column| self.evaluators.get(*column).is_some_and(is_it));
@@ -57,9 +61,13 @@ impl Totals {
             Some(place) => {
                 let asked = &mut self.evaluators[place];
                 asked.scored |= scored;
+                asked.broke |= broke;
                 asked.first = asked.first.min(first);
             }
-            None => self.evaluators.push(Asked { name: evaluation.name.clone(), first, scored }),
+            None => {
+                let name = evaluation.name.clone();
+                self.evaluators.push(Asked { name, first, scored, broke });
+            }
         }
     }
 
@@ -73,5 +81,11 @@ impl Totals {
     /// The evaluators that were asked and scored nothing, in the order in which they stand in the report.
     pub(super) fn without_score(&self) -> impl Iterator<Item = &str> {
         self.evaluators.iter().filter(|asked| !asked.scored).map(|asked| asked.name.as_str())
+    }
+
+    /// The evaluators that broke and scored nothing, in the order in which they stand in the report.
+    pub(super) fn never_worked(&self) -> impl Iterator<Item = &str> {
+        let never = self.evaluators.iter().filter(|asked| asked.broke && !asked.scored);
+        never.map(|asked| asked.name.as_str())
     }
 }

@@ -4,7 +4,11 @@
 //! what is in memory depends on how many are being worked on, not on how many there are. What came of one is handed in when
 //! it is finished, whatever others still take, and the report has it in its place.
 
-use std::{collections::HashMap, ops::Range, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+    sync::Arc,
+};
 
 use tokio::task::{JoinError, JoinSet};
 
@@ -19,9 +23,10 @@ use super::{
 };
 use crate::{
     conversation::Conversation,
-    eval_set::CaseIndex,
+    eval_set::{CaseIndex, EvalCase, Unmatched},
     journal::Journal,
     panic,
+    python_text::string_repr,
     report::{self, Collector, ConversationReport, EvaluationReport},
     verdict::{Evaluation, Status},
 };
@@ -30,9 +35,20 @@ use crate::{
 const WAITING: usize = 64;
 const WAITING_BYTES: usize = 8 << 20;
 
-/// The reports of all conversations in their order, each with its evaluations in the order of the plan, however they
-/// finish; with `events`, what evaluation events are made of as well. What nobody has a permit for any more is reported as
-/// not run. Beside them, why the answers of an evaluator cannot be relied on, for each of which that came out in the end.
+/// What the execution of a plan came to.
+pub(super) struct Executed {
+    /// The reports of all conversations in their order, each with its evaluations in the order of the plan.
+    pub(super) conversations: report::Conversations,
+    /// Why the results of some evaluators cannot be relied on, each a sentence.
+    pub(super) unreliable: Vec<String>,
+    /// Positions of the golden cases that conversations were compared with.
+    pub(super) recorded: HashSet<usize>,
+    /// What is to be known of the run as a whole.
+    pub(super) warnings: Vec<String>,
+}
+
+/// Runs every evaluator on every conversation; with `events`, the reports carry what evaluation events are made of as
+/// well. An evaluation that gets no permit any more is reported as not run.
 pub(super) async fn all(
     runner: &Runner,
     plan: Plan,
@@ -41,7 +57,7 @@ pub(super) async fn all(
     permits: Permits,
     events: bool,
     on_event: &mut dyn FnMut(RunEvent),
-) -> (report::Conversations, Vec<String>) {
+) -> Executed {
     let evaluators: Vec<Arc<Ready>> = plan
         .evaluators
         .into_iter()
@@ -62,14 +78,18 @@ pub(super) async fn all(
         tasks: JoinSet::new(),
         places: HashMap::new(),
         reports,
+        recorded: HashSet::new(),
+        warnings: Vec::new(),
         progress: Progress { done: 0, total, errored: 0, on_event },
         evaluators: &evaluators,
         conversations: &conversations,
     };
     execution.run().await;
     execution.loaders.end();
-    let reports = execution.reports.finish();
-    (reports, close(evaluators, runner.journal.as_deref()).await)
+    let Execution { reports, recorded, warnings, .. } = execution;
+    let conversations = reports.finish();
+    let unreliable = close(evaluators, runner.journal.as_deref()).await;
+    Executed { conversations, unreliable, recorded, warnings }
 }
 
 /// Ends what the evaluators have running, all at the same time. Returns why the results of some of them cannot be relied
@@ -118,6 +138,9 @@ struct Execution<'a, 's> {
     /// The conversation and the evaluator of each task.
     places: HashMap<tokio::task::Id, (usize, usize)>,
     reports: Collector,
+    /// Positions of the golden cases that have been found so far.
+    recorded: HashSet<usize>,
+    warnings: Vec<String>,
     progress: Progress<'a>,
 }
 
@@ -208,7 +231,7 @@ impl Execution<'_, '_> {
 
     /// Begins all evaluations of a conversation.
     fn evaluate(&mut self, number: usize, conversation: Conversation) {
-        let case = self.cases.find(&conversation, self.conversations.len()).cloned();
+        let case = self.golden_case(&conversation);
         let subject = Arc::new(Subject::new(conversation, case));
         for (column, evaluator) in self.evaluators.iter().enumerate() {
             let (subject, evaluator, permits) =
@@ -228,6 +251,21 @@ impl Execution<'_, '_> {
         }
     }
 
+    /// The golden case of a conversation, which from here on counts as recorded.
+    fn golden_case(&mut self, conversation: &Conversation) -> Result<EvalCase, Unmatched> {
+        let matched = self.cases.find(conversation, self.conversations.len())?;
+        self.recorded.insert(matched.position);
+        if let Some(doubt) = matched.doubt {
+            let (id, trace_id) = (string_repr(&matched.case.id), &conversation.trace_id);
+            let message = format!(
+                "trace {trace_id} is compared with golden case {id} only because there is no other: {doubt} (strict matching refuses this)"
+            );
+            (self.progress.on_event)(RunEvent::Warning { message: message.clone() });
+            self.warnings.push(message);
+        }
+        Ok(matched.case.clone())
+    }
+
     fn evaluated(&mut self, joined: Result<(tokio::task::Id, Evaluation), JoinError>) {
         let id = joined.as_ref().map_or_else(JoinError::id, |(id, _)| *id);
         let Some((number, column)) = self.places.remove(&id) else { return };
@@ -240,7 +278,7 @@ impl Execution<'_, '_> {
                 evaluator.lost(&died(error))
             }
         };
-        let conversation = active.subject.conversation();
+        let subject = Arc::clone(&active.subject);
         if let Some(reason) = evaluator.take_unforked() {
             let evaluator = evaluator.name().to_owned();
             (self.progress.on_event)(RunEvent::NotForked { evaluator, reason });
@@ -250,8 +288,8 @@ impl Execution<'_, '_> {
             (self.progress.on_event)(RunEvent::NotCached { evaluator, reason });
         }
         let stderr = evaluation.end_of_stderr().into_owned();
-        let report = evaluator.report(evaluation);
-        self.progress.evaluated(&report, &conversation.trace_id, stderr);
+        let report = evaluator.report_on(evaluation, &subject);
+        self.progress.evaluated(&report, &subject.conversation().trace_id, stderr);
         active.evaluations[column] = Some(report);
         active.missing -= 1;
         if active.missing == 0 {
@@ -327,6 +365,7 @@ fn unusable(error: &str, error_type: &'static str) -> EvaluationReport {
         score: None,
         threshold: None,
         status: Status::NotEvaluated,
+        failure_reason: None,
         per_invocation_scores: Vec::new(),
         duration: None,
         error: Some(error.to_owned()),

@@ -32,7 +32,7 @@ pub(super) async fn evaluate(
         return retry::evaluate(evaluator, Given::Conversation(subject), permits).await;
     };
     if let Some(known) = journal.find(fingerprint, &key) {
-        if evaluator.went_wrong(&known.verdict) {
+        if evaluator.went_wrong(&known.verdict, Given::Conversation(subject)) {
             permits.something_went_wrong();
         }
         return known;

@@ -11,7 +11,7 @@ use super::{
     surroundings::Surroundings,
 };
 use crate::{
-    config::{BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, LinkedConfig},
+    config::{BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, LinkedConfig, MissingTurns},
     contract::{Defined, Driver},
     journal::Fingerprint,
     json::Object,
@@ -37,12 +37,25 @@ pub struct PlannedEvaluator {
     pub name: String,
     /// Score from which on an evaluation passes.
     pub threshold: f64,
+    /// What becomes of it where golden turns are not recorded.
+    pub missing_turns: MissingTurns,
     pub(super) work: Work,
     /// What it is; only where there is a journal, and only if that can be known.
     pub(super) fingerprint: Option<Fingerprint>,
 }
 
 impl PlannedEvaluator {
+    /// Returns true if golden turns that are not recorded fail an evaluation. What a program does with the golden turns
+    /// that it is given is not known, so it counts as one that compares.
+    pub(super) fn requires_all_turns(&self) -> bool {
+        let compares = match &self.work {
+            Work::Metric { metric, .. } => metric.compares_golden_turns(),
+            Work::Program(_) | Work::Linked { .. } => true,
+            Work::Broken(_) => false,
+        };
+        compares && self.missing_turns == MissingTurns::Fail
+    }
+
     /// Why the evaluator cannot run; `None` when it can.
     #[must_use]
     pub fn problem(&self) -> Option<String> {
@@ -186,7 +199,8 @@ impl Plan {
 
 fn planned(evaluator: &EvaluatorConfig, work: Work) -> PlannedEvaluator {
     let (name, threshold) = (evaluator.name.clone(), evaluator.threshold());
-    PlannedEvaluator { name, threshold, work, fingerprint: None }
+    let missing_turns = evaluator.missing_turns;
+    PlannedEvaluator { name, threshold, missing_turns, work, fingerprint: None }
 }
 
 pub(super) fn broken(reason: String) -> Work {

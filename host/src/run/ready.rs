@@ -183,11 +183,16 @@ impl Ready {
     }
 
     /// Whether a run that is to stop at the first failure or error stops at this one.
-    pub(super) fn went_wrong(&self, verdict: &Verdict) -> bool {
+    pub(super) fn went_wrong(&self, verdict: &Verdict, given: Given<'_>) -> bool {
+        let fails = match given {
+            Given::Conversation(subject) => self.failure_reason(verdict, subject).is_some(),
+            Given::Document(_) => false,
+        };
         match verdict {
             Verdict::Cancelled | Verdict::NotRun => false,
             verdict => {
-                verdict.status(self.evaluator.threshold).is_none_or(|it| it == Status::Failed)
+                let status = verdict.status(self.evaluator.threshold);
+                fails || status.is_none_or(|it| it == Status::Failed)
             }
         }
     }

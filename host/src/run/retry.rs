@@ -37,7 +37,7 @@ pub(super) async fn evaluate(evaluator: &Ready, given: Given<'_>, permits: &Perm
             && !permits.are_withdrawn()
             && !matches!(evaluation.verdict, Verdict::Cancelled);
         if !again {
-            if evaluator.went_wrong(&evaluation.verdict) {
+            if evaluator.went_wrong(&evaluation.verdict, given) {
                 permits.something_went_wrong();
             }
             return evaluation;

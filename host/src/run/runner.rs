@@ -1,6 +1,7 @@
 //! The stages of a run in order.
 
 use std::{
+    collections::HashSet,
     error::Error,
     num::NonZeroUsize,
     panic::resume_unwind,
@@ -17,7 +18,7 @@ use super::{
     Plan, RunEvent,
     conversations::Conversations,
     diagnosis::{self, TakenFor},
-    execute,
+    execute::{self, Executed},
     journaled::Journaling,
     permits::Permits,
 };
@@ -117,6 +118,8 @@ impl Runner {
         let config = &request.config;
         let mut report = Report {
             require_evaluated: config.require_evaluated,
+            require_all_cases: config.require_all_cases,
+            allow_unevaluated: config.allow_unevaluated,
             max_error_rate: config.max_error_rate,
             ..Report::default()
         };
@@ -154,7 +157,7 @@ impl Runner {
         let grouping = blocking(move || Conversations::new(index, group_by, multi_turn)).await;
         let Some(conversations) = grouping else { return report };
         on_event(RunEvent::Loaded { conversations: conversations.len() });
-        let cases = CaseIndex::new(eval_set.as_ref());
+        let cases = CaseIndex::new(eval_set.as_ref()).strict(config.strict_matching);
         let permits = Permits::new(self.jobs, config.fail_fast);
         if !report.errors.is_empty() {
             permits.something_went_wrong();
@@ -166,16 +169,20 @@ impl Runner {
         };
         let mut on_evaluation = |event| journaling.pass(event, on_event);
         let (conversations, events) = (Arc::new(conversations), request.events);
-        let (conversations, unreliable) =
+        let Executed { conversations, unreliable, recorded, warnings } =
             execute::all(self, plan, conversations, &cases, permits, events, &mut on_evaluation)
                 .await;
         report.conversations = conversations;
+        report.warnings.extend(warnings);
         report.unreliable = unreliable.len();
         for message in &unreliable {
             on_event(RunEvent::Unreliable { message: message.clone() });
         }
         report.errors.extend(unreliable);
         report.partial = partial(&report);
+        if let (Some(set), None) = (&eval_set, report.partial) {
+            report.unrecorded_cases = unrecorded(set, &recorded);
+        }
         journaling.end(&mut report, on_event).await;
         report.performance = report.conversations.performance().cloned();
         report
@@ -236,6 +243,15 @@ impl Runner {
             },
         }
     }
+}
+
+/// Ids of the cases that no conversation was compared with. A case without turns cannot be compared with.
+fn unrecorded(set: &EvalSet, recorded: &HashSet<usize>) -> Vec<String> {
+    let cases = set.cases.iter().enumerate();
+    cases
+        .filter(|(position, case)| !case.turns.is_empty() && !recorded.contains(position))
+        .map(|(_, case)| case.id.clone())
+        .collect()
 }
 
 /// Why not everything was evaluated, if that is so.

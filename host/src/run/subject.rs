@@ -34,6 +34,12 @@ impl Subject {
         self.case.as_ref()
     }
 
+    /// Golden turns that are not recorded, and all golden turns; `None` where none is missing.
+    pub(super) fn missing_turns(&self) -> Option<(usize, usize)> {
+        let (recorded, golden) = (self.conversation.turns.len(), self.case.as_ref().ok()?.turns.len());
+        (recorded < golden).then(|| (golden - recorded, golden))
+    }
+
     /// What evaluation events say of the conversation.
     pub(super) fn event_context(&self) -> EventContext {
         EventContext::new(self.conversation(), self.case.as_ref().ok())

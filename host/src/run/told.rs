@@ -1,6 +1,6 @@
 //! What is told of an evaluation.
 
-use super::{plan::Work, ready::Ready, retry};
+use super::{plan::Work, ready::Ready, retry, subject::Subject};
 use crate::{
     json::{self, NonFinite, Value},
     report::EvaluationReport,
@@ -8,6 +8,14 @@ use crate::{
 };
 
 impl Ready {
+    /// The report of an evaluation of a conversation.
+    pub(super) fn report_on(&self, evaluation: Evaluation, subject: &Subject) -> EvaluationReport {
+        let failure_reason = self.failure_reason(&evaluation.verdict, subject);
+        let report = self.report(evaluation);
+        let status = failure_reason.as_ref().map_or(report.status, |_| Status::Failed);
+        EvaluationReport { status, failure_reason, ..report }
+    }
+
     /// The report of an evaluation.
     pub(super) fn report(&self, evaluation: Evaluation) -> EvaluationReport {
         let name = self.name();
@@ -45,6 +53,7 @@ impl Ready {
             score: answer.score,
             threshold: Some(self.evaluator.threshold),
             status,
+            failure_reason: None,
             per_invocation_scores: answer.per_invocation_scores,
             duration: (!never_began).then_some(evaluation.duration),
             error,
@@ -54,6 +63,21 @@ impl Ready {
             warnings,
             details: answer.details,
         }
+    }
+
+    /// Reason why an evaluation counts as failed whatever its score is. Golden turns that are not recorded have no score:
+    /// an agent that stops after its first turn is not as good as that turn.
+    pub(super) fn failure_reason(&self, verdict: &Verdict, subject: &Subject) -> Option<String> {
+        let is_judged = !matches!(
+            verdict.status(self.evaluator.threshold),
+            None | Some(Status::NotEvaluated)
+        );
+        if !is_judged || !self.evaluator.requires_all_turns() {
+            return None;
+        }
+        let (missing, golden) = subject.missing_turns()?;
+        let (turns, are) = if golden == 1 { ("turn", "is") } else { ("turns", "are") };
+        Some(format!("{missing} of {golden} golden {turns} {are} not recorded"))
     }
 
     /// The error with what else may be behind it.

@@ -25,7 +25,8 @@ pub struct Tally {
 pub struct Balance {
     /// The evaluations.
     pub tally: Tally,
-    /// Trace files that could not be used. Nobody knows what is in them, so each counts as one evaluation that broke.
+    /// Trace files that could not be used. Each counts as one evaluation that broke. The number of conversations in them
+    /// is unknown, so they are never tolerated.
     pub unusable_files: u64,
     /// Whether what all evaluations are compared with could not be used. That is no matter of a share, and never
     /// tolerated.
@@ -36,8 +37,14 @@ pub struct Balance {
     /// Whether the results of an evaluator cannot be relied on: answers may have been taken for those to other documents, or
     /// a worker exited badly. That concerns all its results, so it is never tolerated.
     pub unreliable: bool,
+    /// Evaluators that broke and scored nothing. That is not chance, so their errors are never tolerated.
+    pub never_worked: u64,
     /// Evaluators that have to score something and have not. Each counts as a failure.
     pub missing_scores: u64,
+    /// Golden cases that have to be recorded and are not. Each counts as a failure.
+    pub missing_cases: u64,
+    /// Whether a run in which nothing was scored may pass; it fails by default.
+    pub allow_unevaluated: bool,
     /// Whether the run ended before everything was evaluated. It is not green then, and tolerates nothing: a part says
     /// little of the share of errors in the whole.
     pub partial: bool,
@@ -109,13 +116,14 @@ impl Tally {
         ]
     }
 
-    /// What they amount to. An error outweighs any number of passes and failures; what was not run is not green.
+    /// What they amount to by themselves. An error outweighs any number of passes and failures; what was not run is not
+    /// green. Whether a run may come to nothing at all is decided by its [`Balance`].
     #[must_use]
     pub fn standing(&self) -> Standing {
-        Balance { tally: *self, ..Balance::default() }.standing()
+        Balance { tally: *self, allow_unevaluated: true, ..Balance::default() }.standing()
     }
 
-    /// Whether nothing failed and nothing broke. A run in which nothing was evaluated is green, as is an empty one.
+    /// Whether nothing failed and nothing broke.
     #[must_use]
     pub fn is_green(&self) -> bool {
         self.standing() == Standing::Passed
@@ -138,13 +146,15 @@ impl Balance {
         }
     }
 
-    /// Whether there are errors and all of them are tolerated: their share is small enough, something was scored all
-    /// the same, and the run came to its end.
+    /// Whether there are errors and all of them are tolerated: their share is small enough, every evaluator that broke
+    /// scored something all the same, every trace file could be used, and the run came to its end.
     #[must_use]
     pub fn tolerates_errors(&self) -> bool {
         self.errors() > 0
             && self.error_rate() <= self.max_error_rate
             && self.tally.scored() > 0
+            && self.never_worked == 0
+            && self.unusable_files == 0
             && !self.partial
             && !self.unusable_eval_set
             && !self.unreadable
@@ -152,21 +162,36 @@ impl Balance {
             && !self.unreliable
     }
 
+    /// Whether nothing was scored, nothing else failed the run, and that alone makes it a failure.
+    #[must_use]
+    pub fn fails_as_unevaluated(&self) -> bool {
+        !self.allow_unevaluated && self.tally.scored() == 0 && !self.failed() && !self.broke()
+    }
+
     /// What it amounts to. An error that is not tolerated outweighs any number of passes and failures, and no error,
-    /// tolerated or not, makes up for a failure.
+    /// tolerated or not, makes up for a failure. A run in which nothing was scored is a failure, unless that is allowed.
     #[must_use]
     pub fn standing(&self) -> Standing {
-        let broke = self.errors() > 0 && !self.tolerates_errors()
+        if self.broke() {
+            Standing::Errored
+        } else if self.failed() || self.fails_as_unevaluated() {
+            Standing::Failed
+        } else {
+            Standing::Passed
+        }
+    }
+
+    fn broke(&self) -> bool {
+        self.errors() > 0 && !self.tolerates_errors()
             || self.unusable_eval_set
             || self.unwritten_journal
             || self.unreliable
-            || self.unreadable;
-        let failed = self.tally.failed + self.missing_scores + self.tally.not_run > 0;
-        match (broke, failed || self.partial) {
-            (true, _) => Standing::Errored,
-            (false, true) => Standing::Failed,
-            (false, false) => Standing::Passed,
-        }
+            || self.unreadable
+    }
+
+    fn failed(&self) -> bool {
+        let failures = self.tally.failed + self.missing_scores + self.missing_cases;
+        failures + self.tally.not_run > 0 || self.partial
     }
 }
 
@@ -260,13 +285,15 @@ mod tests {
     fn balances() -> impl Strategy<Value = Balance> {
         let rate = prop_oneof![Just(0.0), Just(1.0), 0.0..=1.0f64];
         let rarely = || prop::bool::weighted(0.2);
+        let files = prop_oneof![3 => Just(0u64), 1 => 1..3u64];
         let doubts = (rarely(), rarely(), rarely());
-        (verdicts(), 0..3u64, doubts, 0..2u64, rarely(), rarely(), rate).prop_map(
+        let missing = (0..2u64, 0..2u64, 0..2u64, any::<bool>());
+        (verdicts(), files, doubts, missing, rarely(), rarely(), rate).prop_map(
             |(
                 verdicts,
                 unusable_files,
                 (unusable_eval_set, unwritten_journal, unreliable),
-                missing_scores,
+                (never_worked, missing_scores, missing_cases, allow_unevaluated),
                 partial,
                 unreadable,
                 max_error_rate,
@@ -278,7 +305,10 @@ mod tests {
                     unusable_eval_set,
                     unwritten_journal,
                     unreliable,
+                    never_worked,
                     missing_scores,
+                    missing_cases,
+                    allow_unevaluated,
                     partial,
                     unreadable,
                     max_error_rate,
@@ -348,6 +378,7 @@ mod tests {
             for worse in [
                 Balance { tally: failed, ..balance },
                 Balance { missing_scores: failures, ..balance },
+                Balance { missing_cases: failures, ..balance },
                 with(balance, &Verdict::NotRun),
                 Balance { partial: true, ..balance },
             ] {
@@ -361,10 +392,11 @@ mod tests {
             prop_assert!(!without.tolerates_errors());
             if balance.tolerates_errors() {
                 prop_assert!(balance.tally.scored() > 0 && !balance.partial);
+                prop_assert!(balance.never_worked == 0 && balance.unusable_files == 0);
                 prop_assert!(!balance.unusable_eval_set && !balance.unreadable);
                 prop_assert!(balance.errors() > 0 && balance.error_rate() <= balance.max_error_rate);
-                let (tally, unusable_files) = (Tally { errored: 0, ..balance.tally }, 0);
-                let rest = Balance { tally, unusable_files, ..balance };
+                let tally = Tally { errored: 0, ..balance.tally };
+                let rest = Balance { tally, ..balance };
                 prop_assert_eq!(balance.standing(), rest.standing());
             } else {
                 prop_assert_eq!(balance.standing(), without.standing());
@@ -391,17 +423,51 @@ mod tests {
     }
 
     #[test]
-    fn a_share_is_one_of_evaluations_and_unusable_files() {
-        let tally = Tally { passed: 8, errored: 1, ..Tally::default() };
-        let balance =
-            Balance { tally, unusable_files: 1, max_error_rate: 0.2, ..Balance::default() };
+    fn a_share_of_evaluations_is_tolerated() {
+        let tally = Tally { passed: 8, errored: 2, ..Tally::default() };
+        let balance = Balance { tally, max_error_rate: 0.2, ..Balance::default() };
         assert_eq!((balance.errors(), balance.error_rate()), (2, 0.2));
         assert_eq!(balance.standing(), Standing::Passed);
         let strict = Balance { max_error_rate: 0.199, ..balance };
         assert_eq!(strict.standing(), Standing::Errored);
         let undefined = Balance { max_error_rate: f64::NAN, ..balance };
         assert_eq!(undefined.standing(), Standing::Errored);
-        let nothing = Balance { max_error_rate: 1.0, ..Balance::default() };
+        let nothing =
+            Balance { max_error_rate: 1.0, allow_unevaluated: true, ..Balance::default() };
         assert_eq!((nothing.error_rate(), nothing.standing()), (0.0, Standing::Passed));
+    }
+
+    #[test]
+    fn what_is_not_chance_is_never_tolerated() {
+        let tally = Tally { passed: 8, errored: 1, ..Tally::default() };
+        let tolerant = Balance { tally, max_error_rate: 1.0, ..Balance::default() };
+        assert_eq!(tolerant.standing(), Standing::Passed);
+        for broken in
+            [Balance { never_worked: 1, ..tolerant }, Balance { unusable_files: 1, ..tolerant }]
+        {
+            assert_eq!(broken.standing(), Standing::Errored, "{broken:?}");
+        }
+    }
+
+    #[test]
+    fn a_run_in_which_nothing_was_scored_fails_unless_that_is_allowed() {
+        for not_evaluated in [0, 3] {
+            let tally = Tally { not_evaluated, ..Tally::default() };
+            let strict = Balance { tally, ..Balance::default() };
+            assert!(strict.fails_as_unevaluated());
+            assert_eq!(strict.standing(), Standing::Failed);
+            let allowed = Balance { allow_unevaluated: true, ..strict };
+            assert_eq!(allowed.standing(), Standing::Passed);
+            // What else goes wrong is not made up for, and is named first.
+            for (worse, standing) in [
+                (Balance { missing_cases: 1, ..strict }, Standing::Failed),
+                (Balance { partial: true, ..strict }, Standing::Failed),
+                (Balance { unreliable: true, ..strict }, Standing::Errored),
+            ] {
+                assert!(!worse.fails_as_unevaluated());
+                assert_eq!(worse.standing(), standing);
+                assert_eq!(Balance { allow_unevaluated: true, ..worse }.standing(), standing);
+            }
+        }
     }
 }

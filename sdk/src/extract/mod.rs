@@ -25,7 +25,7 @@ use crate::{
 /// | [`Config<T>`](Config) | the document's config as a type of yours |
 /// | [`Invocations`] | the turns |
 /// | [`Trajectory`] | the turns, to judge their calls of tools; "not evaluated" where a host does not tell of calls |
-/// | [`Expected`] | the golden turns; an error without any |
+/// | [`Expected`] | the golden turns; "not evaluated" without any |
 /// | [`Threshold`] | the score from which on the host counts a pass |
 /// | [`MetricName`] | the name of the evaluator in the host's configuration |
 /// | `TargetClient` | a model that the host offers (feature `target`); an error where it offers none |

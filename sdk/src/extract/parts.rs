@@ -116,8 +116,8 @@ impl<'a> FromInput<'a> for Trajectory<'a> {
 
 /// The golden turns, in order.
 ///
-/// A document without any is an error: an evaluator that compares cannot judge it. `Option<Expected>` is `None` then. A document of
-/// another host, which may have none to send, is "not evaluated".
+/// A conversation without golden turns is "not evaluated": there is nothing to compare it with. `Option<Expected>` is `None`
+/// then.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Expected<'a>(
     /// The golden turns.
@@ -130,7 +130,7 @@ impl<'a> FromInput<'a> for Expected<'a> {
         Self::from_input_if_present(context)?.ok_or_else(|| {
             Rejection::absence(
                 "expected_invocations",
-                "this evaluator compares with golden turns and the document has none (run it with an eval set)",
+                "this evaluator compares with golden turns, and the document has none (they come from an eval set)",
             )
         })
     }

@@ -160,16 +160,11 @@ fn judge(evaluator: &Evaluator, document: Document) -> Result<Answer, Failure> {
         check_version(evaluator, input.protocol_version)?;
     }
     let reply = document.reply();
-    let is_converted = match &document {
-        // Here, or by whoever passes it on.
-        Document::Agentevals(input) => !input.tool_calls_known,
-        _ => true,
-    };
     let answer = match unjudged(evaluator, &document) {
         Some(result) => Answer::Agentevals(result),
         None => match call(evaluator, document) {
-            // It is nobody's mistake what another host does not send.
-            Err(failure) if is_converted && failure.is_absence() => {
+            // A conversation without golden turns, or a host that does not send them, is not an error of the evaluator.
+            Err(failure) if failure.is_absence() => {
                 Answer::Agentevals(EvalResult::not_evaluated(failure.message()))
             }
             answer => answer?,

@@ -3,6 +3,7 @@
 use super::{
     judge,
     numbers::{noun, threshold},
+    read::MISSING_TURNS_KEYS,
 };
 use crate::{
     config::{
@@ -46,6 +47,9 @@ pub(super) fn read(
         judge::read(name, &mut builtin, &mut fields, problems);
     }
     read_own(Some(name), &mut builtin, &mut fields, problems);
+    // It is read where programs have theirs read, too.
+    let (key, alias) = MISSING_TURNS_KEYS;
+    fields.take_either(key, alias, problems);
     let (key, alias) = INTERMEDIATE;
     let given = fields.peek(key).or(fields.peek(alias));
     if let (Some(node), Some(true), false) = (given, fields.flag(key, alias, problems), judged) {

@@ -5,6 +5,7 @@
 //! | `threshold` | the score from which on it passes |
 //! | `command` | the command line: a list, or text that is split as a shell would; needed where `code_config` names a Python function |
 //! | `timeout` | seconds for one evaluation; 60 by default |
+//! | `missing_turns` | `fail` or `ignore`: what becomes of an evaluation where golden turns are not recorded; `fail` by default |
 //! | `on_error` | `raise` or `fail`: what ADK is told of a program that breaks. Here it is an error in either case |
 //! | any other | a setting that the program finds in its `config` |
 
@@ -14,6 +15,7 @@ use super::{
     criterion::{plain, required_threshold},
     custom::Custom,
     numbers::noun,
+    read::MISSING_TURNS_KEYS,
 };
 use crate::{
     config::{
@@ -27,7 +29,14 @@ use crate::{
 };
 
 /// Keys that are not settings of the program.
-const OWN_KEYS: [&str; 4] = ["threshold", "command", "timeout", "on_error"];
+const OWN_KEYS: [&str; 6] = [
+    "threshold",
+    "command",
+    "timeout",
+    "on_error",
+    MISSING_TURNS_KEYS.0,
+    MISSING_TURNS_KEYS.1,
+];
 
 /// Time one evaluation may take where nothing is said.
 const TIMEOUT: Duration = Duration::from_secs(60);

@@ -8,12 +8,12 @@ use super::{
 };
 use crate::{
     config::{
-        Config, EvaluatorConfig, EvaluatorKind, Known,
-        evaluator::UNSUITABLE,
-        fields::{Fields, Problems, did_you_mean},
+        Config, EvaluatorConfig, EvaluatorKind, Known, MissingTurns,
+        evaluator::{MISSING_TURNS, UNSUITABLE},
+        fields::{Fields, Problems, choice, did_you_mean},
         json::Document,
         problem::Place,
-        yaml::{Node, Span},
+        yaml::{Node, NodeKind, Span},
     },
     json::ParseError,
     metric::Metrics,
@@ -32,6 +32,9 @@ const ABOUT_RUNNING: [(&str, &str, &str); 2] = [
         "`live_model_config` has no effect here: recordings are evaluated, and no agent is run",
     ),
 ];
+
+/// A key of criteria that decides for programs and built-in metrics alike, in both spellings.
+pub(super) const MISSING_TURNS_KEYS: (&str, &str) = ("missing_turns", "missingTurns");
 
 /// Reads a configuration that [was recognized](super::recognize).
 pub(in crate::config) fn read(
@@ -119,7 +122,18 @@ fn evaluator(
         }
     };
     let place = Some(Place::new(problems.text, key.span));
-    Some(EvaluatorConfig { place, ..EvaluatorConfig::new(name, kind) })
+    let missing_turns = missing_turns(criterion, problems);
+    Some(EvaluatorConfig { missing_turns, place, ..EvaluatorConfig::new(name, kind) })
+}
+
+/// The key `missing_turns` of a criterion.
+fn missing_turns(criterion: &Node, problems: &mut Problems<'_>) -> MissingTurns {
+    let NodeKind::Mapping(entries) = &criterion.kind else { return MissingTurns::default() };
+    let fields = Fields::new("this criterion", entries);
+    let (key, alias) = MISSING_TURNS_KEYS;
+    let given = fields.peek(key).or(fields.peek(alias));
+    let chosen = given.and_then(|node| choice(key, node, &MISSING_TURNS, problems));
+    chosen.unwrap_or_default()
 }
 
 /// Whether there is such a built-in metric.

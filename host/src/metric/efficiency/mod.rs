@@ -169,6 +169,10 @@ impl Metric for Efficiency {
         }
     }
 
+    fn compares_golden_turns(&self) -> bool {
+        false
+    }
+
     fn revision(&self) -> Option<&str> {
         Some(crate::metric::REVISION)
     }

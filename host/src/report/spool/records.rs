@@ -15,6 +15,7 @@ packed_fields!(EvaluationReport {
     score,
     threshold,
     status,
+    failure_reason,
     per_invocation_scores,
     duration,
     error,

@@ -110,9 +110,10 @@ fn evaluations() -> impl Strategy<Value = EvaluationReport> {
         options(texts()),
         lists(texts()),
     );
-    let rest = (options(objects(values())), any::<bool>());
+    let rest = (options(objects(values())), any::<bool>(), options(texts()));
     (texts(), prop::sample::select(Status::ALL.to_vec()), numbers, error, rest).prop_map(
-        |(name, status, numbers, (error, error_type, stderr, warnings), (details, was_started))| {
+        |(name, status, numbers, (error, error_type, stderr, warnings), rest)| {
+            let (details, was_started, failure_reason) = rest;
             let (score, threshold, per_invocation_scores, (attempts, seconds, nanoseconds)) =
                 numbers;
             let duration = Duration::new(seconds, nanoseconds % 1_000_000_000);
@@ -121,6 +122,7 @@ fn evaluations() -> impl Strategy<Value = EvaluationReport> {
                 score,
                 threshold,
                 status,
+                failure_reason,
                 per_invocation_scores,
                 duration: was_started.then_some(duration),
                 error,
@@ -307,7 +309,8 @@ fn with_file(change: impl FnOnce(&mut File)) -> Report {
         collector.put(number, &short(number)).unwrap();
     }
     change(collector.store().file().as_mut().unwrap().get_mut().unwrap());
-    Report { conversations: collector.finish(), max_error_rate: 1.0, ..Report::default() }
+    let conversations = collector.finish();
+    Report { conversations, max_error_rate: 1.0, allow_unevaluated: true, ..Report::default() }
 }
 
 #[test]

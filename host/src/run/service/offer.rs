@@ -16,7 +16,7 @@ use super::{
     paths::placed,
 };
 use crate::{
-    config::{Config, EvaluatorConfig, EvaluatorKind},
+    config::{Config, EvaluatorConfig, EvaluatorKind, MissingTurns},
     json::Object,
     verdict::Expected,
 };
@@ -213,7 +213,13 @@ impl Service {
             };
             let work = Work::Program(Box::new(program));
             let (name, threshold) = (one.name.clone(), planned.threshold);
-            let planned = PlannedEvaluator { name, threshold, work, fingerprint: None };
+            let planned = PlannedEvaluator {
+                name,
+                threshold,
+                missing_turns: MissingTurns::default(),
+                work,
+                fingerprint: None,
+            };
             self.serve(planned, one, description.as_ref(), &entry.defaults, runner)
         })
     }

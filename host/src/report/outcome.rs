@@ -1,0 +1,101 @@
+//! The outcome of one evaluation, as every form of the report shows it.
+
+use std::fmt;
+
+use super::EvaluationReport;
+use crate::verdict::Status;
+
+/// Outcome of one evaluation. Unlike [`Status`], which is what hosts of the contract know, it tells an error from an
+/// evaluation that does not apply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum EvaluationOutcome {
+    /// Scored, and good enough.
+    Passed,
+    /// Scored, and not good enough.
+    Failed,
+    /// The evaluator did not judge the conversation.
+    NotEvaluated,
+    /// The evaluator broke.
+    Error,
+    /// The run stopped before the evaluation was started.
+    NotRun,
+}
+
+impl EvaluationOutcome {
+    /// All outcomes.
+    pub const ALL: [Self; 5] =
+        [Self::Passed, Self::Failed, Self::NotEvaluated, Self::Error, Self::NotRun];
+
+    /// Name in the JSON report, e.g. `not_evaluated`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::NotEvaluated => "not_evaluated",
+            Self::Error => "error",
+            Self::NotRun => "not_run",
+        }
+    }
+
+    /// Word in the status column of reports for people, e.g. `NOT_EVALUATED`.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Passed => Status::Passed.as_str(),
+            Self::Failed => Status::Failed.as_str(),
+            Self::NotEvaluated => Status::NotEvaluated.as_str(),
+            Self::Error => "ERROR",
+            Self::NotRun => "NOT_RUN",
+        }
+    }
+
+    /// Mark at the beginning of a line of reports for people, e.g. `[PASS]`; all marks have the same width.
+    #[must_use]
+    pub fn mark(self) -> &'static str {
+        match self {
+            Self::Passed => "[PASS]",
+            Self::Failed => "[FAIL]",
+            Self::NotEvaluated | Self::NotRun => "[----]",
+            Self::Error => "[ERR ]",
+        }
+    }
+}
+
+impl fmt::Display for EvaluationOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl EvaluationReport {
+    /// Outcome of the evaluation.
+    #[must_use]
+    pub fn outcome(&self) -> EvaluationOutcome {
+        match (&self.error, self.status) {
+            _ if !self.was_run() => EvaluationOutcome::NotRun,
+            (Some(_), _) => EvaluationOutcome::Error,
+            (None, Status::Passed) => EvaluationOutcome::Passed,
+            (None, Status::Failed) => EvaluationOutcome::Failed,
+            (None, Status::NotEvaluated) => EvaluationOutcome::NotEvaluated,
+        }
+    }
+
+    /// Score to show to people. An evaluation that was not judged has none, whatever number the contract made the
+    /// evaluator write.
+    #[must_use]
+    pub fn shown_score(&self) -> Option<f64> {
+        self.score.filter(|_| self.is_judged())
+    }
+
+    /// Scores of the turns to show to people; empty where the evaluation was not judged.
+    #[must_use]
+    pub fn shown_turn_scores(&self) -> &[Option<f64>] {
+        if self.is_judged() { &self.per_invocation_scores } else { &[] }
+    }
+
+    fn is_judged(&self) -> bool {
+        matches!(self.outcome(), EvaluationOutcome::Passed | EvaluationOutcome::Failed)
+    }
+}
