@@ -60,7 +60,11 @@ fn repeated_keys_are_errors_with_their_position() {
 fn scores_of_another_number_of_turns_are_errors() {
     for scores in ["[1, 1]", "[null, 1]", "[0.5, 0.5, 0.5]"] {
         let answer = format!(r#"{{"score": 1, "per_invocation_scores": {scores}}}"#);
-        breaks(&answer, "bad_answer", "scores for a conversation of 1 turn; give one for each turn");
+        breaks(
+            &answer,
+            "bad_answer",
+            "scores for a conversation of 1 turn; give one for each turn",
+        );
     }
     passes(r#"{"score": 1, "per_invocation_scores": []}"#);
     passes(r#"{"score": 1, "per_invocation_scores": [null]}"#);
@@ -71,10 +75,8 @@ fn turns_that_were_left_out_are_missed() {
     let folder = Folder::new();
     folder.script("first", r#"cat >/dev/null; echo '{"score": 1, "per_invocation_scores": [1]}'"#);
     folder.file("c.yaml", "evaluators: [{name: first, type: code, path: first}]");
-    let two_turns = format!(
-        "{}/tests/data/events/traces/k09_traj_two_turns.json",
-        env!("CARGO_MANIFEST_DIR")
-    );
+    let two_turns =
+        format!("{}/tests/data/events/traces/k09_traj_two_turns.json", env!("CARGO_MANIFEST_DIR"));
     let session = ["--group-by", "conversation"];
     let ran = folder.run(&[&[&*two_turns, "-c", "c.yaml", "-o", "json"][..], &session].concat());
     let ran = ran.exits(3);

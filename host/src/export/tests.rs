@@ -1,3 +1,5 @@
+//! Tests of the files that exports write.
+
 use super::*;
 use crate::{process::CommandSpec, runtime::testing::Folder};
 
