@@ -15,10 +15,10 @@ fn exact_match(turns: Invocations<'_>, golden: Option<Expected<'_>>) -> EvalResu
         |text: &str| text.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>().join(" ");
     let mut differences = Vec::new();
     let mut per_turn = Vec::new();
-    // A golden turn that never took place counts as a wrong answer.
-    let turns = turns.iter().map(Some).chain(std::iter::repeat(None));
-    for (golden, turn) in golden.iter().zip(turns) {
+    for (index, golden) in golden.iter().enumerate() {
         per_turn.push(golden.final_response.as_deref().map(|expected| {
+            // A golden turn that never took place counts as a wrong answer.
+            let turn = turns.get(index);
             let actual = turn.and_then(|turn| turn.final_response.as_deref()).unwrap_or_default();
             let same = normalized(actual) == normalized(expected);
             if !same {
@@ -27,7 +27,10 @@ fn exact_match(turns: Invocations<'_>, golden: Option<Expected<'_>>) -> EvalResu
             Score::from(same)
         }));
     }
-    match Score::mean(per_turn.iter().copied().flatten()) {
+    let mean = Score::mean(per_turn.iter().copied().flatten());
+    // The turns that took place have a score each; those beyond the golden ones are not scored.
+    per_turn.resize(turns.len(), None);
+    match mean {
         Some(score) => EvalResult::new(score)
             .per_invocation_scores(per_turn)
             .detail("differences", differences),
@@ -80,7 +83,20 @@ mod tests {
             .expected("When?", "At noon.")
             .expected("Where?", "Here.");
 
-        testing::assert_score(&judge(&input), 0.5);
+        let result = judge(&input);
+
+        testing::assert_score(&result, 0.5);
+        assert_eq!(result.per_invocation_scores, [Some(Score::ONE)]);
+    }
+
+    #[test]
+    fn turns_beyond_the_golden_ones_are_not_scored() {
+        let input = testing::input("exact_match")
+            .turn("When?", "At noon.")
+            .turn("Thanks!", "You are welcome.")
+            .expected("When?", "At noon.");
+
+        assert_eq!(judge(&input).per_invocation_scores, [Some(Score::ONE), None]);
     }
 
     #[test]

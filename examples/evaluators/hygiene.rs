@@ -4,11 +4,12 @@ use std::{collections::HashSet, process::ExitCode};
 
 use evaluator_sdk::{EvalResult, Score, Trajectory, evaluator, run_any};
 
-/// Scores the share of tool calls that were not made before, with the same arguments, in the same turn.
+/// Scores the share of tool calls that were not made before, with the same arguments, in the same turn. A turn without
+/// tool calls is not scored.
 #[evaluator]
 fn no_repeated_calls(turns: Trajectory<'_>) -> EvalResult {
     let mut repeated = Vec::new();
-    let scores: Vec<Score> = turns
+    let scores: Vec<Option<Score>> = turns
         .iter()
         .map(|turn| {
             let calls = &turn.intermediate_steps.tool_calls;
@@ -18,19 +19,21 @@ fn no_repeated_calls(turns: Trajectory<'_>) -> EvalResult {
                     repeated.push(call.name.clone());
                 }
             }
-            Score::ratio(seen.len(), calls.len())
+            Score::checked_ratio(seen.len(), calls.len())
         })
         .collect();
     EvalResult::mean_of(scores).detail("repeated", repeated)
 }
 
-/// Whether all tools did what they were asked to do. A plain yes or no needs no more than a `bool`.
+/// Scores whether all tools did what they were asked to do. Without tool responses there is nothing to judge.
 #[evaluator]
-fn no_failed_tools(turns: Trajectory<'_>) -> bool {
-    turns
-        .iter()
-        .flat_map(|turn| &turn.intermediate_steps.tool_responses)
-        .all(|response| !response.is_error())
+fn no_failed_tools(turns: Trajectory<'_>) -> EvalResult {
+    let mut responses =
+        turns.iter().flat_map(|turn| &turn.intermediate_steps.tool_responses).peekable();
+    if responses.peek().is_none() {
+        return EvalResult::not_evaluated("no tool has responded");
+    }
+    EvalResult::new(Score::from(responses.all(|response| !response.is_error())))
 }
 
 fn main() -> ExitCode {
@@ -39,7 +42,7 @@ fn main() -> ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use evaluator_sdk::{InvocationData, ToolResponseData, testing};
+    use evaluator_sdk::{EvalStatus, InvocationData, ToolResponseData, testing};
     use serde_json::json;
 
     use super::*;
@@ -68,7 +71,16 @@ mod tests {
         let good = InvocationData::new("Is it on time?", "Yes.").tool_response(works);
         let bad = good.clone().tool_response(fails);
 
-        assert!(no_failed_tools(Trajectory(&[good])));
-        assert!(!no_failed_tools(Trajectory(&[bad])));
+        testing::assert_score(&no_failed_tools(Trajectory(&[good])), 1.0);
+        testing::assert_score(&no_failed_tools(Trajectory(&[bad])), 0.0);
+    }
+
+    #[test]
+    fn without_tools_there_is_nothing_to_judge() {
+        let idle = [InvocationData::new("Is it on time?", "Yes.")];
+
+        for result in [no_repeated_calls(Trajectory(&idle)), no_failed_tools(Trajectory(&idle))] {
+            assert_eq!(result.status, Some(EvalStatus::NotEvaluated));
+        }
     }
 }

@@ -67,7 +67,8 @@ fn json_shape(input: &EvalInput, Config(settings): Config<Settings>) -> EvalResu
                 None => problems.push(format!("{name}: missing")),
             }
         }
-        per_turn.push(Some(Score::ratio(good, settings.fields.len())));
+        // Without any fields, an object is all that is asked for.
+        per_turn.push(Score::checked_ratio(good, settings.fields.len()).or(Some(Score::ONE)));
     }
     match Score::mean(per_turn.iter().copied().flatten()) {
         Some(score) => {

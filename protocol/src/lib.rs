@@ -38,8 +38,8 @@ pub mod agenta;
 pub mod agentv;
 
 pub use agentevals::{
-    EvalInput, EvalResult, EvalStatus, IntermediateStepData, InvocationData, ToolCallData,
-    ToolResponseData, ScoreCount,
+    EvalInput, EvalResult, EvalStatus, IntermediateStepData, InvocationData, ScoreCount,
+    ToolCallData, ToolResponseData,
 };
 pub use contract::{Contract, UnknownContract};
 pub use decode::{DecodeError, DecodeErrorKind, MAX_DEPTH, decode};

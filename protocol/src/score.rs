@@ -167,7 +167,8 @@ impl<'de> Deserialize<'de> for Score {
     message = "`{Self}` is not a score",
     label = "expected `Score`",
     note = "make one with `Score::new(number)?`, which refuses what is not in 0..=1, `Score::from(bool)` or \
-            `Score::checked_ratio(part, whole)`"
+            `Score::checked_ratio(part, whole)`",
+    note = "where there is no score, return `EvalResult::not_evaluated(\"why\")`"
 )]
 pub trait IntoScore: sealed::Score {
     /// The score.

@@ -225,9 +225,8 @@ fn a_mean_of_nothing_says_what_there_is_not() {
 
 #[test]
 fn there_is_a_score_for_each_turn_or_none() {
-    let result = |scores: usize| {
-        EvalResult::new(Score::ONE).per_invocation_scores(vec![Score::ONE; scores])
-    };
+    let result =
+        |scores: usize| EvalResult::new(Score::ONE).per_invocation_scores(vec![Score::ONE; scores]);
     for (scores, turns) in [(0, 0), (0, 3), (1, 1), (3, 3)] {
         assert_eq!(result(scores).check_turns(turns), Ok(()), "{scores} of {turns}");
     }

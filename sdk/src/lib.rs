@@ -34,9 +34,17 @@
 //! }
 //! ```
 //!
-//! - What it may take: see [`FromInput`]. What it may return: see [`IntoOutcome`].
-//! - What the program does and promises: see [`program`].
-//! - How it is tested: see [`testing`].
+//! # Where to read on
+//!
+//! | about | see |
+//! |---|---|
+//! | arguments: the document, settings, golden turns, types of your own | [`FromInput`] |
+//! | settings with defaults and checked ranges | [`Config`] |
+//! | results: scores, "not evaluated", errors of any type with `?` | [`IntoOutcome`], [`EvalResult`], [`Score`] |
+//! | options, `async`, evaluators in the terms of one host | [`#[evaluator]`](macro@evaluator) |
+//! | tests: inputs in a line, comparisons, inputs of an agent that did nothing | [`testing`] |
+//! | the program: its forms, exit codes, messages | [`program`], [`exit`] |
+//! | several evaluators in one program | [`run_any`] |
 //!
 //! # Features
 //!
@@ -45,6 +53,22 @@
 //!   `schemars::JsonSchema`.
 //! - `target`: the module `target`, a client for the models that hosts offer to evaluators, and judges that are prompts. Brings no
 //!   dependency.
+//!
+//! A package names them in its `Cargo.toml`. A lone `.rs` file, which `evaluator run` builds without a package, names them in
+//! its frontmatter; version and path of this crate may be left out there:
+//!
+//! ```text
+//! ---
+//! [dependencies]
+//! evaluator-sdk = { features = ["tokio", "schema", "target"] }
+//! tokio = { version = "1", features = ["time"] }
+//! ---
+//! ```
+//!
+//! # Versions
+//!
+//! The types of [`evaluator_protocol`](protocol) and, with the feature `schema`, of `schemars` are part of this crate's interface: a
+//! new major version of one of them is a new major version of this crate.
 
 mod block_on;
 mod context;

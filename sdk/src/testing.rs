@@ -10,12 +10,19 @@
 //!
 //! #[evaluator]
 //! fn answered(input: &EvalInput) -> EvalResult {
-//!     EvalResult::mean_of(input.invocations.iter().map(|turn| Score::from(turn.final_response.is_some())))
+//!     EvalResult::mean_of(input.invocations.iter().map(|turn| {
+//!         let answer = turn.final_response.as_deref().unwrap_or_default();
+//!         Score::from(!answer.trim().is_empty())
+//!     }))
 //! }
 //!
 //! let input = testing::input("answered").turn("Hi", "Hello!").unanswered("Are you there?");
 //! testing::assert_score(&answered(&input), 0.5);
 //! testing::assert_score(&testing::run(&answered::EVALUATOR, &input)?, 0.5);
+//!
+//! for (case, input) in testing::edge_cases("answered") {
+//!     assert!(answered(&input).score < Score::ONE, "{case}");
+//! }
 //! # Ok::<(), evaluator_sdk::Failure>(())
 //! ```
 
@@ -26,7 +33,7 @@ use std::{fmt::Write as _, ops::Deref};
 use evaluator_protocol::{
     EvalInput, EvalResult, Frame, InvocationData, ToolCallData, ToolResponseData,
 };
-use serde_json::Value;
+pub use serde_json::{self, Value, json};
 
 use crate::{
     evaluator::Evaluator,
@@ -37,8 +44,7 @@ use crate::{
 /// Starts an input for the evaluator of that name in the host's configuration.
 ///
 /// ```
-/// use evaluator_sdk::testing;
-/// use serde_json::json;
+/// use evaluator_sdk::testing::{self, json};
 ///
 /// let input = testing::input("trip")
 ///     .config("max_calls", 3)
@@ -51,6 +57,31 @@ use crate::{
 /// ```
 pub fn input(metric_name: impl Into<String>) -> Input {
     Input { document: EvalInput::new(metric_name), last_is_expected: false }
+}
+
+/// Inputs of an agent that did nothing, each with what it is: no turns, a turn without an answer, and one with a blank
+/// answer. There are no tool calls in any of them. Few evaluators should pass one of these.
+///
+/// ```
+/// use evaluator_sdk::{EvalInput, evaluator, testing};
+///
+/// /// Passes every agent that says nothing: `all` of no answers is `true`.
+/// #[evaluator]
+/// fn brief(input: &EvalInput) -> bool {
+///     input.invocations.iter().flat_map(|turn| &turn.final_response).all(|text| text.len() < 500)
+/// }
+///
+/// let passed = testing::edge_cases("brief").into_iter().filter(|(_, input)| brief(input));
+/// let passed: Vec<&str> = passed.map(|(case, _)| case).collect();
+/// assert_eq!(passed, ["no turns", "no answer", "a blank answer"]);
+/// ```
+#[must_use]
+pub fn edge_cases(metric_name: &str) -> [(&'static str, Input); 3] {
+    [
+        ("no turns", input(metric_name)),
+        ("no answer", input(metric_name).unanswered("Hello?")),
+        ("a blank answer", input(metric_name).turn("Hello?", " \n")),
+    ]
 }
 
 /// An input under construction. Where an [`EvalInput`] is asked for, `&input` is one; [`build`](Input::build) gives it

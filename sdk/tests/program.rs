@@ -223,7 +223,8 @@ mod failures_and_main {
 
     #[test]
     fn a_second_call_is_an_error() {
-        let message = "error: `run()` was called twice; serve several evaluators with one `run_any(&[..])`\n";
+        let message =
+            "error: `run()` was called twice; serve several evaluators with one `run_any(&[..])`\n";
         for arguments in [&[][..], &["--stream"], &["--describe"], &["--help"]] {
             let outcome = careless("twice", arguments, &named("fine"));
             assert_eq!((outcome.code, &*outcome.stderr), (Some(2), message), "{arguments:?}");

@@ -1,6 +1,7 @@
 //! Tests of the commands: whole programs, their output and their exit codes.
 
 mod adk_config;
+mod answers;
 mod bad_input;
 mod check;
 mod ci_output;

@@ -1,4 +1,4 @@
-//! Tests of the files that `export` writes.
+//! Tests of the files that exports write.
 
 use super::*;
 use crate::{process::CommandSpec, runtime::testing::Folder};

@@ -58,9 +58,7 @@ impl Given<'_> {
     /// Checks an answer against what it judges. The turns of a document are counted where it is read.
     fn check(self, evaluation: Evaluation) -> Evaluation {
         match self {
-            Self::Conversation(subject) => {
-                evaluation.for_turns(subject.conversation().turns.len())
-            }
+            Self::Conversation(subject) => evaluation.for_turns(subject.conversation().turns.len()),
             Self::Document(_) => evaluation,
         }
     }

@@ -281,7 +281,8 @@ mod tests {
         ] {
             assert!(reason(text).starts_with("repeated key at line 1 column "), "{text}");
         }
-        let same_elsewhere = br#"{"score": 1, "details": {"score": 0, "list": [{"a": 1}, {"a": 1}]}}"#;
+        let same_elsewhere =
+            br#"{"score": 1, "details": {"score": 0, "list": [{"a": 1}, {"a": 1}]}}"#;
         assert!(parse_answer(same_elsewhere).is_ok());
     }
 

@@ -262,12 +262,20 @@ mod tests {
                 }
             }
             let reports: [(&str, &str, &str); 12] = [
-                (r#"{"error": {"kind": "k", "message": ""}, "score": 1}"#, "k", r#"{"kind":"k","message":""}"#),
+                (
+                    r#"{"error": {"kind": "k", "message": ""}, "score": 1}"#,
+                    "k",
+                    r#"{"kind":"k","message":""}"#,
+                ),
                 (r#"{"score": 1, "error": {"rate": 0.1}}"#, "error", r#"{"rate":0.1}"#),
                 (r#"{"score": 1, "error": ["late"]}"#, "error", r#"["late"]"#),
                 (r#"{"score": 1, "error": 7}"#, "error", "7"),
                 (r#"{"score": 1, "error": 0.25}"#, "error", "0.25"),
-                (r#"{"error": ""}"#, "error", r#"its `error` is "", which does not say what went wrong"#),
+                (
+                    r#"{"error": ""}"#,
+                    "error",
+                    r#"its `error` is "", which does not say what went wrong"#,
+                ),
                 (r#"{"error": {"kind": "rejected", "message": "no"}}"#, "rejected", "no"),
                 (r#"{"error": {"message": "no"}, "score": 1}"#, "error", "no"),
                 (r#"{"error": "no"}"#, "error", "no"),

@@ -51,7 +51,11 @@ impl EvaluationResult {
     /// A result without rows.
     #[must_use]
     pub fn new(overall_score: impl IntoScore, overall_eval_status: EvalStatus) -> Self {
-        Self { overall_score: Some(overall_score.into_score()), overall_eval_status, ..Self::default() }
+        Self {
+            overall_score: Some(overall_score.into_score()),
+            overall_eval_status,
+            ..Self::default()
+        }
     }
 
     /// The metric does not judge this conversation. Not a failure, and not a pass either.

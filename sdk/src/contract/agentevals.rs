@@ -4,7 +4,7 @@ use evaluator_protocol::{
     Answer, Contract as Name, Document, EvalInput, EvalResult, JsonObject, Score,
 };
 
-use super::{Contract, HasConfig, check_turns, answer_file::read_answer};
+use super::{Contract, HasConfig, answer_file::read_answer, check_turns};
 use crate::failure::{Failure, Rejection};
 
 /// The contract of agentevals: [`EvalInput`] in, [`EvalResult`] out.

@@ -31,14 +31,55 @@ use crate::{context::Context, contract::HasConfig, failure::Rejection};
 ///
 /// /// Scores how many of the words are in the last answer.
 /// #[evaluator]
-/// fn mentions(input: &EvalInput, Config(settings): Config<Settings>) -> Score {
+/// fn mentions(input: &EvalInput, Config(settings): Config<Settings>) -> Result<Score, &'static str> {
 ///     let answer = input.invocations.last().and_then(|turn| turn.final_response.as_deref()).unwrap_or_default();
 ///     let fold = |text: &str| if settings.ignore_case { text.to_lowercase() } else { text.to_owned() };
 ///     let answer = fold(answer);
 ///     let found = settings.words.iter().filter(|word| answer.contains(&fold(word))).count();
-///     Score::ratio(found, settings.words.len())
+///     Score::checked_ratio(found, settings.words.len()).ok_or("`words` is empty")
 /// }
+/// # let input = evaluator_sdk::testing::input("mentions").turn("Hi", "Hello!");
+/// # assert!(mentions(&input, Config(Settings { words: Vec::new(), ignore_case: false })).is_err());
 /// ```
+///
+/// # Values out of range
+///
+/// What a function returns as `Err` is an error of the kind `evaluator`. To refuse a value as an error of the kind `config`,
+/// with the path of its key, refuse it while it is read: give it a type with `#[serde(try_from = "..")]`.
+///
+/// ```
+/// use evaluator_sdk::{Config, EvalInput, evaluator, testing};
+///
+/// #[derive(serde::Deserialize)]
+/// struct Settings {
+///     share: Share,
+/// }
+///
+/// /// A number in 0..=1.
+/// #[derive(serde::Deserialize)]
+/// #[serde(try_from = "f64")]
+/// struct Share(f64);
+///
+/// impl TryFrom<f64> for Share {
+///     type Error = String;
+///
+///     fn try_from(value: f64) -> Result<Self, String> {
+///         if (0.0..=1.0).contains(&value) { Ok(Self(value)) } else { Err(format!("{value} is not in 0..=1")) }
+///     }
+/// }
+///
+/// #[evaluator]
+/// fn constant(_: &EvalInput, Config(settings): Config<Settings>) -> f64 {
+///     settings.share.0
+/// }
+///
+/// let input = testing::input("constant").config("share", 1.5);
+/// let failure = testing::run(&constant::EVALUATOR, &input).unwrap_err();
+/// assert_eq!(failure.kind(), "config");
+/// assert_eq!(failure.message(), "config.share: 1.5 is not in 0..=1");
+/// ```
+///
+/// A rule about several keys is a `try_from` of the whole type; its errors have the path `config`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(transparent)]
 pub struct Config<T>(

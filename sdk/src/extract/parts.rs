@@ -62,7 +62,10 @@ impl Deref for MetricName<'_> {
 ///
 /// #[evaluator]
 /// fn answered(turns: Invocations<'_>) -> EvalResult {
-///     EvalResult::mean_of(turns.iter().map(|turn| Score::from(turn.final_response.is_some())))
+///     EvalResult::mean_of(turns.iter().map(|turn| {
+///         let answer = turn.final_response.as_deref().unwrap_or_default();
+///         Score::from(!answer.trim().is_empty())
+///     }))
 /// }
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]

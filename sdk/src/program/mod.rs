@@ -1,3 +1,5 @@
+//! The program around evaluators: what `name::run()` and [`run_any`](crate::run_any) do.
+#![doc = ""]
 #![doc = include_str!("../../docs/program.md")]
 
 mod answer;
@@ -59,7 +61,10 @@ pub fn run_any<E: IntoEvaluator>(evaluators: &[E]) -> ExitCode {
     let code = match HAS_RUN.swap(true, Ordering::Relaxed) {
         false => run(&evaluators),
         true => {
-            report(None, "`run()` was called twice; serve several evaluators with one `run_any(&[..])`");
+            report(
+                None,
+                "`run()` was called twice; serve several evaluators with one `run_any(&[..])`",
+            );
             exit::USAGE
         }
     };
@@ -74,7 +79,10 @@ static HAS_RUN: AtomicBool = AtomicBool::new(false);
 
 /// Ends the process. `main` cannot be relied on to return the code: a value that is dropped would turn the failure into
 /// a success, and there are hosts that take a success without an answer for a pass.
-#[expect(clippy::exit, reason = "a failure must not depend on what `main` does with a return value")]
+#[expect(
+    clippy::exit,
+    reason = "a failure must not depend on what `main` does with a return value"
+)]
 fn end(code: u8) -> ! {
     // It writes what is left in the buffer of standard output; standard error has none.
     process::exit(i32::from(code))

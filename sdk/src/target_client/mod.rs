@@ -1,3 +1,5 @@
+//! Models for evaluators, through the host's proxy (feature `target`).
+#![doc = ""]
 #![doc = include_str!("../../docs/target.md")]
 
 mod body;

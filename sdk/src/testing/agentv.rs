@@ -11,7 +11,8 @@
 //!     let (question, answer) = input.question().zip(input.candidate_answer()).ok_or("there is nothing to compare")?;
 //!     let words: Vec<&str> = question.split_whitespace().collect();
 //!     let (hits, misses): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| answer.contains(**word));
-//!     Ok(CodeJudgeResult::new(Score::ratio(hits.len(), words.len())).with_hits(hits).with_misses(misses))
+//!     let score = Score::checked_ratio(hits.len(), words.len()).ok_or("the question is empty")?;
+//!     Ok(CodeJudgeResult::new(score).with_hits(hits).with_misses(misses))
 //! }
 //!
 //! let input = CodeJudgeInput::new("capital of France", "The capital of France is Paris.");

@@ -1,7 +1,8 @@
 //! The scores of turns are those of the document's turns: one for each, or none.
 
 use evaluator_sdk::{
-    EvalInput, EvalResult, Evaluator, Invocations, Score, agenta::EvaluateResult, evaluator, testing,
+    EvalInput, EvalResult, Evaluator, Invocations, Score, agenta::EvaluateResult, evaluator,
+    testing,
 };
 use serde_json::json;
 
@@ -34,7 +35,8 @@ fn takes_all(mut input: EvalInput) -> EvalResult {
 
 #[evaluator]
 fn one_too_many(input: &EvalInput) -> EvalResult {
-    EvalResult::new(Score::ONE).per_invocation_scores(vec![None::<Score>; input.invocations.len() + 1])
+    EvalResult::new(Score::ONE)
+        .per_invocation_scores(vec![None::<Score>; input.invocations.len() + 1])
 }
 
 #[evaluator(contract = adk)]
@@ -65,7 +67,11 @@ fn another_number_of_scores_is_an_error() {
     refused(&skipping::EVALUATOR, &document, "1 score for a conversation of 2 turns");
     refused(&takes_all::EVALUATOR, &document, "1 score for a conversation of 2 turns");
     refused(&one_too_many::EVALUATOR, &document, "3 scores for a conversation of 2 turns");
-    refused(&one_too_many::EVALUATOR, &json!({"metric_name": "m"}), "1 score for a conversation of 0 turns");
+    refused(
+        &one_too_many::EVALUATOR,
+        &json!({"metric_name": "m"}),
+        "1 score for a conversation of 0 turns",
+    );
 }
 
 #[test]

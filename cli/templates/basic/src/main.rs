@@ -36,10 +36,12 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_conversation_is_not_judged() {
-        let result = {{crate_name}}(&testing::input("{{crate_name}}"));
+    fn an_agent_that_did_nothing_does_not_pass() {
+        let input = || testing::input("{{crate_name}}");
 
-        assert_eq!(result.status, Some(EvalStatus::NotEvaluated));
+        testing::assert_score(&{{crate_name}}(&input().unanswered("Hello?")), 0.0);
+        testing::assert_score(&{{crate_name}}(&input().turn("Hello?", " ")), 0.0);
+        assert_eq!({{crate_name}}(&input()).status, Some(EvalStatus::NotEvaluated));
     }
 
     #[test]

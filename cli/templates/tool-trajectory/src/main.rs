@@ -6,14 +6,18 @@ use std::process::ExitCode;
 use evaluator_sdk::{EvalInput, EvalResult, Score, evaluator};
 
 /// Scores the share of expected tools that the agent called, in the expected order. Calls in between do no harm.
+///
+/// A turn that expects no tools is not scored. An agent that stopped before the last expected turn scores 0.
 #[evaluator]
 fn {{crate_name}}(input: &EvalInput) -> EvalResult {
-    let Some(pairs) = input.pairs() else {
+    let Some(golden) = &input.expected_invocations else {
         return EvalResult::not_evaluated("no golden turns: give the run an eval set");
     };
     let mut missing = Vec::new();
-    let scores: Vec<Score> = pairs
-        .map(|(turn, golden)| {
+    let turns = input.invocations.iter().enumerate();
+    let scores: Vec<Option<Score>> = turns
+        .map(|(index, turn)| {
+            let golden = golden.get(index)?;
             let called: Vec<&str> = turn.tool_names().collect();
             let mut rest = called.as_slice();
             let mut found = 0;
@@ -25,9 +29,13 @@ fn {{crate_name}}(input: &EvalInput) -> EvalResult {
                     missing.push(format!("{}: {expected}", turn.invocation_id));
                 }
             }
-            Score::ratio(found, golden.tool_names().len())
+            Score::checked_ratio(found, golden.tool_names().len())
         })
         .collect();
+    if golden.len() > scores.len() {
+        return EvalResult::new(Score::ZERO)
+            .detail("missing", format!("turn {} and later", scores.len() + 1));
+    }
     EvalResult::mean_of(scores).detail("missing", missing)
 }
 
@@ -66,6 +74,32 @@ mod tests {
             .expected(turn(&["search", "book"]));
 
         assert_eq!({{crate_name}}(&input).score, Score::ratio(1, 2));
+    }
+
+    #[test]
+    fn a_turn_that_expects_no_tools_is_not_scored() {
+        let input = EvalInput::new("{{crate_name}}")
+            .invocation(turn(&[]))
+            .expected(turn(&[]))
+            .invocation(turn(&["book"]))
+            .expected(turn(&["book"]));
+
+        let result = {{crate_name}}(&input);
+
+        assert_eq!(result.per_invocation_scores, [None, Some(Score::ONE)]);
+    }
+
+    #[test]
+    fn an_agent_that_stopped_early_does_not_pass() {
+        let input = EvalInput::new("{{crate_name}}")
+            .invocation(turn(&["search"]))
+            .expected(turn(&["search"]))
+            .expected(turn(&["book"]));
+
+        let result = {{crate_name}}(&input);
+
+        assert_eq!(result.score, Score::ZERO);
+        assert_eq!(result.details.unwrap()["missing"], "turn 2 and later");
     }
 
     #[test]

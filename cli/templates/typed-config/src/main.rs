@@ -5,19 +5,36 @@ use std::process::ExitCode;
 use evaluator_sdk::{Config, EvalInput, EvalResult, Score, evaluator};
 use serde::Deserialize;
 
-/// What `config:` may hold. A key of the wrong type is an error that names it.
+/// What `config:` may hold. A key of the wrong type or with a value out of range is an error that names it.
 #[derive(Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Settings {
     /// Answers of at least this many characters score in full.
-    min_length: usize,
+    min_length: MinLength,
     /// Words that must not be in an answer; upper or lower case makes no difference.
     forbidden: Vec<String>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { min_length: 20, forbidden: Vec::new() }
+        Self { min_length: MinLength(20), forbidden: Vec::new() }
+    }
+}
+
+/// A number of characters, at least 1. What `try_from` refuses is an error of the configuration, as a wrong type is.
+#[derive(Deserialize)]
+#[serde(try_from = "usize")]
+struct MinLength(usize);
+
+impl TryFrom<usize> for MinLength {
+    type Error = &'static str;
+
+    fn try_from(length: usize) -> Result<Self, Self::Error> {
+        if length > 0 {
+            Ok(Self(length))
+        } else {
+            Err("must be at least 1")
+        }
     }
 }
 
@@ -33,7 +50,7 @@ fn {{crate_name}}(input: &EvalInput, Config(settings): Config<Settings>) -> Eval
             issues.push(format!("turn {number} says {word:?}"));
             Score::ZERO
         } else {
-            Score::ratio(answer.chars().count(), settings.min_length)
+            Score::ratio(answer.trim().chars().count(), settings.min_length.0)
         });
     }
     EvalResult::mean_of(scores).detail("issues", issues)
@@ -49,6 +66,11 @@ mod tests {
 
     use super::*;
 
+    fn settings(min_length: usize, forbidden: &[&str]) -> Config<Settings> {
+        let forbidden = forbidden.iter().map(|word| (*word).to_owned()).collect();
+        Config(Settings { min_length: MinLength(min_length), forbidden })
+    }
+
     fn conversation() -> testing::Input {
         testing::input("{{crate_name}}")
             .turn("When?", "At seven.")
@@ -57,21 +79,34 @@ mod tests {
 
     #[test]
     fn short_answers_score_in_part() {
-        let settings = Settings { min_length: 18, ..Settings::default() };
-
-        let result = {{crate_name}}(&conversation(), Config(settings));
+        let result = {{crate_name}}(&conversation(), settings(18, &[]));
 
         assert_eq!(result.per_invocation_scores, [Some(Score::ratio(1, 2)), Some(Score::ONE)]);
     }
 
     #[test]
     fn forbidden_words_are_named() {
-        let settings = Settings { min_length: 1, forbidden: vec!["i guess".to_owned()] };
-
-        let result = {{crate_name}}(&conversation(), Config(settings));
+        let result = {{crate_name}}(&conversation(), settings(1, &["i guess"]));
 
         testing::assert_score(&result, 0.5);
         assert_eq!(result.details.unwrap()["issues"][0], "turn 2 says \"i guess\"");
+    }
+
+    #[test]
+    fn no_answer_is_too_short() {
+        let input = testing::input("{{crate_name}}").unanswered("When?").turn("When?", " ");
+
+        testing::assert_score(&{{crate_name}}(&input, settings(1, &[])), 0.0);
+    }
+
+    #[test]
+    fn a_setting_that_is_out_of_range_is_an_error() {
+        let input = conversation().config("min_length", 0);
+
+        let failure = testing::run(&{{crate_name}}::EVALUATOR, &input).unwrap_err();
+
+        assert_eq!(failure.kind(), "config");
+        assert_eq!(failure.message(), "config.min_length: must be at least 1");
     }
 
     #[test]
