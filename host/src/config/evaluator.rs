@@ -111,7 +111,6 @@ pub(super) fn read(
             None
         }
     };
-    let missing_turns = fields.choice("missing_turns", &MISSING_TURNS, problems);
     let (kind, span) = kind?;
     let place = Place::new(problems.text, span);
     let kind = match (kind, span) {
@@ -126,6 +125,7 @@ pub(super) fn read(
         (Type::Code, _) => EvaluatorKind::Code(read_code(&mut fields, node, problems)),
         (Type::OpenaiEval, _) => {
             let Some(openai) = openai_eval::read(&mut fields, start_of(node), problems) else {
+                fields.take("missing_turns");
                 fields.finish(problems);
                 return None;
             };
@@ -136,6 +136,7 @@ pub(super) fn read(
             EvaluatorKind::Remote(remote::read(&mut fields, node, extensions, problems))
         }
     };
+    let missing_turns = fields.choice("missing_turns", &MISSING_TURNS, problems);
     fields.finish(problems);
     let missing_turns = missing_turns.unwrap_or_default();
     Some(EvaluatorConfig { missing_turns, place: Some(place), ..EvaluatorConfig::new(name?, kind) })
