@@ -91,9 +91,9 @@ fn compares(golden: Expected<'_>) -> bool {
     !golden.is_empty()
 }
 
-/// What agentevals would send, had it been asked to, is missing by mistake; what another host has not got is not.
+/// A conversation without golden turns is nobody's mistake, whichever host sends it: some conversations have no golden case.
 #[test]
-fn without_golden_turns_documents_of_other_hosts_are_not_evaluated() {
+fn without_golden_turns_documents_of_every_host_are_not_evaluated() {
     let judge = |document: Value| testing::answer_json(&compares::EVALUATOR, document.to_string());
     let scenario = json!({"eval_metric": {"metric_name": "m", "criterion": {"threshold": 0.0}}, "actual_invocations": [{}],
                           "expected_invocations": null});
@@ -109,7 +109,16 @@ fn without_golden_turns_documents_of_other_hosts_are_not_evaluated() {
             "not evaluated: expected_invocations: this evaluator compares with golden turns";
         assert!(failure.message().starts_with(message), "{failure}");
     }
-    let failure = judge(json!({"metric_name": "m"})).unwrap_err();
+    for document in
+        [json!({"metric_name": "m"}), json!({"metric_name": "m", "expected_invocations": null})]
+    {
+        let answer = judge(document).unwrap();
+        assert_eq!((&answer["status"], &answer["score"]), (&json!("NOT_EVALUATED"), &json!(0.0)));
+        let reason = answer["details"]["reason"].as_str().unwrap();
+        assert!(reason.contains("compares with golden turns"), "{reason}");
+    }
+    // What is there and wrong is an error.
+    let failure = judge(json!({"metric_name": "m", "expected_invocations": 3})).unwrap_err();
     assert_eq!(failure.kind(), "input");
 }
 

@@ -37,17 +37,17 @@ pub(super) fn configuration(
     Ok(file.map(PathBuf::from))
 }
 
-/// The same for commands that need one.
+/// The same for commands that need one; `instead` says what to do where there is none.
 ///
 /// # Errors
 ///
 /// The exit code, after a message, when there is none, or there are several.
-pub(super) fn required(named: Option<PathBuf>) -> Result<PathBuf, u8> {
+pub(super) fn required(named: Option<PathBuf>, instead: &str) -> Result<PathBuf, u8> {
     configuration(named, false)?.ok_or_else(|| {
         let folder = env::current_dir().unwrap_or_default();
         render::message(&format!(
-            "there is no {} in {}; name the configuration",
-            NAMES.join(", "),
+            "there is no {} in {}; {instead}",
+            NAMES.join(" or "),
             folder.display()
         ));
         exit::USAGE

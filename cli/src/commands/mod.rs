@@ -37,10 +37,12 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
     }
     let code = match cli.command {
         Command::Run(args) => run::run(args, cli.verbose, runner),
-        Command::Check { config, locked } => match discovery::required(config) {
-            Ok(config) => check::check(&config, locked, cli.verbose, runner),
-            Err(code) => code,
-        },
+        Command::Check { config, locked } => {
+            match discovery::required(config, "name the configuration") {
+                Ok(config) => check::check(&config, locked, cli.verbose, runner),
+                Err(code) => code,
+            }
+        }
         Command::Schema => schema::schema(),
         Command::Init(args) | Command::Evaluator(EvaluatorCommand::Init(args)) => init::init(&args),
         Command::Runtimes | Command::Evaluator(EvaluatorCommand::Runtimes) => {

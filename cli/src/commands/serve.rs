@@ -25,7 +25,9 @@ pub(super) fn serve(args: &ServeArgs, verbose: u8, runner: Runner) -> u8 {
         }
     };
     let config = match args.config.clone() {
-        None if args.paths.is_empty() => discovery::required(None).map(Some),
+        None if args.paths.is_empty() => {
+            discovery::required(None, "name evaluators, or a configuration with -c").map(Some)
+        }
         config => Ok(config),
     };
     let config = match config {

@@ -49,7 +49,8 @@ fn text(report: &Report) -> io::Result<String> {
     text.push_str("\n| | Conversation | Metric | Score | Time | |\n|---|---|---|---:|---:|---|\n");
     let mut room = ALL_DETAIL_BYTES;
     for (trace_id, evaluation) in &rows(report)? {
-        let score = evaluation.shown_score().map_or_else(String::new, |score| format!("{score:.4}"));
+        let score =
+            evaluation.shown_score().map_or_else(String::new, |score| format!("{score:.4}"));
         let time = evaluation
             .duration
             .map_or_else(String::new, |time| milliseconds(time.as_secs_f64() * 1000.0));

@@ -88,7 +88,8 @@ fn counts(report: &Report) -> String {
     }
     if !report.unrecorded_cases.is_empty() {
         let cases = counted(report.unrecorded_cases.len() as u64, "golden case");
-        let required = if report.missing_cases().is_empty() { "" } else { ", and each has to have one" };
+        let required =
+            if report.missing_cases().is_empty() { "" } else { ", and each has to have one" };
         let _ = write!(text, "; {cases} without a recording{required}");
     }
     if balance.fails_as_unevaluated() {

@@ -58,7 +58,10 @@ fn what_cannot_be_run_is_told_with_its_place_before_anything_runs() {
         "d.yaml",
         format!("evaluators:\n{}", grader.replace("alike", "response_match_score")),
     );
-    folder.run(&[&trace, "-c", "d.yaml", "-m", "response_match_score"]).exits(0);
+    folder
+        .run(&[&trace, "-c", "d.yaml", "-m", "response_match_score"])
+        .exits(1)
+        .says("NOTHING EVALUATED");
     folder.file(
         "bad.yaml",
         "evaluators: [{name: a, type: openai_eval, grader: {type: label_model}}]",

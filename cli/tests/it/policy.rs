@@ -88,31 +88,35 @@ fn every_form_tells_the_kind_the_reason_and_the_end_of_stderr() {
     }
 }
 
+/// Scores the first conversation that it is given, and breaks on all others.
+const ONCE: &str = "cat >/dev/null; mkdir once.ran 2>/dev/null || { echo boom >&2; exit 9; }; echo '{\"score\": 1}'";
+
 #[test]
 fn a_share_of_errors_can_be_tolerated_and_is_told() {
-    let folder = folder("", &["pass", "later", "crash", "fail"]);
-    let trace = trace("a01_otlp_basic_parts");
+    let folder = folder("", &["pass"]);
+    folder.script("once", ONCE);
+    let five = trace("i11_five_traces_plain");
     let run = |config: &str, more: &[&str]| {
         folder.file("c.yaml", config);
-        folder.run(&[&[&*trace, "-c", "c.yaml"], more].concat())
+        let _ = std::fs::remove_dir(folder.path().join("once.ran"));
+        folder.run(&[&[&*five, "-c", "c.yaml"], more].concat())
     };
-    let one_of_three = config("", &["pass", "later", "crash"]);
-    run(&one_of_three, &[])
+    // 4 of 10.
+    let some = config("", &["pass", "once"]);
+    run(&some, &[]).exits(3).says("ERROR: 6 passed, 0 failed, 4 errored, 0 not evaluated (");
+    run(&some, &["--max-error-rate", "0.39"])
         .exits(3)
-        .says("ERROR: 2 passed, 0 failed, 1 errored, 0 not evaluated (");
-    run(&one_of_three, &["--max-error-rate", "0.33"])
-        .exits(3)
-        .says("; 1 error not tolerated, because they are too many (a share of 0.3333, and up to 0.33 is tolerated)");
-    run(&one_of_three, &["--max-error-rate", "0.34"]).exits(0).says(
-        "PASSED: 2 passed, 0 failed, 1 errored, 0 not evaluated (3 evaluations in 1 conversation), 2 scored of 3 in total; 1 error tolerated (a share of 0.3333, and up to 0.34 is tolerated)",
+        .says("; 4 errors not tolerated, because they are too many (a share of 0.4000, and up to 0.39 is tolerated)");
+    run(&some, &["--max-error-rate", "0.4"]).exits(0).says(
+        "PASSED: 6 passed, 0 failed, 4 errored, 0 not evaluated (10 evaluations in 5 conversations), 6 scored of 10 in total; 4 errors tolerated (a share of 0.4000, and up to 0.4 is tolerated)",
     );
     // The configuration says it, too, and the command line wins.
-    let tolerant = config("max_error_rate: 0.5\n", &["pass", "later", "crash"]);
+    let tolerant = config("max_error_rate: 0.5\n", &["pass", "once"]);
     run(&tolerant, &[]).exits(0);
     run(&tolerant, &["--max-error-rate", "0"]).exits(3);
     // The error stays visible everywhere.
     for form in FORMS {
-        let ran = run(&tolerant, &["-o", form]).exits(0).says("1 error tolerated");
+        let ran = run(&tolerant, &["-o", form]).exits(0).says("4 errors tolerated");
         assert!(ran.stdout.contains("exited with code 9: boom"), "{form}: {}", ran.stdout);
         match form {
             "json" => {
@@ -121,39 +125,63 @@ fn a_share_of_errors_can_be_tolerated_and_is_told() {
                     (&json["max_error_rate"], &json["errors_tolerated"]),
                     (&json!(0.5), &json!(true))
                 );
-                assert_eq!(json["summary"]["errored"], 1);
+                assert_eq!(json["summary"]["errored"], 4);
             }
             "junit" => assert!(
                 ran.stdout.contains("<property name=\"errors_tolerated\" value=\"true\"/>")
-                    && ran.stdout.contains(" errors=\"1\""),
+                    && ran.stdout.contains(" errors=\"4\""),
                 "{}",
                 ran.stdout
             ),
-            "markdown" | "github" => assert!(ran.stdout.contains("1 error tolerated")),
+            "markdown" | "github" => assert!(ran.stdout.contains("4 errors tolerated")),
             _ => {}
         }
     }
     // A failure is never made green, nor is a run in which nothing was scored.
-    let failing = config("max_error_rate: 1\n", &["pass", "crash", "fail"]);
-    run(&failing, &[]).exits(1).says("FAILED: 1 passed, 1 failed, 1 errored");
+    let failing = config("max_error_rate: 1\n", &["pass", "once", "fail"]);
+    run(&failing, &[]).exits(1).says("FAILED: 6 passed, 5 failed, 4 errored");
     run(&config("max_error_rate: 1\n", &["crash"]), &[])
         .exits(3)
-        .says("1 error not tolerated, because nothing was scored");
-    let required = config("max_error_rate: 1\nrequire_evaluated: true\n", &["pass", "crash"]);
-    run(&required, &[]).exits(1).says("crash: scored no conversation");
+        .says("5 errors not tolerated, because nothing was scored");
 }
 
 #[test]
-fn files_that_cannot_be_used_count_in_the_share_and_an_eval_set_does_not() {
+fn errors_of_an_evaluator_that_scored_nothing_are_never_tolerated() {
+    let folder = folder("", &["pass", "later", "crash"]);
+    // It judges nothing, and breaks where it would have to.
+    folder.script(
+        "unsure",
+        "cat >/dev/null; mkdir unsure.ran 2>/dev/null || exit 9; echo '{\"score\": 0, \"status\": \"NOT_EVALUATED\"}'",
+    );
+    let five = trace("i11_five_traces_plain");
+    for name in ["crash", "unsure"] {
+        folder.file("c.yaml", config("", &["pass", "later", name]));
+        for form in FORMS {
+            let _ = std::fs::remove_dir(folder.path().join("unsure.ran"));
+            let args = [&*five, "-c", "c.yaml", "--max-error-rate", "1", "-o", form];
+            let ran = folder.run(&args).exits(3);
+            assert!(form != "json" || ran.json()["errors_tolerated"] == false, "{}", ran.stdout);
+            ran.says(&format!("not tolerated, because {name} broke and scored nothing"));
+        }
+    }
+    // One conversation is not too few to say so.
+    let one = trace("a01_otlp_basic_parts");
+    folder.file("c.yaml", config("require_evaluated: true\n", &["pass", "crash"]));
+    folder
+        .run(&[&one, "-c", "c.yaml", "--max-error-rate", "1"])
+        .exits(3)
+        .says("crash: scored no conversation");
+}
+
+#[test]
+fn inputs_that_cannot_be_used_are_never_tolerated() {
     let folder = folder("", &["pass"]);
     let good = trace("a01_otlp_basic_parts");
     folder.file("broken.json", "{");
     let run = |more: &[&str]| folder.run(&[&[&*good, "-c", "c.yaml"], more].concat());
-    let half = ["broken.json", "--max-error-rate", "0.5"];
-    run(&half)
-        .exits(0)
-        .says("1 error outside of any conversation; 1 error tolerated (a share of 0.5000");
-    run(&["broken.json", "--max-error-rate", "0.49"]).exits(3).says("they are too many");
+    run(&["broken.json", "--max-error-rate", "1"]).exits(3).says(
+        "1 error outside of any conversation; 1 error not tolerated, because what is in an input that cannot be used is unknown (a share of 0.5000",
+    );
     folder.run(&["broken.json", "-c", "c.yaml", "--max-error-rate", "1"]).exits(3);
     run(&["-e", "broken.json", "--max-error-rate", "1"]).exits(3).says("ERROR: 1 passed");
 }

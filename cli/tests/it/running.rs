@@ -31,7 +31,7 @@ fn exit_codes_tell_passed_failed_and_errored_apart() {
             0,
             "PASSED: 1 passed, 0 failed, 0 errored, 0 not evaluated (1 evaluation in 1 conversation), 1 scored of 1 in total",
         ),
-        (&["unsure"], 0, "NOTHING EVALUATED: 0 passed, 0 failed, 0 errored, 1 not evaluated"),
+        (&["unsure"], 1, "NOTHING EVALUATED: 0 passed, 0 failed, 0 errored, 1 not evaluated"),
         (&["pass", "unsure"], 0, "PASSED: 1 passed, 0 failed, 0 errored, 1 not evaluated"),
         (&["pass", "fail"], 1, "FAILED: 1 passed, 1 failed, 0 errored, 0 not evaluated"),
         (&["pass", "fail", "crash"], 3, "ERROR: 1 passed, 1 failed, 1 errored, 0 not evaluated"),
@@ -56,7 +56,7 @@ fn golden_conversations_decide_and_their_absence_is_explained() {
     folder.run(&[&[&*k02, "-e", &goldens][..], &in_order].concat()).exits(0);
     folder
         .run(&[&trace("i11_five_traces_plain")])
-        .exits(0)
+        .exits(1)
         .says("tool_trajectory_avg_score: 5 conversations not evaluated: no eval set provided");
 }
 
@@ -119,7 +119,7 @@ fn grouping_and_formats_of_the_configuration_count() {
         "trace_format: jaeger-json\nevaluators: [{name: response_match_score, type: builtin}]\n",
     );
     folder.run(&[&trace, "-c", "c.yaml"]).exits(3).says("Invalid Jaeger JSON format");
-    folder.run(&[&trace, "-c", "c.yaml", "-f", "OTLP-JSON"]).exits(0).says("in 5 conversations)");
+    folder.run(&[&trace, "-c", "c.yaml", "-f", "OTLP-JSON"]).exits(1).says("in 5 conversations)");
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn metrics_named_twice_are_refused_without_a_configuration_only() {
         .reports_nothing()
         .says("the metric `response_match_score` is given twice");
     folder.file("c.yaml", "evaluators: [{name: response_match_score, type: builtin}]\n");
-    let ran = folder.run(&[&[&*trace, "-c", "c.yaml", "-o", "json"][..], &twice].concat()).exits(0);
+    let ran = folder.run(&[&[&*trace, "-c", "c.yaml", "-o", "json"][..], &twice].concat()).exits(1);
     assert_eq!(ran.evaluations(0), ["response_match_score NOT_EVALUATED"]);
 }
 
@@ -255,20 +255,20 @@ fn metrics_that_need_a_judge_say_so_and_others_say_that_they_need_none() {
         "evaluators:\n  - {name: tool_trajectory_avg_score, type: builtin, judgeBaseUrl: u}\n",
     );
     run(&["-c", "c.yaml"])
-        .exits(0)
+        .exits(1)
         .says("tool_trajectory_avg_score asks no judge, so `judge_base_url` changes nothing");
     // Nobody gives the run a credential, so what names one cannot be scored.
     folder.file(
         "d.yaml",
         "evaluators:\n  - {name: tool_trajectory_avg_score, type: builtin, credential_ref: secret}\n",
     );
-    run(&["-c", "d.yaml"]).exits(0);
+    run(&["-c", "d.yaml"]).exits(1);
     let goldens = eval_set("library");
     let ran = run(&["-c", "d.yaml", "-e", &goldens]).exits(3);
     let error = ran.error_of("tool_trajectory_avg_score");
     assert!(error.contains("references credential 'secret', which was not provided"), "{error}");
     let model = "tool_trajectory_avg_score asks no judge, so `judge_model` changes nothing";
-    run(&["-j", "some-model"]).exits(0).says(model);
+    run(&["-j", "some-model"]).exits(1).says(model);
     let both = ["-m", "tool_trajectory_avg_score", "-m", "safety_v1", "-j", "some-model"];
     assert!(!run(&both).exits(3).stderr.contains("changes nothing"));
 }
@@ -279,11 +279,11 @@ fn one_letter_stands_for_jobs_or_for_the_name_of_a_model() {
     let trace = trace("a01_otlp_basic_parts");
     let run = |more: &[&str]| folder.run(&[&[&*trace, "-o", "json"], more].concat());
     // The metric asks no judge, and says so to whoever names one.
-    let ran = run(&["-j", "3"]).exits(0);
+    let ran = run(&["-j", "3"]).exits(1);
     assert!(!ran.stderr.contains("judge_model"), "{}", ran.stderr);
-    let ran = run(&["-j3", "--judge-model", "3"]).exits(0);
+    let ran = run(&["-j3", "--judge-model", "3"]).exits(1);
     assert!(ran.stderr.contains("judge_model"), "{}", ran.stderr);
-    let ran = run(&["-j", "4-mini", "--jobs", "2"]).exits(0);
+    let ran = run(&["-j", "4-mini", "--jobs", "2"]).exits(1);
     assert!(ran.stderr.contains("judge_model"), "{}", ran.stderr);
     run(&["-j", "0"]).exits(2).reports_nothing();
     run(&["-j", "2", "--jobs", "2"]).exits(2).reports_nothing().says("given twice");
@@ -299,7 +299,7 @@ fn a_run_may_require_that_every_evaluator_scores() {
         "evaluators:\n  - {name: good, type: code, path: good}\n  - {name: response_match_score, type: builtin}\n",
     );
     let trace = trace("k01_traj_exact");
-    folder.run(&[&trace]).exits(0).says("NOTHING EVALUATED: 0 passed");
+    folder.run(&[&trace]).exits(1).says("NOTHING EVALUATED: 0 passed");
     folder.run(&[&trace, "-c", "c.yaml"]).exits(0);
     let message = "scored no conversation, and every evaluator has to score one";
     let args = ["-c", "c.yaml", "--require-evaluated"];
@@ -317,8 +317,15 @@ fn a_run_may_require_that_every_evaluator_scores() {
         let ran = folder.run(&[&[&*trace, "-o", form], &args[..]].concat()).exits(1);
         assert!(ran.stdout.contains(expected), "{form}: {}", ran.stdout);
     }
+    // Every golden case has to have a recording, too.
     let goldens = eval_set("library");
-    folder.run(&[&[&*trace, "-e", &goldens], &args[..]].concat()).exits(0);
+    folder.run(&[&[&*trace, "-e", &goldens], &args[..]].concat()).exits(1);
+    let mut one: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(goldens).unwrap()).unwrap();
+    let cases = one["eval_cases"].as_array_mut().unwrap();
+    cases.retain(|case| case["eval_id"] == "traj_ab");
+    folder.file("one.json", one.to_string());
+    folder.run(&[&[&*trace, "-e", "one.json"], &args[..]].concat()).exits(0);
     // The configuration may say so, too.
     folder.file(
         "d.yaml",

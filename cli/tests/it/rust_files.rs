@@ -218,3 +218,45 @@ fn a_file_that_does_not_compile_still_has_an_entry() {
     assert!(ran.stdout.contains("  - name: broken\n"), "{}", ran.stdout);
     ran.says("the entry has the file's own name");
 }
+
+const COMPARES: &str = r#"
+use evaluator_sdk::{Expected, Invocations, evaluator};
+
+#[evaluator]
+fn compares(turns: Invocations<'_>, golden: Expected<'_>) -> bool {
+    turns.iter().zip(golden).all(|(turn, golden)| turn.user_content == golden.user_content)
+}
+
+fn main() -> std::process::ExitCode {
+    compares::run()
+}
+"#;
+
+#[test]
+fn an_evaluator_that_needs_golden_turns_does_not_judge_without_them_as_metrics_do() {
+    let folder = Folder::new();
+    folder.file("compares.rs", COMPARES);
+    folder.file(
+        "c.yaml",
+        "evaluators:\n  - {name: compares, type: code, path: compares.rs}\n  \
+         - {name: response_match_score, type: builtin, threshold: 0}\n",
+    );
+    let library = std::fs::read_to_string(support::eval_set("library")).unwrap();
+    let mut one: serde_json::Value = serde_json::from_str(&library).unwrap();
+    let cases = one["eval_cases"].as_array_mut().unwrap();
+    cases.retain(|case| case["eval_id"] == "weather");
+    folder.file("one.json", one.to_string());
+    let neither = ["compares NOT_EVALUATED", "response_match_score NOT_EVALUATED"];
+    // The eval set has a case for one of the two conversations.
+    let ran = run(&folder, &["-o", "json", "-e", "one.json"]).exits(0);
+    assert_eq!(ran.evaluations(0), ["compares PASSED", "response_match_score PASSED"]);
+    assert_eq!(ran.evaluations(1), neither);
+    let reason = &ran.json()["traces"][1]["metrics"][0]["details"]["reason"];
+    assert!(reason.as_str().unwrap().contains("compares with golden turns"), "{reason}");
+    // Without an eval set nothing is judged at all, which is not green.
+    let ran = run(&folder, &["-o", "json"]).exits(1);
+    for conversation in [0, 1] {
+        assert_eq!(ran.evaluations(conversation), neither);
+    }
+    ran.says("NOTHING EVALUATED: ");
+}

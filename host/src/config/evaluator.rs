@@ -114,7 +114,6 @@ pub(super) fn read(
             None
         }
     };
-    let missing_turns = fields.choice("missing_turns", &MISSING_TURNS, problems);
     let (kind, span) = kind?;
     let place = Place::new(problems.text, span);
     let kind = match (kind, span) {
@@ -129,6 +128,7 @@ pub(super) fn read(
         (Type::Code, _) => EvaluatorKind::Code(read_code(&mut fields, node, problems)),
         (Type::OpenaiEval, _) => {
             let Some(openai) = openai_eval::read(&mut fields, start_of(node), problems) else {
+                fields.take("missing_turns");
                 fields.finish(problems);
                 return None;
             };
@@ -139,6 +139,7 @@ pub(super) fn read(
             EvaluatorKind::Remote(remote::read(&mut fields, node, extensions, problems))
         }
     };
+    let missing_turns = fields.choice("missing_turns", &MISSING_TURNS, problems);
     fields.finish(problems);
     let missing_turns = missing_turns.unwrap_or_default();
     Some(EvaluatorConfig { missing_turns, place: Some(place), ..EvaluatorConfig::new(name?, kind) })
@@ -292,7 +293,11 @@ fn read_function(
     let function = text("function", node, problems)?;
     if !matches!(contract, Some(Contract::Adk | Contract::Agenta)) {
         let message = "`function` belongs to `contract: adk` and `contract: agenta`, whose hosts call functions";
-        problems.add(node.span, message, Some("add one of them, or leave `function` out".to_owned()));
+        problems.add(
+            node.span,
+            message,
+            Some("add one of them, or leave `function` out".to_owned()),
+        );
         return None;
     }
     let is_name = |part: &str| {

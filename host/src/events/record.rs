@@ -260,6 +260,22 @@ mod tests {
     }
 
     #[test]
+    fn a_failure_that_no_turn_shows_is_one_of_the_whole_evaluation() {
+        let failed = EvaluationReport {
+            score: Some(1.0),
+            status: Status::Failed,
+            failure_reason: Some("2 of 3".to_owned()),
+            per_invocation_scores: vec![Some(1.0)],
+            ..evaluation("own")
+        };
+        let mut whole =
+            json!({"gen_ai.evaluation.score.value": 1.0, "gen_ai.evaluation.score.label": "fail"});
+        assert_eq!(told(failed.clone(), false), expected(&[("2", whole.clone())]));
+        whole["gen_ai.evaluation.explanation"] = json!("2 of 3");
+        assert_eq!(told(failed, true), expected(&[("2", whole)]));
+    }
+
+    #[test]
     fn what_broke_has_neither_score_nor_label() {
         let broken = EvaluationReport {
             error: Some("it broke".to_owned()),

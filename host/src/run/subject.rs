@@ -36,7 +36,8 @@ impl Subject {
 
     /// Golden turns that are not recorded, and all golden turns; `None` where none is missing.
     pub(super) fn missing_turns(&self) -> Option<(usize, usize)> {
-        let (recorded, golden) = (self.conversation.turns.len(), self.case.as_ref().ok()?.turns.len());
+        let (recorded, golden) =
+            (self.conversation.turns.len(), self.case.as_ref().ok()?.turns.len());
         (recorded < golden).then(|| (golden - recorded, golden))
     }
 

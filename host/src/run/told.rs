@@ -68,10 +68,8 @@ impl Ready {
     /// Reason why an evaluation counts as failed whatever its score is. Golden turns that are not recorded have no score:
     /// an agent that stops after its first turn is not as good as that turn.
     pub(super) fn failure_reason(&self, verdict: &Verdict, subject: &Subject) -> Option<String> {
-        let is_judged = !matches!(
-            verdict.status(self.evaluator.threshold),
-            None | Some(Status::NotEvaluated)
-        );
+        let is_judged =
+            !matches!(verdict.status(self.evaluator.threshold), None | Some(Status::NotEvaluated));
         if !is_judged || !self.evaluator.requires_all_turns() {
             return None;
         }

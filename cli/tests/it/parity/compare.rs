@@ -4,7 +4,7 @@
 
 use std::{fs, path::Path, sync::LazyLock};
 
-use evaluator_host::json::{Object, Value, parse_python};
+use evaluator_host::json::{NonFinite, Object, Value, parse_python, to_string};
 use regex_lite::{Captures, Regex};
 
 use crate::support::{Ran, command, finish};
@@ -48,9 +48,9 @@ pub(super) fn differences(case: &Case, corpus: &Path) -> Vec<String> {
     let ran = run(case, corpus);
     let stdout = ran.stdout.replace(&*corpus.to_string_lossy(), "<CORPUS>");
     let mut found = Vec::new();
-    let succeeded = golden.get("exit_code").and_then(Value::as_i128) == Some(0);
-    if succeeded != (ran.code == Some(0)) {
-        found.push(format!("exit code {:?}, and agentevals {}", ran.code, succeeded));
+    let code = golden.get("exit_code").and_then(Value::as_i128).unwrap();
+    if (code == 0) != (ran.code == Some(0)) {
+        found.push(format!("exit code: golden {code}, other {}", ran.code.unwrap_or(-1)));
     }
     match (golden.get("stdout_json"), golden.get("stdout_text").and_then(Value::as_str)) {
         (Some(json), _) => match parse_python(&stdout) {
@@ -92,7 +92,7 @@ fn values(path: &str, golden: &Value, ours: &Value, found: &mut Vec<String>) {
         }
         (Value::Array(golden), Value::Array(ours)) => {
             if golden.len() != ours.len() {
-                found.push(format!("{path}: {} items instead of {}", ours.len(), golden.len()));
+                found.push(format!("{path}: golden length {}, other {}", golden.len(), ours.len()));
             }
             for (index, (golden, ours)) in golden.iter().zip(ours).enumerate() {
                 let path = format!("{path}[{index}]");
@@ -105,7 +105,7 @@ fn values(path: &str, golden: &Value, ours: &Value, found: &mut Vec<String>) {
             }
         }
         _ if same_scalar(golden, ours) => {}
-        _ => found.push(format!("{path}: {ours:?} instead of {golden:?}")),
+        _ => found.push(format!("{path}: golden {}, other {}", shown(golden), shown(ours))),
     }
 }
 
@@ -137,12 +137,20 @@ fn metrics(path: &str, golden: &[Value], ours: &[Value], found: &mut Vec<String>
         names
     };
     if names(golden) != names(ours) {
-        found.push(format!("{path}: {:?} instead of {:?}", names(ours), names(golden)));
+        found.push(format!("{path}: golden {:?}, other {:?}", names(golden), names(ours)));
         return;
     }
     for golden in golden {
         let ours = ours.iter().find(|ours| name(ours) == name(golden)).unwrap();
         values(&format!("{path}[{}]", name(golden).unwrap_or_default()), golden, ours, found);
+    }
+}
+
+/// The value as it stands in a difference.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("'{text}'"),
+        other => to_string(other, NonFinite::Literal),
     }
 }
 
@@ -211,21 +219,24 @@ fn agree(golden: &str, ours: &str) -> bool {
 
 fn errors(path: &str, golden: &str, ours: &str, found: &mut Vec<String>) {
     if !agree(golden, ours) {
-        found.push(format!("{path}: {ours:?} instead of {golden:?}"));
+        found.push(format!("{path}: golden '{golden}', other '{ours}'"));
     }
 }
 
-/// Compares the text of tables and summaries, line by line.
+/// Compares the text of tables and summaries, up to the first line that differs.
 fn texts(golden: &str, ours: &str, found: &mut Vec<String>) {
-    let (golden, ours) = (golden.trim_end(), ours.trim_end());
-    if golden.lines().count() != ours.lines().count() {
-        found.push(format!("stdout has other lines:\n{ours}\ninstead of\n{golden}"));
-        return;
-    }
-    for (golden, ours) in golden.lines().zip(ours.lines()) {
-        let [bare, ours_bare] = [golden, ours].map(|line| line.trim_start_matches([' ', '-']));
+    let lines =
+        |text: &str| -> Vec<String> { text.trim_end().lines().map(str::to_owned).collect() };
+    let (golden, ours) = (lines(golden), lines(ours));
+    let at = |lines: &[String], index: usize| {
+        lines.get(index).map_or_else(|| "<end>".to_owned(), String::clone)
+    };
+    for index in 0..golden.len().max(ours.len()) {
+        let (golden, ours) = (at(&golden, index), at(&ours, index));
+        let [bare, ours_bare] = [&golden, &ours].map(|line| line.trim_start_matches([' ', '-']));
         if golden != ours && (stable_part(bare).1 || !agree(bare, ours_bare)) {
-            found.push(format!("{ours:?} instead of {golden:?}"));
+            found.push(format!("line {}: golden '{golden}', other '{ours}'", index + 1));
+            return;
         }
     }
 }

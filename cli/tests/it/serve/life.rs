@@ -27,7 +27,7 @@ fn what_cannot_be_made_ready_is_not_served() {
         (&["-c", "typo.yaml"], "treshold"),
         (&["same", "same"], "two evaluators are called so"),
         (&["gone"], "no such file"),
-        (&[], "required"),
+        (&[], "name evaluators, or a configuration with -c"),
     ] {
         let mut all = vec!["serve", "--addr", "127.0.0.1:0"];
         all.extend(args);

@@ -29,14 +29,8 @@ use crate::{
 };
 
 /// Keys that are not settings of the program.
-const OWN_KEYS: [&str; 6] = [
-    "threshold",
-    "command",
-    "timeout",
-    "on_error",
-    MISSING_TURNS_KEYS.0,
-    MISSING_TURNS_KEYS.1,
-];
+const OWN_KEYS: [&str; 6] =
+    ["threshold", "command", "timeout", "on_error", MISSING_TURNS_KEYS.0, MISSING_TURNS_KEYS.1];
 
 /// Time one evaluation may take where nothing is said.
 const TIMEOUT: Duration = Duration::from_secs(60);

@@ -56,7 +56,7 @@ fn graders_of_openai_are_checked() {
         problems(text),
         "c.yaml:4:14: `threshold` must be in 0..=1, not 2\n\
          c.yaml:5:12: `timeout` must be a whole number of seconds, at least 1 (for example 30)\n\
-         c.yaml:6:3: unknown key `path` in this evaluator (known keys: name, type, threshold, timeout, grader)\n\
+         c.yaml:6:3: unknown key `path` in this evaluator (known keys: name, type, threshold, timeout, grader, missing_turns)\n\
          c.yaml:9:24: `evaluation_metric` must be one of fuzzy_match, bleu, gleu, meteor, cosine, rouge_1, rouge_2, \
          rouge_3, rouge_4, rouge_5, rouge_l, not `rouge_6` (did you mean `rouge_1`?)\n\
          c.yaml:10:5: `reference` cannot be set in this grader (it is graded against the expected answer of the eval set)\n\
