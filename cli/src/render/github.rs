@@ -14,6 +14,9 @@ pub(crate) fn github(report: &Report, out: &mut dyn io::Write) -> io::Result<()>
     for (error, cause) in report.errors_with_causes() {
         command(&mut text, "error", "input", &with_cause(error, cause));
     }
+    for warning in &report.warnings {
+        command(&mut text, "warning", "input", warning);
+    }
     for name in report.missing_scores() {
         command(&mut text, "error", name, verdict::NOTHING_SCORED);
     }

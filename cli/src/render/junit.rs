@@ -15,7 +15,7 @@ use quick_xml::{
 };
 
 use super::{
-    verdict::NOTHING_SCORED,
+    verdict::{NOTHING_SCORED, grouping},
     words::{failure, kind, reason, with_cause},
 };
 
@@ -63,6 +63,11 @@ fn run(writer: &mut Xml<'_>, report: &Report) -> io::Result<()> {
         found.push(("max_error_rate", report.max_error_rate.to_string()));
         found.push(("errors_tolerated", report.balance().tolerates_errors().to_string()));
     }
+    found.extend(report.warnings.iter().map(|warning| ("warning", warning.clone())));
+    if !report.left_out.is_empty() {
+        found.push(("left_out", report.left_out.counted()));
+    }
+    found.extend(grouping(report).map(|grouping| ("grouping", grouping.to_string())));
     if found.is_empty() {
         return Ok(());
     }

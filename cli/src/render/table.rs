@@ -23,13 +23,20 @@ pub(crate) fn table(report: &Report, out: &mut dyn io::Write) -> io::Result<()> 
     out.write_all(text.as_bytes())
 }
 
-/// The block of errors outside of any conversation; empty when there are none.
+/// The blocks of errors and warnings outside of any conversation; empty when there are none.
 pub(super) fn errors(report: &Report) -> String {
     let mut text = String::new();
     if !report.errors.is_empty() {
         text.push_str("Errors:\n");
         for error in &report.errors {
             let _ = writeln!(text, "  - {error}");
+        }
+        text.push('\n');
+    }
+    if !report.warnings.is_empty() {
+        text.push_str("Warnings:\n");
+        for warning in &report.warnings {
+            let _ = writeln!(text, "  - {warning}");
         }
         text.push('\n');
     }

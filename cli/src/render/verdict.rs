@@ -3,6 +3,7 @@
 use std::{fmt::Write as _, io};
 
 use evaluator_host::{
+    conversation::GroupedBy,
     json::Value,
     report::{EvaluationReport, Report},
     verdict::{Balance, Standing, Status},
@@ -20,6 +21,12 @@ pub(crate) fn verdict(report: &Report, verbose: bool) {
 /// What is to be known beside the counts, in lines.
 fn remarks(report: &Report, verbose: bool) -> io::Result<String> {
     let mut text = String::new();
+    for warning in &report.warnings {
+        let _ = writeln!(text, "warning: {warning}");
+    }
+    if let Some(grouping) = report.grouping.filter(|it| verbose || it.is_by_conversation()) {
+        let _ = writeln!(text, "grouping: {grouping}");
+    }
     for contradiction in contradictions(report)?.iter().filter(|_| !verbose) {
         let _ = writeln!(text, "warning: {}", contradiction.sentence());
     }
@@ -28,6 +35,11 @@ fn remarks(report: &Report, verbose: bool) -> io::Result<String> {
         let _ = writeln!(text, "{name}: {NOTHING_SCORED}");
     }
     Ok(text)
+}
+
+/// How traces were grouped, if it is not one conversation for each trace.
+pub(super) fn grouping(report: &Report) -> Option<GroupedBy> {
+    report.grouping.filter(|grouping| grouping.is_by_conversation())
 }
 
 /// What is wrong with an evaluator that has to score something and does not.
@@ -62,6 +74,9 @@ pub(crate) fn sentence(report: &Report) -> String {
     if !report.errors.is_empty() {
         let errors = counted(report.errors.len() as u64, "error");
         let _ = write!(text, "; {errors} outside of any conversation");
+    }
+    if !report.left_out.is_empty() {
+        let _ = write!(text, "; {} of trace files left out", report.left_out.counted());
     }
     text += &tolerance(&balance);
     if let Some(partial) = report.partial {

@@ -27,4 +27,6 @@ mod secrets;
 mod serve;
 mod sources;
 mod support;
+mod trace_inputs;
+mod unusable_parts;
 mod validate;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::{
-    json::{self, ParseOptions, Surrogates, Value},
+    json::{self, ParseOptions, Value},
     process::{Ending, Outcome},
 };
 
@@ -30,7 +30,7 @@ pub(super) fn javascript_json(text: &str) -> Option<Value> {
 pub(super) fn python_json(bytes: &[u8], max_depth: usize) -> Result<Value, String> {
     let text = std::str::from_utf8(bytes)
         .map_err(|error| format!("invalid UTF-8 at byte {}", error.valid_up_to()))?;
-    let options = ParseOptions { max_depth, non_finite: true, surrogates: Surrogates::Replace };
+    let options = ParseOptions { max_depth, ..ParseOptions::default() };
     json::parse(text, &options).map(|parsed| parsed.value).map_err(|error| error.to_string())
 }
 

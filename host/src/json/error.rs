@@ -94,6 +94,8 @@ pub enum ParseErrorKind {
     LoneSurrogate,
     /// `NaN` or `Infinity`, and those are refused.
     NonFinite,
+    /// An object has a key more than once, and that is refused.
+    RepeatedKey,
     /// Arrays and objects are nested deeper than this limit.
     TooDeep {
         /// The limit.
@@ -121,6 +123,7 @@ impl fmt::Display for ParseErrorKind {
             Self::InvalidUnicodeEscape => "expected four hexadecimal digits after '\\u'",
             Self::LoneSurrogate => "lone surrogate escape in a string",
             Self::NonFinite => "NaN and Infinity are not allowed here",
+            Self::RepeatedKey => "the key is repeated in the same object",
             Self::TooDeep { limit } => {
                 return write!(f, "arrays and objects nested deeper than {limit} levels");
             }

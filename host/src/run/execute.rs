@@ -29,9 +29,48 @@ use crate::{
 const WAITING: usize = 64;
 const WAITING_BYTES: usize = 8 << 20;
 
+/// What came of all evaluations.
+pub(super) struct Executed {
+    pub(super) conversations: report::Conversations,
+    /// Why the answers of an evaluator cannot be relied on, for each of which that came out in the end.
+    pub(super) mixed_up: Vec<String>,
+    pub(super) copies: Copies,
+}
+
+/// Spans that were dropped because they are copies of others.
+#[derive(Debug, Default)]
+pub(super) struct Copies {
+    spans: usize,
+    conversations: usize,
+    /// The first conversation with some.
+    first: Option<Arc<str>>,
+}
+
+impl Copies {
+    fn add(&mut self, conversation: &Conversation) {
+        if conversation.dropped_copies > 0 {
+            self.spans += conversation.dropped_copies;
+            self.conversations += 1;
+            self.first.get_or_insert_with(|| Arc::clone(&conversation.trace_id));
+        }
+    }
+
+    /// The warning of the run; `None` if there are none.
+    pub(super) fn warning(&self) -> Option<String> {
+        let first = self.first.as_ref()?;
+        let counted =
+            |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
+        Some(format!(
+            "{} dropped as exact copies of others in {} (first in trace {first})",
+            counted(self.spans, "span"),
+            counted(self.conversations, "conversation"),
+        ))
+    }
+}
+
 /// The reports of all conversations in their order, each with its evaluations in the order of the plan, however they
 /// finish; with `events`, what evaluation events are made of as well. What nobody has a permit for any more is reported as
-/// not run. Beside them, why the answers of an evaluator cannot be relied on, for each of which that came out in the end.
+/// not run.
 pub(super) async fn all(
     runner: &Runner,
     plan: Plan,
@@ -40,7 +79,7 @@ pub(super) async fn all(
     permits: Permits,
     events: bool,
     on_event: &mut dyn FnMut(RunEvent),
-) -> (report::Conversations, Vec<String>) {
+) -> Executed {
     let evaluators: Vec<Arc<Ready>> = plan
         .evaluators
         .into_iter()
@@ -61,20 +100,21 @@ pub(super) async fn all(
         tasks: JoinSet::new(),
         places: HashMap::new(),
         reports,
+        copies: Copies::default(),
         progress: Progress { done: 0, total, errored: 0, on_event },
         evaluators: &evaluators,
         conversations: &conversations,
     };
     execution.run().await;
     execution.loaders.end();
-    let reports = execution.reports.finish();
+    let (reports, copies) = (execution.reports.finish(), execution.copies);
     let mut complaints = Vec::new();
     for evaluator in evaluators {
         if let Some(evaluator) = Arc::into_inner(evaluator) {
             complaints.extend(evaluator.close().await.err());
         }
     }
-    (reports, complaints)
+    Executed { conversations: reports, mixed_up: complaints, copies }
 }
 
 /// What is being worked on.
@@ -96,6 +136,7 @@ struct Execution<'a, 's> {
     /// The conversation and the evaluator of each task.
     places: HashMap<tokio::task::Id, (usize, usize)>,
     reports: Collector,
+    copies: Copies,
     progress: Progress<'a>,
 }
 
@@ -163,7 +204,14 @@ impl Execution<'_, '_> {
 
     fn loaded(&mut self, batch: Range<usize>, loaded: Loaded) {
         for (number, loaded) in batch.zip(loaded) {
+            if let Ok(conversation) = &loaded {
+                self.copies.add(conversation);
+            }
             let unusable = match loaded {
+                Ok(conversation) if !conversation.errors.is_empty() => {
+                    let error = format!("The recording is unusable: {}", conversation.errors.join("; "));
+                    report(&conversation, vec![unusable(&error, "unusable_recording")])
+                }
                 Ok(conversation) if conversation.turns.is_empty() => {
                     let error = unusable("No invocations extracted from trace.", "no_invocations");
                     report(&conversation, vec![error])

@@ -30,7 +30,12 @@ fn read(bytes: &[u8], non_finite: bool) -> Result<Value, BadAnswer> {
     }
     let text =
         std::str::from_utf8(bytes).map_err(|error| invalid_utf8(bytes, error.valid_up_to()))?;
-    let options = ParseOptions { max_depth: MAX_DEPTH, non_finite, surrogates: Surrogates::Reject };
+    let options = ParseOptions {
+        max_depth: MAX_DEPTH,
+        non_finite,
+        surrogates: Surrogates::Reject,
+        ..ParseOptions::default()
+    };
     match json::parse(text, &options) {
         Ok(parsed) => Ok(parsed.value),
         Err(error) => {
