@@ -204,6 +204,11 @@ fn existing(text: &str) -> Result<PathBuf, String> {
     if path.exists() { Ok(path) } else { Err("no such file".to_owned()) }
 }
 
+/// A trace file, a directory of trace files, or `-`.
+fn trace_input(text: &str) -> Result<PathBuf, String> {
+    if text == "-" { Ok(PathBuf::from(text)) } else { existing(text) }
+}
+
 fn folder(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     match path.metadata() {

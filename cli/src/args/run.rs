@@ -7,12 +7,13 @@ use evaluator_host::{
     config::OutputFormat, conversation::GroupBy, metric::MatchType, trace::Format,
 };
 
-use super::{existing, in_a_folder};
+use super::{existing, in_a_folder, trace_input};
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// Trace files: Jaeger JSON, OTLP JSON or OTLP JSON lines
-    #[arg(required = true, value_name = "TRACE_FILE", value_parser = existing)]
+    /// Trace files (Jaeger JSON, OTLP JSON or OTLP JSON lines, perhaps compressed with gzip or zstd), directories of such
+    /// files, or - for stdin
+    #[arg(required = true, value_name = "TRACE_FILE", value_parser = trace_input)]
     pub(crate) traces: Vec<PathBuf>,
     /// Configuration with the evaluators to run (default, where no -m is given: eval_config.yaml, .yml or .json of the
     /// working directory)
@@ -45,7 +46,7 @@ pub(crate) struct RunArgs {
     /// Write the report to this file instead of stdout; it appears whole or not at all
     #[arg(long, value_name = "FILE", value_parser = in_a_folder)]
     pub(crate) output_file: Option<PathBuf>,
-    /// What is evaluated as one conversation (default: auto)
+    /// How traces are grouped into conversations (default: auto)
     #[arg(long, value_enum)]
     pub(crate) group_by: Option<Grouping>,
     /// Send the results as OpenTelemetry log records, to where OTEL_EXPORTER_OTLP_ENDPOINT says (default:
@@ -184,8 +185,8 @@ named! {
 
 named! {
     Grouping for GroupBy {
-        Auto = "auto" => GroupBy::Auto, "By conversation where the traces or the eval set speak of some, else by trace";
-        Trace = "trace" => GroupBy::Trace, "Each trace";
-        Conversation = "conversation" => GroupBy::Conversation, "All traces of a session";
+        Auto = "auto" => GroupBy::Auto, "By conversation if a resource has agentevals.session_name or an eval case has several turns, else by trace";
+        Trace = "trace" => GroupBy::Trace, "Each trace id is a conversation";
+        Conversation = "conversation" => GroupBy::Conversation, "Traces with the same agentevals.session_name, gen_ai.conversation.id or session.id are a conversation";
     }
 }

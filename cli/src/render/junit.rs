@@ -15,7 +15,7 @@ use quick_xml::{
 };
 
 use super::{
-    verdict::NOTHING_SCORED,
+    verdict::{NOTHING_SCORED, grouping},
     words::{NO_RECORDING, failure, kind, reason, with_cause},
 };
 
@@ -69,6 +69,10 @@ fn run(writer: &mut Xml<'_>, report: &Report) -> io::Result<()> {
         found.push(("errors_tolerated", report.balance().tolerates_errors().to_string()));
     }
     found.extend(report.warnings.iter().map(|warning| ("warning", valid(warning))));
+    if !report.left_out.is_empty() {
+        found.push(("left_out", report.left_out.counted()));
+    }
+    found.extend(grouping(report).map(|grouping| ("grouping", grouping.to_string())));
     if found.is_empty() {
         return Ok(());
     }

@@ -31,6 +31,7 @@ fn text(report: &Report) -> io::Result<String> {
     let mut text = format!("### {}\n", escaped(&verdict::sentence(report)));
     let mut remarks: Vec<String> = Vec::new();
     remarks.extend(report.errors_with_causes().map(|(error, cause)| with_cause(error, cause)));
+    remarks.extend(verdict::grouping(report).map(|grouping| grouping.to_string()));
     let missing = report.missing_scores().into_iter();
     remarks.extend(missing.map(|name| format!("{name}: {}", verdict::NOTHING_SCORED)));
     remarks.extend(report.warnings.iter().map(|warning| format!("warning: {warning}")));

@@ -68,7 +68,6 @@ impl Progress {
                 };
                 message(&(text.clone() + &more("cause", cause) + &more("hint", hint)));
             }
-            RunEvent::Warning { message: text } => message(text),
             RunEvent::NoSpans { path } => {
                 message(&format!(
                     "{} holds no spans with a trace id and a span id; nothing in it is evaluated",

@@ -24,7 +24,7 @@ pub(crate) fn table(report: &Report, out: &mut dyn io::Write) -> io::Result<()> 
     out.write_all(text.as_bytes())
 }
 
-/// The block of errors outside of any conversation; empty when there are none.
+/// The blocks of errors and warnings outside of any conversation; empty when there are none.
 pub(super) fn errors(report: &Report) -> String {
     block("Errors", &report.errors)
 }

@@ -3,6 +3,7 @@
 use std::{fmt::Write as _, io};
 
 use evaluator_host::{
+    conversation::GroupedBy,
     json::Value,
     report::{EvaluationReport, Report},
     verdict::{Balance, Standing, Status},
@@ -32,6 +33,12 @@ pub(crate) fn verdict(report: &Report, verbose: bool, code: u8) {
 /// What is to be known beside the counts, in lines.
 fn remarks(report: &Report, verbose: bool) -> io::Result<String> {
     let mut text = String::new();
+    for warning in &report.warnings {
+        let _ = writeln!(text, "warning: {warning}");
+    }
+    if let Some(grouping) = report.grouping.filter(|it| verbose || it.is_by_conversation()) {
+        let _ = writeln!(text, "grouping: {grouping}");
+    }
     for contradiction in contradictions(report)?.iter().filter(|_| !verbose) {
         let _ = writeln!(text, "warning: {}", contradiction.sentence());
     }
@@ -44,6 +51,11 @@ fn remarks(report: &Report, verbose: bool) -> io::Result<String> {
         let _ = writeln!(text, "golden cases without a recording: {}", cases.join(", "));
     }
     Ok(text)
+}
+
+/// How traces were grouped, if it is not one conversation for each trace.
+pub(super) fn grouping(report: &Report) -> Option<GroupedBy> {
+    report.grouping.filter(|grouping| grouping.is_by_conversation())
 }
 
 /// What is wrong with an evaluator that has to score something and does not.
@@ -91,6 +103,9 @@ fn counts(report: &Report) -> String {
         let required =
             if report.missing_cases().is_empty() { "" } else { ", and each has to have one" };
         let _ = write!(text, "; {cases} without a recording{required}");
+    }
+    if !report.left_out.is_empty() {
+        let _ = write!(text, "; {} of trace files left out", report.left_out.counted());
     }
     if balance.fails_as_unevaluated() {
         text += "; a run that scores nothing fails (--allow-unevaluated lets it pass)";

@@ -35,4 +35,6 @@ mod serve;
 mod signals;
 mod sources;
 mod support;
+mod trace_inputs;
+mod unusable_parts;
 mod validate;

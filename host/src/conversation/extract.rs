@@ -1,11 +1,17 @@
 //! From traces to conversations.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{borrow::Cow, collections::BTreeSet, sync::Arc};
+
+use indexmap::IndexMap;
 
 use super::{
-    Conversation, Group, GroupBy, Turn, group, join::join, performance::measure, turns::turns_of,
+    Conversation, Group, GroupBy, Turn, group, join::join, performance::measure, turns::read_turns,
 };
-use crate::{json::Object, python_text::scalar_text, trace::Trace};
+use crate::{
+    json::Object,
+    python_text::scalar_text,
+    trace::{Trace, merge},
+};
 
 /// Names the golden conversation a recording is to be compared with.
 const CASE_ID: &str = "agentevals.eval.case.id";
@@ -25,8 +31,12 @@ pub fn extract(
 /// Extracts the conversation of a group. Groups have nothing in common, so this can run on several threads.
 #[must_use]
 pub fn extract_group(group: &Group<'_>) -> Conversation {
+    let traces = whole_traces(group.members());
+    let group = Group::new(traces.iter().map(AsRef::as_ref).collect());
     let members = group.members();
-    let drafts = members.iter().flat_map(|trace| turns_of(trace)).collect();
+    let mut errors: BTreeSet<String> =
+        members.iter().flat_map(|trace| trace.errors.iter().cloned()).collect();
+    let drafts = members.iter().flat_map(|trace| read_turns(trace, &mut errors)).collect();
     let mut warnings: BTreeSet<String> =
         members.iter().flat_map(|trace| trace.warnings.iter().cloned()).collect();
     let turns: Vec<Turn> =
@@ -39,7 +49,25 @@ pub fn extract_group(group: &Group<'_>) -> Conversation {
         turns,
         case_id: case_id(members),
         warnings: warnings.into_iter().collect(),
+        errors: errors.into_iter().collect(),
+        dropped_copies: members.iter().map(|trace| trace.dropped_copies).sum(),
     }
+}
+
+/// Joins the parts of each trace that are in several files.
+fn whole_traces<'a>(members: &[&'a Trace]) -> Vec<Cow<'a, Trace>> {
+    if let [only] = members {
+        return vec![Cow::Borrowed(*only)];
+    }
+    let mut parts: IndexMap<&str, Vec<&Trace>> = IndexMap::new();
+    for trace in members {
+        parts.entry(&trace.trace_id).or_default().push(trace);
+    }
+    let whole = parts.into_values().filter_map(|parts| match parts[..] {
+        [only] => Some(Cow::Borrowed(only)),
+        _ => merge(&parts).map(Cow::Owned),
+    });
+    whole.collect()
 }
 
 fn case_id(members: &[&Trace]) -> Option<String> {

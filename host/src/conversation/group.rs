@@ -1,5 +1,10 @@
 //! Grouping of traces into conversations.
 
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    fmt,
+};
+
 use indexmap::{IndexMap, IndexSet};
 
 use crate::{
@@ -20,13 +25,79 @@ const MAX_KEY_CHARS: usize = 256;
 /// What belongs to one conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GroupBy {
-    /// By conversation if a trace names its session or a golden conversation has several turns, else by trace.
+    /// By conversation if a resource has `agentevals.session_name` or an eval case has several turns, else by trace.
     #[default]
     Auto,
     /// Each trace id is a conversation.
     Trace,
     /// All traces with the same session name, conversation id or session id.
     Conversation,
+}
+
+/// How traces were grouped into conversations, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum GroupedBy {
+    /// By trace, as asked for.
+    Trace,
+    /// By trace, because nothing asks for conversations.
+    TraceByDefault,
+    /// By conversation, as asked for.
+    Conversation,
+    /// By conversation, because a case of the eval set has several turns.
+    MultiTurnCase,
+    /// By conversation, because a trace names its session.
+    SessionName,
+}
+
+impl GroupedBy {
+    /// Returns `trace` or `conversation`, as the option is called.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        if self.is_by_conversation() { "conversation" } else { "trace" }
+    }
+
+    /// Returns true if traces of one session are one conversation.
+    #[must_use]
+    pub fn is_by_conversation(self) -> bool {
+        !matches!(self, Self::Trace | Self::TraceByDefault)
+    }
+
+    /// Decides by what was asked for and what there is; `names_session` is called only if it decides.
+    fn decide(group_by: GroupBy, multi_turn: bool, names_session: impl FnOnce() -> bool) -> Self {
+        match group_by {
+            GroupBy::Trace => Self::Trace,
+            GroupBy::Conversation => Self::Conversation,
+            GroupBy::Auto if multi_turn => Self::MultiTurnCase,
+            GroupBy::Auto if names_session() => Self::SessionName,
+            GroupBy::Auto => Self::TraceByDefault,
+        }
+    }
+}
+
+/// A sentence without its full stop.
+impl fmt::Display for GroupedBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Trace => "each trace is a conversation, as --group-by says",
+            Self::TraceByDefault => {
+                "each trace is a conversation: no resource has agentevals.session_name and no eval case has several \
+                 turns"
+            }
+            Self::Conversation => {
+                "traces with the same session name, conversation id or session id are one conversation, as --group-by \
+                 says"
+            }
+            Self::MultiTurnCase => {
+                "traces with the same session name, conversation id or session id are one conversation, because an \
+                 eval case has several turns"
+            }
+            Self::SessionName => {
+                "traces with the same session name, conversation id or session id are one conversation, because a \
+                 resource has agentevals.session_name"
+            }
+        })
+    }
 }
 
 /// The traces of one conversation, by start. Never empty.
@@ -54,17 +125,21 @@ impl<'a> Group<'a> {
 /// `eval_set_has_multi_turn` says whether a golden conversation has more than one turn.
 #[must_use]
 pub fn group(traces: &[Trace], group_by: GroupBy, eval_set_has_multi_turn: bool) -> Vec<Group<'_>> {
-    let by_conversation = match group_by {
-        GroupBy::Trace => false,
-        GroupBy::Conversation => true,
-        GroupBy::Auto => eval_set_has_multi_turn || traces.iter().any(has_session_name),
-    };
-    let mut groups: IndexMap<String, Vec<&Trace>> = IndexMap::new();
+    let names_session = || traces.iter().any(has_session_name);
+    let by_conversation =
+        GroupedBy::decide(group_by, eval_set_has_multi_turn, names_session).is_by_conversation();
+    // The parts of a trace in several files belong together, whichever of them names the conversation.
+    let mut keys: HashMap<&str, String> = HashMap::new();
+    for trace in traces.iter().filter(|_| by_conversation) {
+        if let Entry::Vacant(entry) = keys.entry(&*trace.trace_id)
+            && let Some(key) = conversation_key(trace)
+        {
+            entry.insert(key);
+        }
+    }
+    let mut groups: IndexMap<&str, Vec<&Trace>> = IndexMap::new();
     for trace in traces {
-        let key = Some(trace)
-            .filter(|_| by_conversation)
-            .and_then(conversation_key)
-            .unwrap_or_else(|| trace.trace_id.to_string());
+        let key = keys.get(&*trace.trace_id).map_or(&*trace.trace_id, String::as_str);
         groups.entry(key).or_default().push(trace);
     }
     groups.into_values().map(Group::new).collect()
@@ -121,28 +196,25 @@ pub(crate) fn group_indexed(
     index: &TraceIndex,
     group_by: GroupBy,
     eval_set_has_multi_turn: bool,
-) -> Groups {
-    let by_conversation = match group_by {
-        GroupBy::Trace => false,
-        GroupBy::Conversation => true,
-        GroupBy::Auto => {
-            eval_set_has_multi_turn
-                || (0..index.len()).any(|trace| match index.seen(trace) {
-                    Seen::Texts(texts) => texts.get(0, true).is_some(),
-                    Seen::Unsure => index.read(trace).is_ok_and(|trace| has_session_name(&trace)),
-                })
-        }
+) -> (Groups, GroupedBy) {
+    let names_session = || {
+        (0..index.len()).any(|trace| match index.seen(trace) {
+            Seen::Texts(texts) => texts.get(0, true).is_some(),
+            Seen::Unsure => index.read(trace).is_ok_and(|trace| has_session_name(&trace)),
+        })
     };
-    const NONE: u32 = u32::MAX;
+    let grouped_by = GroupedBy::decide(group_by, eval_set_has_multi_turn, names_session);
+    let by_conversation = grouped_by.is_by_conversation();
     // By the number of the text that is their key.
     let mut numbers = vec![NONE; index.texts()];
     let mut groups = 0;
     // Names that turned up when traces were read.
     let mut others = IndexSet::new();
+    let keys = if by_conversation { indexed_keys(index, &mut others) } else { Vec::new() };
     let mut group_of = Vec::with_capacity(index.len());
     for trace in 0..index.len() {
-        let key = if by_conversation { indexed_key(index, &mut others, trace) } else { None };
-        let key = key.unwrap_or_else(|| index.trace_id_text(trace) as usize);
+        let id = index.trace_id_text(trace);
+        let key = keys.get(id as usize).copied().filter(|key| *key != NONE).unwrap_or(id) as usize;
         if key >= numbers.len() {
             numbers.resize(key + 1, NONE);
         }
@@ -153,7 +225,26 @@ pub(crate) fn group_indexed(
         group_of.push(numbers[key]);
     }
     drop(numbers);
-    Groups::sorted(&group_of, groups as usize)
+    (Groups::sorted(&group_of, groups as usize), grouped_by)
+}
+
+/// No text has this number.
+const NONE: u32 = u32::MAX;
+
+/// The numbers of the conversations' names by the number of the text that is the id of their traces; [`NONE`] where no
+/// part of a trace names its conversation. Of several parts, in several files, the first that does so decides.
+fn indexed_keys(index: &TraceIndex, others: &mut IndexSet<String>) -> Vec<u32> {
+    let mut keys = vec![NONE; index.texts()];
+    for trace in 0..index.len() {
+        let id = index.trace_id_text(trace) as usize;
+        if keys[id] == NONE
+            && let Some(key) = indexed_key(index, others, trace)
+        {
+            // There are fewer than four thousand million texts.
+            keys[id] = u32::try_from(key).unwrap_or(NONE);
+        }
+    }
+    keys
 }
 
 /// The number of what [`conversation_key`] says of a trace.

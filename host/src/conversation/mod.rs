@@ -26,7 +26,7 @@ mod view;
 
 pub use extract::{extract, extract_group};
 pub(crate) use group::{GROUPING, Groups, group_indexed};
-pub use group::{Group, GroupBy, group};
+pub use group::{Group, GroupBy, GroupedBy, group};
 pub use model::{
     Conversation, Counts, JudgedSpan, Latency, LlmCall, PerformanceMetrics, Stats, Tokens,
     ToolCall, Turn, Usage,

@@ -16,6 +16,11 @@ pub struct Conversation {
     pub case_id: Option<String>,
     /// Sorted, unique.
     pub warnings: Vec<String>,
+    /// Why the conversation cannot be evaluated: what the recording says of it is contradictory or cannot be read. Sorted,
+    /// unique.
+    pub errors: Vec<String>,
+    /// How many recorded spans were dropped because they are copies of others.
+    pub dropped_copies: usize,
     /// Latencies, tokens and counts; `None` when nobody measured them.
     pub performance: Option<PerformanceMetrics>,
 }

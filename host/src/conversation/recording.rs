@@ -120,8 +120,8 @@ impl Recording {
             }],
             "resourceLogs": [{"scopeLogs": [{"logRecords": self.logs}]}],
         });
-        let mut traces = trace::load_text(&document.to_string(), "test.json".as_ref(), None)
-            .expect("the recording is well-formed");
+        let loaded = trace::load_text(&document.to_string(), "test.json".as_ref(), None);
+        let mut traces = loaded.expect("the recording is well-formed").traces;
         traces.pop().expect("the recording has spans")
     }
 }

@@ -66,13 +66,20 @@ impl DraftTurn {
     }
 }
 
-/// The turns of a trace in the order of the walk.
+/// Returns the turns of a trace in the order of the walk, and adds what cannot be read in it to `errors`.
 ///
 /// A turn hangs on an agent or workflow with no other above it, or on the root span of model calls that no agent
 /// covers.
-pub(super) fn turns_of(trace: &Trace) -> Vec<DraftTurn> {
+pub(super) fn read_turns(trace: &Trace, errors: &mut BTreeSet<String>) -> Vec<DraftTurn> {
     let tree = Tree::new(trace);
+    errors.extend(tree.nodes.iter().flat_map(|node| node.view.errors.iter().cloned()));
     tree.anchors.iter().map(|&anchor| turn(&tree, anchor)).collect()
+}
+
+/// The turns of a trace that can be read.
+#[cfg(test)]
+pub(super) fn turns_of(trace: &Trace) -> Vec<DraftTurn> {
+    read_turns(trace, &mut BTreeSet::new())
 }
 
 fn turn(tree: &Tree<'_>, anchor: usize) -> DraftTurn {

@@ -9,7 +9,7 @@ use super::{
     model::{EvalCase, EvalSet, ExpectedTurn},
     shape::{self, EVAL_SET},
 };
-use crate::json::{self, ParseOptions, Value};
+use crate::json::{self, ParseOptions, RepeatedKeys, Value};
 
 impl EvalSet {
     /// Loads an eval set in the JSON form of Google's Agent Development Kit.
@@ -36,7 +36,10 @@ impl EvalSet {
     ///
     /// The text is not JSON, or a field is not as it should be; the error names the place.
     pub fn from_text(text: &str, path: &Path) -> Result<Self, EvalSetError> {
-        json::parse(text, &ParseOptions::default())
+        // Of a repeated key one value would be used, and nobody sees which.
+        let options =
+            ParseOptions { repeated_keys: RepeatedKeys::Reject, ..ParseOptions::default() };
+        json::parse(text, &options)
             .map_err(EvalSetErrorKind::Json)
             .and_then(|parsed| eval_set(parsed.value))
             .map_err(|kind| EvalSetError { path: path.to_owned(), kind })

@@ -70,8 +70,6 @@ pub enum ParseErrorKind {
     ExpectedValue,
     /// The text ends inside a value.
     UnexpectedEnd,
-    /// A key is in its object already, and repeated keys are refused.
-    RepeatedKey,
     /// An object should go on with a quoted key.
     ExpectedKey,
     /// A key is not followed by a colon.
@@ -96,6 +94,8 @@ pub enum ParseErrorKind {
     LoneSurrogate,
     /// `NaN` or `Infinity`, and those are refused.
     NonFinite,
+    /// An object has a key more than once, and that is refused.
+    RepeatedKey,
     /// Arrays and objects are nested deeper than this limit.
     TooDeep {
         /// The limit.
@@ -111,7 +111,6 @@ impl fmt::Display for ParseErrorKind {
             }
             Self::ExpectedValue => "expected a value",
             Self::UnexpectedEnd => "unexpected end of text",
-            Self::RepeatedKey => "repeated key",
             Self::ExpectedKey => "expected a key in double quotes",
             Self::ExpectedColon => "expected ':' after the key",
             Self::ExpectedCommaOrBracket => "expected ',' or ']'",
@@ -124,6 +123,7 @@ impl fmt::Display for ParseErrorKind {
             Self::InvalidUnicodeEscape => "expected four hexadecimal digits after '\\u'",
             Self::LoneSurrogate => "lone surrogate escape in a string",
             Self::NonFinite => "NaN and Infinity are not allowed here",
+            Self::RepeatedKey => "the key is repeated in the same object",
             Self::TooDeep { limit } => {
                 return write!(f, "arrays and objects nested deeper than {limit} levels");
             }

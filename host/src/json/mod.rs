@@ -19,6 +19,7 @@ mod opaque;
 mod parse;
 mod plain;
 mod python_eq;
+mod repeated;
 mod scan;
 mod source;
 mod strings;
@@ -28,14 +29,15 @@ mod window;
 mod write;
 
 pub(crate) use keys::camel_case;
-pub(crate) use opaque::{Paths, Step, parse_python_leaving};
-pub(crate) use parse::parse_items;
+pub(crate) use opaque::{Paths, Step};
+pub(crate) use parse::{REPEATED_KEY, parse_items, parse_leaving};
+pub(crate) use repeated::{MARKED, take_repeated_among, take_repeated_key};
 pub(crate) use scan::{ScanError, Scanner};
 pub(crate) use source::{Ahead, Checked, Interrupted, Source};
 pub(crate) use write::{to_pretty_inside, write_string};
 
 pub use error::{ParseError, ParseErrorKind};
-pub use parse::{MAX_DEPTH, ParseOptions, Parsed, Surrogates, parse, parse_python};
+pub use parse::{MAX_DEPTH, ParseOptions, Parsed, RepeatedKeys, Surrogates, parse, parse_python};
 pub use python_eq::python_eq;
 pub use value::{Object, Value};
 pub use write::{

@@ -4,9 +4,8 @@
 //! looked at. To pass over them costs a small part of what it costs to build them.
 
 use super::{
-    Value,
     error::ParseErrorKind,
-    parse::{Open, ParseOptions, is_space, parse_leaving},
+    parse::Open,
     scan::{ScanError, Scanner},
 };
 
@@ -26,17 +25,6 @@ pub(crate) type Paths = &'static [&'static [Step]];
 
 /// Bytes that are looked at together.
 const PIECE: usize = 4 << 10;
-
-/// Reads text as [`parse_python`](super::parse_python) does, but arrays and objects at these places become strings
-/// that hold their JSON.
-pub(crate) fn parse_python_leaving(text: &str, opaque: Paths) -> Option<Value> {
-    // Most texts that are asked about are prose.
-    let first = text.bytes().find(|byte| !is_space(*byte))?;
-    if !matches!(first, b'{' | b'[') {
-        return super::parse_python(text);
-    }
-    parse_leaving(text, &ParseOptions::default(), opaque).ok().map(|parsed| parsed.value)
-}
 
 /// Whether the next value of the innermost container is at one of these places.
 pub(super) fn is_opaque(open: &[Open], paths: Paths) -> bool {
@@ -64,7 +52,11 @@ pub(super) fn pass(text: &str, depth: usize) -> Result<(usize, usize), (ParseErr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::{NonFinite, parse_python, to_string};
+    use crate::json::{NonFinite, ParseOptions, Value, parse_leaving, parse_python, to_string};
+
+    fn parse_python_leaving(text: &str, opaque: Paths) -> Option<Value> {
+        parse_leaving(text, &ParseOptions::default(), opaque).ok().map(|parsed| parsed.value)
+    }
 
     const PATHS: Paths = &[&[Step::Items, Step::Members, Step::Items, Step::Member("r")]];
 

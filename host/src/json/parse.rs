@@ -21,8 +21,8 @@ pub struct ParseOptions {
     pub non_finite: bool,
     /// What to do with escapes of single surrogates. Default: [`Surrogates::Replace`].
     pub surrogates: Surrogates,
-    /// Whether a key that is repeated in its object is an error. Default: no, its last value counts.
-    pub unique_keys: bool,
+    /// What to do with a key that an object has more than once. Default: [`RepeatedKeys::KeepLast`].
+    pub repeated_keys: RepeatedKeys,
 }
 
 impl Default for ParseOptions {
@@ -31,10 +31,26 @@ impl Default for ParseOptions {
             max_depth: MAX_DEPTH,
             non_finite: true,
             surrogates: Surrogates::Replace,
-            unique_keys: false,
+            repeated_keys: RepeatedKeys::KeepLast,
         }
     }
 }
+
+/// What to do with a key that an object has more than once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RepeatedKeys {
+    /// Use the last value, as Python does.
+    #[default]
+    KeepLast,
+    /// Refuse the text.
+    Reject,
+    /// Use the last value, and add the member [`REPEATED_KEY`] to the object.
+    #[doc(hidden)]
+    Mark,
+}
+
+/// The member that [`RepeatedKeys::Mark`] adds to an object; its value is the list of repeated keys.
+pub(crate) const REPEATED_KEY: &str = "\0repeated key";
 
 /// What to do with a `\ud800`-like escape that is not half of a pair: no Rust string can hold it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,6 +69,8 @@ pub struct Parsed {
     pub value: Value,
     /// How many lone surrogate escapes became U+FFFD.
     pub replaced_surrogates: usize,
+    /// Whether an object has a key more than once.
+    pub repeated_keys: bool,
 }
 
 /// Reads one JSON value, surrounding whitespace allowed.
@@ -67,22 +85,25 @@ pub fn parse(text: &str, options: &ParseOptions) -> Result<Parsed, ParseError> {
 }
 
 /// As [`parse`], but arrays and objects at these places become strings that hold their JSON.
-pub(super) fn parse_leaving(
+pub(crate) fn parse_leaving(
     text: &str,
     options: &ParseOptions,
     opaque: Paths,
 ) -> Result<Parsed, ParseError> {
     let mut parser = Parser::new(text, options, opaque);
     match parser.document() {
-        Ok(value) => Ok(Parsed { value, replaced_surrogates: parser.replaced_surrogates }),
+        Ok(value) => Ok(parser.parsed(value)),
         Err(kind) => Err(ParseError::at(kind, text, parser.at)),
     }
 }
 
-/// Reads what could stand in the brackets of an array that is not empty.
-pub(crate) fn parse_items(text: &str, options: &ParseOptions) -> Result<Vec<Value>, ParseError> {
+/// Reads what could stand in the brackets of an array that is not empty; the value is that array.
+pub(crate) fn parse_items(text: &str, options: &ParseOptions) -> Result<Parsed, ParseError> {
     let mut parser = Parser::new(text, options, &[]);
-    parser.items().map_err(|kind| ParseError::at(kind, text, parser.at))
+    match parser.items() {
+        Ok(items) => Ok(parser.parsed(Value::Array(items))),
+        Err(kind) => Err(ParseError::at(kind, text, parser.at)),
+    }
 }
 
 /// Reads text found inside a recording with the default options; `None` when it is not JSON.
@@ -121,7 +142,8 @@ pub(super) struct Parser<'a> {
     pub(super) at: usize,
     non_finite: bool,
     pub(super) surrogates: Surrogates,
-    unique_keys: bool,
+    repeated_keys: RepeatedKeys,
+    has_repeated_keys: bool,
     max_depth: usize,
     pub(super) replaced_surrogates: usize,
     opaque: Paths,
@@ -137,12 +159,19 @@ impl<'a> Parser<'a> {
             at: 0,
             non_finite: options.non_finite,
             surrogates: options.surrogates,
-            unique_keys: options.unique_keys,
+            repeated_keys: options.repeated_keys,
+            has_repeated_keys: false,
             max_depth: options.max_depth.min(MAX_DEPTH),
             replaced_surrogates: 0,
             opaque,
             unescaped: Vec::new(),
         }
+    }
+
+    fn parsed(&self, value: Value) -> Parsed {
+        let (replaced_surrogates, repeated_keys) =
+            (self.replaced_surrogates, self.has_repeated_keys);
+        Parsed { value, replaced_surrogates, repeated_keys }
     }
 
     fn document(&mut self) -> Result<Value, Kind> {
@@ -198,9 +227,9 @@ impl<'a> Parser<'a> {
                         value = Value::Array(items);
                     }
                     Some(Open::Object(mut members, key)) => {
-                        members.insert(key, value);
+                        self.insert(&mut members, key, value);
                         if self.goes_on(b'}', Kind::ExpectedCommaOrBrace)? {
-                            let key = self.further_key(&members)?;
+                            let key = self.next_key(&members)?;
                             open.push(Open::Object(members, key));
                             break;
                         }
@@ -209,6 +238,36 @@ impl<'a> Parser<'a> {
                 }
             }
         }
+    }
+
+    fn insert(&mut self, members: &mut Object, key: String, value: Value) {
+        let (index, replaced) = members.insert_full(key, value);
+        if replaced.is_none() {
+            return;
+        }
+        self.has_repeated_keys = true;
+        if self.repeated_keys == RepeatedKeys::Mark
+            && let Some((key, _)) = members.get_index(index)
+        {
+            let key = Value::String(key.clone());
+            match members.get_mut(REPEATED_KEY) {
+                Some(Value::Array(keys)) => keys.push(key),
+                _ => {
+                    members.insert(REPEATED_KEY.to_owned(), Value::Array(vec![key]));
+                }
+            }
+        }
+    }
+
+    /// Reads the key that follows other members.
+    fn next_key(&mut self, members: &Object) -> Result<String, Kind> {
+        let start = self.at;
+        let key = self.key()?;
+        if self.repeated_keys == RepeatedKeys::Reject && members.contains_key(&key) {
+            self.at = start;
+            return Err(Kind::RepeatedKey);
+        }
+        Ok(key)
     }
 
     /// Passes over a value; its text.
@@ -308,17 +367,6 @@ impl<'a> Parser<'a> {
             Some(b':') => self.at += 1,
             Some(_) => return Err(Kind::ExpectedColon),
             None => return Err(Kind::UnexpectedEnd),
-        }
-        Ok(key)
-    }
-
-    /// Reads a key of an object that has these members, and its colon.
-    fn further_key(&mut self, members: &Object) -> Result<String, Kind> {
-        let start = self.at;
-        let key = self.key()?;
-        if self.unique_keys && members.contains_key(&key) {
-            self.at = start;
-            return Err(Kind::RepeatedKey);
         }
         Ok(key)
     }

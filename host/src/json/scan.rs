@@ -5,9 +5,9 @@
 //! where the parser would complain, so does the walk.
 
 use super::{
-    Value,
+    MARKED, Value,
     error::ParseErrorKind as Kind,
-    parse::{MAX_DEPTH, ParseOptions, is_space, parse},
+    parse::{MAX_DEPTH, is_space, parse},
     source::{Held, Interrupted, Source},
     window::Window,
 };
@@ -176,11 +176,11 @@ impl<S: Source> Scanner<S> {
         self.window.unmark(held);
     }
 
-    /// The value that started at `start` and was just passed. It has to be held.
+    /// The value that started at `start` and was just passed, with marks of repeated keys. It has to be held.
     pub(crate) fn value_since(&self, start: usize) -> Result<Value, ScanError> {
         let bytes = self.window.since(start);
         let text = str::from_utf8(bytes).map_err(|_| self.fail(Kind::ExpectedValue))?;
-        match parse(text, &ParseOptions::default()) {
+        match parse(text, &MARKED) {
             Ok(parsed) => Ok(parsed.value),
             Err(error) => Err(ScanError::Json { kind: error.kind, offset: start + error.offset }),
         }

@@ -1,9 +1,9 @@
 //! The JSON form of a report.
 //!
 //! Keys are those of agentevals' `-o json`, in its order. These are additions: of an evaluation `outcome`,
-//! `failure_reason`, `error_type`, `stderr`, `attempts` and `warnings`; of the run `summary`, `warnings`,
-//! `unrecorded_cases`, `missing_scores`, `max_error_rate` with `errors_tolerated`, and `partial` with `partial_reason`.
-//! Additions without content are left out, except `outcome`, `error_type` and `summary`.
+//! `failure_reason`, `error_type`, `stderr`, `attempts` and `warnings`; of the run `summary`, `left_out`, `grouping`,
+//! `warnings`, `unrecorded_cases`, `missing_scores`, `max_error_rate` with `errors_tolerated`, and `partial` with
+//! `partial_reason`. Additions without content are left out, except `outcome`, `error_type`, `summary` and `grouping`.
 
 use std::{
     io::{self, Write},
@@ -42,6 +42,21 @@ impl Report {
         self.write_conversations(out)?;
         out.write_all(if self.conversations.is_empty() { b"]" } else { b"\n  ]" })?;
         write!(out, ",\n  \"errors\": {}", to_pretty_inside(&texts(self.errors.clone()), 1))?;
+        if !self.left_out.is_empty() {
+            let counts = self.left_out.counts();
+            let counts = counts.map(|(part, count)| (part.to_owned(), Value::Int(count as i64)));
+            let counts = to_pretty_inside(&Value::Object(counts.collect()), 1);
+            write!(out, ",\n  \"left_out\": {counts}")?;
+        }
+        if let Some(grouping) = self.grouping {
+            let text = |text: String| Value::String(text);
+            let grouping = Object::from_iter([
+                ("by".to_owned(), text(grouping.name().to_owned())),
+                ("reason".to_owned(), text(grouping.to_string())),
+            ]);
+            let grouping = to_pretty_inside(&Value::Object(grouping), 1);
+            write!(out, ",\n  \"grouping\": {grouping}")?;
+        }
         if let Some(performance) = &self.performance {
             let performance = Value::from(serde_json::to_value(performance)?);
             write!(out, ",\n  \"performance_metrics\": {}", to_pretty_inside(&performance, 1))?;

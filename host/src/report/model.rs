@@ -4,9 +4,10 @@ use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use super::Conversations;
 use crate::{
-    conversation::{PerformanceMetrics, RunPerformance},
+    conversation::{GroupedBy, PerformanceMetrics, RunPerformance},
     events::EventContext,
     json::Object,
+    trace::LeftOut,
     verdict::{Balance, NOT_RUN, Standing, Status, Tally},
 };
 
@@ -19,6 +20,10 @@ pub struct Report {
     pub errors: Vec<String>,
     /// What lies behind some of `errors`, by their index: the position, and what the file seems to be.
     pub causes: BTreeMap<usize, String>,
+    /// Parts of trace files that cannot be used. One of `errors` for each such file says where and why.
+    pub left_out: LeftOut,
+    /// How traces were grouped into conversations; `None` when the run did not get that far.
+    pub grouping: Option<GroupedBy>,
     /// Whether one of `errors` is about the eval set, with which everything was to be compared.
     pub unusable_eval_set: bool,
     /// Whether one of `errors` is about the journal, in which not everything is kept.

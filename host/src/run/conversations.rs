@@ -3,7 +3,7 @@
 use std::{ops::Range, sync::Arc};
 
 use crate::{
-    conversation::{Conversation, Group, GroupBy, Groups, extract_group, group_indexed},
+    conversation::{Conversation, Group, GroupBy, GroupedBy, Groups, extract_group, group_indexed},
     trace::{ReadError, TraceIndex},
 };
 
@@ -18,13 +18,19 @@ pub(super) struct Conversations {
     index: TraceIndex,
     /// The traces of each.
     groups: Groups,
+    grouped_by: GroupedBy,
 }
 
 impl Conversations {
     /// `eval_set_has_multi_turn` says whether a golden conversation has more than one turn.
     pub(super) fn new(index: TraceIndex, group_by: GroupBy, eval_set_has_multi_turn: bool) -> Self {
-        let groups = group_indexed(&index, group_by, eval_set_has_multi_turn);
-        Self { index, groups }
+        let (groups, grouped_by) = group_indexed(&index, group_by, eval_set_has_multi_turn);
+        Self { index, groups, grouped_by }
+    }
+
+    /// How traces were grouped.
+    pub(super) fn grouped_by(&self) -> GroupedBy {
+        self.grouped_by
     }
 
     pub(super) fn len(&self) -> usize {

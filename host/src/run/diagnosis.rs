@@ -25,6 +25,8 @@ const BINARY: &str = "the file is binary; if it is protobuf, export JSON instead
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TakenFor {
     Traces,
+    /// It holds traces, and some parts of it cannot be used, which the error names.
+    UsedTraces,
     EvalSet,
 }
 
@@ -39,11 +41,11 @@ const TELLING: [(&str, Option<TakenFor>, &str); 5] = [
 
 /// What is to be done about the file; `None` when nothing better comes to mind than what the error says.
 pub(super) fn hint(path: &Path, taken_for: TakenFor) -> Option<String> {
-    if path.is_dir() {
-        return Some("this is a folder; name the files in it".to_owned());
+    if path.is_dir() && taken_for == TakenFor::EvalSet {
+        return Some("this is a directory; name the file in it".to_owned());
     }
     // What is no file, such as a pipe, has been read and has nothing left to say, or is waited for without end.
-    if !path.is_file() {
+    if !path.is_file() || taken_for == TakenFor::UsedTraces {
         return None;
     }
     let mut bytes = Vec::new();
@@ -59,6 +61,10 @@ fn hint_for(bytes: &[u8], whole: bool, taken_for: TakenFor) -> Option<String> {
         return said(if bytes.is_empty() { "the file is empty" } else { "the file is blank" });
     }
     if let Some((_, name, tool)) = PACKED.iter().find(|(magic, ..)| bytes.starts_with(magic)) {
+        // Traces are read from these, so that the error is about their content.
+        if taken_for == TakenFor::Traces && matches!(*name, "gzip" | "zstd") {
+            return None;
+        }
         return Some(format!("the file is packed with {name}; unpack it first, e.g. with {tool}"));
     }
     if is_utf16(bytes) {

@@ -259,6 +259,8 @@ mod tests {
             }],
             case_id: None,
             warnings: Vec::new(),
+            errors: Vec::new(),
+            dropped_copies: 0,
             performance: Some(PerformanceMetrics::default()),
         }
     }

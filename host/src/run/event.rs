@@ -23,11 +23,6 @@ pub enum RunEvent {
         /// The file, as it was given.
         path: PathBuf,
     },
-    /// The run as a whole may not be what was meant. The report says so, too.
-    Warning {
-        /// What it is about, as in the report.
-        message: String,
-    },
     /// Trace files are being read.
     Loading {
         /// How many.

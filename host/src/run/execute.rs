@@ -45,6 +45,39 @@ pub(super) struct Executed {
     pub(super) recorded: HashSet<usize>,
     /// What is to be known of the run as a whole.
     pub(super) warnings: Vec<String>,
+    pub(super) copies: Copies,
+}
+
+/// Spans that were dropped because they are copies of others.
+#[derive(Debug, Default)]
+pub(super) struct Copies {
+    spans: usize,
+    conversations: usize,
+    /// The first conversation with some.
+    first: Option<Arc<str>>,
+}
+
+impl Copies {
+    fn add(&mut self, conversation: &Conversation) {
+        if conversation.dropped_copies > 0 {
+            self.spans += conversation.dropped_copies;
+            self.conversations += 1;
+            self.first.get_or_insert_with(|| Arc::clone(&conversation.trace_id));
+        }
+    }
+
+    /// The warning of the run; `None` if there are none.
+    pub(super) fn warning(&self) -> Option<String> {
+        let first = self.first.as_ref()?;
+        let counted = |count: usize, noun: &str| {
+            format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+        };
+        Some(format!(
+            "{} dropped as exact copies of others in {} (first in trace {first})",
+            counted(self.spans, "span"),
+            counted(self.conversations, "conversation"),
+        ))
+    }
 }
 
 /// Runs every evaluator on every conversation; with `events`, the reports carry what evaluation events are made of as
@@ -80,16 +113,17 @@ pub(super) async fn all(
         reports,
         recorded: HashSet::new(),
         warnings: Vec::new(),
+        copies: Copies::default(),
         progress: Progress { done: 0, total, errored: 0, on_event },
         evaluators: &evaluators,
         conversations: &conversations,
     };
     execution.run().await;
     execution.loaders.end();
-    let Execution { reports, recorded, warnings, .. } = execution;
+    let Execution { reports, recorded, warnings, copies, .. } = execution;
     let conversations = reports.finish();
     let unreliable = close(evaluators, runner.journal.as_deref()).await;
-    Executed { conversations, unreliable, recorded, warnings }
+    Executed { conversations, unreliable, recorded, warnings, copies }
 }
 
 /// Ends what the evaluators have running, all at the same time. Returns why the results of some of them cannot be relied
@@ -141,6 +175,7 @@ struct Execution<'a, 's> {
     /// Positions of the golden cases that have been found so far.
     recorded: HashSet<usize>,
     warnings: Vec<String>,
+    copies: Copies,
     progress: Progress<'a>,
 }
 
@@ -208,7 +243,15 @@ impl Execution<'_, '_> {
 
     fn loaded(&mut self, batch: Range<usize>, loaded: Loaded) {
         for (number, loaded) in batch.zip(loaded) {
+            if let Ok(conversation) = &loaded {
+                self.copies.add(conversation);
+            }
             let unusable = match loaded {
+                Ok(conversation) if !conversation.errors.is_empty() => {
+                    let error =
+                        format!("The recording is unusable: {}", conversation.errors.join("; "));
+                    report(&conversation, vec![unusable(&error, "unusable_recording")])
+                }
                 Ok(conversation) if conversation.turns.is_empty() => {
                     let error = unusable("No invocations extracted from trace.", "no_invocations");
                     report(&conversation, vec![error])
@@ -257,11 +300,9 @@ impl Execution<'_, '_> {
         self.recorded.insert(matched.position);
         if let Some(doubt) = matched.doubt {
             let (id, trace_id) = (string_repr(&matched.case.id), &conversation.trace_id);
-            let message = format!(
+            self.warnings.push(format!(
                 "trace {trace_id} is compared with golden case {id} only because there is no other: {doubt} (strict matching refuses this)"
-            );
-            (self.progress.on_event)(RunEvent::Warning { message: message.clone() });
-            self.warnings.push(message);
+            ));
         }
         Ok(matched.case.clone())
     }

@@ -34,7 +34,7 @@ use crate::{
     report::{Partial, REPORT_MEMORY, Report},
     runtime::Runtimes,
     source::{Cache, Sources},
-    trace::{TraceIndex, Watch},
+    trace::{LoadErrorKind, TraceIndex, Watch, trace_files},
 };
 
 /// How long what loads traces and makes evaluators ready may take to stop when the run was cancelled.
@@ -89,7 +89,7 @@ impl Default for Runner {
 /// What to evaluate.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// Trace files.
+    /// Trace files and directories of them; `-` is the standard input.
     pub traces: Vec<PathBuf>,
     /// Evaluators and settings.
     pub config: Config,
@@ -124,10 +124,18 @@ impl Runner {
             ..Report::default()
         };
         let mut journaling = Journaling::begin(self, on_event);
-        on_event(RunEvent::Loading { files: request.traces.len() });
-        let index = self.index(request).await;
-        for error in &index.errors {
-            bad_input(&mut report, (&error.path, TakenFor::Traces), error, on_event);
+        let (files, errors) = trace_files(&request.traces);
+        on_event(RunEvent::Loading { files: files.len() });
+        let index = self.index(files, &request.config).await;
+        for error in errors.iter().chain(&index.errors) {
+            let taken_for = match &error.kind {
+                LoadErrorKind::LeftOut(left_out) => {
+                    report.left_out.add(left_out);
+                    TakenFor::UsedTraces
+                }
+                _ => TakenFor::Traces,
+            };
+            bad_input(&mut report, (&error.path, taken_for), error, on_event);
         }
         for path in &index.without_spans {
             on_event(RunEvent::NoSpans { path: path.clone() });
@@ -156,6 +164,7 @@ impl Runner {
         let group_by = config.group_by.unwrap_or_default();
         let grouping = blocking(move || Conversations::new(index, group_by, multi_turn)).await;
         let Some(conversations) = grouping else { return report };
+        report.grouping = Some(conversations.grouped_by());
         on_event(RunEvent::Loaded { conversations: conversations.len() });
         let cases = CaseIndex::new(eval_set.as_ref()).strict(config.strict_matching);
         let permits = Permits::new(self.jobs, config.fail_fast);
@@ -169,11 +178,11 @@ impl Runner {
         };
         let mut on_evaluation = |event| journaling.pass(event, on_event);
         let (conversations, events) = (Arc::new(conversations), request.events);
-        let Executed { conversations, unreliable, recorded, warnings } =
+        let Executed { conversations, unreliable, recorded, warnings, copies } =
             execute::all(self, plan, conversations, &cases, permits, events, &mut on_evaluation)
                 .await;
         report.conversations = conversations;
-        report.warnings.extend(warnings);
+        report.warnings.extend(warnings.into_iter().chain(copies.warning()));
         report.unreliable = unreliable.len();
         for message in &unreliable {
             on_event(RunEvent::Unreliable { message: message.clone() });
@@ -189,9 +198,9 @@ impl Runner {
     }
 
     /// Walks through the trace files on a thread of its own, so that cancelling works meanwhile.
-    async fn index(&self, request: &Request) -> TraceIndex {
-        let (paths, format) = (request.traces.clone(), request.config.trace_format);
-        let watch = match request.config.group_by {
+    async fn index(&self, paths: Vec<PathBuf>, config: &Config) -> TraceIndex {
+        let format = config.trace_format;
+        let watch = match config.group_by {
             Some(GroupBy::Trace) => Watch::default(),
             _ => GROUPING,
         };

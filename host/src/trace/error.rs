@@ -5,13 +5,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use super::{LeftOut, inputs};
 use crate::{json::ParseError, python_text::string_repr};
 
 /// A trace file could not be loaded.
 ///
 /// The text is what a report shows; where the text was not JSON, the chain of sources says at which position.
 #[derive(Debug, thiserror::Error)]
-#[error("Failed to load trace file '{}': {kind}", path.display())]
+#[error("{}", sentence(path, kind))]
 #[non_exhaustive]
 pub struct LoadError {
     /// The file, as it was given.
@@ -19,6 +20,14 @@ pub struct LoadError {
     /// What is wrong with it.
     #[source]
     pub kind: LoadErrorKind,
+}
+
+impl LoadError {
+    /// Returns the error of a file that is used only in part; `None` if nothing was left out.
+    pub(super) fn left_out(path: &Path, left_out: LeftOut) -> Option<Self> {
+        let is_empty = left_out.is_empty();
+        (!is_empty).then(|| Self { path: path.to_owned(), kind: LoadErrorKind::LeftOut(left_out) })
+    }
 }
 
 /// What is wrong with a trace file.
@@ -39,7 +48,7 @@ pub enum LoadErrorKind {
     /// Its content is of no known format.
     #[error(
         "Could not detect trace format for {}. Expected Jaeger JSON ({{\"data\": [...]}}) or OTLP JSON \
-         ({{\"resourceSpans\": [...]}} / {{\"batches\": [...]}}). Pass an explicit format= override if needed.",
+         ({{\"resourceSpans\": [...]}} / {{\"batches\": [...]}}). Use --format if the content is one of these.",
         quoted(path)
     )]
     Undetected {
@@ -79,6 +88,29 @@ pub enum LoadErrorKind {
         /// The line, counted from 1.
         line: usize,
     },
+    /// Parts of it cannot be used; the others are.
+    #[error("{0}")]
+    LeftOut(LeftOut),
+    /// An object that holds spans has a key more than once.
+    #[error("{position}the key `{key}` is repeated; remove one of them")]
+    RepeatedKey {
+        /// Where the object is, with a separator; empty for the document itself.
+        position: String,
+        /// The key.
+        key: String,
+    },
+    /// The content is compressed and cannot be decompressed.
+    #[error("cannot decompress the {format} content: {error}")]
+    Decompress {
+        /// The compression format.
+        format: &'static str,
+        /// What is wrong with it.
+        #[source]
+        error: io::Error,
+    },
+    /// A directory has no trace files.
+    #[error("the directory has no trace files ({extensions})", extensions = inputs::EXTENSIONS_TEXT)]
+    EmptyDirectory,
     /// A part that holds all others has the wrong type.
     #[error("{path}: expected an array, found {found}")]
     NotAnArray {
@@ -87,6 +119,16 @@ pub enum LoadErrorKind {
         /// What is there instead, with its article.
         found: &'static str,
     },
+}
+
+fn sentence(path: &Path, kind: &LoadErrorKind) -> String {
+    let path = path.display();
+    match kind {
+        LoadErrorKind::LeftOut(left_out) => {
+            format!("Trace file '{path}' is used only in part: {left_out}")
+        }
+        _ => format!("Failed to load trace file '{path}': {kind}"),
+    }
 }
 
 fn quoted(path: &Path) -> String {

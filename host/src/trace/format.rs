@@ -86,10 +86,11 @@ pub(super) fn is_document(object: &Object) -> bool {
 
 /// Whether this is the answer of a trace API that puts the document into a `trace` member.
 pub(super) fn is_wrapper(object: &Object) -> bool {
+    const LISTS: [&str; 3] = ["resourceSpans", "batches", "resource_spans"];
     object
         .get("trace")
         .and_then(Value::as_object)
-        .is_some_and(|trace| trace.contains_key("resourceSpans") || trace.contains_key("batches"))
+        .is_some_and(|trace| LISTS.iter().any(|list| trace.contains_key(*list)))
 }
 
 /// Whether this looks like a bare OTLP span.

@@ -7,9 +7,13 @@ use super::{
     coerce::Unusable,
     error::LoadErrorKind,
     ids::{self, normalize},
+    left_out::{Part, missing_id, wrong_kind},
     model::{Event, Scope, Span, SpanStatus},
-    otlp::{items, part_items, take, take_text},
-    pool::Pool,
+    otlp::{
+        items_or_kind, no_list, no_repeated, none_repeated, part_items, repeated_key, take,
+        take_repeated, take_text,
+    },
+    pool::{Pool, Side},
 };
 use crate::{
     json::{Object, Value},
@@ -22,24 +26,67 @@ pub(super) const MICROSECOND: i128 = 1000;
 /// Decodes a whole text.
 pub(super) fn decode(value: Value, pool: &mut Pool) -> Result<(), LoadErrorKind> {
     let Value::Object(mut document) = value else { return Err(LoadErrorKind::NoJaegerData) };
+    no_repeated(&mut document, &["data", "errors"], pool)?;
     let Value::Array(data) = take(&mut document, "data") else {
         return Err(LoadErrorKind::NoJaegerData);
     };
     for (number, item) in data.into_iter().enumerate() {
-        let Value::Object(mut item) = item else { continue };
-        let processes = processes(take(&mut item, "processes"), pool);
-        let spans = items(take(&mut item, "spans")).map_err(|found| {
-            let path = format!("data[{number}].spans");
-            LoadErrorKind::NotAnArray { path, found }
-        })?;
-        for object in spans {
-            if let Value::Object(object) = object {
-                span(object, &processes, pool);
+        pool.position.move_to(0, "data", number);
+        match item {
+            Value::Object(item) => trace(item, pool)?,
+            other => {
+                let reason = wrong_kind("the trace", other.kind(), "an object");
+                pool.leave_out(Side::Spans, Part::Trace, &reason);
             }
         }
     }
+    pool.position.leave(0);
+    pool.note_reported(&take(&mut document, "errors"));
     Ok(())
 }
+
+/// Decodes the spans of a trace and the processes they name.
+fn trace(mut item: Object, pool: &mut Pool) -> Result<(), LoadErrorKind> {
+    no_repeated(&mut item, &["processes", "spans"], pool)?;
+    let mut recorded = take(&mut item, "processes");
+    if let Value::Object(processes) = &mut recorded {
+        none_repeated(processes, pool)?;
+    }
+    let processes = processes(recorded, pool);
+    let value = take(&mut item, "spans");
+    let kind = value.kind();
+    let is_null = value.is_null();
+    let spans = match items_or_kind(value) {
+        Ok(Some(spans)) => spans,
+        Ok(None) => {
+            let reason =
+                if is_null { no_list("spans") } else { wrong_kind("`spans`", kind, "an array") };
+            pool.leave_out(Side::Spans, Part::Trace, &reason);
+            return Ok(());
+        }
+        Err(found) => {
+            return Err(LoadErrorKind::NotAnArray { path: pool.position.member("spans"), found });
+        }
+    };
+    if spans.is_empty() {
+        pool.leave_out(Side::Spans, Part::Trace, NO_SPANS);
+    }
+    for (number, object) in spans.into_iter().enumerate() {
+        pool.position.move_to(1, "spans", number);
+        match object {
+            Value::Object(object) => span(object, &processes, pool),
+            other => {
+                let reason = wrong_kind("the span", other.kind(), "an object");
+                pool.leave_out(Side::Spans, Part::Span, &reason);
+            }
+        }
+    }
+    pool.position.leave(1);
+    Ok(())
+}
+
+/// Why a trace is left out whose list of spans is empty.
+pub(super) const NO_SPANS: &str = "the trace has no spans";
 
 /// The resource attributes of each process.
 pub(super) fn processes(value: Value, pool: &mut Pool) -> HashMap<String, Arc<Object>> {
@@ -72,10 +119,15 @@ pub(super) fn processes(value: Value, pool: &mut Pool) -> HashMap<String, Arc<Ob
     resources
 }
 
-/// Adds a span to the pool, unless it lacks an id.
+/// Adds a span to the pool; without an id, it is left out.
 pub(super) fn span(mut object: Object, processes: &HashMap<String, Arc<Object>>, pool: &mut Pool) {
+    let repeated = take_repeated(&mut object, pool);
     let trace_id = normalize(&take(&mut object, "traceID"), ids::TRACE);
     let span_id = normalize(&take(&mut object, "spanID"), ids::SPAN);
+    let ids = ((trace_id.is_some(), "traceID"), (span_id.is_some(), "spanID"));
+    if let Some(reason) = missing_id(ids.0, ids.1) {
+        pool.leave_out(Side::Spans, Part::Span, &reason);
+    }
     let (Some(trace_id), Some(span_id)) = (trace_id, span_id) else { return };
     let mut odd = Vec::new();
     let mut attributes = tags(take(&mut object, "tags"), "tags", &mut odd);
@@ -100,6 +152,9 @@ pub(super) fn span(mut object: Object, processes: &HashMap<String, Arc<Object>>,
         resource: resource.cloned().unwrap_or_default(),
     };
     pool.warn_span(&span, &mut odd);
+    if let Some(key) = repeated {
+        pool.fail(&span.trace_id, repeated_key(&span.span_id, &key));
+    }
     pool.spans.push(span);
 }
 

@@ -7,6 +7,8 @@
 //! | `format` | which format a text is in, judged by content |
 //! | `otlp` | OTLP JSON documents, bare spans and JSON lines |
 //! | `jaeger` | Jaeger JSON |
+//! | `inputs`, `spool` | directories, standard input, pipes and compressed files |
+//! | `left_out` | parts of a file that cannot be used |
 //! | `pool` | spans and logs of a file before they are sorted into traces |
 //! | `tree` | parents, children, roots and logs of each trace |
 //!
@@ -19,16 +21,22 @@ mod error;
 mod format;
 mod ids;
 mod index;
+mod inputs;
 mod jaeger;
+mod left_out;
 mod load;
 mod model;
 mod otlp;
 mod pool;
+mod spool;
 mod tree;
 
 pub use error::{LoadError, LoadErrorKind};
 pub use format::{Format, UnknownFormat};
 pub(crate) use index::Seen;
 pub use index::{ReadError, TraceIndex, Watch};
-pub use load::{Loaded, load, load_file, load_text};
+pub use inputs::trace_files;
+pub use left_out::LeftOut;
+pub use load::{FileTraces, Loaded, load, load_file, load_text};
 pub use model::{Event, LogRecord, Scope, Span, SpanStatus, Trace};
+pub(crate) use tree::merge;

@@ -99,4 +99,8 @@ pub struct Trace {
     pub orphan_logs: Vec<LogRecord>,
     /// What was odd about the recording (duplicate spans, cycles, replaced text ...).
     pub warnings: Vec<String>,
+    /// Why the trace cannot be evaluated: spans with one id and different content, repeated keys.
+    pub errors: Vec<String>,
+    /// How many spans were dropped that are copies of others.
+    pub dropped_copies: usize,
 }

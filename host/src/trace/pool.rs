@@ -2,7 +2,11 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use super::model::{LogRecord, Span};
+use super::{
+    error::LoadErrorKind,
+    left_out::{LeftOut, Part, Position},
+    model::{LogRecord, Span},
+};
 
 /// Everything decoded from one file, in order.
 #[derive(Debug, Default)]
@@ -11,11 +15,36 @@ pub(super) struct Pool {
     pub(super) logs: Vec<PooledLog>,
     /// Warnings of one trace.
     pub(super) warnings: Vec<(Arc<str>, String)>,
+    /// Errors of one trace.
+    pub(super) errors: Vec<(Arc<str>, String)>,
     /// Warnings of every trace of the file.
     pub(super) file_warnings: Vec<String>,
     /// How many lone surrogate escapes of the file's text were replaced.
     pub(super) replaced_surrogates: usize,
+    /// Whether the text has objects with repeated keys, which are marked.
+    pub(super) repeated_keys: bool,
+    /// Where the decoder is.
+    pub(super) position: Position,
+    left_out_spans: LeftOut,
+    left_out_logs: LeftOut,
     trace_ids: HashSet<Arc<str>>,
+}
+
+/// Whether a part of a file has spans or log records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    Spans,
+    Logs,
+}
+
+impl Side {
+    /// What an item of the innermost list is, and its name in a sentence.
+    pub(super) fn part(self) -> (Part, &'static str) {
+        match self {
+            Self::Spans => (Part::Span, "the span"),
+            Self::Logs => (Part::LogRecord, "the log record"),
+        }
+    }
 }
 
 /// A log record and what it belongs to.
@@ -35,6 +64,37 @@ impl Pool {
         let id: Arc<str> = id.into();
         self.trace_ids.insert(Arc::clone(&id));
         id
+    }
+
+    /// Notes that the part at the current position is left out.
+    pub(super) fn leave_out(&mut self, side: Side, part: Part, reason: &str) {
+        let list = match side {
+            Side::Spans => &mut self.left_out_spans,
+            Side::Logs => &mut self.left_out_logs,
+        };
+        list.note(part, &self.position, reason);
+    }
+
+    /// Notes the errors that Jaeger reports beside the traces.
+    pub(super) fn note_reported(&mut self, errors: &crate::json::Value) {
+        self.left_out_spans.note_reported(errors);
+    }
+
+    /// Takes what was left out: first spans, then log records.
+    pub(super) fn take_left_out(&mut self) -> LeftOut {
+        let mut left_out = std::mem::take(&mut self.left_out_spans);
+        left_out.add(&std::mem::take(&mut self.left_out_logs));
+        left_out
+    }
+
+    /// The error of an object at the current position that has a key more than once.
+    pub(super) fn repeated(&self, key: &str) -> LoadErrorKind {
+        LoadErrorKind::RepeatedKey { position: self.position.to_string(), key: key.to_owned() }
+    }
+
+    /// Notes an error of a trace.
+    pub(super) fn fail(&mut self, trace_id: &Arc<str>, error: String) {
+        self.errors.push((Arc::clone(trace_id), error));
     }
 
     /// Turns the oddities of a span into warnings of its trace.

@@ -1,7 +1,7 @@
 //! Parents, children, roots and logs of each trace.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{HashMap, HashSet, hash_map::Entry},
     path::Path,
     sync::Arc,
 };
@@ -12,6 +12,7 @@ use super::{
     model::{Span, Trace},
     pool::{Pool, PooledLog},
 };
+use crate::json::{Object, Value, to_python};
 
 /// Sorts what a file held into traces, in the order of their first spans.
 pub(super) fn build(pool: Pool, file: &Path) -> Vec<Trace> {
@@ -27,13 +28,18 @@ pub(super) fn build(pool: Pool, file: &Path) -> Vec<Trace> {
     for (trace_id, warning) in pool.warnings {
         own_warnings.entry(trace_id).or_default().push(warning);
     }
+    let mut own_errors: HashMap<Arc<str>, Vec<String>> = HashMap::new();
+    for (trace_id, error) in pool.errors {
+        own_errors.entry(trace_id).or_default().push(error);
+    }
     let file_warnings = file_warnings(pool.file_warnings, pool.replaced_surrogates);
     let mut traces: Vec<Trace> = Vec::with_capacity(groups.len());
     for (trace_id, spans) in groups {
         let mut warnings = file_warnings.clone();
         warnings.extend(own_warnings.remove(&trace_id).unwrap_or_default());
+        let errors = own_errors.remove(&trace_id).unwrap_or_default();
         let logs = logs.remove(&trace_id).unwrap_or_default();
-        traces.push(trace(trace_id, file, spans, logs, warnings));
+        traces.push(trace((trace_id, file), spans, logs, Remarks { warnings, errors }));
     }
     traces
 }
@@ -52,17 +58,60 @@ pub(super) fn file_warnings(mut warnings: Vec<String>, replaced_surrogates: usiz
 /// The trace of a pool that holds one; with the warnings of the whole file.
 pub(super) fn only(pool: Pool, id: Arc<str>, file: &Path, mut warnings: Vec<String>) -> Trace {
     warnings.extend(pool.warnings.into_iter().map(|(_, warning)| warning));
-    trace(id, file, pool.spans, pool.logs, warnings)
+    let errors = pool.errors.into_iter().map(|(_, error)| error).collect();
+    trace((id, file), pool.spans, pool.logs, Remarks { warnings, errors })
+}
+
+/// Joins the parts of a trace that are in several files, in the order of the files, into one tree.
+pub(crate) fn merge(parts: &[&Trace]) -> Option<Trace> {
+    let first = parts.first()?;
+    let mut remarks = Remarks::default();
+    let (mut spans, mut logs) = (Vec::new(), Vec::new());
+    let mut known_logs = HashSet::new();
+    let mut dropped_copies = 0;
+    for part in parts {
+        remarks.warnings.extend(part.warnings.iter().cloned());
+        remarks.errors.extend(part.errors.iter().cloned());
+        dropped_copies += part.dropped_copies;
+        spans.extend(part.spans.iter().cloned());
+        let of_spans = part.spans.iter().zip(&part.logs).flat_map(|(span, records)| {
+            records.iter().map(|record| (Some(span.span_id.clone()), record))
+        });
+        let of_none = part.orphan_logs.iter().map(|record| (None, record));
+        let mut own = HashSet::new();
+        for (span_id, record) in of_spans.chain(of_none) {
+            // A file may repeat a record on purpose; another file repeats it because it is a copy.
+            let content = format!("{span_id:?} {record:?}");
+            if known_logs.contains(&content) {
+                continue;
+            }
+            own.insert(content);
+            let trace_id = Arc::clone(&first.trace_id);
+            logs.push(PooledLog { trace_id, span_id, record: record.clone() });
+        }
+        known_logs.extend(own);
+    }
+    let mut merged = trace((Arc::clone(&first.trace_id), &first.file), spans, logs, remarks);
+    merged.dropped_copies += dropped_copies;
+    Some(merged)
+}
+
+/// What is to be said of a trace.
+#[derive(Debug, Default)]
+struct Remarks {
+    warnings: Vec<String>,
+    errors: Vec<String>,
 }
 
 fn trace(
-    trace_id: Arc<str>,
-    file: &Path,
+    (trace_id, file): (Arc<str>, &Path),
     recorded: Vec<Span>,
     recorded_logs: Vec<PooledLog>,
-    mut warnings: Vec<String>,
+    Remarks { mut warnings, mut errors }: Remarks,
 ) -> Trace {
-    let spans = without_duplicates(recorded, &mut warnings);
+    let count = recorded.len();
+    let spans = without_duplicates(recorded, &mut warnings, &mut errors);
+    let dropped_copies = count - spans.len();
     let index: HashMap<&str, usize> =
         spans.iter().enumerate().map(|(index, span)| (span.span_id.as_str(), index)).collect();
 
@@ -98,6 +147,8 @@ fn trace(
         logs,
         orphan_logs,
         warnings,
+        errors,
+        dropped_copies,
     }
 }
 
@@ -106,20 +157,59 @@ fn order(span: &Span) -> (i128, &str) {
     (span.start_ns, &span.span_id)
 }
 
-/// The spans with the first of each id only.
-fn without_duplicates(mut spans: Vec<Span>, warnings: &mut Vec<String>) -> Vec<Span> {
-    let mut seen = HashSet::new();
-    let first: Vec<bool> = spans.iter().map(|span| seen.insert(span.span_id.as_str())).collect();
-    drop(seen);
-    let mut first = first.into_iter();
-    spans.retain(|span| {
-        let keep = first.next().unwrap_or(true);
-        if !keep {
-            warnings.push(format!("duplicate span {} ignored", span.span_id));
+/// The spans with the first of each id only. Copies of it are dropped with a warning; a span with the same id and
+/// different content is an error, since one of the two would not be evaluated.
+fn without_duplicates(
+    mut spans: Vec<Span>,
+    warnings: &mut Vec<String>,
+    errors: &mut Vec<String>,
+) -> Vec<Span> {
+    let mut seen: HashMap<&str, usize> = HashMap::with_capacity(spans.len());
+    let mut keep = vec![true; spans.len()];
+    for (number, span) in spans.iter().enumerate() {
+        match seen.entry(span.span_id.as_str()) {
+            Entry::Vacant(entry) => {
+                entry.insert(number);
+            }
+            Entry::Occupied(first) => {
+                keep[number] = false;
+                let id = &span.span_id;
+                if content(&spans[*first.get()]) == content(span) {
+                    warnings.push(format!("duplicate span {id} ignored"));
+                } else {
+                    errors.push(format!(
+                        "span {id} is recorded more than once with different content"
+                    ));
+                }
+            }
         }
-        keep
-    });
+    }
+    drop(seen);
+    let mut keep = keep.into_iter();
+    spans.retain(|_| keep.next().unwrap_or(true));
+    errors.sort_unstable();
+    errors.dedup();
     spans
+}
+
+/// Everything that a span records, as text; the order of attributes does not matter.
+fn content(span: &Span) -> String {
+    let attributes = |object: &Object| to_python(&Value::Object(object.clone()));
+    let mut text = format!(
+        "{:?} {:?} {} {} {:?} {:?} {} {}",
+        span.parent_span_id,
+        span.name,
+        span.start_ns,
+        span.end_ns,
+        span.status,
+        span.scope,
+        attributes(&span.resource),
+        attributes(&span.attributes),
+    );
+    for event in &span.events {
+        text += &format!(" {:?} {} {}", event.name, event.time_ns, attributes(&event.attributes));
+    }
+    text
 }
 
 /// The recorded parents, as far as they are in the trace and not the span itself.

@@ -1,7 +1,9 @@
 //! Reads what an evaluator printed.
 
 use crate::{
-    json::{self, NonFinite, Object, ParseErrorKind, ParseOptions, Surrogates, Value},
+    json::{
+        self, NonFinite, Object, ParseErrorKind, ParseOptions, RepeatedKeys, Surrogates, Value,
+    },
     python_text,
 };
 
@@ -34,7 +36,7 @@ fn read(bytes: &[u8], non_finite: bool) -> Result<Value, BadAnswer> {
         max_depth: MAX_DEPTH,
         non_finite,
         surrogates: Surrogates::Reject,
-        unique_keys: true,
+        repeated_keys: RepeatedKeys::Reject,
     };
     match json::parse(text, &options) {
         Ok(parsed) => Ok(parsed.value),

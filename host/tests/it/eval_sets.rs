@@ -277,6 +277,8 @@ fn conversation(said: &[Option<&str>]) -> Conversation {
         turns: said.iter().map(turn).collect(),
         case_id: None,
         warnings: Vec::new(),
+        errors: Vec::new(),
+        dropped_copies: 0,
         performance: None,
     }
 }

@@ -12,7 +12,7 @@ use std::rc::Rc;
 pub(super) use content::{openai_tool_calls, parts_of_content};
 pub(super) use google::{google_message, google_parts};
 pub(super) use read::{
-    is_placeholder, json_or_text, parse_json, parse_json_leaving, read_messages,
+    is_cut_json, is_placeholder, json_or_text, json_text, parse_json, read_messages,
 };
 
 use super::Recorded;
@@ -52,6 +52,8 @@ pub(super) struct CallPart {
     pub(super) name: String,
     /// JSON text is parsed; text that is not JSON is dropped, since arguments are a structure.
     pub(super) arguments: Value,
+    /// Whether the arguments are JSON that was cut off.
+    pub(super) is_cut: bool,
 }
 
 /// The result of a tool.
@@ -123,11 +125,15 @@ impl Part {
         let Some(name) = name.and_then(Value::as_str).filter(|name| !name.is_empty()) else {
             return Self::Other;
         };
+        let mut is_cut = false;
         let arguments = match arguments {
-            Some(Value::String(text)) => parse_json(text).unwrap_or_default(),
+            Some(Value::String(text)) => parse_json(text).unwrap_or_else(|| {
+                is_cut = is_cut_json(text);
+                Value::Null
+            }),
             other => other.cloned().unwrap_or_default(),
         };
-        Self::ToolCall(CallPart { id: PartId::read(id), name: name.to_owned(), arguments })
+        Self::ToolCall(CallPart { id: PartId::read(id), name: name.to_owned(), arguments, is_cut })
     }
 
     /// The result of a tool.
@@ -214,7 +220,7 @@ mod tests {
     use crate::json::parse_python;
 
     fn read(messages: serde_json::Value) -> Vec<Message> {
-        read_messages(&parse_python(&messages.to_string()).unwrap())
+        read_messages(&parse_python(&messages.to_string()).unwrap()).unwrap()
     }
 
     fn text(messages: serde_json::Value) -> Option<String> {
@@ -263,10 +269,34 @@ mod tests {
         let one = json!({"role": "user", "content": "hi"});
         assert_eq!(text(json!([one, "junk", 5])).as_deref(), Some("hi"));
         assert_eq!(text(json!(one.to_string())).as_deref(), Some("hi"));
-        for nothing in
-            [json!("just prose"), json!("<REDACTED>"), json!([one.to_string()]), json!(5)]
-        {
+        for nothing in [json!(""), json!("<REDACTED>"), json!(null), json!("null"), json!([])] {
             assert!(read(nothing.clone()).is_empty(), "{nothing}");
+        }
+    }
+
+    #[test]
+    fn what_is_neither_messages_nor_withheld_is_an_error() {
+        let whole =
+            json!([{"role": "user", "parts": [{"type": "text", "content": "h\u{1}\u{e9}"}]}]);
+        let whole = whole.to_string();
+        for length in (1..whole.len()).filter(|length| whole.is_char_boundary(*length)) {
+            let cut = Value::String(whole[..length].to_owned());
+            let error = read_messages(&cut).expect_err("cut");
+            assert_eq!(error, format!("is JSON that was cut off after {length} bytes"));
+        }
+        let cut = |text: &str| is_cut_json(text);
+        assert!(cut(r#"{"a": tr"#) && cut(r#"["a\"#) && cut(r#"{"a": -"#) && cut(r#"{"a": "\u00"#));
+        assert!(!cut("{'a': 1}") && !cut(r#"{"a": Paris}"#) && !cut("prose") && !cut("{}"));
+        for (odd, expected) in [
+            (
+                json!("just prose"),
+                "is not valid JSON: expected a value at line 1 column 1 (byte 0)",
+            ),
+            (json!([whole]), "holds no message"),
+            (json!(5), "is an integer instead of a list of messages"),
+        ] {
+            let error = read_messages(&parse_python(&odd.to_string()).unwrap()).expect_err("odd");
+            assert_eq!(error, expected);
         }
     }
 

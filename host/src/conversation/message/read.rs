@@ -4,7 +4,10 @@ use std::borrow::Cow;
 
 use super::{Message, Part, have_content, parts_of_content};
 use crate::{
-    json::{Object, Paths, Step, Value, parse_python, parse_python_leaving},
+    json::{
+        Object, ParseError, ParseErrorKind, ParseOptions, Paths, Step, Value, parse, parse_leaving,
+        parse_python,
+    },
     python_text::strip,
 };
 
@@ -31,14 +34,6 @@ pub(crate) fn parse_json(text: &str) -> Option<Value> {
     parse_python(text).filter(|value| !value.is_null())
 }
 
-/// As [`parse_json`], but arrays and objects at these places become strings that hold their JSON.
-pub(crate) fn parse_json_leaving(text: &str, opaque: Paths) -> Option<Value> {
-    if is_too_long(text) {
-        return None;
-    }
-    parse_python_leaving(text, opaque).filter(|value| !value.is_null())
-}
-
 fn is_too_long(text: &str) -> bool {
     text.len() > MAX_JSON_CHARS && text.chars().nth(MAX_JSON_CHARS).is_some()
 }
@@ -53,24 +48,77 @@ pub(crate) fn json_or_text(value: &Value) -> Value {
 
 /// Reads the value of a message attribute: a list of messages or a single one, as a structure or as JSON text.
 ///
-/// Empty when it is neither or when no message has any content.
-pub(crate) fn read_messages(value: &Value) -> Vec<Message> {
+/// Empty when no message has any content, and for what stands in place of content that was not recorded.
+///
+/// # Errors
+///
+/// The value is neither, as when a limit of the exporter cut it off. The text reads after the name of the attribute.
+pub(crate) fn read_messages(value: &Value) -> Result<Vec<Message>, String> {
     let structure = match value {
-        Value::String(text) if is_placeholder(text) => return Vec::new(),
-        Value::String(text) => match parse_json_leaving(text, RESPONSES) {
-            Some(parsed) => Cow::Owned(parsed),
-            None => return Vec::new(),
-        },
+        Value::String(text) if is_placeholder(text) => return Ok(Vec::new()),
+        Value::String(text) => Cow::Owned(json_text(text, RESPONSES)?),
         other => Cow::Borrowed(other),
     };
     let messages: Vec<Message> = match structure.as_ref() {
+        Value::Null => Vec::new(),
         Value::Array(items) => {
-            items.iter().filter_map(Value::as_object).map(read_message).collect()
+            let messages = items.iter().filter_map(Value::as_object).map(read_message).collect();
+            if items.iter().any(|item| item.as_object().is_some()) || items.is_empty() {
+                messages
+            } else {
+                return Err("holds no message".to_owned());
+            }
         }
         Value::Object(message) => vec![read_message(message)],
-        _ => Vec::new(),
+        other => return Err(format!("is {} instead of a list of messages", other.kind())),
     };
-    if have_content(&messages) { messages } else { Vec::new() }
+    Ok(if have_content(&messages) { messages } else { Vec::new() })
+}
+
+/// The value of text that has to be JSON; arrays and objects at these places become strings that hold their JSON.
+///
+/// # Errors
+///
+/// The text is not JSON, or is too long. The text of the error reads after the name of the attribute.
+pub(crate) fn json_text(text: &str, opaque: Paths) -> Result<Value, String> {
+    if is_too_long(text) {
+        return Err(format!("is longer than {MAX_JSON_CHARS} characters and is not read"));
+    }
+    parse_leaving(text, &ParseOptions::default(), opaque).map(|parsed| parsed.value).map_err(
+        |error| match is_cut(text, &error) {
+            true => format!("is JSON that was cut off after {} bytes", text.len()),
+            false => format!("is not valid JSON: {error}"),
+        },
+    )
+}
+
+/// Returns true for text that starts as a JSON array or object and ends inside it, as when a limit of the exporter cut it
+/// off. Other text that is not JSON may be what the model wrote.
+pub(crate) fn is_cut_json(text: &str) -> bool {
+    if !text.trim_start().starts_with(['{', '[']) || is_too_long(text) {
+        return false;
+    }
+    match parse(text, &ParseOptions::default()) {
+        Ok(_) => false,
+        Err(error) => is_cut(text, &error),
+    }
+}
+
+fn is_cut(text: &str, error: &ParseError) -> bool {
+    const WORDS: [&str; 6] = ["true", "false", "null", "NaN", "-Infinity", "Infinity"];
+    match error.kind {
+        ParseErrorKind::UnexpectedEnd | ParseErrorKind::UnterminatedString => true,
+        ParseErrorKind::ExpectedValue => {
+            let rest = text.get(error.offset..).unwrap_or_default().trim_end();
+            WORDS.iter().any(|word| word.starts_with(rest))
+        }
+        // The escape would need more characters than there are.
+        ParseErrorKind::InvalidUnicodeEscape | ParseErrorKind::InvalidEscape => {
+            let rest = text.get(error.offset..).unwrap_or_default();
+            rest.len() < 6 && !rest.contains('"')
+        }
+        _ => false,
+    }
 }
 
 fn read_message(message: &Object) -> Message {

@@ -10,7 +10,7 @@ use super::{
     },
 };
 use crate::{
-    conversation::message::{google_message, have_content, json_or_text, parse_json_leaving},
+    conversation::message::{google_message, have_content, is_cut_json, json_or_text, json_text},
     json::{Object, Paths, Step, Value},
 };
 
@@ -41,15 +41,15 @@ const USAGE: [(&str, &str); 3] = [
     ("cached_content_token_count", CACHE_READ_TOKENS),
 ];
 
-impl Draft<'_> {
+impl<'a> Draft<'a> {
     /// Fills from what the kit recorded.
     pub(super) fn apply_adk(&mut self) {
         let recorded = &self.span.attributes;
         let unread = if self.needs_input() { REQUEST_UNREAD } else { REQUEST_UNREAD_WITHOUT_INPUT };
-        if let Some(request) = recorded.get(LLM_REQUEST).and_then(|value| object(value, unread)) {
+        if let Some(request) = self.object(LLM_REQUEST, unread) {
             self.apply_request(&request);
         }
-        if let Some(response) = recorded.get(LLM_RESPONSE).and_then(|value| object(value, &[])) {
+        if let Some(response) = self.object(LLM_RESPONSE, &[]) {
             self.apply_response(&response);
         }
         if let Some(arguments) = recorded.get(TOOL_CALL_ARGS)
@@ -57,10 +57,33 @@ impl Draft<'_> {
         {
             self.attributes.fill(TOOL_ARGUMENTS, Cow::Owned(json_or_text(arguments)));
         }
+        // The kit writes nothing but JSON here.
+        if recorded.get(TOOL_RESPONSE).and_then(Value::as_str).is_some_and(is_cut_json) {
+            self.fail(TOOL_RESPONSE, "is JSON that was cut off");
+        }
         if let Some(result) = recorded.get(TOOL_RESPONSE).map(json_or_text)
             && !is_not_specified(&result)
         {
             self.attributes.fill(TOOL_RESULT, Cow::Owned(result));
+        }
+    }
+
+    /// The object of an attribute, or the object whose JSON its text is; there, what nobody reads stays text.
+    fn object(&mut self, key: &str, unread: Paths) -> Option<Cow<'a, Object>> {
+        match self.span.attributes.get(key)? {
+            Value::Object(object) => Some(Cow::Borrowed(object)),
+            // The kit writes other text in place of what it cannot write as JSON.
+            Value::String(text) if text.trim_start().starts_with('{') => {
+                match json_text(text, unread) {
+                    Ok(Value::Object(object)) => Some(Cow::Owned(object)),
+                    Ok(_) => None,
+                    Err(problem) => {
+                        self.fail(key, &problem);
+                        None
+                    }
+                }
+            }
+            _ => None,
         }
     }
 
@@ -105,18 +128,6 @@ impl Draft<'_> {
         if let Some(text @ Value::String(_)) = value {
             self.attributes.fill(key, Cow::Owned(text.clone()));
         }
-    }
-}
-
-/// An object, or the object whose JSON a text is; there, what nobody reads stays text.
-fn object<'v>(value: &'v Value, unread: Paths) -> Option<Cow<'v, Object>> {
-    match value {
-        Value::Object(object) => Some(Cow::Borrowed(object)),
-        Value::String(text) => match parse_json_leaving(text, unread)? {
-            Value::Object(object) => Some(Cow::Owned(object)),
-            _ => None,
-        },
-        _ => None,
     }
 }
 

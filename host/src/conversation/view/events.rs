@@ -11,8 +11,8 @@ use super::{
 };
 use crate::{
     conversation::message::{
-        Message, Part, google_message, google_parts, have_content, json_or_text, openai_tool_calls,
-        parse_json, parts_of_content,
+        Message, Part, google_message, google_parts, have_content, is_cut_json, json_or_text,
+        openai_tool_calls, parse_json, parts_of_content,
     },
     json::{Object, Value},
     trace::LogRecord,
@@ -91,6 +91,12 @@ impl<'a> Draft<'a> {
                 .collect();
             records.sort_by_key(|(_, log)| time_of(log));
             for (kind, log) in records {
+                if log.body.as_str().is_some_and(is_cut_json) {
+                    self.fail(
+                        &format!("the body of a {} record", log.event_name),
+                        "is JSON that was cut off",
+                    );
+                }
                 read.add(kind, &body_of(log));
             }
         }

@@ -23,12 +23,15 @@ pub(super) use operation::{Classified, Kind};
 
 use super::{
     JudgedSpan,
-    message::{Message, Messages, read_messages},
+    message::{Message, Messages, is_cut_json, read_messages, tool_calls},
 };
 use crate::{
     json::Value,
     trace::{LogRecord, Span},
 };
+
+/// What is wrong with JSON that ends too early; reads after its name.
+const CUT_OFF: &str = "are JSON that was cut off";
 
 /// A span in canonical form.
 #[derive(Debug)]
@@ -40,6 +43,8 @@ pub(super) struct SpanView<'a> {
     pub(super) input: Messages,
     /// Messages it answered with; empty when none were recorded.
     pub(super) output: Messages,
+    /// What was recorded and cannot be read, so that nothing can be said about what the agent did.
+    pub(super) errors: Vec<String>,
 }
 
 impl<'a> SpanView<'a> {
@@ -58,6 +63,7 @@ impl<'a> SpanView<'a> {
             with_messages,
             input: Vec::new(),
             output: Vec::new(),
+            errors: Vec::new(),
         };
         draft.fill_input_from(span.attributes.get(INPUT_MESSAGES));
         draft.fill_output_from(span.attributes.get(OUTPUT_MESSAGES));
@@ -71,12 +77,14 @@ impl<'a> SpanView<'a> {
         let Classified { kind, by_openinference } = classified;
         draft.apply_openinference(kind, by_openinference);
         draft.remove_placeholders();
+        draft.find_cut_arguments(kind);
         Self {
             span,
             kind,
             attributes: draft.attributes,
             input: Rc::from(draft.input),
             output: Rc::from(draft.output),
+            errors: draft.errors,
         }
     }
 
@@ -99,9 +107,38 @@ struct Draft<'a> {
     with_messages: bool,
     input: Vec<Message>,
     output: Vec<Message>,
+    errors: Vec<String>,
 }
 
 impl<'a> Draft<'a> {
+    /// Notes that what `name` recorded cannot be read; `problem` reads after the name.
+    fn fail(&mut self, name: &str, problem: &str) {
+        self.errors.push(format!("span {}: {name} {problem}", self.span.span_id));
+    }
+
+    /// Takes messages, or notes that `name` cannot be read.
+    fn read_or_fail(&mut self, name: &str, read: Result<Vec<Message>, String>) -> Vec<Message> {
+        read.unwrap_or_else(|problem| {
+            self.fail(name, &problem);
+            Vec::new()
+        })
+    }
+
+    /// Notes arguments of tools that were cut off. Other text that is not JSON may be what the model wrote.
+    fn find_cut_arguments(&mut self, kind: Kind) {
+        let calls = tool_calls(&self.input).chain(tool_calls(&self.output));
+        let mut names: Vec<String> =
+            calls.filter(|call| call.is_cut).map(|call| call.name.clone()).collect();
+        names.dedup();
+        for name in names {
+            self.fail(&format!("the arguments of the tool call {name}"), CUT_OFF);
+        }
+        let arguments = self.attributes.get(keys::TOOL_ARGUMENTS).and_then(Value::as_str);
+        if kind == Kind::Tool && arguments.is_some_and(is_cut_json) {
+            self.fail("the arguments of the tool", CUT_OFF);
+        }
+    }
+
     fn needs_input(&self) -> bool {
         self.with_messages && self.input.is_empty()
     }
@@ -112,13 +149,13 @@ impl<'a> Draft<'a> {
 
     fn fill_input_from(&mut self, value: Option<&Value>) {
         if let Some(value) = value.filter(|_| self.needs_input()) {
-            self.input = read_messages(value);
+            self.input = self.read_or_fail(INPUT_MESSAGES, read_messages(value));
         }
     }
 
     fn fill_output_from(&mut self, value: Option<&Value>) {
         if let Some(value) = value.filter(|_| self.needs_output()) {
-            self.output = read_messages(value);
+            self.output = self.read_or_fail(OUTPUT_MESSAGES, read_messages(value));
         }
     }
 
@@ -314,7 +351,7 @@ mod tests {
         .trace();
         let view = view(&trace);
         assert_eq!(text_of(&*view.input).as_deref(), Some("firstlast"));
-        let call = crate::conversation::message::tool_calls(&view.output).next().unwrap();
+        let call = tool_calls(&view.output).next().unwrap();
         assert_eq!(to_python(&call.arguments), r#"{"a": 1}"#);
     }
 }

@@ -8,7 +8,7 @@ use indexmap::IndexSet;
 use super::{
     Halt, Watch,
     texts::Texts,
-    watch::{Sighting, Watched},
+    watch::{Dialect, Sighting, Watched},
 };
 use crate::{
     json::Value,
@@ -16,7 +16,9 @@ use crate::{
         coerce,
         error::LoadErrorKind,
         ids::{self, normalize},
+        left_out::{LeftOut, Part, Position, missing_id},
         model::Scope,
+        otlp::odd_trace_id,
     },
 };
 
@@ -120,6 +122,8 @@ pub(super) struct Leaves {
     pub(super) sightings: Vec<Sighting>,
     /// Warnings of all traces of the file.
     pub(super) warnings: Vec<String>,
+    /// Parts that cannot be used.
+    pub(super) left_out: LeftOut,
     /// Whether the item before the next one is the last of the last run.
     is_open: bool,
 }
@@ -165,6 +169,7 @@ impl Leaves {
         move_behind(&mut self.span_ids, &mut others.span_ids);
         move_behind(&mut self.sightings, &mut others.sightings);
         move_behind(&mut self.warnings, &mut others.warnings);
+        self.left_out.add(&others.left_out);
         self.is_open = false;
     }
 }
@@ -187,6 +192,8 @@ pub(super) struct Builder<'n> {
     /// Those of all files.
     scopes: &'n mut IndexSet<Arc<Scope>>,
     pub(super) origins: Vec<Origin>,
+    /// Where the walk is.
+    pub(super) position: Position,
     /// How many notes a list that may become long should have room for.
     pub(super) room: usize,
     hasher: RandomState,
@@ -222,7 +229,8 @@ impl<'n> Builder<'n> {
         let room = room as usize;
         texts.make_room(room);
         let (origins, hasher) = (Vec::with_capacity(room), RandomState::default());
-        Self { watch, texts, scopes, origins, room, hasher }
+        let position = Position::default();
+        Self { watch, texts, scopes, origins, position, room, hasher }
     }
 
     pub(super) fn scope(&mut self, scope: Scope) -> Result<u32, Halt> {
@@ -230,15 +238,20 @@ impl<'n> Builder<'n> {
         number(known.unwrap_or_else(|| self.scopes.insert_full(Arc::new(scope)).0))
     }
 
-    /// Notes a span; not if it lacks an id. `scale` is the unit of its start in nanoseconds.
+    /// Notes a span; without an id, it is left out.
     pub(super) fn span(
         &mut self,
         draft: Draft,
         place: Place,
-        scale: i128,
+        dialect: Dialect,
         out: &mut Leaves,
     ) -> Result<(), Halt> {
         let (Some(trace_id), Some(span_id)) = (&draft.trace_id, &draft.span_id) else {
+            let (trace_key, span_key) = dialect.id_keys();
+            let ids = ((draft.trace_id.is_some(), trace_key), (draft.span_id.is_some(), span_key));
+            if let Some(reason) = missing_id(ids.0, ids.1) {
+                self.leave_out(Part::Span, &reason, out);
+            }
             out.cut();
             return Ok(());
         };
@@ -249,7 +262,7 @@ impl<'n> Builder<'n> {
         }
         // Those that are equal without being the same are told apart when the trace is read.
         out.span_ids.push(self.hasher.hash_one(span_id) as u32);
-        let start = coerce::time(&draft.start, scale).unwrap_or_default();
+        let start = coerce::time(&draft.start, dialect.time_unit()).unwrap_or_default();
         let start = i64::try_from(start).unwrap_or(if start < 0 { i64::MIN } else { i64::MAX });
         out.starts.push(start);
         self.sight(&draft.watched, false, (trace, start), out)
@@ -264,9 +277,19 @@ impl<'n> Builder<'n> {
     ) -> Result<(), Halt> {
         match normalize(trace_id, ids::TRACE) {
             Some(trace_id) => out.push(self.text(&trace_id)?, place, Run::LOGS),
-            None => out.cut(),
+            None => {
+                if let Some(reason) = odd_trace_id(trace_id) {
+                    self.leave_out(Part::LogRecord, &reason, out);
+                }
+                out.cut();
+            }
         }
         Ok(())
+    }
+
+    /// Notes that the part at the current position is left out.
+    pub(super) fn leave_out(&self, part: Part, reason: &str, out: &mut Leaves) {
+        out.left_out.note(part, &self.position, reason);
     }
 
     /// Notes what the spans of these runs, the last ones, have in common.

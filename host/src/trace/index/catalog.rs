@@ -1,8 +1,9 @@
 //! The notes on all files, sorted into traces.
 
-use std::{ops::Range, path::Path, sync::Arc};
+use std::{mem, ops::Range, path::Path, sync::Arc};
 
 use indexmap::IndexSet;
+use tempfile::TempPath;
 
 use super::{
     Halt, Watch,
@@ -12,7 +13,7 @@ use super::{
 };
 use crate::{
     stamp::Stamp,
-    trace::{Format, LoadErrorKind, Trace, model::Scope, tree},
+    trace::{Format, LeftOut, LoadErrorKind, Trace, model::Scope, tree},
 };
 
 /// Where the traces of all files stand in them.
@@ -48,7 +49,10 @@ pub(super) struct Noted {
 pub(super) enum Content {
     /// In the file.
     Noted {
+        /// As it was given.
         path: Box<Path>,
+        /// What is read instead of it, removed with the catalog.
+        copy: Option<TempPath>,
         stamp: Stamp,
         dialect: Dialect,
         /// Warnings of every trace, as the file's text has them.
@@ -64,7 +68,7 @@ impl Content {
             Format::OtlpJson => Dialect::Otlp,
             Format::JaegerJson => Dialect::Jaeger,
         };
-        Self::Noted { path: path.into(), stamp, dialect, warnings: Box::default() }
+        Self::Noted { path: path.into(), copy: None, stamp, dialect, warnings: Box::default() }
     }
 }
 
@@ -83,6 +87,15 @@ pub(super) struct Found {
     pub(super) spans: Leaves,
     pub(super) logs: Leaves,
     pub(super) lone_surrogates: usize,
+}
+
+impl Found {
+    /// Takes what was left out: first spans, then log records.
+    pub(super) fn take_left_out(&mut self) -> LeftOut {
+        let mut left_out = mem::take(&mut self.spans.left_out);
+        left_out.add(&mem::take(&mut self.logs.left_out));
+        left_out
+    }
 }
 
 /// No trace has this number.
@@ -144,6 +157,13 @@ impl Catalog {
             *warnings = tree::file_warnings(lines, lone_surrogates).into();
         }
         Ok(self.add_file(first, content))
+    }
+
+    /// Reads the file that was added last by its copy.
+    pub(super) fn keep_copy(&mut self, file: TempPath) {
+        if let Some(Noted { content: Content::Noted { copy, .. }, .. }) = self.files.last_mut() {
+            *copy = Some(file);
+        }
     }
 
     /// Adds the traces of a file that stay in memory. How many they are.

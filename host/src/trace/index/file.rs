@@ -1,10 +1,8 @@
 //! From a file to its index.
 
-use std::{
-    fs::{self, File},
-    path::Path,
-    sync::Arc,
-};
+use std::{fs::File, path::Path, sync::Arc};
+
+use tempfile::TempPath;
 
 use super::{
     Halt, Watch,
@@ -16,48 +14,44 @@ use super::{
 use crate::{
     json::{Ahead, Checked, Interrupted, ParseError, ParseErrorKind, ScanError, Scanner, Source},
     stamp::Stamp,
-    trace::{Format, LoadError, LoadErrorKind, load::load_file},
+    trace::{
+        Format, LeftOut, LoadError, LoadErrorKind,
+        left_out::Position,
+        load::{FileTraces, load_source},
+        spool::copy_if_needed,
+    },
 };
 
 /// Up to so many pieces are read without another thread.
 const FEW_PIECES: usize = 16;
 
-/// Walks through a file, of which `chunk` bytes are read at a time, and adds its traces to the catalog. How many they are.
+/// Walks through a file, of which `chunk` bytes are read at a time, and adds its traces to the catalog. Returns their
+/// number, and what was left out.
 ///
-/// Held in memory are those of a file that cannot be read again, or has a shape that has to be loaded whole.
+/// Held in memory are those of a file in a shape that has to be loaded whole.
 pub(super) fn index_file(
     path: &Path,
     format: Option<Format>,
     watch: Watch,
     chunk: usize,
     catalog: &mut Catalog,
-) -> Result<usize, LoadError> {
-    let kind = if can_be_read_again(path) {
-        match (Walk { path, format, watch, chunk }).add_to(catalog) {
-            Ok(traces) => return Ok(traces),
-            Err(Halt::Odd) => None,
-            Err(Halt::Load(kind)) => Some(kind),
-            Err(Halt::Scan(ScanError::Interrupted(interrupted))) => Some(interrupted.into()),
-            // The walk is stricter than the parser, or the file has changed meanwhile: let the parser say.
-            Err(Halt::Scan(ScanError::Json { .. })) => None,
-        }
-    } else {
-        None
-    };
-    match kind {
-        Some(kind) => Err(LoadError { path: path.to_owned(), kind }),
-        None => {
-            let traces = load_file(path, format)?.into_iter().map(Arc::new).collect();
-            catalog.hold(traces).map_err(|kind| LoadError { path: path.to_owned(), kind })
+) -> Result<(usize, LeftOut), LoadError> {
+    let fail = |kind| LoadError { path: path.to_owned(), kind };
+    let copy = copy_if_needed(path).map_err(fail)?;
+    let source = copy.as_deref().unwrap_or(path).to_owned();
+    let walk = Walk { path, source: &source, format, watch, chunk };
+    match walk.add_to(copy, catalog) {
+        Ok(added) => Ok(added),
+        Err((_, Halt::Load(kind))) => Err(fail(kind)),
+        Err((_, Halt::Scan(ScanError::Interrupted(interrupted)))) => Err(fail(interrupted.into())),
+        // The walk is stricter than the parser, or the file has changed meanwhile: let the parser say. The copy is
+        // removed only then.
+        Err((_copy, Halt::Odd | Halt::Scan(ScanError::Json { .. }))) => {
+            let FileTraces { traces, left_out } = load_source(&source, path, format)?;
+            let traces = traces.into_iter().map(Arc::new).collect();
+            Ok((catalog.hold(traces).map_err(fail)?, left_out))
         }
     }
-}
-
-/// Whether it is a file that another reader finds as this one did: not a pipe, and not the standard input under a
-/// name, whose position may be shared.
-fn can_be_read_again(path: &Path) -> bool {
-    let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
-    is_file && !path.starts_with("/dev") && !path.starts_with("/proc")
 }
 
 impl From<Interrupted> for LoadErrorKind {
@@ -79,21 +73,44 @@ enum Top {
 
 /// A walk through a file.
 pub(super) struct Walk<'a> {
+    /// The file as it was given.
     pub(super) path: &'a Path,
+    /// The file that is read: the same, or a copy.
+    pub(super) source: &'a Path,
     pub(super) format: Option<Format>,
     pub(super) watch: Watch,
     pub(super) chunk: usize,
 }
 
 impl Walk<'_> {
-    fn add_to(&self, catalog: &mut Catalog) -> Result<usize, Halt> {
-        let file = self.open()?;
-        let stamp = Stamp::of(&file.metadata().map_err(LoadErrorKind::Read)?);
-        let mut builder = catalog.builder(self.watch, stamp.length);
-        let mut found = Found::default();
-        let format = self.look(file, &mut builder, &mut found)?;
-        let origins = builder.origins;
-        catalog.add(Content::new(self.path, stamp, format), origins, found)
+    /// Adds the traces of the file to the catalog, which keeps the copy. It is returned on failure.
+    fn add_to(
+        &self,
+        copy: Option<TempPath>,
+        catalog: &mut Catalog,
+    ) -> Result<(usize, LeftOut), (Option<TempPath>, Halt)> {
+        let mut walk = || {
+            let file = self.open()?;
+            let stamp = Stamp::of(&file.metadata().map_err(LoadErrorKind::Read)?);
+            let mut builder = catalog.builder(self.watch, stamp.length);
+            let mut found = Found::default();
+            let format = self.look(file, &mut builder, &mut found)?;
+            let origins = builder.origins;
+            let left_out = found.take_left_out();
+            let content = Content::new(self.path, stamp, format);
+            Ok((catalog.add(content, origins, found)?, left_out))
+        };
+        match walk() {
+            Ok(added) => {
+                if added.0 > 0
+                    && let Some(copy) = copy
+                {
+                    catalog.keep_copy(copy);
+                }
+                Ok(added)
+            }
+            Err(halt) => Err((copy, halt)),
+        }
     }
 
     fn look(
@@ -112,6 +129,7 @@ impl Walk<'_> {
                 drop(scanner);
                 let whole = self.located(kind, offset)?;
                 builder.origins.clear();
+                builder.position = Position::default();
                 found.spans = Leaves::with_room(std::mem::take(&mut builder.room));
                 let looked = self.broken(whole, builder, found);
                 if looked.is_err() {
@@ -125,7 +143,7 @@ impl Walk<'_> {
     }
 
     pub(super) fn open(&self) -> Result<File, Halt> {
-        Ok(File::open(self.path).map_err(LoadErrorKind::Read)?)
+        Ok(File::open(self.source).map_err(LoadErrorKind::Read)?)
     }
 
     /// The text of a file, read ahead on another thread where it is long enough to be worth it.
@@ -159,7 +177,11 @@ impl Walk<'_> {
         let Some(format) = self.format.or(detected) else { return Err(self.undetected(None)) };
         match (format, top) {
             (Format::JaegerJson, Top::Object(root)) => match root.data {
-                Some(data) if data.is_list => found.spans.append(data.spans),
+                Some(data) if data.is_list => {
+                    found.spans.append(data.spans);
+                    let errors = root.errors.unwrap_or_default();
+                    found.spans.left_out.note_reported(&errors);
+                }
                 _ => return Err(LoadErrorKind::NoJaegerData.into()),
             },
             (Format::JaegerJson, _) => return Err(LoadErrorKind::NoJaegerData.into()),

@@ -3,12 +3,17 @@
 use super::{
     Halt,
     builder::{Builder, Draft, Leaves, Place},
-    otlp::{each_leaf, each_object, once},
+    otlp::{each_item, not_an_object, once, refuse_repeated},
     watch::{Dialect, Watched, watch},
 };
 use crate::{
-    json::{Scanner, Source},
-    trace::{jaeger, pool::Pool},
+    json::{Scanner, Source, Value},
+    trace::{
+        jaeger,
+        left_out::Part,
+        otlp::no_list,
+        pool::{Pool, Side},
+    },
 };
 
 /// The `data` of a document.
@@ -29,7 +34,14 @@ pub(super) fn data<S: Source>(
         return Ok(data);
     }
     data.is_list = true;
-    each_object(scanner, |scanner| item(scanner, builder, &mut data.spans))?;
+    each_item(scanner, |scanner, index, is_object| {
+        builder.position.move_to(0, "data", index);
+        match is_object {
+            true => item(scanner, builder, &mut data.spans),
+            false => not_an_object(scanner, builder, (Part::Trace, "the trace"), &mut data.spans),
+        }
+    })?;
+    builder.position.leave(0);
     Ok(data)
 }
 
@@ -52,15 +64,22 @@ fn item<S: Source>(
             }
             Some(_) => {
                 once(&listed)?;
-                listed = Some(());
-                each_leaf(scanner, out, |scanner, out| span(scanner, builder, out))?;
+                listed = Some(spans(scanner, builder, out)?);
             }
             None => scanner.skip_value()?,
         }
         more = scanner.next_member()?;
     }
+    match listed.flatten() {
+        None => builder.leave_out(Part::Trace, &no_list("spans"), out),
+        Some(0) => builder.leave_out(Part::Trace, jaeger::NO_SPANS, out),
+        Some(_) => {}
+    }
     let mut watched = Watched::default();
-    if let Some((place, value)) = processes {
+    if let Some((place, mut value)) = processes {
+        if let Value::Object(processes) = &mut value {
+            refuse_repeated(processes)?;
+        }
         let mut pool = Pool::default();
         let decoded = jaeger::processes(value, &mut pool);
         out.warnings.append(&mut pool.file_warnings);
@@ -71,6 +90,24 @@ fn item<S: Source>(
         builder.come_from(Some(place), &[(first..out.runs.len(), None)], out)?;
     }
     builder.sight_resource(&watched, first, out)
+}
+
+/// Walks through the list of spans that starts here. Returns their number; `None` for `null`.
+fn spans<S: Source>(
+    scanner: &mut Scanner<S>,
+    builder: &mut Builder<'_>,
+    out: &mut Leaves,
+) -> Result<Option<usize>, Halt> {
+    out.cut();
+    let found = each_item(scanner, |scanner, index, is_object| {
+        builder.position.move_to(1, "spans", index);
+        match is_object {
+            true => span(scanner, builder, out),
+            false => not_an_object(scanner, builder, Side::Spans.part(), out),
+        }
+    })?;
+    builder.position.leave(1);
+    Ok(found)
 }
 
 fn span<S: Source>(
@@ -92,5 +129,5 @@ fn span<S: Source>(
         more = scanner.next_member()?;
     }
     let place = Place::between(start, scanner.offset())?;
-    builder.span(draft, place, jaeger::MICROSECOND, out)
+    builder.span(draft, place, Dialect::Jaeger, out)
 }

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     json::{ParseError, ScanError, Scanner, Source},
     python_text::strip,
-    trace::{error::LoadErrorKind, otlp::read_line},
+    trace::{error::LoadErrorKind, left_out::Position, otlp::read_line},
 };
 
 /// Walks through every line that is not blank. `whole` is why the text is not one JSON value. Without a given format
@@ -34,6 +34,7 @@ pub(super) fn walk(
     let mut number = 1;
     loop {
         let start = scanner.offset();
+        builder.position = Position::in_line(number);
         let read = line(&mut scanner, builder, found, &mut bare);
         let is_otlp = match read {
             Ok(is_otlp) => is_otlp,

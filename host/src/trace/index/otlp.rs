@@ -9,8 +9,14 @@ use super::{
     watch::{Dialect, Watched, watch},
 };
 use crate::{
-    json::{Object, Scanner, Source, Value},
-    trace::otlp::{attributes, scope, take, take_either},
+    json::{Object, Scanner, Source, Value, take_repeated_key},
+    trace::{
+        left_out::{Part, wrong_kind},
+        otlp::{
+            LOG_LIST, LOGS, Names, SPAN_LISTS, SPANS, attributes, no_list, scope, take, take_either,
+        },
+        pool::Side,
+    },
 };
 
 /// What an object at the top of a text, or of a line of it, may be.
@@ -23,6 +29,8 @@ pub(super) struct Root {
     pub(super) logs: Option<Leaves>,
     /// Jaeger's `data`.
     pub(super) data: Option<jaeger::Data>,
+    /// What Jaeger reports beside it.
+    pub(super) errors: Option<Value>,
     /// The object as a span.
     pub(super) bare: Leaves,
     /// Whether it has an id of a trace or a span, be it one or not.
@@ -43,21 +51,35 @@ impl Root {
     }
 }
 
-const MEMBERS: [&str; 11] = [
+/// Members of a span that are looked at, in both spellings.
+const SPAN_MEMBERS: [&str; 7] = [
     "traceId",
     "spanId",
     "startTimeUnixNano",
     "attributes",
+    "trace_id",
+    "span_id",
+    "start_time_unix_nano",
+];
+/// Members of the object at the top of a text: those of a span in the spelling by which it is known, then those of
+/// documents.
+const MEMBERS: [&str; 15] = [
+    "traceId",
+    "spanId",
+    "startTimeUnixNano",
+    "attributes",
+    "trace_id",
+    "span_id",
+    "start_time_unix_nano",
     "resourceSpans",
+    "resource_spans",
     "batches",
     "resourceLogs",
-    "data",
-    "trace",
-    "resource_spans",
     "resource_logs",
+    "data",
+    "errors",
+    "trace",
 ];
-/// Those of [`MEMBERS`] that spans have.
-const OF_SPANS: usize = 4;
 
 /// Walks through the object that starts here, at the top of a text.
 pub(super) fn root<S: Source>(
@@ -69,42 +91,48 @@ pub(super) fn root<S: Source>(
     let mut draft = Draft::default();
     let mut more = scanner.open_object()?;
     while more {
-        let key = scanner.key(&MEMBERS)?;
-        match key {
-            Some(member) if member < OF_SPANS => {
-                root.is_span |= member < 2;
-                span_member(scanner, builder, &mut draft, member)?;
-            }
-            Some(4) => {
+        let Some(member) = scanner.key(&MEMBERS)? else {
+            scanner.skip_value()?;
+            more = scanner.next_member()?;
+            continue;
+        };
+        match MEMBERS[member] {
+            "resourceSpans" | "resource_spans" => {
                 once(&root.spans)?;
-                root.spans = Some(resources(scanner, builder, &SPANS)?);
+                root.spans = Some(resources(scanner, builder, SPAN_LISTS[0], &SPANS)?);
             }
-            Some(5) => {
+            "batches" => {
                 once(&root.batches)?;
-                root.batches = Some(resources(scanner, builder, &SPANS)?);
+                root.batches = Some(resources(scanner, builder, SPAN_LISTS[1], &SPANS)?);
             }
-            Some(6) => {
+            "resourceLogs" | "resource_logs" => {
                 once(&root.logs)?;
-                root.logs = Some(resources(scanner, builder, &LOGS)?);
+                root.logs = Some(resources(scanner, builder, LOG_LIST, &LOGS)?);
             }
-            Some(7) => {
+            "data" => {
                 once(&root.data)?;
                 root.data = Some(jaeger::data(scanner, builder)?);
             }
+            "errors" => {
+                once(&root.errors)?;
+                root.errors = Some(scanner.value()?);
+            }
             // The document may be in there, or not, which depends on what else is there.
-            Some(8) if scanner.peek()? == Some(b'{') => return Err(Halt::Odd),
-            // Keys of all members are to be changed.
-            Some(9 | 10) => return Err(Halt::Odd),
-            _ => scanner.skip_value()?,
+            "trace" if scanner.peek()? == Some(b'{') => return Err(Halt::Odd),
+            "trace" => scanner.skip_value()?,
+            _ => {
+                root.is_span |= member < 2;
+                span_member(scanner, builder, &mut draft, member)?;
+            }
         }
         more = scanner.next_member()?;
     }
-    // Which of them counts depends on whether the first has items.
+    // Their spans are decoded in another order than they may stand here.
     if root.spans.is_some() && root.batches.is_some() {
         return Err(Halt::Odd);
     }
     let place = Place::between(start, scanner.offset())?;
-    builder.span(draft, place, 1, &mut root.bare)?;
+    builder.span(draft, place, Dialect::Otlp, &mut root.bare)?;
     Ok(root)
 }
 
@@ -116,50 +144,74 @@ pub(super) fn bare_spans<S: Source>(
 ) -> Result<bool, Halt> {
     let (mut all, mut any) = (true, false);
     let mut more = scanner.open_array()?;
+    let mut index = 0;
     while more {
         any = true;
+        builder.position.move_to(0, "", index);
+        index += 1;
         if scanner.peek()? == Some(b'{') {
             all &= span(scanner, builder, leaves)?;
             leaves.have_no_resource();
         } else {
             all = false;
-            leaves.cut();
-            scanner.skip_value()?;
+            not_an_object(scanner, builder, Side::Spans.part(), leaves)?;
         }
         more = scanner.next_item()?;
     }
+    builder.position.leave(0);
     Ok(any && all)
 }
 
-/// The names by which a list of resources goes down to its leaves.
-struct Names {
-    /// Members of a resource; the second is the older name.
-    scopes: [&'static str; 3],
-    /// Members of a scope.
-    leaves: [&'static str; 3],
-    are_spans: bool,
+/// Passes over a value that should be an object, and notes that it is left out.
+pub(super) fn not_an_object<S: Source>(
+    scanner: &mut Scanner<S>,
+    builder: &Builder<'_>,
+    (part, name): (Part, &str),
+    out: &mut Leaves,
+) -> Result<(), Halt> {
+    out.cut();
+    let reason = wrong_kind(name, scanner.value()?.kind(), "an object");
+    builder.leave_out(part, &reason, out);
+    Ok(())
 }
-
-const SPANS: Names = Names {
-    scopes: ["resource", "scopeSpans", "instrumentationLibrarySpans"],
-    leaves: ["scope", "instrumentationLibrary", "spans"],
-    are_spans: true,
-};
-const LOGS: Names = Names {
-    scopes: ["resource", "scopeLogs", "instrumentationLibraryLogs"],
-    leaves: ["scope", "instrumentationLibrary", "logRecords"],
-    are_spans: false,
-};
 
 /// Walks through the list of resources that starts here.
 fn resources<S: Source>(
     scanner: &mut Scanner<S>,
     builder: &mut Builder<'_>,
+    key: &'static str,
     names: &Names,
 ) -> Result<Leaves, Halt> {
     let mut out = Leaves::with_room(builder.room);
-    each_object(scanner, |scanner| resource(scanner, builder, names, &mut out))?;
+    each_item(scanner, |scanner, index, is_object| {
+        builder.position.move_to(0, key, index);
+        match is_object {
+            true => resource(scanner, builder, names, &mut out),
+            false => not_an_object(scanner, builder, (Part::Resource, "the resource"), &mut out),
+        }
+    })?;
+    builder.position.leave(0);
     Ok(out)
+}
+
+/// Members of a resource, in both spellings.
+fn scope_members(names: &Names) -> [&'static str; 5] {
+    let [scopes, older] = names.scopes;
+    let (snake, older_snake) = match names.side {
+        Side::Spans => ("scope_spans", "instrumentation_library_spans"),
+        Side::Logs => ("scope_logs", "instrumentation_library_logs"),
+    };
+    ["resource", scopes, older, snake, older_snake]
+}
+
+/// Members of a scope, in both spellings.
+fn leaf_members(names: &Names) -> [&'static str; 5] {
+    let snake = match names.side {
+        // In one word, there is one spelling.
+        Side::Spans => "spans",
+        Side::Logs => "log_records",
+    };
+    ["scope", "instrumentationLibrary", "instrumentation_library", names.leaves, snake]
 }
 
 fn resource<S: Source>(
@@ -173,40 +225,53 @@ fn resource<S: Source>(
     let mut scopes = Vec::new();
     let mut more = scanner.open_object()?;
     while more {
-        match scanner.key(&names.scopes)? {
+        match scanner.key(&scope_members(names))? {
             Some(0) => {
                 once(&seen)?;
                 let start = scanner.offset();
                 let value = scanner.value()?;
                 seen = Some((Place::between(start, scanner.offset())?, value));
             }
-            Some(_) => {
-                // Of two lists the first that is not empty would count.
+            Some(member) => {
+                // Two lists are decoded in another order than they may stand here.
                 once(&listed)?;
-                listed = Some(());
-                each_object(scanner, |scanner| {
-                    scopes.push(group(scanner, builder, names, out)?);
-                    Ok(())
+                let key = names.scopes[(member - 1) % names.scopes.len()];
+                let found = each_item(scanner, |scanner, index, is_object| {
+                    builder.position.move_to(1, key, index);
+                    if is_object {
+                        scopes.push(group(scanner, builder, names, out)?);
+                        return Ok(());
+                    }
+                    not_an_object(scanner, builder, (Part::Scope, "the scope"), out)
                 })?;
+                builder.position.leave(1);
+                listed = Some(found);
             }
             None => scanner.skip_value()?,
         }
         more = scanner.next_member()?;
     }
+    if listed.flatten().is_none() {
+        builder.leave_out(Part::Resource, &no_list(names.scopes[0]), out);
+    }
     let (mut place, mut watched) = (None, Watched::default());
     if let Some((at, Value::Object(mut resource))) = seen {
+        refuse_repeated(&mut resource)?;
         let mut odd = Vec::new();
         let decoded = attributes(take(&mut resource, "attributes"), &mut odd);
         out.warnings.extend(odd.into_iter().map(|oddity| format!("a resource: {oddity}")));
         place = Some(at);
         watched = Watched::among(&decoded, builder.watch.keys);
     }
-    if names.are_spans {
+    if names.side == Side::Spans {
         builder.come_from(place, &scopes, out)?;
         builder.sight_resource(&watched, first, out)?;
     }
     Ok(())
 }
+
+/// Members of a group of spans that name its scope; the second is the older name.
+const SCOPES: [&str; 2] = ["scope", "instrumentationLibrary"];
 
 /// The runs of a list, and the number of their scope.
 type OfScope = (Range<usize>, Option<u32>);
@@ -222,27 +287,30 @@ fn group<S: Source>(
     let mut listed = None;
     let mut more = scanner.open_object()?;
     while more {
-        match scanner.key(&names.leaves)? {
-            Some(2) => {
-                once(&listed)?;
-                listed = Some(());
-                each_leaf(scanner, out, |scanner, out| match names.are_spans {
-                    true => span(scanner, builder, out).map(drop),
-                    false => log(scanner, builder, out),
-                })?;
+        match scanner.key(&leaf_members(names))? {
+            Some(member @ 0..3) => {
+                let mut value = scanner.value()?;
+                if let Value::Object(scope) = &mut value {
+                    refuse_repeated(scope)?;
+                }
+                once(&members.insert(SCOPES[member.min(1)].to_owned(), value))?;
             }
-            Some(name) => {
-                members.insert(names.leaves[name].to_owned(), scanner.value()?);
+            Some(_) => {
+                once(&listed)?;
+                listed = Some(each_leaf(scanner, builder, names, out)?);
             }
             None => scanner.skip_value()?,
         }
         more = scanner.next_member()?;
     }
+    if listed.flatten().is_none() {
+        builder.leave_out(Part::Scope, &no_list(names.leaves), out);
+    }
     let runs = first..out.runs.len();
-    if runs.is_empty() || !names.are_spans {
+    if runs.is_empty() || names.side == Side::Logs {
         return Ok((runs, None));
     }
-    let scope = scope(take_either(&mut members, names.leaves[0], names.leaves[1]));
+    let scope = scope(take_either(&mut members, SCOPES[0], SCOPES[1]));
     Ok((runs, Some(builder.scope(scope)?)))
 }
 
@@ -257,7 +325,7 @@ fn span<S: Source>(
     let mut is_span = false;
     let mut more = scanner.open_object()?;
     while more {
-        match scanner.key(&MEMBERS[..OF_SPANS])? {
+        match scanner.key(&SPAN_MEMBERS)? {
             Some(member) => {
                 is_span |= member < 2;
                 span_member(scanner, builder, &mut draft, member)?;
@@ -266,7 +334,7 @@ fn span<S: Source>(
         }
         more = scanner.next_member()?;
     }
-    builder.span(draft, Place::between(start, scanner.offset())?, 1, out)?;
+    builder.span(draft, Place::between(start, scanner.offset())?, Dialect::Otlp, out)?;
     Ok(is_span)
 }
 
@@ -276,10 +344,10 @@ fn span_member<S: Source>(
     draft: &mut Draft,
     member: usize,
 ) -> Result<(), Halt> {
-    match member {
-        0 => draft.set_trace_id(&scanner.value()?),
-        1 => draft.set_span_id(&scanner.value()?),
-        2 => draft.start = scanner.value()?,
+    match SPAN_MEMBERS[member] {
+        "traceId" | "trace_id" => draft.set_trace_id(&scanner.value()?),
+        "spanId" | "span_id" => draft.set_span_id(&scanner.value()?),
+        "startTimeUnixNano" | "start_time_unix_nano" => draft.start = scanner.value()?,
         _ => draft.watched = watch(scanner, builder.watch.keys, Dialect::Otlp)?,
     }
     Ok(())
@@ -294,7 +362,7 @@ fn log<S: Source>(
     let mut trace_id = Value::Null;
     let mut more = scanner.open_object()?;
     while more {
-        match scanner.key(&MEMBERS[..1])? {
+        match scanner.key(&["traceId", "trace_id"])? {
             Some(_) => trace_id = scanner.value()?,
             None => scanner.skip_value()?,
         }
@@ -303,50 +371,51 @@ fn log<S: Source>(
     builder.log(&trace_id, Place::between(start, scanner.offset())?, out)
 }
 
-/// Goes through the objects of the list that starts here, and passes over everything else in it.
-pub(super) fn each_object<S: Source>(
+/// Goes through the items of the list that starts here; `visit` passes over each, with its number and whether it is an
+/// object. Returns the number of items; `None` for `null`.
+pub(super) fn each_item<S: Source>(
     scanner: &mut Scanner<S>,
-    mut visit: impl FnMut(&mut Scanner<S>) -> Result<(), Halt>,
-) -> Result<(), Halt> {
-    let mut more = open_list(scanner)?;
+    mut visit: impl FnMut(&mut Scanner<S>, usize, bool) -> Result<(), Halt>,
+) -> Result<Option<usize>, Halt> {
+    let Some(mut more) = open_list(scanner)? else { return Ok(None) };
+    let mut index = 0;
     while more {
-        if scanner.peek()? == Some(b'{') {
-            visit(scanner)?;
-        } else {
-            scanner.skip_value()?;
-        }
+        let is_object = scanner.peek()? == Some(b'{');
+        visit(scanner, index, is_object)?;
+        index += 1;
         more = scanner.next_item()?;
     }
-    Ok(())
+    Ok(Some(index))
 }
 
-/// Goes through the spans or logs of the list that starts here, and passes over everything else in it.
-pub(super) fn each_leaf<S: Source>(
+/// Goes through the spans or logs of the list that starts here. Returns their number; `None` for `null`.
+fn each_leaf<S: Source>(
     scanner: &mut Scanner<S>,
+    builder: &mut Builder<'_>,
+    names: &Names,
     out: &mut Leaves,
-    mut visit: impl FnMut(&mut Scanner<S>, &mut Leaves) -> Result<(), Halt>,
-) -> Result<(), Halt> {
+) -> Result<Option<usize>, Halt> {
     out.cut();
-    let mut more = open_list(scanner)?;
-    while more {
-        if scanner.peek()? == Some(b'{') {
-            visit(scanner, out)?;
-        } else {
-            out.cut();
-            scanner.skip_value()?;
+    let found = each_item(scanner, |scanner, index, is_object| {
+        builder.position.move_to(2, names.leaves, index);
+        match (is_object, names.side) {
+            (true, Side::Spans) => span(scanner, builder, out).map(drop),
+            (true, Side::Logs) => log(scanner, builder, out),
+            (false, side) => not_an_object(scanner, builder, side.part(), out),
         }
-        more = scanner.next_item()?;
-    }
-    Ok(())
+    })?;
+    builder.position.leave(2);
+    Ok(found)
 }
 
-/// Enters the list that starts here. `null` is an empty one; of everything else it depends what it means.
-fn open_list<S: Source>(scanner: &mut Scanner<S>) -> Result<bool, Halt> {
+/// Enters the list that starts here. Returns whether it has items, or `None` for `null`; the meaning of other values
+/// is known only to the decoder of whole files.
+fn open_list<S: Source>(scanner: &mut Scanner<S>) -> Result<Option<bool>, Halt> {
     match scanner.peek()? {
-        Some(b'[') => Ok(scanner.open_array()?),
+        Some(b'[') => Ok(Some(scanner.open_array()?)),
         Some(b'n') => {
             scanner.skip_value()?;
-            Ok(false)
+            Ok(None)
         }
         _ => {
             // If it is not even JSON, that is the error.
@@ -356,7 +425,12 @@ fn open_list<S: Source>(scanner: &mut Scanner<S>) -> Result<bool, Halt> {
     }
 }
 
-/// Of a repeated member the last counts, but the first has been noted already.
+/// The decoder of whole files refuses an object with repeated keys.
+pub(super) fn refuse_repeated(object: &mut Object) -> Result<(), Halt> {
+    if take_repeated_key(object).is_some() { Err(Halt::Odd) } else { Ok(()) }
+}
+
+/// The decoder of whole files refuses a repeated member.
 pub(super) fn once<T>(seen: &Option<T>) -> Result<(), Halt> {
     if seen.is_some() { Err(Halt::Odd) } else { Ok(()) }
 }

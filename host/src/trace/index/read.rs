@@ -14,7 +14,7 @@ use super::{
     watch::Dialect,
 };
 use crate::{
-    json::{Object, ParseOptions, Value, parse, parse_items},
+    json::{MARKED, Object, ParseOptions, Value, parse, parse_items},
     stamp::Stamp,
     trace::{
         Trace, jaeger,
@@ -78,9 +78,10 @@ impl Catalog {
     ) -> Result<Arc<Trace>, ReadError> {
         match self.file(trace) {
             (_, Content::Held(traces), number) => Ok(Arc::clone(&traces[number])),
-            (_, Content::Noted { path, stamp, dialect, warnings }, _) => {
+            (_, Content::Noted { path, copy, stamp, dialect, warnings }, _) => {
                 let path = path.as_ref();
-                let pool = self.decode(trace, (path, stamp, *dialect), file);
+                let source = copy.as_deref().unwrap_or(path);
+                let pool = self.decode(trace, (source, stamp, *dialect), file);
                 let pool = pool.map_err(|problem| match problem {
                     Problem::Read(error) => ReadError::Read { path: path.to_owned(), error },
                     Problem::Changed => ReadError::Changed { path: path.to_owned() },
@@ -116,7 +117,7 @@ impl Catalog {
             Dialect::Jaeger => self.jaeger(&pieces, spans, &mut pool)?,
         }
         for run in logs {
-            for log in pieces.objects(run)? {
+            for log in pieces.objects(run, &mut pool)? {
                 otlp::log_record(log, &mut pool);
             }
         }
@@ -156,7 +157,7 @@ impl Catalog {
             let origin = self.origin(run);
             let scope = origin.and_then(|origin| self.scopes.get_index(origin.scope()? as usize));
             let resource = origin.and_then(|origin| resources.get(&origin.resource()?.offset));
-            for span in pieces.objects(run)? {
+            for span in pieces.objects(run, pool)? {
                 let (scope, resource) =
                     (scope.unwrap_or(&no_scope), resource.unwrap_or(&no_resource));
                 otlp::span(span, scope, resource, pool);
@@ -174,7 +175,7 @@ impl Catalog {
         for run in spans {
             let place = self.origin(run).and_then(Origin::resource);
             let processes = place.and_then(|place| processes.get(&place.offset));
-            for span in pieces.objects(run)? {
+            for span in pieces.objects(run, pool)? {
                 jaeger::span(span, processes.unwrap_or(&none), pool);
             }
         }
@@ -223,9 +224,11 @@ impl Pieces {
     }
 
     /// The spans or logs of a run.
-    fn objects(&self, run: &Run) -> Result<Vec<Object>, Problem> {
+    fn objects(&self, run: &Run, pool: &mut Pool) -> Result<Vec<Object>, Problem> {
         let text = self.text(run.place())?;
-        let items = parse_items(text, &ParseOptions::default()).map_err(|_| Problem::Changed)?;
+        let parsed = parse_items(text, &MARKED).map_err(|_| Problem::Changed)?;
+        pool.repeated_keys |= parsed.repeated_keys;
+        let Value::Array(items) = parsed.value else { return Err(Problem::Changed) };
         let object = |item| match item {
             Value::Object(object) => Ok(object),
             _ => Err(Problem::Changed),

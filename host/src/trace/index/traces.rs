@@ -21,12 +21,12 @@ const OPEN_FILES: usize = 16;
 ///
 /// Files are walked through once, to see that they are sound and where each trace stands; [`TraceIndex::read`] reads
 /// one. What is in memory grows with the number of traces, by some 80 bytes for a small one, and not with their size:
-/// up to 64 KB of text of the same trace are one note of 24 bytes. Files that cannot be read twice (pipes), and those
-/// in rare shapes, are held in memory as [`load`](crate::trace::load) would.
+/// up to 64 KB of text of the same trace are one note of 24 bytes. Files that cannot be read in place (pipes, compressed
+/// files) are copied to a temporary file. Those in rare shapes are held in memory as [`load`](crate::trace::load) would.
 #[derive(Debug, Default)]
 pub struct TraceIndex {
     catalog: Catalog,
-    /// One error per file that could not be loaded.
+    /// One error per file that could not be loaded, or only in part.
     pub errors: Vec<LoadError>,
     /// Files that could be read and have no trace.
     pub without_spans: Vec<PathBuf>,
@@ -85,8 +85,13 @@ impl TraceIndex {
                 break;
             }
             match index_file(&path, format, watch, chunk, &mut index.catalog) {
-                Ok(0) => index.without_spans.push(path),
-                Ok(_) => {}
+                Ok((traces, left_out)) => {
+                    let left_out = LoadError::left_out(&path, left_out);
+                    if traces == 0 && left_out.is_none() {
+                        index.without_spans.push(path);
+                    }
+                    index.errors.extend(left_out);
+                }
                 Err(error) => index.errors.push(error),
             }
         }

@@ -130,6 +130,22 @@ pub(super) enum Dialect {
 }
 
 impl Dialect {
+    /// The keys of the ids of a span: of its trace, and its own.
+    pub(super) fn id_keys(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Otlp => ("traceId", "spanId"),
+            Self::Jaeger => ("traceID", "spanID"),
+        }
+    }
+
+    /// The unit of times in nanoseconds.
+    pub(super) fn time_unit(self) -> i128 {
+        match self {
+            Self::Otlp => 1,
+            Self::Jaeger => jaeger::MICROSECOND,
+        }
+    }
+
     /// What is odd about them is noted when the span is read.
     fn decode(self, item: Value) -> Object {
         let items = Value::Array(vec![item]);

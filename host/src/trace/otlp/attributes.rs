@@ -1,6 +1,6 @@
 //! Attributes and the values they hold.
 
-use super::{super::bytes, super::coerce, part_items, take, take_object};
+use super::{super::bytes, super::coerce, part_items, proto_names::camel_keys, take, take_object};
 use crate::{
     json::{Object, Value, to_python},
     python_text::scalar_text,
@@ -44,6 +44,7 @@ fn any_value_at(mut object: Object, depth: usize, odd: &mut Vec<String>) -> Opti
     if depth > MAX_DEPTH {
         return Some(Value::Null);
     }
+    camel_keys(&mut object);
     if let Some(value) = object.swap_remove("stringValue") {
         return Some(Value::String(match value {
             Value::String(text) => text,

@@ -4,12 +4,13 @@ use super::{
     super::{
         error::LoadErrorKind,
         format::{is_document, is_otlp},
+        left_out::Position,
         pool::Pool,
     },
     document::{bare_span, document},
 };
 use crate::{
-    json::{self, ParseError, ParseErrorKind, ParseOptions, Parsed, Value},
+    json::{self, MARKED, ParseError, ParseErrorKind, Parsed, Value},
     python_text::strip,
 };
 
@@ -32,15 +33,19 @@ pub(in super::super) fn decode_lines(
         }
         let parsed = read_line(line, line_start, number, whole)?;
         pool.replaced_surrogates += parsed.replaced_surrogates;
+        pool.repeated_keys |= parsed.repeated_keys;
+        pool.position = Position::in_line(number);
         match parsed.value {
             Value::Object(object) if is_document(&object) => document(object, pool)?,
-            Value::Object(object) if is_otlp(&object) => spans.push(object),
+            Value::Object(object) if is_otlp(&object) => spans.push((number, object)),
             _ => return Err(LoadErrorKind::NotOtlpLine { line: number }),
         }
     }
-    for span in spans {
+    for (number, span) in spans {
+        pool.position = Position::in_line(number);
         bare_span(span, pool);
     }
+    pool.position = Position::default();
     Ok(())
 }
 
@@ -51,7 +56,7 @@ pub(in super::super) fn read_line(
     number: usize,
     whole: &ParseError,
 ) -> Result<Parsed, LoadErrorKind> {
-    json::parse(strip(line), &ParseOptions::default()).map_err(|error| {
+    json::parse(strip(line), &MARKED).map_err(|error| {
         let skipped =
             &line[..line.len() - line.trim_start_matches(crate::python_text::is_space).len()];
         let json = position(error, whole, number, start, skipped);

@@ -7,9 +7,11 @@ mod proto_names;
 mod span;
 
 pub(super) use attributes::attributes;
-pub(super) use document::{decode, scope};
+pub(super) use document::{
+    LOG_LIST, LOGS, Names, SPAN_LISTS, SPANS, decode, no_list, no_repeated, none_repeated, scope,
+};
 pub(super) use lines::{decode_lines, read_line};
-pub(super) use span::{log_record, span};
+pub(super) use span::{log_record, odd_trace_id, repeated_key, span, take_repeated};
 
 use crate::json::{Object, Value};
 
@@ -40,20 +42,23 @@ pub(super) fn take_object(object: &mut Object, key: &str) -> Object {
     }
 }
 
-/// The items of an array. What has no items in JSON is empty, unless it is a number or `true`: then something else
-/// was meant, and its kind is the error.
-pub(super) fn items(value: Value) -> Result<Vec<Value>, &'static str> {
+/// The items of an array; `None` for other values.
+///
+/// # Errors
+///
+/// The value is a number or `true`, so the document has another format; the error is its kind.
+pub(super) fn items_or_kind(value: Value) -> Result<Option<Vec<Value>>, &'static str> {
     match value {
-        Value::Array(items) => Ok(items),
-        Value::String(_) | Value::Object(_) => Ok(Vec::new()),
+        Value::Array(items) => Ok(Some(items)),
+        Value::String(_) | Value::Object(_) => Ok(None),
         other if other.is_truthy() => Err(other.kind()),
-        _ => Ok(Vec::new()),
+        _ => Ok(None),
     }
 }
 
 /// The items of an array that is only a part of a span: a wrong type loses the part with a note, not the span.
 pub(super) fn part_items(value: Value, name: &str, odd: &mut Vec<String>) -> Vec<Value> {
-    items(value).unwrap_or_else(|found| {
+    items_or_kind(value).map(Option::unwrap_or_default).unwrap_or_else(|found| {
         odd.push(format!("{name} is {found} instead of an array; ignored"));
         Vec::new()
     })

@@ -1,58 +1,57 @@
-//! Documents written with the field names of the protobuf definition.
+//! Objects written with the field names of the protobuf definition.
 
-use std::{borrow::Cow, mem};
+use std::mem;
 
-use crate::json::{self, Object, Value};
+use crate::json::{self, Object, REPEATED_KEY, Value};
 
-/// Puts every `snake_case` key of the document into camel case. Attributes that are an object keep their keys: those
-/// are names of the recording and not of the format.
+/// Puts the `snake_case` keys of an object into camel case; objects inside it keep theirs.
 ///
-/// Plain loops, because documents nest deep and the frames of iterator chains are large.
-pub(super) fn camel_case(object: &mut Object) {
+/// A field that is there in both spellings is marked as a repeated key.
+pub(super) fn camel_keys(object: &mut Object) {
+    if !object.keys().any(|key| is_snake_case(key)) {
+        return;
+    }
     let recorded = mem::take(object);
     object.reserve(recorded.len());
-    for (key, mut value) in recorded {
-        let key = match json::camel_case(&key) {
-            Cow::Owned(renamed) => renamed,
-            Cow::Borrowed(_) => key,
-        };
-        if key != "attributes" || value.as_object().is_none() {
-            camel_value(&mut value);
+    for (key, value) in recorded {
+        let key = if is_snake_case(&key) { json::camel_case(&key).into_owned() } else { key };
+        if object.insert(key.clone(), value).is_some() {
+            let repeated = object.entry(REPEATED_KEY.to_owned()).or_default();
+            let mut keys = repeated.as_array().unwrap_or_default().to_vec();
+            keys.push(Value::String(key));
+            *repeated = Value::Array(keys);
         }
-        object.insert(key, value);
     }
 }
 
-fn camel_value(value: &mut Value) {
-    match value {
-        Value::Object(object) => camel_case(object),
-        Value::Array(items) => {
-            for item in items {
-                camel_value(item);
-            }
-        }
-        _ => {}
-    }
+/// Returns true for a key of several words in lower case.
+fn is_snake_case(key: &str) -> bool {
+    key.contains('_')
+        && key.split('_').all(|word| !word.is_empty())
+        && !key.bytes().any(|byte| byte.is_ascii_uppercase())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::{NonFinite, ParseOptions, parse, to_string};
+    use crate::json::{NonFinite, ParseOptions, parse, take_repeated_key, to_string};
 
     #[test]
-    fn keys_are_renamed_except_in_attribute_objects() {
-        let text = r#"{"resource_spans": [{"scope_spans": [{"start_time_unix_nano": 1, "traceId": "a_b"}],
-            "attributes": {"a_b": {"c_d": 1}}}], "attributes": [{"key": "a_b", "value": {"string_value": "x_y"}}]}"#;
+    fn keys_of_the_object_itself_are_renamed() {
+        let text = r#"{"start_time_unix_nano": 1, "traceId": "a_b", "attributes": {"a_b": 1}}"#;
         let Ok(Value::Object(mut object)) =
             parse(text, &ParseOptions::default()).map(|parsed| parsed.value)
         else {
             panic!("an object");
         };
-        camel_case(&mut object);
+        camel_keys(&mut object);
         assert_eq!(
-            to_string(&Value::Object(object), NonFinite::Null),
-            r#"{"resourceSpans":[{"scopeSpans":[{"startTimeUnixNano":1,"traceId":"a_b"}],"attributes":{"a_b":{"c_d":1}}}],"attributes":[{"key":"a_b","value":{"stringValue":"x_y"}}]}"#
+            to_string(&Value::Object(object.clone()), NonFinite::Null),
+            r#"{"startTimeUnixNano":1,"traceId":"a_b","attributes":{"a_b":1}}"#
         );
+        object.insert("trace_id".to_owned(), Value::from("c"));
+        camel_keys(&mut object);
+        assert_eq!(object["traceId"].as_str(), Some("c"));
+        assert_eq!(take_repeated_key(&mut object).as_deref(), Some("traceId"));
     }
 }

@@ -17,8 +17,8 @@ fn samples() -> Vec<Vec<u8>> {
 fn survives(text: &str) {
     for format in [None, Some(Format::JaegerJson), Some(Format::OtlpJson)] {
         match load_text(text, Path::new("t.json"), format) {
-            Ok(traces) => {
-                for trace in traces {
+            Ok(loaded) => {
+                for trace in loaded.traces {
                     assert_eq!(trace.walk().count(), trace.spans.len());
                 }
             }

@@ -20,7 +20,7 @@ fn sample(name: &str) -> PathBuf {
 }
 
 fn loaded(name: &str) -> Vec<Trace> {
-    load_file(&sample(name), None).unwrap_or_else(|error| panic!("{error}"))
+    load_file(&sample(name), None).unwrap_or_else(|error| panic!("{error}")).traces
 }
 
 fn only(name: &str) -> Trace {
@@ -30,7 +30,7 @@ fn only(name: &str) -> Trace {
 }
 
 fn from_text(text: &str) -> Vec<Trace> {
-    load_text(text, Path::new("t.json"), None).unwrap_or_else(|error| panic!("{error}"))
+    load_text(text, Path::new("t.json"), None).unwrap_or_else(|error| panic!("{error}")).traces
 }
 
 fn names(trace: &Trace) -> Vec<&str> {

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, collections::BTreeMap};
 
 use crate::{
-    conversation::message::parse_json,
+    conversation::message::{is_cut_json, parse_json},
     json::{Object, Value},
 };
 
@@ -14,13 +14,21 @@ const MAX_DEPTH: usize = 8;
 pub(super) type Fields<'a> = BTreeMap<Cow<'a, str>, &'a Value>;
 
 /// The list under an attribute that was not flattened, or as JSON text.
-pub(super) fn whole_list<'a>(attributes: &'a Object, name: &str) -> Option<Cow<'a, Value>> {
-    match attributes.get(name)? {
-        list @ Value::Array(_) => Some(Cow::Borrowed(list)),
-        Value::String(text) => {
-            parse_json(text).filter(|value| value.as_array().is_some()).map(Cow::Owned)
+///
+/// # Errors
+///
+/// The text is JSON that was cut off; the error is the name of the attribute.
+pub(super) fn whole_list<'a>(
+    attributes: &'a Object,
+    name: &'static str,
+) -> Result<Option<Cow<'a, Value>>, &'static str> {
+    match attributes.get(name) {
+        Some(list @ Value::Array(_)) => Ok(Some(Cow::Borrowed(list))),
+        Some(Value::String(text)) if is_cut_json(text) => Err(name),
+        Some(Value::String(text)) => {
+            Ok(parse_json(text).filter(|value| value.as_array().is_some()).map(Cow::Owned))
         }
-        _ => None,
+        _ => Ok(None),
     }
 }
 

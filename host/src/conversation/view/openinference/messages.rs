@@ -27,26 +27,34 @@ impl Side {
 }
 
 /// The messages under `llm.input_messages` or `llm.output_messages`; none when they say nothing.
-pub(super) fn read(attributes: &Object, side: Side) -> Vec<Message> {
+///
+/// # Errors
+///
+/// The list is JSON text that was cut off; the error is the name of the attribute.
+pub(super) fn read(attributes: &Object, side: Side) -> Result<Vec<Message>, &'static str> {
     let name = match side {
         Side::Input => "llm.input_messages",
         Side::Output => "llm.output_messages",
     };
-    let whole = whole_list(attributes, name);
+    let whole = whole_list(attributes, name)?;
     let messages: Vec<Message> = objects(attributes, name, whole.as_deref())
         .values()
         .map(|fields| message(fields, side))
         .collect();
-    if have_content(&messages) { messages } else { Vec::new() }
+    Ok(if have_content(&messages) { messages } else { Vec::new() })
 }
 
 /// The texts of calls that know no messages: `llm.prompts` and `llm.choices`.
-pub(super) fn read_texts(attributes: &Object, side: Side) -> Vec<Message> {
+///
+/// # Errors
+///
+/// The list is JSON text that was cut off; the error is the name of the attribute.
+pub(super) fn read_texts(attributes: &Object, side: Side) -> Result<Vec<Message>, &'static str> {
     let (name, field) = match side {
         Side::Input => ("llm.prompts", "prompt.text"),
         Side::Output => ("llm.choices", "completion.text"),
     };
-    let whole = whole_list(attributes, name);
+    let whole = whole_list(attributes, name)?;
     let as_texts = whole.as_deref().and_then(Value::as_array).unwrap_or_default();
     let flattened = objects(attributes, name, whole.as_deref());
     let texts = flattened.values().filter_map(|fields| fields.get(field).copied());
@@ -57,7 +65,7 @@ pub(super) fn read_texts(attributes: &Object, side: Side) -> Vec<Message> {
         .filter(|text| !is_withheld(text))
         .map(|text| Message::new(side.role(), vec![Part::text(Some(text))]))
         .collect();
-    if have_content(&messages) { messages } else { Vec::new() }
+    Ok(if have_content(&messages) { messages } else { Vec::new() })
 }
 
 fn message(fields: &Fields<'_>, side: Side) -> Message {

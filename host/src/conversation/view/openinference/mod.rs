@@ -17,7 +17,7 @@ pub(in crate::conversation) use kinds::kinds_of;
 
 use self::{
     messages::Side,
-    said::{said_by_agent, said_by_user},
+    said::{CutOff, said_by_agent, said_by_user},
 };
 use super::{
     Draft, Kind,
@@ -109,46 +109,59 @@ impl Draft<'_> {
     }
 
     fn fill_messages(&mut self, input: &[Source], output: &[Source]) {
-        let span = self.span;
-        let first = |sources: &[Source]| {
-            sources.iter().map(|source| source(span)).find(|messages| !messages.is_empty())
-        };
         if self.needs_input() {
-            self.input = first(input).unwrap_or_default();
+            self.input = self.first_of(input);
         }
         if self.needs_output() {
-            self.output = first(output).unwrap_or_default();
+            self.output = self.first_of(output);
         }
+    }
+
+    /// The messages of the first source that has some or cannot be read.
+    fn first_of(&mut self, sources: &[Source]) -> Vec<Message> {
+        for source in sources {
+            match source(self.span) {
+                Ok(messages) if messages.is_empty() => {}
+                Ok(messages) => return messages,
+                Err(name) => {
+                    self.fail(name, "is JSON that was cut off");
+                    return Vec::new();
+                }
+            }
+        }
+        Vec::new()
     }
 }
 
-/// A place where messages may be.
-type Source = fn(&Span) -> Vec<Message>;
+/// A place where messages may be. The error is the name of an attribute that was cut off.
+type Source = fn(&Span) -> Result<Vec<Message>, &'static str>;
 
-fn messages_in(span: &Span) -> Vec<Message> {
+fn messages_in(span: &Span) -> Result<Vec<Message>, &'static str> {
     messages::read(&span.attributes, Side::Input)
 }
 
-fn messages_out(span: &Span) -> Vec<Message> {
+fn messages_out(span: &Span) -> Result<Vec<Message>, &'static str> {
     messages::read(&span.attributes, Side::Output)
 }
 
-fn texts_in(span: &Span) -> Vec<Message> {
+fn texts_in(span: &Span) -> Result<Vec<Message>, &'static str> {
     messages::read_texts(&span.attributes, Side::Input)
 }
 
-fn texts_out(span: &Span) -> Vec<Message> {
+fn texts_out(span: &Span) -> Result<Vec<Message>, &'static str> {
     messages::read_texts(&span.attributes, Side::Output)
 }
 
-fn value_in(span: &Span) -> Vec<Message> {
+fn value_in(span: &Span) -> Result<Vec<Message>, &'static str> {
     let said = said_by_user(recorded(span, "input.value"), recorded(span, "input.mime_type"));
-    if have_text(&said) { said } else { Vec::new() }
+    let said = said.map_err(|CutOff| "input.value")?;
+    Ok(if have_text(&said) { said } else { Vec::new() })
 }
 
-fn value_out(span: &Span) -> Vec<Message> {
+fn value_out(span: &Span) -> Result<Vec<Message>, &'static str> {
     let said = said_by_agent(recorded(span, "output.value"), recorded(span, "output.mime_type"));
-    if have_text(&said) { said } else { Vec::new() }
+    let said = said.map_err(|CutOff| "output.value")?;
+    Ok(if have_text(&said) { said } else { Vec::new() })
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@
 
 use crate::{
     conversation::message::{
-        Message, Part, google_parts, have_text, is_placeholder, parse_json, parts_of_content,
-        user_turn,
+        Message, Part, google_parts, have_text, is_cut_json, is_placeholder, parse_json,
+        parts_of_content, user_turn,
     },
     json::{Object, Value},
     python_text::parse_literal,
@@ -47,22 +47,40 @@ const AGENT_KEYS: [&str; 12] = [
 ];
 
 /// The user's messages in a value; none when they cannot be told.
-pub(super) fn said_by_user(value: Option<&Value>, mime_type: Option<&Value>) -> Vec<Message> {
-    match read(value, mime_type) {
+///
+/// # Errors
+///
+/// The value is JSON that was cut off.
+pub(super) fn said_by_user(
+    value: Option<&Value>,
+    mime_type: Option<&Value>,
+) -> Result<Vec<Message>, CutOff> {
+    Ok(match read(value, mime_type)? {
         Some(Said::Text(text)) => vec![plain("user", &text)],
         Some(Said::Structure(structure)) => user_messages(&structure, 0),
         None => Vec::new(),
-    }
+    })
 }
 
 /// The agent's answer in a value; none when it cannot be told.
-pub(super) fn said_by_agent(value: Option<&Value>, mime_type: Option<&Value>) -> Vec<Message> {
-    match read(value, mime_type) {
+///
+/// # Errors
+///
+/// The value is JSON that was cut off.
+pub(super) fn said_by_agent(
+    value: Option<&Value>,
+    mime_type: Option<&Value>,
+) -> Result<Vec<Message>, CutOff> {
+    Ok(match read(value, mime_type)? {
         Some(Said::Text(text)) => vec![plain("assistant", &text)],
         Some(Said::Structure(structure)) => agent_message(&structure, 0).into_iter().collect(),
         None => Vec::new(),
-    }
+    })
 }
+
+/// A value is JSON that ends too early.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CutOff;
 
 enum Said {
     Text(Value),
@@ -73,32 +91,33 @@ fn plain(role: &str, text: &Value) -> Message {
     Message::new(role, vec![Part::text(Some(text))])
 }
 
-fn read(value: Option<&Value>, mime_type: Option<&Value>) -> Option<Said> {
-    let text = match value? {
-        Value::String(text) => text,
-        structure @ (Value::Object(_) | Value::Array(_)) => {
-            return Some(Said::Structure(structure.clone()));
+fn read(value: Option<&Value>, mime_type: Option<&Value>) -> Result<Option<Said>, CutOff> {
+    let text = match value {
+        None => return Ok(None),
+        Some(Value::String(text)) if is_placeholder(text) => return Ok(None),
+        Some(Value::String(text)) => text,
+        Some(structure @ (Value::Object(_) | Value::Array(_))) => {
+            return Ok(Some(Said::Structure(structure.clone())));
         }
-        scalar => return Some(Said::Text(scalar.clone())),
+        Some(scalar) => return Ok(Some(Said::Text(scalar.clone()))),
     };
-    if is_placeholder(text) {
-        return None;
-    }
     let mime_type = mime_type.and_then(Value::as_str).unwrap_or_default();
-    let as_written = || Some(Said::Text(Value::String(text.clone())));
+    let as_written = Said::Text(Value::String(text.clone()));
     if mime_type.starts_with("text/") {
-        return as_written();
+        return Ok(Some(as_written));
     }
-    match parse_json(text) {
+    Ok(match parse_json(text) {
         Some(structure @ (Value::Object(_) | Value::Array(_))) => Some(Said::Structure(structure)),
         Some(said @ Value::String(_)) if !mime_type.is_empty() => Some(Said::Text(said)),
-        Some(_) => as_written(),
+        Some(_) => Some(as_written),
         // Python's notation of something, which may hold a message and may be the text of objects.
-        None if text.trim_start().starts_with(['{', '[']) => {
-            parse_literal(text).map(Said::Structure)
-        }
-        None => as_written(),
-    }
+        None if text.trim_start().starts_with(['{', '[']) => match parse_literal(text) {
+            Some(structure) => Some(Said::Structure(structure)),
+            None if is_cut_json(text) => return Err(CutOff),
+            None => None,
+        },
+        None => Some(as_written),
+    })
 }
 
 fn user_messages(value: &Value, depth: usize) -> Vec<Message> {

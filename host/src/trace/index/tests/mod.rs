@@ -66,7 +66,7 @@ fn check(content: &[u8]) -> bool {
             let got: Vec<String> = index.errors.iter().map(told).collect();
             assert_eq!(got, errors, "{format:?}, chunks of {chunk}:\n{text}");
             for multi_turn in [false, true] {
-                let groups = group_indexed(&index, GroupBy::Auto, multi_turn);
+                let (groups, _) = group_indexed(&index, GroupBy::Auto, multi_turn);
                 let expected: Vec<Vec<_>> = group(&whole.traces, GroupBy::Auto, multi_turn)
                     .iter()
                     .map(|group| {
@@ -278,7 +278,7 @@ fn traces_of_several_files_are_grouped_as_those_of_one() {
     assert_eq!(texts(read.iter().map(AsRef::as_ref)), texts(&whole.traces));
     let mut sizes = Vec::new();
     for group_by in [GroupBy::Auto, GroupBy::Conversation, GroupBy::Trace] {
-        let groups = group_indexed(&index, group_by, false);
+        let (groups, _) = group_indexed(&index, group_by, false);
         let got: Vec<_> = (0..groups.len())
             .map(|group| groups.get(group).map(|trace| index.trace_id(trace)).collect::<Vec<_>>())
             .collect();

@@ -1,0 +1,109 @@
+//! Where traces come from: files, directories, standard input, pipes, compressed files.
+
+use std::{
+    fs,
+    io::Write as _,
+    process::{Command, Stdio},
+};
+
+use crate::support::{self, Folder, Ran, has, trace};
+
+/// Compresses with the tool of that name, or `None` where it is not there.
+fn packed(tool: &str, content: &[u8]) -> Option<Vec<u8>> {
+    if !has(tool) {
+        return None;
+    }
+    let mut command = Command::new(tool);
+    let mut child = command.arg("-c").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(content).unwrap();
+    Some(child.wait_with_output().unwrap().stdout)
+}
+
+fn traces(ran: &Ran) -> usize {
+    ran.json()["traces"].as_array().unwrap().len()
+}
+
+fn with_input(folder: &Folder, args: &[&str], input: &[u8]) -> Ran {
+    let mut command = folder.command(args);
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    support::finish(child)
+}
+
+#[test]
+fn a_directory_stands_for_the_trace_files_below_it() {
+    let folder = Folder::new();
+    fs::create_dir_all(folder.path().join("runs/day")).unwrap();
+    fs::create_dir_all(folder.path().join("empty")).unwrap();
+    fs::copy(trace("k01_traj_exact"), folder.path().join("runs/day/b.json")).unwrap();
+    fs::copy(trace("a01_otlp_basic_parts"), folder.path().join("runs/a.jsonl")).unwrap();
+    folder.file("runs/notes.txt", "not a trace");
+    folder.file("runs/.hidden.json", "not a trace");
+    let both = folder.run(&["runs/a.jsonl", "runs/day/b.json", "-o", "json"]);
+    let ran = folder.run(&["runs", "-o", "json"]);
+    assert_eq!((ran.code, traces(&ran)), (both.code, 2));
+    let ids = |ran: &Ran| [0, 1].map(|number| ran.json()["traces"][number]["trace_id"].clone());
+    assert_eq!(ids(&ran), ids(&both));
+    folder
+        .run(&["runs", "empty", "-o", "json"])
+        .exits(3)
+        .says("Failed to load trace file 'empty': the directory has no trace files");
+    // Nothing that looks like a trace file is passed over.
+    folder.file("runs/other.json", "{}");
+    folder.run(&["runs"]).exits(3).says("Failed to load trace file 'runs/other.json': ");
+}
+
+#[test]
+fn compressed_files_and_standard_input_are_read() {
+    let folder = Folder::new();
+    let content = fs::read(trace("a01_otlp_basic_parts")).unwrap();
+    let plain = folder.run(&[&trace("a01_otlp_basic_parts"), "-o", "json"]);
+    let read = with_input(&folder, &["run", "-", "-o", "json"], &content);
+    assert_eq!((read.code, traces(&read)), (plain.code, 1), "{}", read.stderr);
+    for (tool, format) in [("gzip", "gzip"), ("zstd", "zstd")] {
+        let Some(packed) = packed(tool, &content) else { continue };
+        folder.file("packed", &packed);
+        let ran = folder.run(&["packed", "-o", "json"]);
+        assert_eq!((ran.code, traces(&ran)), (plain.code, 1), "{}", ran.stderr);
+        let ran = with_input(&folder, &["run", "-", "-o", "json"], &packed);
+        assert_eq!((ran.code, traces(&ran)), (plain.code, 1), "{}", ran.stderr);
+        folder.file("cut", &packed[..packed.len() - 5]);
+        folder.run(&["cut"]).exits(3).says(&format!(
+            "Failed to load trace file 'cut': cannot decompress the {format} content: "
+        ));
+    }
+}
+
+#[test]
+fn an_input_that_is_not_a_trace_is_named() {
+    let folder = Folder::new();
+    with_input(&folder, &["run", "-"], b"{}")
+        .exits(3)
+        .says("Failed to load trace file '-': Could not detect trace format for '-'.")
+        .says("Use --format if the content is one of these.");
+}
+
+#[test]
+fn the_report_says_how_traces_were_grouped() {
+    let folder = Folder::new();
+    let trace = trace("a01_otlp_basic_parts");
+    let grouping = |args: &[&str]| {
+        let ran = folder.run(&[&[&*trace, "-o", "json"], args].concat());
+        (ran.json()["grouping"]["by"].as_str().unwrap().to_owned(), ran.stderr)
+    };
+    assert_eq!(grouping(&[]).0, "trace");
+    let (by, stderr) = grouping(&["--group-by", "conversation"]);
+    assert_eq!(by, "conversation");
+    assert!(stderr.contains(
+        "grouping: traces with the same session name, conversation id or session id are one conversation, as \
+         --group-by says"
+    ));
+    folder.file(
+        "set.json",
+        r#"{"eval_set_id": "s", "eval_cases": [{"eval_id": "a", "conversation": [
+            {"user_content": {"parts": [{"text": "a"}]}}, {"user_content": {"parts": [{"text": "b"}]}}]}]}"#,
+    );
+    let (by, stderr) = grouping(&["-e", "set.json"]);
+    assert_eq!(by, "conversation");
+    assert!(stderr.contains("because an eval case has several turns"), "{stderr}");
+}
