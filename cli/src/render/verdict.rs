@@ -63,6 +63,10 @@ pub(crate) fn sentence(report: &Report) -> String {
         let errors = counted(report.errors.len() as u64, "error");
         let _ = write!(text, "; {errors} outside of any conversation");
     }
+    if let Some(reused) = report.reused {
+        let total = counted(report.conversations.asked() as u64, "result");
+        let _ = write!(text, "; {reused} of {total} from an earlier run");
+    }
     text += &tolerance(&balance);
     if let Some(partial) = report.partial {
         let _ = write!(text, "; partial: {partial}");

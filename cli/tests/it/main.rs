@@ -4,6 +4,7 @@ mod adk_config;
 mod bad_input;
 mod check;
 mod ci_output;
+mod config_errors;
 mod conform;
 mod events;
 mod export;

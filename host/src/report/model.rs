@@ -26,6 +26,8 @@ pub struct Report {
     /// How many of `errors` are about evaluators whose results cannot be relied on: answers that may stand with other
     /// conversations than they are about, or a worker that exited badly after its last answer.
     pub unreliable: usize,
+    /// How many results are those of an earlier run; `None` when the run did not look for any.
+    pub reused: Option<usize>,
     /// Whether every evaluator has to score something.
     pub require_evaluated: bool,
     /// The share of errors up to which they are tolerated, in 0..=1; none by default.

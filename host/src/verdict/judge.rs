@@ -120,6 +120,11 @@ impl Expected {
     }
 }
 
+/// The kind of the error that a line reports.
+pub(super) fn reported_kind(line: &[u8]) -> Option<String> {
+    document(line).ok()?.get("error")?.get("kind")?.as_str().map(str::to_owned)
+}
+
 fn is_report(error: &Value, document: &Value) -> bool {
     let message = match error {
         Value::Null => return false,
