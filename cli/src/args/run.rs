@@ -82,8 +82,8 @@ pub(crate) struct RunArgs {
     /// Keep finished evaluations in this file as they come; with --resume, also take from it what it has
     #[arg(long, value_name = "FILE", value_parser = in_a_folder)]
     pub(crate) journal: Option<PathBuf>,
-    /// Go on where an interrupted run with the same journal was; what was edited since is evaluated again (default
-    /// journal: one of these trace files and this configuration, in .evaluator)
+    /// Reuse the results of earlier runs with the same journal; what was edited since, and new traces, are evaluated (default
+    /// journal: one for this configuration, or for these metrics, in .evaluator)
     #[arg(long)]
     pub(crate) resume: bool,
     /// Evaluations at a time (default: one per processor)

@@ -90,8 +90,7 @@ pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> u8 {
     if let Some(jobs) = args.jobs {
         runner.jobs = jobs;
     }
-    let config_file = config.file.as_deref();
-    runner.journal = match journal(args.journal, args.resume, config_file, &args.traces) {
+    runner.journal = match journal(args.journal, args.resume, &config) {
         Ok(journal) => journal,
         Err(error) => {
             render::message(&error.to_string());
@@ -129,10 +128,13 @@ pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> u8 {
 fn journal(
     file: Option<PathBuf>,
     resume: bool,
-    config: Option<&Path>,
-    traces: &[PathBuf],
+    config: &Config,
 ) -> Result<Option<Arc<Journal>>, JournalError> {
-    let file = file.or_else(|| resume.then(|| journal::default_file(config, traces)));
+    let default = || {
+        let names = config.evaluators.iter().map(|evaluator| evaluator.name.as_str());
+        journal::default_file(config.file.as_deref(), names)
+    };
+    let file = file.or_else(|| resume.then(default));
     file.map(|file| Journal::open(&file, resume).map(Arc::new)).transpose()
 }
 

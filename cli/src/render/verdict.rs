@@ -107,6 +107,10 @@ fn counts(report: &Report) -> String {
     if !report.left_out.is_empty() {
         let _ = write!(text, "; {} of trace files left out", report.left_out.counted());
     }
+    if let Some(reused) = report.reused {
+        let total = counted(report.conversations.asked() as u64, "result");
+        let _ = write!(text, "; {reused} of {total} from an earlier run");
+    }
     if balance.fails_as_unevaluated() {
         text += "; a run that scores nothing fails (--allow-unevaluated lets it pass)";
     }

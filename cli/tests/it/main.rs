@@ -5,6 +5,7 @@ mod answers;
 mod bad_input;
 mod check;
 mod ci_output;
+mod config_errors;
 #[cfg(unix)]
 mod config_paths;
 mod conform;

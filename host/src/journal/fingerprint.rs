@@ -127,7 +127,7 @@ mod tests {
         let composition = |files: &[&PathBuf]| Composition {
             files: files.iter().map(|path| (*path).clone()).collect(),
             programs: BTreeSet::from([python.clone()]),
-            notes: Vec::new(),
+            ..Composition::default()
         };
         let both = composition(&[&check, &helper]);
         let key = |composition: &Composition, settings: &str| {

@@ -21,6 +21,8 @@ pub(super) fn text(key: &Key, evaluator: &str, trace_id: &str, evaluation: &Eval
         attempts,
         earlier_errors,
         answer: _,
+        // Whoever resumes has this error for one conversation, and asks the evaluator about the next one.
+        blames_config: _,
     } = evaluation;
     let text = |text: &str| Value::String(text.to_owned());
     let mut record = Object::default();
@@ -63,6 +65,7 @@ pub(super) fn read(rest: &[u8]) -> Option<Evaluation> {
             .map(|kind| verdict::known_error(kind.as_str()?))
             .collect::<Option<_>>()?,
         answer: Vec::new(),
+        blames_config: false,
     })
 }
 
@@ -92,6 +95,7 @@ mod tests {
             attempts: 2,
             earlier_errors: vec!["timed_out", "lost"],
             answer: Vec::new(),
+            blames_config: false,
         }
     }
 

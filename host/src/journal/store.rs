@@ -33,6 +33,8 @@ pub struct Journal {
     open: Option<Open>,
     damage: Option<Damage>,
     failure: Option<String>,
+    /// Whether evaluations of earlier runs are found.
+    resumes: bool,
     reused: AtomicUsize,
     left_out: Mutex<BTreeMap<String, PathBuf>>,
 }
@@ -64,6 +66,7 @@ impl Journal {
                 open: None,
                 damage: None,
                 failure: Some(error.to_string()),
+                resumes: resume,
                 reused: AtomicUsize::new(0),
                 left_out: Mutex::default(),
             }),
@@ -82,6 +85,7 @@ impl Journal {
             open: Some(Open { shared, writer, known }),
             damage: opened.damage,
             failure: None,
+            resumes: resume,
             reused: AtomicUsize::new(0),
             left_out: Mutex::default(),
         })
@@ -103,6 +107,12 @@ impl Journal {
     #[must_use]
     pub fn failure(&self) -> Option<String> {
         self.failure.clone().or_else(|| self.open.as_ref()?.shared.failure())
+    }
+
+    /// Whether evaluations of earlier runs are looked for.
+    #[must_use]
+    pub fn resumes(&self) -> bool {
+        self.resumes
     }
 
     /// How many evaluations were [found](Self::find) so far.

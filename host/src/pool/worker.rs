@@ -217,7 +217,7 @@ fn finish(mut sent: Sent, evaluation: Evaluation, printed: &[u8], shared: &Share
         shared.report_fault(*fault);
     }
     let text = Number::split(printed).map_or(printed, |(_, text)| text);
-    sent.job.finish(evaluation.with_answer(text, shared.expected));
+    sent.job.finish(evaluation.with_answer(text, shared.expected).noting_blame(text));
 }
 
 /// Speaks with a process.

@@ -206,6 +206,9 @@ impl Session {
                 }
                 tokio::select! {
                     biased;
+                    // The outputs may never cease to have something to read. So what must be noticed comes first, or, as the time
+                    // that is up, is looked at with every read; standard error comes last, and is also read with each line.
+                    () = &mut cancelled => break Parting::Cancelled,
                     // An answer at the last moment is still an answer, as long as it may have been in the pipe by then; of an
                     // endless one hardly anything is kept.
                     bytes = read_some(stdout, &mut chunk), if stdout.is_some() => {
@@ -215,8 +218,7 @@ impl Session {
                             if memchr(b'\n', bytes).is_some() {
                                 break Parting::LineTooLong { limit: limits.stdout_cap };
                             }
-                            let now = Instant::now();
-                            if !exited && deadline.is_some_and(|deadline| deadline <= now) {
+                            if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
                                 break Parting::Late;
                             }
                         } else {
@@ -231,7 +233,7 @@ impl Session {
                             let now = Instant::now();
                             let is_late = deadline.is_some_and(|deadline| deadline <= now);
                             late = if has_heard || !is_late { 0 } else { late + bytes_read };
-                            if late > PIPE && !exited {
+                            if late > PIPE {
                                 break Parting::Late;
                             }
                             too_long = lines.rest().len() > limits.stdout_cap;
@@ -248,9 +250,6 @@ impl Session {
                             break Parting::Wanted;
                         }
                     }
-                    bytes = read_some(stderr, &mut stderr_chunk), if stderr.is_some() => {
-                        notes.push(bytes.unwrap_or_default());
-                    }
                     () = &mut exit, if !exited => {
                         exited = true;
                         if stdout.is_none() {
@@ -261,7 +260,6 @@ impl Session {
                         due = Some(end);
                         alarm.as_mut().reset(end);
                     }
-                    () = &mut cancelled => break Parting::Cancelled,
                     () = &mut alarm, if due.is_some() => {
                         due = None;
                         if exited {
@@ -277,6 +275,9 @@ impl Session {
                     }
                     () = feed(stdin, outgoing), if stdin.is_some() && !outgoing.is_empty() => {}
                     () = poll_fn(|context| talk.poll_news(context)) => {}
+                    bytes = read_some(stderr, &mut stderr_chunk), if stderr.is_some() => {
+                        notes.push(bytes.unwrap_or_default());
+                    }
                 }
             }
         };

@@ -40,6 +40,8 @@ pub struct Report {
     pub require_all_cases: bool,
     /// Whether a run in which nothing was scored may pass.
     pub allow_unevaluated: bool,
+    /// How many results are those of an earlier run; `None` when the run did not look for any.
+    pub reused: Option<usize>,
     /// Whether every evaluator has to score something.
     pub require_evaluated: bool,
     /// The share of errors up to which they are tolerated, in 0..=1; none by default.

@@ -15,7 +15,7 @@ use crate::{
     config::CodeConfig,
     journal::{Digester, Fingerprint, Journal},
     report::Report,
-    runtime::{Composition, Entrypoint, Launch, secrets::is_secret_name},
+    runtime::{Composition, Launch, imported_from, secrets::is_secret_name},
     verdict::{Evaluation, Verdict},
 };
 
@@ -90,12 +90,19 @@ fn running_program() -> PathBuf {
 /// What a program is that was made ready; `None` when nobody asks, or it cannot be known.
 pub(super) fn of_launch(
     (evaluator, candidate): (&str, &Candidate),
-    entrypoint: &Entrypoint,
+    composition: &Composition,
     launch: &Launch,
     runner: &Runner,
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Option<Fingerprint> {
     runner.journal.as_ref()?;
+    if let Some(what) = untraceable(candidate, composition, launch) {
+        let reason = format!(
+            "it runs code whose changes would not be noticed ({what}), so it is evaluated again in every run"
+        );
+        on_event(RunEvent::NotJournaled { evaluator: evaluator.to_owned(), reason });
+        return None;
+    }
     // The path as it was written depends on where the configuration was found; the files have theirs. All other settings
     // count, also those that hardly change an answer: a limit decides whether there is one.
     // How often it is tried is no part of what came of it.
@@ -114,8 +121,26 @@ pub(super) fn of_launch(
     if let Some(pin) = &candidate.pin {
         digester = digester.bytes("pin", pin.as_str().as_bytes());
     }
-    let composition = runner.runtimes.composition(entrypoint, launch);
-    of_program(evaluator, &composition, digester, on_event)
+    of_program(evaluator, composition, digester, on_event)
+}
+
+/// Code of the evaluator that is not part of its composition, in words.
+fn untraceable(
+    candidate: &Candidate,
+    composition: &Composition,
+    launch: &Launch,
+) -> Option<String> {
+    if composition.untraceable.is_some() {
+        return composition.untraceable.clone();
+    }
+    let own = candidate.code.process.env.variables.iter().find(|(name, _)| *name == "PYTHONPATH");
+    let folders = match own.and_then(|(_, value)| value.clone()) {
+        Some(value) => value.into(),
+        None => launch.one_shot.variable("PYTHONPATH")?,
+    };
+    let folders: Vec<PathBuf> = env::split_paths(&folders).collect();
+    let module = imported_from(&composition.files, &folders)?;
+    Some(format!("{}, found by PYTHONPATH", module.display()))
 }
 
 fn of_program(
@@ -167,9 +192,11 @@ impl<'a> Journaling<'a> {
         let failure = self.failure();
         report.unwritten_journal = failure.is_some();
         report.errors.extend(failure);
+        let reused = journal.reused() - self.reused_before;
+        report.reused = journal.resumes().then_some(reused);
         on_event(RunEvent::Journaled {
             file: journal.path().to_owned(),
-            reused: journal.reused() - self.reused_before,
+            reused,
             total: report.conversations.asked(),
         });
     }

@@ -4,12 +4,12 @@
 
 use std::{
     fs::{self, Metadata},
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
-use crate::{process::CommandSpec, stamp::Stamp, verdict::Verdict};
+use crate::{process::CommandSpec, runtime::Composition, stamp::Stamp, verdict::Verdict};
 
-/// The program of a command, and the script it runs if it is an interpreter.
+/// The program of a command, and the script that it runs with everything that the script imports from beside it.
 #[derive(Debug)]
 pub(super) struct Originals {
     files: Vec<Original>,
@@ -36,12 +36,12 @@ impl Original {
 }
 
 impl Originals {
-    /// What this command runs, of an evaluator that begins in `entrypoint`. What cannot be looked at is not watched: to
-    /// start it will say why.
-    pub(super) fn of(command: &CommandSpec, entrypoint: &Path) -> Self {
-        let script = std::path::absolute(entrypoint).ok();
-        let script = script.filter(|script| command.args.iter().any(|it| Path::new(it) == script));
-        let files = [Some(PathBuf::from(&command.program)), script].into_iter().flatten();
+    /// The files that this command runs, of an evaluator that consists of `composition`. Files that cannot be looked at are
+    /// not watched: starting the evaluator will say why.
+    pub(super) fn of(command: &CommandSpec, composition: &Composition) -> Self {
+        let mut files = composition.files.clone();
+        files.insert(PathBuf::from(&command.program));
+        let files = files.into_iter();
         let stamped = files.filter_map(|file| {
             let metadata = fs::metadata(&file).ok().filter(Metadata::is_file)?;
             Some(Original { stamp: Stamp::of(&metadata), file })

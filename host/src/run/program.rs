@@ -18,7 +18,7 @@ use crate::{
     contract::{self, Call, Defined, Driver},
     executor::{Executor, Local},
     process::CommandSpec,
-    runtime::{CompileCacheOf, Entrypoint, Environment, Launch, PrepareError},
+    runtime::{CompileCacheOf, Composition, Entrypoint, Environment, Launch, PrepareError},
     source::ContentHash,
     verdict::Verdict,
 };
@@ -68,17 +68,21 @@ pub(super) fn prepare(
     for (((candidate, surroundings), entrypoint), launch) in
         surrounded.into_iter().zip(&entrypoints).zip(launches)
     {
+        let composition = launch.as_ref().map_or_else(
+            |_| Composition::default(),
+            |launch| runner.runtimes.composition(entrypoint, launch),
+        );
         if let Ok(launch) = &launch {
             let evaluator = &mut evaluators[candidate.index];
             let whose = (evaluator.name.as_str(), &candidate);
             evaluator.fingerprint =
-                journaled::of_launch(whose, entrypoint, launch, runner, on_event);
+                journaled::of_launch(whose, &composition, launch, runner, on_event);
         }
         let Candidate { index, code, executor, .. } = candidate;
         let evaluator = &mut evaluators[index];
         evaluator.work = match launch {
             Ok(launch) => {
-                let originals = Originals::of(&launch.one_shot, &entrypoint.path);
+                let originals = Originals::of(&launch.one_shot, &composition);
                 let conditions = (surroundings, originals);
                 match driven(&code, launch, &entrypoint.path) {
                     Ok(driven) => {

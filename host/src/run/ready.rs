@@ -2,7 +2,7 @@
 
 use std::{
     num::NonZeroUsize,
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
 
@@ -76,6 +76,8 @@ pub(super) struct Ready {
     /// How evaluations are started that keep for each other what they compile, if that is possible and worth it.
     cached: Option<Cached>,
     cancellation: Cancellation,
+    /// The first error that was due to the settings of its entry. Every conversation would have it.
+    config_error: OnceLock<Evaluation>,
     /// What all documents of the evaluator begin with.
     settings: Option<Settings>,
     /// The contract of another host, in whose terms it is asked about conversations.
@@ -125,6 +127,7 @@ impl Ready {
             workers,
             expected,
             cancellation: runner.cancellation.clone(),
+            config_error: OnceLock::new(),
         }
     }
 
@@ -229,22 +232,48 @@ impl Ready {
                     linked::evaluate(evaluator, text, *timeout, self.expected, cancellation);
                 given.check(answered.await)
             }
-            Work::Program(program) => {
-                // Those that wait for the same answer hold no permit, so that other evaluators go on.
-                let pool = self.pool.get_or_init(|| self.pool(program, permits)).await;
-                let Some(document) = self.document(given) else {
-                    return self.lost("has no settings");
-                };
-                given.check(match pool {
-                    // Its workers have permits.
-                    Some(pool) => pool.evaluate(document, program.timeout).await,
-                    None => {
-                        let Some(_permit) = permits.take().await else { return not_run() };
-                        self.run(program, &document.text()).await
-                    }
-                })
-            }
+            Work::Program(program) => given.check(self.ask_program(program, given, permits).await),
         }
+    }
+
+    /// Has a program judge what is given.
+    async fn ask_program(
+        &self,
+        program: &Program,
+        given: Given<'_>,
+        permits: &Permits,
+    ) -> Evaluation {
+        // Those that wait for the same answer hold no permit, so that other evaluators go on.
+        let pool = self.pool.get_or_init(|| self.pool(program, permits)).await;
+        let Some(document) = self.document(given) else {
+            return self.lost("has no settings");
+        };
+        if let Some(known) = self.known_config_error(given) {
+            return known;
+        }
+        let evaluation = match pool {
+            // Its workers have permits.
+            Some(pool) => pool.evaluate(document, program.timeout).await,
+            None => {
+                let Some(_permit) = permits.take().await else { return not_run() };
+                if let Some(known) = self.known_config_error(given) {
+                    return known;
+                }
+                self.run(program, &document.text()).await
+            }
+        };
+        if evaluation.blames_config && matches!(given, Given::Conversation(_)) {
+            // Whoever was first, the others have the same.
+            let _ = self.config_error.set(evaluation.clone());
+        }
+        evaluation
+    }
+
+    /// The error that every conversation has, once one has it. Documents from outside bring settings of their own.
+    fn known_config_error(&self, given: Given<'_>) -> Option<Evaluation> {
+        let Given::Conversation(_) = given else { return None };
+        let known = self.config_error.get()?.clone();
+        Some(Evaluation { duration: Duration::ZERO, attempts: 0, ..known })
     }
 
     /// The text that a program is given.

@@ -15,6 +15,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use super::untraceable;
+
 /// What files of code are called. Others are data, and a script may well write them.
 const CODE: [&str; 20] = [
     "py", "pyi", "pyd", "so", "js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "node", "sh",
@@ -24,8 +26,8 @@ const CODE: [&str; 20] = [
 /// What Python imports by name alone.
 const PYTHON: [&str; 3] = ["py", "so", "pyd"];
 
-/// Extensions that are left out in paths of JavaScript.
-const IMPLIED: [&str; 9] = ["js", "mjs", "cjs", "ts", "mts", "cts", "json", "node", "tsx"];
+/// Extensions that are left out in paths of JavaScript and of Ruby.
+const IMPLIED: [&str; 10] = ["js", "mjs", "cjs", "ts", "mts", "cts", "json", "node", "tsx", "rb"];
 
 /// Longer files are no scripts that name others.
 const MAX_TEXT: u64 = 4 << 20;
@@ -33,12 +35,21 @@ const MAX_TEXT: u64 = 4 << 20;
 /// Folders of things that were made or installed.
 const PASSED_OVER: [&str; 3] = ["node_modules", "__pycache__", "target"];
 
-/// A script, the files beside it that it imports or names, those that they do, and so on.
-pub(super) fn with_companions(script: &Path) -> BTreeSet<PathBuf> {
-    let mut search = Search { script, folders: BTreeMap::new(), found: BTreeSet::new() };
+/// A script with the code that it runs.
+#[derive(Debug, Default)]
+pub(super) struct Companions {
+    /// The script, the files beside it that it imports or names, those that they do, and so on.
+    pub(super) files: BTreeSet<PathBuf>,
+    /// What of its code cannot be found, in words.
+    pub(super) untraceable: Option<String>,
+}
+
+/// Finds the code that a script runs.
+pub(super) fn with_companions(script: &Path) -> Companions {
+    let mut search = Search { script, folders: BTreeMap::new(), found: Companions::default() };
     let mut unread = vec![script.to_owned()];
     while let Some(file) = unread.pop() {
-        if search.found.insert(file.clone())
+        if search.found.files.insert(file.clone())
             && let Some(text) = text(&file)
         {
             search.named_by(&file, &text, &mut unread);
@@ -47,11 +58,30 @@ pub(super) fn with_companions(script: &Path) -> BTreeSet<PathBuf> {
     search.found
 }
 
+/// The first module that one of these files imports and that is in one of these folders, where another program may have
+/// put it.
+pub(crate) fn imported_from(files: &BTreeSet<PathBuf>, folders: &[PathBuf]) -> Option<PathBuf> {
+    let there: Vec<(PathBuf, Vec<Entry>)> =
+        folders.iter().map(|folder| (folder.clone(), entries(folder))).collect();
+    let python = files.iter().filter(|file| is_code(file, &PYTHON));
+    python.filter_map(|file| text(file)).find_map(|text| {
+        let (imported, _) = imports(&text);
+        there.iter().find_map(|(folder, entries)| {
+            let is_imported = |entry: &&Entry| {
+                let stem = entry.name.split('.').next().unwrap_or_default();
+                imported.contains(stem)
+                    && (entry.is_folder || is_code(Path::new(&entry.name), &PYTHON))
+            };
+            Some(folder.join(&entries.iter().find(is_imported)?.name))
+        })
+    })
+}
+
 struct Search<'a> {
     script: &'a Path,
     /// What is in the folders that were looked at.
     folders: BTreeMap<PathBuf, Vec<Entry>>,
-    found: BTreeSet<PathBuf>,
+    found: Companions,
 }
 
 #[derive(Clone)]
@@ -63,7 +93,13 @@ struct Entry {
 impl Search<'_> {
     /// Adds the files that `text`, the content of `file`, names.
     fn named_by(&mut self, file: &Path, text: &str, named: &mut Vec<PathBuf>) {
-        let (imported, relative) = imports(text);
+        let (mut imported, relative) = imports(text);
+        let traced = untraceable::trace(file, text);
+        imported.extend(traced.modules.iter().flat_map(|name| name.split('.')));
+        if let Some(what) = traced.untraceable {
+            self.found.untraceable.get_or_insert_with(|| format!("{what} in {}", file.display()));
+        }
+        named.extend(traced.files.iter().filter_map(|path| imported_file(path)));
         let names: BTreeSet<&str> = words(text, |c| c.is_alphanumeric() || "_-.".contains(c))
             .map(|word| word.trim_matches('.'))
             .collect();
@@ -96,7 +132,9 @@ impl Search<'_> {
 fn entries(folder: &Path) -> Vec<Entry> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let entry = |entry: fs::DirEntry| {
-        let is_folder = entry.path().is_dir();
+        // Links have to be followed, which costs a call for each.
+        let kind = entry.file_type().ok()?;
+        let is_folder = kind.is_dir() || kind.is_symlink() && entry.path().is_dir();
         Some(Entry { name: entry.file_name().into_string().ok()?, is_folder })
     };
     entries.filter_map(entry).collect()
@@ -124,7 +162,9 @@ fn imports(text: &str) -> (BTreeSet<&str>, BTreeSet<&str>) {
         }
         if begins || line.contains("require") || line.contains("from") {
             let in_quotes = line.split(['"', '\'', '`']).skip(1).step_by(2);
-            let is_relative = |path: &&str| path.starts_with("./") || path.starts_with("../");
+            let by_folder = line.contains("require_relative");
+            let is_relative =
+                |path: &&str| by_folder || path.starts_with("./") || path.starts_with("../");
             relative.extend(in_quotes.filter(is_relative));
         }
     }
@@ -187,6 +227,7 @@ mod tests {
         let root = folder.path("");
         let found = with_companions(&folder.path(script));
         let found: Vec<String> = found
+            .files
             .iter()
             .map(|path| path.strip_prefix(&root).unwrap().to_string_lossy().replace('\\', "/"))
             .collect();

@@ -12,4 +12,7 @@ pub struct Composition {
     pub programs: BTreeSet<PathBuf>,
     /// Anything else, in words.
     pub notes: Vec<String>,
+    /// Code that it runs and that is not among `files`, because where it is depends on what the evaluator does; in words,
+    /// e.g. "`sys.path` in check.py". Whether it has changed cannot be known.
+    pub untraceable: Option<String>,
 }

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use super::{
     Availability, Composition, Entrypoint, Environment, Launch, PrepareError, PrepareEvent,
-    Runtime, companions, environment, paths,
+    Runtime,
+    companions::{self, Companions},
+    environment, paths,
 };
 use crate::process::{Cancellation, CommandSpec};
 
@@ -60,10 +62,7 @@ impl Runtime for Executable {
         let Some(interpreter) = environment::interpreter(program, &Environment::inherited()) else {
             return Composition { files: [program.to_owned()].into(), ..Composition::default() };
         };
-        Composition {
-            files: companions::with_companions(program),
-            programs: [interpreter].into(),
-            notes: Vec::new(),
-        }
+        let Companions { files, untraceable } = companions::with_companions(program);
+        Composition { files, untraceable, programs: [interpreter].into(), notes: Vec::new() }
     }
 }

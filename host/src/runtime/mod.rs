@@ -16,9 +16,11 @@ mod syntax;
 #[cfg(test)]
 pub(crate) mod testing;
 mod tool;
+mod untraceable;
 mod visible;
 
 pub use cargo::Cargo;
+pub(crate) use companions::imported_from;
 pub use composition::Composition;
 pub use environment::Environment;
 pub use executable::Executable;

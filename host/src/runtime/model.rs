@@ -67,7 +67,7 @@ pub trait Runtime: Send + Sync + fmt::Debug {
         Composition {
             files: [paths::absolute(&entrypoint.path)].into(),
             programs: [launch.one_shot.program.clone().into()].into(),
-            notes: Vec::new(),
+            ..Composition::default()
         }
     }
 

@@ -84,22 +84,18 @@ fn supervise(
 
     let mut tool = Running { child, status: None, _listed: listed };
     let started = Instant::now();
-    let mut exited = None;
+    let (mut exited, mut polled) = (None, started);
     loop {
         // Exit and end of output are two events: either may come first, and the other is then waited for a bounded time.
-        let output_ended = match lines.recv_timeout(POLL) {
-            Ok((stream, line)) => {
-                on_line(stream, &line);
-                false
-            }
-            Err(RecvTimeoutError::Timeout) => {
-                exited = exited.or(tool.poll(program)?.map(|_| Instant::now()));
-                false
-            }
-            Err(RecvTimeoutError::Disconnected) => true,
-        };
-        if output_ended {
-            break;
+        match lines.recv_timeout(POLL) {
+            Ok((stream, line)) => on_line(stream, &line),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        // By the clock: something that outlives the tool may print without a pause.
+        if polled.elapsed() >= POLL {
+            polled = Instant::now();
+            exited = exited.or(tool.poll(program)?.map(|_| polled));
         }
         if exited.is_some_and(|at: Instant| at.elapsed() > DRAIN) {
             break;
@@ -305,6 +301,15 @@ mod tests {
         assert!(status.unwrap().success());
         let (killed, _) = lines_of(&format!("kill {}", lines[0].1), Duration::from_secs(60));
         assert!(killed.unwrap().success(), "it was still there");
+    }
+
+    #[test]
+    fn a_daemon_that_prints_without_a_pause_does_not_hold_us() {
+        // It is ended by its next line, once nobody reads it.
+        let (status, lines) =
+            lines_of("while :; do echo x; done & exit 3", Duration::from_secs(60));
+        assert_eq!(status.unwrap().code(), Some(3));
+        assert!(lines.len() > 1);
     }
 
     #[test]

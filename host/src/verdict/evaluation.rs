@@ -4,13 +4,22 @@ use std::{borrow::Cow, time::Duration};
 
 use crate::process::{Captured, Outcome};
 
-use super::{Expected, Verdict, judge::judged};
+use super::{
+    Expected, Verdict,
+    judge::{judged, reported_kind},
+};
 
 /// Bytes of standard output kept for people to look at when the verdict is not an answer.
 const STDOUT_TAIL: usize = 2 << 10;
 
 /// Bytes of standard error that a report shows of one evaluation. A run may have many that break.
 const SHOWN_STDERR: usize = 4 << 10;
+
+/// The kind of error by which programs of the SDK say that the settings of their entry are wrong.
+const CONFIG: &str = "config";
+
+/// The exit code by which they refuse a document, be it for its settings or for anything else in it.
+const REJECTED: i32 = 3;
 
 /// A verdict and the circumstances it came about in.
 #[derive(Clone, Debug)]
@@ -30,6 +39,8 @@ pub struct Evaluation {
     pub earlier_errors: Vec<&'static str>,
     /// The text of an answer that is passed on as it is; empty for all others.
     pub(crate) answer: Vec<u8>,
+    /// Whether it broke because of the settings of its entry, which are the same for every conversation.
+    pub(crate) blames_config: bool,
 }
 
 impl Evaluation {
@@ -46,6 +57,7 @@ impl Evaluation {
         Self::new(verdict, outcome.duration, &outcome.stderr, printed)
             .with_attempts(attempts)
             .with_answer(printed, expected)
+            .noting_blame(printed)
     }
 
     /// The record for a conversation of that many turns, see [`Verdict::for_turns`].
@@ -90,7 +102,23 @@ impl Evaluation {
             attempts: 1,
             earlier_errors: Vec::new(),
             answer: Vec::new(),
+            blames_config: false,
         }
+    }
+
+    /// Notes whether a program that speaks as those of this project's SDK do says that its settings are wrong.
+    pub(crate) fn noting_blame(mut self, text: &[u8]) -> Self {
+        self.blames_config = match &self.verdict {
+            Verdict::Answer(_) => false,
+            Verdict::Reported { kind, .. } => kind == CONFIG,
+            // A line has both the kind and the exit code; a process that is started for one document only says so in words.
+            Verdict::Exited { code } => reported_kind(text)
+                .map_or(*code == REJECTED && says_config_is_wrong(&self.stderr_tail), |kind| {
+                    kind == CONFIG
+                }),
+            _ => false,
+        };
+        self
     }
 
     /// The end of standard error as reports show it: bounded, from the start of a line on, without blanks around it.
@@ -116,6 +144,18 @@ impl Evaluation {
 /// The end of an output.
 fn tail(stdout: &[u8]) -> String {
     String::from_utf8_lossy(&stdout[stdout.len().saturating_sub(STDOUT_TAIL)..]).into_owned()
+}
+
+/// Whether a line like `error: NAME: config.max_calls: expected a number` is there.
+fn says_config_is_wrong(stderr: &str) -> bool {
+    let is_path = |text: &str| {
+        let rest = text.strip_prefix(CONFIG);
+        rest.is_some_and(|rest| rest.starts_with([':', '.', '[']))
+    };
+    stderr
+        .lines()
+        .filter_map(|line| line.strip_prefix("error: "))
+        .any(|text| is_path(text) || text.split_once(": ").is_some_and(|(_, text)| is_path(text)))
 }
 
 #[cfg(test)]

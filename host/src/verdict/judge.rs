@@ -138,6 +138,11 @@ pub(crate) fn from_report(document: &Value) -> Option<Verdict> {
     document.get("error").filter(|error| is_report(error, document)).map(reported)
 }
 
+/// The kind of the error that a line reports.
+pub(super) fn reported_kind(line: &[u8]) -> Option<String> {
+    document(line).ok()?.get("error")?.get("kind")?.as_str().map(str::to_owned)
+}
+
 fn is_report(error: &Value, document: &Value) -> bool {
     match error {
         Value::Null => false,

@@ -310,3 +310,47 @@ async fn a_worker_without_patience_for_it_is_ended() {
     pool.shutdown(Duration::ZERO).await.unwrap();
     mark.assert_nothing_left();
 }
+
+#[tokio::test]
+async fn a_flood_keeps_nothing_from_being_noticed() {
+    for form in ["stream", "numbered"] {
+        for (document, expected) in [
+            ("endless", "timed_out"),
+            ("endless-stderr", "timed_out"),
+            ("exit-beside-a-flood", "leaked_pipe"),
+        ] {
+            let mark = Mark::new();
+            let pool = pool_of(form, 1, &mark);
+            let document = format!("\"{document}\"");
+            // Without end if the time that is up is not noticed.
+            let evaluating = pool.evaluate(document.as_bytes(), SHORT);
+            let evaluation = tokio::time::timeout(BOUNDED, evaluating).await.expect(&document);
+            let is_expected = evaluation.verdict.error_type() == Some(expected)
+                // A busy machine may not even have got to the flood.
+                || evaluation.verdict.error_type() == Some("timed_out");
+            assert!(is_expected, "{form} {document}: {evaluation:?}");
+            drop(pool.shutdown(BOUNDED).await);
+            mark.assert_nothing_left();
+        }
+        for document in ["endless", "endless-stderr"] {
+            let (mark, cancellation) = (Mark::new(), Cancellation::new());
+            let command = fault(form, &mark);
+            let pool =
+                Pool::new(command, NonZeroUsize::MIN, Limits::default(), cancellation.clone());
+            let pool = pool.numbered(form == "numbered");
+            let cancelling = async {
+                tokio::time::sleep(SHORT).await;
+                cancellation.cancel();
+            };
+            let document = format!("\"{document}\"");
+            let evaluating = async {
+                let evaluating = pool.evaluate(document.as_bytes(), Duration::MAX);
+                tokio::time::timeout(BOUNDED, evaluating).await.expect(&document)
+            };
+            let (evaluation, ()) = tokio::join!(evaluating, cancelling);
+            assert_eq!(evaluation.verdict.error_type(), Some("cancelled"), "{form} {document}");
+            drop(pool.shutdown(BOUNDED).await);
+            mark.assert_nothing_left();
+        }
+    }
+}

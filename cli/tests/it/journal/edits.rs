@@ -108,3 +108,120 @@ echo '{"score": 1}'"#;
     run(&folder, "3", &RESUME).exits(0);
     assert_eq!(starts(&folder, "3").len(), CONVERSATIONS - 2);
 }
+
+/// An evaluator that scores what a module says which it finds by itself.
+fn finds_its_module(import: &str) -> String {
+    format!(
+        "import importlib, json, os, runpy, sys\n{import}\n\
+         open('starts.' + os.environ['RUN'], 'a').write(sys.argv[0] + '\\n')\n\
+         json.load(sys.stdin)\nprint(json.dumps({{'score': SCORE}}))\n"
+    )
+}
+
+#[test]
+fn results_of_code_that_cannot_be_followed_are_not_reused() {
+    let shell = "#!/bin/sh\ncat >/dev/null; echo \"$0\" >>\"starts.$RUN\"; LIB=shared\n";
+    for (file, text) in [
+        ("one.py", finds_its_module("sys.path.insert(0, 'shared')\nfrom rules import SCORE")),
+        (
+            "one.py",
+            finds_its_module("sys.path += ['shared']\nSCORE = __import__('ru' + 'les').SCORE"),
+        ),
+        (
+            "one.py",
+            finds_its_module(
+                "sys.path.append('shared')\nSCORE = importlib.import_module('ru' + 'les').SCORE",
+            ),
+        ),
+        ("one.py", finds_its_module("exec(open('shared/ru' + 'les.py').read())")),
+        ("one.py", finds_its_module("SCORE = runpy.run_path('shared/ru' + 'les.py')['SCORE']")),
+        ("one", format!("{shell}. \"$LIB/rules.py\"; echo \"{{\\\"score\\\": $SCORE}}\"\n")),
+    ] {
+        let folder = Folder::new();
+        let path = folder.file(file, &text);
+        fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        folder.file("c.yaml", config(&["one"]).replace("./one", &format!("./{file}")));
+        folder.file("shared/rules.py", "SCORE=0.5\n");
+        let reason =
+            "one is not kept in the journal: it runs code whose changes would not be noticed (`";
+        let first = run(&folder, "0", &RESUME).says(reason);
+        assert_eq!(first.json()["traces"][0]["metrics"][0]["score"], 0.5, "{text}");
+        folder.file("shared/rules.py", "SCORE=0.625\n");
+        let second = run(&folder, "1", &RESUME).says(reason);
+        assert_eq!(second.json()["traces"][0]["metrics"][0]["score"], 0.625, "{text}");
+        assert_eq!(starts(&folder, "1"), vec![file; CONVERSATIONS]);
+        // Metrics are.
+        second.says(&format!(
+            "; {CONVERSATIONS} of {} results from an earlier run",
+            2 * CONVERSATIONS
+        ));
+    }
+}
+
+#[test]
+fn modules_that_are_spelled_out_are_followed_wherever_they_are() {
+    for (import, module) in [
+        ("SCORE = runpy.run_path('lib/rules.py')['SCORE']", "lib/rules.py"),
+        (
+            "SCORE = runpy.run_path(os.path.join(os.path.dirname(__file__), 'lib', 'rules.py'))['SCORE']",
+            "lib/rules.py",
+        ),
+        ("SCORE = importlib.import_module('lib.rules').SCORE", "lib/rules.py"),
+        ("SCORE = runpy.run_module('rules')['SCORE']", "rules.py"),
+    ] {
+        let folder = Folder::new();
+        folder.file("one.py", finds_its_module(import));
+        folder.file("c.yaml", config(&["one"]).replace("./one", "./one.py"));
+        folder.file(module, "SCORE = 0.5\n");
+        run(&folder, "0", &RESUME);
+        run(&folder, "1", &RESUME);
+        assert_eq!(starts(&folder, "1"), [""; 0], "{import}");
+        folder.file(module, "SCORE = 0.625\n");
+        let ran = run(&folder, "2", &RESUME);
+        assert_eq!(ran.json()["traces"][0]["metrics"][0]["score"], 0.625, "{import}");
+    }
+}
+
+#[test]
+fn modules_found_by_pythonpath_are_not_followed() {
+    let folder = Folder::new();
+    folder.file("one.py", finds_its_module("from rules import SCORE"));
+    let entry = config(&["one"]).replace("./one", "./one.py, env: {PYTHONPATH: shared}");
+    folder.file("c.yaml", entry);
+    folder.file("shared/rules.py", "SCORE = 0.5\n");
+    run(&folder, "0", &RESUME);
+    folder.file("shared/rules.py", "SCORE = 0.625\n");
+    let ran = run(&folder, "1", &RESUME).says("(shared/rules.py, found by PYTHONPATH)");
+    assert_eq!(ran.json()["traces"][0]["metrics"][0]["score"], 0.625);
+}
+
+#[test]
+fn a_module_that_changes_during_the_run_is_an_error_of_the_run() {
+    // With few and with enough conversations for forks, kept in a journal or not.
+    for (traces, journal) in [(1, &JOURNAL[..]), (2, &JOURNAL), (2, &[])] {
+        let folder = Folder::new();
+        folder.file(
+            "one.py",
+            "import json, os, sys, rules\njson.load(sys.stdin)\n\
+             if os.path.exists('edit'): open('rules.py', 'a').write('# edited\\n')\n\
+             print(json.dumps({'score': 1}))\n",
+        );
+        folder.file("rules.py", "SCORE = 1\n");
+        folder.file("edit", "");
+        folder.file("c.yaml", config(&["one"]).replace("./one", "./one.py"));
+        let files = [trace("a01_otlp_basic_parts"), trace("i11_five_traces_plain")];
+        let mut args = vec!["run", "-c", "c.yaml", "-o", "json", "--jobs", "1"];
+        args.extend(files[..traces].iter().map(String::as_str));
+        args.extend(journal);
+        let ran = finish(folder.command(&args).spawn().unwrap()).exits(3);
+        assert!(
+            ran.evaluations(0).contains(&"one ERROR prepare_failed".to_owned()),
+            "{}",
+            ran.stdout
+        );
+        let error = ran.error_of("one");
+        assert!(error.contains("rules.py changed while the run was on"), "{error}");
+        let kept = fs::read_to_string(folder.path().join("j.jsonl")).unwrap_or_default();
+        assert!(!kept.contains("\"evaluator\":\"one\""), "{kept}");
+    }
+}

@@ -271,7 +271,7 @@ echo '{"score": 1}'"#;
 }
 
 #[test]
-fn without_a_name_the_journal_is_that_of_the_call() {
+fn without_a_name_the_journal_is_that_of_the_configuration() {
     let folder = folder();
     let first = run(&folder, "0", &["--resume"]).exits(3);
     let second = run(&folder, "1", &["--resume", "--jobs", "1"]).exits(3);
@@ -284,4 +284,27 @@ fn without_a_name_the_journal_is_that_of_the_call() {
     let other = self::folder();
     run(&other, "0", &[]).exits(3);
     assert!(!other.path().join(".evaluator").exists());
+}
+
+#[test]
+fn a_trace_that_is_added_is_all_that_is_evaluated() {
+    let folder = folder();
+    let run = |number: &str, traces: &[&str], evaluators: &[&str]| {
+        let traces: Vec<String> = traces.iter().map(|name| trace(name)).collect();
+        let mut args = vec!["run", "--resume", "-o", "json"];
+        args.extend(traces.iter().map(String::as_str));
+        args.extend(evaluators);
+        finish(folder.command(&args).env("RUN", number).spawn().unwrap())
+    };
+    let (one, five) = ("a01_otlp_basic_parts", "i11_five_traces_plain");
+    let config = ["-c", "c.yaml"];
+    run("0", &[five], &config).exits(3).says("; 0 of 20 results from an earlier run");
+    run("1", &[one, five], &config).exits(3).says("; 20 of 24 results from an earlier run");
+    assert_eq!(starts(&folder, "1"), ["breaks", "one", "two"]);
+    run("2", &[one], &config).exits(3).says("; 4 of 4 results from an earlier run");
+    // Without a configuration it is that of the metrics, in any order.
+    let metrics = ["-m", "tool_trajectory_avg_score", "-m", "response_match_score"];
+    run("3", &[five], &metrics).says("; 0 of 10 results from an earlier run");
+    let reordered = ["-m", "response_match_score", "-m", "tool_trajectory_avg_score"];
+    run("4", &[one, five], &reordered).says("; 10 of 12 results from an earlier run");
 }

@@ -58,7 +58,8 @@ pub(super) fn has_much_to_compile(source: &Path) -> bool {
     let mut folders = source.ancestors().skip(1);
     let size = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
     folders.any(|folder| folder.join("node_modules").is_dir())
-        || companions::with_companions(source).iter().map(|file| size(file)).sum::<u64>() >= MUCH
+        || companions::with_companions(source).files.iter().map(|file| size(file)).sum::<u64>()
+            >= MUCH
 }
 
 /// The command that does what `command` does and keeps what it compiles.

@@ -13,7 +13,10 @@ use crate::{
     process::{Cancellation, CommandSpec},
     runtime::{
         Availability, CompileCacheOf, Composition, Entrypoint, Environment, Launch, PrepareError,
-        PrepareEvent, Runtime, Syntax, companions, environment::is_script, paths, syntax,
+        PrepareEvent, Runtime, Syntax,
+        companions::{self, Companions},
+        environment::is_script,
+        paths, syntax,
     },
 };
 
@@ -168,7 +171,10 @@ impl Runtime for Node {
     /// what runs it.
     fn composition(&self, entrypoint: &Entrypoint, launch: &Launch) -> Composition {
         let source = paths::resolve(&entrypoint.path).unwrap_or_else(|_| entrypoint.path.clone());
-        let mut files = companions::with_companions(&source);
+        let Companions { mut files, mut untraceable } = companions::with_companions(&source);
+        if launch.one_shot.variable("NODE_PATH").is_some_and(|value| !value.is_empty()) {
+            untraceable.get_or_insert_with(|| "NODE_PATH, which is set".to_owned());
+        }
         if let Some(folder) =
             source.ancestors().skip(1).find(|folder| folder.join("package.json").is_file())
         {
@@ -176,7 +182,7 @@ impl Runtime for Node {
             files.extend(there.filter(|path| path.is_file()));
         }
         let programs = [launch.one_shot.program.clone().into()].into();
-        Composition { files, programs, notes: Vec::new() }
+        Composition { files, programs, notes: Vec::new(), untraceable }
     }
 
     fn compile_cache(

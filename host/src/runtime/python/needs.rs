@@ -222,5 +222,6 @@ fn files_with_sdk(source: &Path) -> Vec<PathBuf> {
     let mentions = |path: &PathBuf| {
         fs::read(path).is_ok_and(|text| memchr::memmem::find(&text, SDK_MODULE).is_some())
     };
-    companions::with_companions(source).into_iter().filter(is_source).filter(mentions).collect()
+    let files = companions::with_companions(source).files;
+    files.into_iter().filter(is_source).filter(mentions).collect()
 }

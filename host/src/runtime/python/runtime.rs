@@ -20,7 +20,9 @@ use crate::{
     process::{Cancellation, CommandSpec},
     runtime::{
         Availability, Composition, Entrypoint, Environment, ForkServerOf, Launch, PrepareError,
-        PrepareEvent, Runtime, Syntax, companions, paths, syntax,
+        PrepareEvent, Runtime, Syntax,
+        companions::{self, Companions},
+        paths, syntax,
     },
 };
 
@@ -240,8 +242,10 @@ impl Runtime for Python {
     fn composition(&self, entrypoint: &Entrypoint, launch: &Launch) -> Composition {
         let source = paths::resolve(&entrypoint.path).unwrap_or_else(|_| entrypoint.path.clone());
         let interpreter = PathBuf::from(&launch.one_shot.program);
+        let Companions { files, untraceable } = companions::with_companions(&source);
         Composition {
-            files: companions::with_companions(&source),
+            files,
+            untraceable,
             notes: distributions::installed_for(&interpreter),
             programs: [interpreter].into(),
         }
