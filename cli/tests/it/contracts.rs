@@ -68,7 +68,10 @@ fn answers_of_other_hosts_are_errors_that_name_the_contract() {
         ("true", "agenta"),
     ] {
         let told = told(&folder, "", answer);
-        assert!(told.contains(&format!("add `contract: {contract}` to its entry")), "{answer}: {told}");
+        assert!(
+            told.contains(&format!("add `contract: {contract}` to its entry")),
+            "{answer}: {told}"
+        );
     }
     for (answer, expected) in [
         (r#"{"score": 1, "reason": "r"}"#, "1.0 PASSED"),
@@ -89,8 +92,14 @@ fn answers_of_agentv() {
     for (answer, expected) in [
         (r#"{"score": 0.7, "hits": ["a"], "misses": [], "reasoning": "r"}"#, "0.7 PASSED"),
         (r#"{"score": 0}"#, "0.0 FAILED"),
-        (r#"{"assertions": [{"text": "a", "passed": true}, {"text": "b", "passed": false}]}"#, "0.5 PASSED"),
-        (r#"{"checks": [{"text": "a", "pass": true, "reason": "r", "score": 0.25}]}"#, "0.25 FAILED"),
+        (
+            r#"{"assertions": [{"text": "a", "passed": true}, {"text": "b", "passed": false}]}"#,
+            "0.5 PASSED",
+        ),
+        (
+            r#"{"checks": [{"text": "a", "pass": true, "reason": "r", "score": 0.25}]}"#,
+            "0.25 FAILED",
+        ),
         (r#"{"pass": true}"#, "1.0 PASSED"),
         (r#"{"pass": false, "score": 0.9, "reason": "r", "checks": []}"#, "0.9 PASSED"),
     ] {
@@ -104,7 +113,10 @@ fn answers_of_agentv() {
         (r#"{"score": "0.9"}"#, "score: expected a number from 0 to 1, found \"0.9\""),
         (r#"{"score": null, "pass": true}"#, "score: expected a number from 0 to 1, found null"),
         (r#"{"score": NaN}"#, "NaN"),
-        (r#"{"assertions": [{"text": "a", "passed": "false"}]}"#, "assertions[0].passed: expected true or false"),
+        (
+            r#"{"assertions": [{"text": "a", "passed": "false"}]}"#,
+            "assertions[0].passed: expected true or false",
+        ),
         (r#"{"assertions": []}"#, "score: a number"),
         (r#"{"score": 1, "details": 3}"#, "details: expected an object or null"),
         ("0.5", "expected an object like"),
@@ -117,7 +129,10 @@ fn answers_of_agentv() {
         assert!(told.contains(error), "{answer}: {told}");
     }
     let ran = {
-        folder.file("answer.json", r#"{"score": 1, "misses": ["m"], "hits": [], "details": {"x": 1}}"#);
+        folder.file(
+            "answer.json",
+            r#"{"score": 1, "misses": ["m"], "hits": [], "details": {"x": 1}}"#,
+        );
         run(&folder, "path: say, contract: agentv", &[])
     };
     assert_eq!(metric(&ran)["details"], serde_json::json!({"x": 1, "misses": ["m"]}));
@@ -131,7 +146,11 @@ fn answers_of_adk() {
         (format!(r#"{{"overall_score": 0.75, "overall_eval_status": 1, {row}}}"#), "0.75 PASSED"),
         (format!(r#"{{"overall_score": 0.75, "overall_eval_status": 2.0, {row}}}"#), "0.75 FAILED"),
         (r#"{"overall_score": null, "overall_eval_status": 3}"#.to_owned(), "null NOT_EVALUATED"),
-        (r#"{"overall_score": 0.0, "overall_eval_status": 3, "per_invocation_results": []}"#.to_owned(), "null NOT_EVALUATED"),
+        (
+            r#"{"overall_score": 0.0, "overall_eval_status": 3, "per_invocation_results": []}"#
+                .to_owned(),
+            "null NOT_EVALUATED",
+        ),
         (r#"{"overall_score": 1234, "overall_eval_status": 4}"#.to_owned(), "null NOT_EVALUATED"),
     ] {
         assert_eq!(told(&folder, ", contract: adk", &answer), expected, "{answer}");
@@ -190,7 +209,10 @@ fn answers_of_agenta() {
 #[test]
 fn a_reported_error_is_one_under_every_contract() {
     let folder = Folder::new();
-    folder.script("say", r#"cat >/dev/null; echo '{"error": {"kind": "rejected", "message": "no"}}'"#);
+    folder.script(
+        "say",
+        r#"cat >/dev/null; echo '{"error": {"kind": "rejected", "message": "no"}}'"#,
+    );
     for contract in ["agentevals", "agentv", "adk", "agenta"] {
         let ran = run(&folder, &format!("path: say, contract: {contract}"), &[]).exits(3);
         assert_eq!(metric(&ran)["error_type"], "reported", "{contract}");
@@ -238,7 +260,9 @@ fn documents_are_those_of_the_host() {
         agenta["inputs"],
         serde_json::json!({"question": "traj ab", "correct_answer": "done"})
     );
-    assert_eq!(agenta["output"], agenta["outputs"]);
+    assert_eq!(agenta["output"], "done");
+    // A document has the one or the other.
+    assert_eq!(agenta.get("outputs"), None);
     assert_eq!(agenta["parameters"], serde_json::json!({"minLength": 3, "threshold": 0.25}));
     assert_eq!(document("agenta", &[]).get("correct_answer"), None);
 }
@@ -251,8 +275,9 @@ fn a_judge_of_agentv_is_run_unchanged_and_in_every_way() {
     let folder = Folder::new();
     folder.file("judge.py", AGENTV_JUDGE);
     let entry = "path: judge.py, config: {requiredWords: [done, missing]}";
-    // Without the key it fails for want of a key of AgentV's, and not in silence.
-    run(&folder, entry, &[]).exits(3);
+    let error = run(&folder, entry, &[]).exits(3).error_of("it");
+    assert!(error.contains("KeyError: 'candidate_answer'"), "{error}");
+    assert!(error.ends_with("add `contract: agentv` to its entry)"), "{error}");
     for isolation in ["auto", "process"] {
         let entry = format!("{entry}, contract: agentv, isolation: {isolation}");
         let ran = run(&folder, &entry, &[]).exits(0);
@@ -261,9 +286,8 @@ fn a_judge_of_agentv_is_run_unchanged_and_in_every_way() {
         assert_eq!(metric["details"]["misses"], serde_json::json!(["lacks missing"]));
         assert_eq!(metric["details"]["reasoning"], "1 found");
         // Enough conversations for forks.
-        let ran = folder
-            .run(&[&trace("i14_fifteen_traces"), "-c", "c.yaml", "-o", "json"])
-            .exits(1);
+        let ran =
+            folder.run(&[&trace("i14_fifteen_traces"), "-c", "c.yaml", "-o", "json"]).exits(1);
         for conversation in 0..15 {
             assert_eq!(ran.evaluations(conversation), ["it FAILED"]);
         }
@@ -290,7 +314,10 @@ fn functions_of_agenta_are_called() {
     assert!(ran.error_of("it").contains("invalid JSON"), "{}", ran.error_of("it"));
 
     for (body, score) in [
-        ("def evaluate(inputs, outputs, trace): return {'score': 0.75, 'success': True, 'words': len(outputs)}", 0.75),
+        (
+            "def evaluate(inputs, outputs, trace): return {'score': 0.75, 'success': True, 'words': len(outputs)}",
+            0.75,
+        ),
         ("def evaluate(inputs, outputs, trace=None): return inputs['question'] == 'traj ab'", 1.0),
         ("def evaluate(app_params, inputs, output, correct_answer): return '0.5'", 0.5),
         ("evaluate = lambda inputs, outputs, trace: 0.25", 0.25),
@@ -304,8 +331,14 @@ fn functions_of_agenta_are_called() {
     for (body, error) in [
         ("def evaluate(inputs, outputs, trace): return None", "returned nothing"),
         ("def evaluate(inputs, outputs, trace): return float('nan')", "returned nan"),
-        ("def evaluate(inputs, outputs, trace): return {'score': float('nan')}", "cannot be written as JSON"),
-        ("def evaluate(inputs, outputs, trace): return {'score': {1}}", "cannot be written as JSON"),
+        (
+            "def evaluate(inputs, outputs, trace): return {'score': float('nan')}",
+            "cannot be written as JSON",
+        ),
+        (
+            "def evaluate(inputs, outputs, trace): return {'score': {1}}",
+            "cannot be written as JSON",
+        ),
         ("def evaluate(a, b, c, d): return {'score': 1}", "returned a dict"),
         ("def evaluate(a, b): return 1", "Agenta calls it with"),
         ("async def evaluate(a, b, c): return 1", "is async"),
@@ -348,8 +381,14 @@ fn functions_are_called_in_forks_with_the_modules_beside_them() {
 #[test]
 fn the_configuration_is_checked() {
     let folder = Folder::new();
-    folder.file("metric.py", "def exact(eval_metric, actual_invocations, expected_invocations, scenario):\n    pass\n");
-    folder.file("check.py", "def evaluate(app_params, inputs, output, correct_answer):\n    return 1\n");
+    folder.file(
+        "metric.py",
+        "def exact(eval_metric, actual_invocations, expected_invocations, scenario):\n    pass\n",
+    );
+    folder.file(
+        "check.py",
+        "def evaluate(app_params, inputs, output, correct_answer):\n    return 1\n",
+    );
     folder.script("program", "");
     let check = |entry: &str| {
         folder.file("c.yaml", format!("evaluators:\n  - {{name: it, type: code, {entry}}}\n"));
@@ -357,10 +396,19 @@ fn the_configuration_is_checked() {
     };
     for (entry, error) in [
         ("path: check.py, contract: agentvv", "did you mean `agentv`?"),
-        ("path: check.py, contract: promptfoo", "`contract` must be one of agentevals, agentv, adk, agenta"),
+        (
+            "path: check.py, contract: promptfoo",
+            "`contract` must be one of agentevals, agentv, adk, agenta",
+        ),
         ("path: check.py, contrct: adk", "did you mean `contract`?"),
-        ("path: check.py, function: evaluate", "`function` belongs to `contract: adk` and `contract: agenta`"),
-        ("path: check.py, contract: agenta, function: 'a b'", "must be the name of a Python function"),
+        (
+            "path: check.py, function: evaluate",
+            "`function` belongs to `contract: adk` and `contract: agenta`",
+        ),
+        (
+            "path: check.py, contract: agenta, function: 'a b'",
+            "must be the name of a Python function",
+        ),
     ] {
         let ran = check(entry);
         assert_eq!(ran.code, Some(2), "{entry}: {}", ran.stderr);
@@ -384,5 +432,89 @@ fn the_configuration_is_checked() {
         "path: program, contract: agentv",
     ] {
         check(entry).exits(0);
+    }
+}
+
+/// The parts of `google-adk` that a metric is called with, as far as these tests need them.
+const ADK_STANDIN: &str = r#"
+class Model:
+    def __init__(self, **fields):
+        self.__dict__.update(fields)
+    @classmethod
+    def model_validate(cls, document):
+        def read(value):
+            if isinstance(value, dict):
+                return Model(**{key: read(member) for key, member in value.items()})
+            return [read(item) for item in value] if isinstance(value, list) else value
+        return cls(**read(document).__dict__)
+    def model_dump(self, mode, exclude, exclude_none):
+        return dict(self.__dict__)
+
+class Invocation(Model): pass
+class EvalMetric(Model): pass
+class EvaluationResult(Model): pass
+"#;
+
+const ADK_METRICS: &str = r#"
+from google.adk.evaluation.evaluator import EvaluationResult
+
+def text(turn):
+    return "".join(part.text for part in turn.final_response.parts)
+
+def exact(eval_metric, actual_invocations, expected_invocations, conversation_scenario):
+    print("noise")
+    if not expected_invocations:
+        return EvaluationResult(overall_eval_status=3)
+    scores = [float(text(a) == text(e)) for a, e in zip(actual_invocations, expected_invocations)]
+    mean = sum(scores) / len(scores)
+    status = 1 if mean >= eval_metric.criterion.threshold else 2
+    rows = [{"score": score, "eval_status": 1} for score in scores]
+    return EvaluationResult(overall_score=mean, overall_eval_status=status, per_invocation_results=rows)
+
+async def later(*arguments):
+    return exact(*arguments)
+
+def number(*arguments):
+    return 1.0
+
+def broken(*arguments):
+    raise RuntimeError("boom")
+"#;
+
+#[test]
+fn metrics_of_adk_are_called() {
+    if !has("python3") {
+        return;
+    }
+    let folder = Folder::new();
+    folder.file("metric.py", ADK_METRICS);
+    let goldens = eval_set("library");
+    let entry = |function: &str| format!("path: metric.py, contract: adk, function: {function}");
+    for module in ["__init__", "evaluator", "eval_case", "eval_metrics"] {
+        folder.file(&format!("google/adk/evaluation/{module}.py"), ADK_STANDIN);
+    }
+    for package in ["google/__init__.py", "google/adk/__init__.py"] {
+        folder.file(package, "");
+    }
+    for module in ["evaluator", "eval_case", "eval_metrics"] {
+        folder.file(
+            &format!("google/adk/evaluation/{module}.py"),
+            "from google.adk.evaluation import EvalMetric, EvaluationResult, Invocation, Model\n",
+        );
+    }
+    for function in ["exact", "later"] {
+        let ran = run(&folder, &entry(function), &["-e", &goldens]).exits(0);
+        let metric = metric(&ran);
+        assert_eq!(metric["score"], 1.0);
+        assert_eq!(metric["per_invocation_scores"], serde_json::json!([1.0]));
+        run(&folder, &entry(function), &[]).exits(0).says("NOTHING EVALUATED");
+    }
+    for (function, error) in [
+        ("number", "`number` returned a float; ADK takes an EvaluationResult"),
+        ("broken", "RuntimeError: boom"),
+        ("text", "TypeError"),
+    ] {
+        let ran = run(&folder, &entry(function), &["-e", &goldens]).exits(3);
+        assert!(ran.error_of("it").contains(error), "{function}: {}", ran.error_of("it"));
     }
 }

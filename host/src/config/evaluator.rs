@@ -282,7 +282,11 @@ fn read_function(
     let function = text("function", node, problems)?;
     if !matches!(contract, Some(Contract::Adk | Contract::Agenta)) {
         let message = "`function` belongs to `contract: adk` and `contract: agenta`, whose hosts call functions";
-        problems.add(node.span, message, Some("add one of them, or leave `function` out".to_owned()));
+        problems.add(
+            node.span,
+            message,
+            Some("add one of them, or leave `function` out".to_owned()),
+        );
         return None;
     }
     let is_name = |part: &str| {

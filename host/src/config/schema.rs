@@ -160,10 +160,9 @@ pub fn schema() -> Value {
     linked["title"] = json!("An evaluator that is linked into the program that reads this file");
     linked["required"] = json!(["name", "type"]);
     if let Some(properties) = linked["properties"].as_object_mut() {
-        properties
-            .retain(|key, _| {
-                ["name", "threshold", "timeout", "config", "contract"].contains(&key.as_str())
-            });
+        properties.retain(|key, _| {
+            ["name", "threshold", "timeout", "config", "contract"].contains(&key.as_str())
+        });
         properties.insert("type".to_owned(), json!({"const": "linked"}));
     }
     let path =

@@ -49,7 +49,10 @@ impl Call {
     pub fn check(&self, path: &Path) -> Result<(), String> {
         let Self { function, .. } = self;
         if !path.extension().is_some_and(|it| it.eq_ignore_ascii_case("py")) {
-            return Err(format!("`function: {function}` needs a Python file, not {}", path.display()));
+            return Err(format!(
+                "`function: {function}` needs a Python file, not {}",
+                path.display()
+            ));
         }
         match may_define(path, function) {
             true => Ok(()),

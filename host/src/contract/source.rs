@@ -98,7 +98,8 @@ fn functions(text: &str) -> Vec<(String, Vec<String>)> {
     let mut found = Vec::new();
     let mut start = 0;
     for line in text.split_inclusive('\n') {
-        let definition = line.strip_prefix("async ").unwrap_or(line).trim_start_matches([' ', '\t']);
+        let definition =
+            line.strip_prefix("async ").unwrap_or(line).trim_start_matches([' ', '\t']);
         let is_top = line.starts_with("def ") || line.starts_with("async ");
         if is_top && let Some(rest) = definition.strip_prefix("def ") {
             let at = start + line.len() - rest.len();
@@ -163,7 +164,9 @@ mod tests {
             assert_eq!(found[0].0, "evaluate");
             assert_eq!(found[0].1, names, "{text}");
         }
-        assert!(functions("class A:\n    def evaluate(self): pass\n# def evaluate(a)\n").is_empty());
+        assert!(
+            functions("class A:\n    def evaluate(self): pass\n# def evaluate(a)\n").is_empty()
+        );
     }
 
     #[test]

@@ -52,7 +52,11 @@ impl Terms {
     }
 
     /// The document that the host of this contract would write for a conversation, on one line.
-    pub(crate) fn document(&self, conversation: &Conversation, case: Option<&EvalCase>) -> Document {
+    pub(crate) fn document(
+        &self,
+        conversation: &Conversation,
+        case: Option<&EvalCase>,
+    ) -> Document {
         let document = match self.host {
             Host::AgentV => agentv::document(&self.settings, conversation, case),
             Host::Adk => adk::document(&self.settings, conversation, case),

@@ -94,9 +94,9 @@ impl Runner {
         let call = Call::of(code.contract, code.function.as_deref(), &entrypoint.path);
         if let Some(call) = call {
             call.check(&entrypoint.path)?;
-        } else if let Some(uncalled) = functions_of(&entrypoint.path).filter(|it| {
-            code.contract.is_none_or(|contract| contract == it.contract)
-        }) {
+        } else if let Some(uncalled) = functions_of(&entrypoint.path)
+            .filter(|it| code.contract.is_none_or(|contract| contract == it.contract))
+        {
             return Err(format!("{}: {uncalled}", entrypoint.path.display()));
         }
         Ok(format!("{} ({}: {detail})", entrypoint.path.display(), runtime.name()))

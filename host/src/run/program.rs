@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     config::{CodeConfig, Config, Isolation},
-    contract::{self, Call, Driver, Defined},
+    contract::{self, Call, Defined, Driver},
     executor::{Executor, Local},
     process::CommandSpec,
     runtime::{CompileCacheOf, Entrypoint, Environment, Launch, PrepareError},

@@ -6,7 +6,8 @@ use crate::{
     verdict::{Answer, BadAnswer, Status, invalid, number, unexpected},
 };
 
-const EXPECTED: &str = "an `EvaluationResult` like {\"overall_score\": 0.5, \"overall_eval_status\": 1}";
+const EXPECTED: &str =
+    "an `EvaluationResult` like {\"overall_score\": 0.5, \"overall_eval_status\": 1}";
 
 const STATUSES: &str = "1 (PASSED), 2 (FAILED), 3 (NOT_EVALUATED) or 4 (INFORMATIONAL)";
 
@@ -68,9 +69,9 @@ fn unjudged(status: u8, overall: Value, rows: Vec<Object>, mut object: Object) -
 /// The status of a result or row; ADK's models take any number that is one.
 fn status(path: &str, value: &Value) -> Result<u8, BadAnswer> {
     let is_number = matches!(value, Value::Int(_) | Value::Float(_) | Value::Bool(true));
-    let known = number(value).filter(|_| is_number).and_then(|number| {
-        (1..=4_u8).find(|known| f64::from(*known) == number)
-    });
+    let known = number(value)
+        .filter(|_| is_number)
+        .and_then(|number| (1..=4_u8).find(|known| f64::from(*known) == number));
     known.ok_or_else(|| unexpected(path, STATUSES, value))
 }
 

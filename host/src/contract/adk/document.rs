@@ -24,9 +24,8 @@ pub(in crate::contract) fn document(
         ("metric_name", text(&settings.metric_name)),
         ("criterion", Value::Object(criterion)),
     ]);
-    let expected = case.map_or(Value::Null, |case| {
-        Value::Array(case.turns.iter().map(expected).collect())
-    });
+    let expected =
+        case.map_or(Value::Null, |case| Value::Array(case.turns.iter().map(expected).collect()));
     object([
         ("eval_metric", metric),
         ("actual_invocations", Value::Array(conversation.turns.iter().map(actual).collect())),

@@ -54,7 +54,10 @@ fn derived(object: &Object) -> Result<f64, BadAnswer> {
     }
     match object.get("pass") {
         Some(Value::Bool(passed)) => Ok(f64::from(u8::from(*passed))),
-        _ => Err(invalid("score", "a number from 0 to 1 is required, but the field is missing".to_owned())),
+        _ => Err(invalid(
+            "score",
+            "a number from 0 to 1 is required, but the field is missing".to_owned(),
+        )),
     }
 }
 

@@ -27,9 +27,8 @@ pub(in crate::contract) fn document(
     let question = text(question.unwrap_or_default());
     let answer = conversation.turns.last().and_then(|turn| turn.final_text.as_deref());
     let said = text(answer.unwrap_or_default());
-    let reference = case
-        .and_then(|case| case.turns.last()?.final_text(""))
-        .map(|reference| text(&reference));
+    let reference =
+        case.and_then(|case| case.turns.last()?.final_text("")).map(|reference| text(&reference));
     let criteria = criteria(&settings.config);
     let expected = case.map_or_else(|| Value::Array(Vec::new()), transcript::expected);
     let summary = summary(conversation);
@@ -96,7 +95,8 @@ fn summary(conversation: &Conversation) -> Object {
             .collect();
         (!spans.is_empty()).then(|| ((*name).to_owned(), Value::Array(spans)))
     });
-    let took = conversation.turns.iter().map(|turn| turn.end_ns.saturating_sub(turn.start_ns).max(0));
+    let took =
+        conversation.turns.iter().map(|turn| turn.end_ns.saturating_sub(turn.start_ns).max(0));
     let failed = calls().filter(|call| call.is_error).count();
     let summary = present([
         ("event_count", Some(count(calls().count()))),
