@@ -3,7 +3,7 @@
 //! | signal | first time | second time |
 //! |---|---|---|
 //! | `INT` (Ctrl-C), `TERM` | nothing new begins, what runs is asked to end, what is finished is reported | everything is killed, no report |
-//! | `HUP` (the terminal went away) | the same, unless it is ignored, as `nohup` wants it | the same |
+//! | `HUP` (the terminal went away) | the same, unless it is ignored, as `nohup` wants it; `serve` goes on | the same |
 
 use std::{io, sync::mpsc, thread};
 
@@ -18,20 +18,39 @@ use crate::{exit, render};
 ///
 /// Listens when this returns, so that no signal after it is missed.
 pub(crate) fn watch(cancellation: Cancellation) {
-    watch_saying(
-        cancellation,
-        "stopping; what is finished will be reported (once more: stop at once)",
-    );
+    watch_with(cancellation, &ENDS);
 }
 
-/// The same with other words at the first signal.
-pub(crate) fn watch_saying(cancellation: Cancellation, words: &'static str) {
+/// The same for a server, which `HUP` does not stop: it is what tools send to have a service read its files again.
+pub(crate) fn watch_serving(cancellation: Cancellation) {
+    watch_with(cancellation, &SERVES);
+}
+
+/// What a command does at signals.
+struct Manner {
+    /// Message at the first signal to end.
+    stopping: &'static str,
+    /// Message at `HUP`, where that is not a signal to end.
+    hangup: Option<&'static str>,
+}
+
+const ENDS: Manner = Manner {
+    stopping: "stopping; what is finished will be reported (once more: stop at once)",
+    hangup: None,
+};
+
+const SERVES: Manner = Manner {
+    stopping: "stopping; what was begun is finished first (once more: stop at once)",
+    hangup: Some("HUP is ignored; restart the server to load changed evaluators"),
+};
+
+fn watch_with(cancellation: Cancellation, manner: &'static Manner) {
     let (listens, listening) = mpsc::channel();
     let listener = thread::Builder::new().name("signals".to_owned()).spawn(move || {
         let ended = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
-            .and_then(|runtime| runtime.block_on(listen(&cancellation, words, listens)));
+            .and_then(|runtime| runtime.block_on(listen(&cancellation, manner, listens)));
         if let Err(error) = ended {
             complain(&error);
         }
@@ -50,19 +69,38 @@ fn complain(error: &io::Error) {
 #[expect(clippy::exit, reason = "whoever asks twice does not want to wait for anything")]
 async fn listen(
     cancellation: &Cancellation,
-    words: &str,
+    manner: &Manner,
     listens: mpsc::Sender<()>,
 ) -> io::Result<()> {
-    let mut signals = Signals::new()?;
+    let mut signals = Signals::new(manner.hangup.is_some())?;
     // Whoever waited for this may have given up.
     let _ = listens.send(());
-    signals.next().await?;
-    render::message(words);
+    signals.to_end(manner).await?;
+    render::message(manner.stopping);
     cancellation.cancel();
-    signals.next().await?;
+    signals.to_end(manner).await?;
     // Nobody will be there to end them gently.
     process::kill_all();
     std::process::exit(i32::from(exit::INTERRUPTED))
+}
+
+/// A signal that came.
+enum Came {
+    ToEnd,
+    #[cfg_attr(not(unix), expect(dead_code, reason = "there is no such signal"))]
+    Hangup,
+}
+
+impl Signals {
+    /// Waits for a signal to end. Other signals are only reported.
+    async fn to_end(&mut self, manner: &Manner) -> io::Result<()> {
+        loop {
+            match (self.next().await?, manner.hangup) {
+                (Came::Hangup, Some(message)) => render::message(message),
+                _ => return Ok(()),
+            }
+        }
+    }
 }
 
 #[cfg(unix)]
@@ -74,16 +112,19 @@ struct Signals {
 
 #[cfg(unix)]
 impl Signals {
-    fn new() -> io::Result<Self> {
+    /// `harmless`: `HUP` ends nothing, so that it can be listened for in any case.
+    fn new(harmless: bool) -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
-            hangup: hangup_counts().then(|| signal(SignalKind::hangup())).transpose()?,
+            hangup: (harmless || hangup_counts())
+                .then(|| signal(SignalKind::hangup()))
+                .transpose()?,
         })
     }
 
-    async fn next(&mut self) -> io::Result<()> {
+    async fn next(&mut self) -> io::Result<Came> {
         let hangup = async {
             match &mut self.hangup {
                 Some(hangup) => hangup.recv().await,
@@ -91,11 +132,10 @@ impl Signals {
             }
         };
         tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-            _ = hangup => {}
+            _ = self.interrupt.recv() => Ok(Came::ToEnd),
+            _ = self.terminate.recv() => Ok(Came::ToEnd),
+            _ = hangup => Ok(Came::Hangup),
         }
-        Ok(())
     }
 }
 
@@ -118,12 +158,12 @@ struct Signals;
 
 #[cfg(not(unix))]
 impl Signals {
-    fn new() -> io::Result<Self> {
+    fn new(_harmless: bool) -> io::Result<Self> {
         Ok(Self)
     }
 
-    async fn next(&mut self) -> io::Result<()> {
-        tokio::signal::ctrl_c().await
+    async fn next(&mut self) -> io::Result<Came> {
+        tokio::signal::ctrl_c().await.map(|()| Came::ToEnd)
     }
 }
 

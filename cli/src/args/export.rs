@@ -12,7 +12,7 @@ pub(super) const EXIT_CODES: &str = "Exit codes: 0 written, 2 the evaluator cann
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
     /// Evaluator: a source file, a package or an executable. What has to be built is built; the files name what was built
-    /// where it is, so for good export an executable that stays
+    /// where it is, unless it is copied
     #[arg(value_parser = existing)]
     pub(crate) evaluator: PathBuf,
     /// Host that is to run it
@@ -24,6 +24,12 @@ pub(crate) struct ExportArgs {
     /// Whose documents the evaluator reads, where it does not say so itself and it is not agentevals
     #[arg(long, value_name = "NAME")]
     pub(crate) contract: Option<Contract>,
+    /// Build with cargo's release profile
+    #[arg(long)]
+    pub(crate) release: bool,
+    /// Copy the executable next to the files, which name the copy: it stays when build folders are cleaned
+    #[arg(long)]
+    pub(crate) copy: bool,
     /// Overwrite files that were not written by this command, too
     #[arg(long)]
     pub(crate) force: bool,

@@ -1,13 +1,16 @@
 //! `evaluator export`.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use evaluator_host::{
     export::{self, Contract, Export, Language, Origin, Program, Reads, Target},
     manifest::{self, LoadedManifest},
     process::CommandSpec,
     run::{Description, RunEvent, Runner, describe, name_of},
-    runtime::{Environment, Inherit, PrepareError, Visible},
+    runtime::{Cargo, Environment, Inherit, PrepareError, Visible},
 };
 
 use super::{config::DESCRIBE_LIMIT, print, watched};
@@ -30,7 +33,22 @@ fn exported(args: &ExportArgs, verbose: u8, runner: Runner) -> Result<String, (S
     let folder = std::path::absolute(&args.output)
         .map_err(|error| (format!("{}: {error}", args.output.display()), exit::USAGE))?;
     let mut whole = Export::default();
-    for program in programs(args, verbose, runner)? {
+    let mut copies = BTreeMap::new();
+    for mut program in programs(args, verbose, runner)? {
+        if args.copy {
+            match program.language {
+                Language::Native => {
+                    let built = PathBuf::from(&program.command.program);
+                    let place = export::copy_of(&built, &folder);
+                    program.command.program = place.clone().into();
+                    copies.insert(place, built);
+                }
+                _ => render::message(&format!(
+                    "note: {} is not an executable, so it is not copied: the files name it where it is",
+                    program.entrypoint.display()
+                )),
+            }
+        }
         if program.contract.is_none() {
             render::message(&format!(
                 "note: {} does not say whose documents it reads; they must be those that {target} sends",
@@ -48,7 +66,13 @@ fn exported(args: &ExportArgs, verbose: u8, runner: Runner) -> Result<String, (S
         };
         (error.to_string(), code)
     })?;
+    for (place, built) in &copies {
+        export::copy(built, place).map_err(|error| (error.to_string(), exit::ERRORED))?;
+    }
     let mut said = String::new();
+    for place in copies.keys() {
+        said += &format!("wrote {}\n", shown(place, &folder, &args.output).display());
+    }
     for path in paths {
         said += &format!("wrote {}\n", path.strip_prefix(".").unwrap_or(&path).display());
     }
@@ -62,6 +86,12 @@ fn exported(args: &ExportArgs, verbose: u8, runner: Runner) -> Result<String, (S
     Ok(said)
 }
 
+/// A path below the folder as the folder was given.
+fn shown(path: &Path, folder: &Path, given: &Path) -> PathBuf {
+    let below = path.strip_prefix(folder).unwrap_or(path);
+    if given == Path::new(".") { below.to_owned() } else { given.join(below) }
+}
+
 /// The command line by which the files can be made again.
 fn origin(args: &ExportArgs, target: Target) -> Origin {
     let mut arguments = vec![args.evaluator.to_string_lossy().into_owned()];
@@ -71,6 +101,8 @@ fn origin(args: &ExportArgs, target: Target) -> Origin {
     if let Some(contract) = args.contract {
         arguments.extend(["--contract".to_owned(), contract.to_string()]);
     }
+    let flags = [(args.release, "--release"), (args.copy, "--copy")];
+    arguments.extend(flags.iter().filter(|(given, _)| *given).map(|(_, flag)| (*flag).to_owned()));
     Origin::new(target, &arguments, concat!("evaluator ", env!("CARGO_PKG_VERSION")))
 }
 
@@ -78,7 +110,10 @@ fn origin(args: &ExportArgs, target: Target) -> Origin {
 fn programs(args: &ExportArgs, verbose: u8, runner: Runner) -> Result<Vec<Program>, (String, u8)> {
     let usage = |error: &dyn std::error::Error| (error.to_string(), exit::USAGE);
     let (path, name) = entrypoint(&args.evaluator).map_err(|error| (error, exit::USAGE))?;
-    let Runner { runtimes, cancellation, .. } = runner;
+    let Runner { mut runtimes, cancellation, .. } = runner;
+    if args.release {
+        runtimes.register(Cargo::default().with_profile("release"));
+    }
     let runtime = runtimes.for_path(&path).map_err(|error| usage(&error))?;
     signals::watch(cancellation.clone());
     let prepared = watched(verbose, async |on_event| {

@@ -49,10 +49,7 @@ pub(super) fn serve(args: &ServeArgs, verbose: u8, runner: Runner) -> u8 {
     let mut runner = Runner { locked: args.locked, journal: None, ..runner };
     runner.jobs = args.jobs.unwrap_or(runner.jobs);
     let stop = Cancellation::new();
-    signals::watch_saying(
-        stop.clone(),
-        "stopping; what was begun is finished first (once more: stop at once)",
-    );
+    signals::watch_serving(stop.clone());
     let served = watched(verbose, async |on_event| {
         let service = prepare(args, &config, &runner, &stop, on_event).await?;
         offer(args.addr, settings, service, &runner, &stop, verbose).await
@@ -157,6 +154,7 @@ fn settings(args: &ServeArgs, runner: &Runner) -> Result<Settings, String> {
     settings.read_timeout = Duration::from_secs(args.read_timeout);
     settings.grace = Duration::from_secs(args.grace);
     settings.hosts.clone_from(&args.allow_host);
+    settings.base_path.clone_from(&args.base_path);
     settings.token = token(args.token_file.as_deref())?;
     match settings.allow(args.addr) {
         Ok(()) => Ok(settings),

@@ -358,3 +358,19 @@ fn what_cannot_be_started_is_said() {
     folder.evaluator(&["conform"]).exits(2).reports_nothing();
     folder.evaluator(&["conform", "--timeout", "0", "x"]).exits(2).reports_nothing();
 }
+
+#[test]
+fn a_function_of_a_host_is_named_instead_of_tried() {
+    let folder = Folder::new();
+    folder.file(
+        "check.py",
+        "def evaluate(app_params, inputs, output, correct_answer):\n    return 1\n",
+    );
+    for command in [&["check.py"][..], &["python3", "check.py"], &["python3 check.py"]] {
+        let mut args = vec!["conform"];
+        args.extend(command);
+        let ran = folder.evaluator(&args).exits(3).reports_nothing();
+        assert!(ran.stderr.contains("add `contract: agenta`"), "{}", ran.stderr);
+        assert!(ran.stderr.lines().count() < 4, "{}", ran.stderr);
+    }
+}

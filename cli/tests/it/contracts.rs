@@ -260,7 +260,9 @@ fn documents_are_those_of_the_host() {
         agenta["inputs"],
         serde_json::json!({"question": "traj ab", "correct_answer": "done"})
     );
-    assert_eq!(agenta["output"], agenta["outputs"]);
+    assert_eq!(agenta["output"], "done");
+    // A document has the one or the other.
+    assert_eq!(agenta.get("outputs"), None);
     assert_eq!(agenta["parameters"], serde_json::json!({"minLength": 3, "threshold": 0.25}));
     assert_eq!(document("agenta", &[]).get("correct_answer"), None);
 }
@@ -273,8 +275,9 @@ fn a_judge_of_agentv_is_run_unchanged_and_in_every_way() {
     let folder = Folder::new();
     folder.file("judge.py", AGENTV_JUDGE);
     let entry = "path: judge.py, config: {requiredWords: [done, missing]}";
-    // Without the key it fails for want of a key of AgentV's, and not in silence.
-    run(&folder, entry, &[]).exits(3);
+    let error = run(&folder, entry, &[]).exits(3).error_of("it");
+    assert!(error.contains("KeyError: 'candidate_answer'"), "{error}");
+    assert!(error.ends_with("add `contract: agentv` to its entry)"), "{error}");
     for isolation in ["auto", "process"] {
         let entry = format!("{entry}, contract: agentv, isolation: {isolation}");
         let ran = run(&folder, &entry, &[]).exits(0);
@@ -429,5 +432,89 @@ fn the_configuration_is_checked() {
         "path: program, contract: agentv",
     ] {
         check(entry).exits(0);
+    }
+}
+
+/// The parts of `google-adk` that a metric is called with, as far as these tests need them.
+const ADK_STANDIN: &str = r#"
+class Model:
+    def __init__(self, **fields):
+        self.__dict__.update(fields)
+    @classmethod
+    def model_validate(cls, document):
+        def read(value):
+            if isinstance(value, dict):
+                return Model(**{key: read(member) for key, member in value.items()})
+            return [read(item) for item in value] if isinstance(value, list) else value
+        return cls(**read(document).__dict__)
+    def model_dump(self, mode, exclude, exclude_none):
+        return dict(self.__dict__)
+
+class Invocation(Model): pass
+class EvalMetric(Model): pass
+class EvaluationResult(Model): pass
+"#;
+
+const ADK_METRICS: &str = r#"
+from google.adk.evaluation.evaluator import EvaluationResult
+
+def text(turn):
+    return "".join(part.text for part in turn.final_response.parts)
+
+def exact(eval_metric, actual_invocations, expected_invocations, conversation_scenario):
+    print("noise")
+    if not expected_invocations:
+        return EvaluationResult(overall_eval_status=3)
+    scores = [float(text(a) == text(e)) for a, e in zip(actual_invocations, expected_invocations)]
+    mean = sum(scores) / len(scores)
+    status = 1 if mean >= eval_metric.criterion.threshold else 2
+    rows = [{"score": score, "eval_status": 1} for score in scores]
+    return EvaluationResult(overall_score=mean, overall_eval_status=status, per_invocation_results=rows)
+
+async def later(*arguments):
+    return exact(*arguments)
+
+def number(*arguments):
+    return 1.0
+
+def broken(*arguments):
+    raise RuntimeError("boom")
+"#;
+
+#[test]
+fn metrics_of_adk_are_called() {
+    if !has("python3") {
+        return;
+    }
+    let folder = Folder::new();
+    folder.file("metric.py", ADK_METRICS);
+    let goldens = eval_set("library");
+    let entry = |function: &str| format!("path: metric.py, contract: adk, function: {function}");
+    for module in ["__init__", "evaluator", "eval_case", "eval_metrics"] {
+        folder.file(&format!("google/adk/evaluation/{module}.py"), ADK_STANDIN);
+    }
+    for package in ["google/__init__.py", "google/adk/__init__.py"] {
+        folder.file(package, "");
+    }
+    for module in ["evaluator", "eval_case", "eval_metrics"] {
+        folder.file(
+            &format!("google/adk/evaluation/{module}.py"),
+            "from google.adk.evaluation import EvalMetric, EvaluationResult, Invocation, Model\n",
+        );
+    }
+    for function in ["exact", "later"] {
+        let ran = run(&folder, &entry(function), &["-e", &goldens]).exits(0);
+        let metric = metric(&ran);
+        assert_eq!(metric["score"], 1.0);
+        assert_eq!(metric["per_invocation_scores"], serde_json::json!([1.0]));
+        run(&folder, &entry(function), &[]).exits(0).says("NOTHING EVALUATED");
+    }
+    for (function, error) in [
+        ("number", "`number` returned a float; ADK takes an EvaluationResult"),
+        ("broken", "RuntimeError: boom"),
+        ("text", "TypeError"),
+    ] {
+        let ran = run(&folder, &entry(function), &["-e", &goldens]).exits(3);
+        assert!(ran.error_of("it").contains(error), "{function}: {}", ran.error_of("it"));
     }
 }

@@ -1,10 +1,15 @@
 //! What is tried: a command line, or a file that a runtime makes one of.
 
-use std::{ffi::OsString, panic::resume_unwind, path::Path};
+use std::{
+    ffi::OsString,
+    panic::resume_unwind,
+    path::{Path, PathBuf},
+};
 
 use tokio::{sync::mpsc, task};
 
 use crate::{
+    contract::{Defined, functions_of},
     process::{Cancellation, CommandSpec},
     runtime::{Entrypoint, Environment, Inherit, PrepareError, PrepareEvent, Runtimes, Visible},
 };
@@ -29,6 +34,17 @@ pub enum ProgramError {
     /// The file cannot be made ready.
     #[error("{0}")]
     NotReady(#[from] PrepareError),
+    /// It is not a program, but a function that a host calls.
+    #[error(
+        "{} is not a program: {defined}; it can be run with that by `evaluator run`",
+        .path.display()
+    )]
+    Function {
+        /// The file.
+        path: PathBuf,
+        /// The function in it.
+        defined: Defined,
+    },
     /// It was interrupted.
     #[error("it was interrupted")]
     Interrupted,
@@ -53,6 +69,12 @@ impl Program {
         let Some((first, rest)) = words.split_first() else {
             return Err(ProgramError::NotACommand { reason: "it is empty".to_owned() });
         };
+        for word in &words {
+            if let Some(defined) = functions_of(Path::new(word)) {
+                let path = PathBuf::from(word);
+                return Err(ProgramError::Function { path, defined });
+            }
+        }
         let command = match is_file(first, runtimes)? {
             true => launched(first, runtimes, cancellation, on_event).await?,
             false => CommandSpec::new(first),
@@ -98,7 +120,7 @@ async fn launched(
 ) -> Result<CommandSpec, ProgramError> {
     let (sender, mut events) = mpsc::unbounded_channel();
     let (runtimes, cancellation) = (runtimes.clone(), cancellation.clone());
-    let entrypoint = Entrypoint::from(std::path::PathBuf::from(path));
+    let entrypoint = Entrypoint::from(PathBuf::from(path));
     let preparing = task::spawn_blocking(move || {
         // Whoever waits for the events waits for the end of this, too.
         runtimes.prepare_all(&[entrypoint], &cancellation, &mut |event| drop(sender.send(event)))

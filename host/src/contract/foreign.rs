@@ -47,6 +47,38 @@ pub(crate) fn foreign(document: &Value) -> Option<(Contract, String)> {
     })
 }
 
+/// Keys that only documents of one host have.
+const DOCUMENT_KEYS: [(Contract, &[&str]); 3] = [
+    (
+        Contract::AgentV,
+        &[
+            "candidate_answer",
+            "expected_outcome",
+            "reference_answer",
+            "expected_messages",
+            "input_messages",
+            "output_messages",
+            "trace_summary",
+        ],
+    ),
+    (Contract::Adk, &["actual_invocations", "eval_metric"]),
+    (Contract::Agenta, &["correct_answer", "app_params"]),
+];
+
+/// What to do about an evaluator that ended because its document is not one of its own host: a key is missing, or a program
+/// of the SDK says so.
+pub(crate) fn missed(stderr: &str) -> Option<String> {
+    let last = stderr.trim_end().lines().next_back()?;
+    if let Some((_, rest)) = last.split_once("is written against the contract `") {
+        let contract: Contract = rest.split('`').next()?.parse().ok()?;
+        return Some(format!("add `contract: {contract}` to its entry"));
+    }
+    let key = last.strip_prefix("KeyError: ")?.trim_matches(['\'', '"']);
+    let (contract, _) = DOCUMENT_KEYS.into_iter().find(|(_, keys)| keys.contains(&key))?;
+    let host = host_of(contract);
+    Some(format!("`{key}` is a key of {host}'s documents: add `contract: {contract}` to its entry"))
+}
+
 /// The name of a contract's host, as people write it.
 pub(crate) fn host_of(contract: Contract) -> &'static str {
     match contract {

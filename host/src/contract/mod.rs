@@ -17,9 +17,11 @@ mod foreign;
 mod members;
 mod source;
 mod terms;
+#[cfg(test)]
+mod tests;
 
 pub use driver::Call;
 pub(crate) use driver::Driver;
-pub(crate) use foreign::{foreign, host_of};
+pub(crate) use foreign::{foreign, host_of, missed};
 pub use source::{Defined, functions_of};
 pub(crate) use terms::Terms;

@@ -28,7 +28,7 @@ pub use evaluator_protocol::Contract;
 pub use origin::Origin;
 pub use program::{ExportError, Language, Program, Reads};
 pub use target::Target;
-pub use write::{WriteError, write};
+pub use write::{WriteError, copy, copy_of, write};
 
 /// What a host needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Putting files into a folder.
 
 use std::{
-    fs,
+    env, fs,
     io::{self, Write as _},
     path::{Path, PathBuf},
 };
@@ -72,6 +72,44 @@ pub fn write(
             .map_err(|source| WriteError::Io { path: path.clone(), source })?;
     }
     Ok(paths)
+}
+
+/// The place of a copy of `executable` in `folder`, which is only ever written by an export.
+#[must_use]
+pub fn copy_of(executable: &Path, folder: &Path) -> PathBuf {
+    let mut name = executable.file_stem().unwrap_or_default().to_owned();
+    name.push(".evaluator");
+    name.push(env::consts::EXE_SUFFIX);
+    folder.join(name)
+}
+
+/// Copies an executable to `place`, in a folder that exists. It appears whole or not at all, also where it is running.
+///
+/// # Errors
+///
+/// [`WriteError::Io`].
+pub fn copy(executable: &Path, place: &Path) -> Result<(), WriteError> {
+    let copied = || {
+        let folder = place.parent().unwrap_or(Path::new("."));
+        let mut beside =
+            tempfile::Builder::new().prefix(".evaluator-export").tempfile_in(folder)?;
+        io::copy(&mut fs::File::open(executable)?, beside.as_file_mut())?;
+        executable_by_all(beside.as_file())?;
+        beside.persist(place)?;
+        Ok(())
+    };
+    copied().map_err(|source| WriteError::Io { path: place.to_owned(), source })
+}
+
+#[cfg(unix)]
+fn executable_by_all(file: &fs::File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    file.set_permissions(fs::Permissions::from_mode(0o755))
+}
+
+#[cfg(not(unix))]
+fn executable_by_all(_: &fs::File) -> io::Result<()> {
+    Ok(())
 }
 
 fn may_be_replaced(path: &Path) -> Result<bool, WriteError> {

@@ -213,6 +213,19 @@ impl Writer {
     }
 }
 
+/// The document of the default contract, for tests of others.
+#[cfg(test)]
+pub(crate) fn document_of(
+    metric_name: &str,
+    threshold: f64,
+    config: &Object,
+    conversation: &Conversation,
+    case: Option<&EvalCase>,
+) -> Vec<u8> {
+    let settings = Settings::new(metric_name, threshold, config);
+    settings.document(&Turns::new(conversation, case)).text()
+}
+
 #[cfg(test)]
 mod tests {
     use evaluator_protocol::{EvalInput, decode};

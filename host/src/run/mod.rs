@@ -53,6 +53,8 @@ mod tests;
 
 pub use check::Finding;
 pub use describe::{Description, describe};
+#[cfg(test)]
+pub(crate) use document::document_of;
 pub use event::RunEvent;
 pub use plan::{Plan, PlannedEvaluator};
 pub use runner::{Request, Runner};

@@ -2,6 +2,7 @@
 
 use super::{plan::Work, ready::Ready, retry, subject::Subject};
 use crate::{
+    contract::missed,
     json::{self, NonFinite, Value},
     report::EvaluationReport,
     verdict::{Answer, BadAnswer, Evaluation, Status, Verdict, WAS_NOT_RUN},
@@ -86,6 +87,11 @@ impl Ready {
             (&program.uncalled, &evaluation.verdict)
         {
             return format!("{error} ({uncalled})");
+        }
+        if let (None, Verdict::Exited { .. }, Some(missed)) =
+            (program.contract, &evaluation.verdict, missed(&evaluation.stderr_tail))
+        {
+            return format!("{error}\n({missed})");
         }
         match program.surroundings.remark(&evaluation.verdict, &texts) {
             Some(remark) if error.contains('\n') => format!("{error}\n({remark})"),

@@ -22,6 +22,8 @@ pub struct Access {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Remarks {
+    /// Name of the evaluator that was asked.
+    pub evaluator: Option<String>,
     /// Name of the document's contract.
     pub contract: Option<&'static str>,
     /// Why there was no answer.

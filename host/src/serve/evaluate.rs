@@ -44,6 +44,7 @@ pub(super) async fn evaluate(app: Arc<App>, name: Option<String>, request: Reque
         }
     };
     response.extensions_mut().insert(Remarks {
+        evaluator: Some(name),
         contract: contract.map(evaluator_protocol::Contract::name),
         error,
         dropped: answered.dropped,

@@ -8,6 +8,10 @@
 //! | `GET /evaluators`, `GET /evaluators/NAME` | what is offered: names, descriptions, contracts, schemas of settings |
 //! | `GET /openapi.json` | this table, as an OpenAPI document |
 //! | `GET /healthz` | that the server is there; needs no token |
+//! | `GET /readyz` | that it accepts documents; needs no token |
+//! | `GET /metrics` | numbers in the text format of Prometheus |
+//!
+//! With a base path, the same paths are also served below it.
 //!
 //! An answer is 200 with one JSON document, in the terms of the document's contract. Everything else is no answer:
 //!
@@ -41,6 +45,7 @@
 //! | `fault` | what is no answer |
 //! | `catalog` | what is offered |
 //! | `openapi` | the OpenAPI document |
+//! | `metrics` | counters for Prometheus |
 //! | `access` | what is told of each request |
 
 mod access;
@@ -49,6 +54,7 @@ mod browser;
 mod catalog;
 mod evaluate;
 mod fault;
+mod metrics;
 mod openapi;
 mod patient;
 mod routes;

@@ -36,12 +36,17 @@ pub(super) fn document(service: &Service, settings: &Settings) -> Value {
     });
     let object = json!({"type": "object"});
     let mut health = reading("health", "Whether the server is there.", &object, None);
-    // Nobody is asked who they are.
+    let mut ready = reading("ready", "Whether documents are accepted.", &object, None);
+    // No token is needed.
     health["security"] = json!([]);
+    ready["security"] = json!([]);
+    let metrics = metrics(&refusal);
     for (path, operation) in [
         ("/evaluators", reading("list", "What is offered.", &evaluators, Some(&refusal))),
         ("/openapi.json", reading("openapi", "This document.", &object, Some(&refusal))),
         ("/healthz", health),
+        ("/readyz", ready),
+        ("/metrics", metrics),
     ] {
         paths.insert(path.to_owned(), json!({"get": operation}));
     }
@@ -52,6 +57,7 @@ pub(super) fn document(service: &Service, settings: &Settings) -> Value {
             "version": env!("CARGO_PKG_VERSION"),
             "description": "Programs that score what AI agents did. Send a document of any contract, and be answered in its terms.",
         },
+        "servers": [{"url": settings.base_path.as_deref().unwrap_or("/")}],
         "paths": paths,
         "components": {"schemas": schemas(), "responses": responses(&refusal)},
     });
@@ -70,6 +76,16 @@ fn reading(id: &str, summary: &str, schema: &Value, refusal: Option<&Fault>) -> 
     responses.insert("200".to_owned(), json!({"description": summary, "content": content}));
     responses.extend(refusal.map(Fault::reference));
     json!({"operationId": id, "summary": summary, "responses": responses})
+}
+
+/// Reading the metrics, which are text.
+fn metrics(refusal: &Fault) -> Value {
+    let mut responses = Map::new();
+    let content = json!({"text/plain": {"schema": {"type": "string"}}});
+    let description = "Numbers in the text format of Prometheus.";
+    responses.insert("200".to_owned(), json!({"description": description, "content": content}));
+    responses.extend([Fault::reference(refusal)]);
+    json!({"operationId": "metrics", "summary": description, "responses": responses})
 }
 
 /// Having a document judged.

@@ -21,6 +21,7 @@ use super::{
     browser, catalog,
     evaluate::evaluate,
     fault::{Fault, Terms, json},
+    metrics::{Gauges, MEDIA_TYPE, Metrics},
     openapi,
 };
 use crate::run::Service;
@@ -31,12 +32,14 @@ pub(super) struct App {
     pub(super) settings: Settings,
     /// Documents that may be there at a time.
     pub(super) places: Semaphore,
+    pub(super) metrics: Metrics,
     pub(super) on_access: OnAccess,
 }
 
 pub(super) type OnAccess = Box<dyn Fn(&Access) + Send + Sync>;
 
-const HEALTH: &str = "/healthz";
+/// Paths that need no token.
+const OPEN: [&str; 2] = ["/healthz", "/readyz"];
 
 impl App {
     /// The name of the evaluator that is meant.
@@ -68,12 +71,27 @@ impl App {
 }
 
 pub(super) fn router(app: Arc<App>) -> Router {
+    let routes = routes(&app);
+    let all = match &app.settings.base_path {
+        // A proxy may keep its prefix or take it away, and probes do not know of it.
+        Some(base) => routes.clone().nest(base, routes),
+        None => routes,
+    };
+    all.layer(middleware::from_fn_with_state(Arc::clone(&app), admit))
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), watch))
+        .with_state(app)
+}
+
+fn routes(app: &Arc<App>) -> Router<Arc<App>> {
     let catalog = catalog::all(&app.service);
     let document = openapi::document(&app.service, &app.settings).to_string();
     let read_only = async |request| only("GET, HEAD", request).await;
     let write_only = async |request| only("POST", request).await;
     Router::new()
-        .route(HEALTH, get(async || json("{\"status\":\"ok\"}\n")).fallback(read_only))
+        .route("/healthz", get(async || json("{\"status\":\"ok\"}\n")).fallback(read_only))
+        // Everything was built and started before the server listened, and it stops listening when it is to stop.
+        .route("/readyz", get(async || json("{\"status\":\"ready\"}\n")).fallback(read_only))
+        .route("/metrics", get(metrics).fallback(read_only))
         .route("/openapi.json", get(async move || json(document.clone())).fallback(read_only))
         .route("/evaluators", get(async move || json(catalog.clone())).fallback(read_only))
         .route(
@@ -86,9 +104,15 @@ pub(super) fn router(app: Arc<App>) -> Router {
         .route("/", post(only_one).fallback(write_only))
         .route("/invoke", post(only_one).fallback(write_only))
         .fallback(nowhere)
-        .layer(middleware::from_fn_with_state(Arc::clone(&app), admit))
-        .layer(middleware::from_fn_with_state(Arc::clone(&app), watch))
-        .with_state(app)
+}
+
+async fn metrics(State(app): State<Arc<App>>) -> Response {
+    let limit = app.settings.places.min(Semaphore::MAX_PERMITS);
+    let in_progress = limit.saturating_sub(app.places.available_permits());
+    let mut response = Response::new(app.metrics.text(&Gauges { in_progress, limit }).into());
+    let media_type = HeaderValue::from_static(MEDIA_TYPE);
+    response.headers_mut().insert(header::CONTENT_TYPE, media_type);
+    response
 }
 
 /// A name in a path, if it is one.
@@ -137,8 +161,11 @@ async fn only(methods: &'static str, request: Request) -> Response {
 
 /// Lets nobody in who may not ask.
 async fn admit(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let path = request.uri().path();
+    let base = app.settings.base_path.as_deref().unwrap_or_default();
+    let below = path.strip_prefix(base).unwrap_or(path);
     let refusal = match &app.settings.token {
-        _ if request.uri().path() == HEALTH => None,
+        _ if OPEN.contains(&path) || OPEN.contains(&below) => None,
         Some(token) => {
             let given = request.headers().get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
             let message = match given {
@@ -186,6 +213,8 @@ impl Drop for Watched {
             None => (None, Remarks::default()),
         };
         let took: Duration = self.begun.elapsed();
+        let document = remarks.evaluator.as_deref().map(|name| (name, remarks.contract));
+        self.app.metrics.count(status, took, document);
         let (method, path) = (std::mem::take(&mut self.method), std::mem::take(&mut self.path));
         (self.app.on_access)(&Access { method, path, status, took, remarks });
     }

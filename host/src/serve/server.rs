@@ -18,6 +18,7 @@ use tokio::{
 
 use super::{
     Access, Settings,
+    metrics::Metrics,
     patient::Patient,
     routes::{App, router},
 };
@@ -110,7 +111,8 @@ impl Server {
             Arc::new(Semaphore::new(settings.connections.min(Semaphore::MAX_PERMITS))),
         );
         let places = Semaphore::new(settings.places.min(Semaphore::MAX_PERMITS));
-        let app = Arc::new(App { service, settings, places, on_access: Box::new(on_access) });
+        let (metrics, on_access) = (Metrics::default(), Box::new(on_access));
+        let app = Arc::new(App { service, settings, places, metrics, on_access });
         let router = router(Arc::clone(&app));
         let graceful = GracefulShutdown::new();
         let mut connections = JoinSet::new();

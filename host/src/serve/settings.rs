@@ -22,6 +22,8 @@ pub struct Settings {
     /// Names by which requests may ask for this server where there is no token, beside addresses and names that nobody can have
     /// in public (`localhost`, those without a dot, those that end with `.localhost` or `.internal`); none by default.
     pub hosts: Vec<String>,
+    /// A path below which everything is served as well, like `/api`; none by default. For proxies that keep a prefix.
+    pub base_path: Option<String>,
     /// What requests have to bear; nothing by default, which is allowed on this machine only.
     pub token: Option<Token>,
 }
@@ -35,6 +37,7 @@ impl Default for Settings {
             read_timeout: Duration::from_secs(10),
             grace: Duration::from_secs(10),
             hosts: Vec::new(),
+            base_path: None,
             token: None,
         }
     }

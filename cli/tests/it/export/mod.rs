@@ -186,3 +186,58 @@ fn a_source_is_built_and_each_evaluator_in_it_has_its_own_files() {
 fn cached(command: &mut std::process::Command) {
     command.env("EVALUATOR_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("rust-files"));
 }
+
+#[test]
+fn a_copy_stays_when_the_build_is_gone() {
+    let folder = Folder::new();
+    let built = folder.script("build/polite", "cat >/dev/null; echo '{\"score\": 1}'");
+    for (target, files) in TARGETS {
+        let args = ["export", "--for", target, "build/polite", "-o", "out", "--copy"];
+        let ran = folder.evaluator(&args).exits(0);
+        assert!(ran.stdout.contains("wrote out/polite.evaluator\n"), "{}", ran.stdout);
+        let place = folder.path().join("out/polite.evaluator");
+        assert_eq!(fs::read(&place).unwrap(), fs::read(&built).unwrap());
+        let named = files.iter().any(|file| {
+            let text = fs::read_to_string(folder.path().join("out").join(file)).unwrap();
+            assert!(!text.contains(&*built.to_string_lossy()), "{target}: {text}");
+            text.contains(&*place.to_string_lossy())
+        });
+        assert!(named, "{target}: no file names the copy");
+    }
+    // Exported again after a change, also where the copy is in use.
+    folder.script("build/polite", "echo changed");
+    let args = ["export", "--for", "agentv", "build/polite", "-o", "out", "--copy"];
+    folder.evaluator(&args).exits(0);
+    let copied = fs::read_to_string(folder.path().join("out/polite.evaluator")).unwrap();
+    assert!(copied.contains("echo changed"), "{copied}");
+    folder.file("polite.py", "print(1)");
+    let args = ["export", "--for", "agentevals", "polite.py", "-o", "out", "--copy"];
+    folder.evaluator(&args).exits(0).says("note: polite.py is not an executable");
+}
+
+#[test]
+fn a_release_build_is_what_is_exported() {
+    let folder = Folder::new();
+    folder.file("always.rs", TWO_EVALUATORS);
+    // What cargo is asked is enough to know: a release build takes its time.
+    let asked = folder.path().join("asked");
+    folder.script(
+        "bin/cargo",
+        &format!(
+            "case \"$1\" in metadata) exec '{}' \"$@\";; esac; echo \"$@\" >> '{}'; exit 1",
+            env!("CARGO"),
+            asked.display()
+        ),
+    );
+    for (flags, profile) in [(&["--release"][..], "--profile release"), (&[], "--profile dev")] {
+        let args = [&["export", "--for", "agentv", "always.rs", "-o", "out"][..], flags].concat();
+        let mut command = folder.command(&args);
+        let path = std::env::var("PATH").unwrap();
+        let path = format!("{}:{path}", folder.path().join("bin").display());
+        command.env("EVALUATOR_CACHE_DIR", folder.path().join("cache")).env("PATH", path);
+        command.env_remove("EVALUATOR_CARGO_PROFILE");
+        support::finish(command.spawn().unwrap()).exits(3);
+        let asked = fs::read_to_string(&asked).unwrap();
+        assert!(asked.lines().last().unwrap().contains(profile), "{asked}");
+    }
+}

@@ -6,6 +6,7 @@ mod access;
 mod contracts;
 mod life;
 mod limits;
+mod operations;
 mod paths;
 
 /// Passes what was said exactly as expected, and has no word for conversations without golden turns.

@@ -1,7 +1,7 @@
 //! The document of an evaluator of Agenta, which has one output judged: that of the last turn.
 //!
-//! It has the arguments of every form: those of custom code v1 (`output`, `correct_answer`, `app_params`) and those of v2, v3
-//! and remote workflows (`outputs`, `parameters`, `trace`).
+//! It has the arguments of custom code v1, and the evaluator's `parameters` next to them. A function of interface v2 or v3 is
+//! called with the same output.
 
 use crate::{
     contract::{
@@ -44,10 +44,8 @@ pub(in crate::contract) fn document(
     present([
         ("app_params", Some(Value::Object(Object::default()))),
         ("inputs", Some(Value::Object(inputs))),
-        ("output", Some(output.clone())),
-        ("outputs", Some(output)),
+        ("output", Some(output)),
         ("correct_answer", correct),
-        ("trace", Some(Value::Null)),
         ("parameters", Some(Value::Object(parameters))),
     ])
 }
