@@ -11,6 +11,7 @@ mod run;
 mod runtimes;
 mod schema;
 mod serve;
+mod test;
 mod update;
 mod validate;
 mod watched;
@@ -38,8 +39,12 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
         Command::Run(args) => run::run(args, cli.verbose, runner),
         Command::Check { config, locked } => check::check(&config, locked, cli.verbose, runner),
         Command::Schema => schema::schema(),
-        Command::Init(args) | Command::Evaluator(EvaluatorCommand::Init(args)) => init::init(&args),
-        Command::Runtimes | Command::Evaluator(EvaluatorCommand::Runtimes) => runtimes::runtimes(),
+        Command::Init(args) | Command::Evaluator(EvaluatorCommand::Init(args)) => {
+            init::init(&args, &runner.runtimes)
+        }
+        Command::Runtimes | Command::Evaluator(EvaluatorCommand::Runtimes) => {
+            runtimes::runtimes(&runner.runtimes)
+        }
         Command::List(args) | Command::Evaluator(EvaluatorCommand::List(args)) => list::list(&args),
         Command::Update(args) | Command::Evaluator(EvaluatorCommand::Update(args)) => {
             update::update(&args, cli.verbose, runner)
@@ -47,6 +52,7 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
         Command::Config(args) | Command::Evaluator(EvaluatorCommand::Config(args)) => {
             config::config(&args, cli.verbose)
         }
+        Command::Test(args) => test::test(&args, cli.verbose, &runner),
         Command::Index(args) => index::index(&args),
         Command::Export(args) => export::export(&args, cli.verbose),
         Command::Validate(args) => validate::validate(&args, cli.verbose, runner.runtimes),

@@ -5,9 +5,9 @@ use evaluator_host::runtime::{Availability, Runtimes};
 use super::print;
 use crate::{exit, render::Columns};
 
-pub(super) fn runtimes() -> u8 {
+pub(super) fn runtimes(runtimes: &Runtimes) -> u8 {
     let mut table = Columns::new(["Runtime", "Extensions", "Available", "Detail"]);
-    for runtime in Runtimes::default().iter() {
+    for runtime in runtimes.iter() {
         let (available, detail) = match runtime.availability() {
             Availability::Available { detail } => ("yes", detail),
             Availability::Missing { reason } => ("no", reason),

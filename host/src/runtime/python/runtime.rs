@@ -1,6 +1,7 @@
 //! The runtime of `.py` files.
 
 use std::{
+    ffi::OsString,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -9,9 +10,9 @@ use std::{
 use super::{
     distributions, forks,
     installer::Installer,
-    interpreter,
+    interpreter, own_tests,
     plan::{Plan, Planner, Wanted, by_hand},
-    probe::MissingModule,
+    probe::{MissingModule, Questions},
     schedule::{self, Job},
     variables::Variables,
     venv::Recipe,
@@ -20,7 +21,7 @@ use crate::{
     process::{Cancellation, CommandSpec},
     runtime::{
         Availability, Composition, Entrypoint, Environment, ForkServerOf, Launch, PrepareError,
-        PrepareEvent, Runtime, Syntax, companions, paths, syntax,
+        PrepareEvent, Runtime, Syntax, companions, own_tests::OwnTests, paths, syntax,
     },
 };
 
@@ -137,9 +138,15 @@ impl Runtime for Python {
         &[".py"]
     }
 
+    /// Asks the interpreter for its version: it may be Python 2, or a stub that offers to install one.
     fn availability(&self) -> Availability {
-        match interpreter::find(&self.environment) {
-            Ok(path) => Availability::Available { detail: path.display().to_string() },
+        let found = interpreter::find(&self.environment).and_then(|python| {
+            let questions = Questions::default();
+            let answers = questions.ask(&python, &self.environment, &Cancellation::new())?;
+            Ok(format!("{}, version {}", python.display(), answers.identity.version))
+        });
+        match found {
+            Ok(detail) => Availability::Available { detail },
             Err(reason) => Availability::Missing { reason },
         }
     }
@@ -230,6 +237,23 @@ impl Runtime for Python {
                 Ok(Launch { one_shot: program.arg(plan.source), worker: None })
             })
             .collect()
+    }
+
+    fn has_tests(&self, source: &Path) -> bool {
+        own_tests::has_tests(source)
+    }
+
+    fn own_tests(
+        &self,
+        entrypoint: &Entrypoint,
+        args: &[OsString],
+        cancellation: &Cancellation,
+        on_event: &mut dyn FnMut(PrepareEvent),
+    ) -> Result<OwnTests, PrepareError> {
+        let source = paths::resolve(&entrypoint.path)?;
+        let entrypoint = Entrypoint { path: source.clone(), fetched: entrypoint.fetched };
+        let launch = self.prepare(&[entrypoint], cancellation, on_event).remove(0)?;
+        own_tests::own_tests(&source, &launch, args, &self.environment, cancellation)
     }
 
     fn without_installing(&self) -> Option<Arc<dyn Runtime>> {
