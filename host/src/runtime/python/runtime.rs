@@ -160,6 +160,11 @@ impl Runtime for Python {
         planner.checks_imports = true;
         let entrypoint = Entrypoint { path: source, fetched: entrypoint.fetched };
         let mut plan = planner.plan(&python, &[entrypoint]).remove(0)?;
+        if let Syntax::Broken { rendered } =
+            syntax::python(&plan.interpreter, &plan.source, &cancellation)
+        {
+            return Err(PrepareError::Unusable { reason: rendered });
+        }
         let version = plan.version.as_deref().unwrap_or("3");
         let mut about = format!("{}, version {version}", plan.interpreter.display());
         let Some(wanted) = plan.wanted.take() else {
