@@ -4,6 +4,7 @@ mod conform;
 mod export;
 mod run;
 mod serve;
+mod test;
 
 use std::path::PathBuf;
 
@@ -14,6 +15,7 @@ pub(crate) use self::{
     export::ExportArgs,
     run::RunArgs,
     serve::ServeArgs,
+    test::TestArgs,
 };
 use crate::scaffold::{Language, Template};
 
@@ -53,6 +55,9 @@ pub(crate) enum Command {
     /// Create an evaluator from a template
     #[command(visible_alias = "new")]
     Init(InitArgs),
+    /// Run the tests that an evaluator brings, in the environment it runs in
+    #[command(after_help = test::EXIT_CODES)]
+    Test(TestArgs),
     /// List the languages evaluators can be written in, and whether this machine can run them
     Runtimes,
     /// List evaluators that can be named in a configuration

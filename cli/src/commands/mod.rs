@@ -12,6 +12,7 @@ mod run;
 mod runtimes;
 mod schema;
 mod serve;
+mod test;
 mod update;
 mod validate;
 mod watched;
@@ -44,7 +45,9 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
             }
         }
         Command::Schema => schema::schema(),
-        Command::Init(args) | Command::Evaluator(EvaluatorCommand::Init(args)) => init::init(&args),
+        Command::Init(args) | Command::Evaluator(EvaluatorCommand::Init(args)) => {
+            init::init(&args, &runner.runtimes)
+        }
         Command::Runtimes | Command::Evaluator(EvaluatorCommand::Runtimes) => {
             runtimes::runtimes(&runner)
         }
@@ -57,6 +60,7 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
         Command::Config(args) | Command::Evaluator(EvaluatorCommand::Config(args)) => {
             config::config(&args, cli.verbose, &runner)
         }
+        Command::Test(args) => test::test(&args, cli.verbose, &runner),
         Command::Index(args) => index::index(&args),
         Command::Export(args) => export::export(&args, cli.verbose, runner),
         Command::Validate(args) => validate::validate(&args, cli.verbose, runner),

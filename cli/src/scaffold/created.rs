@@ -101,8 +101,7 @@ impl fmt::Display for Created {
         if let (Some(_), Some(workspace)) = (self.sdk(), &self.workspace) {
             writeln!(f, "It is a member of the workspace {}.", workspace.display())?;
         }
-        let test = self.template.language().test_command();
-        writeln!(f, "\nTest it:\n\n    (cd {} && {test})", shell_word(&self.folder))?;
+        writeln!(f, "\nTest it:\n\n    evaluator test {}", shell_word(&self.folder))?;
         writeln!(f, "\nTo run it over recorded traces, write this to eval_config.yaml here:\n")?;
         for line in self.config().lines() {
             writeln!(f, "    {line}")?;
@@ -173,7 +172,7 @@ For the published one, write `version = \"0.1.0\"` for its `path` in my-check/Ca
 
 Test it:
 
-    (cd my-check && cargo test)
+    evaluator test my-check
 
 To run it over recorded traces, write this to eval_config.yaml here:
 

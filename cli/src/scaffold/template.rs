@@ -161,15 +161,6 @@ impl Language {
             Self::Typescript => "ts",
         }
     }
-
-    /// The command that runs the tests of a new evaluator.
-    pub(super) fn test_command(self) -> &'static str {
-        match self {
-            Self::Rust => "cargo test",
-            Self::Python => "python3 -m unittest",
-            Self::Javascript | Self::Typescript => "node --test",
-        }
-    }
 }
 
 #[cfg(test)]

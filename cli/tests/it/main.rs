@@ -23,6 +23,7 @@ mod large_runs;
 mod limits;
 mod openinference;
 mod output;
+mod own_tests;
 mod parity;
 mod policy;
 mod progress;

@@ -83,7 +83,6 @@ fn only_an_import_that_it_cannot_do_without_counts() {
         (format!("try:\n    import {sdk}\nexcept:\n    pass\n"), false),
         (format!("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import {sdk}\n"), false),
         (format!("'''\nimport {sdk}\n'''\n# import {sdk}\n"), false),
-        (format!("import {sdk}_x\n").replace("import", "# import"), false),
         ("import helper\n".to_owned(), true),
     ] {
         folder.file("check.py", &text);
@@ -322,6 +321,17 @@ fn check_looks_for_the_modules_that_an_evaluator_imports_when_it_starts() {
          type `{python} -m pip install PACKAGE`, or point EVALUATOR_PYTHON at "
     );
     assert!(checked.contains(&expected), "{checked}");
+    folder.file("check.py", "x = (\n");
+    let checked = with_python(&folder, &python, &["check", "c.yaml"]).exits(2).stdout;
+    assert!(checked.contains("check.py\", line 1") && checked.contains("SyntaxError"), "{checked}");
+    folder.file("check.py", "import no_such_module\n");
+    let error = evaluate_with(&folder, &python, &[]).exits(3).error_of("good");
+    assert!(
+        error.contains(
+            "No module named 'no_such_module'\n(name the package of 'no_such_module' in "
+        ),
+        "{error}"
+    );
     folder.file("check.py", "import json\n");
     let checked = with_python(&folder, &python, &["check", "c.yaml"]).exits(0).stdout;
     assert!(checked.contains(&format!("(Python: {python}, version 3.")), "{checked}");
@@ -351,6 +361,12 @@ fn a_fetched_evaluator_may_name_packages_of_the_index_only() {
     assert_eq!(ran.evaluations(0), ["good PASSED"]);
     let log = fs::read_to_string(uv.path().join("uv.log")).unwrap();
     assert!(log.trim_end().ends_with("/bin/python tiny>=2"), "{log}");
+    let mut check = place.command(&["check", "c.yaml"]);
+    let checked = finish(check.env("EVALUATOR_PYTHON", &python).spawn().unwrap()).exits(0).stdout;
+    assert!(
+        checked.contains("(Python: ") && checked.contains("script metadata: virtual environment /"),
+        "{checked}"
+    );
     for refused in ["tiny @ https://e.invalid/t.whl", "--index-url https://e.invalid", "./lib"] {
         let ran = run(refused).exits(3);
         let error = ran.error_of("good");
@@ -387,4 +403,49 @@ fn pip_installs_what_a_lone_file_needs_and_check_looks_there() {
         format!("module `none_such` (check.py:6) is not installed for {}", python.display());
     assert!(checked.contains(&expected), "{checked}");
     assert!(Path::new(&python).is_file());
+}
+
+/// A command of another user than root; `None` where there is no way to be one.
+#[expect(clippy::disallowed_methods, reason = "helper of a test")]
+fn as_nobody(folder: &Folder, args: &[&str]) -> Option<Command> {
+    use std::os::unix::{fs::MetadataExt, process::CommandExt};
+    let is_root = fs::metadata("/proc/self").is_ok_and(|it| it.uid() == 0);
+    let mut may_enter = Command::new("ls");
+    may_enter.arg(folder.path()).uid(65534).gid(65534);
+    let may_enter = is_root && may_enter.output().is_ok_and(|it| it.status.success());
+    may_enter.then(|| {
+        let mut command = command(folder, args);
+        command.uid(65534).gid(65534);
+        command
+    })
+}
+
+#[test]
+fn two_users_share_one_environment() {
+    use std::os::unix::fs::PermissionsExt;
+    let Some(folder) = with_evaluator(&format!("{IMPORTS_SDK}{EVALUATOR}")) else { return };
+    let trace = trace(TRACE);
+    let args = [&ARGS[..], &["json", "-v", &trace]].concat();
+    let cache = folder.path().join("cache/agentevals/venvs");
+    fs::create_dir_all(&cache).unwrap();
+    for open in [folder.path().to_owned(), cache.clone()] {
+        fs::set_permissions(open, fs::Permissions::from_mode(0o1777)).unwrap();
+    }
+    // One that both may start.
+    let python = "/usr/bin/python3";
+    let Some(mut other) = as_nobody(&folder, &args).filter(|_| Path::new(python).exists()) else {
+        return;
+    };
+    folder.file("hold", "");
+    let first = command(&folder, &args).env("EVALUATOR_PYTHON", python).spawn().unwrap();
+    crate::support::processes::wait_for(&folder.path().join("uv.pids"));
+    // The lock file is that of the first user, and the other may only read it.
+    let stderr = fs::File::create(folder.path().join("other")).unwrap();
+    let second = other.env("EVALUATOR_PYTHON", python).stderr(stderr).spawn().unwrap();
+    crate::requirements::wait_until_said(&folder, "other", "waiting for another run");
+    fs::remove_file(folder.path().join("hold")).unwrap();
+    for run in [first, second] {
+        assert_eq!(finish(run).exits(0).evaluations(0), ["good PASSED"]);
+    }
+    assert_eq!((begun(&folder), environments(&folder).len()), (1, 1));
 }

@@ -1,5 +1,7 @@
 //! What can be known of a run before it: is everything there that the configuration names?
 
+use std::path::PathBuf;
+
 use super::{
     Runner,
     diagnosis::{self, TakenFor},
@@ -66,7 +68,11 @@ impl Runner {
     fn check_remote(&self, remote: &RemoteConfig, config: &Config) -> Result<String, String> {
         self.executors.get(&remote.executor).map_err(|error| error.to_string())?;
         working_folder(remote.process.cwd.as_deref())?;
-        let found = self.peek(&remote.wanted, config).map_err(|error| error.to_string())?;
+        let (found, cached) =
+            self.peek(&remote.wanted, config).map_err(|error| error.to_string())?;
+        if let Some(path) = cached {
+            return self.inspect_cached(path).map(|detail| format!("{found} ({detail})"));
+        }
         // Which runtime it will be follows from its name alone.
         let extension = remote.wanted.reference.extension();
         let runtime = self.runtimes.iter().rev().find(|it| it.extensions().contains(&&*extension));
@@ -77,6 +83,16 @@ impl Runner {
             Some(Availability::Available { .. }) => Ok(found),
             None => Err(format!("no runtime runs `{extension}` files")),
         }
+    }
+
+    /// What runs an evaluator that was fetched before.
+    fn inspect_cached(&self, path: PathBuf) -> Result<String, String> {
+        let entrypoint = Entrypoint { path, fetched: true };
+        let runtime = self.runtimes.for_path(&entrypoint.path);
+        let inspected = runtime.and_then(|runtime| {
+            Ok(format!("{}: {}", runtime.name(), runtime.inspect(&entrypoint)?))
+        });
+        inspected.map_err(|error| error.to_string())
     }
 
     fn check_program(&self, code: &CodeConfig) -> Result<String, String> {

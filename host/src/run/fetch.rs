@@ -1,6 +1,6 @@
 //! The evaluators of a run that come from sources.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{RunEvent, Runner};
 use crate::{
@@ -39,8 +39,12 @@ impl Runner {
         self.in_context(config, |context| source::update(wanted, context, on_event))
     }
 
-    /// What is known of an evaluator of a source without fetching it.
-    pub(super) fn peek(&self, wanted: &Wanted, config: &Config) -> Result<String, SourceError> {
+    /// What is known of an evaluator of a source without fetching it, and its file if that is in the cache.
+    pub(super) fn peek(
+        &self,
+        wanted: &Wanted,
+        config: &Config,
+    ) -> Result<(String, Option<PathBuf>), SourceError> {
         self.in_context(config, |context| source::peek(wanted, context))
     }
 

@@ -93,7 +93,8 @@ impl Ready {
         {
             return format!("{error}\n({missed})");
         }
-        match program.surroundings.remark(&evaluation.verdict, &texts) {
+        let remark = program.surroundings.remark(&evaluation.verdict, &texts);
+        match remark.or_else(|| missing_module(evaluation)) {
             Some(remark) if error.contains('\n') => format!("{error}\n({remark})"),
             Some(remark) => format!("{error} ({remark})"),
             None => error,
@@ -110,4 +111,15 @@ impl Ready {
         let details = details.map(|details| json::to_string(&details, NonFinite::Literal));
         program.surroundings.missing(&[stderr, details.as_deref().unwrap_or_default()])
     }
+}
+
+/// What to do about a module that a Python program did not find.
+fn missing_module(evaluation: &Evaluation) -> Option<String> {
+    let Verdict::Exited { .. } = evaluation.verdict else { return None };
+    let last = evaluation.stderr_tail.lines().rfind(|line| !line.trim().is_empty())?;
+    let module = last.strip_prefix("ModuleNotFoundError: No module named ")?.trim();
+    Some(format!(
+        "name the package of {module} in requirements.txt beside the file or in a `# /// script` block, or point \
+         EVALUATOR_PYTHON at an interpreter that has it"
+    ))
 }

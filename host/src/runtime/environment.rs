@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Availability, secrets::is_secret_name};
+use super::secrets::is_secret_name;
 
 /// A copy of environment variables, taken once, in which runtimes look things up.
 ///
@@ -102,14 +102,6 @@ impl Environment {
             .filter(|folder| !folder.as_os_str().is_empty())
             .filter_map(|folder| std::path::absolute(folder).ok())
             .find_map(|folder| program_file(&folder.join(name)))
-    }
-
-    /// Whether a program is there; `missing` says what to do if it is not.
-    pub(super) fn availability(&self, name: &str, missing: &str) -> Availability {
-        match self.find_program(name) {
-            Some(path) => Availability::Available { detail: path.display().to_string() },
-            None => Availability::Missing { reason: missing.to_owned() },
-        }
     }
 }
 

@@ -7,6 +7,7 @@ mod environment;
 mod executable;
 mod model;
 mod node;
+pub mod own_tests;
 mod paths;
 mod private_folder;
 mod python;

@@ -2,12 +2,13 @@
 
 use std::{
     any::Any,
+    ffi::OsString,
     fmt,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use super::{Composition, Syntax, Visible, paths};
+use super::{Composition, Syntax, Visible, own_tests::OwnTests, paths};
 use crate::process::{Cancellation, CommandSpec, forks::ServerCommand};
 
 /// Maps files of one language to commands.
@@ -59,6 +60,32 @@ pub trait Runtime: Send + Sync + fmt::Debug {
     /// The same runtime, which installs no packages to make an evaluator ready; `None`, as by default, if it never does.
     fn without_installing(&self) -> Option<Arc<dyn Runtime>> {
         None
+    }
+
+    /// Whether a file is an evaluator, or a module of one, that brings tests. Decided by names and text; starts nothing.
+    fn has_tests(&self, _source: &Path) -> bool {
+        false
+    }
+
+    /// Makes an evaluator's own tests ready to be run, with `args` for the program that runs them.
+    ///
+    /// Takes what the evaluator itself would get (packages, interpreter, toolchain), so it may take as long as
+    /// [`prepare`](Self::prepare).
+    ///
+    /// # Errors
+    ///
+    /// Why there is no way to run tests, as by default; [`PrepareError::NoTests`] if there are no tests.
+    fn own_tests(
+        &self,
+        entrypoint: &Entrypoint,
+        _args: &[OsString],
+        _cancellation: &Cancellation,
+        _on_event: &mut dyn FnMut(PrepareEvent),
+    ) -> Result<OwnTests, PrepareError> {
+        Err(PrepareError::NoTests {
+            path: entrypoint.path.clone(),
+            hint: format!("tests of the runtime `{}` cannot be run from here", self.name()),
+        })
     }
 
     /// What an evaluator that was prepared consists of; by default its file and the program that is started. A
@@ -244,6 +271,14 @@ pub enum PrepareError {
     InstallFailed {
         /// What failed, the end of what the installer said, and one hint; several lines.
         reason: String,
+    },
+    /// It brings no tests.
+    #[error("no test of {}: {hint}", .path.display())]
+    NoTests {
+        /// The path as given.
+        path: PathBuf,
+        /// Where tests are looked for, or why none can be run.
+        hint: String,
     },
     /// Its package or manifest cannot be used.
     #[error("{reason}")]

@@ -356,7 +356,10 @@ fn mismatch(
 }
 
 /// What is known of an evaluator without changing anything, or using the network.
-pub(crate) fn peek(wanted: &Wanted, context: Context<'_>) -> Result<String, SourceError> {
+pub(crate) fn peek(
+    wanted: &Wanted,
+    context: Context<'_>,
+) -> Result<(String, Option<PathBuf>), SourceError> {
     let evaluator = Evaluator::new(wanted, context)?;
     let pins = Pins::load(context.lock_file)?;
     let pin = pins.get(wanted);
@@ -368,7 +371,10 @@ pub(crate) fn peek(wanted: &Wanted, context: Context<'_>) -> Result<String, Sour
     let known = context.cache.known(&wanted.source, &wanted.reference);
     let cached = context.cache.look(&wanted.source, &wanted.reference)?;
     match evaluator.decide(cached, pin, known.as_ref())? {
-        Decision::Use(cached) => Ok(format!("{wanted} ({}, {pinned})", cached.path.display())),
+        Decision::Use(cached) => {
+            let found = format!("{wanted} ({}, {pinned})", cached.path.display());
+            Ok((found, Some(cached.path)))
+        }
         Decision::Fetch | Decision::Replace { .. } => {
             let origin = evaluator.origin()?;
             if evaluator.source.is_near() {
@@ -377,7 +383,7 @@ pub(crate) fn peek(wanted: &Wanted, context: Context<'_>) -> Result<String, Sour
                     return Err(mismatch(wanted, pin, &found, "the source now", context));
                 }
             }
-            Ok(format!("{wanted} (to be fetched from {origin}, {pinned})"))
+            Ok((format!("{wanted} (to be fetched from {origin}, {pinned})"), None))
         }
     }
 }

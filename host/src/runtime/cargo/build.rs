@@ -21,6 +21,9 @@ use crate::{
 /// How long cargo may take for what compiles nothing. It may wait for another cargo to let go of the package cache.
 pub(super) const QUERY_LIMIT: Duration = Duration::from_secs(5 * 60);
 
+/// How long cargo may take to say its version.
+const VERSION_LIMIT: Duration = Duration::from_secs(20);
+
 /// Cargo, and how it is called here.
 #[derive(Clone, Debug)]
 pub(super) struct Toolchain {
@@ -77,6 +80,29 @@ impl ProgramKind {
 }
 
 impl Toolchain {
+    /// The version of cargo.
+    pub(super) fn version(&self) -> Result<String, String> {
+        let (mut answer, mut complaint) = (None, String::new());
+        let command = self.call(["--version"]);
+        let outcome =
+            tool::run(&command, VERSION_LIMIT, &self.cancellation, &mut |stream, line| {
+                if stream == Stream::Stdout {
+                    answer = line.split(' ').nth(1).map(str::to_owned);
+                } else if complaint.is_empty() {
+                    line.clone_into(&mut complaint);
+                }
+            });
+        let trouble = match (outcome, answer) {
+            (Ok(status), Some(version)) if status.success() => return Ok(version),
+            (Ok(_), _) => complaint,
+            (Err(error), _) => error.to_string(),
+        };
+        Err(format!(
+            "`{} --version` fails: {trouble}; install Rust from https://rustup.rs",
+            self.cargo.display()
+        ))
+    }
+
     /// Describes the workspace of a manifest, without its dependencies.
     pub(super) fn metadata(&self, manifest: &Path) -> Result<String, PrepareError> {
         let command = self
@@ -147,7 +173,7 @@ impl Toolchain {
         command
     }
 
-    fn select(&self, command: CommandSpec, unit: &Unit) -> CommandSpec {
+    pub(super) fn select(&self, command: CommandSpec, unit: &Unit) -> CommandSpec {
         let mut command = command
             .args(["--color", "never", "--profile", &self.profile, "--manifest-path"])
             .arg(&unit.manifest)

@@ -9,6 +9,7 @@ mod environment;
 mod launch;
 mod log;
 mod manifest;
+mod own_tests;
 mod owner;
 mod runtime;
 mod script;

@@ -2,6 +2,7 @@
 
 use std::{
     env,
+    ffi::OsString,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -10,6 +11,7 @@ use super::{
     build::{ProgramKind, Toolchain, Unit},
     environment,
     manifest::SdkSource,
+    own_tests,
     owner::{self, Owner, Owners},
     script::{self, Script},
 };
@@ -17,7 +19,7 @@ use crate::{
     process::{Cancellation, CommandSpec},
     runtime::{
         Availability, Composition, Entrypoint, Environment, Launch, PrepareError, PrepareEvent,
-        Runtime, paths,
+        Runtime, own_tests::OwnTests, paths,
     },
 };
 
@@ -86,7 +88,7 @@ impl Cargo {
 
     /// The build of an evaluator that was `fetched` sees the variables by which cargo finds its own things, and so do build scripts
     /// and macros.
-    fn toolchain(
+    pub(super) fn toolchain(
         &self,
         fetched: bool,
         cancellation: &Cancellation,
@@ -108,6 +110,10 @@ impl Cargo {
             limit: self.build_limit,
             cancellation: cancellation.clone(),
         })
+    }
+
+    pub(super) fn sdk(&self) -> &SdkSource {
+        &self.sdk
     }
 
     /// Builds programs that share what their builds may see.
@@ -144,7 +150,7 @@ impl Cargo {
     }
 
     /// Adds the program of `source` to the job that builds it.
-    fn plan(
+    pub(super) fn plan(
         &self,
         index: usize,
         source: &Path,
@@ -221,8 +227,22 @@ impl Runtime for Cargo {
             || path.join("Cargo.toml").is_file()
     }
 
+    /// Asks cargo for its version: rustup may have put it on `PATH` without a toolchain behind it.
     fn availability(&self) -> Availability {
-        self.environment.availability("cargo", MISSING)
+        let toolchain = match self.toolchain(false, &Cancellation::new()) {
+            Ok(toolchain) => toolchain,
+            Err(PrepareError::RuntimeMissing { reason }) => {
+                return Availability::Missing { reason };
+            }
+            Err(error) => return Availability::Missing { reason: error.to_string() },
+        };
+        match toolchain.version() {
+            Ok(version) => {
+                let cargo = toolchain.cargo.display();
+                Availability::Available { detail: format!("{cargo}, version {version}") }
+            }
+            Err(reason) => Availability::Missing { reason },
+        }
     }
 
     fn prepare(
@@ -247,6 +267,20 @@ impl Runtime for Cargo {
         launches
     }
 
+    fn has_tests(&self, source: &Path) -> bool {
+        own_tests::has_tests(source)
+    }
+
+    fn own_tests(
+        &self,
+        entrypoint: &Entrypoint,
+        args: &[OsString],
+        cancellation: &Cancellation,
+        on_event: &mut dyn FnMut(PrepareEvent),
+    ) -> Result<OwnTests, PrepareError> {
+        own_tests::own_tests(self, entrypoint, args, cancellation, on_event)
+    }
+
     /// What was built: it follows from the sources, the lock file, the toolchain and the profile.
     fn composition(&self, _entrypoint: &Entrypoint, launch: &Launch) -> Composition {
         Composition {
@@ -266,11 +300,11 @@ fn not_built(source: &Path) -> PrepareError {
 /// They share everything that decides which features dependencies are built with, so that none is compiled anew when
 /// another evaluator of its package is run by itself.
 #[derive(Debug)]
-struct Job {
-    unit: Unit,
-    script: Option<Script>,
+pub(super) struct Job {
+    pub(super) unit: Unit,
+    pub(super) script: Option<Script>,
     /// The programs, and which sources they answer for.
-    programs: Vec<(String, Vec<usize>)>,
+    pub(super) programs: Vec<(String, Vec<usize>)>,
 }
 
 impl Job {
@@ -322,7 +356,7 @@ impl Job {
 }
 
 /// Writes the package of a script and returns the lock that keeps others from it.
-fn generate(
+pub(super) fn generate(
     script: &Script,
     toolchain: &Toolchain,
     sdk: &SdkSource,

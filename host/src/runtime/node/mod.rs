@@ -1,6 +1,7 @@
 //! JavaScript and TypeScript files, run by Node.js.
 
 mod compile_cache;
+mod own_tests;
 mod runtime;
 mod version;
 

@@ -1,12 +1,13 @@
 //! The runtime of JavaScript and TypeScript files.
 
 use std::{
+    ffi::OsString,
     path::{Path, PathBuf},
     sync::OnceLock,
 };
 
 use super::{
-    compile_cache,
+    compile_cache, own_tests,
     version::{self, TypeStripping, Version},
 };
 use crate::{
@@ -16,6 +17,7 @@ use crate::{
         PrepareEvent, Runtime, Syntax,
         companions::{self, Companions},
         environment::is_script,
+        own_tests::OwnTests,
         paths, syntax,
     },
 };
@@ -78,40 +80,38 @@ impl Node {
             .map_err(|reason| PrepareError::RuntimeMissing { reason })
     }
 
+    /// The command that runs a TypeScript file, and what a person should know of it: one decision for runs and checks.
     fn typescript_command(
         &self,
         node: PathBuf,
         source: PathBuf,
         cancellation: &Cancellation,
-        on_event: &mut dyn FnMut(PrepareEvent),
-    ) -> Result<CommandSpec, PrepareError> {
+    ) -> Result<(CommandSpec, Option<String>), PrepareError> {
         let version = self.version(&node, cancellation)?;
-        let command = CommandSpec::new(node);
+        let command = CommandSpec::new(&node);
         match version.type_stripping() {
-            TypeStripping::Always => Ok(command.arg(source)),
-            TypeStripping::Flag => Ok(command.arg("--experimental-strip-types").arg(source)),
-            TypeStripping::Never => Ok(match self.find_tsx(&source) {
-                Some(tsx) => CommandSpec::new(tsx).arg(source),
-                // Refused by Node.js as a file of unknown kind, whatever is in it.
-                None if in_module_package(&source) => {
-                    return Err(PrepareError::RuntimeMissing {
-                        reason: format!(
-                            "Node.js {version} cannot run TypeScript; install Node.js 22.18 or later, or `npm install \
-                             --save-dev tsx`"
-                        ),
-                    });
+            TypeStripping::Always => Ok((command.arg(source), None)),
+            TypeStripping::Flag => {
+                Ok((command.arg("--experimental-strip-types").arg(source), None))
+            }
+            TypeStripping::Never => match self.find_tsx(&source) {
+                Some(tsx) => Ok((CommandSpec::new(tsx).arg(source), None)),
+                // Refused by Node.js, as a file of unknown kind or for its types.
+                None if in_module_package(&source)
+                    || paths::has_extension(&source, &[".mts"])
+                    || syntax::typescript(&node, &source, cancellation) != Syntax::Sound =>
+                {
+                    Err(PrepareError::RuntimeMissing { reason: too_old(version) })
                 }
                 None => {
-                    on_event(PrepareEvent::Diagnostic {
-                        rendered: format!(
-                            "note: Node.js {version} runs {} as plain JavaScript; for type annotations \
-                             install Node.js 22.18 or later, or `npm install --save-dev tsx`",
-                            source.display()
-                        ),
-                    });
-                    command.arg(source)
+                    let note = format!(
+                        "note: Node.js {version} runs {} as plain JavaScript; for type annotations \
+                         install Node.js 22.18 or later, or `npm install --save-dev tsx`",
+                        source.display()
+                    );
+                    Ok((command.arg(source), Some(note)))
                 }
-            }),
+            },
         }
     }
 
@@ -140,8 +140,44 @@ impl Runtime for Node {
         }
     }
 
+    /// Asks Node.js for its version. A machine runs TypeScript if it runs files with type annotations.
     fn availability(&self) -> Availability {
-        self.environment.availability("node", MISSING)
+        let cancellation = Cancellation::new();
+        let found = self.find().and_then(|node| Ok((self.version(&node, &cancellation)?, node)));
+        let (version, node) = match found {
+            Ok(found) => found,
+            Err(PrepareError::RuntimeMissing { reason }) => {
+                return Availability::Missing { reason };
+            }
+            Err(error) => return Availability::Missing { reason: error.to_string() },
+        };
+        let is_old = self.language == Language::TypeScript
+            && version.type_stripping() == TypeStripping::Never;
+        match self.environment.find_program("tsx").filter(|_| is_old) {
+            Some(tsx) => Availability::Available { detail: tsx.display().to_string() },
+            None if is_old => Availability::Missing { reason: too_old(version) },
+            None => {
+                Availability::Available { detail: format!("{}, version {version}", node.display()) }
+            }
+        }
+    }
+
+    /// Says what runs the file; decides that as [`prepare`](Runtime::prepare) does.
+    fn inspect(&self, entrypoint: &Entrypoint) -> Result<String, PrepareError> {
+        let source = paths::resolve(&entrypoint.path)?;
+        let node = self.find()?;
+        let cancellation = Cancellation::new();
+        let version = self.version(&node, &cancellation)?;
+        let mut about = format!("{}, version {version}", node.display());
+        if self.language == Language::TypeScript {
+            let (command, note) = self.typescript_command(node.clone(), source, &cancellation)?;
+            if *command.program != *node {
+                about = command.program.display().to_string();
+            } else if note.is_some() {
+                about.push_str(", as plain JavaScript");
+            }
+        }
+        Ok(about)
     }
 
     fn prepare(
@@ -159,12 +195,33 @@ impl Runtime for Node {
                 let one_shot = match self.language {
                     Language::JavaScript => CommandSpec::new(node).arg(source),
                     Language::TypeScript => {
-                        self.typescript_command(node, source, cancellation, on_event)?
+                        let (command, note) =
+                            self.typescript_command(node, source, cancellation)?;
+                        if let Some(rendered) = note {
+                            on_event(PrepareEvent::Diagnostic { rendered });
+                        }
+                        command
                     }
                 };
                 Ok(Launch { one_shot, worker: None })
             })
             .collect()
+    }
+
+    fn has_tests(&self, source: &Path) -> bool {
+        own_tests::has_tests(source)
+    }
+
+    fn own_tests(
+        &self,
+        entrypoint: &Entrypoint,
+        args: &[OsString],
+        cancellation: &Cancellation,
+        on_event: &mut dyn FnMut(PrepareEvent),
+    ) -> Result<OwnTests, PrepareError> {
+        let source = paths::resolve(&entrypoint.path)?;
+        let launch = self.prepare(&[source.clone().into()], cancellation, on_event).remove(0)?;
+        own_tests::own_tests(&source, &launch, args)
     }
 
     /// The file and what it imports by relative paths, its package with the versions that were locked or installed, and
@@ -229,6 +286,12 @@ impl Runtime for Node {
     }
 }
 
+fn too_old(version: Version) -> String {
+    format!(
+        "Node.js {version} cannot run TypeScript; install Node.js 22.18 or later, or `npm install --save-dev tsx`"
+    )
+}
+
 /// Whether the nearest `package.json` makes files ES modules, as Node.js decides it.
 fn in_module_package(source: &Path) -> bool {
     #[derive(serde::Deserialize)]
@@ -248,9 +311,16 @@ mod tests {
     use super::*;
     use crate::runtime::testing::{Folder, no_events};
 
+    /// Finds types in files that have `: `, where the real one would find them.
     fn node_that_prints(folder: &Folder, version: &str) -> (PathBuf, Environment) {
-        let node = folder.script("bin/node", &format!("echo {version}"));
-        (node, Environment::new([("PATH", folder.path("bin"))]))
+        let node = folder.script(
+            "bin/node",
+            &format!("for last; do :; done\n[ \"$last\" = --version ] || ! grep -q ': ' \"$last\" || exit 42\necho {version}"),
+        );
+        (
+            node,
+            Environment::new([("PATH", format!("{}:/usr/bin:/bin", folder.path("bin").display()))]),
+        )
     }
 
     #[test]
@@ -329,6 +399,33 @@ mod tests {
         // The nearest one decides.
         folder.file("inner/package.json", "{}");
         assert!(prepare(folder.file("inner/check.ts", "")).is_ok());
+        for (file, text) in [("inner/check.mts", ""), ("inner/typed.ts", "let x: number;")] {
+            let error = prepare(folder.file(file, text)).unwrap_err().to_string();
+            assert!(error.contains("Node.js 20.20 cannot run TypeScript"), "{file}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_is_said_before_a_run_is_what_the_run_does() {
+        let folder = Folder::new("node-agree");
+        for (version, file, text, available, runs) in [
+            ("v20.20.2", "check.js", "", true, true),
+            ("v20.20.2", "check.ts", "let x: number;", false, false),
+            ("v20.20.2", "check.ts", "let x;", false, true),
+            ("v22.6.0", "check.ts", "let x: number;", true, true),
+            ("v24.0.0", "check.mts", "let x: number;", true, true),
+            ("oops", "check.ts", "", false, false),
+        ] {
+            let (_, environment) = node_that_prints(&folder, version);
+            let entrypoint = Entrypoint::from(folder.file(file, text));
+            let node =
+                if file.ends_with("ts") { Node::typescript } else { Node::javascript }(environment);
+            let is_available = matches!(node.availability(), Availability::Available { .. });
+            assert_eq!(is_available, available, "{version} {file}");
+            assert_eq!(node.inspect(&entrypoint).is_ok(), runs, "{version} {file}");
+            let prepared = node.prepare(&[entrypoint], &Cancellation::new(), &mut no_events);
+            assert_eq!(prepared[0].is_ok(), runs, "{version} {file}");
+        }
     }
 
     #[test]

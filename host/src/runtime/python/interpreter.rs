@@ -17,7 +17,7 @@ use crate::{
 pub(super) const INTERPRETER_VARIABLE: &str = "EVALUATOR_PYTHON";
 
 /// How long an interpreter may take to say what it is.
-pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(10);
+pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 
 /// The first interpreter found: `$EVALUATOR_PYTHON`, the active virtual environment, `python3`, `python`.
 pub(super) fn find(environment: &Environment) -> Result<PathBuf, String> {

@@ -215,7 +215,7 @@ mod tests {
         // A `# ///` that other comments follow belongs to the block if one more ends it.
         let with_end = "# /// script\n# dependencies = [\"a\"] # x\n# ///\n# more\n";
         assert_eq!(dependencies(with_end), ["a"]);
-        let other = "# /// other\n# = nonsense\n# ///\n# /// script\n# ///\n# /// open\n";
+        let other = "# /// other\n# = nonsense\n# ///\n\n# /// script\n# ///\n\n# /// open\n";
         assert_eq!(dependencies(other), [""; 0]);
         for none in ["", "import x\n", "#/// script\n", "# /// script \n", " # /// script\n"] {
             assert_eq!(read(none, false), Ok(None), "{none:?}");

@@ -16,6 +16,7 @@
 //! | `installer` | uv, or `venv` and pip, and what they say when they fail |
 //! | `variables` | the environment variables installers see |
 //! | `forks` | a server that forks evaluations from an interpreter that has done the imports |
+//! | `own_tests` | the tests that an evaluator brings |
 //! | `schedule` | several environments at a time, told as one piece of work |
 
 mod distributions;
@@ -24,6 +25,7 @@ mod installer;
 mod interpreter;
 mod metadata;
 mod needs;
+mod own_tests;
 mod plain;
 mod plan;
 mod probe;

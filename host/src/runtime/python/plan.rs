@@ -176,12 +176,13 @@ impl<'a> Planner<'a> {
             wanted: None,
             missing_modules: Vec::new(),
         };
-        let answers = match (answers, &needs) {
-            (Some(Ok(answers)), _) => answers,
-            (Some(Err(reason)), _) => {
-                return Err(PrepareError::RuntimeMissing { reason: reason.clone() });
-            }
-            (None, _) => return Ok(plan),
+        let answers = match answers {
+            None => return Ok(plan),
+            // Others have asked.
+            Some(_) if needs.is_none() && !self.checks_imports => return Ok(plan),
+            Some(answers) => answers
+                .as_ref()
+                .map_err(|reason| PrepareError::RuntimeMissing { reason: reason.clone() })?,
         };
         plan.version = Some(answers.identity.version.clone());
         plan.missing_modules = answers.missing(folder(&plan.source), &plan.source);

@@ -1,6 +1,7 @@
 //! The runtime of `.py` files.
 
 use std::{
+    ffi::OsString,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -9,9 +10,9 @@ use std::{
 use super::{
     distributions, forks,
     installer::Installer,
-    interpreter,
+    interpreter, own_tests,
     plan::{Plan, Planner, Wanted, by_hand},
-    probe::MissingModule,
+    probe::{MissingModule, Questions},
     schedule::{self, Job},
     variables::Variables,
     venv::Recipe,
@@ -22,6 +23,7 @@ use crate::{
         Availability, Composition, Entrypoint, Environment, ForkServerOf, Launch, PrepareError,
         PrepareEvent, Runtime, Syntax,
         companions::{self, Companions},
+        own_tests::OwnTests,
         paths, syntax,
     },
 };
@@ -139,9 +141,15 @@ impl Runtime for Python {
         &[".py"]
     }
 
+    /// Asks the interpreter for its version: it may be Python 2, or a stub that offers to install one.
     fn availability(&self) -> Availability {
-        match interpreter::find(&self.environment) {
-            Ok(path) => Availability::Available { detail: path.display().to_string() },
+        let found = interpreter::find(&self.environment).and_then(|python| {
+            let questions = Questions::default();
+            let answers = questions.ask(&python, &self.environment, &Cancellation::new())?;
+            Ok(format!("{}, version {}", python.display(), answers.identity.version))
+        });
+        match found {
+            Ok(detail) => Availability::Available { detail },
             Err(reason) => Availability::Missing { reason },
         }
     }
@@ -155,6 +163,11 @@ impl Runtime for Python {
         planner.checks_imports = true;
         let entrypoint = Entrypoint { path: source, fetched: entrypoint.fetched };
         let mut plan = planner.plan(&python, &[entrypoint]).remove(0)?;
+        if let Syntax::Broken { rendered } =
+            syntax::python(&plan.interpreter, &plan.source, &cancellation)
+        {
+            return Err(PrepareError::Unusable { reason: rendered });
+        }
         let version = plan.version.as_deref().unwrap_or("3");
         let mut about = format!("{}, version {version}", plan.interpreter.display());
         let Some(wanted) = plan.wanted.take() else {
@@ -232,6 +245,23 @@ impl Runtime for Python {
                 Ok(Launch { one_shot: program.arg(plan.source), worker: None })
             })
             .collect()
+    }
+
+    fn has_tests(&self, source: &Path) -> bool {
+        own_tests::has_tests(source)
+    }
+
+    fn own_tests(
+        &self,
+        entrypoint: &Entrypoint,
+        args: &[OsString],
+        cancellation: &Cancellation,
+        on_event: &mut dyn FnMut(PrepareEvent),
+    ) -> Result<OwnTests, PrepareError> {
+        let source = paths::resolve(&entrypoint.path)?;
+        let entrypoint = Entrypoint { path: source.clone(), fetched: entrypoint.fetched };
+        let launch = self.prepare(&[entrypoint], cancellation, on_event).remove(0)?;
+        own_tests::own_tests(&source, &launch, args, &self.environment, cancellation)
     }
 
     fn without_installing(&self) -> Option<Arc<dyn Runtime>> {
