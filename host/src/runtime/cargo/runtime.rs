@@ -1,7 +1,9 @@
 //! The runtime of `.rs` files and packages.
 
 use std::{
+    collections::HashMap,
     env,
+    ffi::OsString,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -38,8 +40,9 @@ const BUILD_LIMIT: Duration = Duration::from_secs(30 * 60);
 ///   derive) and `serde_json`.
 ///
 /// Cargo works in the current folder, as with `cargo build --manifest-path`, so its configuration and the choice of the
-/// toolchain are those of the place where the run was started. Results of a package go to `evaluator/` inside its target
-/// folder, where they and the user's own builds do not wait for each other.
+/// toolchain are those of the place where the run was started. Programs of a package go to `evaluator/` inside its target
+/// folder, where the user's own builds do not replace them. What cargo makes on the way is shared with these builds from
+/// cargo 1.91 on: dependencies that `cargo test` has compiled are not compiled again.
 ///
 /// A file with frontmatter is compiled from a copy, because stable compilers do not read frontmatter: `mod` and `include!`
 /// of files beside it do not work there. Everything else, the <code>```cargo</code> block too, is compiled in its place.
@@ -140,6 +143,7 @@ impl Cargo {
         for job in &jobs {
             job.run(&toolchain, &self.sdk, sources, &mut results, on_event);
         }
+        refuse_replaced(&jobs, &mut results);
         results
     }
 
@@ -155,10 +159,17 @@ impl Cargo {
             Owner::Target { workspace, package, target } => {
                 let package = &workspace.packages[package];
                 let target = &package.targets[target];
+                let own = workspace.target_directory.join("evaluator");
                 let unit = Unit {
                     manifest: package.manifest_path.clone(),
                     package: Some(package.id.clone()),
-                    target_folder: workspace.target_directory.join("evaluator"),
+                    // Programs of other packages may have the same name. A folder for each costs nothing where
+                    // dependencies are kept elsewhere.
+                    target_folder: match &workspace.build_directory {
+                        Some(_) => own.join(script::package_name(package.folder())),
+                        None => own,
+                    },
+                    build_folder: workspace.build_directory.clone(),
                     features: target.required_features.clone(),
                     kind: if target.is_bin() { ProgramKind::Bin } else { ProgramKind::Example },
                     lone_file: None,
@@ -179,6 +190,7 @@ impl Cargo {
                     package: None,
                     // Shared, so that dependencies are compiled once for all scripts.
                     target_folder: cache.join("target"),
+                    build_folder: None,
                     features: Vec::new(),
                     kind: ProgramKind::Bin,
                     lone_file: Some(script.file_name()),
@@ -252,6 +264,33 @@ impl Runtime for Cargo {
         Composition {
             files: [launch.one_shot.program.clone().into()].into(),
             ..Composition::default()
+        }
+    }
+}
+
+/// Refuses programs that a later build has put another program in the place of: two packages of a workspace may have
+/// programs of the same name.
+fn refuse_replaced(jobs: &[Job], results: &mut [Result<Launch, PrepareError>]) {
+    let mut last: HashMap<OsString, usize> = HashMap::new();
+    for (number, job) in jobs.iter().enumerate() {
+        for &index in job.programs.iter().flat_map(|(_, sources)| sources) {
+            if let Ok(launch) = &results[index] {
+                last.insert(launch.one_shot.program.clone(), number);
+            }
+        }
+    }
+    for (number, job) in jobs.iter().enumerate() {
+        for (name, sources) in &job.programs {
+            for &index in sources {
+                let Ok(launch) = &results[index] else { continue };
+                if last.get(&launch.one_shot.program) != Some(&number) {
+                    let reason = format!(
+                        "another package of the workspace has a program called `{name}`, too; rename one, or update \
+                         cargo to 1.91"
+                    );
+                    results[index] = Err(PrepareError::Unusable { reason });
+                }
+            }
         }
     }
 }
