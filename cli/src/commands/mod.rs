@@ -33,7 +33,9 @@ use crate::{
 pub(crate) fn dispatch(cli: Cli, runner: Runner) -> ExitCode {
     let code = match cli.command {
         Command::Run(args) => run::run(args, cli.verbose, runner),
-        Command::Check { config, locked } => check::check(&config, locked, cli.verbose, runner),
+        Command::Check { config, locked, build } => {
+            check::check(&config, locked, build, cli.verbose, runner)
+        }
         Command::Schema => schema::schema(),
         Command::Init(args) | Command::Evaluator(EvaluatorCommand::Init(args)) => init::init(&args),
         Command::Runtimes | Command::Evaluator(EvaluatorCommand::Runtimes) => {

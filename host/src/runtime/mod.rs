@@ -23,7 +23,7 @@ pub use composition::Composition;
 pub use environment::Environment;
 pub use executable::Executable;
 pub use model::{
-    Availability, CachedCommand, CompileCacheOf, Entrypoint, ForkServerOf, Launch, PrepareError,
+    Availability, Built, CachedCommand, CompileCacheOf, Entrypoint, ForkServerOf, Launch, PrepareError,
     PrepareEvent, Runtime,
 };
 pub use node::Node;

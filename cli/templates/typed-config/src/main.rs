@@ -3,10 +3,11 @@
 use std::process::ExitCode;
 
 use evaluator_sdk::{Config, EvalInput, EvalResult, Score, evaluator};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// What `config:` may hold. A key of the wrong type is an error that names it.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct Settings {
     /// Answers of at least this many characters score in full.

@@ -56,6 +56,20 @@ pub(super) struct Unit {
 }
 
 impl Unit {
+    /// Where a build of this profile puts a program.
+    pub(super) fn program(&self, name: &str, profile: &str) -> PathBuf {
+        let folder = match profile {
+            "dev" | "test" => "debug",
+            "bench" => "release",
+            other => other,
+        };
+        let mut path = self.target_folder.join(folder);
+        if self.kind == ProgramKind::Example {
+            path.push("examples");
+        }
+        path.join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+    }
+
     /// Where cargo keeps what it made on the way to a program in this folder.
     pub(super) fn intermediate(&self, folder: &Path) -> PathBuf {
         match (&self.build_folder, folder.strip_prefix(&self.target_folder)) {

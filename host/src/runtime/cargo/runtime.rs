@@ -10,7 +10,8 @@ use std::{
 
 use super::{
     build::{ProgramKind, Toolchain, Unit},
-    environment,
+    environment, freshness,
+    launch::{Built as Program, Findings},
     manifest::SdkSource,
     owner::{self, Owner, Owners},
     script::{self, Script},
@@ -18,7 +19,7 @@ use super::{
 use crate::{
     process::{Cancellation, CommandSpec},
     runtime::{
-        Availability, Composition, Entrypoint, Environment, Launch, PrepareError, PrepareEvent,
+        Availability, Built, Composition, Entrypoint, Environment, Launch, PrepareError, PrepareEvent,
         Runtime, paths,
     },
 };
@@ -259,6 +260,18 @@ impl Runtime for Cargo {
         launches
     }
 
+    fn built(&self, entrypoint: &Entrypoint) -> Built {
+        let Ok(toolchain) = self.toolchain(entrypoint.fetched, &Cancellation::new()) else {
+            return Built::Unknown;
+        };
+        let mut metadata = |manifest: &Path| toolchain.metadata(manifest);
+        let mut jobs = Vec::new();
+        let planned =
+            self.plan(0, &entrypoint.path, &mut Owners::new(&mut metadata), &mut jobs).ok();
+        let Some((job, ())) = jobs.pop().zip(planned) else { return Built::Unknown };
+        job.built(&entrypoint.path, &toolchain).map_or(Built::Stale, Built::Ready)
+    }
+
     /// What was built: it follows from the sources, the lock file, the toolchain and the profile.
     fn composition(&self, _entrypoint: &Entrypoint, launch: &Launch) -> Composition {
         Composition {
@@ -313,6 +326,17 @@ struct Job {
 }
 
 impl Job {
+    /// The program that an earlier build made, unless something of it has changed since.
+    fn built(&self, source: &Path, toolchain: &Toolchain) -> Option<Launch> {
+        let (name, _) = self.programs.first()?;
+        let program = self.unit.program(name, &toolchain.profile);
+        let mut parts = freshness::parts(&program)?;
+        parts.extend([source.to_owned(), self.unit.manifest.clone()]);
+        freshness::is_newest(&program, &parts).then_some(())?;
+        let built = toolchain.launcher(&self.unit, false)(Findings::default(), program);
+        Some(launch_of(&built))
+    }
+
     fn add(&mut self, program: String, source: usize) {
         match self.programs.iter_mut().find(|(name, _)| *name == program) {
             Some((_, sources)) => sources.push(source),
@@ -345,11 +369,7 @@ impl Job {
         for ((_, indices), outcome) in self.programs.iter().zip(built) {
             for &index in indices {
                 results[index] = match &outcome {
-                    Ok(built) => {
-                        let mut one_shot = CommandSpec::new(&built.program);
-                        one_shot.env.clone_from(&built.environment);
-                        Ok(Launch { worker: Some(one_shot.clone().arg("--stream")), one_shot })
-                    }
+                    Ok(built) => Ok(launch_of(built)),
                     Err(failure) => Err(PrepareError::BuildFailed {
                         summary: format!("{} {}", sources[index].display(), failure.what),
                         rendered: failure.rendered.clone(),
@@ -358,6 +378,12 @@ impl Job {
             }
         }
     }
+}
+
+fn launch_of(built: &Program) -> Launch {
+    let mut one_shot = CommandSpec::new(&built.program);
+    one_shot.env.clone_from(&built.environment);
+    Launch { worker: Some(one_shot.clone().arg("--stream")), one_shot }
 }
 
 /// Writes the package of a script and returns the lock that keeps others from it.
