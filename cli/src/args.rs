@@ -40,7 +40,7 @@ pub(crate) enum Command {
         after_help = "Exit codes: 0 all that was scored passed, 1 something failed or nothing was scored, 2 usage or configuration error (nothing ran), 3 something broke"
     )]
     Run(RunArgs),
-    /// Check a configuration and everything it names, and run nothing
+    /// Check a configuration and everything it names, and evaluate nothing
     #[command(after_help = "Exit codes: 0 everything is there, 2 something is wrong")]
     Check {
         /// The configuration (default: eval_config.yaml, .yml or .json of the working directory)
@@ -49,6 +49,9 @@ pub(crate) enum Command {
         /// Remote evaluators must be pinned in evaluators.lock
         #[arg(long, visible_alias = "frozen")]
         locked: bool,
+        /// Build what has to be built, to ask every program which evaluators and settings it knows
+        #[arg(long)]
+        build: bool,
     },
     /// Print the JSON Schema of configuration files, for editors
     Schema,

@@ -1,14 +1,17 @@
 //! `evaluator check`.
 
-use std::path::Path;
+use std::{io, path::Path};
 
-use evaluator_host::run::Runner;
+use evaluator_host::{
+    config::Config,
+    run::{Examination, Runner},
+};
 
-use super::show;
-use crate::{exit, render, render::Columns};
+use super::{show, watched};
+use crate::{exit, render, render::Columns, signals};
 
-/// Reads a configuration and looks for everything it names, without running anything.
-pub(super) fn check(file: &Path, locked: bool, verbose: u8, runner: Runner) -> u8 {
+/// Reads a configuration, looks for everything it names, and asks programs what they hold, without evaluating anything.
+pub(super) fn check(file: &Path, locked: bool, build: bool, verbose: u8, runner: Runner) -> u8 {
     let config = match runner.load_config(file) {
         Ok(config) => config,
         Err(error) => {
@@ -21,7 +24,29 @@ pub(super) fn check(file: &Path, locked: bool, verbose: u8, runner: Runner) -> u
     if let Err(error) = &runnable {
         render::config_error(error);
     }
-    let findings = Runner { locked, ..runner }.check(&config);
+    let runner = Runner { locked, ..runner };
+    let mut findings = runner.check(&config);
+    let examination = match examined(&runner, &config, build, verbose) {
+        Ok(examination) => examination,
+        Err(error) => {
+            render::message(&format!("cannot start: {error}"));
+            return exit::ERRORED;
+        }
+    };
+    for problem in examination.problems {
+        let known = findings
+            .iter_mut()
+            .find(|finding| finding.subject == problem.subject && finding.result.is_ok());
+        if let Some(finding) = known {
+            *finding = problem;
+        }
+    }
+    if !examination.not_built.is_empty() {
+        render::message(&format!(
+            "not built, so that names and settings were not checked: {} (`check --build` builds them)",
+            examination.not_built.join(", ")
+        ));
+    }
     let mut table = Columns::new(["", "Name", "Finding"]);
     for finding in &findings {
         let (mark, text) = match &finding.result {
@@ -32,4 +57,10 @@ pub(super) fn check(file: &Path, locked: bool, verbose: u8, runner: Runner) -> u
     }
     let sound = runnable.is_ok() && findings.iter().all(|finding| finding.result.is_ok());
     show(&table.to_text(), if sound { exit::OK } else { exit::USAGE })
+}
+
+/// What the programs say of themselves.
+fn examined(runner: &Runner, config: &Config, build: bool, verbose: u8) -> io::Result<Examination> {
+    signals::watch(runner.cancellation.clone());
+    watched(verbose, async |on_event| runner.examine(config, build, on_event).await)
 }

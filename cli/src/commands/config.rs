@@ -9,6 +9,8 @@ use evaluator_host::{
     source::{Freshness, SourceError},
 };
 
+use serde_json::Value;
+
 use super::{list, print, watched};
 use crate::{
     args::{ConfigArgs, SourcePlaces},
@@ -103,10 +105,15 @@ fn of_file(
     match evaluators.as_slice() {
         // The host hands on the name of the entry, and by that a program with several evaluators finds the one that is meant.
         [_, _, ..] => evaluators.iter().for_each(|one| {
-            text += &code_entry(&one.name, path, &one.description);
+            text += &code_entry(&one.name, path, &one.description, one.config_schema.as_ref());
         }),
-        [one] => text += &code_entry(name.unwrap_or(&one.name), path, &one.description),
-        [] => text += &code_entry(&name.map_or_else(|| name_of(path), str::to_owned), path, ""),
+        [one] => {
+            let name = name.unwrap_or(&one.name);
+            text += &code_entry(name, path, &one.description, one.config_schema.as_ref());
+        }
+        [] => {
+            text += &code_entry(&name.map_or_else(|| name_of(path), str::to_owned), path, "", None);
+        }
     }
     Ok(text)
 }
@@ -194,16 +201,46 @@ const ALIGNMENT: &str = r"    order: ordered  # or unordered: calls may come in 
       search: {query: ignore}
 ";
 
-fn code_entry(name: &str, path: &Path, description: &str) -> String {
+fn code_entry(name: &str, path: &Path, description: &str, schema: Option<&Value>) -> String {
     let comment = match description.lines().next().map(comment) {
         Some(first) if !first.is_empty() => format!("  # {first}\n"),
         _ => String::new(),
     };
     format!(
-        "{comment}  - name: {}\n    type: code\n    path: {}\n    threshold: 0.5\n    timeout: 30\n    config: {{}}\n",
+        "{comment}  - name: {}\n    type: code\n    path: {}\n    threshold: 0.5\n    timeout: 30\n{}",
         scalar(name),
-        scalar(&path.to_string_lossy())
+        scalar(&path.to_string_lossy()),
+        settings_of(schema)
     )
+}
+
+/// The key `config` with the settings of a schema: those that are required, and the others as comments.
+fn settings_of(schema: Option<&Value>) -> String {
+    let member = |key: &str| schema.and_then(|schema| schema.get(key));
+    let required: Vec<&str> = member("required")
+        .and_then(Value::as_array)
+        .map(|names| names.iter().filter_map(Value::as_str).collect())
+        .unwrap_or_default();
+    let (mut keys, mut comments) = (String::new(), String::new());
+    for (name, property) in member("properties").and_then(Value::as_object).into_iter().flatten() {
+        let kind = match property.get("type") {
+            Some(Value::String(kind)) => kind.clone(),
+            _ => "any".to_owned(),
+        };
+        let description = property.get("description").and_then(Value::as_str).map(comment);
+        let more = description.map(|text| format!(": {text}")).unwrap_or_default();
+        let name = scalar(name);
+        if required.contains(&name.as_str()) {
+            keys += &format!("      {name}:  # required, {kind}{more}\n");
+        } else {
+            let default = property.get("default").map(Value::to_string).unwrap_or_default();
+            comments += &format!("      # {name}: {default}  # {kind}{more}\n");
+        }
+    }
+    match (keys.as_str(), comments.as_str()) {
+        ("", comments) => format!("    config: {{}}\n{comments}"),
+        (keys, comments) => format!("    config:\n{keys}{comments}"),
+    }
 }
 
 /// Text as a YAML scalar: quoted when it could be read as anything else.
@@ -222,11 +259,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn settings_are_listed_and_required_ones_are_keys() {
+        let schema = serde_json::json!({
+            "required": ["max"],
+            "properties": {
+                "max": {"type": "integer", "description": "The most\nthere may be."},
+                "word": {"type": ["string", "null"], "default": null},
+            },
+        });
+        assert_eq!(
+            settings_of(Some(&schema)),
+            "    config:\n      max:  # required, integer: The most there may be.\n      # word: null  # any\n"
+        );
+        assert_eq!(settings_of(None), "    config: {}\n");
+    }
+
+    #[test]
     fn entries_can_be_read_back() {
         for path in ["checks/polite.py", "it's here/été.js", "on", "5.py", "my_check/src/main.rs"]
         {
             let path = Path::new(path);
-            let text = format!("evaluators:\n{}", code_entry(&name_of(path), path, "x: y # z"));
+            let text =
+                format!("evaluators:\n{}", code_entry(&name_of(path), path, "x: y # z", None));
             let config = evaluator_host::config::Config::parse(&text, Path::new("c.yaml")).unwrap();
             let evaluator_host::config::EvaluatorKind::Code(code) = &config.evaluators[0].kind
             else {

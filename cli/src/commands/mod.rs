@@ -38,9 +38,9 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
     }
     let code = match cli.command {
         Command::Run(args) => run::run(args, cli.verbose, runner),
-        Command::Check { config, locked } => {
+        Command::Check { config, locked, build } => {
             match discovery::required(config, "name the configuration") {
-                Ok(config) => check::check(&config, locked, cli.verbose, runner),
+                Ok(config) => check::check(&config, locked, build, cli.verbose, runner),
                 Err(code) => code,
             }
         }

@@ -244,6 +244,11 @@ impl Progress {
         match &mut self.phase {
             Phase::Building { begun, what, detail, announced } => {
                 text.clone_into(detail);
+                // Cargo waits for another cargo, for as long as that takes.
+                if text.starts_with("Blocking ") && self.verbose == 0 {
+                    *announced = true;
+                    line(&format!("{what} ... ({text})"));
+                }
                 // The first sign of real work: something is compiled or installed.
                 let begins =
                     ["Compiling ", "Installing "].iter().any(|word| text.starts_with(word));

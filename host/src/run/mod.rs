@@ -31,6 +31,7 @@ mod describe;
 mod diagnosis;
 mod document;
 mod event;
+mod examine;
 mod execute;
 mod fetch;
 mod forked;
@@ -56,6 +57,7 @@ pub use describe::{Description, describe};
 #[cfg(test)]
 pub(crate) use document::document_of;
 pub use event::RunEvent;
+pub use examine::Examination;
 pub use plan::{Plan, PlannedEvaluator};
 pub use runner::{Request, Runner};
 pub use service::{Answered, Offered, Refusal, Service, Unservable, name_of};

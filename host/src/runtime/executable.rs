@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{
-    Availability, Composition, Entrypoint, Environment, Launch, PrepareError, PrepareEvent,
+    Availability, Built, Composition, Entrypoint, Environment, Launch, PrepareError, PrepareEvent,
     Runtime,
     companions::{self, Companions},
     environment, paths,
@@ -54,6 +54,12 @@ impl Runtime for Executable {
                 Ok(Launch { one_shot: CommandSpec::new(program), worker })
             })
             .collect()
+    }
+
+    fn built(&self, entrypoint: &Entrypoint) -> Built {
+        let entrypoints = std::slice::from_ref(entrypoint);
+        let mut launches = self.prepare(entrypoints, &Cancellation::new(), &mut |_| ());
+        launches.pop().and_then(Result::ok).map_or(Built::Unknown, Built::Ready)
     }
 
     /// The program; of a script also what it names beside it, and its interpreter.

@@ -88,6 +88,12 @@ pub trait Runtime: Send + Sync + fmt::Debug {
         })
     }
 
+    /// The program of an evaluator that needs no more work before it can be started. Builds nothing and starts no
+    /// evaluator; by default nothing is known.
+    fn built(&self, _entrypoint: &Entrypoint) -> Built {
+        Built::Unknown
+    }
+
     /// What an evaluator that was prepared consists of; by default its file and the program that is started. A
     /// [`Journal`](crate::journal::Journal) keeps results for as long as all of this stays what it is.
     fn composition(&self, entrypoint: &Entrypoint, launch: &Launch) -> Composition {
@@ -176,6 +182,17 @@ pub enum Availability {
         /// What is missing and one hint, e.g. `node was not found on PATH; install Node.js 18 or later`.
         reason: String,
     },
+}
+
+/// Whether an evaluator was made ready before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Built {
+    /// It was, and nothing of it has changed since.
+    Ready(Launch),
+    /// It was not, or has changed since.
+    Stale,
+    /// Programs of this language are not built.
+    Unknown,
 }
 
 /// How to start an evaluator that is ready.

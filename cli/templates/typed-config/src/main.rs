@@ -3,10 +3,11 @@
 use std::process::ExitCode;
 
 use evaluator_sdk::{Config, EvalInput, EvalResult, Score, evaluator};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// What `config:` may hold. A key of the wrong type or with a value out of range is an error that names it.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct Settings {
     /// Answers of at least this many characters score in full.
@@ -22,7 +23,7 @@ impl Default for Settings {
 }
 
 /// A number of characters, at least 1. What `try_from` refuses is an error of the configuration, as a wrong type is.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(try_from = "usize")]
 struct MinLength(usize);
 

@@ -48,12 +48,38 @@ pub(super) struct Unit {
     /// Package id, needed where the manifest is part of a workspace.
     pub(super) package: Option<String>,
     pub(super) target_folder: PathBuf,
+    /// Where what is made on the way goes, dependencies above all; the target folder if there is no choice.
+    pub(super) build_folder: Option<PathBuf>,
     pub(super) features: Vec<String>,
     pub(super) kind: ProgramKind,
     /// The file a package was generated around: its user knows no other name for the program.
     pub(super) lone_file: Option<String>,
     /// Texts to replace in what cargo and the compiler say.
     pub(super) renames: Vec<(String, String)>,
+}
+
+impl Unit {
+    /// Where a build of this profile puts a program.
+    pub(super) fn program(&self, name: &str, profile: &str) -> PathBuf {
+        let folder = match profile {
+            "dev" | "test" => "debug",
+            "bench" => "release",
+            other => other,
+        };
+        let mut path = self.target_folder.join(folder);
+        if self.kind == ProgramKind::Example {
+            path.push("examples");
+        }
+        path.join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+    }
+
+    /// Where cargo keeps what it made on the way to a program in this folder.
+    pub(super) fn intermediate(&self, folder: &Path) -> PathBuf {
+        match (&self.build_folder, folder.strip_prefix(&self.target_folder)) {
+            (Some(build), Ok(profile)) => build.join(profile),
+            _ => folder.to_owned(),
+        }
+    }
 }
 
 /// The two kinds of target that can be run.
@@ -121,7 +147,7 @@ impl Toolchain {
                 summary: format!(
                     "cargo cannot read {}: {}",
                     manifest.display(),
-                    headline(&complaint).unwrap_or("it says nothing")
+                    headline(&complaint).as_deref().unwrap_or("it says nothing")
                 ),
                 rendered: complaint,
             }),
@@ -161,7 +187,7 @@ impl Toolchain {
             log.line(stream, line, on_event)
         });
         log.finish(on_event);
-        let built = self.launcher(&unit.manifest, log.has_dylibs);
+        let built = self.launcher(unit, log.has_dylibs);
         let built = |program: PathBuf| built(log.findings_for(&program), program);
         programs.iter().map(|program| log.result_of(program, &outcome).map(built)).collect()
     }
@@ -181,6 +207,9 @@ impl Toolchain {
             .arg(&unit.target_folder);
         if let Some(package) = &unit.package {
             command = command.arg("--package").arg(package);
+        }
+        if let Some(folder) = &unit.build_folder {
+            command = command.env("CARGO_BUILD_BUILD_DIR", folder);
         }
         if !unit.features.is_empty() {
             command = command.arg("--features").arg(unit.features.join(","));

@@ -12,6 +12,10 @@ use std::{
 
 use crate::runtime::{Environment, environment::is_harmless};
 
+/// Variables that say where results of builds go.
+const TARGET_FOLDERS: [&str; 3] =
+    ["CARGO_BUILD_BUILD_DIR", "CARGO_BUILD_TARGET_DIR", "CARGO_TARGET_DIR"];
+
 /// Where the dynamic linker looks for libraries, which cargo extends for the programs that it runs.
 pub(super) const LIBRARY_PATH: &str = if cfg!(windows) {
     "PATH"
@@ -28,9 +32,15 @@ pub(super) fn changes(
     inherited: &Environment,
     program: Option<&Path>,
 ) -> Vec<(OsString, Option<OsString>)> {
+    // Below an outer cargo they are for its package; else the user has all builds there, and these as well.
+    let is_nested = inherited.get("CARGO_MANIFEST_DIR").is_some();
     let mut changes: Vec<_> = inherited
         .iter()
-        .filter(|(name, _)| name.to_str().is_some_and(is_scrubbed))
+        .filter(|(name, _)| {
+            name.to_str().is_some_and(|name| {
+                is_scrubbed(name) || is_nested && TARGET_FOLDERS.contains(&name)
+            })
+        })
         .map(|(name, _)| (name.to_owned(), None))
         .collect();
     if let (Some(_), Some(paths)) =
@@ -82,9 +92,7 @@ fn is_scrubbed(name: &str) -> bool {
     const NAMES: &[&str] = &[
         "CARGO",
         "CARGO_BIN_NAME",
-        "CARGO_BUILD_BUILD_DIR",
         "CARGO_BUILD_RUSTFLAGS",
-        "CARGO_BUILD_TARGET_DIR",
         "CARGO_CRATE_NAME",
         "CARGO_ENCODED_RUSTDOCFLAGS",
         "CARGO_ENCODED_RUSTFLAGS",
@@ -93,7 +101,6 @@ fn is_scrubbed(name: &str) -> bool {
         "CARGO_MANIFEST_LINKS",
         "CARGO_MANIFEST_PATH",
         "CARGO_PRIMARY_PACKAGE",
-        "CARGO_TARGET_DIR",
         "CARGO_TARGET_TMPDIR",
         "OUT_DIR",
         "RUSTC",
@@ -207,6 +214,7 @@ mod tests {
             ("CARGO_HTTP_PROXY", "p"),
             ("CARGO_REGISTRIES_MINE_TOKEN", "t"),
             ("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER", "clang"),
+            ("CARGO_TARGET_DIR", "/t"),
             ("RUSTUP_HOME", "/r"),
             ("RUSTUP_TOOLCHAIN", "nightly"),
             ("RUST_LOG", "debug"),

@@ -12,7 +12,7 @@ use std::{
 use serde::Deserialize;
 
 use super::{
-    build::{QUERY_LIMIT, Toolchain},
+    build::{QUERY_LIMIT, Toolchain, Unit},
     environment::LIBRARY_PATH,
 };
 use crate::{
@@ -64,19 +64,19 @@ impl Findings {
         }
     }
 
-    /// The variables for a program of this manifest, relative to an environment whose library path is `inherited`.
+    /// The variables for a program of this unit, relative to an environment whose library path is `inherited`.
     pub(super) fn environment(
         &self,
-        manifest: &Path,
+        unit: &Unit,
         program: &Path,
         inherited: Option<&OsStr>,
         rust_libraries: Option<PathBuf>,
     ) -> Vec<(OsString, Option<OsString>)> {
         let mut variables: Vec<(OsString, Option<OsString>)> = Vec::new();
         let mut set = |name: &str, value: OsString| variables.push((name.into(), Some(value)));
-        if let Some(folder) = manifest.parent() {
+        if let Some(folder) = unit.manifest.parent() {
             set("CARGO_MANIFEST_DIR", folder.into());
-            set("CARGO_MANIFEST_PATH", manifest.into());
+            set("CARGO_MANIFEST_PATH", unit.manifest.clone().into());
         }
         if let Some(folder) = &self.out_dir {
             set("OUT_DIR", folder.into());
@@ -84,7 +84,7 @@ impl Findings {
         for (name, value) in &self.own {
             set(name, value.into());
         }
-        if let Some(paths) = self.library_path(program, inherited, rust_libraries) {
+        if let Some(paths) = self.library_path(unit, program, inherited, rust_libraries) {
             set(LIBRARY_PATH, paths);
         }
         variables
@@ -93,6 +93,7 @@ impl Findings {
     /// The library path, if there is anything to be found on it that the system does not find by itself.
     fn library_path(
         &self,
+        unit: &Unit,
         program: &Path,
         inherited: Option<&OsStr>,
         rust_libraries: Option<PathBuf>,
@@ -100,17 +101,18 @@ impl Findings {
         let folder = program.parent()?;
         // Examples are in a folder inside the profile's.
         let profile = if folder.ends_with("examples") { folder.parent()? } else { folder };
+        let intermediate = unit.intermediate(profile);
         // What lies elsewhere is the system's, or would make the program depend on something that is not part of the build.
         let mut paths: Vec<PathBuf> = self
             .linked
             .iter()
             .map(|path| without_kind(path))
-            .filter(|path| path.starts_with(profile))
+            .filter(|path| path.starts_with(&intermediate))
             .collect();
         if paths.is_empty() && !self.has_dylibs {
             return None;
         }
-        paths.extend([profile.join("deps"), profile.to_owned()]);
+        paths.extend([intermediate.join("deps"), profile.to_owned()]);
         paths.extend(rust_libraries);
         paths.extend(inherited.into_iter().flat_map(env::split_paths));
         // A folder whose name has a separator in it cannot be on any path.
@@ -131,14 +133,14 @@ impl Toolchain {
     /// What makes programs of a manifest ready to be started.
     pub(super) fn launcher(
         &self,
-        manifest: &Path,
+        unit: &Unit,
         has_dylibs: bool,
     ) -> impl Fn(Findings, PathBuf) -> Built {
         let rust_libraries = if has_dylibs { self.rust_libraries() } else { None };
         let inherited = self.library_path();
         move |findings, program| {
             let (inherited, libraries) = (inherited.as_deref(), rust_libraries.clone());
-            let environment = findings.environment(manifest, &program, inherited, libraries);
+            let environment = findings.environment(unit, &program, inherited, libraries);
             Built { program, environment }
         }
     }
@@ -172,16 +174,21 @@ impl Toolchain {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::build::ProgramKind, *};
 
     fn variables(findings: &Findings, program: &str) -> Vec<(String, String)> {
+        let unit = Unit {
+            manifest: "/p/Cargo.toml".into(),
+            package: None,
+            target_folder: "/t/evaluator/p".into(),
+            build_folder: Some("/t".into()),
+            features: Vec::new(),
+            kind: ProgramKind::Bin,
+            lone_file: None,
+            renames: Vec::new(),
+        };
         findings
-            .environment(
-                Path::new("/p/Cargo.toml"),
-                Path::new(program),
-                Some("/opt/lib".as_ref()),
-                None,
-            )
+            .environment(&unit, Path::new(program), Some("/opt/lib".as_ref()), None)
             .into_iter()
             .map(|(name, value)| {
                 (name.into_string().unwrap(), value.unwrap().into_string().unwrap())
@@ -198,7 +205,7 @@ mod tests {
         let expected = [("CARGO_MANIFEST_DIR", "/p"), ("CARGO_MANIFEST_PATH", "/p/Cargo.toml")];
         let system = Findings { linked: vec!["native=/usr/lib".to_owned()], ..Findings::default() };
         for findings in [Findings::default(), system] {
-            assert_eq!(variables(&findings, "/t/debug/a"), of(&expected));
+            assert_eq!(variables(&findings, "/t/evaluator/p/debug/a"), of(&expected));
         }
     }
 
@@ -216,9 +223,9 @@ mod tests {
             ("CARGO_MANIFEST_PATH", "/p/Cargo.toml"),
             ("OUT_DIR", "/t/debug/build/a/out"),
             ("MODEL", "small"),
-            ("LD_LIBRARY_PATH", "/t/debug/build/x/out:/t/debug/deps:/t/debug:/opt/lib"),
+            ("LD_LIBRARY_PATH", "/t/debug/build/x/out:/t/debug/deps:/t/evaluator/p/debug:/opt/lib"),
         ];
-        for program in ["/t/debug/a", "/t/debug/examples/a"] {
+        for program in ["/t/evaluator/p/debug/a", "/t/evaluator/p/debug/examples/a"] {
             assert_eq!(variables(&findings, program), of(&expected), "{program}");
         }
     }

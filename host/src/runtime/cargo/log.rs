@@ -239,17 +239,28 @@ impl<'a> Log<'a> {
             });
         }
         let rendered = self.cargo_lines.join("\n");
-        let what =
-            format!("was not built: {}", headline(&rendered).unwrap_or("cargo says nothing"));
+        let said = headline(&rendered);
+        let what = format!("was not built: {}", said.as_deref().unwrap_or("cargo says nothing"));
         Err(Failure { what, rendered })
     }
 }
 
-/// The first line of what cargo complains about.
-pub(super) fn headline(text: &str) -> Option<&str> {
+/// What cargo complains about, in one line: its error, and the causes that it names.
+pub(super) fn headline(text: &str) -> Option<String> {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let first = lines.clone().next();
-    lines.find_map(|line| line.strip_prefix("error: ")).or(first)
+    let first = lines.clone().next()?;
+    let error = lines.find_map(|line| line.strip_prefix("error: ")).unwrap_or(first);
+    let mut told = error.to_owned();
+    while let Some(line) = lines.next() {
+        // What follows the first line of a cause is a piece of a file.
+        if line == "Caused by:"
+            && let Some(cause) = lines.next()
+        {
+            told.push_str(": ");
+            told.push_str(cause);
+        }
+    }
+    Some(told)
 }
 
 #[cfg(test)]
@@ -263,6 +274,7 @@ mod tests {
             manifest: "/p/Cargo.toml".into(),
             package: Some("p".to_owned()),
             target_folder: "/t".into(),
+            build_folder: None,
             features: vec!["a".to_owned(), "b".to_owned()],
             kind: ProgramKind::Bin,
             lone_file: None,
@@ -343,6 +355,22 @@ mod tests {
         let failure = results(&[], &stderr, &["a"]).remove(0).unwrap_err();
         assert_eq!(failure.what, "was not built: no matching package named `gone` found");
         assert_eq!(failure.rendered, stderr.join("\n"));
+        let stderr = [
+            "error: failed to parse manifest at `/c/Cargo.toml`",
+            "",
+            "Caused by:",
+            "  dependency (a) specified without providing a local path",
+            "",
+            "Caused by:",
+            "  because",
+            "  of this",
+        ];
+        let failure = results(&[], &stderr, &["a"]).remove(0).unwrap_err();
+        assert_eq!(
+            failure.what,
+            "was not built: failed to parse manifest at `/c/Cargo.toml`: dependency (a) specified without providing a \
+             local path: because"
+        );
         let failure = results(&[], &[], &["a"]).remove(0).unwrap_err();
         assert_eq!(failure.what, "was not built: cargo says nothing");
     }

@@ -68,8 +68,8 @@ pub(super) fn render(parts: &Parts<'_>) -> Result<String, PrepareError> {
     package.insert("autobins", value(false));
 
     let dependencies = section(parts, document.as_table_mut(), "dependencies")?;
-    if !depends_on_sdk(dependencies) {
-        dependencies.insert(SDK, Item::Value(Value::InlineTable(sdk_dependency(parts.sdk)?)));
+    if !dependencies.iter().any(|(name, dependency)| package_of(name, dependency) == SDK) {
+        dependencies.insert(SDK, Item::Value(Value::InlineTable(InlineTable::new())));
     }
     // The SDK depends on both, so they cost nothing; a manifest that adds a crate does not take them away.
     if !dependencies.contains_key("serde") {
@@ -81,6 +81,9 @@ pub(super) fn render(parts: &Parts<'_>) -> Result<String, PrepareError> {
     if !dependencies.contains_key("serde_json") {
         dependencies.insert("serde_json", value("1"));
     }
+    for_each_dependencies(&mut document, &["dependencies"], &mut |dependencies| {
+        complete(dependencies, parts.sdk)
+    })?;
 
     let mut target = Table::new();
     target.insert("name", value(parts.name));
@@ -157,47 +160,41 @@ fn new_section() -> Table {
     table
 }
 
-fn depends_on_sdk(dependencies: &dyn TableLike) -> bool {
-    dependencies.iter().any(|(name, dependency)| {
-        let renamed = dependency
-            .as_table_like()
-            .and_then(|table| table.get("package"))
-            .and_then(Item::as_str);
-        renamed.unwrap_or(name) == SDK
-    })
+/// Name of the package that a dependency is, which may be used under another name.
+fn package_of<'a>(name: &'a str, dependency: &'a Item) -> &'a str {
+    let renamed =
+        dependency.as_table_like().and_then(|table| table.get("package")).and_then(Item::as_str);
+    renamed.unwrap_or(name)
 }
 
-fn sdk_dependency(sdk: &SdkSource) -> Result<InlineTable, PrepareError> {
-    let mut table = InlineTable::new();
-    match sdk {
-        SdkSource::Path(folder) => table.insert("path", text_of(folder)?.into()),
-        SdkSource::Version(version) => table.insert("version", version.as_str().into()),
-    };
-    Ok(table)
-}
-
-/// Relative paths of dependencies are meant from the folder of the script, not from that of the generated manifest.
-fn make_paths_absolute(document: &mut DocumentMut, folder: &Path) -> Result<(), PrepareError> {
-    for (key, item) in document.iter_mut() {
-        let Some(table) = item.as_table_like_mut() else { continue };
-        match key.get() {
-            "target" => {
-                for (_, platform) in table.iter_mut() {
-                    let Some(platform) = platform.as_table_like_mut() else { continue };
-                    for (kind, dependencies) in platform.iter_mut() {
-                        if kind.get().ends_with("dependencies") {
-                            dependency_paths(dependencies, folder)?;
-                        }
-                    }
-                }
+/// Adds where a crate comes from to the entries of crates that every lone file can use, if they do not say it: an entry
+/// may name features only.
+fn complete(dependencies: &mut dyn TableLike, sdk: &SdkSource) -> Result<(), PrepareError> {
+    for (name, dependency) in dependencies.iter_mut() {
+        let package = package_of(name.get(), dependency).to_owned();
+        // A requirement as text is one that `version` has.
+        if package == SDK
+            && let (Some(version), SdkSource::Path(_)) = (dependency.as_str(), sdk)
+        {
+            let mut table = InlineTable::new();
+            table.insert("version", version.into());
+            *dependency = Item::Value(Value::InlineTable(table));
+        }
+        let Some(table) = dependency.as_table_like_mut() else { continue };
+        let has = |key: &str| table.contains_key(key);
+        if ["path", "git", "registry", "workspace"].into_iter().any(has) {
+            continue;
+        }
+        let has_version = has("version");
+        match (package.as_str(), sdk) {
+            (SDK, SdkSource::Path(folder)) => {
+                table.insert("path", value(text_of(folder)?));
             }
-            "patch" => {
-                for (_, dependencies) in table.iter_mut() {
-                    dependency_paths(dependencies, folder)?;
-                }
+            (SDK, SdkSource::Version(version)) if !has_version => {
+                table.insert("version", value(version.as_str()));
             }
-            name if name == "replace" || name.ends_with("dependencies") => {
-                dependency_paths(item, folder)?
+            ("serde" | "serde_json", _) if !has_version => {
+                table.insert("version", value("1"));
             }
             _ => {}
         }
@@ -205,8 +202,44 @@ fn make_paths_absolute(document: &mut DocumentMut, folder: &Path) -> Result<(), 
     Ok(())
 }
 
-fn dependency_paths(dependencies: &mut Item, folder: &Path) -> Result<(), PrepareError> {
-    let Some(dependencies) = dependencies.as_table_like_mut() else { return Ok(()) };
+/// Relative paths of dependencies are relative to the directory of the script, not to that of the generated manifest.
+fn make_paths_absolute(document: &mut DocumentMut, folder: &Path) -> Result<(), PrepareError> {
+    let kinds = ["dependencies", "dev-dependencies", "build-dependencies"];
+    for_each_dependencies(document, &kinds, &mut |table| dependency_paths(table, folder))?;
+    if let Some(replaced) = document.get_mut("replace").and_then(Item::as_table_like_mut) {
+        dependency_paths(replaced, folder)?;
+    }
+    let Some(patch) = document.get_mut("patch").and_then(Item::as_table_like_mut) else {
+        return Ok(());
+    };
+    for (_, registry) in patch.iter_mut() {
+        if let Some(patched) = registry.as_table_like_mut() {
+            dependency_paths(patched, folder)?;
+        }
+    }
+    Ok(())
+}
+
+/// Calls `change` with the tables of these kinds, e.g. `dependencies`, and with those of single platforms.
+fn for_each_dependencies(
+    document: &mut DocumentMut,
+    kinds: &[&str],
+    change: &mut dyn FnMut(&mut dyn TableLike) -> Result<(), PrepareError>,
+) -> Result<(), PrepareError> {
+    let mut of = |table: &mut dyn TableLike| {
+        kinds.iter().try_for_each(|kind| {
+            let found = table.get_mut(kind).and_then(Item::as_table_like_mut);
+            found.map_or(Ok(()), &mut *change)
+        })
+    };
+    of(document.as_table_mut())?;
+    let Some(platforms) = document.get_mut("target").and_then(Item::as_table_like_mut) else {
+        return Ok(());
+    };
+    platforms.iter_mut().filter_map(|(_, platform)| platform.as_table_like_mut()).try_for_each(of)
+}
+
+fn dependency_paths(dependencies: &mut dyn TableLike, folder: &Path) -> Result<(), PrepareError> {
     for (_, dependency) in dependencies.iter_mut() {
         let Some(path) = dependency.as_table_like_mut().and_then(|table| table.get_mut("path"))
         else {
@@ -306,14 +339,48 @@ debug = "line-tables-only"
     }
 
     #[test]
-    fn a_named_sdk_is_not_replaced() {
+    fn a_named_sdk_comes_from_where_it_says_or_from_where_the_host_has_it() {
+        for (toml, expected) in [
+            (
+                "[dependencies]\nevaluator-sdk = { features = [\"tokio\"] }\n",
+                "evaluator-sdk = { features = [\"tokio\"] , path = \"/sdk\" }",
+            ),
+            ("[dependencies]\nevaluator-sdk = {}\n", "path = \"/sdk\""),
+            (
+                "[dependencies]\nevaluator-sdk = \"0.1\"\n",
+                "evaluator-sdk = { version = \"0.1\", path = \"/sdk\" }",
+            ),
+            (
+                "[dependencies.evaluator-sdk]\nversion = \"0.1\"\nfeatures = [\"tokio\"]\n",
+                "features = [\"tokio\"]\npath = \"/sdk\"\n",
+            ),
+            (
+                "dependencies = { sdk = { package = \"evaluator-sdk\", default-features = false } }\n",
+                "default-features = false , path = \"/sdk\"",
+            ),
+            (
+                "[target.'cfg(unix)'.dependencies]\nevaluator-sdk = { features = [\"tokio\"] }\n",
+                "evaluator-sdk = { features = [\"tokio\"] , path = \"/sdk\" }",
+            ),
+        ] {
+            let text = rendered(Some(toml)).unwrap();
+            assert!(text.contains(expected), "{toml}: {text}");
+            text.parse::<DocumentMut>().unwrap();
+        }
         for toml in [
-            "[dependencies]\nevaluator-sdk = \"9\"\n",
-            "[dependencies.evaluator-sdk]\nversion = \"9\"\n",
-            "dependencies = { sdk = { package = \"evaluator-sdk\", version = \"9\" } }\n",
+            "[dependencies]\nevaluator-sdk = { path = \"/mine\" }\n",
+            "[dependencies]\nevaluator-sdk = { git = \"https://h.example/r\" }\n",
+            "[dependencies]\nevaluator-sdk = { version = \"1\", registry = \"mine\" }\n",
         ] {
             assert!(!rendered(Some(toml)).unwrap().contains("/sdk"), "{toml}");
         }
+    }
+
+    #[test]
+    fn features_alone_are_enough_for_what_every_file_can_use() {
+        let toml = "[dependencies]\nserde = { features = [\"rc\"] }\nserde_json = { features = [\"preserve_order\"] }\n";
+        let text = rendered(Some(toml)).unwrap();
+        assert_eq!(text.matches("version = \"1\"").count(), 2, "{text}");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 mod build;
 mod embedded;
 mod environment;
+mod freshness;
 mod launch;
 mod log;
 mod manifest;

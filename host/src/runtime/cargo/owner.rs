@@ -33,6 +33,8 @@ pub(super) struct Workspace {
     pub(super) packages: Vec<Package>,
     /// Where `cargo build` would put its results.
     pub(super) target_directory: PathBuf,
+    /// Where it would put what it makes on the way; cargo says so from 1.91 on, from when on it can be chosen.
+    pub(super) build_directory: Option<PathBuf>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -68,7 +70,7 @@ impl PackageTarget {
 }
 
 impl Package {
-    fn folder(&self) -> &Path {
+    pub(super) fn folder(&self) -> &Path {
         self.manifest_path.parent().unwrap_or(Path::new(""))
     }
 

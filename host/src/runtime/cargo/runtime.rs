@@ -1,6 +1,7 @@
 //! The runtime of `.rs` files and packages.
 
 use std::{
+    collections::HashMap,
     env,
     ffi::OsString,
     path::{Path, PathBuf},
@@ -9,7 +10,8 @@ use std::{
 
 use super::{
     build::{ProgramKind, Toolchain, Unit},
-    environment,
+    environment, freshness,
+    launch::{Built as Program, Findings},
     manifest::SdkSource,
     own_tests,
     owner::{self, Owner, Owners},
@@ -18,8 +20,8 @@ use super::{
 use crate::{
     process::{Cancellation, CommandSpec},
     runtime::{
-        Availability, Composition, Entrypoint, Environment, Launch, PrepareError, PrepareEvent,
-        Runtime, own_tests::OwnTests, paths,
+        Availability, Built, Composition, Entrypoint, Environment, Launch, PrepareError,
+        PrepareEvent, Runtime, own_tests::OwnTests, paths,
     },
 };
 
@@ -40,8 +42,9 @@ const BUILD_LIMIT: Duration = Duration::from_secs(30 * 60);
 ///   derive) and `serde_json`.
 ///
 /// Cargo works in the current folder, as with `cargo build --manifest-path`, so its configuration and the choice of the
-/// toolchain are those of the place where the run was started. Results of a package go to `evaluator/` inside its target
-/// folder, where they and the user's own builds do not wait for each other.
+/// toolchain are those of the place where the run was started. Programs of a package go to `evaluator/` inside its target
+/// folder, where the user's own builds do not replace them. What cargo makes on the way is shared with these builds from
+/// cargo 1.91 on: dependencies that `cargo test` has compiled are not compiled again.
 ///
 /// A file with frontmatter is compiled from a copy, because stable compilers do not read frontmatter: `mod` and `include!`
 /// of files beside it do not work there. Everything else, the <code>```cargo</code> block too, is compiled in its place.
@@ -146,6 +149,7 @@ impl Cargo {
         for job in &jobs {
             job.run(&toolchain, &self.sdk, sources, &mut results, on_event);
         }
+        refuse_replaced(&jobs, &mut results);
         results
     }
 
@@ -161,10 +165,17 @@ impl Cargo {
             Owner::Target { workspace, package, target } => {
                 let package = &workspace.packages[package];
                 let target = &package.targets[target];
+                let own = workspace.target_directory.join("evaluator");
                 let unit = Unit {
                     manifest: package.manifest_path.clone(),
                     package: Some(package.id.clone()),
-                    target_folder: workspace.target_directory.join("evaluator"),
+                    // Programs of other packages may have the same name. A folder for each costs nothing where
+                    // dependencies are kept elsewhere.
+                    target_folder: match &workspace.build_directory {
+                        Some(_) => own.join(script::package_name(package.folder())),
+                        None => own,
+                    },
+                    build_folder: workspace.build_directory.clone(),
                     features: target.required_features.clone(),
                     kind: if target.is_bin() { ProgramKind::Bin } else { ProgramKind::Example },
                     lone_file: None,
@@ -185,6 +196,7 @@ impl Cargo {
                     package: None,
                     // Shared, so that dependencies are compiled once for all scripts.
                     target_folder: cache.join("target"),
+                    build_folder: None,
                     features: Vec::new(),
                     kind: ProgramKind::Bin,
                     lone_file: Some(script.file_name()),
@@ -281,11 +293,50 @@ impl Runtime for Cargo {
         own_tests::own_tests(self, entrypoint, args, cancellation, on_event)
     }
 
+    fn built(&self, entrypoint: &Entrypoint) -> Built {
+        let Ok(toolchain) = self.toolchain(entrypoint.fetched, &Cancellation::new()) else {
+            return Built::Unknown;
+        };
+        let mut metadata = |manifest: &Path| toolchain.metadata(manifest);
+        let mut jobs = Vec::new();
+        let planned =
+            self.plan(0, &entrypoint.path, &mut Owners::new(&mut metadata), &mut jobs).ok();
+        let Some((job, ())) = jobs.pop().zip(planned) else { return Built::Unknown };
+        job.built(&entrypoint.path, &toolchain).map_or(Built::Stale, Built::Ready)
+    }
+
     /// What was built: it follows from the sources, the lock file, the toolchain and the profile.
     fn composition(&self, _entrypoint: &Entrypoint, launch: &Launch) -> Composition {
         Composition {
             files: [launch.one_shot.program.clone().into()].into(),
             ..Composition::default()
+        }
+    }
+}
+
+/// Refuses programs that a later build has put another program in the place of: two packages of a workspace may have
+/// programs of the same name.
+fn refuse_replaced(jobs: &[Job], results: &mut [Result<Launch, PrepareError>]) {
+    let mut last: HashMap<OsString, usize> = HashMap::new();
+    for (number, job) in jobs.iter().enumerate() {
+        for &index in job.programs.iter().flat_map(|(_, sources)| sources) {
+            if let Ok(launch) = &results[index] {
+                last.insert(launch.one_shot.program.clone(), number);
+            }
+        }
+    }
+    for (number, job) in jobs.iter().enumerate() {
+        for (name, sources) in &job.programs {
+            for &index in sources {
+                let Ok(launch) = &results[index] else { continue };
+                if last.get(&launch.one_shot.program) != Some(&number) {
+                    let reason = format!(
+                        "another package of the workspace has a program called `{name}`, too; rename one, or update \
+                         cargo to 1.91"
+                    );
+                    results[index] = Err(PrepareError::Unusable { reason });
+                }
+            }
         }
     }
 }
@@ -308,6 +359,17 @@ pub(super) struct Job {
 }
 
 impl Job {
+    /// The program that an earlier build made, unless something of it has changed since.
+    fn built(&self, source: &Path, toolchain: &Toolchain) -> Option<Launch> {
+        let (name, _) = self.programs.first()?;
+        let program = self.unit.program(name, &toolchain.profile);
+        let mut parts = freshness::parts(&program)?;
+        parts.extend([source.to_owned(), self.unit.manifest.clone()]);
+        freshness::is_newest(&program, &parts).then_some(())?;
+        let built = toolchain.launcher(&self.unit, false)(Findings::default(), program);
+        Some(launch_of(&built))
+    }
+
     fn add(&mut self, program: String, source: usize) {
         match self.programs.iter_mut().find(|(name, _)| *name == program) {
             Some((_, sources)) => sources.push(source),
@@ -340,11 +402,7 @@ impl Job {
         for ((_, indices), outcome) in self.programs.iter().zip(built) {
             for &index in indices {
                 results[index] = match &outcome {
-                    Ok(built) => {
-                        let mut one_shot = CommandSpec::new(&built.program);
-                        one_shot.env.clone_from(&built.environment);
-                        Ok(Launch { worker: Some(one_shot.clone().arg("--stream")), one_shot })
-                    }
+                    Ok(built) => Ok(launch_of(built)),
                     Err(failure) => Err(PrepareError::BuildFailed {
                         summary: format!("{} {}", sources[index].display(), failure.what),
                         rendered: failure.rendered.clone(),
@@ -353,6 +411,12 @@ impl Job {
             }
         }
     }
+}
+
+fn launch_of(built: &Program) -> Launch {
+    let mut one_shot = CommandSpec::new(&built.program);
+    one_shot.env.clone_from(&built.environment);
+    Launch { worker: Some(one_shot.clone().arg("--stream")), one_shot }
 }
 
 /// Writes the package of a script and returns the lock that keeps others from it.

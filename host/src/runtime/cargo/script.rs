@@ -128,7 +128,7 @@ impl Script {
 /// A name for the package of `source`: readable, valid for cargo whatever the file is called, and of this file only.
 ///
 /// All scripts share one target folder, where programs of the same name would replace each other.
-fn package_name(source: &Path) -> String {
+pub(super) fn package_name(source: &Path) -> String {
     /// File systems bound the length of names; the compiler adds to this one.
     const LONGEST: usize = 48;
     let stem =

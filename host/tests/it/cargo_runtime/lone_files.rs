@@ -109,3 +109,24 @@ fn two_runs_of_one_script_at_once_both_get_it() {
         });
     }
 }
+
+#[test]
+fn an_entry_of_the_sdk_may_name_features_only() {
+    let fixture = Fixture::new("an_entry_of_the_sdk_may_name_features_only");
+    let text = "---\n[dependencies]\nevaluator-sdk = { features = [\"tokio\"] }\n---\n\
+                use evaluator_sdk::{EvalInput, evaluator};\n\
+                #[evaluator]\nasync fn slow(_: &EvalInput) -> bool { true }\n\
+                fn main() -> std::process::ExitCode { println!(\"built\"); let _ = slow::EVALUATOR; std::process::ExitCode::SUCCESS }\n";
+    assert_eq!(fixture.output_of(&fixture.file("slow.rs", text)), "built");
+    let versioned = text.replace("{ features", "{ version = \"0.1\", features");
+    assert_eq!(fixture.output_of(&fixture.file("versioned.rs", &versioned)), "built");
+    let other = text.replace("{ features", "{ version = \"9\", features");
+    let (results, _) = fixture.prepare(&[fixture.file("other.rs", &other)]);
+    let (summary, _) = failure(&results[0]);
+    assert!(summary.contains("evaluator-sdk"), "{summary}");
+    let broken = text.replace("{ features = [\"tokio\"] }", "{ workspace = true }");
+    let (results, _) = fixture.prepare(&[fixture.file("broken.rs", &broken)]);
+    let (summary, _) = failure(&results[0]);
+    assert!(summary.contains("failed to parse manifest"), "{summary}");
+    assert!(summary.contains("`workspace.dependencies` was not defined"), "{summary}");
+}

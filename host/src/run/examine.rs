@@ -1,0 +1,182 @@
+//! What programs say of themselves before a run: do they hold the evaluators that a configuration names, and do these
+//! take the settings that it gives them?
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{Finding, RunEvent, Runner, describe, program::program_file};
+use crate::{
+    config::{CodeConfig, Config, EvaluatorKind, fields::did_you_mean},
+    json,
+    runtime::{Built, Entrypoint, Environment, Inherit, Launch, PrepareError, Visible},
+};
+
+/// How long a program may take to describe itself.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// What was found out about programs.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Examination {
+    /// What is wrong, in the order of the configuration.
+    pub problems: Vec<Finding>,
+    /// Evaluators whose program was not built, or has changed since, and could not be asked.
+    pub not_built: Vec<String>,
+}
+
+impl Runner {
+    /// Asks the programs of `config` that are built, or with `build` all that can be built, which evaluators they hold,
+    /// and compares that with the entries. Programs that do not describe themselves are not asked anything else.
+    ///
+    /// Must be called inside a tokio runtime with time and I/O enabled. Blocks while it builds.
+    pub async fn examine(
+        &self,
+        config: &Config,
+        build: bool,
+        on_event: &mut dyn FnMut(RunEvent),
+    ) -> Examination {
+        let programs: Vec<(&str, &CodeConfig, Entrypoint)> = config
+            .evaluators
+            .iter()
+            .filter_map(|evaluator| match &evaluator.kind {
+                EvaluatorKind::Code(code) => {
+                    let entrypoint = Entrypoint { path: program_file(code), fetched: code.fetched };
+                    Some((evaluator.name.as_str(), code, entrypoint))
+                }
+                _ => None,
+            })
+            .collect();
+        let entrypoints: Vec<Entrypoint> = programs.iter().map(|it| it.2.clone()).collect();
+        let mut examination = Examination::default();
+        let launches = if build {
+            let mut on_event = |event| on_event(RunEvent::Prepare(event));
+            let launches =
+                self.runtimes.prepare_all(&entrypoints, &self.cancellation, &mut on_event);
+            launches.into_iter().map(built).collect()
+        } else {
+            self.built(&entrypoints)
+        };
+        for ((name, code, _), launch) in programs.into_iter().zip(launches) {
+            let problem = match launch {
+                Ok(Built::Ready(launch)) => self.compare(name, code, launch).await,
+                Ok(Built::Stale) => {
+                    examination.not_built.push(name.to_owned());
+                    Ok(())
+                }
+                Ok(Built::Unknown) => Ok(()),
+                Err(problem) => Err(problem),
+            };
+            if let Err(problem) = problem {
+                let subject = name.to_owned();
+                examination.problems.push(Finding { subject, result: Err(problem) });
+            }
+        }
+        examination
+    }
+
+    /// Programs that are there already. What is wrong with a file is said by [`check`](Self::check).
+    fn built(&self, entrypoints: &[Entrypoint]) -> Vec<Result<Built, String>> {
+        let built = |entrypoint: &Entrypoint| match self.runtimes.for_path(&entrypoint.path) {
+            Ok(runtime) => runtime.built(entrypoint),
+            Err(_) => Built::Unknown,
+        };
+        entrypoints.iter().map(|entrypoint| Ok(built(entrypoint))).collect()
+    }
+
+    /// Compares an entry with what its program says of itself, if it says anything.
+    async fn compare(&self, name: &str, code: &CodeConfig, launch: Launch) -> Result<(), String> {
+        // What a program with arguments of its own makes of a name is not known.
+        if launch.worker.is_none() || !code.args.is_empty() {
+            return Ok(());
+        }
+        let visible = Visible::new(&Environment::inherited(), Inherit::Open, &[]);
+        let command = launch.seeing(&visible).one_shot;
+        let Some(description) = describe(&command, LIMIT, &self.cancellation).await else {
+            return Ok(());
+        };
+        let known = || description.evaluators.iter().map(|it| it.name.as_str());
+        let evaluator = match description.evaluators.as_slice() {
+            [] => return Ok(()),
+            // The only one is meant, whatever the entry is called.
+            [only] => only,
+            several => several.iter().find(|it| it.name == name).ok_or_else(|| {
+                let hint = did_you_mean(name, known()).unwrap_or_else(|| {
+                    format!("it has {}", known().collect::<Vec<_>>().join(", "))
+                });
+                format!("its program has no evaluator called `{name}` ({hint})")
+            })?,
+        };
+        match &evaluator.config_schema {
+            Some(schema) => {
+                conforms(schema, &Value::from(&json::Value::Object(code.config.clone())))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// A program that was built for this; one that does not compile is a problem.
+fn built(launch: Result<Launch, PrepareError>) -> Result<Built, String> {
+    match launch {
+        Ok(launch) => Ok(Built::Ready(launch)),
+        Err(PrepareError::BuildFailed { summary, .. }) => Err(summary),
+        // The same is said without a build.
+        Err(_) => Ok(Built::Unknown),
+    }
+}
+
+/// Checks settings against the JSON Schema that the evaluator has for them.
+fn conforms(schema: &Value, config: &Value) -> Result<(), String> {
+    /// A name for the schema, which is nowhere.
+    const PLACE: &str = "schema:config";
+    let mut compiler = boon::Compiler::new();
+    let mut schemas = boon::Schemas::new();
+    // A schema that cannot be used says nothing of the settings.
+    let Ok(()) = compiler.add_resource(PLACE, schema.clone()) else { return Ok(()) };
+    let Ok(index) = compiler.compile(PLACE, &mut schemas) else { return Ok(()) };
+    schemas.validate(config, index).map_err(|error| {
+        let mut causes = Vec::new();
+        leaves(&error, &mut causes);
+        format!("its `config` is not what the evaluator takes: {}", causes.join("; "))
+    })
+}
+
+/// The innermost causes, each with its place in the settings.
+fn leaves(error: &boon::ValidationError<'_, '_>, causes: &mut Vec<String>) {
+    if error.causes.is_empty() {
+        let place = error.instance_location.to_string();
+        let place = if place.is_empty() { String::new() } else { format!("`{}`: ", &place[1..]) };
+        causes.push(format!("{place}{}", error.kind));
+    }
+    error.causes.iter().for_each(|cause| leaves(cause, causes));
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn settings_are_compared_with_their_schema() {
+        let schema = json!({
+            "type": "object", "required": ["max"], "additionalProperties": false,
+            "properties": {"max": {"type": "integer", "minimum": 0}, "word": {"type": "string"}},
+        });
+        let problem = |config: Value| conforms(&schema, &config).err().unwrap_or_default();
+        assert_eq!(problem(json!({"max": 3, "word": "a"})), "");
+        for (config, expected) in [
+            (json!({"max": "3"}), "`max`: "),
+            (json!({"max": -1}), "`max`: "),
+            (json!({"max": 1, "word": null}), "`word`: "),
+            (json!({}), "max"),
+            (json!({"max": 1, "wrod": "a"}), "wrod"),
+        ] {
+            let problem = problem(config.clone());
+            assert!(problem.contains(expected), "{config}: {problem}");
+            assert!(problem.starts_with("its `config` is not what the evaluator takes: "));
+        }
+        assert_eq!(conforms(&json!({"type": 5}), &json!({})), Ok(()));
+    }
+}
