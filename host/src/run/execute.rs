@@ -235,7 +235,7 @@ impl Execution<'_, '_> {
         if let Some(doubt) = matched.doubt {
             let (id, trace_id) = (string_repr(&matched.case.id), &conversation.trace_id);
             let message = format!(
-                "trace {trace_id} is compared with golden case {id} only because there is no other: {doubt} (strict matching refuses this)"
+                "trace {trace_id} is compared with golden case {id} only because there is no other: {doubt} (`--strict-matching` does not compare them)"
             );
             (self.progress.on_event)(RunEvent::Warning { message: message.clone() });
             self.warnings.push(message);
