@@ -1,8 +1,9 @@
 //! Exit codes of the `evaluator` command. Scripts rely on them; they do not change their meaning.
 
-/// Every evaluation passed, did not apply, or broke within the share of errors that is tolerated.
+/// Every evaluation passed, did not apply, or broke within the share of errors that is tolerated, and something was scored.
 pub const OK: u8 = 0;
-/// An agent failed: at least one score is below its threshold, and every evaluator worked or its errors are tolerated.
+/// An agent failed: at least one score is below its threshold, or something that has to be recorded or scored is not; every
+/// evaluator worked, or its errors are tolerated. Also where nothing was scored at all.
 pub const FAILED: u8 = 1;
 /// The command line or the configuration cannot be used. Nothing ran.
 pub const USAGE: u8 = 2;

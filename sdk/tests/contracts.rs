@@ -91,7 +91,7 @@ fn compares(golden: Expected<'_>) -> bool {
     !golden.is_empty()
 }
 
-/// A conversation without golden turns is nobody's mistake, whichever host sends it: some conversations have no golden case.
+/// A conversation without golden turns is not an error, whichever host sends it: some conversations have no golden case.
 #[test]
 fn without_golden_turns_documents_of_every_host_are_not_evaluated() {
     let judge = |document: Value| testing::answer_json(&compares::EVALUATOR, document.to_string());

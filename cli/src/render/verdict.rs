@@ -21,7 +21,7 @@ pub(crate) fn verdict(report: &Report, verbose: bool, code: u8) {
     let remarks = remarks(report, verbose).unwrap_or_default();
     let sentence = match report.standing() {
         Standing::Errored => sentence(report),
-        // Whatever the evaluations came to, nobody can read it.
+        // The report is lost, whatever the evaluations came to.
         _ if code >= exit::ERRORED => {
             format!("ERROR: {}; the report could not be written", counts(report))
         }
@@ -149,7 +149,7 @@ fn tolerance(report: &Report, balance: &Balance) -> String {
         } else if balance.tally.scored() == 0 {
             "nothing was scored"
         } else if balance.unusable_files > 0 {
-            "what is in an input that cannot be used is unknown"
+            "those outside of any conversation never are"
         } else if let Some(evaluator) = never_worked.next() {
             &format!("{evaluator} broke and scored nothing")
         } else {

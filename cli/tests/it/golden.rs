@@ -147,6 +147,17 @@ fn an_entry_may_ignore_golden_turns_that_are_not_recorded() {
     adk(r#"{"threshold": 0.5, "missing_turns": "fail"}"#).exits(1);
     adk(r#"{"threshold": 0.5, "missing_turns": "ignore"}"#).exits(0);
     adk(r#"{"threshold": 0.5, "missingTurns": "ignore"}"#).exits(0);
+    for criterion in ["response_match_score", "pass"] {
+        folder.file(
+            "adk.json",
+            format!(
+                r#"{{"criteria": {{"{criterion}": {{"threshold": 0.5, "missing_turns": "fail", "missingTurns": "ignore"}}}},
+                     "custom_metrics": {{"pass": {{"code_config": {{"name": "./pass"}}}}}}}}"#
+            ),
+        );
+        let twice = "`missingTurns` and `missing_turns` are the same key";
+        folder.run(&["t.json", "-c", "adk.json", "-e", "set.json"]).exits(2).says(twice);
+    }
     let wrong = adk(r#"{"threshold": 0.5, "missing_turns": "ignored"}"#).exits(2);
     assert!(wrong.stderr.contains("did you mean `ignore`?"), "{}", wrong.stderr);
     config(&folder, &["name: pass, type: code, path: ./pass, mising_turns: ignore"]);
@@ -171,14 +182,22 @@ fn missing_turns_are_a_failure_for_fail_fast_and_for_a_resumed_run() {
 }
 
 #[test]
-fn a_recording_with_all_golden_turns_or_more_is_not_touched() {
+fn a_recording_with_more_turns_than_the_golden_case_is_compared_as_far_as_that_goes() {
     let folder = stopped_early();
     folder.file("t.json", recording(&[&["book a table", "for four", "thanks", "bye"]]));
     config(
         &folder,
         &["name: response_match_score, type: builtin", "name: pass, type: code, path: ./pass"],
     );
-    folder.run(&["t.json", "-c", "c.yaml"]).exits(0).says("PASSED: 2 passed");
+    let warning = "it compares 3 of 4 turns; there is no golden turn for the others";
+    let ran = folder.run(&["t.json", "-c", "c.yaml", "-o", "json"]).exits(0);
+    let json = ran.says("PASSED: 2 passed").says(warning).json();
+    assert_eq!(json["traces"][0]["metrics"][0]["warnings"], json!([warning]));
+    // What a program does with the golden turns is not known.
+    assert!(json["traces"][0]["metrics"][1].get("warnings").is_none(), "{json}");
+    folder.file("t.json", recording(&[&["book a table", "for four", "thanks"]]));
+    let ran = folder.run(&["t.json", "-c", "c.yaml"]).exits(0);
+    assert!(!ran.stderr.contains("warning"), "{}", ran.stderr);
 }
 
 /// Three cases, the first of which is recorded.

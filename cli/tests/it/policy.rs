@@ -180,7 +180,7 @@ fn inputs_that_cannot_be_used_are_never_tolerated() {
     folder.file("broken.json", "{");
     let run = |more: &[&str]| folder.run(&[&[&*good, "-c", "c.yaml"], more].concat());
     run(&["broken.json", "--max-error-rate", "1"]).exits(3).says(
-        "1 error outside of any conversation; 1 error not tolerated, because what is in an input that cannot be used is unknown (a share of 0.5000",
+        "1 error outside of any conversation; 1 error not tolerated, because those outside of any conversation never are (a share of 0.5000",
     );
     folder.run(&["broken.json", "-c", "c.yaml", "--max-error-rate", "1"]).exits(3);
     run(&["-e", "broken.json", "--max-error-rate", "1"]).exits(3).says("ERROR: 1 passed");

@@ -301,7 +301,7 @@ impl Execution<'_, '_> {
         if let Some(doubt) = matched.doubt {
             let (id, trace_id) = (string_repr(&matched.case.id), &conversation.trace_id);
             self.warnings.push(format!(
-                "trace {trace_id} is compared with golden case {id} only because there is no other: {doubt} (strict matching refuses this)"
+                "trace {trace_id} is compared with golden case {id} only because there is no other: {doubt} (`--strict-matching` does not compare them)"
             ));
         }
         Ok(matched.case.clone())

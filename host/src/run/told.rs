@@ -12,9 +12,24 @@ impl Ready {
     /// The report of an evaluation of a conversation.
     pub(super) fn report_on(&self, evaluation: Evaluation, subject: &Subject) -> EvaluationReport {
         let failure_reason = self.failure_reason(&evaluation.verdict, subject);
-        let report = self.report(evaluation);
+        let mut report = self.report(evaluation);
+        let turns = subject.conversation().turns.len();
+        report.warnings.extend(self.not_compared(&report, turns));
         let status = failure_reason.as_ref().map_or(report.status, |_| Status::Failed);
         EvaluationReport { status, failure_reason, ..report }
+    }
+
+    /// Warning that a metric has left out turns, because the golden case has fewer. What the agent did in them is not in
+    /// the score.
+    fn not_compared(&self, report: &EvaluationReport, turns: usize) -> Option<String> {
+        let Work::Metric { metric, .. } = &self.evaluator.work else { return None };
+        let compared = report.per_invocation_scores.len();
+        let leaves_out = metric.compares_golden_turns() && (1..turns).contains(&compared);
+        leaves_out.then(|| {
+            format!(
+                "it compares {compared} of {turns} turns; there is no golden turn for the others"
+            )
+        })
     }
 
     /// The report of an evaluation.

@@ -7,7 +7,7 @@ use std::{
 
 use evaluator_host::{
     conversation::{Conversation, Turn},
-    eval_set::{CaseIndex, EvalCase, EvalSet, ExpectedTurn, Unmatched},
+    eval_set::{CaseIndex, Doubt, EvalCase, EvalSet, ExpectedTurn, Unmatched},
     json::to_python,
     trace::SpanStatus,
 };
@@ -299,7 +299,7 @@ fn set(cases: &[(&str, &[&str])]) -> EvalSet {
 fn matched(set: &EvalSet, conversation: &Conversation, groups: usize) -> Result<String, String> {
     CaseIndex::new(Some(set))
         .find(conversation, groups)
-        .map(|case| case.id.clone())
+        .map(|matched| matched.case.id.clone())
         .map_err(|error| error.to_string())
 }
 
@@ -344,6 +344,31 @@ fn one_case_and_one_conversation_belong_together() {
 }
 
 #[test]
+fn being_alone_is_a_reason_to_doubt_and_strictly_none_to_match() {
+    let doubt = |golden: &str, said: Option<&str>| {
+        let set = set(&[("none", &[]), ("only", &[golden])]);
+        let strict = CaseIndex::new(Some(&set)).strict(true);
+        let index = CaseIndex::new(Some(&set));
+        let matched = index.find(&conversation(&[said]), 1).expect("they are alone");
+        assert_eq!((matched.position, &*matched.case.id), (1, "only"));
+        assert_eq!(strict.find(&conversation(&[said]), 1).is_ok(), matched.doubt.is_none());
+        matched.doubt
+    };
+    assert_eq!(doubt("Hi there", Some(" hi  THERE")), None);
+    assert_eq!(
+        doubt("Hi", Some("Bye")),
+        Some(Doubt::PromptsDiffer { recorded: "Bye".to_owned(), golden: "Hi".to_owned() })
+    );
+    assert_eq!(doubt("Hi", None), Some(Doubt::NoRecordedPrompt));
+    assert_eq!(doubt("", Some("Hi")), Some(Doubt::NoGoldenPrompt));
+    // Prompts may be long, and of several lines.
+    let long = doubt("a\nb", Some(&"é".repeat(1000))).map(|doubt| doubt.to_string());
+    let text = long.unwrap_or_default();
+    assert!(text.ends_with("is recorded, and \"a\\nb\" is expected"), "{text}");
+    assert!(text.chars().count() < 160, "{text}");
+}
+
+#[test]
 fn the_number_of_turns_decides_between_equals() {
     let set = set(&[
         ("one", &["q"]),
@@ -367,8 +392,9 @@ fn a_named_case_wins_or_is_not_found() {
     let set = set(&[("a", &["hi"]), ("b", &["bye"]), ("b", &["later"]), ("none", &[])]);
     let named =
         |id: &str| Conversation { case_id: Some(id.to_owned()), ..conversation(&[Some("hi")]) };
-    let case = CaseIndex::new(Some(&set)).find(&named("b"), 9).expect("a case");
-    assert_eq!(case.turns[0].user_parts, ["bye"], "the first of a repeated id");
+    let found = CaseIndex::new(Some(&set)).find(&named("b"), 9).expect("a case");
+    assert_eq!((found.position, &found.doubt), (1, &None));
+    assert_eq!(found.case.turns[0].user_parts, ["bye"], "the first of a repeated id");
     assert_eq!(matched(&set, &named("c"), 1), Err("eval case 'c' not found".to_owned()));
     assert_eq!(matched(&set, &named("none"), 1), Err("eval case 'none' not found".to_owned()));
 }

@@ -47,9 +47,10 @@ pub(super) fn read(
         judge::read(name, &mut builtin, &mut fields, problems);
     }
     read_own(Some(name), &mut builtin, &mut fields, problems);
-    // It is read where programs have theirs read, too.
+    // The key is read together with that of programs.
     let (key, alias) = MISSING_TURNS_KEYS;
-    fields.take_either(key, alias, problems);
+    fields.take(key);
+    fields.take_replaced(alias);
     let (key, alias) = INTERMEDIATE;
     let given = fields.peek(key).or(fields.peek(alias));
     if let (Some(node), Some(true), false) = (given, fields.flag(key, alias, problems), judged) {

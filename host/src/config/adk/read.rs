@@ -129,9 +129,9 @@ fn evaluator(
 /// The key `missing_turns` of a criterion.
 fn missing_turns(criterion: &Node, problems: &mut Problems<'_>) -> MissingTurns {
     let NodeKind::Mapping(entries) = &criterion.kind else { return MissingTurns::default() };
-    let fields = Fields::new("this criterion", entries);
+    let mut fields = Fields::new("this criterion", entries);
     let (key, alias) = MISSING_TURNS_KEYS;
-    let given = fields.peek(key).or(fields.peek(alias));
+    let given = fields.take_either(key, alias, problems);
     let chosen = given.and_then(|node| choice(key, node, &MISSING_TURNS, problems));
     chosen.unwrap_or_default()
 }

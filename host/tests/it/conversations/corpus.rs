@@ -95,7 +95,8 @@ impl Case {
         for (conversation, expected) in conversations.iter().zip(expected) {
             compare_conversation(conversation, expected, &mut found);
             let golden = cases.find(conversation, conversations.len());
-            self.compare_metrics(conversation, golden.as_ref().copied(), expected, &mut found);
+            let golden = golden.as_ref().map(|matched| matched.case);
+            self.compare_metrics(conversation, golden, expected, &mut found);
         }
         let performance = RunPerformance::of(
             conversations.iter().map(|conversation| conversation.performance.as_ref()),
