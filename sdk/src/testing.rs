@@ -75,7 +75,6 @@ pub fn input(metric_name: impl Into<String>) -> Input {
 /// let passed: Vec<&str> = passed.map(|(case, _)| case).collect();
 /// assert_eq!(passed, ["no turns", "no answer", "a blank answer"]);
 /// ```
-#[must_use]
 pub fn edge_cases(metric_name: &str) -> [(&'static str, Input); 3] {
     [
         ("no turns", input(metric_name)),

@@ -10,7 +10,7 @@ use crate::support::{self, Folder, eval_set, trace};
 
 fn folder() -> Folder {
     let folder = Folder::new();
-    folder.script("good", r#"cat >/dev/null; echo '{"score": 0.9412, "per_invocation_scores": [1, null], "details": {"é": "☀"}}'"#);
+    folder.script("good", r#"cat >/dev/null; echo '{"score": 0.9412, "per_invocation_scores": [null], "details": {"é": "☀"}}'"#);
     folder.script("low", r#"cat >/dev/null; echo '{"score": 0}'"#);
     folder.script("crash", "printf 'boom\\nline 2' >&2; exit 3");
     folder.file(
@@ -50,7 +50,7 @@ fn a_table_can_be_read_at_a_glance() {
          Invocations: 1\n\
          Metric Score Status Per-Invocation Time Error\n\
          -- -- -- -- -- -- --\n\
-         [PASS] good 0.9412 PASSED 1.0000, N/A TIME\n\
+         [PASS] good 0.9412 PASSED N/A TIME\n\
          [FAIL] low 0.0000 FAILED TIME\n\
          [ERR ] crash N/A ERROR TIME Custom evaluator 'crash' exited with code 3: boom\n\
          line 2\n\
@@ -193,7 +193,7 @@ fn json_has_the_agreed_keys_in_the_agreed_order() {
     let metrics = json["traces"][0]["metrics"].as_array().unwrap();
     let [good, low, crash, _] = &metrics[..] else { panic!("{metrics:?}") };
     assert_eq!(good["details"]["é"], "☀");
-    assert_eq!(good["per_invocation_scores"], serde_json::json!([1.0, null]));
+    assert_eq!(good["per_invocation_scores"], serde_json::json!([null]));
     assert_eq!((&low["score"], &low["eval_status"]), (&0.0.into(), &"FAILED".into()));
     assert!(low.get("details").is_none() && low["error"].is_null() && low["error_type"].is_null());
     assert_eq!(crash["error"], "Custom evaluator 'crash' exited with code 3: boom\nline 2");

@@ -66,7 +66,6 @@ fn main() {
         }
         Ok("exit") => {
             fails::run();
-            #[expect(clippy::exit, reason = "an author may do so")]
             std::process::exit(0);
         }
         _ => panic!("FIXTURE is not set to a way to drop the value"),

@@ -31,11 +31,10 @@ impl TryFrom<usize> for MinLength {
     type Error = &'static str;
 
     fn try_from(length: usize) -> Result<Self, Self::Error> {
-        if length > 0 {
-            Ok(Self(length))
-        } else {
-            Err("must be at least 1")
+        if length == 0 {
+            return Err("must be at least 1");
         }
+        Ok(Self(length))
     }
 }
 
