@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, path::Path, process::Command};
 
 /// Cases in which this program differs from agentevals 0.11.0, each with the reason.
-const DIFFERENT: [(&str, &str); 8] = [
+const DIFFERENT: [(&str, &str); 25] = [
     (
         "tr_a04_jaeger_tag_types",
         "on purpose: bytes are text in `output` too, not Python's way to write bytes",
@@ -34,6 +34,74 @@ const DIFFERENT: [(&str, &str); 8] = [
     (
         "cf_remote_bad_source",
         "on purpose: an unknown source is that evaluator's error, not the loss of the trace",
+    ),
+    (
+        "ld_directory",
+        "on purpose: a directory stands for the trace files in it",
+    ),
+    (
+        "ld_force_otlp_ints",
+        "on purpose: parts of a file that cannot be used are an error, not a smaller denominator",
+    ),
+    (
+        "ld_force_otlp_mixed_list",
+        "on purpose: parts of a file that cannot be used are an error, not a smaller denominator",
+    ),
+    (
+        "tr_e13_spans_null",
+        "on purpose: parts of a file that cannot be used are an error, not a smaller denominator",
+    ),
+    (
+        "tr_a07_jaeger_bad_items",
+        "on purpose: parts of a file that cannot be used are an error, not a smaller denominator",
+    ),
+    (
+        "out_table_e06_duplicates_and_cycles",
+        "on purpose: spans with one id and different content are an error",
+    ),
+    (
+        "tr_e06_duplicates_and_cycles",
+        "on purpose: spans with one id and different content are an error",
+    ),
+    (
+        "tr_c22_dup_keys",
+        "on purpose: a document with a repeated key is refused, not used by halves",
+    ),
+    (
+        "tr_b04_otlp_messages_plain_string",
+        "on purpose: a message attribute that is not JSON is an error, not an agent without an answer",
+    ),
+    (
+        "out_table_c13_truncated",
+        "on purpose: the error names the option of this command, `--format`",
+    ),
+    (
+        "out_table_errors_and_results",
+        "on purpose: the error names the option of this command, `--format`",
+    ),
+    (
+        "tr_c08_jsonl_unknown_first",
+        "on purpose: the error names the option of this command, `--format`",
+    ),
+    (
+        "tr_c12_whitespace",
+        "on purpose: the error names the option of this command, `--format`",
+    ),
+    (
+        "tr_c14_unknown_object",
+        "on purpose: the error names the option of this command, `--format`",
+    ),
+    (
+        "tr_c15_list_of_ints",
+        "on purpose: the error names the option of this command, `--format`",
+    ),
+    (
+        "tr_c17_bom",
+        "on purpose: the error names the option of this command, `--format`",
+    ),
+    (
+        "tr_c19_empty_list",
+        "on purpose: the error names the option of this command, `--format`",
     ),
 ];
 
