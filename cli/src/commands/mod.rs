@@ -6,6 +6,7 @@ mod conform;
 mod export;
 mod index;
 mod init;
+mod inspect;
 mod list;
 mod run;
 mod runtimes;
@@ -33,6 +34,7 @@ use crate::{
 pub(crate) fn dispatch(cli: Cli, runner: Runner) -> ExitCode {
     let code = match cli.command {
         Command::Run(args) => run::run(args, cli.verbose, runner),
+        Command::Inspect(args) => inspect::inspect(&args),
         Command::Check { config, locked } => check::check(&config, locked, cli.verbose, runner),
         Command::Schema => schema::schema(),
         Command::Init(args) | Command::Evaluator(EvaluatorCommand::Init(args)) => init::init(&args),

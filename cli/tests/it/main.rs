@@ -9,6 +9,7 @@ mod events;
 mod export;
 mod faults;
 mod index;
+mod inspect;
 mod isolation;
 mod journal;
 mod languages;

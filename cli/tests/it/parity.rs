@@ -35,10 +35,7 @@ const DIFFERENT: [(&str, &str); 25] = [
         "cf_remote_bad_source",
         "on purpose: an unknown source is that evaluator's error, not the loss of the trace",
     ),
-    (
-        "ld_directory",
-        "on purpose: a directory stands for the trace files in it",
-    ),
+    ("ld_directory", "on purpose: a directory stands for the trace files in it"),
     (
         "ld_force_otlp_ints",
         "on purpose: parts of a file that cannot be used are an error, not a smaller denominator",
@@ -83,26 +80,11 @@ const DIFFERENT: [(&str, &str); 25] = [
         "tr_c08_jsonl_unknown_first",
         "on purpose: the error names the option of this command, `--format`",
     ),
-    (
-        "tr_c12_whitespace",
-        "on purpose: the error names the option of this command, `--format`",
-    ),
-    (
-        "tr_c14_unknown_object",
-        "on purpose: the error names the option of this command, `--format`",
-    ),
-    (
-        "tr_c15_list_of_ints",
-        "on purpose: the error names the option of this command, `--format`",
-    ),
-    (
-        "tr_c17_bom",
-        "on purpose: the error names the option of this command, `--format`",
-    ),
-    (
-        "tr_c19_empty_list",
-        "on purpose: the error names the option of this command, `--format`",
-    ),
+    ("tr_c12_whitespace", "on purpose: the error names the option of this command, `--format`"),
+    ("tr_c14_unknown_object", "on purpose: the error names the option of this command, `--format`"),
+    ("tr_c15_list_of_ints", "on purpose: the error names the option of this command, `--format`"),
+    ("tr_c17_bom", "on purpose: the error names the option of this command, `--format`"),
+    ("tr_c19_empty_list", "on purpose: the error names the option of this command, `--format`"),
 ];
 
 #[test]

@@ -14,8 +14,7 @@ fn packed(tool: &str, content: &[u8]) -> Option<Vec<u8>> {
         return None;
     }
     let mut command = Command::new(tool);
-    let mut child =
-        command.arg("-c").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = command.arg("-c").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(content).unwrap();
     Some(child.wait_with_output().unwrap().stdout)
 }

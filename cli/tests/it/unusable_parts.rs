@@ -87,33 +87,91 @@ fn parts_that_cannot_be_used_are_errors_of_the_run_with_their_place() {
     let of_spans = |spans: Value| beside(resource(spans));
     let at = "resourceSpans[1].scopeSpans[0]";
     let cases = [
-        (of_spans(json!([without(span(2, "no"), "traceId")])), format!("{at}.spans[0]: the span has no usable `traceId`")),
-        (of_spans(json!([with(span(2, "no"), "traceId", json!(7))])), format!("{at}.spans[0]: the span has no usable `traceId`")),
-        (of_spans(json!([without(span(2, "no"), "spanId")])), format!("{at}.spans[0]: the span has no usable `spanId`")),
-        (of_spans(json!([with(span(2, "no"), "spanId", json!("0000000000000000"))])), format!("{at}.spans[0]: the span has no usable `spanId`")),
-        (of_spans(json!([{}])), format!("{at}.spans[0]: the span has no usable `traceId` and `spanId`")),
+        (
+            of_spans(json!([without(span(2, "no"), "traceId")])),
+            format!("{at}.spans[0]: the span has no usable `traceId`"),
+        ),
+        (
+            of_spans(json!([with(span(2, "no"), "traceId", json!(7))])),
+            format!("{at}.spans[0]: the span has no usable `traceId`"),
+        ),
+        (
+            of_spans(json!([without(span(2, "no"), "spanId")])),
+            format!("{at}.spans[0]: the span has no usable `spanId`"),
+        ),
+        (
+            of_spans(json!([with(span(2, "no"), "spanId", json!("0000000000000000"))])),
+            format!("{at}.spans[0]: the span has no usable `spanId`"),
+        ),
+        (
+            of_spans(json!([{}])),
+            format!("{at}.spans[0]: the span has no usable `traceId` and `spanId`"),
+        ),
         (of_spans(json!(null)), format!("{at}: no `spans`")),
         (of_spans(json!({})), format!("{at}: `spans` is an object instead of an array")),
         (of_spans(json!("x")), format!("{at}: `spans` is a string instead of an array")),
         (of_spans(json!([null])), format!("{at}.spans[0]: the span is null instead of an object")),
-        (of_spans(json!(["x"])), format!("{at}.spans[0]: the span is a string instead of an object")),
-        (beside(json!(null)), "resourceSpans[1]: the resource is null instead of an object".to_owned()),
+        (
+            of_spans(json!(["x"])),
+            format!("{at}.spans[0]: the span is a string instead of an object"),
+        ),
+        (
+            beside(json!(null)),
+            "resourceSpans[1]: the resource is null instead of an object".to_owned(),
+        ),
         (beside(json!({})), "resourceSpans[1]: no `scopeSpans`".to_owned()),
-        (beside(json!({"scopeSpan": [scope(good())]})), "resourceSpans[1]: no `scopeSpans`".to_owned()),
-        (beside(json!({"scopeSpans": [null]})), format!("{at}: the scope is null instead of an object")),
-        (beside(json!({"scopeSpans": {"spans": good()}})), "resourceSpans[1]: `scopeSpans` is an object instead of an array".to_owned()),
-        (with(beside(resource(good())), "batches", json!({})), "`batches` is an object instead of an array".to_owned()),
-        (with(beside(resource(good())), "resourceLogs", json!([{}])), "resourceLogs[0]: no `scopeLogs`".to_owned()),
-        (json!([span(1, "yes"), {"spanId": "2"}]), "[1]: the span has no usable `traceId`".to_owned()),
-        (jaeger(json!({"traceID": "2", "spans": [without(jaeger_span(2), "traceID")]})), "data[1].spans[0]: the span has no usable `traceID`".to_owned()),
-        (jaeger(json!({"traceID": "2", "spans": [without(jaeger_span(2), "spanID")]})), "data[1].spans[0]: the span has no usable `spanID`".to_owned()),
-        (jaeger(json!({"traceID": "2", "spans": [5]})), "data[1].spans[0]: the span is an integer instead of an object".to_owned()),
+        (
+            beside(json!({"scopeSpan": [scope(good())]})),
+            "resourceSpans[1]: no `scopeSpans`".to_owned(),
+        ),
+        (
+            beside(json!({"scopeSpans": [null]})),
+            format!("{at}: the scope is null instead of an object"),
+        ),
+        (
+            beside(json!({"scopeSpans": {"spans": good()}})),
+            "resourceSpans[1]: `scopeSpans` is an object instead of an array".to_owned(),
+        ),
+        (
+            with(beside(resource(good())), "batches", json!({})),
+            "`batches` is an object instead of an array".to_owned(),
+        ),
+        (
+            with(beside(resource(good())), "resourceLogs", json!([{}])),
+            "resourceLogs[0]: no `scopeLogs`".to_owned(),
+        ),
+        (
+            json!([span(1, "yes"), {"spanId": "2"}]),
+            "[1]: the span has no usable `traceId`".to_owned(),
+        ),
+        (
+            jaeger(json!({"traceID": "2", "spans": [without(jaeger_span(2), "traceID")]})),
+            "data[1].spans[0]: the span has no usable `traceID`".to_owned(),
+        ),
+        (
+            jaeger(json!({"traceID": "2", "spans": [without(jaeger_span(2), "spanID")]})),
+            "data[1].spans[0]: the span has no usable `spanID`".to_owned(),
+        ),
+        (
+            jaeger(json!({"traceID": "2", "spans": [5]})),
+            "data[1].spans[0]: the span is an integer instead of an object".to_owned(),
+        ),
         (jaeger(json!({"traceID": "2", "spans": null})), "data[1]: no `spans`".to_owned()),
-        (jaeger(json!({"traceID": "2", "spans": []})), "data[1]: the trace has no spans".to_owned()),
-        (jaeger(json!({"traceID": "2", "spans": {}})), "data[1]: `spans` is an object instead of an array".to_owned()),
+        (
+            jaeger(json!({"traceID": "2", "spans": []})),
+            "data[1]: the trace has no spans".to_owned(),
+        ),
+        (
+            jaeger(json!({"traceID": "2", "spans": {}})),
+            "data[1]: `spans` is an object instead of an array".to_owned(),
+        ),
         (jaeger(json!(null)), "data[1]: the trace is null instead of an object".to_owned()),
         (
-            with(json!({"data": [{"spans": [jaeger_span(1)]}]}), "errors", json!([{"code": 500, "msg": "shard"}])),
+            with(
+                json!({"data": [{"spans": [jaeger_span(1)]}]}),
+                "errors",
+                json!([{"code": 500, "msg": "shard"}]),
+            ),
             r#"errors: {"code": 500, "msg": "shard"}"#.to_owned(),
         ),
     ];
@@ -127,7 +185,10 @@ fn parts_that_cannot_be_used_are_errors_of_the_run_with_their_place() {
             assert!(shown.contains(start), "{form} {expected}: {}", ran.stdout);
             assert!(ran.stderr.contains(&expected), "{expected}: {}", ran.stderr);
             let last = ran.stderr.lines().last().unwrap();
-            assert!(last.starts_with("ERROR: 1 passed") || last.starts_with("ERROR: 2 passed"), "{last}");
+            assert!(
+                last.starts_with("ERROR: 1 passed") || last.starts_with("ERROR: 2 passed"),
+                "{last}"
+            );
             assert!(last.contains("; 1 ") && last.ends_with(" of trace files left out"), "{last}");
         }
     }
@@ -165,7 +226,9 @@ fn other_spellings_and_second_lists_are_read() {
         beside(json!({"scope_spans": [scope(json!([span(2, "yes")]))]})),
         beside(json!({"scope_spans": [scope(json!([snake]))]})),
         beside(json!({"instrumentation_library_spans": [scope(json!([span(2, "yes")]))]})),
-        beside(json!({"scopeSpans": [], "instrumentationLibrarySpans": [scope(json!([span(2, "yes")]))]})),
+        beside(
+            json!({"scopeSpans": [], "instrumentationLibrarySpans": [scope(json!([span(2, "yes")]))]}),
+        ),
         json!({"resourceSpans": [resource(json!([span(1, "yes")]))], "batches": [resource(json!([span(2, "yes")]))]}),
         json!({"resource_spans": [resource(json!([span(1, "yes")]))], "batches": [resource(json!([snake]))]}),
         json!({"trace": {"batches": [resource(json!([span(1, "yes")]))]}, "resourceSpans": [resource(json!([span(2, "yes")]))]}),
@@ -184,8 +247,14 @@ fn keys_that_are_given_twice_are_errors() {
     let item = resource(json!([span(1, "yes")])).to_string();
     let jaeger = json!([{"spans": [jaeger_span(1)]}]).to_string();
     for (document, expected) in [
-        (format!(r#"{{"resourceSpans": {list}, "resourceSpans": {list}}}"#), "the key `resourceSpans` is repeated"),
-        (format!(r#"{{"resourceSpans": {list}, "resource_spans": {list}}}"#), "the key `resourceSpans` is repeated"),
+        (
+            format!(r#"{{"resourceSpans": {list}, "resourceSpans": {list}}}"#),
+            "the key `resourceSpans` is repeated",
+        ),
+        (
+            format!(r#"{{"resourceSpans": {list}, "resource_spans": {list}}}"#),
+            "the key `resourceSpans` is repeated",
+        ),
         (
             format!(r#"{{"resourceSpans": [{}, "scopeSpans": []}}]}}"#, &item[..item.len() - 1]),
             "resourceSpans[0]: the key `scopeSpans` is repeated",
@@ -193,7 +262,9 @@ fn keys_that_are_given_twice_are_errors() {
         (format!(r#"{{"data": [], "data": {jaeger}}}"#), "the key `data` is repeated"),
     ] {
         folder.file("t.json", document);
-        run(&folder, &["t.json"], "json").exits(3).says(&format!("Failed to load trace file 't.json': {expected}"));
+        run(&folder, &["t.json"], "json")
+            .exits(3)
+            .says(&format!("Failed to load trace file 't.json': {expected}"));
     }
     // In a span, it is an error of its conversation alone.
     let twice = span(2, "yes").to_string();
@@ -208,7 +279,9 @@ fn keys_that_are_given_twice_are_errors() {
 #[test]
 fn spans_with_one_id_and_different_content_are_errors_and_copies_are_dropped() {
     let folder = folder();
-    let line = |number, answer: &str| json!({"resourceSpans": [resource(json!([span(number, answer)]))]}).to_string();
+    let line = |number, answer: &str| {
+        json!({"resourceSpans": [resource(json!([span(number, answer)]))]}).to_string()
+    };
     // The order of attributes is not content.
     let mut turned = span(1, "yes");
     turned["attributes"].as_array_mut().unwrap().reverse();
@@ -217,7 +290,8 @@ fn spans_with_one_id_and_different_content_are_errors_and_copies_are_dropped() {
     folder.file("b.json", line(1, "no"));
     folder.file("copy.json", &turned);
     folder.file("both.jsonl", [line(1, "yes"), line(1, "no"), line(2, "yes")].join("\n"));
-    folder.file("copies.jsonl", [line(1, "yes"), line(1, "yes"), turned, line(2, "yes")].join("\n"));
+    folder
+        .file("copies.jsonl", [line(1, "yes"), line(1, "yes"), turned, line(2, "yes")].join("\n"));
     let error = "span 0000000000000001 is recorded more than once with different content";
     for files in [&["both.jsonl"][..], &["a.json", "b.json"]] {
         for form in FORMS {
@@ -227,7 +301,8 @@ fn spans_with_one_id_and_different_content_are_errors_and_copies_are_dropped() {
         let ran = run(&folder, files, "json");
         assert_eq!(ran.evaluations(0), ["(all) ERROR unusable_recording"]);
     }
-    for (files, count) in [(&["copies.jsonl"][..], "2 spans"), (&["a.json", "copy.json"], "1 span")] {
+    for (files, count) in [(&["copies.jsonl"][..], "2 spans"), (&["a.json", "copy.json"], "1 span")]
+    {
         let warning = format!("{count} dropped as exact copies of others in 1 conversation");
         for form in FORMS {
             let ran = run(&folder, files, form).exits(0).says(&format!("warning: {warning}"));
@@ -245,7 +320,10 @@ fn the_parts_of_a_trace_in_several_files_are_one_tree() {
     child["parentSpanId"] = json!(format!("{:016x}", 1));
     child["attributes"][0]["value"] = text("chat");
     let mut named = child.clone();
-    named["attributes"].as_array_mut().unwrap().push(json!({"key": "session.id", "value": text("s")}));
+    named["attributes"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!({"key": "session.id", "value": text("s")}));
     folder.file("a.json", json!([span(1, "yes")]).to_string());
     for (child, group_by) in [(child, "auto"), (named.clone(), "conversation"), (named, "trace")] {
         folder.file("b.json", json!([child]).to_string());
@@ -291,9 +369,16 @@ fn messages_that_were_cut_off_are_errors_of_their_conversation() {
         (json!([cut(2, 1)]), "gen_ai.output.messages is JSON that was cut off after 1 bytes"),
         (json!([asks]), "the arguments of the tool call weather are JSON that was cut off"),
         (tool("{\"city\": \"Par"), "the arguments of the tool are JSON that was cut off"),
-        (json!([adk("gcp.vertex.agent.llm_response", "{\"content\": {")]), "gcp.vertex.agent.llm_response is JSON that was cut off after 13 bytes"),
+        (
+            json!([adk("gcp.vertex.agent.llm_response", "{\"content\": {")]),
+            "gcp.vertex.agent.llm_response is JSON that was cut off after 13 bytes",
+        ),
     ] {
-        folder.file("t.json", json!({"resourceSpans": [resource(json!([span(1, "yes")])), resource(spans)]}).to_string());
+        folder.file(
+            "t.json",
+            json!({"resourceSpans": [resource(json!([span(1, "yes")])), resource(spans)]})
+                .to_string(),
+        );
         let ran = run(&folder, &["t.json"], "json").exits(3);
         assert_eq!(ran.evaluations(0), ["good PASSED"], "{expected}");
         assert_eq!(ran.evaluations(1), ["(all) ERROR unusable_recording"], "{expected}");
@@ -318,7 +403,9 @@ fn an_eval_set_with_a_key_given_twice_is_an_error_with_its_position() {
     folder.file("t.json", json!([span(1, "yes")]).to_string());
     let turn = r#"{"user_content": {"parts": [{"text": "hi"}]}, "final_response": {"parts": [{"text": "yes"}]}"#;
     let set = |turn: &str, rest: &str| {
-        format!(r#"{{"eval_set_id": "s", "eval_cases": [{{"eval_id": "a", "conversation": [{turn}]}}]{rest}}}"#)
+        format!(
+            r#"{{"eval_set_id": "s", "eval_cases": [{{"eval_id": "a", "conversation": [{turn}]}}]{rest}}}"#
+        )
     };
     let final_twice = format!("{turn},\n \"final_response\": {{}}}}");
     for (text, position) in [

@@ -15,9 +15,14 @@ pub(crate) const MARKED: ParseOptions = ParseOptions {
 };
 
 /// Removes the mark of an object, not of those inside it, and returns the first of `keys` that is repeated.
-pub(crate) fn take_repeated_among(object: &mut Object, keys: &[&'static str]) -> Option<&'static str> {
+pub(crate) fn take_repeated_among(
+    object: &mut Object,
+    keys: &[&'static str],
+) -> Option<&'static str> {
     let Some(Value::Array(repeated)) = object.shift_remove(REPEATED_KEY) else { return None };
-    keys.iter().find(|key| repeated.iter().any(|repeated| repeated.as_str() == Some(**key))).copied()
+    keys.iter()
+        .find(|key| repeated.iter().any(|repeated| repeated.as_str() == Some(**key)))
+        .copied()
 }
 
 /// Removes all marks of repeated keys, and returns the first such key in the order of the text.

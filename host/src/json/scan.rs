@@ -5,8 +5,7 @@
 //! where the parser would complain, so does the walk.
 
 use super::{
-    MARKED,
-    Value,
+    MARKED, Value,
     error::ParseErrorKind as Kind,
     parse::{MAX_DEPTH, is_space, parse},
     source::{Held, Interrupted, Source},

@@ -3,9 +3,7 @@
 use std::{ops::Range, sync::Arc};
 
 use crate::{
-    conversation::{
-        Conversation, Group, GroupBy, GroupedBy, Groups, extract_group, group_indexed,
-    },
+    conversation::{Conversation, Group, GroupBy, GroupedBy, Groups, extract_group, group_indexed},
     trace::{ReadError, TraceIndex},
 };
 

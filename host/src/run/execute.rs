@@ -58,8 +58,9 @@ impl Copies {
     /// The warning of the run; `None` if there are none.
     pub(super) fn warning(&self) -> Option<String> {
         let first = self.first.as_ref()?;
-        let counted =
-            |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
+        let counted = |count: usize, noun: &str| {
+            format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+        };
         Some(format!(
             "{} dropped as exact copies of others in {} (first in trace {first})",
             counted(self.spans, "span"),
@@ -209,7 +210,8 @@ impl Execution<'_, '_> {
             }
             let unusable = match loaded {
                 Ok(conversation) if !conversation.errors.is_empty() => {
-                    let error = format!("The recording is unusable: {}", conversation.errors.join("; "));
+                    let error =
+                        format!("The recording is unusable: {}", conversation.errors.join("; "));
                     report(&conversation, vec![unusable(&error, "unusable_recording")])
                 }
                 Ok(conversation) if conversation.turns.is_empty() => {

@@ -60,8 +60,7 @@ pub fn load(paths: &[PathBuf], format: Option<Format>) -> Loaded {
 ///
 /// The file cannot be read, is not UTF-8, or is not of the format.
 pub fn load_file(path: &Path, format: Option<Format>) -> Result<FileTraces, LoadError> {
-    let copy =
-        copy_if_needed(path).map_err(|kind| LoadError { path: path.to_owned(), kind })?;
+    let copy = copy_if_needed(path).map_err(|kind| LoadError { path: path.to_owned(), kind })?;
     load_source(copy.as_deref().unwrap_or(path), path, format)
 }
 

@@ -177,7 +177,9 @@ fn without_duplicates(
                 if content(&spans[*first.get()]) == content(span) {
                     warnings.push(format!("duplicate span {id} ignored"));
                 } else {
-                    errors.push(format!("span {id} is recorded more than once with different content"));
+                    errors.push(format!(
+                        "span {id} is recorded more than once with different content"
+                    ));
                 }
             }
         }

@@ -234,8 +234,7 @@ fn what_is_not_read_is_checked_too() {
             "function_response.parts[0].x: unknown key",
         ),
     ] {
-        let text =
-            case_of(&format!(r#"{{"user_content": {{"parts": [{part}]}}}}"#), r#""x": 0"#);
+        let text = case_of(&format!(r#"{{"user_content": {{"parts": [{part}]}}}}"#), r#""x": 0"#);
         let at = "eval_cases[0].conversation[0].user_content.parts[0]";
         assert_eq!(refused(&text), format!("{at}.{expected}"));
     }

@@ -7,4 +7,5 @@ mod events;
 mod json_dialect;
 mod python_requirements;
 mod surroundings;
+mod trace_attributes;
 mod trace_loading;

@@ -276,7 +276,8 @@ mod tests {
 
     #[test]
     fn what_is_neither_messages_nor_withheld_is_an_error() {
-        let whole = json!([{"role": "user", "parts": [{"type": "text", "content": "h\u{1}\u{e9}"}]}]);
+        let whole =
+            json!([{"role": "user", "parts": [{"type": "text", "content": "h\u{1}\u{e9}"}]}]);
         let whole = whole.to_string();
         for length in (1..whole.len()).filter(|length| whole.is_char_boundary(*length)) {
             let cut = Value::String(whole[..length].to_owned());
@@ -287,7 +288,10 @@ mod tests {
         assert!(cut(r#"{"a": tr"#) && cut(r#"["a\"#) && cut(r#"{"a": -"#) && cut(r#"{"a": "\u00"#));
         assert!(!cut("{'a': 1}") && !cut(r#"{"a": Paris}"#) && !cut("prose") && !cut("{}"));
         for (odd, expected) in [
-            (json!("just prose"), "is not valid JSON: expected a value at line 1 column 1 (byte 0)"),
+            (
+                json!("just prose"),
+                "is not valid JSON: expected a value at line 1 column 1 (byte 0)",
+            ),
             (json!([whole]), "holds no message"),
             (json!(5), "is an integer instead of a list of messages"),
         ] {

@@ -92,7 +92,10 @@ impl<'a> Draft<'a> {
             records.sort_by_key(|(_, log)| time_of(log));
             for (kind, log) in records {
                 if log.body.as_str().is_some_and(is_cut_json) {
-                    self.fail(&format!("the body of a {} record", log.event_name), "is JSON that was cut off");
+                    self.fail(
+                        &format!("the body of a {} record", log.event_name),
+                        "is JSON that was cut off",
+                    );
                 }
                 read.add(kind, &body_of(log));
             }

@@ -1,8 +1,6 @@
 //! Attributes and the values they hold.
 
-use super::{
-    super::bytes, super::coerce, part_items, proto_names::camel_keys, take, take_object,
-};
+use super::{super::bytes, super::coerce, part_items, proto_names::camel_keys, take, take_object};
 use crate::{
     json::{Object, Value, to_python},
     python_text::scalar_text,

@@ -183,12 +183,7 @@ fn scope_group(
 }
 
 /// Decodes a span or a log record, or notes that it is neither.
-fn leaf(
-    item: Value,
-    side: Side,
-    (scope, resource): (&Arc<Scope>, &Arc<Object>),
-    pool: &mut Pool,
-) {
+fn leaf(item: Value, side: Side, (scope, resource): (&Arc<Scope>, &Arc<Object>), pool: &mut Pool) {
     match (item, side) {
         (Value::Object(object), Side::Spans) => span(object, scope, resource, pool),
         (Value::Object(object), Side::Logs) => log_record(object, pool),

@@ -111,7 +111,8 @@ fn errors_say_where_the_json_breaks() {
 #[test]
 fn a_given_format_reads_what_detection_would_not() {
     let otlp = |text| {
-        load_text(text, Path::new("t.json"), Some(Format::OtlpJson)).map(|loaded| shape(&loaded.traces))
+        load_text(text, Path::new("t.json"), Some(Format::OtlpJson))
+            .map(|loaded| shape(&loaded.traces))
     };
     assert_eq!(otlp("").ok(), Some(vec![]));
     assert_eq!(
