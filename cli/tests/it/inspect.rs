@@ -1,4 +1,5 @@
 //! `evaluator inspect`.
+#![cfg(unix)]
 
 use serde_json::json;
 
