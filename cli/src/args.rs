@@ -2,6 +2,7 @@
 
 mod conform;
 mod export;
+mod inspect;
 mod run;
 mod serve;
 mod test;
@@ -13,6 +14,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, value_parser};
 pub(crate) use self::{
     conform::{ConformArgs, ConformOutput},
     export::ExportArgs,
+    inspect::{InspectArgs, InspectOutput},
     run::RunArgs,
     serve::ServeArgs,
     test::TestArgs,
@@ -40,6 +42,11 @@ pub(crate) enum Command {
         after_help = "Exit codes: 0 all that was scored passed, 1 something failed or nothing was scored, 2 usage or configuration error (nothing ran), 3 something broke"
     )]
     Run(RunArgs),
+    /// Print the conversations of recorded traces as evaluators see them
+    #[command(
+        after_help = "Exit codes: 0 everything can be evaluated, 2 usage error, 3 a file, a part of one or a conversation cannot be used"
+    )]
+    Inspect(InspectArgs),
     /// Check a configuration and everything it names, and evaluate nothing
     #[command(after_help = "Exit codes: 0 everything is there, 2 something is wrong")]
     Check {

@@ -7,6 +7,7 @@ mod discovery;
 mod export;
 mod index;
 mod init;
+mod inspect;
 mod list;
 mod run;
 mod runtimes;
@@ -38,6 +39,7 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
     }
     let code = match cli.command {
         Command::Run(args) => run::run(args, cli.verbose, runner),
+        Command::Inspect(args) => inspect::inspect(&args),
         Command::Check { config, locked, build } => {
             match discovery::required(config, "name the configuration") {
                 Ok(config) => check::check(&config, locked, build, cli.verbose, runner),

@@ -120,15 +120,19 @@ fn a_broken_trace_file_does_not_take_the_others_with_it() {
     );
     folder.file("latin.json", b"{\"data\": \"caf\xe9\"}");
     let (good, cut) = (trace("a01_otlp_basic_parts"), trace("c13_truncated"));
+    fs::create_dir(folder.path().join("none")).unwrap();
     let files =
-        ["notes.txt", "empty.json", "other.json", "bom.json", "latin.json", &cut, ".", &good];
+        ["notes.txt", "empty.json", "other.json", "bom.json", "latin.json", &cut, &good, "none"];
     let ran = folder.run(&[&files[..], &["-o", "json"]].concat()).exits(3);
     assert_eq!(ran.evaluations(0), ["tool_trajectory_avg_score NOT_EVALUATED"]);
     let errors = ran.json()["errors"].clone();
     let errors: Vec<&str> =
         errors.as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
     assert_eq!(errors.len(), 7, "{errors:#?}");
-    for (file, error) in files.iter().zip(&errors) {
+    // Directories are looked through before files are read.
+    assert!(errors[0].starts_with("Failed to load trace file 'none': the directory has no trace"));
+    let errors = &errors[1..];
+    for (file, error) in files.iter().zip(errors) {
         assert!(error.starts_with(&format!("Failed to load trace file '{file}': ")), "{error}");
     }
     assert!(errors[4].contains("not UTF-8: invalid byte 0xe9 at offset 13"), "{}", errors[4]);
@@ -163,8 +167,8 @@ fn a_file_that_is_something_else_is_told_to_be_that() {
         ("utf16.json", &utf16, &["the file is UTF-16; save it as UTF-8"]),
         (
             "packed.json",
-            b"\x1f\x8b\x08\0\0\0",
-            &["the file is packed with gzip; unpack it first, e.g. with gunzip"],
+            b"PK\x03\x04\0\0",
+            &["the file is packed with zip; unpack it first, e.g. with unzip"],
         ),
         ("empty.json", b"", &["the file is empty"]),
         (
@@ -192,8 +196,10 @@ fn a_file_that_is_something_else_is_told_to_be_that() {
             }
         }
     }
-    folder.run(&["folder"]).exits(3).says("hint: this is a folder; name the files in it");
-    // The same for eval sets.
+    // The same for eval sets, which are not unpacked.
+    let args = [&*trace("k01_traj_exact"), "-e", "folder"];
+    folder.run(&args).exits(3).says("hint: this is a directory; name the file in it");
+    folder.file("packed.json", b"\x1f\x8b\x08\0\0\0");
     let args = [&*trace("k01_traj_exact"), "-e", "packed.json"];
     folder.run(&args).exits(3).says("hint: the file is packed with gzip");
     let args = [&*trace("k01_traj_exact"), "-e", &trace("k01_traj_exact")];

@@ -16,6 +16,7 @@ mod export;
 mod faults;
 mod golden;
 mod index;
+mod inspect;
 mod isolation;
 mod journal;
 mod languages;

@@ -77,7 +77,6 @@ const DIFFERENT: &[(&str, &str, &str)] = &[
     ("up_table_tempo_export_with_batches", "golden '<end>'", NOTES),
     ("out_table_a01_otlp_basic_parts", "golden '<end>'", NOTES),
     ("out_table_a03_jaeger_multi_trace", "golden '<end>'", NOTES),
-    ("out_table_e06_duplicates_and_cycles", "golden '<end>'", NOTES),
     ("out_table_k05_traj_wrong_args", "golden '<end>'", NOTES),
     ("out_table_traj_fail_three", "golden '<end>'", NOTES),
     ("out_summary_a01_otlp_basic_parts", "golden '<end>'", NOTES),
@@ -87,6 +86,75 @@ const DIFFERENT: &[(&str, &str, &str)] = &[
     ("out_summary_k06_traj_none", "golden '<end>'", NOTES),
     ("out_summary_k09_traj_two_turns", "golden '<end>'", NOTES),
     ("out_summary_traj_fail_three", "golden '<end>'", NOTES),
+    ("ld_directory", "", "on purpose: a directory stands for the trace files in it"),
+    (
+        "ld_force_otlp_ints",
+        "",
+        "on purpose: parts of a file that cannot be used are an error, not a smaller denominator",
+    ),
+    (
+        "ld_force_otlp_mixed_list",
+        "",
+        "on purpose: parts of a file that cannot be used are an error, not a smaller denominator",
+    ),
+    (
+        "tr_e13_spans_null",
+        "",
+        "on purpose: parts of a file that cannot be used are an error, not a smaller denominator",
+    ),
+    (
+        "tr_a07_jaeger_bad_items",
+        "",
+        "on purpose: parts of a file that cannot be used are an error, not a smaller denominator",
+    ),
+    (
+        "out_table_e06_duplicates_and_cycles",
+        "",
+        "on purpose: spans with one id and different content are an error",
+    ),
+    (
+        "tr_e06_duplicates_and_cycles",
+        "",
+        "on purpose: spans with one id and different content are an error",
+    ),
+    (
+        "tr_c22_dup_keys",
+        "",
+        "on purpose: a document with a repeated key is refused, not used by halves",
+    ),
+    (
+        "tr_b04_otlp_messages_plain_string",
+        "",
+        "on purpose: a message attribute that is not JSON is an error, not an agent without an answer",
+    ),
+    (
+        "out_table_c13_truncated",
+        "",
+        "on purpose: the error names the option of this command, `--format`",
+    ),
+    (
+        "out_table_errors_and_results",
+        "",
+        "on purpose: the error names the option of this command, `--format`",
+    ),
+    (
+        "tr_c08_jsonl_unknown_first",
+        "",
+        "on purpose: the error names the option of this command, `--format`",
+    ),
+    ("tr_c12_whitespace", "", "on purpose: the error names the option of this command, `--format`"),
+    (
+        "tr_c14_unknown_object",
+        "",
+        "on purpose: the error names the option of this command, `--format`",
+    ),
+    (
+        "tr_c15_list_of_ints",
+        "",
+        "on purpose: the error names the option of this command, `--format`",
+    ),
+    ("tr_c17_bom", "", "on purpose: the error names the option of this command, `--format`"),
+    ("tr_c19_empty_list", "", "on purpose: the error names the option of this command, `--format`"),
 ];
 
 /// Runs every case of the corpus in the directory `EVALUATOR_PARITY_DIR`, by default `tests/parity`.

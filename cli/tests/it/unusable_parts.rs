@@ -1,4 +1,6 @@
 //! Parts of recordings that cannot be used are never silent.
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 use serde_json::{Value, json};
 

@@ -157,7 +157,7 @@ mod tests {
         for (bytes, expected) in [
             (&b""[..], Some("the file is empty")),
             (b" \n", Some("the file is blank")),
-            (b"\x1f\x8b\x08\0\0", Some("packed with gzip")),
+            (b"\x1f\x8b\x08\0\0", None),
             (b"PK\x03\x04\x14\0", Some("packed with zip")),
             (b"\xff\xfe{\0", Some("UTF-16")),
             (b"\xfe\xff\0{", Some("UTF-16")),

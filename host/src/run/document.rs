@@ -44,6 +44,11 @@ impl Turns {
         out.raw("}");
         Self { text: out.text.into_bytes().into(), digest: OnceLock::new() }
     }
+
+    /// The document without an evaluator's settings.
+    pub(crate) fn to_object(&self) -> String {
+        format!("{{{}", String::from_utf8_lossy(&self.text))
+    }
 }
 
 impl Settings {

@@ -8,6 +8,7 @@
 //! | `fetch` | the evaluators that come from sources |
 //! | `plan` | a configuration made ready: metrics looked up, programs found, built and probed |
 //! | `conversations` | the conversations of a run, loaded when their turn comes |
+//! | `inspect` | the conversations of trace files, without evaluating them |
 //! | `subject` | a conversation with its golden case |
 //! | `document` | the text an evaluator reads |
 //! | `program` | the programs of a plan: where they are, and making them ready |
@@ -35,6 +36,7 @@ mod examine;
 mod execute;
 mod fetch;
 mod forked;
+mod inspect;
 mod journaled;
 mod loaders;
 mod originals;
@@ -58,6 +60,7 @@ pub use describe::{Description, describe};
 pub(crate) use document::document_of;
 pub use event::RunEvent;
 pub use examine::Examination;
+pub use inspect::{Inspection, invocations};
 pub use plan::{Plan, PlannedEvaluator};
 pub use runner::{Request, Runner};
 pub use service::{Answered, Offered, Refusal, Service, Unservable, name_of};

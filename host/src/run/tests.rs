@@ -218,8 +218,8 @@ async fn an_executor_that_is_not_there_is_an_error_before_anything_is_built() {
 #[tokio::test]
 async fn a_file_without_spans_is_told_of_and_the_others_are_evaluated() {
     let folder = Folder::new("no-spans");
-    let empty = folder
-        .file("empty.json", r#"{"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "a"}]}]}]}"#);
+    let empty =
+        folder.file("empty.json", r#"{"resourceSpans": [{"scopeSpans": [{"spans": []}]}]}"#);
     let config =
         Config { evaluators: vec![EvaluatorConfig::builtin("passes")], ..Config::default() };
     let request =

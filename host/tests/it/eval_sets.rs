@@ -198,11 +198,12 @@ fn every_field_is_checked_at_its_place() {
 
 #[test]
 fn what_is_not_read_is_checked_too() {
-    let case = |more: &str| {
+    let case_of = |conversation: &str, more: &str| {
         format!(
-            r#"{{"eval_set_id": "s", "eval_cases": [{{"eval_id": "c", "conversation": [], {more}}}]}}"#
+            r#"{{"eval_set_id": "s", "eval_cases": [{{"eval_id": "c", "conversation": [{conversation}], {more}}}]}}"#
         )
     };
+    let case = |more: &str| case_of("", more);
     for (more, expected) in [
         (
             r#""session_input": {"app_name": "a"}"#,
@@ -233,9 +234,7 @@ fn what_is_not_read_is_checked_too() {
             "function_response.parts[0].x: unknown key",
         ),
     ] {
-        let text = case(&format!(
-            r#""x": 0, "conversation": [{{"user_content": {{"parts": [{part}]}}}}]"#
-        ));
+        let text = case_of(&format!(r#"{{"user_content": {{"parts": [{part}]}}}}"#), r#""x": 0"#);
         let at = "eval_cases[0].conversation[0].user_content.parts[0]";
         assert_eq!(refused(&text), format!("{at}.{expected}"));
     }

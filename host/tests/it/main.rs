@@ -9,4 +9,5 @@ mod hostile_collectors;
 mod json_dialect;
 mod python_requirements;
 mod surroundings;
+mod trace_attributes;
 mod trace_loading;

@@ -11,12 +11,14 @@ use std::path::Path;
 use corpus::Corpus;
 
 /// Cases of the whole corpus where we differ on purpose.
-const ON_PURPOSE: [(&str, &str); 13] = [
+const ON_PURPOSE: [(&str, &str); 15] = [
     ("cf_executor_docker", "the original loses the trace when an evaluator cannot be started"),
     ("cf_remote_bad_source", "the original loses the trace when an evaluator cannot be found"),
     ("cf_trace_format_bad", "the format is given in a config file, which is not read here"),
     ("tr_a04_jaeger_tag_types", "the original gives bytes as `b'..'` in the text of a result"),
     ("tr_a11_jaeger_bad_starttime", "the original refuses the file"),
+    ("tr_c22_dup_keys", "we refuse a document with a repeated key"),
+    ("tr_e06_duplicates_and_cycles", "spans with one id and different content are an error here"),
     ("tr_c26_surrogate", "we say that characters were replaced"),
     (
         "tr_e04_odd_any_values",

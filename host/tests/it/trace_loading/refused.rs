@@ -33,7 +33,7 @@ fn a_file_that_fails_leaves_the_others() {
 #[test]
 fn what_is_no_trace_file_is_refused() {
     let undetected = "Could not detect trace format for 't.json'. Expected Jaeger JSON ({\"data\": [...]}) or OTLP JSON \
-                      ({\"resourceSpans\": [...]} / {\"batches\": [...]}). Pass an explicit format= override if needed.";
+                      ({\"resourceSpans\": [...]} / {\"batches\": [...]}). Use --format if the content is one of these.";
     let not_otlp = "not an OTLP JSON document: expected resourceSpans, resourceLogs or batches";
     let no_data = "Invalid Jaeger JSON format: expected top-level 'data' key";
     let (jaeger, otlp) = (Some(Format::JaegerJson), Some(Format::OtlpJson));

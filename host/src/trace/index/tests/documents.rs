@@ -88,6 +88,9 @@ fn attributes() -> BoxedStrategy<String> {
 pub(crate) fn span() -> BoxedStrategy<String> {
     object(vec![
         ("traceId", id(&["t1", "t2", "T1", "0123456789abcdef0123456789abcdef"])),
+        ("trace_id", id(&["t1", "t2"])),
+        ("span_id", id(&["a", "b"])),
+        ("start_time_unix_nano", id(&["1", "2"])),
         ("spanId", id(&["a", "b", "c", "d"])),
         ("parentSpanId", id(&["a", "b"])),
         ("startTimeUnixNano", id(&["1", "2", "99999999999999999999"])),
@@ -103,14 +106,24 @@ pub(crate) fn document() -> BoxedStrategy<String> {
         ("scope", scope()),
         ("spans", list(span())),
         ("instrumentationLibrary", scope()),
+        ("instrumentation_library", scope()),
     ]);
     let spans = list(object(vec![
         ("resource", resource()),
         ("scopeSpans", list(spans.clone())),
+        ("scope_spans", list(spans.clone())),
         ("instrumentationLibrarySpans", list(spans)),
     ]));
-    let logs = object(vec![("scope", scope()), ("logRecords", list(span()))]);
-    let logs = list(object(vec![("resource", resource()), ("scopeLogs", list(logs))]));
+    let logs = object(vec![
+        ("scope", scope()),
+        ("logRecords", list(span())),
+        ("log_records", list(span())),
+    ]);
+    let logs = list(object(vec![
+        ("resource", resource()),
+        ("scopeLogs", list(logs.clone())),
+        ("scope_logs", list(logs)),
+    ]));
     let jaeger_span = object(vec![
         ("traceID", id(&["t1", "t2"])),
         ("spanID", id(&["a", "b", "c"])),
@@ -132,7 +145,8 @@ pub(crate) fn document() -> BoxedStrategy<String> {
     ]));
     let documents = prop_oneof![
         object(vec![("resourceSpans", spans.clone()), ("resourceLogs", logs.clone())]),
-        object(vec![("batches", spans.clone())]),
+        object(vec![("batches", spans.clone()), ("resource_spans", spans.clone())]),
+        object(vec![("data", data.clone()), ("errors", scalar().boxed())]),
         object(vec![("data", data), ("resourceSpans", spans.clone()), ("batches", spans.clone())]),
         object(vec![("trace", object(vec![("resourceSpans", spans)])), ("resource_logs", logs)]),
     ];

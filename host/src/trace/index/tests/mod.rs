@@ -313,7 +313,7 @@ fn a_file_that_changes_is_an_error_of_its_traces() {
 
 #[cfg(unix)]
 #[test]
-fn pipes_are_held_in_memory() {
+fn pipes_are_copied_and_not_held_in_memory() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pipe");
     rustix::fs::mknodat(
@@ -334,6 +334,7 @@ fn pipes_are_held_in_memory() {
     let index = indexed(&path, None, 64);
     writer.join().unwrap();
     assert_eq!(index.len(), 1);
+    assert!(!index.is_held());
     assert_eq!(index.read(0).unwrap().spans[0].span_id, "a");
 }
 

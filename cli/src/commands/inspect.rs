@@ -1,0 +1,50 @@
+//! `evaluator inspect`.
+
+use std::{error::Error as _, io::Write as _};
+
+use evaluator_host::run::Inspection;
+
+use super::print_with;
+use crate::{
+    args::{InspectArgs, InspectOutput},
+    exit, render,
+};
+
+/// Prints the conversations of traces, and what is wrong with them.
+pub(super) fn inspect(args: &InspectArgs) -> u8 {
+    let group_by = args.group_by.map(Into::into).unwrap_or_default();
+    let inspection = Inspection::new(&args.traces, args.format.map(Into::into), group_by);
+    for error in &inspection.errors {
+        let mut text = error.to_string();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            let cause_text = cause.to_string();
+            if !text.contains(&cause_text) {
+                text += &format!("\n  cause: {cause_text}");
+            }
+            source = cause.source();
+        }
+        render::message(&text);
+    }
+    for path in &inspection.without_spans {
+        render::message(&format!("{} has no spans", path.display()));
+    }
+    let mut unusable = 0;
+    let code = print_with(
+        |out| {
+            unusable = match args.output {
+                InspectOutput::Text => {
+                    let mut out = render::Painted::new(out);
+                    let unusable = render::inspection_text(&inspection, &mut out)?;
+                    out.flush()?;
+                    unusable
+                }
+                InspectOutput::Json => render::inspection_json(&inspection, out)?,
+            };
+            Ok(())
+        },
+        exit::OK,
+    );
+    let is_broken = !inspection.errors.is_empty() || inspection.is_empty() || unusable > 0;
+    if is_broken { code.max(exit::ERRORED) } else { code }
+}

@@ -1,0 +1,196 @@
+//! Conversations as evaluators see them.
+
+use std::{
+    fmt::Write as _,
+    io::{self, Write},
+};
+
+use evaluator_host::{
+    conversation::{Conversation, ToolCall, Turn},
+    json::{Object, Value, to_pretty, to_python_in_order},
+    run::{Inspection, invocations},
+};
+
+/// Characters of a tool's arguments or result that are shown.
+const VALUE_CHARS: usize = 300;
+
+/// Why a conversation without turns cannot be evaluated.
+const NO_TURNS: &str =
+    "no turns were found; see docs/trace-attributes.md for the attributes that are read";
+
+/// Writes conversations as readable text. Returns the number of those that cannot be evaluated.
+pub(crate) fn inspection_text(inspection: &Inspection, out: &mut dyn Write) -> io::Result<usize> {
+    let (mut unusable, mut turns) = (0, 0);
+    for number in 0..inspection.len() {
+        let mut text = String::new();
+        match inspection.load(number) {
+            Ok(conversation) => {
+                turns += conversation.turns.len();
+                unusable += usize::from(!errors(&conversation).is_empty());
+                conversation_text(number, &conversation, &mut text);
+            }
+            Err(error) => {
+                unusable += 1;
+                let id = one_line(&inspection.trace_id(number));
+                let _ = writeln!(text, "Conversation {}: trace {id}\n  error: {error}", number + 1);
+            }
+        }
+        writeln!(out, "{text}")?;
+    }
+    writeln!(out, "Grouping: {}", inspection.grouped_by())?;
+    let mut summary = format!("{} conversations, {turns} turns", inspection.len());
+    if unusable > 0 {
+        let _ = write!(summary, ", {unusable} cannot be evaluated");
+    }
+    let left_out = inspection.left_out();
+    if !left_out.is_empty() {
+        let _ = write!(summary, "; left out: {}", left_out.counted());
+    }
+    writeln!(out, "{summary}")?;
+    Ok(unusable)
+}
+
+fn conversation_text(number: usize, conversation: &Conversation, text: &mut String) {
+    let id = one_line(&conversation.trace_id);
+    let _ = write!(text, "Conversation {}: trace {id}", number + 1);
+    if let Some(case) = &conversation.case_id {
+        let _ = write!(text, ", eval case {}", one_line(case));
+    }
+    text.push('\n');
+    for (number, turn) in conversation.turns.iter().enumerate() {
+        turn_text(number, turn, text);
+    }
+    for warning in &conversation.warnings {
+        let _ = writeln!(text, "  warning: {}", one_line(warning));
+    }
+    for error in errors(conversation) {
+        let _ = writeln!(text, "  error: {}", one_line(&error));
+    }
+}
+
+fn turn_text(number: usize, turn: &Turn, text: &mut String) {
+    let _ = write!(text, "  Turn {} (span {}", number + 1, one_line(&turn.span_id));
+    if let Some(agent) = &turn.agent_name {
+        let _ = write!(text, ", agent {}", one_line(agent));
+    }
+    let _ = writeln!(text, ", {} model calls)", turn.llm_calls.len());
+    let said = |said: &Option<String>| {
+        said.as_deref().map_or_else(|| "(no text was recorded)".to_owned(), indented)
+    };
+    let _ = writeln!(text, "    user: {}", said(&turn.user_text));
+    for call in &turn.tool_calls {
+        let _ = writeln!(text, "    tool: {}", call_text(call));
+    }
+    let _ = writeln!(text, "    answer: {}", said(&turn.final_text));
+}
+
+fn call_text(call: &ToolCall) -> String {
+    let value = |value: &Value| {
+        let text = one_line(&to_python_in_order(value));
+        match text.char_indices().nth(VALUE_CHARS) {
+            Some((end, _)) => format!("{}...", &text[..end]),
+            None => text,
+        }
+    };
+    let failed = if call.is_error { " (failed)" } else { "" };
+    let result = match call.result.is_null() {
+        true => "(no result was recorded)".to_owned(),
+        false => value(call.result.value()),
+    };
+    format!("{} {} -> {result}{failed}", one_line(&call.name), value(&call.arguments))
+}
+
+/// Why a conversation cannot be evaluated; empty if it can.
+fn errors(conversation: &Conversation) -> Vec<String> {
+    let mut errors = conversation.errors.clone();
+    if errors.is_empty() && conversation.turns.is_empty() {
+        errors.push(NO_TURNS.to_owned());
+    }
+    errors
+}
+
+/// Text of a recording without anything that could begin a line or control a terminal.
+fn one_line(text: &str) -> String {
+    text.chars().fold(String::with_capacity(text.len()), |mut out, character| {
+        if character.is_control() {
+            out.extend(character.escape_default());
+        } else {
+            out.push(character);
+        }
+        out
+    })
+}
+
+/// Text of a recording whose lines are indented, so that none looks like a line of the report.
+fn indented(text: &str) -> String {
+    let lines: Vec<String> = text.split('\n').map(one_line).collect();
+    lines.join("\n      ")
+}
+
+/// Writes conversations as one JSON document, one at a time. Returns the number of those that cannot be evaluated.
+pub(crate) fn inspection_json(inspection: &Inspection, out: &mut dyn Write) -> io::Result<usize> {
+    let mut unusable = 0;
+    write!(out, "{{\n  \"conversations\": [")?;
+    for number in 0..inspection.len() {
+        let conversation = match inspection.load(number) {
+            Ok(conversation) => {
+                unusable += usize::from(!errors(&conversation).is_empty());
+                conversation_json(&conversation)
+            }
+            Err(error) => {
+                unusable += 1;
+                object([
+                    ("trace_id", Value::String(inspection.trace_id(number).to_string())),
+                    ("errors", Value::Array(vec![Value::String(error.to_string())])),
+                ])
+            }
+        };
+        let separator = if number > 0 { "," } else { "" };
+        write!(out, "{separator}\n    {}", nested(&conversation, "    "))?;
+    }
+    let grouping = inspection.grouped_by();
+    let grouping = object([
+        ("by", Value::String(grouping.name().to_owned())),
+        ("reason", Value::String(grouping.to_string())),
+    ]);
+    let left_out = inspection.left_out();
+    let left_out = left_out.counts().map(|(part, count)| (part, Value::Int(count as i64)));
+    let rest = [
+        ("errors", texts(inspection.errors.iter().map(ToString::to_string))),
+        ("left_out", object(left_out)),
+        ("grouping", grouping),
+    ];
+    write!(out, "{}", if inspection.is_empty() { "]" } else { "\n  ]" })?;
+    for (key, value) in rest {
+        write!(out, ",\n  \"{key}\": {}", nested(&value, "  "))?;
+    }
+    writeln!(out, "\n}}")?;
+    Ok(unusable)
+}
+
+fn conversation_json(conversation: &Conversation) -> Value {
+    let case = conversation.case_id.clone().map_or(Value::Null, Value::String);
+    object([
+        ("trace_id", Value::String(conversation.trace_id.to_string())),
+        ("case_id", case),
+        ("num_invocations", Value::Int(conversation.turns.len() as i64)),
+        ("invocations", invocations(conversation)),
+        ("conversion_warnings", texts(conversation.warnings.iter().cloned())),
+        ("errors", texts(errors(conversation))),
+    ])
+}
+
+fn object(members: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
+    Value::Object(
+        members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Object>(),
+    )
+}
+
+fn texts(texts: impl IntoIterator<Item = String>) -> Value {
+    Value::Array(texts.into_iter().map(Value::String).collect())
+}
+
+/// JSON whose lines after the first are indented; line feeds in its strings are escaped.
+fn nested(value: &Value, indent: &str) -> String {
+    to_pretty(value).replace('\n', &format!("\n{indent}"))
+}

@@ -1,0 +1,90 @@
+//! The conversations of trace files as evaluators see them, without evaluating them.
+
+use std::{path::PathBuf, sync::Arc};
+
+use super::{conversations::Conversations, document::Turns};
+use crate::{
+    conversation::{Conversation, GROUPING, GroupBy, GroupedBy},
+    json::{Value, parse_python},
+    trace::{Format, LeftOut, LoadError, LoadErrorKind, ReadError, TraceIndex, trace_files},
+};
+
+/// The conversations of some trace files; each is read when it is asked for.
+#[derive(Debug)]
+pub struct Inspection {
+    conversations: Conversations,
+    /// One error per input that cannot be used, or only in part.
+    pub errors: Vec<LoadError>,
+    /// Files that could be read and have no trace.
+    pub without_spans: Vec<PathBuf>,
+}
+
+impl Inspection {
+    /// Reads trace files and directories of them; `-` is the standard input. Blocks.
+    ///
+    /// Groups traces as a run without an eval set does.
+    #[must_use]
+    pub fn new(inputs: &[PathBuf], format: Option<Format>, group_by: GroupBy) -> Self {
+        let (files, mut errors) = trace_files(inputs);
+        let mut index = TraceIndex::new(files, format, GROUPING, &|| false);
+        errors.append(&mut index.errors);
+        let without_spans = std::mem::take(&mut index.without_spans);
+        Self { conversations: Conversations::new(index, group_by, false), errors, without_spans }
+    }
+
+    /// Returns the number of conversations.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.conversations.len()
+    }
+
+    /// Returns true if there is no conversation.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns how traces were grouped.
+    #[must_use]
+    pub fn grouped_by(&self) -> GroupedBy {
+        self.conversations.grouped_by()
+    }
+
+    /// Returns the parts of all files that cannot be used.
+    #[must_use]
+    pub fn left_out(&self) -> LeftOut {
+        let mut all = LeftOut::default();
+        for error in &self.errors {
+            if let LoadErrorKind::LeftOut(left_out) = &error.kind {
+                all.add(left_out);
+            }
+        }
+        all
+    }
+
+    /// Returns the trace id of a conversation.
+    #[must_use]
+    pub fn trace_id(&self, number: usize) -> Arc<str> {
+        self.conversations.trace_id(number)
+    }
+
+    /// Reads a conversation. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be read any more, or has changed.
+    pub fn load(&self, number: usize) -> Result<Conversation, ReadError> {
+        self.conversations.load(number)
+    }
+}
+
+/// Returns the turns of a conversation as the document of an evaluator has them (`invocations`).
+#[must_use]
+pub fn invocations(conversation: &Conversation) -> Value {
+    match parse_python(&Turns::new(conversation, None).to_object()) {
+        Some(Value::Object(mut document)) => {
+            document.swap_remove("invocations").unwrap_or_default()
+        }
+        _ => Value::Null,
+    }
+}
