@@ -3,6 +3,8 @@
 use std::{path::Path, time::Duration};
 
 use evaluator_host::{
+    contract::functions_of,
+    export::Contract,
     manifest::{self, LoadedManifest},
     metric::Metrics,
     process::Cancellation,
@@ -92,10 +94,22 @@ fn of_file(path: &Path, name: Option<&str>, verbose: u8) -> Result<String, Strin
     match evaluators.as_slice() {
         // The host hands on the name of the entry, and by that a program with several evaluators finds the one that is meant.
         [_, _, ..] => evaluators.iter().for_each(|one| {
-            text += &code_entry(&one.name, path, &one.description);
+            text += &code_entry(&one.name, path, &one.description, &keys_of(one.contract.as_str()));
         }),
-        [one] => text += &code_entry(name.unwrap_or(&one.name), path, &one.description),
-        [] => text += &code_entry(&name.map_or_else(|| name_of(path), str::to_owned), path, ""),
+        [one] => {
+            let keys = keys_of(&one.contract);
+            text += &code_entry(name.unwrap_or(&one.name), path, &one.description, &keys);
+        }
+        [] => {
+            let name = name.map_or_else(|| name_of(path), str::to_owned);
+            let keys = functions_of(path).map(|defined| match defined.contract {
+                Contract::Agenta => keys_of(defined.contract.name()),
+                contract => {
+                    keys_of(contract.name()) + &format!("    function: {}\n", defined.function)
+                }
+            });
+            text += &code_entry(&name, path, "", &keys.unwrap_or_default());
+        }
     }
     Ok(text)
 }
@@ -176,13 +190,21 @@ const ALIGNMENT: &str = r"    order: ordered  # or unordered: calls may come in 
       search: {query: ignore}
 ";
 
-fn code_entry(name: &str, path: &Path, description: &str) -> String {
+/// The key that names a contract; none for the default one.
+fn keys_of(contract: &str) -> String {
+    match contract {
+        "agentevals" => String::new(),
+        contract => format!("    contract: {}\n", scalar(contract)),
+    }
+}
+
+fn code_entry(name: &str, path: &Path, description: &str, keys: &str) -> String {
     let comment = match description.lines().next().map(comment) {
         Some(first) if !first.is_empty() => format!("  # {first}\n"),
         _ => String::new(),
     };
     format!(
-        "{comment}  - name: {}\n    type: code\n    path: {}\n    threshold: 0.5\n    timeout: 30\n    config: {{}}\n",
+        "{comment}  - name: {}\n    type: code\n    path: {}\n{keys}    threshold: 0.5\n    timeout: 30\n    config: {{}}\n",
         scalar(name),
         scalar(&path.to_string_lossy())
     )
@@ -206,7 +228,7 @@ mod tests {
         for path in ["checks/polite.py", "it's here/été.js", "on", "5.py", "my_check/src/main.rs"]
         {
             let path = Path::new(path);
-            let text = format!("evaluators:\n{}", code_entry(&name_of(path), path, "x: y # z"));
+            let text = format!("evaluators:\n{}", code_entry(&name_of(path), path, "x: y # z", ""));
             let config = evaluator_host::config::Config::parse(&text, Path::new("c.yaml")).unwrap();
             let evaluator_host::config::EvaluatorKind::Code(code) = &config.evaluators[0].kind
             else {
