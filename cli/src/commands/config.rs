@@ -3,6 +3,8 @@
 use std::{path::Path, time::Duration};
 
 use evaluator_host::{
+    contract::functions_of,
+    export::Contract,
     manifest::{self, LoadedManifest},
     run::{Description, RunEvent, Runner, describe, name_of},
     runtime::{Environment, Inherit, Visible},
@@ -105,14 +107,23 @@ fn of_file(
     match evaluators.as_slice() {
         // The host hands on the name of the entry, and by that a program with several evaluators finds the one that is meant.
         [_, _, ..] => evaluators.iter().for_each(|one| {
-            text += &code_entry(&one.name, path, &one.description, one.config_schema.as_ref());
+            let keys = keys_of(one.contract.as_str());
+            text +=
+                &code_entry(&one.name, path, &one.description, &keys, one.config_schema.as_ref());
         }),
         [one] => {
-            let name = name.unwrap_or(&one.name);
-            text += &code_entry(name, path, &one.description, one.config_schema.as_ref());
+            let (name, keys) = (name.unwrap_or(&one.name), keys_of(&one.contract));
+            text += &code_entry(name, path, &one.description, &keys, one.config_schema.as_ref());
         }
         [] => {
-            text += &code_entry(&name.map_or_else(|| name_of(path), str::to_owned), path, "", None);
+            let name = name.map_or_else(|| name_of(path), str::to_owned);
+            let keys = functions_of(path).map(|defined| match defined.contract {
+                Contract::Agenta => keys_of(defined.contract.name()),
+                contract => {
+                    keys_of(contract.name()) + &format!("    function: {}\n", defined.function)
+                }
+            });
+            text += &code_entry(&name, path, "", &keys.unwrap_or_default(), None);
         }
     }
     Ok(text)
@@ -201,13 +212,27 @@ const ALIGNMENT: &str = r"    order: ordered  # or unordered: calls may come in 
       search: {query: ignore}
 ";
 
-fn code_entry(name: &str, path: &Path, description: &str, schema: Option<&Value>) -> String {
+/// The key that names a contract; none for the default one.
+fn keys_of(contract: &str) -> String {
+    match contract {
+        "agentevals" => String::new(),
+        contract => format!("    contract: {}\n", scalar(contract)),
+    }
+}
+
+fn code_entry(
+    name: &str,
+    path: &Path,
+    description: &str,
+    keys: &str,
+    schema: Option<&Value>,
+) -> String {
     let comment = match description.lines().next().map(comment) {
         Some(first) if !first.is_empty() => format!("  # {first}\n"),
         _ => String::new(),
     };
     format!(
-        "{comment}  - name: {}\n    type: code\n    path: {}\n    threshold: 0.5\n    timeout: 30\n{}",
+        "{comment}  - name: {}\n    type: code\n    path: {}\n{keys}    threshold: 0.5\n    timeout: 30\n{}",
         scalar(name),
         scalar(&path.to_string_lossy()),
         settings_of(schema)
@@ -280,7 +305,7 @@ mod tests {
         {
             let path = Path::new(path);
             let text =
-                format!("evaluators:\n{}", code_entry(&name_of(path), path, "x: y # z", None));
+                format!("evaluators:\n{}", code_entry(&name_of(path), path, "x: y # z", "", None));
             let config = evaluator_host::config::Config::parse(&text, Path::new("c.yaml")).unwrap();
             let evaluator_host::config::EvaluatorKind::Code(code) = &config.evaluators[0].kind
             else {

@@ -426,6 +426,12 @@ fn the_configuration_is_checked() {
         let said = format!("{}{}", ran.stdout, ran.stderr);
         assert!(said.contains(problem), "{entry}: {said}");
     }
+    for (file, keys) in
+        [("check.py", "contract: agenta\n"), ("metric.py", "contract: adk\n    function: exact\n")]
+    {
+        let ran = folder.evaluator(&["config", file]).exits(0);
+        assert!(ran.stdout.contains(keys), "{}", ran.stdout);
+    }
     for entry in [
         "path: check.py, contract: agenta",
         "path: metric.py, contract: adk, function: exact",

@@ -103,7 +103,7 @@ pub(super) struct Program {
     pub(super) contract: Option<Contract>,
     /// What calls its function, if it is one.
     pub(super) _driver: Option<Driver>,
-    /// The function of another host that its file defines, though the entry names no contract.
+    /// The function of another host that its file defines, and that nothing calls.
     pub(super) uncalled: Option<Defined>,
     pub(super) surroundings: Surroundings,
     pub(super) originals: Arc<Originals>,

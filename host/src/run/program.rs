@@ -86,13 +86,7 @@ pub(super) fn prepare(
                 let conditions = (surroundings, originals);
                 match driven(&code, launch, &entrypoint.path) {
                     Ok(driven) => {
-                        let uncalled = match code.contract {
-                            None => contract::functions_of(&entrypoint.path),
-                            Some(_) => None,
-                        };
-                        let work =
-                            ready(&code, driven, conditions, executor.as_ref(), config.retries);
-                        with_uncalled(work, uncalled)
+                        ready(&code, driven, conditions, executor.as_ref(), config.retries)
                     }
                     Err(reason) => broken(reason),
                 }
@@ -143,34 +137,34 @@ fn compile_cache(
     Ok(cache)
 }
 
-/// The launch of a program, or of what calls its function.
-fn driven(
-    code: &CodeConfig,
+/// A launch, with what calls the function of its file.
+struct Driven {
     launch: Launch,
-    path: &Path,
-) -> Result<(Launch, Option<Driver>), String> {
+    driver: Option<Driver>,
+    /// A function that nothing calls.
+    uncalled: Option<Defined>,
+}
+
+/// The launch of a program, or of what calls its function.
+fn driven(code: &CodeConfig, launch: Launch, path: &Path) -> Result<Driven, String> {
     let Some(call) = Call::of(code.contract, code.function.as_deref(), path) else {
-        return Ok((launch, None));
+        let uncalled = contract::functions_of(path)
+            .filter(|it| code.contract.is_none_or(|contract| contract == it.contract));
+        return Ok(Driven { launch, driver: None, uncalled });
     };
     call.check(path)?;
     let (launch, driver) = call.drive(launch)?;
-    Ok((launch, Some(driver)))
-}
-
-fn with_uncalled(mut work: Work, uncalled: Option<Defined>) -> Work {
-    if let Work::Program(program) = &mut work {
-        program.uncalled = uncalled;
-    }
-    work
+    Ok(Driven { launch, driver: Some(driver), uncalled: None })
 }
 
 fn ready(
     code: &CodeConfig,
-    (launch, driver): (Launch, Option<Driver>),
+    driven: Driven,
     (surroundings, originals): (Surroundings, Originals),
     executor: &dyn Executor,
     retries: u32,
 ) -> Work {
+    let Driven { launch, driver, uncalled } = driven;
     let launch = surroundings.give_to(launch);
     let resources = surroundings.resources();
     // The limits hold for what the executor starts, and through it for the program.
@@ -194,7 +188,7 @@ fn ready(
             config: code.config.clone(),
             contract: code.contract,
             _driver: driver,
-            uncalled: None,
+            uncalled,
             surroundings,
             originals: Arc::new(originals),
         })),
