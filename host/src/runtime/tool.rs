@@ -306,7 +306,8 @@ mod tests {
     #[test]
     fn a_daemon_that_prints_without_a_pause_does_not_hold_us() {
         // It is ended by its next line, once nobody reads it.
-        let (status, lines) = lines_of("while :; do echo x; done & exit 3", Duration::from_secs(60));
+        let (status, lines) =
+            lines_of("while :; do echo x; done & exit 3", Duration::from_secs(60));
         assert_eq!(status.unwrap().code(), Some(3));
         assert!(lines.len() > 1);
     }
