@@ -46,11 +46,8 @@ impl Mark {
     /// looks more than once.
     #[must_use]
     pub fn left_behind(&self) -> Vec<String> {
-        if !cfg!(target_os = "linux") {
-            return Vec::new();
-        }
         let mut left = Vec::new();
-        for _ in 0..100 {
+        for _ in 0..3000 {
             left = self.processes();
             if left.is_empty() {
                 break;
@@ -60,7 +57,16 @@ impl Mark {
         left
     }
 
-    fn processes(&self) -> Vec<String> {
+    /// The command lines of marked processes that are there now.
+    ///
+    /// # Panics
+    ///
+    /// When the system does not list processes.
+    #[must_use]
+    pub fn processes(&self) -> Vec<String> {
+        if !cfg!(target_os = "linux") {
+            return Vec::new();
+        }
         let entry = format!("{VARIABLE}={}", self.0);
         let mut found = Vec::new();
         for process in fs::read_dir("/proc").unwrap().flatten() {

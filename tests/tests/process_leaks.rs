@@ -101,7 +101,7 @@ async fn stream(mark: &leftovers::Mark) {
     for document in ["1", "\"abort\"", "\"hang\"", "\"twice\"", "\"leave-a-holder\"", "2"] {
         pool.evaluate(document.as_bytes(), timeout).await;
     }
-    pool.shutdown(timeout).await.unwrap();
+    pool.shutdown(Duration::from_secs(100)).await.unwrap();
 }
 
 fn fault(name: &str, mark: &leftovers::Mark) -> CommandSpec {

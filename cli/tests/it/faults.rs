@@ -32,7 +32,7 @@ fn whatever_others_do_the_result_of_a_good_evaluator_is_kept() {
     folder.script("bad_interpreter", "");
     folder.file("bad_interpreter", "#!/no/such/interpreter\n");
     let entries = [
-        ("hang", ", timeout: 1"),
+        ("hang", ", timeout: 5"),
         ("segfault", ""),
         ("leak", ""),
         ("exit", ""),

@@ -359,7 +359,7 @@ fn a_timeout_is_tried_again() {
         "slow",
         "cat >/dev/null; echo x >>slow.runs; [ $(wc -l <slow.runs) -gt 1 ] || sleep 600; echo '{\"score\": 1}'",
     );
-    folder.file("c.yaml", config("", &["slow timeout: 1"]));
+    folder.file("c.yaml", config("", &["slow timeout: 5"]));
     folder
         .run(&[&trace("a01_otlp_basic_parts"), "-c", "c.yaml", "--retries", "1"])
         .exits(0)

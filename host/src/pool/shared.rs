@@ -345,3 +345,41 @@ impl Seat {
         self.waker.take()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A pool with one worker that is busy, and 20 documents that wait.
+    fn behind(mean: Option<Duration>, since: Instant) -> Arc<Shared> {
+        let command = CommandSpec::new("/no/such/program");
+        let shared = Arc::new(Shared::new(command, 20, Limits::default(), Cancellation::new()));
+        let mut state = shared.state();
+        let condition = Condition::Busy;
+        state.seats.push(Seat { id: 0, condition, called: false, waker: None });
+        state.seated = 1;
+        for _ in 0..20 {
+            state.queue.push_back(Job::new(b"1".into(), Duration::MAX).0);
+        }
+        (state.mean, state.behind_since) = (mean, Some(since));
+        drop(state);
+        shared
+    }
+
+    #[tokio::test]
+    async fn a_worker_is_added_where_that_is_worth_its_start() {
+        // No time has passed since then, however slow this machine is.
+        let later = Instant::now() + Duration::from_secs(3600);
+        let workers = |mean, since| {
+            let shared = behind(mean, since);
+            assert!(shared.grow(), "documents still wait");
+            let count = shared.state().seats.len();
+            count
+        };
+        assert_eq!(workers(Some(Duration::from_micros(10)), later), 1, "20 of them take 0.2 ms");
+        assert_eq!(workers(Some(Duration::from_millis(1)), later), 2);
+        assert_eq!(workers(None, later), 2, "nobody knows how long they take");
+        let Some(long_ago) = Instant::now().checked_sub(2 * ALWAYS_BEHIND) else { return };
+        assert_eq!(workers(Some(Duration::from_micros(10)), long_ago), 2);
+    }
+}

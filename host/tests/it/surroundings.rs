@@ -44,7 +44,7 @@ async fn a_program_that_stays_running_has_the_limits_of_one_that_does_not() {
         let Verdict::Answer(answer) = evaluation.verdict else { panic!("{evaluation:?}") };
         assert_eq!(answer.details.unwrap()["n"].as_i128(), Some(33));
     }
-    pool.shutdown(Duration::from_secs(1)).await.unwrap();
+    pool.shutdown(Duration::from_secs(100)).await.unwrap();
 }
 
 #[tokio::test]

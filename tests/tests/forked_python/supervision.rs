@@ -62,7 +62,8 @@ const IGNORES_TERM: &str = "import signal, subprocess, time\n\
 async fn a_fork_that_is_late_is_ended_with_its_group() {
     for python in interpreters().await {
         let (folder, _, server) = serving(&python, IGNORES_TERM).await;
-        let limits = Limits::with_timeout(Duration::from_millis(700));
+        // Long enough for what it does before it hangs.
+        let limits = Limits::with_timeout(Duration::from_secs(10));
         let outcome = forked(&server, b"", &limits).await;
         assert_eq!(outcome.ending, Ending::TimedOut { limit: limits.timeout });
         assert_eq!(outcome.stdout.head(), b"began\n");

@@ -12,7 +12,7 @@ use evaluator_host::process::CommandSpec;
 use evaluator_tests::leftovers;
 
 /// Far above what anything here takes, far below what the fixtures would hang for.
-const BOUNDED: Duration = Duration::from_secs(20);
+const BOUNDED: Duration = Duration::from_secs(200);
 
 /// A command for the fixture program, marked so that what it leaves behind can be found.
 fn fault(name: &str, mark: &leftovers::Mark) -> CommandSpec {

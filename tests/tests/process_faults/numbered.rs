@@ -9,7 +9,7 @@ use evaluator_host::{
 
 use super::{BOUNDED, leftovers::Mark, streaming::pool_of};
 
-const AMPLE: Duration = Duration::from_secs(15);
+const AMPLE: Duration = Duration::from_secs(150);
 const SHORT: Duration = Duration::from_millis(400);
 
 /// Evaluates all of these at once.

@@ -16,7 +16,7 @@ use super::{BOUNDED, fault, leftovers::Mark};
 const INPUT: &[u8] = br#"{"protocol_version": "1.1", "metric_name": "x", "invocations": []}"#;
 
 /// Enough for any fixture that does end by itself, even on a busy machine.
-const AMPLE: Duration = Duration::from_secs(15);
+const AMPLE: Duration = Duration::from_secs(150);
 
 /// Soon enough not to wait long for fixtures that never end.
 const SHORT: Duration = Duration::from_millis(300);
@@ -159,12 +159,21 @@ async fn floods_are_drained_but_not_kept() {
 
 #[tokio::test]
 async fn what_was_printed_before_the_time_was_up_is_kept() {
-    // Longer than it takes to start, also on a busy machine.
-    let timeout = Duration::from_secs(2);
-    let outcome = run("hang", INPUT, timeout).await;
-    assert_eq!(outcome.stderr.text(), "going to hang\n");
-    let outcome = run("ignore-term", INPUT, timeout).await;
-    assert_eq!(outcome.stderr.text(), "ignoring TERM\ngot TERM and stay\n");
+    // Far longer than it takes to start, and to hear of `TERM`.
+    let limits = Limits {
+        timeout: Duration::from_secs(10),
+        term_grace: Duration::from_secs(10),
+        ..Limits::default()
+    };
+    let (mark, never) = (Mark::new(), Cancellation::new());
+    let [hang, ignore_term] = ["hang", "ignore-term"].map(|name| fault(name, &mark));
+    let (hanging, ignoring) = tokio::join!(
+        process::run(&hang, INPUT, &limits, &never),
+        process::run(&ignore_term, INPUT, &limits, &never),
+    );
+    assert_eq!(hanging.stderr.text(), "going to hang\n");
+    assert_eq!(ignoring.stderr.text(), "ignoring TERM\ngot TERM and stay\n");
+    mark.assert_nothing_left();
 }
 
 #[tokio::test]

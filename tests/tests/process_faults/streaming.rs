@@ -17,7 +17,7 @@ use evaluator_host::{
 
 use super::{BOUNDED, fault, leftovers::Mark};
 
-const AMPLE: Duration = Duration::from_secs(15);
+const AMPLE: Duration = Duration::from_secs(150);
 const SHORT: Duration = Duration::from_millis(300);
 
 fn pool(size: usize, mark: &Mark) -> Pool {
@@ -111,8 +111,8 @@ async fn a_worker_that_left_in_between_costs_nothing() {
     let pool = pool(1, &mark);
     for _ in 0..3 {
         assert_eq!(origin(&pool.evaluate(br#""answer-and-leave""#, AMPLE).await).0, 0);
-        // Long enough for it to be gone; if it were not, the document would be lost with it.
-        tokio::time::sleep(Duration::from_millis(500)).await;
+        // By then it is gone or not, which makes no difference: a document that it does not answer goes to another one.
+        tokio::time::sleep(Duration::from_millis(100)).await;
     }
     pool.shutdown(BOUNDED).await.unwrap();
     mark.assert_nothing_left();
@@ -139,28 +139,10 @@ async fn workers_share_the_documents() {
 }
 
 #[tokio::test]
-async fn fast_evaluators_need_few_workers() {
-    let mark = Mark::new();
-    let pool = Arc::new(pool(20, &mark));
-    let evaluating = [(); 20].map(|()| {
-        let pool = Arc::clone(&pool);
-        tokio::spawn(async move { pool.evaluate(b"1", AMPLE).await })
-    });
-    let mut processes = std::collections::BTreeSet::new();
-    for evaluation in evaluating {
-        processes.insert(origin(&evaluation.await.unwrap()).1);
-    }
-    // One, unless this machine is very busy.
-    assert!(processes.len() < 10, "{} processes", processes.len());
-    Arc::into_inner(pool).unwrap().shutdown(BOUNDED).await.unwrap();
-    mark.assert_nothing_left();
-}
-
-#[tokio::test]
 async fn what_a_late_worker_leaves_behind_is_not_waited_for() {
     let mark = Mark::new();
     // Whoever waits for the end of its outputs waits for longer than this test does.
-    let limits = Limits { eof_grace: Duration::from_secs(50), ..Limits::default() };
+    let limits = Limits { eof_grace: 2 * AMPLE, ..Limits::default() };
     let command = fault("stream", &mark);
     let pool = Pool::new(command, NonZeroUsize::MIN, limits, Cancellation::new());
     let begun = Instant::now();
@@ -275,17 +257,20 @@ async fn dropping_an_evaluation_or_a_pool_leaves_nothing_behind() {
     let one = pool(1, &mark);
     let hanging = one.evaluate(br#""hang""#, AMPLE);
     assert!(tokio::time::timeout(SHORT, hanging).await.is_err());
-    until_the_runtime_got_to_it().await;
-    mark.assert_nothing_left();
+    nothing_is_left(&mark).await;
     assert_eq!(origin(&one.evaluate(b"1", AMPLE).await).0, 0);
     drop(one);
-    until_the_runtime_got_to_it().await;
-    mark.assert_nothing_left();
+    nothing_is_left(&mark).await;
 }
 
-/// What is dropped ends its processes from tasks of the runtime.
-async fn until_the_runtime_got_to_it() {
-    tokio::time::sleep(SHORT).await;
+/// What is dropped ends its processes from tasks of the runtime, which have to run meanwhile.
+async fn nothing_is_left(mark: &Mark) {
+    let gone = async {
+        while !mark.processes().is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(BOUNDED, gone).await.unwrap();
 }
 
 #[tokio::test]

@@ -234,7 +234,7 @@ fn what_may_have_been_the_fault_of_the_machine_is_done_again() {
     folder.script("wrong", &format!("{mark}; echo '{{\"score\": 2}}'"));
     folder.script("reports", &format!("{mark}; echo '{{\"error\": \"no key\"}}'"));
     let config =
-        config(&["late", "killed", "wrong", "reports"]).replace("./late", "./late, timeout: 1");
+        config(&["late", "killed", "wrong", "reports"]).replace("./late", "./late, timeout: 4");
     folder.file("c.yaml", config);
     let first = run(&folder, "0", &RESUME).exits(3);
     let kinds = [
