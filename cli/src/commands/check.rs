@@ -34,9 +34,9 @@ pub(super) fn check(file: &Path, locked: bool, build: bool, verbose: u8, runner:
         }
     };
     for problem in examination.problems {
-        let known = findings.iter_mut().find(|finding| {
-            finding.subject == problem.subject && finding.result.is_ok()
-        });
+        let known = findings
+            .iter_mut()
+            .find(|finding| finding.subject == problem.subject && finding.result.is_ok());
         if let Some(finding) = known {
             *finding = problem;
         }
@@ -60,12 +60,7 @@ pub(super) fn check(file: &Path, locked: bool, build: bool, verbose: u8, runner:
 }
 
 /// What the programs say of themselves.
-fn examined(
-    runner: &Runner,
-    config: &Config,
-    build: bool,
-    verbose: u8,
-) -> io::Result<Examination> {
+fn examined(runner: &Runner, config: &Config, build: bool, verbose: u8) -> io::Result<Examination> {
     signals::watch(runner.cancellation.clone());
     watched(verbose, async |on_event| runner.examine(config, build, on_event).await)
 }

@@ -279,7 +279,8 @@ mod tests {
         for path in ["checks/polite.py", "it's here/été.js", "on", "5.py", "my_check/src/main.rs"]
         {
             let path = Path::new(path);
-            let text = format!("evaluators:\n{}", code_entry(&name_of(path), path, "x: y # z", None));
+            let text =
+                format!("evaluators:\n{}", code_entry(&name_of(path), path, "x: y # z", None));
             let config = evaluator_host::config::Config::parse(&text, Path::new("c.yaml")).unwrap();
             let evaluator_host::config::EvaluatorKind::Code(code) = &config.evaluators[0].kind
             else {

@@ -3,6 +3,8 @@
 mod adk_config;
 mod bad_input;
 mod check;
+#[cfg(unix)]
+mod check_programs;
 mod ci_output;
 #[cfg(unix)]
 mod config_paths;

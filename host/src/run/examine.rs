@@ -101,8 +101,9 @@ impl Runner {
             // The only one is meant, whatever the entry is called.
             [only] => only,
             several => several.iter().find(|it| it.name == name).ok_or_else(|| {
-                let hint = did_you_mean(name, known())
-                    .unwrap_or_else(|| format!("it has {}", known().collect::<Vec<_>>().join(", ")));
+                let hint = did_you_mean(name, known()).unwrap_or_else(|| {
+                    format!("it has {}", known().collect::<Vec<_>>().join(", "))
+                });
                 format!("its program has no evaluator called `{name}` ({hint})")
             })?,
         };

@@ -23,8 +23,8 @@ pub use composition::Composition;
 pub use environment::Environment;
 pub use executable::Executable;
 pub use model::{
-    Availability, Built, CachedCommand, CompileCacheOf, Entrypoint, ForkServerOf, Launch, PrepareError,
-    PrepareEvent, Runtime,
+    Availability, Built, CachedCommand, CompileCacheOf, Entrypoint, ForkServerOf, Launch,
+    PrepareError, PrepareEvent, Runtime,
 };
 pub use node::Node;
 pub(crate) use private_folder::PrivateFolder;

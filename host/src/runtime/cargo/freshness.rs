@@ -60,7 +60,9 @@ mod tests {
         folder.file("check.d", &format!("{}: {escaped}\n", program.display()));
         assert_eq!(parts(&program), Some(vec![source.clone()]));
         let built = SystemTime::now();
-        let set = |path: &Path, time| fs::File::options().append(true).open(path).unwrap().set_modified(time).unwrap();
+        let set = |path: &Path, time| {
+            fs::File::options().append(true).open(path).unwrap().set_modified(time).unwrap()
+        };
         set(&program, built);
         set(&source, built - Duration::from_secs(1));
         assert!(is_newest(&program, std::slice::from_ref(&source)));

@@ -19,8 +19,8 @@ use super::{
 use crate::{
     process::{Cancellation, CommandSpec},
     runtime::{
-        Availability, Built, Composition, Entrypoint, Environment, Launch, PrepareError, PrepareEvent,
-        Runtime, paths,
+        Availability, Built, Composition, Entrypoint, Environment, Launch, PrepareError,
+        PrepareEvent, Runtime, paths,
     },
 };
 
