@@ -37,11 +37,13 @@ where
 ///
 /// What the arguments say (`--jobs`, `--locked`) counts more than what the runner says.
 ///
-/// ```ignore
-/// fn main() -> std::process::ExitCode {
-///     let mut runner = evaluator_host::run::Runner::default();
-///     // What `#[evaluator]` made of `fn answered(..)`.
-///     runner.linked.register_evaluator(answered::EVALUATOR);
+/// ```no_run
+/// use evaluator_host::{linked::LinkedEvaluator, run::Runner};
+///
+/// /// `evaluator` is what `#[evaluator]` made of a function: `FUNCTION::EVALUATOR`.
+/// fn command(evaluator: impl LinkedEvaluator + 'static) -> std::process::ExitCode {
+///     let mut runner = Runner::default();
+///     runner.linked.register_evaluator(evaluator);
 ///     evaluator_cli::evaluator_with(runner, std::env::args_os())
 /// }
 /// ```

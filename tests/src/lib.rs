@@ -3,3 +3,9 @@
 pub mod bench;
 pub mod folder;
 pub mod leftovers;
+
+/// The examples of this page are compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/embedding.md")]
+#[derive(Debug)]
+pub struct Embedding;

@@ -82,7 +82,8 @@ pub(super) fn entries(
         .collect()
 }
 
-/// Descriptions may be texts of several lines, and would tear the table apart.
+/// Text of others on one line, without what a terminal would act upon.
 fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    let printable: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    printable.split_whitespace().collect::<Vec<_>>().join(" ")
 }

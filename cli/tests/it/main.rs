@@ -4,6 +4,8 @@ mod adk_config;
 mod answers;
 mod bad_input;
 mod check;
+#[cfg(unix)]
+mod check_programs;
 mod ci_output;
 mod config_errors;
 #[cfg(unix)]

@@ -8,7 +8,7 @@ use std::{
 
 use toml_edit::{Item, Table, Value};
 
-use super::{ContentHash, Reference, SourceError, Wanted, disk};
+use super::{ContentHash, Reference, SourceError, Wanted, disk, reference::is_plain};
 use crate::config::{Config, Place, yaml::Span};
 
 /// Name of the file, beside the configuration.
@@ -16,6 +16,9 @@ pub const LOCK_FILE: &str = "evaluators.lock";
 
 /// Version of the format.
 const VERSION: i64 = 1;
+
+/// Larger lock files are not read.
+const MAX_BYTES: u64 = 16 << 20;
 
 const HEADER: &str = "# Written by `evaluator`: the content of fetched evaluators that may run here.\n\
                       # Keep it under version control; `evaluator update` changes it.\n";
@@ -82,12 +85,21 @@ impl Pins {
     ///
     /// [`PinError`], with the place of what is wrong.
     pub fn load(file: &Path) -> Result<Self, PinError> {
+        let unreadable = |reason: String| PinError::Unreadable { file: file.to_owned(), reason };
+        match file.metadata() {
+            // A pipe would be waited for without end.
+            Ok(found) if !found.is_file() => {
+                return Err(unreadable("it is not a regular file".to_owned()));
+            }
+            Ok(found) if found.len() > MAX_BYTES => {
+                return Err(unreadable(format!("it is larger than {MAX_BYTES} bytes")));
+            }
+            _ => {}
+        }
         match fs::read_to_string(file) {
             Ok(text) => Self::parse(&text, file),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
-            Err(error) => {
-                Err(PinError::Unreadable { file: file.to_owned(), reason: error.to_string() })
-            }
+            Err(error) => Err(unreadable(error.to_string())),
         }
     }
 
@@ -203,7 +215,12 @@ impl Parser<'_> {
         let hash = ContentHash::parse(required("hash")?).ok_or_else(|| {
             self.error(span("hash"), "`hash` must be `sha256:` and 64 hexadecimal digits")
         })?;
-        let wanted = Wanted { source: required("source")?.to_owned(), reference };
+        let source = required("source")?.to_owned();
+        if !is_plain(&source) {
+            let reason = "`source` must be a plain name (letters, digits, `_`, `-`)";
+            return Err(self.error(span("source"), reason));
+        }
+        let wanted = Wanted { source, reference };
         Ok((wanted, Pin { hash, origin: text("from")?.map(str::to_owned) }))
     }
 

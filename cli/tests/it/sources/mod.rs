@@ -1,6 +1,7 @@
 //! Evaluators from sources: listed, fetched, kept, pinned and confined.
 #![cfg(unix)]
 
+mod hostile;
 mod listed;
 mod pins;
 
