@@ -75,10 +75,10 @@ async fn listen(
     let mut signals = Signals::new(manner.hangup.is_some())?;
     // Whoever waited for this may have given up.
     let _ = listens.send(());
-    signals.to_end(manner).await?;
+    signals.wait_to_end(manner).await?;
     render::message(manner.stopping);
     cancellation.cancel();
-    signals.to_end(manner).await?;
+    signals.wait_to_end(manner).await?;
     // Nobody will be there to end them gently.
     process::kill_all();
     std::process::exit(i32::from(exit::INTERRUPTED))
@@ -93,7 +93,7 @@ enum Came {
 
 impl Signals {
     /// Waits for a signal to end. Other signals are only reported.
-    async fn to_end(&mut self, manner: &Manner) -> io::Result<()> {
+    async fn wait_to_end(&mut self, manner: &Manner) -> io::Result<()> {
         loop {
             match (self.next().await?, manner.hangup) {
                 (Came::Hangup, Some(message)) => render::message(message),
