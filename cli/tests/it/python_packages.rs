@@ -407,12 +407,16 @@ fn pip_installs_what_a_lone_file_needs_and_check_looks_there() {
 
 /// A command of another user than root; `None` where there is no way to be one.
 #[expect(clippy::disallowed_methods, reason = "helper of a test")]
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn as_nobody(folder: &Folder, args: &[&str]) -> Option<Command> {
     use std::os::unix::{fs::MetadataExt, process::CommandExt};
     let is_root = fs::metadata("/proc/self").is_ok_and(|it| it.uid() == 0);
     let mut may_enter = Command::new("ls");
     may_enter.arg(folder.path()).uid(65534).gid(65534);
     let may_enter = is_root && may_enter.output().is_ok_and(|it| it.status.success());
+    if !may_enter {
+        eprintln!("SKIPPED: there is no second user here who could read the directory of the test");
+    }
     may_enter.then(|| {
         let mut command = command(folder, args);
         command.uid(65534).gid(65534);

@@ -272,7 +272,7 @@ mod tests {
         assert_eq!(split("a (>=1)"), parts("a", false, ">=1", None));
         assert_eq!(split("a[x, y]==1.*"), parts("a", true, "==1.*", None));
         assert_eq!(split("a==1 --hash=sha256:0"), parts("a", true, "==1", None));
-        assert_eq!(split("a==1\t--hash=sha256:0").has_more, true);
+        assert!(split("a==1\t--hash=sha256:0").has_more);
         assert_eq!(split("a>1 ; os_name == 'x'"), parts("a", false, ">1", Some("os_name == 'x'")));
     }
 
