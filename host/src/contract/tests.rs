@@ -55,6 +55,8 @@ fn conversation() -> Conversation {
         case_id: None,
         warnings: Vec::new(),
         performance: Some(PerformanceMetrics::default()),
+        dropped_copies: 0,
+        errors: Vec::new(),
     }
 }
 
