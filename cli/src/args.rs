@@ -2,6 +2,7 @@
 
 mod conform;
 mod export;
+mod output;
 mod run;
 mod serve;
 
@@ -12,10 +13,16 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, value_parser};
 pub(crate) use self::{
     conform::{ConformArgs, ConformOutput},
     export::ExportArgs,
+    output::{ReportOutput, outputs},
     run::RunArgs,
     serve::ServeArgs,
 };
-use crate::scaffold::{Language, Template};
+use clap_complete::Shell;
+
+use crate::{
+    render::LogFormat,
+    scaffold::{Language, Template},
+};
 
 /// Scores what AI agents did, with evaluators in any language.
 #[derive(Debug, Parser)]
@@ -24,6 +31,20 @@ pub(crate) struct Cli {
     /// Say more (twice: everything) on stderr
     #[arg(short, long, global = true, display_order = 900, action = ArgAction::Count)]
     pub(crate) verbose: u8,
+    /// Write only errors to stderr: no progress, no warnings, and no last line for a run that passed
+    #[arg(short, long, global = true, display_order = 901, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Form of the messages on stderr
+    #[arg(
+        long,
+        global = true,
+        display_order = 902,
+        value_enum,
+        value_name = "FORM",
+        default_value_t,
+        hide_default_value = true
+    )]
+    pub(crate) log_format: LogFormat,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -81,6 +102,21 @@ pub(crate) enum Command {
     /// Write what another host needs to run an evaluator
     #[command(after_help = export::EXIT_CODES)]
     Export(ExportArgs),
+    /// Print a script that completes commands and options in a shell
+    #[command(
+        after_help = "For bash: evaluator completions bash >~/.local/share/bash-completion/completions/evaluator"
+    )]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page, or write one page per command
+    #[command(after_help = "To read it at once: evaluator man | man -l -")]
+    Man {
+        /// Directory for the pages
+        #[arg(value_name = "DIR", value_parser = folder)]
+        folder: Option<PathBuf>,
+    },
     /// Commands on evaluators, as agentevals groups them
     #[command(subcommand, hide = true)]
     Evaluator(EvaluatorCommand),

@@ -7,6 +7,7 @@
 //! | `render` | what people read: tables, summaries, configuration errors, progress |
 //! | `scaffold` | new evaluators from templates |
 //! | `signals` | Ctrl-C |
+//! | `streams` | stdout as the program was given it |
 //! | `exit` | exit codes |
 
 mod args;
@@ -15,8 +16,9 @@ pub mod exit;
 mod render;
 pub mod scaffold;
 mod signals;
+mod streams;
 
-use std::{ffi::OsString, process::ExitCode};
+use std::{ffi::OsString, io, process::ExitCode};
 
 use clap::Parser;
 use evaluator_host::{process::hide_memory, run::Runner};
@@ -58,10 +60,18 @@ where
     }
     match args::Cli::try_parse_from(args) {
         Ok(cli) => commands::dispatch(cli, runner),
-        Err(error) => {
-            // Help and version go to stdout, mistakes to stderr; a closed stream is no reason to say more.
+        Err(error) if error.use_stderr() => {
+            // A closed stream is no reason to say more.
             let _ = error.print();
-            if error.use_stderr() { exit::USAGE.into() } else { exit::OK.into() }
+            exit::USAGE.into()
         }
+        // Help and version go to stdout.
+        Err(error) => match streams::check_stdout().and_then(|()| error.print()) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                render::message(&format!("cannot write to stdout: {error}"));
+                exit::ERRORED.into()
+            }
+            _ => exit::OK.into(),
+        },
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use evaluator_host::{config::Config, run::Runner};
 
-use super::show;
+use super::show_table;
 use crate::{exit, render, render::Columns};
 
 /// Reads a configuration and looks for everything it names, without running anything.
@@ -31,5 +31,5 @@ pub(super) fn check(file: &Path, locked: bool, verbose: u8, runner: Runner) -> u
         table.row([mark.to_owned(), finding.subject.clone(), text.clone()]);
     }
     let sound = runnable.is_ok() && findings.iter().all(|finding| finding.result.is_ok());
-    show(&table.to_text(), if sound { exit::OK } else { exit::USAGE })
+    show_table(table, if sound { exit::OK } else { exit::USAGE })
 }

@@ -7,11 +7,12 @@ use std::{
 };
 
 use evaluator_host::{
+    files::{WriteOptions, atomic_write},
     index::{Index, IndexError},
     manifest,
 };
 
-use super::{print, replace};
+use super::print;
 use crate::{args::IndexArgs, exit, render};
 
 const FILE_NAME: &str = "index.yaml";
@@ -65,16 +66,19 @@ pub(super) fn index(args: &IndexArgs) -> u8 {
             render::message(&format!("{shown} is not up to date: {difference}; {hint}"));
             exit::FAILED
         }
-        _ => match replace(&file, |out| out.write_all(text.as_bytes())) {
-            Ok(()) => {
-                render::message(&format!("wrote {shown} ({count})"));
-                exit::OK
+        _ => {
+            match atomic_write(&file, WriteOptions::default(), |out| out.write_all(text.as_bytes()))
+            {
+                Ok(()) => {
+                    render::message(&format!("wrote {shown} ({count})"));
+                    exit::OK
+                }
+                Err(error) => {
+                    render::message(&format!("cannot write {shown}: {error}"));
+                    exit::ERRORED
+                }
             }
-            Err(error) => {
-                render::message(&format!("cannot write {shown}: {error}"));
-                exit::ERRORED
-            }
-        },
+        }
     }
 }
 

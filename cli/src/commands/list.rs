@@ -2,7 +2,7 @@
 
 use evaluator_host::source::{Entry, Freshness, SourceError, Sources};
 
-use super::show;
+use super::show_table;
 use crate::{
     args::{ListArgs, SourcePlaces},
     exit, render,
@@ -42,7 +42,7 @@ pub(super) fn list(args: &ListArgs) -> u8 {
             }
         }
     }
-    if code == exit::OK { show(&table.to_text(), code) } else { code }
+    if code == exit::OK { show_table(table, code) } else { code }
 }
 
 /// What the sources list: the one of that name, or all. What is wrong with single evaluators is told.

@@ -126,17 +126,12 @@ fn log(access: &Access, verbose: u8) {
     if verbose == 0 && !is_broken {
         return;
     }
-    render::remark(&printable(&access.to_string()));
+    render::remark(&render::one_line(&access.to_string()));
     if verbose > 1 {
         access.remarks.stderr.lines().for_each(|line| {
-            render::remark(&format!("  | {}", printable(line)));
+            render::remark(&format!("  | {}", render::one_line(line)));
         });
     }
-}
-
-/// What others have written must not speak to the terminal.
-fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }).collect()
 }
 
 fn settings(args: &ServeArgs, runner: &Runner) -> Result<Settings, String> {

@@ -8,7 +8,7 @@ use evaluator_host::{
     source::{LOCK_FILE, Pins, Wanted},
 };
 
-use super::show;
+use super::show_table;
 use crate::{args::UpdateArgs, exit, render, render::Columns};
 
 /// Fetches remote evaluators anew and says what changed.
@@ -65,7 +65,7 @@ pub(super) fn update(args: &UpdateArgs, verbose: u8, runner: Runner) -> u8 {
         };
         table.row([one.wanted.source.clone(), one.wanted.reference.to_string(), content]);
     }
-    show(&table.to_text(), code)
+    show_table(table, code)
 }
 
 /// The remote evaluators of these names, or all if there are none.

@@ -5,12 +5,14 @@ mod columns;
 mod config_error;
 mod conformance;
 mod duration;
+mod errors;
 mod github;
 mod junit;
 mod long_error;
 mod markdown;
 mod metrics;
 mod paint;
+mod plain;
 mod progress;
 mod stderr;
 mod summary;
@@ -25,8 +27,10 @@ pub(crate) use conformance::{conformance_json, conformance_text};
 pub(crate) use github::github;
 pub(crate) use junit::junit;
 pub(crate) use markdown::markdown;
-pub(crate) use paint::{Painted, for_stdout as painted};
+pub(crate) use paint::{Painted, Target, for_stdout as painted};
+pub(crate) use plain::one_line;
 pub(crate) use progress::Progress;
+pub(crate) use stderr::{LogFormat, LogSettings, configure as configure_log};
 pub(crate) use summary::{errors_of_summary, summary};
 pub(crate) use table::table;
 pub(crate) use validation::{validation_json, validation_text};
@@ -34,16 +38,37 @@ pub(crate) use verdict::{sentence, verdict};
 
 use evaluator_host::verdict::Status;
 
-use stderr::line;
+use stderr::{Level, line};
 
-/// A message of this program on stderr.
+/// An error of this program on stderr.
 pub(crate) fn message(text: &str) {
-    line(&format!("evaluator: {text}"));
+    tell(Level::Error, text);
+}
+
+/// Something that may not be as it was meant, on stderr.
+pub(crate) fn warning(text: &str) {
+    tell(Level::Warning, text);
+}
+
+/// Something that is good to know, on stderr.
+pub(crate) fn note(text: &str) {
+    tell(Level::Info, text);
+}
+
+/// Writes a message behind the name of the program. Further lines are indented, so that none looks like one of its own.
+fn tell(level: Level, text: &str) {
+    let mut lines = text.lines();
+    let mut shown = format!("evaluator: {}", lines.next().unwrap_or_default());
+    for line in lines {
+        let indent = if line.starts_with("  ") { "" } else { "  " };
+        shown.extend(["\n", indent, line]);
+    }
+    line(level, &shown);
 }
 
 /// Something beside the report, on stderr.
 pub(crate) fn remark(text: &str) {
-    line(text);
+    line(Level::Info, text);
 }
 
 /// The mark of a status; an error has the mark of what was not evaluated, and says `ERROR` beside it.

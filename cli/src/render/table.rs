@@ -8,12 +8,25 @@ use evaluator_host::{
     verdict::Status,
 };
 
-use super::{Columns, duration::milliseconds, icon, long_error, metrics};
+use super::{
+    Columns,
+    duration::milliseconds,
+    errors::{Errors, Showing},
+    icon, long_error, metrics,
+    plain::{line_of, one_line},
+    words::score_text,
+};
 
-pub(crate) fn table(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
+/// Writes the report in tables of at most `width` columns, if that is given.
+pub(crate) fn table(
+    report: &Report,
+    width: Option<usize>,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
     let mut text = errors(report);
+    let mut broken = Errors::of(report)?;
     for conversation in &report.conversations {
-        one(&mut text, &conversation?);
+        one(&mut text, &conversation?, &mut broken, width);
         out.write_all(text.as_bytes())?;
         text.clear();
     }
@@ -29,45 +42,55 @@ pub(super) fn errors(report: &Report) -> String {
     if !report.errors.is_empty() {
         text.push_str("Errors:\n");
         for error in &report.errors {
-            let _ = writeln!(text, "  - {error}");
+            let _ = writeln!(text, "  - {}", one_line(error));
         }
         text.push('\n');
     }
     text
 }
 
-fn one(text: &mut String, conversation: &ConversationReport) {
-    let _ = writeln!(text, "Trace: {}\nInvocations: {}", conversation.trace_id, conversation.turns);
+fn one(
+    text: &mut String,
+    conversation: &ConversationReport,
+    broken: &mut Errors,
+    width: Option<usize>,
+) {
+    let trace_id = one_line(&conversation.trace_id);
+    let _ = writeln!(text, "Trace: {trace_id}\nInvocations: {}", conversation.turns);
     for warning in &conversation.warnings {
-        let _ = writeln!(text, "  Warning: {warning}");
+        let _ = writeln!(text, "  Warning: {}", one_line(warning));
     }
+    let showings: Vec<Option<Showing>> =
+        conversation.evaluations.iter().map(|evaluation| broken.showing(evaluation)).collect();
     let mut table =
         Columns::new(["", "Metric", "Score", "Status", "Per-Invocation", "Time", "Error"]);
-    for evaluation in &conversation.evaluations {
+    for (evaluation, showing) in conversation.evaluations.iter().zip(&showings) {
         let time =
             evaluation.duration.map(|duration| milliseconds(duration.as_secs_f64() * 1000.0));
         table.row([
             icon(evaluation.status).to_owned(),
-            evaluation.name.clone(),
-            score(evaluation.score),
+            one_line(&evaluation.name).into_owned(),
+            score(evaluation.score, evaluation.threshold),
             evaluation.status.as_str().to_owned(),
             evaluation
                 .per_invocation_scores
                 .iter()
-                .map(|value| score(*value))
+                .map(|value| score(*value, None))
                 .collect::<Vec<_>>()
                 .join(", "),
             time.unwrap_or_default(),
-            evaluation
-                .error
-                .as_deref()
-                .map(|error| long_error::cell(&evaluation.name, error))
-                .unwrap_or_default(),
+            long_error::cell(evaluation, *showing),
         ]);
     }
     table.shorten_numbers();
+    let cut = table.fit(width);
     text.push_str(&table.to_text());
-    long_error::whole(text, &conversation.evaluations);
+    for ((evaluation, showing), was_cut) in conversation.evaluations.iter().zip(&showings).zip(cut)
+    {
+        if let Some(Showing::First(extent)) = *showing {
+            long_error::whole(text, evaluation, extent, was_cut);
+        }
+    }
     for evaluation in
         conversation.evaluations.iter().filter(|evaluation| evaluation.status == Status::Failed)
     {
@@ -81,8 +104,8 @@ fn one(text: &mut String, conversation: &ConversationReport) {
     }
 }
 
-fn score(score: Option<f64>) -> String {
-    score.map_or_else(|| "N/A".to_owned(), |score| format!("{score:.4}"))
+fn score(score: Option<f64>, threshold: Option<f64>) -> String {
+    score.map_or_else(|| "N/A".to_owned(), |score| score_text(score, threshold))
 }
 
 /// Expected and actual tool calls of the turns that do not match.
@@ -108,9 +131,9 @@ fn mismatches(text: &mut String, evaluation: &EvaluationReport) {
 /// How the calls of the turns differ, where a metric has written it down.
 fn diff(text: &mut String, evaluation: &EvaluationReport) {
     let Some(diff) = detail(evaluation, "diff").filter(|diff| !diff.is_empty()) else { return };
-    let _ = writeln!(text, "  Differences of {}:", evaluation.name);
+    let _ = writeln!(text, "  Differences of {}:", one_line(&evaluation.name));
     for line in diff.lines() {
-        let _ = writeln!(text, "    {line}");
+        let _ = writeln!(text, "    {}", line_of(line));
     }
 }
 
@@ -118,7 +141,7 @@ fn diff(text: &mut String, evaluation: &EvaluationReport) {
 fn measured(text: &mut String, evaluations: &[EvaluationReport]) {
     for evaluation in evaluations {
         if let Some(measured) = detail(evaluation, "measured") {
-            let _ = writeln!(text, "  {}: {measured}", evaluation.name);
+            let _ = writeln!(text, "  {}: {}", one_line(&evaluation.name), one_line(measured));
         }
     }
 }
@@ -139,6 +162,6 @@ fn calls(text: &mut String, comparison: &Object, key: &str) {
             None | Some(Value::Null) => "{}".to_owned(),
             Some(args) => json::to_python_in_order(args),
         };
-        let _ = writeln!(text, "      - {name}({args})");
+        let _ = writeln!(text, "      - {}({args})", one_line(name));
     }
 }

@@ -3,18 +3,53 @@
 use std::{fmt::Write as _, io};
 
 use evaluator_host::{
-    json::Value,
+    json,
     report::{EvaluationReport, Report},
     verdict::{Balance, Standing, Status},
 };
+use serde_json::{Map, Value};
 
-use super::{line, words::contradictions};
+use super::{
+    plain::one_line,
+    stderr::{Level, line, line_with},
+    words::contradictions,
+};
+use crate::exit;
 
-/// `verbose`: contradictions were told one by one.
-pub(crate) fn verdict(report: &Report, verbose: bool) {
+/// Writes the last lines of a run. With `verbose`, contradictions were shown one by one before.
+///
+/// `code` is the exit code: it is worse than what the report says if the report could not be written.
+pub(crate) fn verdict(report: &Report, code: u8, verbose: bool) {
     // Where the report cannot be read to its end, the sentence says why.
-    let remarks = remarks(report, verbose).unwrap_or_default();
-    line(&(remarks + &sentence(report)));
+    for remark in remarks(report, verbose).unwrap_or_default().lines() {
+        line(Level::Warning, remark);
+    }
+    let mut text = sentence(report);
+    if code > report.standing().exit_code() {
+        let counts = text.split_once(": ").map(|(_, counts)| counts.to_owned());
+        text = format!("ERROR: {}; the report could not be written", counts.unwrap_or(text));
+    }
+    let level = if code == exit::OK { Level::Info } else { Level::Error };
+    line_with(level, &text, run(report, code));
+}
+
+/// The counts as the keys of an object.
+fn run(report: &Report, code: u8) -> Map<String, Value> {
+    let balance = report.balance();
+    let counts = balance.tally.named().into_iter().map(|(name, count)| (name, count.into()));
+    let standing = match code {
+        exit::OK => "passed",
+        exit::FAILED => "failed",
+        _ => "error",
+    };
+    let mut run: Map<String, Value> = Map::new();
+    run.insert("outcome".to_owned(), standing.into());
+    run.insert("exit_code".to_owned(), code.into());
+    run.insert("conversations".to_owned(), report.conversations.len().into());
+    run.extend(counts.map(|(name, count): (&str, Value)| (name.to_owned(), count)));
+    run.insert("errors_outside".to_owned(), report.errors.len().into());
+    run.insert("partial".to_owned(), report.partial.is_some().into());
+    Map::from_iter([("run".to_owned(), Value::Object(run))])
 }
 
 /// What is to be known beside the counts, in lines.
@@ -25,7 +60,7 @@ fn remarks(report: &Report, verbose: bool) -> io::Result<String> {
     }
     text += &not_evaluated(report)?;
     for name in report.missing_scores() {
-        let _ = writeln!(text, "{name}: {NOTHING_SCORED}");
+        let _ = writeln!(text, "{}: {NOTHING_SCORED}", one_line(name));
     }
     Ok(text)
 }
@@ -68,7 +103,7 @@ pub(crate) fn sentence(report: &Report) -> String {
         let _ = write!(text, "; partial: {partial}");
     }
     if let Some(error) = report.conversations.unreadable() {
-        let _ = write!(text, "; the report is not whole: {error}");
+        let _ = write!(text, "; the report is not whole: {}", one_line(&error.to_string()));
     }
     text
 }
@@ -135,7 +170,9 @@ fn not_evaluated(report: &Report) -> io::Result<String> {
 fn lines(metrics: Vec<Reasons>) -> String {
     let mut text = String::new();
     for Reasons { metric, counts, others } in metrics {
+        let metric = one_line(&metric);
         for (reason, count) in counts {
+            let reason = one_line(&reason);
             let conversations = counted(count, "conversation");
             let _ = writeln!(text, "{metric}: {conversations} not evaluated: {reason}");
         }
@@ -167,7 +204,7 @@ fn reason(evaluation: &EvaluationReport) -> Option<&str> {
         .details
         .as_ref()
         .filter(|_| evaluation.error.is_none() && evaluation.status == Status::NotEvaluated)?;
-    details.get("reason").and_then(Value::as_str)
+    details.get("reason").and_then(json::Value::as_str)
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ mod large_runs;
 mod limits;
 mod openinference;
 mod output;
+mod output_files;
 mod parity;
 mod policy;
 mod progress;
