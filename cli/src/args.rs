@@ -6,7 +6,7 @@ mod output;
 mod run;
 mod serve;
 
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, value_parser};
 
@@ -252,6 +252,12 @@ impl Source {
             Self::Local => Some("local"),
         }
     }
+}
+
+/// Returns true if arguments that cannot be parsed have `--log-format json` among them.
+pub(crate) fn asks_for_json(args: &[OsString]) -> bool {
+    args.iter().any(|arg| arg == "--log-format=json")
+        || args.windows(2).any(|pair| pair[0] == "--log-format" && pair[1] == "json")
 }
 
 fn existing(text: &str) -> Result<PathBuf, String> {

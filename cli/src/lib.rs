@@ -23,6 +23,8 @@ use std::{ffi::OsString, io, process::ExitCode};
 use clap::Parser;
 use evaluator_host::{process::hide_memory, run::Runner};
 
+use render::{LogFormat, LogSettings};
+
 /// Runs the `evaluator` command with these arguments, the program's name first.
 ///
 /// On Linux the memory of this process cannot be read by others from then on, see [`hide_memory`].
@@ -58,11 +60,17 @@ where
             "cannot keep evaluators from reading the memory of this process: {error}"
         ));
     }
-    match args::Cli::try_parse_from(args) {
+    let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
+    match args::Cli::try_parse_from(&args) {
         Ok(cli) => commands::dispatch(cli, runner),
         Err(error) if error.use_stderr() => {
-            // A closed stream is no reason to say more.
-            let _ = error.print();
+            if args::asks_for_json(&args) {
+                render::configure_log(LogSettings { format: LogFormat::Json, quiet: false });
+                render::message(&error.to_string());
+            } else {
+                // A closed stream is no reason to say more.
+                let _ = error.print();
+            }
             exit::USAGE.into()
         }
         // Help and version go to stdout.

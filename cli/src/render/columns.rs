@@ -64,6 +64,9 @@ impl<const N: usize> Columns<N> {
             };
             *widest -= 1;
         }
+        for (title, width) in self.header.iter_mut().zip(widths) {
+            *title = shortened(title, width);
+        }
         for (row, was_cut) in self.rows.iter_mut().zip(&mut cut) {
             for (column, (cell, width)) in row.iter_mut().zip(widths).enumerate() {
                 if cell.lines().any(|line| line.width() > width) {

@@ -16,7 +16,7 @@ use quick_xml::{
 
 use super::{
     errors::{below, headline},
-    plain::{OLD_COMMAND, is_command, line_of, one_line},
+    plain::{OLD_COMMAND, line_of, one_line, printable},
     verdict::NOTHING_SCORED,
     words::{failure, kind, reason, with_cause},
 };
@@ -238,21 +238,15 @@ fn error_text(evaluation: &EvaluationReport) -> String {
 
 /// Text as the value of an attribute.
 fn attribute(text: &str) -> String {
-    valid(&one_line(text))
+    valid(&printable(&one_line(text)))
 }
 
-/// Text as the content of an element. The document may be printed to a log, in which no line of it is to be a command.
+/// Text as the content of an element. The document may be printed to a log, in which no line of the text is to be one of
+/// the log, so line feeds are references.
 fn content(text: &str) -> BytesText<'static> {
-    let mut escaped = String::new();
-    for line in valid(&line_of(text)).split_inclusive('\n') {
-        let line = quick_xml::escape::escape(line).replace(OLD_COMMAND, "##&#91;");
-        if is_command(&line) {
-            escaped.push_str(&line.replacen(':', "&#58;", 1));
-        } else {
-            escaped.push_str(&line);
-        }
-    }
-    BytesText::from_escaped(escaped)
+    let text = valid(&line_of(text));
+    let escaped = quick_xml::escape::escape(&text);
+    BytesText::from_escaped(escaped.replace('\n', "&#10;").replace(OLD_COMMAND, "##&#91;"))
 }
 
 /// The text without the characters that XML has no way to write.

@@ -55,20 +55,25 @@ pub(crate) fn note(text: &str) {
     tell(Level::Info, text);
 }
 
-/// Writes a message behind the name of the program. Further lines are indented, so that none looks like one of its own.
+/// Writes a message behind the name of the program. Further lines are indented, so that none looks like a message of its own.
 fn tell(level: Level, text: &str) {
+    line(level, &indented(&format!("evaluator: {text}")));
+}
+
+/// The text with all lines but the first indented.
+fn indented(text: &str) -> String {
     let mut lines = text.lines();
-    let mut shown = format!("evaluator: {}", lines.next().unwrap_or_default());
+    let mut shown = lines.next().unwrap_or_default().to_owned();
     for line in lines {
         let indent = if line.starts_with("  ") { "" } else { "  " };
         shown.extend(["\n", indent, line]);
     }
-    line(level, &shown);
+    shown
 }
 
 /// Something beside the report, on stderr.
 pub(crate) fn remark(text: &str) {
-    line(Level::Info, text);
+    line(Level::Info, &indented(text));
 }
 
 /// The mark of a status; an error has the mark of what was not evaluated, and says `ERROR` beside it.

@@ -40,7 +40,7 @@ pub(super) fn printable(text: &str) -> Cow<'_, str> {
 }
 
 /// Returns true if the log of a GitHub workflow takes the line for a command.
-pub(super) fn is_command(line: &str) -> bool {
+fn is_command(line: &str) -> bool {
     line.trim_start().starts_with(COMMAND)
 }
 

@@ -13,7 +13,7 @@ use super::{
     message, note,
     plain::{line_of, one_line},
     remark as line,
-    stderr::{self, shows_status},
+    stderr::{self, Level, shows_status},
     warning,
 };
 
@@ -235,7 +235,7 @@ impl Progress {
             PrepareEvent::Progress { line: text } => self.build_progress(text.trim()),
             PrepareEvent::Diagnostic { rendered } => {
                 // A blank line after each, as cargo prints them.
-                line(&format!("{}\n", rendered.trim_end()));
+                stderr::line(Level::Info, &format!("{}\n", rendered.trim_end()));
                 self.diagnostics.push(rendered.trim().to_owned());
             }
             PrepareEvent::Finished { what } => {
@@ -273,7 +273,7 @@ impl Progress {
         let rendered = rendered.trim();
         if !self.diagnostics.iter().any(|shown| rendered.contains(shown.as_str())) {
             self.diagnostics.push(rendered.to_owned());
-            line(rendered);
+            stderr::line(Level::Error, rendered);
         }
         message(&format!("{evaluator}: {summary}"));
     }

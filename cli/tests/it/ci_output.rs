@@ -46,7 +46,7 @@ fn junit_counts_every_outcome_and_stays_well_formed() {
         "the file ends too early; was it written completely?",
         "<skipped message=\"a|b &lt;c&gt;, 100%\">",
         "<error message=\"exited with code 3: line 2\" type=\"exited\">",
-        "<system-err>boom &lt;&amp;&gt; \\u{1b} %\nline 2</system-err>",
+        "<system-err>boom &lt;&amp;&gt; \\u{1b} %&#10;line 2</system-err>",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }

@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, path::Path, process::Command};
 
 /// Cases in which this program differs from agentevals 0.11.0, each with the reason.
-const DIFFERENT: [(&str, &str); 12] = [
+const DIFFERENT: [(&str, &str); 11] = [
     (
         "tr_a04_jaeger_tag_types",
         "on purpose: bytes are text in `output` too, not Python's way to write bytes",
@@ -40,10 +40,6 @@ const DIFFERENT: [(&str, &str); 12] = [
         "on purpose: a score that is below its threshold is not rounded up to it",
     ),
     ("out_table_knob_results", "on purpose: as for the summary"),
-    (
-        "tr_f21_tool_value_types",
-        "on purpose: a JSON report is valid JSON, so `NaN` and `Infinity` are strings in it",
-    ),
     (
         "cf_remote_bad_source",
         "on purpose: an unknown source is that evaluator's error, not the loss of the trace",
