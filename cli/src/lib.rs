@@ -54,22 +54,19 @@ where
     I: IntoIterator<Item = A>,
     A: Into<OsString> + Clone,
 {
-    // Evaluators do not see the secrets of this process in their environment, nor are they to find them here.
-    if let Err(error) = hide_memory() {
-        render::message(&format!(
-            "cannot keep evaluators from reading the memory of this process: {error}"
-        ));
-    }
     let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
     match args::Cli::try_parse_from(&args) {
-        Ok(cli) => commands::dispatch(cli, runner),
+        Ok(cli) => {
+            render::configure_log(LogSettings { quiet: cli.quiet, format: cli.log_format });
+            hide();
+            commands::dispatch(cli, runner)
+        }
         Err(error) if error.use_stderr() => {
             if args::asks_for_json(&args) {
                 render::configure_log(LogSettings { format: LogFormat::Json, quiet: false });
                 render::message(&error.to_string());
             } else {
-                // A closed stream is no reason to say more.
-                let _ = error.print();
+                render::usage_error(&error);
             }
             exit::USAGE.into()
         }
@@ -81,5 +78,14 @@ where
             }
             _ => exit::OK.into(),
         },
+    }
+}
+
+/// Evaluators do not see the secrets of this process in their environment, nor are they to find them in its memory.
+fn hide() {
+    if let Err(error) = hide_memory() {
+        render::warning(&format!(
+            "cannot keep evaluators from reading the memory of this process: {error}"
+        ));
     }
 }

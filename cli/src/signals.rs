@@ -57,7 +57,7 @@ async fn listen(
     // Whoever waited for this may have given up.
     let _ = listens.send(());
     signals.next().await?;
-    render::message(words);
+    render::warning(words);
     cancellation.cancel();
     signals.next().await?;
     // Nobody will be there to end them gently.

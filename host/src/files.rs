@@ -189,7 +189,12 @@ fn take_over(file: &Path, new: &File) -> io::Result<()> {
         let _ = std::os::unix::fs::fchown(new, Some(old.uid()), Some(old.gid()))
             .or_else(|_| std::os::unix::fs::fchown(new, None, Some(old.gid())));
     }
-    new.set_permissions(Permissions::from_mode(old.mode() & 0o777))
+    let mode = old.mode() & 0o777;
+    // Some file systems have no modes to set.
+    if new.metadata()?.mode() & 0o777 == mode {
+        return Ok(());
+    }
+    new.set_permissions(Permissions::from_mode(mode))
 }
 
 #[cfg(not(unix))]
@@ -275,6 +280,13 @@ mod tests {
         let new = folder.path("new");
         write(&new, "").unwrap();
         assert_eq!(mode(&new), mode(&usual));
+        // Only root can make the owner somebody else, and then it stays so.
+        if std::os::unix::fs::chown(&file, Some(65534), Some(65534)).is_ok() {
+            use std::os::unix::fs::MetadataExt as _;
+            write(&file, "newer").unwrap();
+            let found = fs::metadata(&file).unwrap();
+            assert_eq!((found.uid(), found.gid(), mode(&file)), (65534, 65534, 0o640));
+        }
         let private = WriteOptions { private: true, durable: true };
         atomic_write(&file, private, |out| out.write_all(b"secret")).unwrap();
         assert_eq!(mode(&file), 0o600);

@@ -1,8 +1,14 @@
 //! Where the report of a run goes, in which forms.
 
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::OsStr,
+    path::{self, Path, PathBuf},
+};
 
-use clap::ValueEnum as _;
+use clap::{
+    Arg, Command, ValueEnum,
+    builder::{PossibleValue, TypedValueParser},
+};
 use evaluator_host::{
     config::OutputFormat,
     files::{check_destination, is_stdout},
@@ -21,8 +27,29 @@ pub(crate) struct ReportOutput {
     pub(crate) file: Option<PathBuf>,
 }
 
+/// Reads a [`ReportOutput`], and offers the forms to help texts and completions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ReportOutputParser;
+
+impl TypedValueParser for ReportOutputParser {
+    type Value = ReportOutput;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<ReportOutput, clap::Error> {
+        report_output.parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue>>> {
+        Some(Box::new(Output::value_variants().iter().filter_map(ValueEnum::to_possible_value)))
+    }
+}
+
 /// Reads `FORM` or `FORM=FILE`.
-pub(super) fn report_output(text: &str) -> Result<ReportOutput, String> {
+fn report_output(text: &str) -> Result<ReportOutput, String> {
     let (form, file) = match text.split_once('=') {
         Some((form, file)) => (form, Some(file)),
         None => (text, None),
@@ -76,7 +103,12 @@ pub(crate) fn outputs(
         }
     }
     for (at, output) in outputs.iter().enumerate() {
-        if outputs[..at].iter().any(|other| other.file == output.file) {
+        let place = |output: &ReportOutput| output.file.as_deref().map(path::absolute);
+        let same = |other: &ReportOutput| match (place(other), place(output)) {
+            (Some(Ok(other)), Some(Ok(this))) => other == this,
+            _ => other.file == output.file,
+        };
+        if outputs[..at].iter().any(same) {
             let place = output.file.as_deref().map(Path::display);
             let place = place.map_or_else(|| "stdout".to_owned(), |place| place.to_string());
             return Err(format!(
@@ -125,7 +157,7 @@ mod tests {
             (both, file("b")),
             (vec![output(Json, Some("a"))], file("b")),
             (vec![output(Json, None), output(Table, None)], None),
-            (vec![output(Json, Some("a")), output(Junit, Some("a"))], None),
+            (vec![output(Json, Some("a")), output(Junit, Some("./a"))], None),
         ] {
             assert!(outputs(given.clone(), output_file, None).is_err(), "{given:?}");
         }

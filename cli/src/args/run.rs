@@ -9,7 +9,7 @@ use evaluator_host::{
 
 use super::{
     existing, in_a_folder,
-    output::{ReportOutput, report_file, report_output},
+    output::{ReportOutput, ReportOutputParser, report_file},
 };
 
 #[derive(Debug, Args)]
@@ -38,10 +38,8 @@ pub(crate) struct RunArgs {
     /// How tool calls are compared with the expected ones (default: EXACT)
     #[arg(long, value_enum, ignore_case = true)]
     pub(crate) trajectory_match_type: Option<Match>,
-    /// Form of the report, and with =FILE the file that it is written to instead of stdout; repeatable (default: table).
-    /// Forms: table, json, summary (a line per metric), junit, markdown, github (annotations; also appends a job summary to
-    /// $GITHUB_STEP_SUMMARY)
-    #[arg(short, long, value_name = "FORM[=FILE]", value_parser = report_output)]
+    /// Form of the report, and with =FILE the file that it is written to instead of stdout; repeatable (default: table)
+    #[arg(short, long, value_name = "FORM[=FILE]", value_parser = ReportOutputParser)]
     pub(crate) output: Vec<ReportOutput>,
     /// Write the report to this file instead of stdout; for a single form. A regular file appears whole or not at all
     #[arg(long, value_name = "FILE", value_parser = report_file)]
@@ -170,7 +168,7 @@ named! {
         Summary = "summary" => OutputFormat::Summary, "A line per metric";
         Junit = "junit" => OutputFormat::Junit, "JUnit XML";
         Markdown = "markdown" => OutputFormat::Markdown, "A Markdown table, what needs attention first";
-        Github = "github" => OutputFormat::Github, "Annotations for GitHub workflows";
+        Github = "github" => OutputFormat::Github, "Annotations for GitHub workflows; also appends a job summary to $GITHUB_STEP_SUMMARY";
     }
 }
 

@@ -117,7 +117,7 @@ fn description(path: &Path, runtimes: &Runtimes, verbose: u8) -> Option<Descript
                 describe(&command, DESCRIBE_LIMIT, &cancellation).await
             }
             Err(error) => {
-                render::message(&format!(
+                render::warning(&format!(
                     "{}: {error}; the entry has the file's own name",
                     path.display()
                 ));
@@ -126,7 +126,7 @@ fn description(path: &Path, runtimes: &Runtimes, verbose: u8) -> Option<Descript
         }
     });
     asked.unwrap_or_else(|error| {
-        render::message(&format!("cannot ask {} what is in it: {error}", path.display()));
+        render::warning(&format!("cannot ask {} what is in it: {error}", path.display()));
         None
     })
 }

@@ -32,7 +32,7 @@ fn exported(args: &ExportArgs, verbose: u8) -> Result<String, (String, u8)> {
     let mut whole = Export::default();
     for program in programs(args, verbose)? {
         if program.contract.is_none() {
-            render::message(&format!(
+            render::note(&format!(
                 "note: {} does not say whose documents it reads; they must be those that {target} sends",
                 program.entrypoint.display()
             ));

@@ -58,7 +58,7 @@ pub(super) fn entries(
         .map(|source| {
             let listed = source.list(freshness).map(|listing| {
                 for warning in listing.warnings {
-                    render::message(&format!("{}: {warning}", source.name()));
+                    render::warning(&format!("{}: {warning}", source.name()));
                 }
                 listing.entries
             });

@@ -27,12 +27,11 @@ use self::watched::watched;
 use crate::{
     args::{Cli, Command, EvaluatorCommand},
     exit,
-    render::{self, Columns, LogSettings},
+    render::{self, Columns},
     streams,
 };
 
 pub(crate) fn dispatch(cli: Cli, runner: Runner) -> ExitCode {
-    render::configure_log(LogSettings { quiet: cli.quiet, format: cli.log_format });
     let code = match cli.command {
         Command::Run(args) => run::run(args, cli.verbose, runner),
         Command::Check { config, locked } => check::check(&config, locked, cli.verbose, runner),

@@ -115,7 +115,7 @@ async fn offer(
     };
     let names: Vec<&str> = service.offered().map(|offered| offered.name.as_str()).collect();
     let what = names.join(", ");
-    render::message(&format!("listening on http://{} ({what})", server.address()));
+    render::note(&format!("listening on http://{} ({what})", server.address()));
     let on_access = move |access: &Access| log(access, verbose);
     Ok(server.run(service, stop, &runner.cancellation, on_access).await)
 }

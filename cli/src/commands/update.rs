@@ -32,7 +32,7 @@ pub(super) fn update(args: &UpdateArgs, verbose: u8, runner: Runner) -> u8 {
         }
     };
     if wanted.is_empty() {
-        render::message("no evaluator here has `type: remote`; there is nothing to update");
+        render::note("no evaluator here has `type: remote`; there is nothing to update");
         return exit::OK;
     }
     let config = config.unwrap_or_default();

@@ -36,6 +36,8 @@ pub(crate) use table::table;
 pub(crate) use validation::{validation_json, validation_text};
 pub(crate) use verdict::{sentence, verdict};
 
+use std::borrow::Cow;
+
 use evaluator_host::verdict::Status;
 
 use stderr::{Level, line};
@@ -43,6 +45,17 @@ use stderr::{Level, line};
 /// An error of this program on stderr.
 pub(crate) fn message(text: &str) {
     tell(Level::Error, text);
+}
+
+/// A mistake on the command line, with the parser's own colours where its text is safe to print.
+pub(crate) fn usage_error(error: &clap::Error) {
+    match plain::printable(&error.to_string()) {
+        Cow::Owned(safe) => line(Level::Error, &safe),
+        Cow::Borrowed(_) => {
+            // There is nothing left to report a closed stderr to.
+            let _ = error.print();
+        }
+    }
 }
 
 /// Something that may not be as it was meant, on stderr.

@@ -98,6 +98,16 @@ fn names_of_files_are_one_line_each() {
 }
 
 #[test]
+fn mistakes_on_the_command_line_are_shown_safely() {
+    let folder = Folder::new();
+    for argument in ["no\n::error::x.json", "no\u{1b}[2J.json"] {
+        let ran = folder.run(&[argument]).exits(2);
+        assert!(ran.stderr.contains("no such file"), "{}", ran.stderr);
+        is_harmless("stderr", &ran.stderr);
+    }
+}
+
+#[test]
 fn colours_are_of_this_program_alone() {
     let folder = folder();
     let mut command = folder.command(&["run", "trace.json", "-c", "c.yaml"]);

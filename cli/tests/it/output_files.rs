@@ -63,6 +63,25 @@ fn a_pipe_is_written_to_and_stays() {
 }
 
 #[test]
+fn an_index_is_written_to_a_pipe() {
+    let folder = Folder::new();
+    let manifest = "name: good\ndescription: Good.\nlanguage: python\nentrypoint: good.py\n";
+    folder.file("good/evaluator.yaml", manifest);
+    folder.file("good/good.py", "print('{\"score\": 1}')\n");
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let reader = thread::spawn({
+        let pipe = pipe.clone();
+        move || fs::read_to_string(pipe).unwrap()
+    });
+    folder.evaluator(&["index", ".", "-o", "pipe"]).exits(0);
+    assert!(reader.join().unwrap().contains("good"));
+    assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
+    let ran = folder.evaluator(&["index", ".", "-o", "/dev/stdout"]).exits(0);
+    assert!(ran.stdout.contains("good"), "{}", ran.stdout);
+}
+
+#[test]
 #[cfg(target_os = "linux")]
 fn a_descriptor_by_its_path_is_written_to() {
     let folder = folder();

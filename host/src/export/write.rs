@@ -75,6 +75,10 @@ pub fn write(
 }
 
 fn may_be_replaced(path: &Path) -> Result<bool, WriteError> {
+    // A pipe or a device is not read: that could take for ever.
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Ok(false);
+    }
     match fs::read(path) {
         Ok(text) => Ok(origin::is_ours(&text)),
         // A link that leads nowhere is somebody's, too.

@@ -24,7 +24,7 @@ impl Verdict {
             Self::LeakedPipe => "exited, but a process that it started still has its stdout open, so the result may be \
                  incomplete; wait for that process, or give it another output"
                 .to_owned(),
-            Self::BadAnswer(BadAnswer::Empty) => with_message("wrote no result to stdout".to_owned()),
+            Self::BadAnswer(BadAnswer::Empty) => with_message("produced no output on stdout".to_owned()),
             Self::BadAnswer(BadAnswer::NotJson { reason }) => {
                 format!("its output is not JSON: {reason}")
             }
@@ -89,20 +89,26 @@ fn reported_error(lines: &[&str], name: &str) -> Option<String> {
 
 /// The exception that ended a program in Python or JavaScript.
 fn exception(lines: &[&str]) -> Option<String> {
-    let is_python = lines.iter().any(|line| line.starts_with("Traceback (most recent call last)"));
-    let names_exception = |line: &&&str| {
-        let name = line.split([':', ' ']).next().unwrap_or_default();
-        let last = name.rsplit('.').next().unwrap_or_default();
-        ["Error", "Exception", "Exit", "Interrupt"].iter().any(|end| last.ends_with(end))
-    };
-    let is_stack = lines.iter().any(|line| line.starts_with("    at "));
-    let found = match (is_python, is_stack) {
-        // A message may have several lines; the name of the exception stands at the start of its first one.
-        (true, _) => lines.iter().rev().find(names_exception).or(lines.last()),
-        (false, true) => lines.iter().find(names_exception),
-        (false, false) => None,
+    let is_traceback = |line: &&str| line.starts_with("Traceback (most recent call last)");
+    let found = match lines.iter().rposition(is_traceback) {
+        // The calls are indented, and the exception stands below them.
+        Some(traceback) => {
+            lines[traceback + 1..].iter().find(|line| !line.starts_with(char::is_whitespace))
+        }
+        // The exception stands above the calls.
+        None => {
+            let calls = lines.iter().position(|line| line.starts_with("    at "))?;
+            let above = &lines[..calls];
+            above.iter().rev().find(|line| names_error(line)).or(above.last())
+        }
     };
     found.map(|line| line.trim_start_matches("Uncaught ").to_owned())
+}
+
+/// Returns true if the line begins with the name of an error of JavaScript.
+fn names_error(line: &str) -> bool {
+    let name = line.trim_start_matches("Uncaught ").split([':', ' ']).next().unwrap_or_default();
+    name.ends_with("Error")
 }
 
 /// Names of signals that end programs. Their numbers are the same on all systems, but for those of Linux.
@@ -190,6 +196,11 @@ mod tests {
             (
                 "Traceback (most recent call last):\n  File \"a.py\", line 1\npydantic.ValidationError: 2 problems\n  a\n  b\n",
                 "pydantic.ValidationError: 2 problems",
+            ),
+            (
+                "Traceback (most recent call last):\n  a\nKeyError: 'x'\n\nDuring handling of the above exception, another \
+                 exception occurred:\n\nTraceback (most recent call last):\n  b\nNoSuchModel: gpt\n",
+                "NoSuchModel: gpt",
             ),
             (
                 "/a.js:1\nthrow new TypeError('x')\n^\n\nTypeError: x\n    at Object.<anonymous> (/a.js:1:7)\n\nNode.js v22.1.0\n",
