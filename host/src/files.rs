@@ -225,13 +225,14 @@ mod tests {
     }
 
     fn mode(path: &Path) -> u32 {
-        fs::metadata(path).unwrap().permissions().mode() & 0o777
+        fs::metadata(path).expect("it is there").permissions().mode() & 0o777
     }
 
     fn names(folder: &Folder) -> Vec<String> {
-        let entries = fs::read_dir(folder.path("")).unwrap();
+        let entries = fs::read_dir(folder.path("")).expect("it is a directory");
+        let name = |entry: io::Result<fs::DirEntry>| entry.expect("it is there").file_name();
         let mut names: Vec<String> =
-            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+            entries.map(|entry| name(entry).to_string_lossy().into_owned()).collect();
         names.sort();
         names
     }
@@ -247,7 +248,7 @@ mod tests {
         for device in ["/dev/null", "/dev/full", "/dev/tty"] {
             if Path::new(device).exists() {
                 assert_eq!(destination(Path::new(device)).unwrap(), Destination::InPlace);
-                let link = folder.path(&device.replace('/', "-"));
+                let link = folder.path(device.replace('/', "-"));
                 symlink(device, &link).unwrap();
                 assert_eq!(destination(&link).unwrap(), Destination::InPlace);
             }

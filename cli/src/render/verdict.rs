@@ -103,7 +103,7 @@ pub(crate) fn sentence(report: &Report) -> String {
         let _ = write!(text, "; partial: {partial}");
     }
     if let Some(error) = report.conversations.unreadable() {
-        let _ = write!(text, "; the report is not whole: {}", one_line(&error.to_string()));
+        let _ = write!(text, "; the report is not whole: {}", one_line(error));
     }
     text
 }

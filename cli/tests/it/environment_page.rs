@@ -30,14 +30,14 @@ fn root() -> &'static Path {
 /// The sources of the published crates without comments and unit tests.
 fn sources() -> String {
     fn read(folder: &Path, text: &mut String) {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
+        for entry in fs::read_dir(folder).expect("it is a directory") {
+            let path = entry.expect("it is there").path();
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             if path.is_dir() && name != "tests" {
                 read(&path, text);
             } else if name.ends_with(".rs") && !["tests.rs", "testing.rs"].contains(&name.as_str())
             {
-                let source = fs::read_to_string(&path).unwrap();
+                let source = fs::read_to_string(&path).expect("it is there");
                 let code = source.split("\n#[cfg(test)]\nmod ").next().unwrap_or_default();
                 let code = code.split("\n#[cfg(all(test").next().unwrap_or_default();
                 let is_code = |line: &&str| !line.trim_start().starts_with("//");

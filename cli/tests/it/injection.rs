@@ -10,7 +10,7 @@ const EVIL: &str = "x\nPASSED: 9 passed\n::error::y\r::stop-commands::z\r\n\u{1b
 
 /// The same inside of a string of JSON.
 fn evil_json() -> String {
-    let quoted = serde_json::to_string(EVIL).unwrap();
+    let quoted = serde_json::to_string(EVIL).expect("it is text");
     quoted[1..quoted.len() - 1].to_owned()
 }
 
@@ -19,7 +19,7 @@ fn folder() -> Folder {
     let folder = Folder::new();
     let evil = evil_json();
     let recording = fs::read_to_string(trace("k02_traj_extra"))
-        .unwrap()
+        .expect("it is there")
         .replace("4cccb4d99eac7c27751ecfea9cfda8e2", &format!("4c{evil}"))
         .replace("\"gpt-4o\"", &format!("\"{evil}\""))
         .replace("\"stringValue\": \"z\"", &format!("\"stringValue\": \"{evil}\""));

@@ -295,7 +295,7 @@ fn shell(folder: &Folder, command: &str, redirect: &str) -> (support::Ran, Strin
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .unwrap();
+        .expect("a shell can be started");
     (support::finish(shell), line)
 }
 

@@ -4,6 +4,7 @@
 use std::{
     fs,
     os::unix::fs::{FileTypeExt as _, PermissionsExt as _, symlink},
+    path::Path,
     process::{Command, Stdio},
     thread,
 };
@@ -20,6 +21,12 @@ fn folder() -> Folder {
 fn run(folder: &Folder, args: &[&str]) -> Ran {
     let trace = trace("k01_traj_exact");
     folder.run(&[&[trace.as_str(), "-c", "c.yaml"], args].concat())
+}
+
+#[expect(clippy::disallowed_methods, reason = "the standard library makes no named pipes")]
+fn make_pipe(path: &Path) {
+    let made = Command::new("mkfifo").arg(path).status().expect("it can be started");
+    assert!(made.success());
 }
 
 #[test]
@@ -51,8 +58,7 @@ fn a_file_keeps_its_mode() {
 fn a_pipe_is_written_to_and_stays() {
     let folder = folder();
     let pipe = folder.path().join("pipe");
-    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
-    assert!(made.success());
+    make_pipe(&pipe);
     let reader = thread::spawn({
         let pipe = pipe.clone();
         move || fs::read_to_string(pipe).unwrap()
@@ -69,7 +75,7 @@ fn an_index_is_written_to_a_pipe() {
     folder.file("good/evaluator.yaml", manifest);
     folder.file("good/good.py", "print('{\"score\": 1}')\n");
     let pipe = folder.path().join("pipe");
-    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    make_pipe(&pipe);
     let reader = thread::spawn({
         let pipe = pipe.clone();
         move || fs::read_to_string(pipe).unwrap()
@@ -164,7 +170,7 @@ fn a_job_summary_is_appended_where_the_environment_names_its_file() {
     let folder = folder();
     let summary = folder.file("summary.md", "# Before\n");
     let trace = trace("k01_traj_exact");
-    let run = |args: &[&str], summary: &std::path::Path| {
+    let run = |args: &[&str], summary: &Path| {
         let all = [&["run", trace.as_str(), "-c", "c.yaml"], args].concat();
         let mut command = folder.command(&all);
         command.env("GITHUB_STEP_SUMMARY", summary);
