@@ -3,11 +3,12 @@
 mod conform;
 mod export;
 mod inspect;
+mod output;
 mod run;
 mod serve;
 mod test;
 
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, value_parser};
 
@@ -15,11 +16,17 @@ pub(crate) use self::{
     conform::{ConformArgs, ConformOutput},
     export::ExportArgs,
     inspect::{InspectArgs, InspectOutput},
+    output::{ReportOutput, outputs},
     run::RunArgs,
     serve::ServeArgs,
     test::TestArgs,
 };
-use crate::scaffold::{Language, Template};
+use clap_complete::Shell;
+
+use crate::{
+    render::LogFormat,
+    scaffold::{Language, Template},
+};
 
 /// Scores what AI agents did, with evaluators in any language.
 #[derive(Debug, Parser)]
@@ -31,6 +38,20 @@ pub(crate) struct Cli {
     /// Install no packages: a Python evaluator that lacks some is an error that says what to type
     #[arg(long, global = true, display_order = 901)]
     pub(crate) no_install: bool,
+    /// Write only errors to stderr: no progress, no warnings, and no last line for a run that passed
+    #[arg(short, long, global = true, display_order = 901, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Form of the messages on stderr
+    #[arg(
+        long,
+        global = true,
+        display_order = 902,
+        value_enum,
+        value_name = "FORM",
+        default_value_t,
+        hide_default_value = true
+    )]
+    pub(crate) log_format: LogFormat,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -99,6 +120,21 @@ pub(crate) enum Command {
     /// Write what another host needs to run an evaluator
     #[command(after_help = export::EXIT_CODES)]
     Export(ExportArgs),
+    /// Print a script that completes commands and options in a shell
+    #[command(
+        after_help = "For bash: evaluator completions bash >~/.local/share/bash-completion/completions/evaluator"
+    )]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page, or write one page per command
+    #[command(after_help = "To read it at once: evaluator man | man -l -")]
+    Man {
+        /// Directory for the pages
+        #[arg(value_name = "DIR", value_parser = folder)]
+        folder: Option<PathBuf>,
+    },
     /// Commands on evaluators, as agentevals groups them
     #[command(subcommand, hide = true)]
     Evaluator(EvaluatorCommand),
@@ -212,6 +248,12 @@ pub(crate) enum ValidateOutput {
     Text,
     /// One JSON document
     Json,
+}
+
+/// Returns true if arguments that cannot be parsed have `--log-format json` among them.
+pub(crate) fn asks_for_json(args: &[OsString]) -> bool {
+    args.iter().any(|arg| arg == "--log-format=json")
+        || args.windows(2).any(|pair| pair[0] == "--log-format" && pair[1] == "json")
 }
 
 fn existing(text: &str) -> Result<PathBuf, String> {

@@ -7,6 +7,7 @@
 //! | `render` | what people read: tables, summaries, configuration errors, progress |
 //! | `scaffold` | new evaluators from templates |
 //! | `signals` | Ctrl-C |
+//! | `streams` | stdout as the program was given it |
 //! | `exit` | exit codes |
 
 mod args;
@@ -15,11 +16,14 @@ pub mod exit;
 mod render;
 pub mod scaffold;
 mod signals;
+mod streams;
 
-use std::{ffi::OsString, process::ExitCode};
+use std::{ffi::OsString, io, process::ExitCode};
 
 use clap::Parser;
 use evaluator_host::{process::hide_memory, run::Runner};
+
+use render::{LogFormat, LogSettings};
 
 /// Runs the `evaluator` command with these arguments, the program's name first.
 ///
@@ -52,18 +56,38 @@ where
     I: IntoIterator<Item = A>,
     A: Into<OsString> + Clone,
 {
-    // Evaluators do not see the secrets of this process in their environment, nor are they to find them here.
+    let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
+    match args::Cli::try_parse_from(&args) {
+        Ok(cli) => {
+            render::configure_log(LogSettings { quiet: cli.quiet, format: cli.log_format });
+            hide();
+            commands::dispatch(cli, runner)
+        }
+        Err(error) if error.use_stderr() => {
+            if args::asks_for_json(&args) {
+                render::configure_log(LogSettings { format: LogFormat::Json, quiet: false });
+                render::message(&error.to_string());
+            } else {
+                render::usage_error(&error);
+            }
+            exit::USAGE.into()
+        }
+        // Help and version go to stdout.
+        Err(error) => match streams::check_stdout().and_then(|()| error.print()) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                render::message(&format!("cannot write to stdout: {error}"));
+                exit::ERRORED.into()
+            }
+            _ => exit::OK.into(),
+        },
+    }
+}
+
+/// Evaluators do not see the secrets of this process in their environment, nor are they to find them in its memory.
+fn hide() {
     if let Err(error) = hide_memory() {
-        render::message(&format!(
+        render::warning(&format!(
             "cannot keep evaluators from reading the memory of this process: {error}"
         ));
-    }
-    match args::Cli::try_parse_from(args) {
-        Ok(cli) => commands::dispatch(cli, runner),
-        Err(error) => {
-            // Help and version go to stdout, mistakes to stderr; a closed stream is no reason to say more.
-            let _ = error.print();
-            if error.use_stderr() { exit::USAGE.into() } else { exit::OK.into() }
-        }
     }
 }

@@ -76,7 +76,7 @@ async fn listen(
     // Whoever waited for this may have given up.
     let _ = listens.send(());
     signals.wait_to_end(manner).await?;
-    render::message(manner.stopping);
+    render::warning(manner.stopping);
     cancellation.cancel();
     signals.wait_to_end(manner).await?;
     // Nobody will be there to end them gently.

@@ -29,6 +29,7 @@ pub mod eval_set;
 pub mod events;
 pub mod executor;
 pub mod export;
+pub mod files;
 pub mod index;
 pub mod journal;
 pub mod json;

@@ -7,7 +7,11 @@ use evaluator_host::{
     config::OutputFormat, conversation::GroupBy, metric::MatchType, trace::Format,
 };
 
-use super::{existing, in_a_folder, trace_input};
+use super::{
+    existing, in_a_folder,
+    output::{ReportOutput, ReportOutputParser, report_file},
+    trace_input,
+};
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
@@ -40,11 +44,11 @@ pub(crate) struct RunArgs {
     /// How tool calls are compared with the expected ones (default: EXACT)
     #[arg(long, value_enum, ignore_case = true)]
     pub(crate) trajectory_match_type: Option<Match>,
-    /// Form of the report (default: table)
-    #[arg(short, long, value_enum)]
-    pub(crate) output: Option<Output>,
-    /// Write the report to this file instead of stdout; it appears whole or not at all
-    #[arg(long, value_name = "FILE", value_parser = in_a_folder)]
+    /// Form of the report, and with =FILE the file that it is written to instead of stdout; repeatable (default: table)
+    #[arg(short, long, value_name = "FORM[=FILE]", value_parser = ReportOutputParser)]
+    pub(crate) output: Vec<ReportOutput>,
+    /// Write the report to this file instead of stdout; for a single form. A regular file appears whole or not at all
+    #[arg(long, value_name = "FILE", value_parser = report_file)]
     pub(crate) output_file: Option<PathBuf>,
     /// How traces are grouped into conversations (default: auto)
     #[arg(long, value_enum)]
@@ -134,7 +138,7 @@ fn jobs_or_model(text: &str) -> Result<JobsOrModel, String> {
     text.parse().map(JobsOrModel::Jobs).map_err(|error: std::num::ParseIntError| error.to_string())
 }
 
-/// A file that can be made; a run may take long, and a mistake in this should not wait for its end.
+/// A share, from 0 to 1.
 fn fraction(text: &str) -> Result<f64, String> {
     let number: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     if (0.0..=1.0).contains(&number) { Ok(number) } else { Err("must be in 0..=1".to_owned()) }
@@ -179,7 +183,7 @@ named! {
         Summary = "summary" => OutputFormat::Summary, "A line per metric";
         Junit = "junit" => OutputFormat::Junit, "JUnit XML";
         Markdown = "markdown" => OutputFormat::Markdown, "A Markdown table, what needs attention first";
-        Github = "github" => OutputFormat::Github, "Annotations for GitHub workflows";
+        Github = "github" => OutputFormat::Github, "Annotations for GitHub workflows; also appends a job summary to $GITHUB_STEP_SUMMARY";
     }
 }
 

@@ -7,7 +7,7 @@ use evaluator_host::{
     run::{Examination, Runner},
 };
 
-use super::{show, watched};
+use super::{show_table, watched};
 use crate::{exit, render, render::Columns, signals};
 
 /// Reads a configuration, looks for everything it names, and asks programs what they hold, without evaluating anything.
@@ -56,7 +56,7 @@ pub(super) fn check(file: &Path, locked: bool, build: bool, verbose: u8, runner:
         table.row([mark.to_owned(), finding.subject.clone(), text.clone()]);
     }
     let sound = runnable.is_ok() && findings.iter().all(|finding| finding.result.is_ok());
-    show(&table.to_text(), if sound { exit::OK } else { exit::USAGE })
+    show_table(table, if sound { exit::OK } else { exit::USAGE })
 }
 
 /// What the programs say of themselves.

@@ -146,7 +146,7 @@ fn description(path: &Path, runner: &Runner, verbose: u8) -> Option<Description>
                 describe(&command, DESCRIBE_LIMIT, cancellation).await
             }
             Err(error) => {
-                render::message(&format!(
+                render::warning(&format!(
                     "{}: {error}; the entry has the file's own name",
                     path.display()
                 ));
@@ -155,7 +155,7 @@ fn description(path: &Path, runner: &Runner, verbose: u8) -> Option<Description>
         }
     });
     asked.unwrap_or_else(|error| {
-        render::message(&format!("cannot ask {} what is in it: {error}", path.display()));
+        render::warning(&format!("cannot ask {} what is in it: {error}", path.display()));
         None
     })
 }

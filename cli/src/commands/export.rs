@@ -50,7 +50,7 @@ fn exported(args: &ExportArgs, verbose: u8, runner: Runner) -> Result<String, (S
             }
         }
         if program.contract.is_none() {
-            render::message(&format!(
+            render::note(&format!(
                 "note: {} does not say whose documents it reads; they must be those that {target} sends",
                 program.entrypoint.display()
             ));

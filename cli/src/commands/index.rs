@@ -2,16 +2,17 @@
 
 use std::{
     ffi::OsStr,
-    fs,
+    fs, io,
     path::{Path, PathBuf},
 };
 
 use evaluator_host::{
+    files::{WriteOptions, atomic_write},
     index::{Index, IndexError},
     manifest,
 };
 
-use super::{print, replace};
+use super::print;
 use crate::{args::IndexArgs, exit, render};
 
 const FILE_NAME: &str = "index.yaml";
@@ -32,15 +33,14 @@ pub(super) fn index(args: &IndexArgs) -> u8 {
         Err(error) => return refuse(&error),
     };
     for folder in &index.passed_over {
-        render::message(&format!("passed over {}: it has no evaluator.yaml", folder.display()));
+        render::warning(&format!("passed over {}: it has no evaluator.yaml", folder.display()));
     }
     let text = index.to_string();
     if to_stdout {
         return print(&text, exit::OK);
     }
-    let found = match fs::read(&file) {
-        Ok(found) => Some(found),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+    let found = match read(&file, args.check) {
+        Ok(found) => found,
         Err(error) => {
             render::message(&format!("cannot read {}: {error}", file.display()));
             return exit::ERRORED;
@@ -53,7 +53,7 @@ pub(super) fn index(args: &IndexArgs) -> u8 {
     };
     match found {
         Some(found) if found == text.as_bytes() => {
-            render::message(&format!("{shown} is up to date ({count})"));
+            render::note(&format!("{shown} is up to date ({count})"));
             exit::OK
         }
         found if args.check => {
@@ -65,16 +65,28 @@ pub(super) fn index(args: &IndexArgs) -> u8 {
             render::message(&format!("{shown} is not up to date: {difference}; {hint}"));
             exit::FAILED
         }
-        _ => match replace(&file, |out| out.write_all(text.as_bytes())) {
-            Ok(()) => {
-                render::message(&format!("wrote {shown} ({count})"));
-                exit::OK
+        _ => {
+            match atomic_write(&file, WriteOptions::default(), |out| out.write_all(text.as_bytes()))
+            {
+                Ok(()) => {
+                    render::note(&format!("wrote {shown} ({count})"));
+                    exit::OK
+                }
+                Err(error) => {
+                    render::message(&format!("cannot write {shown}: {error}"));
+                    exit::ERRORED
+                }
             }
-            Err(error) => {
-                render::message(&format!("cannot write {shown}: {error}"));
-                exit::ERRORED
-            }
-        },
+        }
+    }
+}
+
+/// The index that is there. A pipe or a device is read only to be checked: to be written, it must not be waited for.
+fn read(file: &Path, check: bool) -> io::Result<Option<Vec<u8>>> {
+    match fs::metadata(file) {
+        Ok(found) if !check && !found.is_file() => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        _ => fs::read(file).map(Some),
     }
 }
 
@@ -85,7 +97,7 @@ fn compile(place: &Place, file: &Path, to_stdout: bool) -> Result<Index, IndexEr
     match Index::compile(&place.evaluators, root) {
         Err(IndexError::Outside { .. }) => {
             let index = Index::compile(&place.evaluators, &place.root)?;
-            render::message(&format!(
+            render::warning(&format!(
                 "the evaluators are not below {}; the paths in this index lead from {}, and it can be used only there",
                 root.display(),
                 place.root.display()

@@ -34,7 +34,7 @@ pub(super) fn inspect(args: &InspectArgs) -> u8 {
         |out| {
             unusable = match args.output {
                 InspectOutput::Text => {
-                    let mut out = render::Painted::new(out);
+                    let mut out = render::Painted::new(out, render::Target::Stdout);
                     let unusable = render::inspection_text(&inspection, &mut out)?;
                     out.flush()?;
                     unusable

@@ -5,7 +5,7 @@ use evaluator_host::{
     source::{Entry, Freshness, SourceError},
 };
 
-use super::show;
+use super::show_table;
 use crate::{
     args::{ListArgs, SourcePlaces},
     exit, render,
@@ -56,7 +56,7 @@ pub(super) fn list(args: &ListArgs, runner: &Runner) -> u8 {
             }
         }
     }
-    if code == exit::OK { show(&table.to_text(), code) } else { code }
+    if code == exit::OK { show_table(table, code) } else { code }
 }
 
 /// What the sources list: the one of that name, or all. What is wrong with single evaluators is told.
@@ -73,7 +73,7 @@ pub(super) fn entries(
         .map(|source| {
             let listed = source.list(freshness).map(|listing| {
                 for warning in listing.warnings {
-                    render::message(&format!("{}: {warning}", source.name()));
+                    render::warning(&format!("{}: {warning}", source.name()));
                 }
                 listing.entries
             });

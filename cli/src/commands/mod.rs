@@ -9,6 +9,7 @@ mod index;
 mod init;
 mod inspect;
 mod list;
+mod manual;
 mod run;
 mod runtimes;
 mod schema;
@@ -19,9 +20,7 @@ mod validate;
 mod watched;
 
 use std::{
-    fs,
     io::{self, Write},
-    path::{Path, PathBuf},
     process::ExitCode,
 };
 
@@ -30,7 +29,9 @@ use evaluator_host::run::Runner;
 use self::watched::watched;
 use crate::{
     args::{Cli, Command, EvaluatorCommand},
-    exit, render,
+    exit,
+    render::{self, Columns},
+    streams,
 };
 
 pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
@@ -68,6 +69,8 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
         Command::Validate(args) => validate::validate(&args, cli.verbose, runner),
         Command::Conform(args) => conform::conform(&args, cli.verbose, runner),
         Command::Serve(args) => serve::serve(&args, cli.verbose, runner),
+        Command::Completions { shell } => manual::completions(shell),
+        Command::Man { folder } => manual::man(folder.as_deref()),
     };
     code.into()
 }
@@ -77,38 +80,49 @@ fn show(text: &str, code: u8) -> u8 {
     print(&render::painted(text), code)
 }
 
-/// Writes a whole answer to stdout. A reader that went away is not an error of the run; a full disk is.
+/// Writes a table to stdout, no wider than the terminal.
+fn show_table<const N: usize>(mut table: Columns<N>, code: u8) -> u8 {
+    table.fit(streams::stdout_width());
+    show(&table.to_text(), code)
+}
+
+/// Writes a whole answer to stdout. A reader that went away is not an error; a full disk is.
 fn print(text: &str, code: u8) -> u8 {
     print_with(|out| out.write_all(text.as_bytes()), code)
 }
 
 /// Writes to stdout what need not be in memory as a whole.
 fn print_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>, code: u8) -> u8 {
-    let mut stdout = io::BufWriter::new(io::stdout().lock());
-    match write(&mut stdout).and_then(|()| stdout.flush()) {
-        Ok(()) => code,
+    match write_stdout(write) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => code,
+        written => or_unwritten(written, code),
+    }
+}
+
+/// Writes what programs read to stdout. If its reader goes away before the end, it has only a part of it, which is an
+/// error.
+fn print_document(write: impl FnOnce(&mut dyn Write) -> io::Result<()>, code: u8) -> u8 {
+    or_unwritten(write_stdout(write), code)
+}
+
+fn write_stdout(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    streams::check_stdout()?;
+    let mut stdout = io::BufWriter::new(io::stdout().lock());
+    let written = write(&mut stdout).and_then(|()| stdout.flush());
+    if written.is_err() {
+        // Dropping the writer would try again.
+        let _ = stdout.into_parts();
+    }
+    written
+}
+
+/// The exit code of a command whose output was written, or was not.
+fn or_unwritten(written: io::Result<()>, code: u8) -> u8 {
+    match written {
+        Ok(()) => code,
         Err(error) => {
             render::message(&format!("cannot write to stdout: {error}"));
             code.max(exit::ERRORED)
         }
     }
-}
-
-/// Writes beside the file and renames, so that whoever reads it never finds half of it.
-fn replace(file: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let mut beside = file.as_os_str().to_owned();
-    beside.push(format!(".{}.part", std::process::id()));
-    let beside = PathBuf::from(beside);
-    let written = fs::File::create(&beside).and_then(|created| {
-        let mut out = io::BufWriter::new(created);
-        write(&mut out)?;
-        out.flush()
-    });
-    let replaced = written.and_then(|()| fs::rename(&beside, file));
-    if replaced.is_err() {
-        // It may not have come that far.
-        let _ = fs::remove_file(&beside);
-    }
-    replaced
 }

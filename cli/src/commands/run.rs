@@ -1,7 +1,7 @@
 //! `evaluator run`.
 
 use std::{
-    env,
+    env, fs,
     io::{self, Write as _},
     path::{Path, PathBuf},
     sync::Arc,
@@ -10,14 +10,23 @@ use std::{
 use evaluator_host::{
     config::{Config, OutputFormat, Overrides},
     events::{self, EventSwitches, Exporter},
+    files::{WriteOptions, atomic_write},
     journal::{self, Journal, JournalError},
     metric::Metrics,
     report::Report,
     run::{Request, Runner},
 };
 
-use super::{discovery, print_with, replace, watched};
-use crate::{args::RunArgs, exit, render, signals};
+use super::{discovery, print_document, print_with, watched};
+use crate::{
+    args::{ReportOutput, RunArgs, outputs},
+    exit,
+    render::{self, Painted, Target},
+    signals, streams,
+};
+
+/// Names the file of the job summary in GitHub workflows.
+const JOB_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
 pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> u8 {
     let args = match args.resolved() {
@@ -54,7 +63,6 @@ pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> u8 {
             return exit::USAGE;
         }
     };
-    let output = args.output.map(OutputFormat::from);
     let overrides = Overrides {
         metrics: args.metrics,
         threshold: args.threshold,
@@ -79,7 +87,13 @@ pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> u8 {
     config.strict_matching |= args.strict_matching;
     config.fail_fast |= args.fail_fast;
     config.max_error_rate = args.max_error_rate.unwrap_or(config.max_error_rate);
-    let output = output.or(config.output).unwrap_or_default();
+    let outputs = match outputs(args.output, args.output_file, config.output) {
+        Ok(outputs) => outputs,
+        Err(error) => {
+            render::message(&error);
+            return exit::USAGE;
+        }
+    };
     render::config_remarks(&config, verbose > 0);
     if let Err(error) = config.ensure_runnable() {
         render::config_error(&error);
@@ -115,13 +129,21 @@ pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> u8 {
             return exit::ERRORED;
         }
     };
-    let code = show_report(&report, output, args.output_file.as_deref());
+    let code = outputs
+        .iter()
+        .map(|output| show_report(&report, output.form, output.file.as_deref()))
+        .max()
+        .unwrap_or(exit::OK);
+    if outputs.iter().any(|output| output.form == OutputFormat::Github) {
+        append_job_summary(&report, &outputs);
+    }
     if let Some((switches, exporter)) = events {
         send_events(&report, &request.config, &runner.metrics, switches, &exporter);
     }
-    render::verdict(&report, verbose > 0, code);
     // A report that could not be read to its end is not green, whoever noticed it.
-    code.max(report.standing().exit_code())
+    let code = code.max(report.standing().exit_code());
+    render::verdict(&report, code, verbose > 0);
+    code
 }
 
 /// The journal of a run, if one was asked for.
@@ -161,8 +183,9 @@ fn send_events(
 fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8 {
     let code = report.standing().exit_code();
     let for_people = matches!(output, OutputFormat::Table | OutputFormat::Summary);
+    let width = if file.is_none() { streams::stdout_width() } else { None };
     let write = |out: &mut dyn io::Write| match output {
-        OutputFormat::Table => render::table(report, out),
+        OutputFormat::Table => render::table(report, width, out),
         OutputFormat::Summary => render::summary(report, out),
         OutputFormat::Markdown => render::markdown(report, out),
         OutputFormat::Github => render::github(report, out),
@@ -178,9 +201,11 @@ fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8
         // stands alone.
         Some(file) if for_people => {
             let write = |out: &mut dyn io::Write| {
-                write(out)?;
+                let mut out = Painted::new(out, Target::File);
+                write(&mut out)?;
                 errors?.into_iter().try_for_each(|error| writeln!(out, "{error}"))?;
-                writeln!(out, "{}", render::sentence(report))
+                writeln!(out, "{}", render::sentence(report))?;
+                out.flush()
             };
             write_file(file, write, code)
         }
@@ -189,7 +214,7 @@ fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8
         None if for_people => {
             let code = print_with(
                 |out| {
-                    let mut out = render::Painted::new(out);
+                    let mut out = Painted::new(out, Target::Stdout);
                     write(&mut out).and_then(|()| out.flush())
                 },
                 code,
@@ -198,7 +223,31 @@ fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8
             errors.into_iter().flatten().for_each(|error| render::remark(&error));
             code
         }
-        None => print_with(write, code),
+        None => print_document(write, code),
+    }
+}
+
+/// Appends the report to the summary of a GitHub job, if the environment names its file. The annotations are out by then, so
+/// a summary that cannot be written is a warning.
+fn append_job_summary(report: &Report, outputs: &[ReportOutput]) {
+    let Some(file) = env::var_os(JOB_SUMMARY).filter(|file| !file.is_empty()) else { return };
+    let file = Path::new(&file);
+    // The report may be written there as another output.
+    if outputs.iter().any(|output| output.file.as_deref() == Some(file)) {
+        return;
+    }
+    let appended =
+        fs::OpenOptions::new().append(true).create(true).open(file).and_then(|summary| {
+            let mut out = io::BufWriter::new(summary);
+            render::markdown(report, &mut out)?;
+            writeln!(out)?;
+            out.flush()
+        });
+    if let Err(error) = appended {
+        let file = file.display();
+        render::warning(&format!(
+            "cannot append to the job summary {file} ({JOB_SUMMARY}): {error}"
+        ));
     }
 }
 
@@ -207,7 +256,7 @@ fn write_file(
     write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
     code: u8,
 ) -> u8 {
-    match replace(file, write) {
+    match atomic_write(file, WriteOptions::default(), write) {
         Ok(()) => code,
         Err(error) => {
             render::message(&format!("cannot write the report to {}: {error}", file.display()));

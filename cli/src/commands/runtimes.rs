@@ -2,7 +2,7 @@
 
 use evaluator_host::{run::Runner, runtime::Availability};
 
-use super::print;
+use super::show_table;
 use crate::{exit, render::Columns};
 
 pub(super) fn runtimes(runner: &Runner) -> u8 {
@@ -19,5 +19,5 @@ pub(super) fn runtimes(runner: &Runner) -> u8 {
             detail,
         ]);
     }
-    print(&table.to_text(), exit::OK)
+    show_table(table, exit::OK)
 }

@@ -122,7 +122,7 @@ async fn offer(
     };
     let names: Vec<&str> = service.offered().map(|offered| offered.name.as_str()).collect();
     let what = names.join(", ");
-    render::message(&format!("listening on http://{} ({what})", server.address()));
+    render::note(&format!("listening on http://{} ({what})", server.address()));
     let on_access = move |access: &Access| log(access, verbose);
     Ok(server.run(service, stop, &runner.cancellation, on_access).await)
 }
@@ -133,17 +133,12 @@ fn log(access: &Access, verbose: u8) {
     if verbose == 0 && !is_broken {
         return;
     }
-    render::remark(&printable(&access.to_string()));
+    render::remark(&render::one_line(&access.to_string()));
     if verbose > 1 {
         access.remarks.stderr.lines().for_each(|line| {
-            render::remark(&format!("  | {}", printable(line)));
+            render::remark(&format!("  | {}", render::one_line(line)));
         });
     }
-}
-
-/// What others have written must not speak to the terminal.
-fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }).collect()
 }
 
 fn settings(args: &ServeArgs, runner: &Runner) -> Result<Settings, String> {

@@ -8,7 +8,7 @@ use evaluator_host::{
     source::{LOCK_FILE, Pins, Wanted},
 };
 
-use super::{discovery, show};
+use super::{discovery, show_table};
 use crate::{args::UpdateArgs, exit, render, render::Columns};
 
 /// Fetches remote evaluators anew and says what changed.
@@ -36,7 +36,7 @@ pub(super) fn update(args: &UpdateArgs, verbose: u8, runner: Runner) -> u8 {
         }
     };
     if wanted.is_empty() {
-        render::message("no evaluator here has `type: remote`; there is nothing to update");
+        render::note("no evaluator here has `type: remote`; there is nothing to update");
         return exit::OK;
     }
     let config = config.unwrap_or_default();
@@ -69,7 +69,7 @@ pub(super) fn update(args: &UpdateArgs, verbose: u8, runner: Runner) -> u8 {
         };
         table.row([one.wanted.source.clone(), one.wanted.reference.to_string(), content]);
     }
-    show(&table.to_text(), code)
+    show_table(table, code)
 }
 
 /// The remote evaluators of these names, or all if there are none.

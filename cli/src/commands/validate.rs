@@ -24,7 +24,7 @@ pub(super) fn validate(args: &ValidateArgs, verbose: u8, runner: Runner) -> u8 {
         }
     };
     for (path, reason) in &targets.passed_over {
-        render::message(&format!("passed over {}: {reason}", path.display()));
+        render::warning(&format!("passed over {}: {reason}", path.display()));
     }
     let validator = Validator {
         runtimes: runner.runtimes,

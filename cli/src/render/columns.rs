@@ -1,6 +1,9 @@
 //! Columns of text under a header, two blanks apart.
 
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr};
+
+/// Columns that a cell keeps, however narrow the terminal is.
+const NARROWEST: usize = 8;
 
 /// A table with a header. Cells may have several lines.
 pub(crate) struct Columns<const N: usize> {
@@ -36,9 +39,45 @@ impl<const N: usize> Columns<N> {
             };
             self.right[column] = true;
             for (row, number) in self.rows.iter_mut().zip(numbers) {
-                row[column] = number.map(shortest).unwrap_or_default();
+                // More than four decimals are there to be seen.
+                let is_exact =
+                    row[column].split_once('.').is_some_and(|(_, decimals)| decimals.len() > 4);
+                if !is_exact {
+                    row[column] = number.map(shortest).unwrap_or_default();
+                }
             }
         }
+    }
+
+    /// Cuts cells until the table has at most `width` columns, the widest first; a cell that is cut ends with an ellipsis.
+    /// Returns for each row whether its last cell was cut.
+    pub(crate) fn fit(&mut self, width: Option<usize>) -> Vec<bool> {
+        let mut cut = vec![false; self.rows.len()];
+        let Some(width) = width else { return cut };
+        let mut widths: [usize; N] = std::array::from_fn(|column| {
+            let cells = self.rows.iter().flat_map(|row| row[column].lines());
+            cells.chain([&*self.header[column]]).map(UnicodeWidthStr::width).max().unwrap_or(0)
+        });
+        while widths.iter().sum::<usize>() + 2 * (N - 1) > width {
+            let Some(widest) = widths.iter_mut().max().filter(|widest| **widest > NARROWEST) else {
+                break;
+            };
+            *widest -= 1;
+        }
+        for (title, width) in self.header.iter_mut().zip(widths) {
+            *title = shortened(title, width);
+        }
+        for (row, was_cut) in self.rows.iter_mut().zip(&mut cut) {
+            for (column, (cell, width)) in row.iter_mut().zip(widths).enumerate() {
+                if cell.lines().any(|line| line.width() > width) {
+                    let lines: Vec<String> =
+                        cell.lines().map(|line| shortened(line, width)).collect();
+                    *cell = lines.join("\n");
+                    *was_cut |= column == N - 1;
+                }
+            }
+        }
+        cut
     }
 
     /// The table, each line without trailing blanks.
@@ -90,6 +129,19 @@ impl<const N: usize> Columns<N> {
     }
 }
 
+/// A line of at most so many columns, which ends with an ellipsis if it was longer.
+fn shortened(line: &str, width: usize) -> String {
+    if line.width() <= width {
+        return line.to_owned();
+    }
+    let mut used = 0;
+    let kept = line.chars().take_while(|character| {
+        used += character.width().unwrap_or_default();
+        used < width
+    });
+    kept.collect::<String>() + "…"
+}
+
 /// At most six significant digits and no trailing zeros, as C's `%g` for numbers that need no exponent.
 fn shortest(number: f64) -> String {
     let magnitude = if number == 0.0 { 0 } else { number.abs().log10().floor() as i32 };
@@ -121,6 +173,22 @@ mod tests {
         table.row(["N/A".to_owned(), String::new()]);
         table.shorten_numbers();
         assert_eq!(table.to_text(), "A       B\n------  --\n1.0000  x\n        yy\nN/A\n");
+    }
+
+    #[test]
+    fn a_table_that_is_too_wide_is_cut_with_an_ellipsis() {
+        let mut table = Columns::new(["Name", "Error"]);
+        table.row(["short".to_owned(), "日本".repeat(20)]);
+        table.row(["x".repeat(12), "ok".to_owned()]);
+        assert_eq!(table.fit(None), [false, false]);
+        assert_eq!(table.fit(Some(30)), [true, false]);
+        let text = table.to_text();
+        assert!(text.lines().all(|line| line.width() <= 30), "{text}");
+        assert!(text.contains("short         日本日本日本日…\n"), "{text}");
+        assert!(text.contains("xxxxxxxxxxxx  ok\n"), "{text}");
+        // However narrow a terminal is, there is something to read.
+        table.fit(Some(1));
+        assert!(table.to_text().contains("xxxxxxx…  ok\n"), "{}", table.to_text());
     }
 
     #[test]

@@ -5,22 +5,22 @@ use std::path::Path;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use evaluator_host::config::{Config, ConfigError, Problem};
 
-use super::line;
+use super::stderr::{self, line};
 
 /// Shows every problem with its line underlined.
 pub(crate) fn config_error(error: &ConfigError) {
-    line(&text(error));
+    line(stderr::Level::Error, &text(error));
 }
 
 /// Shows what is probably not meant so, and with `verbose` also what has no effect here.
 pub(crate) fn config_remarks(config: &Config, verbose: bool) {
     let notes = if verbose { &*config.notes } else { &[] };
-    for (level, name, remarks) in
-        [(Level::WARNING, "warning", &*config.warnings), (Level::NOTE, "note", notes)]
-    {
+    let warnings = (Level::WARNING, stderr::Level::Warning, "warning", &*config.warnings);
+    let notes = (Level::NOTE, stderr::Level::Info, "note", notes);
+    for (level, log_level, name, remarks) in [warnings, notes] {
         if !remarks.is_empty() {
             let file = config.file.as_deref().unwrap_or(Path::new(""));
-            line(&underlined(level, name, file, &config.source_text, remarks));
+            line(log_level, &underlined(level, name, file, &config.source_text, remarks));
         }
     }
 }

@@ -5,10 +5,10 @@ use std::{fmt::Write as _, io};
 use evaluator_host::{report::Report, verdict::Status};
 
 use super::{
+    errors::{Errors, Showing, below, headline},
+    plain::{line_of, one_line},
     verdict,
-    words::{
-        NO_RECORDING, contradictions, error_in_full, failure, kind, reason, unrecorded, with_cause,
-    },
+    words::{NO_RECORDING, contradictions, failure, kind, reason, unrecorded, with_cause},
 };
 
 pub(crate) fn github(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
@@ -30,6 +30,7 @@ pub(crate) fn github(report: &Report, out: &mut dyn io::Write) -> io::Result<()>
         let title = format!("{} on {}", contradiction.evaluator, contradiction.trace_id);
         command(&mut text, "warning", &title, &contradiction.message());
     }
+    let mut broken = Errors::of(report)?;
     for conversation in &report.conversations {
         let conversation = conversation?;
         out.write_all(text.as_bytes())?;
@@ -39,10 +40,17 @@ pub(crate) fn github(report: &Report, out: &mut dyn io::Write) -> io::Result<()>
             match (&evaluation.error, evaluation.status) {
                 // It says so once, below: there may be thousands.
                 _ if !evaluation.was_run() => {}
-                (Some(error), _) => {
-                    let title = format!("{title} broke ({})", kind(evaluation));
-                    let error = error_in_full(evaluation).unwrap_or_else(|| error.clone());
-                    command(&mut text, "error", &title, &error);
+                (Some(_), _) => {
+                    // GitHub shows few annotations of a step.
+                    let Some(Showing::First(extent)) = broken.showing(evaluation) else { continue };
+                    let (name, kind) = (&evaluation.name, kind(evaluation));
+                    let title = match extent.count {
+                        1 => format!("{title} broke ({kind})"),
+                        _ => format!("{name} broke ({kind}) in {extent}"),
+                    };
+                    let mut lines = vec![headline(evaluation)];
+                    lines.extend(below(evaluation));
+                    command(&mut text, "error", &title, &lines.join("\n"));
                 }
                 (None, Status::Failed) => command(&mut text, "error", &title, &failure(evaluation)),
                 (None, Status::NotEvaluated) => {
@@ -66,11 +74,7 @@ pub(crate) fn github(report: &Report, out: &mut dyn io::Write) -> io::Result<()>
 
 fn command(text: &mut String, kind: &str, title: &str, message: &str) {
     // A message ends with its line; a property also at a colon or a comma.
-    let message = message.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
-    let title = title
-        .replace('%', "%25")
-        .replace(['\r', '\n'], " ")
-        .replace(':', "%3A")
-        .replace(',', "%2C");
+    let message = line_of(message).replace('%', "%25").replace('\n', "%0A");
+    let title = one_line(title).replace('%', "%25").replace(':', "%3A").replace(',', "%2C");
     let _ = writeln!(text, "::{kind} title={title}::{message}");
 }

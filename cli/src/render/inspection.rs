@@ -11,6 +11,8 @@ use evaluator_host::{
     run::{Inspection, invocations},
 };
 
+use super::plain::one_line;
+
 /// Characters of a tool's arguments or result that are shown.
 const VALUE_CHARS: usize = 300;
 
@@ -31,7 +33,8 @@ pub(crate) fn inspection_text(inspection: &Inspection, out: &mut dyn Write) -> i
             }
             Err(error) => {
                 unusable += 1;
-                let id = one_line(&inspection.trace_id(number));
+                let id = inspection.trace_id(number);
+                let id = one_line(&id);
                 let _ = writeln!(text, "Conversation {}: trace {id}\n  error: {error}", number + 1);
             }
         }
@@ -86,10 +89,11 @@ fn turn_text(number: usize, turn: &Turn, text: &mut String) {
 
 fn call_text(call: &ToolCall) -> String {
     let value = |value: &Value| {
-        let text = one_line(&to_python_in_order(value));
+        let text = to_python_in_order(value);
+        let text = one_line(&text);
         match text.char_indices().nth(VALUE_CHARS) {
             Some((end, _)) => format!("{}...", &text[..end]),
-            None => text,
+            None => text.into_owned(),
         }
     };
     let failed = if call.is_error { " (failed)" } else { "" };
@@ -109,21 +113,9 @@ fn errors(conversation: &Conversation) -> Vec<String> {
     errors
 }
 
-/// Text of a recording without anything that could begin a line or control a terminal.
-fn one_line(text: &str) -> String {
-    text.chars().fold(String::with_capacity(text.len()), |mut out, character| {
-        if character.is_control() {
-            out.extend(character.escape_default());
-        } else {
-            out.push(character);
-        }
-        out
-    })
-}
-
 /// Text of a recording whose lines are indented, so that none looks like a line of the report.
 fn indented(text: &str) -> String {
-    let lines: Vec<String> = text.split('\n').map(one_line).collect();
+    let lines: Vec<_> = text.split('\n').map(one_line).collect();
     lines.join("\n      ")
 }
 

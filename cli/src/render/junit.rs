@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 
 use evaluator_host::{
-    report::{ConversationReport, Report},
+    report::{ConversationReport, EvaluationReport, Report},
     verdict::{Status, Tally},
 };
 use quick_xml::{
@@ -15,6 +15,8 @@ use quick_xml::{
 };
 
 use super::{
+    errors::{below, headline},
+    plain::{OLD_COMMAND, line_of, one_line, printable},
     verdict::{NOTHING_SCORED, grouping},
     words::{NO_RECORDING, failure, kind, reason, with_cause},
 };
@@ -145,7 +147,7 @@ fn properties(writer: &mut Xml<'_>, properties: &[(&str, String)]) -> io::Result
     writer.create_element("properties").write_inner_content(|writer| {
         properties.iter().try_for_each(|(name, value)| {
             let property = writer.create_element("property").with_attribute(("name", *name));
-            property.with_attribute(("value", value.as_str())).write_empty().map(drop)
+            property.with_attribute(("value", attribute(value).as_str())).write_empty().map(drop)
         })
     })?;
     Ok(())
@@ -161,7 +163,7 @@ fn suite(writer: &mut Xml<'_>, conversation: &ConversationReport) -> io::Result<
     let counts = tally.named().map(|(name, count)| (name, count.to_string()));
     writer
         .create_element("testsuite")
-        .with_attribute(("name", valid(&conversation.trace_id).as_str()))
+        .with_attribute(("name", attribute(&conversation.trace_id).as_str()))
         .with_attribute(("tests", tally.total().to_string().as_str()))
         .with_attribute(("failures", tally.failed.to_string().as_str()))
         .with_attribute(("errors", tally.errored.to_string().as_str()))
@@ -172,9 +174,10 @@ fn suite(writer: &mut Xml<'_>, conversation: &ConversationReport) -> io::Result<
                 let seconds = evaluation.duration.unwrap_or_default().as_secs_f64();
                 let failure = failure(evaluation);
                 let reason = reason(evaluation);
+                let error = error_text(evaluation);
                 let outcome = match (&evaluation.error, evaluation.status) {
-                    (Some(error), _) if !evaluation.was_run() => Some(Outcome::Skipped(error)),
-                    (Some(error), _) => Some(Outcome::Error(kind(evaluation), error)),
+                    (Some(_), _) if !evaluation.was_run() => Some(Outcome::Skipped(&error)),
+                    (Some(_), _) => Some(Outcome::Error(kind(evaluation), &error)),
                     (None, Status::Failed) => Some(Outcome::Failure(&failure)),
                     (None, Status::NotEvaluated) => Some(Outcome::Skipped(&reason)),
                     (None, Status::Passed) => None,
@@ -216,7 +219,7 @@ fn case(
     outcome: Option<Outcome<'_>>,
     beside: &Beside<'_>,
 ) -> io::Result<()> {
-    let (class, name, time) = (valid(class), valid(name), format!("{seconds:.3}"));
+    let (class, name, time) = (attribute(class), attribute(name), format!("{seconds:.3}"));
     let element = writer
         .create_element("testcase")
         .with_attribute(("classname", class.as_str()))
@@ -236,29 +239,49 @@ fn case(
                 Outcome::Failure(text) => ("failure", None, text),
                 Outcome::Skipped(text) => ("skipped", None, text),
             };
-            let text = valid(text);
-            let message = text.lines().next().unwrap_or_default();
-            let mut element = writer.create_element(tag).with_attribute(("message", message));
+            let message = attribute(text.lines().next().unwrap_or_default());
+            let mut element =
+                writer.create_element(tag).with_attribute(("message", message.as_str()));
             if let Some(kind) = kind {
                 element = element.with_attribute(("type", kind));
             }
-            element.write_text_content(BytesText::new(&text))?;
+            element.write_text_content(content(text))?;
         }
         if !beside.warnings.is_empty() {
-            let text = valid(&format!("warning: {}", beside.warnings.join("\nwarning: ")));
-            writer.create_element("system-out").write_text_content(BytesText::new(&text))?;
+            let lines: Vec<String> =
+                beside.warnings.iter().map(|it| format!("warning: {}", one_line(it))).collect();
+            writer.create_element("system-out").write_text_content(content(&lines.join("\n")))?;
         }
         if let Some(stderr) = beside.stderr {
-            let text = valid(stderr);
-            writer.create_element("system-err").write_text_content(BytesText::new(&text))?;
+            writer.create_element("system-err").write_text_content(content(stderr))?;
         }
         Ok(())
     })?;
     Ok(())
 }
 
+/// The error of an evaluation. What it wrote to standard error has an element of its own.
+fn error_text(evaluation: &EvaluationReport) -> String {
+    let mut lines = vec![headline(evaluation)];
+    lines.extend(below(evaluation).into_iter().filter(|line| !line.starts_with("stderr: ")));
+    lines.join("\n")
+}
+
+/// Text as the value of an attribute.
+fn attribute(text: &str) -> String {
+    valid(&printable(&one_line(text)))
+}
+
+/// Text as the content of an element. The document may be printed to a log, in which no line of the text is to be one of
+/// the log, so line feeds are references.
+fn content(text: &str) -> BytesText<'static> {
+    let text = valid(&line_of(text));
+    let escaped = quick_xml::escape::escape(&text);
+    BytesText::from_escaped(escaped.replace('\n', "&#10;").replace(OLD_COMMAND, "##&#91;"))
+}
+
 /// The text without the characters that XML has no way to write.
 fn valid(text: &str) -> String {
-    let allowed = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
-    text.chars().map(|c| if allowed(c) { c } else { char::REPLACEMENT_CHARACTER }).collect()
+    let is_invalid = |c: char| matches!(c, '\u{fffe}' | '\u{ffff}');
+    text.replace(is_invalid, "\u{fffd}")
 }

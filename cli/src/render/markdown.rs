@@ -9,9 +9,11 @@ use evaluator_host::{
 
 use super::{
     duration::milliseconds,
+    errors::{Errors, Extent, Showing, below, headline},
+    plain::{one_line, printable},
     verdict,
     words::{
-        NO_RECORDING, contradictions, error_in_full, failure, kind, reason, unrecorded, with_cause,
+        NO_RECORDING, contradictions, failure, kind, reason, score_text, unrecorded, with_cause,
     },
 };
 
@@ -23,7 +25,7 @@ const DETAIL_BYTES: usize = 1500;
 const ALL_DETAIL_BYTES: usize = 15_000;
 
 pub(crate) fn markdown(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
-    out.write_all(text(report)?.as_bytes())
+    out.write_all(printable(&text(report)?).as_bytes())
 }
 
 /// Short, however many conversations there are.
@@ -49,18 +51,17 @@ fn text(report: &Report) -> io::Result<String> {
     }
     text.push_str("\n| | Conversation | Metric | Score | Time | |\n|---|---|---|---:|---:|---|\n");
     let mut room = ALL_DETAIL_BYTES;
-    for (trace_id, evaluation) in &rows(report)? {
-        let score =
-            evaluation.shown_score().map_or_else(String::new, |score| format!("{score:.4}"));
+    let (rows, more) = rows(report)?;
+    for Row { trace_id, evaluation, extent } in &rows {
+        let score = evaluation
+            .shown_score()
+            .map_or_else(String::new, |score| score_text(score, evaluation.threshold));
         let time = evaluation
             .duration
             .map_or_else(String::new, |time| milliseconds(time.as_secs_f64() * 1000.0));
         let (icon, remark) = match (&evaluation.error, evaluation.status) {
-            (Some(error), _) if !evaluation.was_run() => ("⏹", error.clone()),
-            (Some(error), _) => {
-                let first = error.lines().next().unwrap_or_default();
-                ("💥", first.to_owned())
-            }
+            (Some(_), _) if !evaluation.was_run() => ("⏹", headline(evaluation)),
+            (Some(_), _) => ("💥", headline(evaluation)),
             (None, Status::Failed) => ("❌", failure(evaluation)),
             (None, Status::NotEvaluated) => ("➖", reason(evaluation)),
             (None, Status::Passed) => ("✅", String::new()),
@@ -69,47 +70,70 @@ fn text(report: &Report) -> io::Result<String> {
             Some(_) if evaluation.was_run() => format!("`{}`: ", kind(evaluation)),
             _ => String::new(),
         };
-        let error = error_in_full(evaluation).filter(|_| evaluation.was_run());
-        let more = error.map(|error| folded(&error, &mut room)).unwrap_or_default();
+        let more = match evaluation.was_run() {
+            true => folded(&below(evaluation).join("\n"), &mut room),
+            false => String::new(),
+        };
+        let trace_id = one_line(trace_id).replace(['`', '|'], "_");
+        let conversation = match extent.filter(|extent| extent.count > 1) {
+            Some(extent) => format!("{extent}, first `{trace_id}`"),
+            None => format!("`{trace_id}`"),
+        };
         let _ = writeln!(
             text,
-            "| {icon} | `{}` | {} | {score} | {time} | {label}{}{more} |",
-            trace_id.replace(['`', '|'], "_"),
+            "| {icon} | {conversation} | {} | {score} | {time} | {label}{}{more} |",
             escaped(&evaluation.name),
             escaped(&remark)
         );
     }
-    if let Some(more) = report.tally().total().checked_sub(ROWS as u64).filter(|more| *more > 0) {
+    if more > 0 {
         let _ = writeln!(text, "\n... and {more} more.");
     }
     Ok(text)
 }
 
-/// What the table shows. What needs attention comes first, and within that the order of the run.
-fn rows(report: &Report) -> io::Result<Vec<(Arc<str>, EvaluationReport)>> {
-    let mut rows: [Vec<(Arc<str>, EvaluationReport)>; ATTENTIONS] = Default::default();
+/// A row of the table.
+struct Row {
+    /// The conversation, or the first of several.
+    trace_id: Arc<str>,
+    evaluation: EvaluationReport,
+    /// Conversations that have this error.
+    extent: Option<Extent>,
+}
+
+/// The rows that the table shows, and the number of those that it has no room for. What needs attention comes first, and
+/// within that the order of the run; equal errors are one row.
+fn rows(report: &Report) -> io::Result<(Vec<Row>, usize)> {
+    let mut rows: [Vec<Row>; ATTENTIONS] = Default::default();
+    let mut broken = Errors::of(report)?;
+    let mut more = 0;
     for conversation in &report.conversations {
         let conversation = conversation?;
         for evaluation in conversation.evaluations {
-            let attention = attention(&evaluation);
-            rows[attention].push((Arc::clone(&conversation.trace_id), evaluation));
+            let extent = match broken.showing(&evaluation) {
+                Some(Showing::Again) => continue,
+                Some(Showing::First(extent)) => Some(extent),
+                None => None,
+            };
+            let trace_id = Arc::clone(&conversation.trace_id);
+            rows[attention(&evaluation)].push(Row { trace_id, evaluation, extent });
             if rows.iter().map(Vec::len).sum::<usize>() > ROWS {
                 rows.iter_mut().rev().find_map(Vec::pop);
+                more += 1;
             }
         }
     }
-    Ok(rows.into_iter().flatten().collect())
+    Ok((rows.into_iter().flatten().collect(), more))
 }
 
-/// The lines of an error below its first one, to be folded in its cell; takes what it needs of the room there is.
+/// The lines of an error below its headline, to be folded in its cell; takes what it needs of the room there is.
 fn folded(error: &str, room: &mut usize) -> String {
-    let Some((_, more)) = error.split_once('\n') else { return String::new() };
     let most = DETAIL_BYTES.min(*room);
-    let start = more.len().saturating_sub(most);
-    let start = (start..more.len()).find(|index| more.is_char_boundary(*index));
-    let Some(shown) = start.map(|start| &more[start..]) else { return String::new() };
+    let start = error.len().saturating_sub(most);
+    let start = (start..error.len()).find(|index| error.is_char_boundary(*index));
+    let Some(shown) = start.map(|start| &error[start..]) else { return String::new() };
     *room -= shown.len().min(*room);
-    let cut = if shown.len() < more.len() { "...<br>" } else { "" };
+    let cut = if shown.len() < error.len() { "...<br>" } else { "" };
     let lines: Vec<String> = shown.lines().map(escaped).collect();
     format!("<details><summary>more</summary>{cut}{}</details>", lines.join("<br>"))
 }
@@ -131,9 +155,8 @@ fn attention(evaluation: &EvaluationReport) -> usize {
 /// Text that means itself in a cell of a table.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
+    for character in one_line(text).chars() {
         match character {
-            '\n' | '\r' => escaped.push(' '),
             '<' => escaped.push_str("&lt;"),
             '&' => escaped.push_str("&amp;"),
             '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '#' | '~' => {
@@ -163,7 +186,9 @@ mod tests {
                 failure_reason: None,
                 per_invocation_scores: Vec::new(),
                 duration: None,
-                error: (number % 100 == 99).then(|| "broke".to_owned()),
+                // Each is another one: equal errors would be one row.
+                error: (number % 100 == 99).then(|| format!("broke {number}")),
+                headline: None,
                 error_type: (number % 100 == 99).then_some("exited"),
                 stderr: None,
                 attempts: 1,
@@ -188,9 +213,9 @@ mod tests {
         let passed: fn(usize) -> bool = |number| number % 5 != 4;
         let expected: Vec<String> =
             of(broken).chain(of(failed)).chain(of(passed)).take(ROWS).collect();
-        let rows = rows(&report).unwrap();
-        let shown: Vec<&str> = rows.iter().map(|(trace_id, _)| &**trace_id).collect();
-        assert_eq!(shown, expected);
+        let (rows, more) = rows(&report).unwrap();
+        let shown: Vec<&str> = rows.iter().map(|row| &*row.trace_id).collect();
+        assert_eq!((shown, more), (expected.iter().map(String::as_str).collect(), 1500));
         assert!(text(&report).unwrap().ends_with("\n... and 1500 more.\n"));
     }
 }

@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use evaluator_host::conversation::{PerformanceMetrics, RunPerformance, Stats};
 
-use super::duration::milliseconds;
+use super::{duration::milliseconds, plain::one_line};
 
 /// The block below the table of a conversation.
 pub(super) fn conversation(text: &mut String, metrics: &PerformanceMetrics) {
     text.push_str("  Performance Metrics:\n");
     if !metrics.models.is_empty() {
-        let _ = writeln!(text, "    Model: {}", metrics.models.join(", "));
+        let _ = writeln!(text, "    Model: {}", one_line(&metrics.models.join(", ")));
     }
     let counts = &metrics.counts;
     let counts = [
@@ -46,7 +46,7 @@ pub(super) fn run(text: &mut String, run: &RunPerformance) {
         counts.traces, counts.total_llm_calls, counts.total_tool_calls
     );
     if !run.models.is_empty() {
-        let _ = writeln!(text, "  Models: {}", run.models.join(", "));
+        let _ = writeln!(text, "  Models: {}", one_line(&run.models.join(", ")));
     }
     if let Some(latency) = run.latency.overall_per_trace.filter(|latency| latency.p50 > 0.0) {
         let [p50, p95, p99] = [latency.p50, latency.p95, latency.p99].map(milliseconds);

@@ -8,6 +8,8 @@ use std::{
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 
+use super::plain::printable;
+
 /// What is coloured, where it stands at the start of a line.
 const MARKS: [(&str, AnsiColor); 6] = [
     ("[PASS]", AnsiColor::Green),
@@ -23,24 +25,39 @@ pub(crate) fn for_stdout(text: &str) -> Cow<'_, str> {
     let stdout = io::stdout();
     let choice =
         if stdout.is_terminal() { AutoStream::choice(&stdout) } else { ColorChoice::Never };
-    shown(text, stdout.is_terminal(), choice)
+    shown(text, choice)
+}
+
+/// Where text for people goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Target {
+    /// Colours are used if stdout is a terminal.
+    Stdout,
+    /// A file has no colours.
+    File,
 }
 
 /// Paints, line by line, what is written to it for stdout. What stands behind the last line feed waits for
 /// [`flush`](Write::flush).
 pub(crate) struct Painted<'o> {
     out: &'o mut dyn Write,
+    target: Target,
     pending: Vec<u8>,
 }
 
 impl<'o> Painted<'o> {
-    pub(crate) fn new(out: &'o mut dyn Write) -> Self {
-        Self { out, pending: Vec::new() }
+    pub(crate) fn new(out: &'o mut dyn Write, target: Target) -> Self {
+        Self { out, target, pending: Vec::new() }
     }
 
     fn paint(&mut self, until: usize) -> io::Result<()> {
         let lines: Vec<u8> = self.pending.drain(..until).collect();
-        self.out.write_all(for_stdout(&String::from_utf8_lossy(&lines)).as_bytes())
+        let lines = String::from_utf8_lossy(&lines);
+        let lines = match self.target {
+            Target::Stdout => for_stdout(&lines),
+            Target::File => printable(&lines),
+        };
+        self.out.write_all(lines.as_bytes())
     }
 }
 
@@ -62,30 +79,15 @@ impl Write for Painted<'_> {
 
 /// Text for stderr. Where that is no terminal, the environment may ask for colours all the same.
 pub(super) fn for_stderr(text: &str) -> Cow<'_, str> {
-    let stderr = io::stderr();
-    shown(text, stderr.is_terminal(), AutoStream::choice(&stderr))
+    shown(text, AutoStream::choice(&io::stderr()))
 }
 
-/// The text with colours, and on a terminal without control characters: recordings and evaluators may contain them.
-fn shown(text: &str, terminal: bool, choice: ColorChoice) -> Cow<'_, str> {
-    if terminal {
-        paint(&without_controls(text), choice).into_owned().into()
-    } else {
-        paint(text, choice)
+/// The text with the colours of this program and no others: recordings and evaluators may contain control characters.
+fn shown(text: &str, choice: ColorChoice) -> Cow<'_, str> {
+    match printable(text) {
+        Cow::Borrowed(text) => paint(text, choice),
+        Cow::Owned(text) => paint(&text, choice).into_owned().into(),
     }
-}
-
-/// Shows control characters as the pictures that Unicode has for them.
-fn without_controls(text: &str) -> String {
-    let picture = |c: char| match c {
-        '\n' | '\t' => c,
-        '\0'..='\x1f' => {
-            char::from_u32(0x2400 + u32::from(c)).unwrap_or(char::REPLACEMENT_CHARACTER)
-        }
-        '\x7f'..='\u{9f}' => char::REPLACEMENT_CHARACTER,
-        _ => c,
-    };
-    text.chars().map(picture).collect()
 }
 
 fn paint(text: &str, choice: ColorChoice) -> Cow<'_, str> {
@@ -95,7 +97,10 @@ fn paint(text: &str, choice: ColorChoice) -> Cow<'_, str> {
     let mut painted = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
         let start = line.len() - line.trim_start_matches(' ').len();
-        let mark = MARKS.iter().find(|(mark, _)| start <= 2 && line[start..].starts_with(mark));
+        // A verdict stands at the start of a line, and a mark may be indented.
+        let mark = MARKS.iter().find(|(mark, _)| {
+            start <= if mark.starts_with('[') { 2 } else { 0 } && line[start..].starts_with(mark)
+        });
         match mark {
             Some((mark, color)) => {
                 let style = Style::new().fg_color(Some((*color).into())).bold();
@@ -113,25 +118,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_would_move_the_cursor_is_shown_instead() {
-        assert_eq!(without_controls("a\x1b[2J\r\tb\u{9b}\n"), "a\u{241b}[2J\u{240d}\tb\u{fffd}\n");
-    }
-
-    #[test]
-    fn only_colours_of_ours_reach_a_terminal() {
+    fn only_colours_of_ours_are_shown() {
         let text = "PASSED: \x1b]0;title\x07";
         assert_eq!(
-            shown(text, true, ColorChoice::Always),
-            "\x1b[1m\x1b[32mPASSED:\x1b[0m \u{241b}]0;title\u{2407}"
+            shown(text, ColorChoice::Always),
+            "\x1b[1m\x1b[32mPASSED:\x1b[0m \\u{1b}]0;title\\u{7}"
         );
-        assert_eq!(shown(text, true, ColorChoice::Never), "PASSED: \u{241b}]0;title\u{2407}");
-        assert_eq!(shown(text, false, ColorChoice::Never), text);
+        assert_eq!(shown(text, ColorChoice::Never), "PASSED: \\u{1b}]0;title\\u{7}");
     }
 
     #[test]
     fn what_is_written_in_pieces_is_the_whole() {
         let (mut out, text) = (Vec::new(), "é [PASS]\n  [FAIL] ☀\n\nend");
-        let mut painted = Painted::new(&mut out);
+        let mut painted = Painted::new(&mut out, Target::Stdout);
         text.as_bytes().chunks(2).for_each(|piece| painted.write_all(piece).unwrap());
         painted.flush().unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), for_stdout(text));
@@ -139,10 +138,10 @@ mod tests {
 
     #[test]
     fn marks_at_the_start_of_lines_are_painted_and_nothing_else() {
-        let text = "a [PASS]\n  [FAIL] x: 0\n    [FAIL] quoted\nPASSED: 1";
+        let text = "a [PASS]\n  [FAIL] x: 0\n    [FAIL] quoted\n  FAILED: 2\nPASSED: 1";
         assert_eq!(
             paint(text, ColorChoice::Always),
-            "a [PASS]\n  \x1b[1m\x1b[31m[FAIL]\x1b[0m x: 0\n    [FAIL] quoted\n\x1b[1m\x1b[32mPASSED:\x1b[0m 1"
+            "a [PASS]\n  \x1b[1m\x1b[31m[FAIL]\x1b[0m x: 0\n    [FAIL] quoted\n  FAILED: 2\n\x1b[1m\x1b[32mPASSED:\x1b[0m 1"
         );
         assert_eq!(paint(text, ColorChoice::Never), text);
     }

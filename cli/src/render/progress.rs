@@ -10,8 +10,11 @@ use evaluator_host::{journal::Damage, run::RunEvent, runtime::PrepareEvent};
 
 use super::{
     bar::Counts,
-    message,
-    stderr::{self, line},
+    message, note,
+    plain::{line_of, one_line},
+    remark as line,
+    stderr::{self, Level, shows_status},
+    warning,
 };
 
 /// Work that takes less than this is nobody's business.
@@ -36,8 +39,8 @@ pub(crate) struct Progress {
     last_line: Option<Instant>,
     /// What compilers have said, shown once.
     diagnostics: Vec<String>,
-    /// How often the stderr of each evaluator was shown.
-    shown: HashMap<String, usize>,
+    /// What each evaluator wrote to stderr, as far as it was shown.
+    shown: HashMap<String, Vec<String>>,
 }
 
 /// What is being waited for.
@@ -52,7 +55,7 @@ impl Progress {
     pub(crate) fn new(verbose: u8) -> Self {
         Self {
             verbose,
-            terminal: stderr::is_terminal(),
+            terminal: shows_status(),
             phase: Phase::Nothing,
             last_line: None,
             diagnostics: Vec::new(),
@@ -64,9 +67,12 @@ impl Progress {
         match event {
             RunEvent::BadInput { message: text, cause, hint } => {
                 let more = |name: &str, text: &Option<String>| {
-                    text.as_ref().map(|text| format!("\n  {name}: {text}")).unwrap_or_default()
+                    let text = text.as_deref().map(one_line);
+                    text.map(|text| format!("\n  {name}: {text}")).unwrap_or_default()
                 };
-                message(&(text.clone() + &more("cause", cause) + &more("hint", hint)));
+                message(
+                    &(one_line(text).into_owned() + &more("cause", cause) + &more("hint", hint)),
+                );
             }
             RunEvent::NoSpans { path } => {
                 message(&format!(
@@ -79,18 +85,18 @@ impl Progress {
             }
             RunEvent::UnusedJudge { metric, settings } => {
                 let settings = settings.join("`, `");
-                message(&format!("{metric} asks no judge, so `{settings}` changes nothing"));
+                warning(&format!("{metric} asks no judge, so `{settings}` changes nothing"));
             }
             RunEvent::Pinned { evaluators, file } => {
-                message(&format!(
+                note(&format!(
                     "pinned {} in {}; keep it under version control",
                     evaluators.join(", "),
                     file.display()
                 ));
             }
-            RunEvent::JournalDamaged { file, damage } => message(&damaged(file, damage)),
+            RunEvent::JournalDamaged { file, damage } => warning(&damaged(file, damage)),
             RunEvent::NotJournaled { evaluator, reason } => {
-                message(&format!("{evaluator} is not kept in the journal: {reason}"));
+                warning(&format!("{evaluator} is not kept in the journal: {reason}"));
             }
             RunEvent::JournalFailed { message: text } | RunEvent::Unreliable { message: text } => {
                 message(text);
@@ -119,7 +125,7 @@ impl Progress {
                 self.build_failed(evaluator, summary, rendered);
             }
             RunEvent::ReportInMemory { reason } => {
-                message(&format!(
+                warning(&format!(
                     "warning: what comes of the evaluations stays in memory from here on, because no temporary file can \
                      be written ({reason}); nothing is lost, and TMPDIR names another folder for such files"
                 ));
@@ -225,7 +231,7 @@ impl Progress {
             PrepareEvent::Progress { line: text } => self.build_progress(text.trim()),
             PrepareEvent::Diagnostic { rendered } => {
                 // A blank line after each, as cargo prints them.
-                line(&format!("{}\n", rendered.trim_end()));
+                stderr::line(Level::Info, &format!("{}\n", rendered.trim_end()));
                 self.diagnostics.push(rendered.trim().to_owned());
             }
             PrepareEvent::Finished { what } => {
@@ -268,7 +274,7 @@ impl Progress {
         let rendered = rendered.trim();
         if !self.diagnostics.iter().any(|shown| rendered.contains(shown.as_str())) {
             self.diagnostics.push(rendered.to_owned());
-            line(rendered);
+            stderr::line(Level::Error, rendered);
         }
         message(&format!("{evaluator}: {summary}"));
     }
@@ -282,10 +288,18 @@ impl Progress {
             return;
         }
         let shown = self.shown.entry(evaluator.to_owned()).or_default();
-        *shown += 1;
-        if self.verbose > 0 || *shown <= SAME_EVALUATOR {
+        // Equal texts are shown once.
+        if self.verbose == 0 && shown.iter().any(|known| known == stderr) {
+            return;
+        }
+        if self.verbose > 0 || shown.len() < SAME_EVALUATOR {
+            if self.verbose == 0 {
+                shown.push(stderr.to_owned());
+            }
+            let trace_id = one_line(trace_id);
             line(&format!("{evaluator}, trace {trace_id}, stderr:\n{}", indented_end(stderr)));
-        } else if *shown == SAME_EVALUATOR + 1 {
+        } else if shown.len() == SAME_EVALUATOR {
+            shown.push(String::new());
             line(&format!("{evaluator}: stderr of further evaluations is shown with -v"));
         }
     }
@@ -293,7 +307,11 @@ impl Progress {
     /// The last lines of the run tell the first one of each evaluator, and the report holds all of them.
     fn warn(&self, evaluator: &str, trace_id: &str, warnings: &[String]) {
         for warning in warnings.iter().filter(|_| self.verbose > 0) {
-            message(&format!("{evaluator}, trace {trace_id}: {warning}"));
+            super::warning(&format!(
+                "{evaluator}, trace {}: {}",
+                one_line(trace_id),
+                one_line(warning)
+            ));
         }
     }
 }
@@ -310,12 +328,12 @@ fn damaged(file: &Path, damage: &Damage) -> String {
     format!("journal {}, line {line}: {reason}; {lost} and is evaluated again", file.display())
 }
 
-/// The last lines, indented.
+/// The last lines, behind a prefix that tells them from messages of this program.
 fn indented_end(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let skipped = lines.len().saturating_sub(STDERR_LINES);
-    let skipped_note = (skipped > 0).then(|| format!("  ... {skipped} lines before"));
-    let shown = lines[skipped..].iter().map(|line| format!("  {line}"));
+    let skipped_note = (skipped > 0).then(|| format!("  | ... {skipped} lines before"));
+    let shown = lines[skipped..].iter().map(|line| format!("  | {}", line_of(line)));
     skipped_note.into_iter().chain(shown).collect::<Vec<_>>().join("\n")
 }
 
@@ -325,10 +343,10 @@ mod tests {
 
     #[test]
     fn long_stderr_is_shown_from_its_end() {
-        assert_eq!(indented_end("a\nb"), "  a\n  b");
+        assert_eq!(indented_end("a\nb"), "  | a\n  | b");
         let long: Vec<String> = (0..30).map(|n| n.to_string()).collect();
         let shown = indented_end(&long.join("\n"));
-        assert!(shown.starts_with("  ... 10 lines before\n  10\n"), "{shown}");
-        assert!(shown.ends_with("\n  29"), "{shown}");
+        assert!(shown.starts_with("  | ... 10 lines before\n  | 10\n"), "{shown}");
+        assert!(shown.ends_with("\n  | 29"), "{shown}");
     }
 }

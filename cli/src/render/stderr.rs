@@ -1,15 +1,62 @@
 //! Lines on stderr, and on a terminal one line below them that changes.
 //!
-//! There is no place left to complain to when stderr cannot be written to.
+//! Errors of writing to stderr are ignored: there is nothing left to report them to.
 
 use std::{
     io::{self, IsTerminal, Write},
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
-use super::paint::for_stderr;
+use clap::ValueEnum;
+use serde_json::{Map, Value, json};
 
-/// Whether the last line is one that changes. One per process, as stderr is.
+use super::{
+    paint::for_stderr,
+    plain::{line_of, one_line},
+};
+
+/// How messages are written to stderr. One per process, as stderr is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LogSettings {
+    /// Only errors are written.
+    pub(crate) quiet: bool,
+    pub(crate) format: LogFormat,
+}
+
+/// Form of the messages on stderr.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// Lines for people
+    #[default]
+    Text,
+    /// One JSON object per line, with `level` and `message`
+    Json,
+}
+
+/// How much a message matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Level {
+    Info,
+    Warning,
+    Error,
+}
+
+impl Level {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+static SETTINGS: OnceLock<LogSettings> = OnceLock::new();
+
+/// Whether the last line is one that changes.
 static STATUS: AtomicBool = AtomicBool::new(false);
 
 /// Goes to the start of the line and clears it.
@@ -18,25 +65,74 @@ const CLEAR: &str = "\r\x1b[2K";
 /// Characters a status may have. A longer one might wrap, and only its last line could then be cleared.
 const WIDTH: usize = 79;
 
-/// Whether a line can be changed.
-pub(super) fn is_terminal() -> bool {
-    io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+/// Sets how messages are written; the first call counts.
+pub(crate) fn configure(settings: LogSettings) {
+    // A program that runs the command twice keeps what the first one said.
+    let _ = SETTINGS.set(settings);
 }
 
-/// A line, or several.
-pub(super) fn line(text: &str) {
-    let text = for_stderr(text);
+fn settings() -> LogSettings {
+    SETTINGS.get().copied().unwrap_or_default()
+}
+
+/// Returns true if a line can be changed, and may be.
+pub(super) fn shows_status() -> bool {
+    let LogSettings { quiet, format } = settings();
+    !quiet
+        && format == LogFormat::Text
+        && io::stderr().is_terminal()
+        && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// A message of one line or several.
+pub(super) fn line(level: Level, text: &str) {
+    line_with(level, text, Map::new());
+}
+
+/// A message with more keys, which only JSON shows.
+pub(super) fn line_with(level: Level, text: &str, keys: Map<String, Value>) {
+    let LogSettings { quiet, format } = settings();
+    if quiet && level != Level::Error {
+        return;
+    }
+    let text = match format {
+        LogFormat::Text => for_stderr(text),
+        LogFormat::Json => json_line(level, text, keys).into(),
+    };
     let mut stderr = io::stderr().lock();
     let clear = if STATUS.swap(false, Ordering::Relaxed) { CLEAR } else { "" };
     let _ = writeln!(stderr, "{clear}{text}");
 }
 
+fn json_line(level: Level, text: &str, keys: Map<String, Value>) -> String {
+    let message = line_of(text.trim_end());
+    let mut object = Map::new();
+    object.insert("level".to_owned(), json!(level.name()));
+    object.insert("message".to_owned(), json!(message));
+    object.extend(keys);
+    Value::Object(object).to_string()
+}
+
 /// Changes the last line of a terminal; empty text takes it away.
 pub(super) fn status(text: &str) {
-    let mut stderr = io::stderr().lock();
     let shown = !text.is_empty();
     if STATUS.swap(shown, Ordering::Relaxed) || shown {
-        let text: String = text.chars().filter(|c| !c.is_control()).take(WIDTH).collect();
+        let text: String = one_line(text).chars().take(WIDTH).collect();
+        let mut stderr = io::stderr().lock();
         let _ = write!(stderr, "{CLEAR}{text}").and_then(|()| stderr.flush());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_in_json_is_one_line() {
+        let keys = Map::from_iter([("exit_code".to_owned(), json!(3))]);
+        assert_eq!(
+            json_line(Level::Error, "a\n\"b\"\x1b\n", keys),
+            r#"{"exit_code":3,"level":"error","message":"a\n\"b\"\\u{1b}"}"#
+        );
     }
 }

@@ -8,23 +8,27 @@ use evaluator_host::report::{EvaluationReport, Report};
 
 use super::{
     duration::milliseconds,
+    errors::{Errors, Showing, below, headline},
+    long_error::AS_ABOVE,
+    plain::one_line,
     table::{errors, notes},
-    words::{kind, stderr_beside},
+    words::{kind, score_text},
 };
 
 pub(crate) fn summary(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
     let mut text = errors(report);
+    let mut broken = Errors::of(report)?;
     for conversation in &report.conversations {
         let conversation = conversation?;
-        let _ =
-            writeln!(text, "Trace {} ({} invocations):", conversation.trace_id, conversation.turns);
+        let trace_id = one_line(&conversation.trace_id);
+        let _ = writeln!(text, "Trace {trace_id} ({} invocations):", conversation.turns);
         for evaluation in &conversation.evaluations {
             let _ = writeln!(
                 text,
                 "  {} {}: {}",
                 evaluation.outcome().mark(),
-                evaluation.name,
-                outcome(evaluation)
+                one_line(&evaluation.name),
+                outcome(evaluation, &mut broken)
             );
         }
         text.push('\n');
@@ -46,13 +50,13 @@ pub(crate) fn errors_of_summary(report: &Report) -> io::Result<Vec<String>> {
         let conversation = conversation?;
         for evaluation in conversation.evaluations.iter().filter(|it| it.error.is_some()) {
             let first = || {
-                let mut text = format!("first in trace {}", conversation.trace_id);
-                for line in stderr_beside(evaluation).into_iter().flatten() {
-                    let _ = write!(text, "\n  stderr: {line}");
+                let mut text = format!("first in trace {}", one_line(&conversation.trace_id));
+                for line in below(evaluation) {
+                    let _ = write!(text, "\n  {line}");
                 }
                 (text, 0)
             };
-            let key = (evaluation.name.clone(), kind(evaluation));
+            let key = (one_line(&evaluation.name).into_owned(), kind(evaluation));
             found.entry(key).or_insert_with(first).1 += 1;
         }
     }
@@ -62,11 +66,19 @@ pub(crate) fn errors_of_summary(report: &Report) -> io::Result<Vec<String>> {
     Ok(paragraphs.collect())
 }
 
-fn outcome(evaluation: &EvaluationReport) -> String {
+fn outcome(evaluation: &EvaluationReport, broken: &mut Errors) -> String {
     let label = evaluation.outcome().label();
     let mut text = match (&evaluation.error, evaluation.shown_score()) {
-        (Some(error), _) => format!("{label} - {error}"),
-        (None, Some(score)) => format!("{score:.4} ({label})"),
+        (Some(_), _) => match broken.showing(evaluation) {
+            Some(Showing::Again) => format!("{label} - {AS_ABOVE}"),
+            Some(Showing::First(extent)) => {
+                format!("{label} - {}{}", headline(evaluation), extent.suffix())
+            }
+            None => format!("{label} - {}", headline(evaluation)),
+        },
+        (None, Some(score)) => {
+            format!("{} ({label})", score_text(score, evaluation.threshold))
+        }
         (None, None) => format!("N/A ({label})"),
     };
     if let Some(reason) = &evaluation.failure_reason {

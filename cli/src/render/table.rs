@@ -8,12 +8,25 @@ use evaluator_host::{
     verdict::Status,
 };
 
-use super::{Columns, duration::milliseconds, long_error, metrics, words::unrecorded};
+use super::{
+    Columns,
+    duration::milliseconds,
+    errors::{Errors, Showing},
+    long_error, metrics,
+    plain::{line_of, one_line},
+    words::{score_text, unrecorded},
+};
 
-pub(crate) fn table(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
+/// Writes the report in tables of at most `width` columns, if that is given.
+pub(crate) fn table(
+    report: &Report,
+    width: Option<usize>,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
     let mut text = errors(report);
+    let mut broken = Errors::of(report)?;
     for conversation in &report.conversations {
-        one(&mut text, &conversation?);
+        one(&mut text, &conversation?, &mut broken, width);
         out.write_all(text.as_bytes())?;
         text.clear();
     }
@@ -39,45 +52,53 @@ fn block(title: &str, lines: &[String]) -> String {
     if lines.is_empty() {
         return String::new();
     }
-    let lines: String = lines.iter().map(|line| format!("  - {line}\n")).collect();
+    let lines: String = lines.iter().map(|line| format!("  - {}\n", one_line(line))).collect();
     format!("{title}:\n{lines}\n")
 }
 
-fn one(text: &mut String, conversation: &ConversationReport) {
-    let _ = writeln!(text, "Trace: {}\nInvocations: {}", conversation.trace_id, conversation.turns);
+fn one(
+    text: &mut String,
+    conversation: &ConversationReport,
+    broken: &mut Errors,
+    width: Option<usize>,
+) {
+    let trace_id = one_line(&conversation.trace_id);
+    let _ = writeln!(text, "Trace: {trace_id}\nInvocations: {}", conversation.turns);
     for warning in &conversation.warnings {
-        let _ = writeln!(text, "  Warning: {warning}");
+        let _ = writeln!(text, "  Warning: {}", one_line(warning));
     }
+    let showings: Vec<Option<Showing>> =
+        conversation.evaluations.iter().map(|evaluation| broken.showing(evaluation)).collect();
     let mut table =
         Columns::new(["", "Metric", "Score", "Status", "Per-Invocation", "Time", "Error"]);
-    for evaluation in &conversation.evaluations {
+    for (evaluation, showing) in conversation.evaluations.iter().zip(&showings) {
         let time =
             evaluation.duration.map(|duration| milliseconds(duration.as_secs_f64() * 1000.0));
         table.row([
             evaluation.outcome().mark().to_owned(),
-            evaluation.name.clone(),
-            score(evaluation.shown_score()),
+            one_line(&evaluation.name).into_owned(),
+            score(evaluation.shown_score(), evaluation.threshold),
             evaluation.outcome().label().to_owned(),
             evaluation
                 .shown_turn_scores()
                 .iter()
-                .map(|value| score(*value))
+                .map(|value| score(*value, None))
                 .collect::<Vec<_>>()
                 .join(", "),
             time.unwrap_or_default(),
-            evaluation
-                .error
-                .as_deref()
-                .map(|error| long_error::cell(&evaluation.name, error))
-                .unwrap_or_default(),
+            long_error::cell(evaluation, *showing),
         ]);
     }
     table.shorten_numbers();
+    let cut = table.fit(width);
     text.push_str(&table.to_text());
-    long_error::whole(text, &conversation.evaluations);
-    for evaluation in &conversation.evaluations {
+    for ((evaluation, showing), was_cut) in conversation.evaluations.iter().zip(&showings).zip(cut)
+    {
         if let Some(reason) = &evaluation.failure_reason {
-            let _ = writeln!(text, "  {}: {reason}", evaluation.name);
+            let _ = writeln!(text, "  {}: {}", one_line(&evaluation.name), one_line(reason));
+        }
+        if let Some(Showing::First(extent)) = *showing {
+            long_error::whole(text, evaluation, extent, was_cut);
         }
     }
     for evaluation in
@@ -93,8 +114,8 @@ fn one(text: &mut String, conversation: &ConversationReport) {
     }
 }
 
-fn score(score: Option<f64>) -> String {
-    score.map_or_else(|| "N/A".to_owned(), |score| format!("{score:.4}"))
+fn score(score: Option<f64>, threshold: Option<f64>) -> String {
+    score.map_or_else(|| "N/A".to_owned(), |score| score_text(score, threshold))
 }
 
 /// Expected and actual tool calls of the turns that do not match.
@@ -120,9 +141,9 @@ fn mismatches(text: &mut String, evaluation: &EvaluationReport) {
 /// How the calls of the turns differ, where a metric has written it down.
 fn diff(text: &mut String, evaluation: &EvaluationReport) {
     let Some(diff) = detail(evaluation, "diff").filter(|diff| !diff.is_empty()) else { return };
-    let _ = writeln!(text, "  Differences of {}:", evaluation.name);
+    let _ = writeln!(text, "  Differences of {}:", one_line(&evaluation.name));
     for line in diff.lines() {
-        let _ = writeln!(text, "    {line}");
+        let _ = writeln!(text, "    {}", line_of(line));
     }
 }
 
@@ -130,7 +151,7 @@ fn diff(text: &mut String, evaluation: &EvaluationReport) {
 fn measured(text: &mut String, evaluations: &[EvaluationReport]) {
     for evaluation in evaluations {
         if let Some(measured) = detail(evaluation, "measured") {
-            let _ = writeln!(text, "  {}: {measured}", evaluation.name);
+            let _ = writeln!(text, "  {}: {}", one_line(&evaluation.name), one_line(measured));
         }
     }
 }
@@ -151,6 +172,6 @@ fn calls(text: &mut String, comparison: &Object, key: &str) {
             None | Some(Value::Null) => "{}".to_owned(),
             Some(args) => json::to_python_in_order(args),
         };
-        let _ = writeln!(text, "      - {name}({args})");
+        let _ = writeln!(text, "      - {}({args})", one_line(name));
     }
 }

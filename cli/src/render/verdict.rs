@@ -4,30 +4,54 @@ use std::{fmt::Write as _, io};
 
 use evaluator_host::{
     conversation::GroupedBy,
-    json::Value,
+    json,
     report::{EvaluationReport, Report},
     verdict::{Balance, Standing, Status},
 };
+use serde_json::{Map, Value};
 
 use super::{
-    line,
+    plain::one_line,
+    stderr::{Level, line, line_with},
     words::{contradictions, unrecorded},
 };
 use crate::exit;
 
-/// Prints the last lines. `verbose`: contradictions were told one by one. `code`: what writing the report came to.
-pub(crate) fn verdict(report: &Report, verbose: bool, code: u8) {
+/// Writes the last lines of a run. With `verbose`, contradictions were shown one by one before.
+///
+/// `code` is the exit code: it is worse than what the report says if the report could not be written.
+pub(crate) fn verdict(report: &Report, code: u8, verbose: bool) {
     // Where the report cannot be read to its end, the sentence says why.
-    let remarks = remarks(report, verbose).unwrap_or_default();
-    let sentence = match report.standing() {
-        Standing::Errored => sentence(report),
-        // The report is lost, whatever the evaluations came to.
-        _ if code >= exit::ERRORED => {
+    for remark in remarks(report, verbose).unwrap_or_default().lines() {
+        line(Level::Warning, remark);
+    }
+    let text = match report.standing().exit_code() {
+        standing if code > standing => {
             format!("ERROR: {}; the report could not be written", counts(report))
         }
         _ => sentence(report),
     };
-    line(&(remarks + &sentence));
+    let level = if code == exit::OK { Level::Info } else { Level::Error };
+    line_with(level, &text, run(report, code));
+}
+
+/// The counts as the keys of an object.
+fn run(report: &Report, code: u8) -> Map<String, Value> {
+    let balance = report.balance();
+    let counts = balance.tally.named().into_iter().map(|(name, count)| (name, count.into()));
+    let standing = match code {
+        exit::OK => "passed",
+        exit::FAILED => "failed",
+        _ => "error",
+    };
+    let mut run: Map<String, Value> = Map::new();
+    run.insert("outcome".to_owned(), standing.into());
+    run.insert("exit_code".to_owned(), code.into());
+    run.insert("conversations".to_owned(), report.conversations.len().into());
+    run.extend(counts.map(|(name, count): (&str, Value)| (name.to_owned(), count)));
+    run.insert("errors_outside".to_owned(), report.errors.len().into());
+    run.insert("partial".to_owned(), report.partial.is_some().into());
+    Map::from_iter([("run".to_owned(), Value::Object(run))])
 }
 
 /// What is to be known beside the counts, in lines.
@@ -44,7 +68,7 @@ fn remarks(report: &Report, verbose: bool) -> io::Result<String> {
     }
     text += &not_evaluated(report)?;
     for name in report.missing_scores() {
-        let _ = writeln!(text, "{name}: {NOTHING_SCORED}");
+        let _ = writeln!(text, "{}: {NOTHING_SCORED}", one_line(name));
     }
     let cases = unrecorded(report);
     if !cases.is_empty() {
@@ -119,7 +143,7 @@ fn counts(report: &Report) -> String {
         let _ = write!(text, "; partial: {partial}");
     }
     if let Some(error) = report.conversations.unreadable() {
-        let _ = write!(text, "; the report is not whole: {error}");
+        let _ = write!(text, "; the report is not whole: {}", one_line(error));
     }
     text
 }
@@ -193,7 +217,9 @@ fn not_evaluated(report: &Report) -> io::Result<String> {
 fn lines(metrics: Vec<Reasons>) -> String {
     let mut text = String::new();
     for Reasons { metric, counts, others } in metrics {
+        let metric = one_line(&metric);
         for (reason, count) in counts {
+            let reason = one_line(&reason);
             let conversations = counted(count, "conversation");
             let _ = writeln!(text, "{metric}: {conversations} not evaluated: {reason}");
         }
@@ -225,7 +251,7 @@ fn reason(evaluation: &EvaluationReport) -> Option<&str> {
         .details
         .as_ref()
         .filter(|_| evaluation.error.is_none() && evaluation.status == Status::NotEvaluated)?;
-    details.get("reason").and_then(Value::as_str)
+    details.get("reason").and_then(json::Value::as_str)
 }
 
 #[cfg(test)]

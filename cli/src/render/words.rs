@@ -7,6 +7,8 @@ use evaluator_host::{
     report::{EvaluationReport, Report},
 };
 
+use super::plain::one_line;
+
 /// What the answers of an evaluator say against themselves: the first such answer, and how many things more there are.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Contradictions {
@@ -19,7 +21,8 @@ pub(super) struct Contradictions {
 impl Contradictions {
     /// Whose they are, and the first one.
     pub(super) fn sentence(&self) -> String {
-        format!("{}, trace {}: {}", self.evaluator, self.trace_id, self.message())
+        let text = format!("{}, trace {}: {}", self.evaluator, self.trace_id, self.message());
+        one_line(&text).into_owned()
     }
 
     /// The first one, and how many more there are.
@@ -70,6 +73,18 @@ pub(super) fn unrecorded(report: &Report) -> Vec<String> {
     shown.chain((more > 0).then(|| format!("and {more} more"))).collect()
 }
 
+/// A score with four decimals, or with as many as it takes to see on which side of the threshold it is.
+pub(super) fn score_text(score: f64, threshold: Option<f64>) -> String {
+    let Some(threshold) = threshold else { return format!("{score:.4}") };
+    let is_told = |text: &String| {
+        text.parse::<f64>().is_ok_and(|shown| (shown < threshold) == (score < threshold))
+    };
+    (4..=17)
+        .map(|decimals| format!("{score:.decimals$}"))
+        .find(is_told)
+        .unwrap_or_else(|| score.to_string())
+}
+
 /// Why an evaluation failed: what is missing; its score, what was asked for, and the turns below it.
 pub(super) fn failure(evaluation: &EvaluationReport) -> String {
     let score = score_of_failure(evaluation);
@@ -82,9 +97,10 @@ pub(super) fn failure(evaluation: &EvaluationReport) -> String {
 
 /// The score of a failure, what was asked for, and the turns below it; empty where the score is good enough.
 fn score_of_failure(evaluation: &EvaluationReport) -> String {
-    let mut text = match (evaluation.score, evaluation.threshold) {
-        (Some(score), Some(threshold)) if score < threshold => {
-            format!("score {score:.4} is below the threshold {threshold}")
+    let threshold = evaluation.threshold;
+    let mut text = match (evaluation.score, threshold) {
+        (Some(score), Some(asked)) if score < asked => {
+            format!("score {} is below the threshold {asked}", score_text(score, threshold))
         }
         (Some(_), _) if evaluation.failure_reason.is_some() => String::new(),
         // The evaluator decided, whatever the threshold is.
@@ -94,35 +110,14 @@ fn score_of_failure(evaluation: &EvaluationReport) -> String {
     let below: Vec<String> = (1..)
         .zip(&evaluation.per_invocation_scores)
         .filter_map(|(turn, score)| {
-            let score = score
-                .filter(|score| evaluation.threshold.is_some_and(|threshold| *score < threshold))?;
-            Some(format!("turn {turn}: {score:.4}"))
+            let score = score.filter(|score| threshold.is_some_and(|asked| *score < asked))?;
+            Some(format!("turn {turn}: {}", score_text(score, threshold)))
         })
         .collect();
     if !below.is_empty() && !text.is_empty() {
         text.push_str(&format!(" ({})", below.join(", ")));
     }
     text
-}
-
-/// Lines of standard error that are shown beside an error.
-const STDERR_LINES: usize = 20;
-
-/// Why it broke, in full: the reason, and what it wrote to standard error, if that is not part of the reason.
-pub(super) fn error_in_full(evaluation: &EvaluationReport) -> Option<String> {
-    let error = evaluation.error.as_deref()?;
-    Some(match stderr_beside(evaluation) {
-        Some(stderr) => format!("{error}\nEvaluator stderr:\n{}", stderr.join("\n")),
-        None => error.to_owned(),
-    })
-}
-
-/// The last lines of what it wrote to standard error, where the error itself does not tell them.
-pub(super) fn stderr_beside(evaluation: &EvaluationReport) -> Option<Vec<&str>> {
-    let error = evaluation.error.as_deref()?;
-    let stderr = evaluation.stderr.as_deref().filter(|stderr| !error.contains(stderr))?;
-    let lines: Vec<&str> = stderr.lines().collect();
-    Some(lines[lines.len().saturating_sub(STDERR_LINES)..].to_vec())
 }
 
 /// What kind of error it is, in a word.
@@ -142,5 +137,27 @@ pub(super) fn with_cause(error: &str, cause: Option<&str>) -> String {
     match cause {
         Some(cause) => format!("{error} ({cause})"),
         None => error.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_score_is_shown_on_its_side_of_the_threshold() {
+        for (score, threshold, text) in [
+            (0.5, None, "0.5000"),
+            (0.8, Some(0.8), "0.8000"),
+            (0.799_999, Some(0.8), "0.799999"),
+            (0.999_96, Some(1.0), "0.99996"),
+            (0.3, Some(0.1 + 0.2), "0.3000"),
+            (0.1 + 0.2, Some(0.3), "0.3000"),
+            (1.0 / 3.0, Some(0.333_33), "0.33333"),
+            (0.0, Some(f64::MIN_POSITIVE), "0.0000"),
+            (0.0, Some(0.5), "0.0000"),
+        ] {
+            assert_eq!(score_text(score, threshold), text, "{score} {threshold:?}");
+        }
     }
 }

@@ -35,7 +35,7 @@ fn a_command_line_that_cannot_be_used_runs_nothing() {
             "invalid value 'high' for '--threshold <X>': not a number",
         ),
         (&["run", &trace, "--jobs", "0"], "invalid value '0' for '--jobs <N>'"),
-        (&["run", &trace, "-o", "xml"], "invalid value 'xml' for '--output <OUTPUT>'"),
+        (&["run", &trace, "-o", "xml"], "invalid value 'xml' for '--output <FORM[=FILE]>'"),
         (&["run", &trace, "-f", "zipkin"], "invalid value 'zipkin' for '--format <FORMAT>'"),
         (&["run", &trace, "--treshold", "1"], "unexpected argument '--treshold' found"),
         (&["run", &trace, "--group-by", "day"], "invalid value 'day' for '--group-by <GROUP_BY>'"),

@@ -45,7 +45,8 @@ fn junit_counts_every_outcome_and_stays_well_formed() {
         "<system-out>warning: it says FAILED, though its score 1 reaches the threshold 0.5</system-out>",
         "the file ends too early; was it written completely?",
         "<skipped message=\"a|b &lt;c&gt;, 100%\">",
-        "<error message=\"Custom evaluator &apos;cr:a,sh&apos; exited with code 3: boom &lt;&amp;&gt; \u{fffd} %\" type=\"exited\">",
+        "<error message=\"exited with code 3: line 2\" type=\"exited\">",
+        "<system-err>boom &lt;&amp;&gt; \\u{1b} %&#10;line 2</system-err>",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
@@ -103,7 +104,9 @@ fn annotations_are_one_line_each() {
     assert!(lines[1].starts_with("::error title=low on "), "{}", lines[1]);
     assert!(lines[3].ends_with("::not evaluated: a|b <c>, 100%25"), "{}", lines[3]);
     assert!(
-        lines[4].starts_with("::error title=cr%3Aa%2Csh on ") && lines[4].contains(" %25%0Aline 2"),
+        lines[4].starts_with("::error title=cr%3Aa%2Csh on ")
+            && lines[4].contains("::exited with code 3: line 2%0A")
+            && lines[4].contains(" %25%0Astderr: line 2"),
         "{}",
         lines[4]
     );
@@ -160,6 +163,6 @@ fn a_file_that_cannot_be_made_is_refused_before_anything_runs() {
     folder
         .run(&[&trace, "--output-file", "no/such/folder/report.json"])
         .exits(2)
-        .says("there is no folder no/such/folder");
-    folder.run(&[&trace, "--output-file", "."]).exits(2).says("this is a folder");
+        .says("no/such/folder does not exist");
+    folder.run(&[&trace, "--output-file", "."]).exits(2).says(". is a directory");
 }

@@ -65,7 +65,8 @@ fn whatever_others_do_the_result_of_a_good_evaluator_is_kept() {
     assert_eq!(ran.error_of("segfault"), "Custom evaluator 'segfault' exited with code -11");
     assert_eq!(ran.json()["summary"]["passed"], 2);
     // What the report has no room for is told beside it.
-    let ran = ran.says("hang, trace e847dad403e53610ae87e6c273a96009, stderr:\n  still loading\n");
+    let ran =
+        ran.says("hang, trace e847dad403e53610ae87e6c273a96009, stderr:\n  | still loading\n");
     ran.says(
         "ERROR: 2 passed, 0 failed, 8 errored, 0 not evaluated (10 evaluations in 1 conversation), 2 scored of 10 in total",
     );

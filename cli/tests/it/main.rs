@@ -7,17 +7,20 @@ mod check;
 #[cfg(unix)]
 mod check_programs;
 mod ci_output;
+mod comfort;
 mod config_errors;
 #[cfg(unix)]
 mod config_paths;
 mod conform;
 mod contracts;
 mod discovery;
+mod environment_page;
 mod events;
 mod export;
 mod faults;
 mod golden;
 mod index;
+mod injection;
 mod inspect;
 mod isolation;
 mod journal;
@@ -26,6 +29,7 @@ mod large_runs;
 mod limits;
 mod openinference;
 mod output;
+mod output_files;
 mod own_tests;
 mod parity;
 mod policy;

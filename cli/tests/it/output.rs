@@ -52,10 +52,11 @@ fn a_table_can_be_read_at_a_glance() {
          -- -- -- -- -- -- --\n\
          [PASS] good 0.9412 PASSED N/A TIME\n\
          [FAIL] low 0.0000 FAILED TIME\n\
-         [ERR ] crash N/A ERROR TIME Custom evaluator 'crash' exited with code 3: boom\n\
-         line 2\n\
+         [ERR ] crash N/A ERROR TIME exited with code 3: line 2\n\
          [FAIL] tool_trajectory_avg_score 0.0000 FAILED 0.0000 TIME\n\
          Error of crash: exited\n\
+         stderr: boom\n\
+         stderr: line 2\n\
          Invocation 1 trajectory mismatch:\n\
          Expected:\n\
          - a({\"x\": 1})\n\
@@ -147,8 +148,7 @@ fn a_summary_has_a_line_per_metric() {
         "Trace 8c0d82df351c54b1bb96cfd3028f66f9 (1 invocations):\n\
          [PASS] good: 0.9412 (PASSED) [TIME]\n\
          [FAIL] low: 0.0000 (FAILED) [TIME]\n\
-         [ERR ] crash: ERROR - Custom evaluator 'crash' exited with code 3: boom\n\
-         line 2 [TIME]\n\
+         [ERR ] crash: ERROR - exited with code 3: line 2 [TIME]\n\
          [PASS] tool_trajectory_avg_score: 1.0000 (PASSED) [TIME]\n\n\
          Golden cases without a recording:\n- \"weather\"\n- \"second\"\n- \"traj_aab\"\n- \"traj_none\"\n- \"die\"\n\n"
     );
@@ -209,12 +209,13 @@ fn json_has_the_agreed_keys_in_the_agreed_order() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_panic_and_changes_no_verdict() {
+fn a_reader_that_goes_away_loses_documents_and_nothing_else() {
     let folder = Folder::new();
     let many: Vec<String> = (0..40).map(|_| trace("i11_five_traces_plain")).collect();
     let mut args = vec!["run", "--allow-unevaluated"];
     args.extend(many.iter().map(String::as_str));
-    for format in ["table", "json", "summary"] {
+    // Programs that read a part of a document would not notice that it is one.
+    for (format, code) in [("table", 0), ("summary", 0), ("json", 3)] {
         let mut child = folder.command(&[&args[..], &["-o", format]].concat()).spawn().unwrap();
         let mut first = String::new();
         let mut stdout = BufReader::with_capacity(16, child.stdout.take().unwrap());
@@ -222,7 +223,7 @@ fn a_reader_that_goes_away_is_no_panic_and_changes_no_verdict() {
         drop(stdout);
         let mut stderr = String::new();
         child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
-        assert_eq!(child.wait().unwrap().code(), Some(0), "{stderr}");
+        assert_eq!(child.wait().unwrap().code(), Some(code), "{format}: {stderr}");
         assert!(!first.is_empty() && !stderr.contains("panicked"), "{stderr}");
         assert!(stderr.contains("5 conversations"), "{stderr}");
     }
@@ -249,8 +250,163 @@ fn closed_streams_are_no_panic() {
         assert!(!ran.stderr.contains("panicked"), "{redirect}: {}", ran.stderr);
     }
     let codes = std::fs::read_to_string(folder.path().join("codes")).unwrap();
-    // Only what was lost for want of space is an error.
+    // A report that is lost is an error.
     let expected =
-        if cfg!(target_os = "linux") { "code 0\ncode 0\ncode 0\ncode 3\n" } else { "code 0\n" };
+        if cfg!(target_os = "linux") { "code 3\ncode 0\ncode 3\ncode 3\n" } else { "code 3\n" };
     assert!(codes.starts_with(expected), "{codes}");
+}
+
+#[test]
+fn whatever_is_printed_needs_an_open_stdout() {
+    let folder = Folder::new();
+    folder.file("c.yaml", "evaluators: [{name: tool_trajectory_avg_score, type: builtin}]\n");
+    let report = folder.path().join("report.json");
+    let commands = [
+        "schema",
+        "runtimes",
+        "list --source builtin",
+        "check c.yaml",
+        "config tool_trajectory_avg_score",
+        "completions bash",
+        "man",
+        "--version",
+        "run --help",
+    ];
+    for command in commands {
+        for (redirect, code) in [(">&-", 3), (">/dev/null", 0)] {
+            let (ran, shown) = shell(&folder, command, redirect);
+            assert_eq!(ran.code, Some(code), "{shown}: {}", ran.stderr);
+            assert_eq!(ran.stderr.contains("cannot write to stdout"), code == 3, "{}", ran.stderr);
+        }
+    }
+    // What goes to a file needs none.
+    let command = format!("run '{}' -o json={}", trace("a01_otlp_basic_parts"), report.display());
+    let (ran, _) = shell(&folder, &command, ">&-");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(report.exists());
+}
+
+/// Runs the command in a shell that redirects its streams.
+fn shell(folder: &Folder, command: &str, redirect: &str) -> (support::Ran, String) {
+    let line = format!("'{}' {command} {redirect}", env!("CARGO_BIN_EXE_evaluator"));
+    folder.script("go", &line);
+    #[expect(clippy::disallowed_methods, reason = "a shell closes the streams")]
+    let shell = Command::new("./go")
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("a shell can be started");
+    (support::finish(shell), line)
+}
+
+#[test]
+fn a_score_below_its_threshold_is_shown_below_it() {
+    let folder = Folder::new();
+    folder.script(
+        "check",
+        r#"cat >/dev/null; echo '{"score": 0.79999999, "per_invocation_scores": [0.799999]}'"#,
+    );
+    folder.script("s", r#"cat >/dev/null; echo '{"score": 0.9999999999}'"#);
+    folder.file(
+        "c.yaml",
+        "evaluators:\n  - {name: check, type: code, path: check, threshold: 0.8}\n  \
+         - {name: s, type: code, path: s, threshold: 1}\n",
+    );
+    for (form, parts) in [
+        ("table", ["[FAIL] check 0.79999999 FAILED", "[FAIL] s 0.9999999999 FAILED"]),
+        ("summary", ["[FAIL] check: 0.79999999 (FAILED)", "[FAIL] s: 0.9999999999 (FAILED)"]),
+        (
+            "github",
+            [
+                "score 0.79999999 is below the threshold 0.8 (turn 1: 0.799999)",
+                "score 0.9999999999 is below the threshold 1",
+            ],
+        ),
+        ("junit", ["score 0.79999999 is below", "score 0.9999999999 is below"]),
+        ("markdown", ["| 0.79999999 |", "| 0.9999999999 |"]),
+    ] {
+        let ran = folder.run(&[&trace("k01_traj_exact"), "-c", "c.yaml", "-o", form]).exits(1);
+        for part in parts {
+            assert!(normal(&ran.stdout).contains(part), "{form}: no {part} in {}", ran.stdout);
+        }
+    }
+}
+
+#[test]
+fn a_json_report_is_json_whatever_evaluators_answer() {
+    let folder = Folder::new();
+    folder.script(
+        "odd",
+        &format!(
+            r#"cat >/dev/null; echo '{{"score": 1, "details": {{"a": [NaN, -Infinity, 1e999], "n": {}}}}}'"#,
+            "7".repeat(5000)
+        ),
+    );
+    folder.file("c.yaml", "evaluators: [{name: odd, type: code, path: odd}]\n");
+    let ran = folder.run(&[&trace("k01_traj_exact"), "-c", "c.yaml", "-o", "json"]).exits(0);
+    let details = &ran.json()["traces"][0]["metrics"][0]["details"];
+    assert_eq!(details["a"], serde_json::json!(["NaN", "-Infinity", "Infinity"]));
+    assert_eq!(details["n"], "7".repeat(5000));
+}
+
+#[test]
+fn equal_errors_are_shown_once_with_their_number() {
+    let folder = Folder::new();
+    folder.script("same", "cat >/dev/null; echo 'error: same: config.max is missing' >&2; exit 2");
+    folder.script(
+        "some",
+        "grep -q 8c0d82df && { echo 'error: odd words' >&2; exit 1; }; echo '{\"score\": 1}'",
+    );
+    folder.file(
+        "c.yaml",
+        "evaluators:\n  - {name: same, type: code, path: same}\n  - {name: some, type: code, path: some}\n",
+    );
+    let traces = ["k01_traj_exact", "k02_traj_extra", "a01_otlp_basic_parts"].map(trace);
+    for form in ["table", "summary", "github", "markdown"] {
+        let mut args: Vec<&str> = traces.iter().map(String::as_str).collect();
+        args.extend(["-c", "c.yaml", "-o", form]);
+        let ran = folder.run(&args).exits(3);
+        let shown = ran.stdout.replace('\\', "");
+        assert_eq!(shown.matches("config.max is missing").count(), 1, "{form}: {shown}");
+        assert!(shown.contains("all 3 conversations"), "{form}: {shown}");
+        assert!(!shown.contains("of 3 conversations"), "{form}: {shown}");
+        assert!(!shown.contains("Custom evaluator"), "{form}: {shown}");
+        assert!(!ran.stderr.contains("Custom evaluator"), "{form}: {}", ran.stderr);
+    }
+    // Programs see each of them.
+    for form in ["json", "junit"] {
+        let mut args: Vec<&str> = traces.iter().map(String::as_str).collect();
+        args.extend(["-c", "c.yaml", "-o", form]);
+        let ran = folder.run(&args).exits(3);
+        assert!(ran.stdout.matches("config.max is missing").count() >= 3, "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn the_message_of_a_panic_stands_in_the_table() {
+    let folder = Folder::new();
+    folder.script(
+        "panics",
+        "cat >/dev/null; printf 'debug 1\\n' >&2; printf \"\\nthread 'main' (7) panicked at src/main.rs:5:9:\\nindex out of \
+         bounds\\nnote: run with RUST_BACKTRACE=1\\nerror: panics: the evaluator panicked\\n\" >&2; exit 1",
+    );
+    folder.script("aborts", "cat >/dev/null; kill -ABRT $$");
+    folder.script("wide", r#"cat >/dev/null; echo '{"score": 1.0000000001}'"#);
+    folder.file(
+        "c.yaml",
+        "evaluators:\n  - {name: panics, type: code, path: panics}\n  - {name: aborts, type: code, path: aborts}\n  \
+         - {name: wide, type: code, path: wide}\n",
+    );
+    for form in ["table", "summary"] {
+        let args = [&trace("k01_traj_exact"), "-c", "c.yaml", "-o", form];
+        let text = folder.run(&args).exits(3).stdout;
+        for part in [
+            "exited with code 1: panicked: index out of bounds (src/main.rs:5:9)",
+            "killed by signal 6 (SIGABRT)",
+            "its result is not valid: score: expected a number from 0 to 1, found 1.0000000001",
+        ] {
+            assert!(text.contains(part), "{form}: no {part} in {text}");
+        }
+    }
 }

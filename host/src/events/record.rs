@@ -190,6 +190,7 @@ mod tests {
             per_invocation_scores: Vec::new(),
             duration: None,
             error: None,
+            headline: None,
             error_type: None,
             stderr: None,
             attempts: 1,
@@ -279,6 +280,7 @@ mod tests {
     fn what_broke_has_neither_score_nor_label() {
         let broken = EvaluationReport {
             error: Some("it broke".to_owned()),
+            headline: None,
             error_type: Some("timed_out"),
             per_invocation_scores: vec![Some(1.0)],
             ..evaluation("own")

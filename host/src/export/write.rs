@@ -1,12 +1,12 @@
 //! Putting files into a folder.
 
 use std::{
-    env, fs,
-    io::{self, Write as _},
+    env, fs, io,
     path::{Path, PathBuf},
 };
 
 use super::{ExportedFile, origin};
+use crate::files::{WriteOptions, atomic_write};
 
 /// Why files were not written.
 #[derive(Debug, thiserror::Error)]
@@ -68,7 +68,7 @@ pub fn write(
     fs::create_dir_all(folder)
         .map_err(|source| WriteError::Io { path: folder.to_owned(), source })?;
     for (path, file) in paths.iter().zip(files) {
-        replace(folder, path, &file.text)
+        atomic_write(path, WriteOptions::default(), |out| out.write_all(file.text.as_bytes()))
             .map_err(|source| WriteError::Io { path: path.clone(), source })?;
     }
     Ok(paths)
@@ -113,30 +113,14 @@ fn executable_by_all(_: &fs::File) -> io::Result<()> {
 }
 
 fn may_be_replaced(path: &Path) -> Result<bool, WriteError> {
+    // A pipe or a device is not read: that could take for ever.
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Ok(false);
+    }
     match fs::read(path) {
         Ok(text) => Ok(origin::is_ours(&text)),
         // A link that leads nowhere is somebody's, too.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(!path.is_symlink()),
         Err(source) => Err(WriteError::Io { path: path.to_owned(), source }),
     }
-}
-
-fn replace(folder: &Path, path: &Path, text: &str) -> io::Result<()> {
-    let mut beside = tempfile::Builder::new().prefix(".evaluator-export").tempfile_in(folder)?;
-    beside.write_all(text.as_bytes())?;
-    readable_by_all(beside.as_file())?;
-    beside.persist(path)?;
-    Ok(())
-}
-
-/// Temporary files are for their owner alone; these are for the host, which may be somebody else.
-#[cfg(unix)]
-fn readable_by_all(file: &fs::File) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt as _;
-    file.set_permissions(fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn readable_by_all(_: &fs::File) -> io::Result<()> {
-    Ok(())
 }

@@ -12,6 +12,9 @@ pub enum NonFinite {
     Null,
     /// The literals `NaN`, `Infinity` and `-Infinity`.
     Literal,
+    /// The same words as strings. Integers that no double can hold are strings of their digits, too: strict readers refuse
+    /// them.
+    Text,
 }
 
 /// Writes `value` without spaces and with non-ASCII characters as they are.
@@ -44,21 +47,19 @@ pub fn to_string(value: &Value, non_finite: NonFinite) -> String {
 /// The text for a report: indented by two spaces, ASCII only, with the literals `NaN`, `Infinity` and `-Infinity`.
 #[must_use]
 pub fn to_pretty(value: &Value) -> String {
-    to_pretty_inside(value, 0)
+    pretty(value, 0, NonFinite::Literal)
 }
 
-/// As [`to_pretty`], for a value that stands in so many others.
+/// As [`to_pretty`] but valid JSON whatever the value is, for a value inside of `outside` others: see [`NonFinite::Text`].
 pub(crate) fn to_pretty_inside(value: &Value, outside: usize) -> String {
+    pretty(value, outside, NonFinite::Text)
+}
+
+fn pretty(value: &Value, outside: usize, non_finite: NonFinite) -> String {
     let mut out = String::new();
     let layout = Layout::Indented;
-    let mut writer = Writer {
-        out: &mut out,
-        layout,
-        outside,
-        non_finite: NonFinite::Literal,
-        ascii: true,
-        sorted: false,
-    };
+    let mut writer =
+        Writer { out: &mut out, layout, outside, non_finite, ascii: true, sorted: false };
     // Writing to a string cannot fail.
     let _ = writer.value(value, 0);
     out
@@ -126,6 +127,11 @@ impl<W: Write> Writer<'_, W> {
             Value::Bool(true) => self.out.write_str("true"),
             Value::Bool(false) => self.out.write_str("false"),
             Value::Int(int) => write!(self.out, "{int}"),
+            Value::BigInt(digits)
+                if self.non_finite == NonFinite::Text && is_beyond_double(digits) =>
+            {
+                self.string(digits)
+            }
             Value::BigInt(digits) => self.out.write_str(digits),
             Value::Float(float) => self.float(*float),
             Value::String(text) => self.string(text),
@@ -200,12 +206,16 @@ impl<W: Write> Writer<'_, W> {
         if float.is_finite() {
             return self.out.write_str(&float_repr(float));
         }
-        self.out.write_str(match self.non_finite {
-            NonFinite::Null => "null",
-            NonFinite::Literal if float.is_nan() => "NaN",
-            NonFinite::Literal if float > 0.0 => "Infinity",
-            NonFinite::Literal => "-Infinity",
-        })
+        let word = match float {
+            _ if float.is_nan() => "NaN",
+            _ if float > 0.0 => "Infinity",
+            _ => "-Infinity",
+        };
+        match self.non_finite {
+            NonFinite::Null => self.out.write_str("null"),
+            NonFinite::Literal => self.out.write_str(word),
+            NonFinite::Text => self.string(word),
+        }
     }
 
     fn string(&mut self, text: &str) -> fmt::Result {
@@ -244,4 +254,9 @@ impl<W: Write> Writer<'_, W> {
             }
         }
     }
+}
+
+/// Returns true if the integer is larger than every double.
+fn is_beyond_double(digits: &str) -> bool {
+    digits.parse::<f64>().is_ok_and(f64::is_infinite)
 }

@@ -1,4 +1,5 @@
-//! Starts and supervises processes. Nothing else in this crate starts one (but `runtime/cargo`, which builds).
+//! Starts and supervises the processes of evaluators. The only other module that starts processes is `runtime::tool`, for
+//! compilers, installers and version checks.
 //!
 //! [`run`] is for programs that read one document and write one; `Session` keeps a program running and exchanges
 //! lines with it; [`forks`] has a program that is running already fork such as read one document. All hold to the same

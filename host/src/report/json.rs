@@ -4,6 +4,9 @@
 //! `failure_reason`, `error_type`, `stderr`, `attempts` and `warnings`; of the run `summary`, `left_out`, `grouping`,
 //! `warnings`, `unrecorded_cases`, `missing_scores`, `max_error_rate` with `errors_tolerated`, and `partial` with
 //! `partial_reason`. Additions without content are left out, except `outcome`, `error_type`, `summary` and `grouping`.
+//!
+//! The text is valid JSON whatever evaluators answer: `NaN` and `Infinity` in `details` are strings, as are integers
+//! beyond the largest double. Python's `json` would write literals that no strict reader accepts.
 
 use std::{
     io::{self, Write},
@@ -214,6 +217,7 @@ mod tests {
             per_invocation_scores: vec![Some(0.5), None],
             duration: None,
             error: None,
+            headline: None,
             error_type: None,
             stderr: Some("a\nb".to_owned()),
             attempts: 2,
@@ -243,5 +247,24 @@ mod tests {
             report.partial = Some(Partial::Cancelled);
             report.performance = Some(Default::default());
         }
+    }
+
+    #[test]
+    fn numbers_that_json_does_not_have_are_strings() {
+        let huge = "9".repeat(5000);
+        let text = format!(
+            r#"{{"a": [NaN, Infinity, {{"b": -Infinity}}, 1e400], "c": {huge}, "d": -{huge}, "e": 1{:0100}}}"#,
+            0
+        );
+        let details = parse_python(&text).unwrap();
+        let report: serde_json::Value =
+            serde_json::from_str(&to_pretty_inside(&details, 3)).expect("it is valid JSON");
+        assert_eq!(
+            report["a"],
+            serde_json::json!(["NaN", "Infinity", {"b": "-Infinity"}, "Infinity"])
+        );
+        assert_eq!(report["c"], huge);
+        assert_eq!(report["d"], format!("-{huge}"));
+        assert_eq!(report["e"], 1e100);
     }
 }

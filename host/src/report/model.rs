@@ -107,8 +107,12 @@ pub struct EvaluationReport {
     pub per_invocation_scores: Vec<Option<f64>>,
     /// How long it took; `None` when nothing was started.
     pub duration: Option<Duration>,
-    /// Why the evaluator broke, if it did. One paragraph, with the end of its stderr where that explains it.
+    /// Why the evaluator broke, if it did. One paragraph, with the end of its stderr where that explains it, in the words
+    /// that agentevals has.
     pub error: Option<String>,
+    /// The same in one clause of this project's own, to be read after the evaluator's name; text reports show it. `None`
+    /// where `error` is such a clause already.
+    pub headline: Option<String>,
     /// Stable name of the kind of error, e.g. `timed_out`.
     pub error_type: Option<&'static str>,
     /// The end of what it wrote to standard error, if it broke and wrote something.
@@ -217,6 +221,7 @@ mod tests {
             per_invocation_scores: Vec::new(),
             duration: None,
             error: error.map(str::to_owned),
+            headline: None,
             error_type: error.map(|_| "exited"),
             stderr: None,
             attempts: 1,

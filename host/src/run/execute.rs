@@ -410,6 +410,7 @@ fn unusable(error: &str, error_type: &'static str) -> EvaluationReport {
         per_invocation_scores: Vec::new(),
         duration: None,
         error: Some(error.to_owned()),
+        headline: None,
         error_type: Some(error_type),
         stderr: None,
         attempts: 1,

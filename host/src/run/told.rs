@@ -44,8 +44,14 @@ impl Ready {
             Verdict::NotRun if is_metric => Some(format!("{name} {WAS_NOT_RUN}")),
             verdict => verdict.explain(name, &stderr),
         };
-        let error =
-            error.map(|error| retry::told_in(self.with_remark(error, &evaluation), &evaluation));
+        let in_full =
+            |text: String| retry::told_in(self.with_remark(text, &evaluation), &evaluation);
+        let headline = evaluation
+            .verdict
+            .describe(name, &stderr)
+            .filter(|_| !is_metric && error.is_some())
+            .map(in_full);
+        let error = error.map(in_full);
         let error_type = evaluation.verdict.error_type();
         let status =
             evaluation.verdict.status(self.evaluator.threshold).unwrap_or(Status::NotEvaluated);
@@ -73,6 +79,7 @@ impl Ready {
             per_invocation_scores: answer.per_invocation_scores,
             duration: (!never_began).then_some(evaluation.duration),
             error,
+            headline,
             error_type,
             stderr,
             attempts,

@@ -8,7 +8,10 @@ use std::{
 };
 
 use super::{SourceError, SourceFile};
-use crate::runtime::Environment;
+use crate::{
+    files::{WriteOptions, atomic_write, sync_directory},
+    runtime::Environment,
+};
 
 /// `agentevals` in `~/.cache`, where agentevals keeps what it fetched. It does not look at `XDG_CACHE_HOME` for that.
 pub(super) fn cache_home(environment: &Environment) -> Option<PathBuf> {
@@ -98,27 +101,22 @@ pub(super) fn read(path: &Path, most: u64) -> Result<Option<Vec<u8>>, SourceErro
     Ok(Some(bytes))
 }
 
-/// Writes a private file that appears whole, with what it held before until then.
+/// Writes a private file in one step. A symbolic link in its place is refused.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), SourceError> {
-    write_as(path, bytes, 0o600)
+    if kind(path)?.is_some_and(|kind| kind.is_symlink()) {
+        return Err(linked(path));
+    }
+    write_with(path, bytes, WriteOptions { private: true, durable: true })
 }
 
-/// The same for a file of a project, which others may read.
+/// Writes a file of a project in one step. Others may read it, and it may be a symbolic link.
 pub(super) fn write_shared(path: &Path, bytes: &[u8]) -> Result<(), SourceError> {
-    write_as(path, bytes, 0o644)
+    write_with(path, bytes, WriteOptions { private: false, durable: true })
 }
 
-fn write_as(path: &Path, bytes: &[u8], mode: u32) -> Result<(), SourceError> {
-    let beside = beside(path);
-    clear(&beside);
-    let written = write_new(&beside, bytes, mode)
-        .and_then(|()| fs::rename(&beside, path))
-        .and_then(|()| sync_folder(path));
-    written.map_err(|error| {
-        // It may not have come that far.
-        let _ = fs::remove_file(&beside);
-        SourceError::disk("write", path, &error)
-    })
+fn write_with(path: &Path, bytes: &[u8], options: WriteOptions) -> Result<(), SourceError> {
+    atomic_write(path, options, |out| out.write_all(bytes))
+        .map_err(|error| SourceError::disk("write", path, &error))
 }
 
 /// Writes a folder with these files that appears whole, in place of one that may be there.
@@ -130,7 +128,7 @@ pub(super) fn write_folder(folder: &Path, files: &[SourceFile]) -> Result<(), So
         for file in files {
             let path = beside.join(&file.path);
             fs::create_dir_all(path.parent().unwrap_or(&beside))?;
-            write_new(&path, &file.bytes, 0o600)?;
+            write_new(&path, &file.bytes)?;
         }
         set_mode(&beside, 0o700)?;
         match fs::rename(folder, &old) {
@@ -138,7 +136,7 @@ pub(super) fn write_folder(folder: &Path, files: &[SourceFile]) -> Result<(), So
             _ => {}
         }
         fs::rename(&beside, folder)?;
-        sync_folder(folder)
+        sync_directory(folder.parent().unwrap_or(folder))
     };
     let filled = fill();
     // What was there is of no use any more, and what was begun neither; both may not be there.
@@ -163,32 +161,21 @@ fn clear(beside: &Path) {
     let _ = fs::remove_dir_all(beside);
 }
 
-fn write_new(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
-    let mut file = open_new(path, mode)?;
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = open_new(path)?;
     file.write_all(bytes)?;
     file.sync_all()
 }
 
 #[cfg(unix)]
-fn open_new(path: &Path, mode: u32) -> io::Result<File> {
+fn open_new(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
-    OpenOptions::new().write(true).create_new(true).mode(mode).open(path)
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
 #[cfg(not(unix))]
-fn open_new(path: &Path, _: u32) -> io::Result<File> {
+fn open_new(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).open(path)
-}
-
-/// The name itself must last, too. Where folders cannot be opened, the system sees to it.
-fn sync_folder(path: &Path) -> io::Result<()> {
-    match path.parent() {
-        Some(folder) if cfg!(unix) => {
-            let here = Path::new(".");
-            File::open(if folder.as_os_str().is_empty() { here } else { folder })?.sync_all()
-        }
-        _ => Ok(()),
-    }
 }
 
 #[cfg(unix)]
@@ -252,6 +239,8 @@ mod tests {
         assert!(matches!(refuse_links(&root, "link/x.py"), Err(SourceError::Unsafe { .. })));
         std::os::unix::fs::symlink(folder.path("elsewhere/x.py"), folder.path("x.py")).unwrap();
         assert!(matches!(read(&folder.path("x.py"), 9), Err(SourceError::Unsafe { .. })));
+        assert!(matches!(write(&folder.path("x.py"), b"y"), Err(SourceError::Unsafe { .. })));
+        assert_eq!(fs::read(folder.path("elsewhere/x.py")).unwrap(), b"x");
         assert!(!folder.path("elsewhere/b").exists());
     }
 
@@ -268,16 +257,13 @@ mod tests {
         write_folder(&folder.path("p"), &[file("src/new")]).unwrap();
         assert!(!folder.path("p/old").exists() && folder.path("p/src/new").is_file());
         // A killed program may have had the number of this process.
-        let next = |path: &Path| {
-            let taken = beside(path).display().to_string();
-            let (start, number) = taken.rsplit_once('-').unwrap();
-            let number: u32 = number.trim_end_matches(".part").parse().unwrap();
-            (number + 1..number + 200).map(move |number| format!("{start}-{number}.part")).collect()
-        };
-        let left: Vec<String> = next(&path);
+        let next = beside(&folder.path("p")).display().to_string();
+        let (start, number) = next.rsplit_once('-').unwrap();
+        let number: u32 = number.trim_end_matches(".part").parse().unwrap();
+        let left: Vec<String> =
+            (number + 1..number + 200).map(|number| format!("{start}-{number}.part")).collect();
         left.iter().for_each(|left| fs::write(left, "half").unwrap());
-        write(&path, b"3").unwrap();
-        assert_eq!(read(&path, 1).unwrap(), Some(b"3".to_vec()));
+        write_folder(&folder.path("p"), &[file("src/new")]).unwrap();
         left.iter().for_each(|left| drop(fs::remove_file(left)));
         let names: Vec<_> =
             fs::read_dir(folder.path("")).unwrap().map(|e| e.unwrap().file_name()).collect();

@@ -33,7 +33,10 @@ pub(super) enum Judged {
 pub(super) fn judge(name: &str, outcome: &Outcome, turns: usize) -> Judged {
     let evaluation = Evaluation::from_outcome(outcome).for_turns(turns);
     let stderr = last_lines(&evaluation.stderr_tail);
-    let explained = || evaluation.verdict.explain(name, &stderr).unwrap_or_default();
+    let explained = || {
+        let what = evaluation.verdict.describe(name, "").unwrap_or_default();
+        if stderr.is_empty() { what } else { format!("{what}\n{stderr}") }
+    };
     match &evaluation.verdict {
         Verdict::Answer(answer) => {
             let mut complaints = answer.contradictions(THRESHOLD);

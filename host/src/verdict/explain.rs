@@ -35,8 +35,8 @@ impl Verdict {
 
     /// What went wrong with the evaluator `name`, in a paragraph; `None` for an answer.
     ///
-    /// Where `agentevals` has a text for it, this is the same text. `stderr` is what the evaluator wrote to standard
-    /// error, or the end of it.
+    /// Where `agentevals` has a text for it, this is the same text; JSON reports have it, and [`describe`](Self::describe)
+    /// has the text for people. `stderr` is what the evaluator wrote to standard error, or the end of it.
     #[must_use]
     pub fn explain(&self, name: &str, stderr: &str) -> Option<String> {
         let stderr = stderr.trim();
@@ -67,7 +67,9 @@ impl Verdict {
                 format!("{evaluator} was not finished, because the run was cancelled")
             }
             Self::NotRun => format!("{evaluator} {WAS_NOT_RUN}"),
-            Self::Lost { reason } => with_stderr(&format!("ended, but nobody knows how: {reason}")),
+            Self::Lost { reason } => {
+                with_stderr(&format!("exited, but its exit status is not available: {reason}"))
+            }
             Self::SpawnFailed { reason, .. } => format!("{evaluator}: {reason}"),
             Self::PrepareFailed { reason } | Self::MetricFailed { reason } => reason.clone(),
             Self::Reported { kind, message } => {
@@ -96,7 +98,7 @@ impl fmt::Display for BadAnswer {
 }
 
 /// `30s`, or `1.5s` for what is not a whole number of seconds.
-fn seconds(duration: Duration) -> String {
+pub(super) fn seconds(duration: Duration) -> String {
     match duration.subsec_nanos() {
         0 => format!("{}s", duration.as_secs()),
         _ => format!("{}s", duration.as_secs_f64()),

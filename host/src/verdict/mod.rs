@@ -6,6 +6,7 @@
 mod aggregate;
 mod answer;
 mod contradictions;
+mod describe;
 mod evaluation;
 mod explain;
 mod judge;

@@ -19,6 +19,7 @@ packed_fields!(EvaluationReport {
     per_invocation_scores,
     duration,
     error,
+    headline,
     error_type,
     stderr,
     attempts,

@@ -126,6 +126,7 @@ fn evaluations() -> impl Strategy<Value = EvaluationReport> {
                 per_invocation_scores,
                 duration: was_started.then_some(duration),
                 error,
+                headline: Some("exited".to_owned()),
                 error_type,
                 stderr,
                 attempts,

@@ -10,7 +10,10 @@ use super::{
     embedded,
     manifest::{self, Parts, SdkSource},
 };
-use crate::runtime::{Environment, PrepareError, PrepareEvent};
+use crate::{
+    files::{WriteOptions, atomic_write},
+    runtime::{Environment, PrepareError, PrepareEvent},
+};
 
 /// Where generated packages are kept, unless `EVALUATOR_CACHE_DIR` says otherwise.
 pub(super) fn cache_folder(environment: &Environment) -> Option<PathBuf> {
@@ -156,9 +159,7 @@ fn write_if_changed(path: &Path, text: &str) -> Result<(), PrepareError> {
     if fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
         return Ok(());
     }
-    let draft = path.with_extension(format!("{}.tmp", std::process::id()));
-    fs::write(&draft, text)
-        .and_then(|()| fs::rename(&draft, path))
+    atomic_write(path, WriteOptions::default(), |out| out.write_all(text.as_bytes()))
         .map_err(|error| unusable("write", path, &error))
 }
 

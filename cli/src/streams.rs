@@ -1,0 +1,26 @@
+//! The standard streams as the program was given them.
+
+mod os;
+
+use std::io::{self, IsTerminal as _};
+
+use terminal_size::{Width, terminal_size_of};
+
+/// Returns an error if stdout was closed when the program started. The standard library opens `/dev/null` in its place, so
+/// that no write to it ever fails.
+pub(crate) fn check_stdout() -> io::Result<()> {
+    if os::stdout_was_closed() { Err(io::Error::other("it is closed")) } else { Ok(()) }
+}
+
+/// The columns of the terminal that stdout is; `None` where it is not a terminal. `COLUMNS` counts more than what the
+/// terminal says.
+pub(crate) fn stdout_width() -> Option<usize> {
+    let stdout = io::stdout();
+    if !stdout.is_terminal() {
+        return None;
+    }
+    let chosen = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    chosen
+        .or_else(|| terminal_size_of(&stdout).map(|(Width(width), _)| usize::from(width)))
+        .filter(|width| *width > 0)
+}

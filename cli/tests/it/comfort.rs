@@ -1,0 +1,142 @@
+//! The command line beside its work: completions, manual pages, quiet runs, messages as JSON, tables on terminals.
+#![cfg(unix)]
+
+use std::{
+    fs,
+    process::{Command, Stdio},
+};
+
+use serde_json::Value;
+
+use crate::support::{Folder, Ran, finish, has, trace};
+
+#[test]
+fn every_shell_has_its_completions() {
+    let folder = Folder::new();
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let ran = folder.evaluator(&["completions", shell]).exits(0);
+        for word in ["evaluator", "run", "max-error-rate"] {
+            assert!(ran.stdout.contains(word), "{shell}: no {word}");
+        }
+    }
+    folder.evaluator(&["completions", "tcsh"]).exits(2).reports_nothing();
+}
+
+#[test]
+fn every_command_has_a_manual_page() {
+    let folder = Folder::new();
+    let ran = folder.evaluator(&["man"]).exits(0);
+    assert!(ran.stdout.contains(".TH evaluator 1"), "{}", ran.stdout);
+    fs::create_dir(folder.path().join("man1")).unwrap();
+    folder.evaluator(&["man", "man1"]).exits(0).reports_nothing();
+    let page = fs::read_to_string(folder.path().join("man1/evaluator-run.1")).unwrap();
+    assert!(page.contains("max\\-error\\-rate"), "{page}");
+    assert!(folder.path().join("man1/evaluator.1").is_file());
+    folder.evaluator(&["man", "absent"]).exits(2).reports_nothing();
+}
+
+/// One evaluator that passes with a contradiction, and one that breaks.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.script("odd", r#"cat >/dev/null; echo '{"score": 0, "status": "PASSED"}'"#);
+    folder.script("crash", "cat >/dev/null; echo boom >&2; exit 3");
+    folder.file("good.yaml", "evaluators:\n  - {name: odd, type: code, path: odd}\n");
+    folder.file(
+        "bad.yaml",
+        "evaluators:\n  - {name: odd, type: code, path: odd}\n  - {name: crash, type: code, path: crash}\n",
+    );
+    folder
+}
+
+fn run(folder: &Folder, args: &[&str]) -> Ran {
+    let trace = trace("k01_traj_exact");
+    folder.run(&[&[trace.as_str()], args].concat())
+}
+
+#[test]
+fn a_quiet_run_says_what_is_wrong_and_nothing_else() {
+    let folder = folder();
+    for quiet in ["-q", "--quiet"] {
+        let ran = run(&folder, &["-c", "good.yaml", quiet]).exits(0);
+        assert_eq!(ran.stderr, "");
+        assert!(ran.stdout.contains("[PASS]"), "{}", ran.stdout);
+        let ran = run(&folder, &["-c", "bad.yaml", quiet]).exits(3);
+        assert!(ran.stderr.starts_with("ERROR: 1 passed, 0 failed, 1 errored"), "{}", ran.stderr);
+        assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+    }
+    let ran = run(&folder, &["-c", "bad.yaml", "-q", "--jobs", "1", "-o", "json=/dev/full"]);
+    ran.exits(3).says("cannot write the report to /dev/full");
+    run(&folder, &["-q", "-v"]).exits(2).says("cannot be used with");
+}
+
+#[test]
+fn messages_may_be_json_one_object_per_line() {
+    let folder = folder();
+    let objects = |ran: &Ran| -> Vec<Value> {
+        let parse = |line: &str| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"));
+        ran.stderr.lines().map(parse).collect()
+    };
+    let ran = run(&folder, &["-c", "bad.yaml", "-v", "--log-format", "json"]).exits(3);
+    let lines = objects(&ran);
+    for line in &lines {
+        assert!(["info", "warning", "error"].contains(&line["level"].as_str().unwrap()), "{line}");
+        assert!(line["message"].is_string(), "{line}");
+    }
+    let last = lines.last().unwrap();
+    assert_eq!(last["level"], "error");
+    assert!(last["message"].as_str().unwrap().starts_with("ERROR: 1 passed"), "{last}");
+    let run_object = &last["run"];
+    for (key, value) in [("exit_code", 3), ("passed", 1), ("errored", 1), ("total", 2)] {
+        assert_eq!(run_object[key], value, "{last}");
+    }
+    assert_eq!(run_object["outcome"], "error");
+    let ran = run(&folder, &["-c", "good.yaml", "--log-format=json"]).exits(0);
+    let lines = objects(&ran);
+    assert_eq!(lines[0]["level"], "warning");
+    assert_eq!(lines.last().unwrap()["run"]["outcome"], "passed");
+    // A configuration that cannot be used, too.
+    folder.file("wrong.yaml", "evaluators:\n  - {name: a, type: biultin}\n");
+    let ran = run(&folder, &["-c", "wrong.yaml", "--log-format=json"]).exits(2);
+    assert_eq!(objects(&ran).len(), 1);
+    let ran = run(&folder, &["--no-such", "--log-format=json"]).exits(2);
+    assert_eq!(objects(&ran)[0]["level"], "error");
+}
+
+#[test]
+fn a_table_fits_the_terminal() {
+    if !has("script") || !cfg!(target_os = "linux") {
+        return;
+    }
+    let folder = folder();
+    folder.script("crash", "cat >/dev/null; echo 'a long tale of many words that no narrow terminal has room for' >&2; exit 3");
+    for (columns, most) in [("60", 60), ("100", 100)] {
+        let line = format!(
+            "COLUMNS={columns} '{}' run '{}' -c bad.yaml 2>/dev/null",
+            env!("CARGO_BIN_EXE_evaluator"),
+            trace("k01_traj_exact")
+        );
+        #[expect(clippy::disallowed_methods, reason = "this makes a terminal")]
+        let terminal = Command::new("script")
+            .args(["-qec", &line, "/dev/null"])
+            .env("TERM", "xterm")
+            .env("NO_COLOR", "1")
+            .current_dir(folder.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let ran = finish(terminal).exits(3);
+        let table: Vec<&str> = ran.stdout.lines().skip(2).take(4).collect();
+        assert!(table.iter().all(|line| line.trim_end().chars().count() <= most), "{table:#?}");
+        assert!(table[3].contains('…'), "{table:#?}");
+        // Nothing is lost by that.
+        assert!(
+            ran.stdout.contains("    exited with code 3: a long tale of many words"),
+            "{}",
+            ran.stdout
+        );
+    }
+    let ran = run(&folder, &["-c", "bad.yaml"]).exits(3);
+    assert!(!ran.stdout.contains('…'), "{}", ran.stdout);
+}

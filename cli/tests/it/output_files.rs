@@ -1,0 +1,199 @@
+//! Files, pipes and devices that reports are written to, and several reports of one run.
+#![cfg(unix)]
+
+use std::{
+    fs,
+    os::unix::fs::{FileTypeExt as _, PermissionsExt as _, symlink},
+    path::Path,
+    process::{Command, Stdio},
+    thread,
+};
+
+use crate::support::{Folder, Ran, finish, trace};
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.script("good", r#"cat >/dev/null; echo '{"score": 1}'"#);
+    folder.file("c.yaml", "evaluators:\n  - {name: good, type: code, path: good}\n");
+    folder
+}
+
+fn run(folder: &Folder, args: &[&str]) -> Ran {
+    let trace = trace("k01_traj_exact");
+    folder.run(&[&[trace.as_str(), "-c", "c.yaml"], args].concat())
+}
+
+#[expect(clippy::disallowed_methods, reason = "the standard library makes no named pipes")]
+fn make_pipe(path: &Path) {
+    let made = Command::new("mkfifo").arg(path).status().expect("it can be started");
+    assert!(made.success());
+}
+
+#[test]
+fn a_link_stays_a_link_and_its_target_has_the_report() {
+    let folder = folder();
+    folder.file("shared/report", "old");
+    symlink("shared/report", folder.path().join("link")).unwrap();
+    symlink("shared/new", folder.path().join("dangling")).unwrap();
+    for (link, target) in [("link", "shared/report"), ("dangling", "shared/new")] {
+        run(&folder, &["-o", "junit", "--output-file", link]).exits(0).reports_nothing();
+        assert!(folder.path().join(link).is_symlink());
+        let text = fs::read_to_string(folder.path().join(target)).unwrap();
+        assert!(text.starts_with("<?xml") && text.ends_with("</testsuites>\n"), "{text}");
+    }
+    assert_eq!(fs::read_dir(folder.path().join("shared")).unwrap().count(), 2);
+}
+
+#[test]
+fn a_file_keeps_its_mode() {
+    let folder = folder();
+    let file = folder.file("report", "old");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    run(&folder, &["-o", "json", "--output-file", "report"]).exits(0);
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(fs::read_to_string(&file).unwrap().starts_with("{\n"));
+}
+
+#[test]
+fn a_pipe_is_written_to_and_stays() {
+    let folder = folder();
+    let pipe = folder.path().join("pipe");
+    make_pipe(&pipe);
+    let reader = thread::spawn({
+        let pipe = pipe.clone();
+        move || fs::read_to_string(pipe).unwrap()
+    });
+    run(&folder, &["-o", "json", "--output-file", "pipe"]).exits(0);
+    assert!(reader.join().unwrap().ends_with("}\n"));
+    assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
+}
+
+#[test]
+fn an_index_is_written_to_a_pipe() {
+    let folder = Folder::new();
+    let manifest = "name: good\ndescription: Good.\nlanguage: python\nentrypoint: good.py\n";
+    folder.file("good/evaluator.yaml", manifest);
+    folder.file("good/good.py", "print('{\"score\": 1}')\n");
+    let pipe = folder.path().join("pipe");
+    make_pipe(&pipe);
+    let reader = thread::spawn({
+        let pipe = pipe.clone();
+        move || fs::read_to_string(pipe).unwrap()
+    });
+    folder.evaluator(&["index", ".", "-o", "pipe"]).exits(0);
+    assert!(reader.join().unwrap().contains("good"));
+    assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
+    let ran = folder.evaluator(&["index", ".", "-o", "/dev/stdout"]).exits(0);
+    assert!(ran.stdout.contains("good"), "{}", ran.stdout);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_descriptor_by_its_path_is_written_to() {
+    let folder = folder();
+    symlink("/proc/self/fd/1", folder.path().join("stdout")).unwrap();
+    let ran = run(&folder, &["-o", "json", "--output-file", "stdout"]).exits(0);
+    assert_eq!(ran.json()["summary"]["passed"], 1);
+    assert!(folder.path().join("stdout").is_symlink());
+    // What others have written to the same file stays.
+    let line = format!(
+        "(echo before; '{}' run '{}' -c c.yaml -o json=/dev/stdout; echo after) >all",
+        env!("CARGO_BIN_EXE_evaluator"),
+        trace("k01_traj_exact")
+    );
+    folder.script("go", &line);
+    #[expect(clippy::disallowed_methods, reason = "a shell redirects")]
+    let shell = Command::new("./go")
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    finish(shell).exits(0);
+    let all = fs::read_to_string(folder.path().join("all")).unwrap();
+    assert!(all.starts_with("before\n{\n") && all.ends_with("\n}\nafter\n"), "{all}");
+}
+
+#[test]
+fn an_index_is_written_through_a_link() {
+    let folder = Folder::new();
+    folder.file("shared/index.yaml", "old: true\n");
+    folder.file(
+        "evaluators/good/evaluator.yaml",
+        "name: good\ndescription: Good.\nlanguage: python\nentrypoint: good.py\n",
+    );
+    folder.file("evaluators/good/good.py", "print('{\"score\": 1}')\n");
+    symlink("shared/index.yaml", folder.path().join("index.yaml")).unwrap();
+    folder.evaluator(&["index", "."]).exits(0);
+    assert!(folder.path().join("index.yaml").is_symlink());
+    let index = fs::read_to_string(folder.path().join("shared/index.yaml")).unwrap();
+    assert!(index.contains("good"), "{index}");
+}
+
+#[test]
+fn what_cannot_be_written_is_refused_before_anything_runs() {
+    let folder = folder();
+    fs::create_dir(folder.path().join("directory")).unwrap();
+    symlink("no/such", folder.path().join("nowhere")).unwrap();
+    for (args, message) in [
+        (["--output-file", "directory"], "directory is a directory"),
+        (["--output-file", "nowhere"], "no does not exist"),
+        (["-o", "json=directory"], "directory is a directory"),
+        (["-o", "json=no/such"], "no does not exist"),
+        (["-o", "xml"], "the forms are table, json, summary, junit, markdown, github"),
+    ] {
+        run(&folder, &args).exits(2).says(message).reports_nothing();
+    }
+}
+
+#[test]
+fn one_run_has_several_reports() {
+    let folder = folder();
+    let args = ["-o", "github", "-o", "junit=j.xml", "--output=json=r.json", "-o", "table=t.txt"];
+    let ran = run(&folder, &args).exits(0);
+    assert!(ran.stdout.starts_with("PASSED: "), "{}", ran.stdout);
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    assert!(read("j.xml").contains("<testcase "));
+    assert!(read("r.json").contains("\"passed\": 1"));
+    assert!(read("t.txt").contains("[PASS]  good"));
+    // Nothing is on stdout where every form has a file.
+    run(&folder, &["-o", "junit=j.xml"]).exits(0).reports_nothing();
+    run(&folder, &["-o", "json", "-o", "junit"]).exits(2).says("would go to stdout");
+    run(&folder, &["-o", "json=r", "-o", "junit=r"]).exits(2).says("would go to r;");
+    run(&folder, &["-o", "json", "-o", "junit=j", "--output-file", "r"])
+        .exits(2)
+        .says("write `-o FORM=FILE` for each");
+}
+
+#[test]
+fn a_job_summary_is_appended_where_the_environment_names_its_file() {
+    let folder = folder();
+    let summary = folder.file("summary.md", "# Before\n");
+    let trace = trace("k01_traj_exact");
+    let run = |args: &[&str], summary: &Path| {
+        let all = [&["run", trace.as_str(), "-c", "c.yaml"], args].concat();
+        let mut command = folder.command(&all);
+        command.env("GITHUB_STEP_SUMMARY", summary);
+        finish(command.spawn().unwrap()).exits(0)
+    };
+    run(&["-o", "github"], &summary);
+    let text = fs::read_to_string(&summary).unwrap();
+    assert!(text.starts_with("# Before\n### PASSED: 1 passed"), "{text}");
+    // No other form does that.
+    run(&["-o", "junit"], &summary);
+    assert_eq!(fs::read_to_string(&summary).unwrap(), text);
+    // The annotations are out, so the run is what it is.
+    run(&["-o", "github"], &folder.path().join("no/such")).says("cannot append to the job summary");
+}
+
+#[test]
+fn a_report_that_is_lost_is_not_called_passed() {
+    if !cfg!(target_os = "linux") {
+        return;
+    }
+    let folder = folder();
+    let ran = run(&folder, &["-o", "json=/dev/full"]).exits(3);
+    let last = ran.stderr.lines().last().unwrap();
+    assert!(last.starts_with("ERROR: 1 passed"), "{last}");
+    assert!(last.ends_with("the report could not be written"), "{last}");
+}
