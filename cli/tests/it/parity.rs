@@ -103,11 +103,6 @@ const DIFFERENT: &[(&str, &str, &str)] = &[
         "on purpose: parts of a file that cannot be used are an error, not a smaller denominator",
     ),
     (
-        "tr_a07_jaeger_bad_items",
-        "",
-        "on purpose: parts of a file that cannot be used are an error, not a smaller denominator",
-    ),
-    (
         "out_table_e06_duplicates_and_cycles",
         "",
         "on purpose: spans with one id and different content are an error",
@@ -116,11 +111,6 @@ const DIFFERENT: &[(&str, &str, &str)] = &[
         "tr_e06_duplicates_and_cycles",
         "",
         "on purpose: spans with one id and different content are an error",
-    ),
-    (
-        "tr_c22_dup_keys",
-        "",
-        "on purpose: a document with a repeated key is refused, not used by halves",
     ),
     (
         "tr_b04_otlp_messages_plain_string",
