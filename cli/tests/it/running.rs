@@ -174,22 +174,25 @@ fn what_evaluators_write_to_stderr_is_shown_when_it_is_wanted() {
     let trace = trace("a01_otlp_basic_parts");
     let ran = folder.run(&[&trace, "-c", "c.yaml"]).exits(3);
     assert!(!ran.stderr.contains("from chatty"), "{}", ran.stderr);
-    ran.says("  from broken\n");
+    ran.says("  | from broken\n");
     let ran = folder.run(&[&trace, "-c", "c.yaml", "-v"]).exits(3);
     assert!(!ran.stderr.contains("from chatty"), "{}", ran.stderr);
-    folder.run(&[&trace, "-c", "c.yaml", "-vv"]).exits(3).says("  from chatty\n");
+    folder.run(&[&trace, "-c", "c.yaml", "-vv"]).exits(3).says("  | from chatty\n");
 }
 
 #[test]
 fn stderr_of_an_evaluator_that_always_breaks_is_not_shown_without_end() {
     let folder = Folder::new();
     folder.script("broken", "cat >/dev/null; echo tale of woe >&2; echo nonsense");
-    folder.file("c.yaml", config(&[code("broken", "broken")]));
+    // It never writes the same text twice.
+    folder.script("varied", "cat >/dev/null; echo $$ other tales >&2; echo nonsense");
+    folder.file("c.yaml", config(&[code("broken", "broken"), code("varied", "varied")]));
     let trace = trace("i11_five_traces_plain");
-    let ran = folder.run(&[&trace, "-c", "c.yaml"]).exits(3);
-    assert_eq!(ran.stderr.matches("tale of woe").count(), 3, "{}", ran.stderr);
-    let ran = folder.run(&[&trace, "-c", "c.yaml", "-v"]).exits(3);
-    assert_eq!(ran.stderr.matches("tale of woe").count(), 5, "{}", ran.stderr);
+    for (more, equal, others) in [(&[][..], 1, 3), (&["-v"], 5, 5)] {
+        let ran = folder.run(&[&[trace.as_str(), "-c", "c.yaml"], more].concat()).exits(3);
+        assert_eq!(ran.stderr.matches("tale of woe").count(), equal, "{}", ran.stderr);
+        assert_eq!(ran.stderr.matches("other tales").count(), others, "{}", ran.stderr);
+    }
 }
 
 #[test]

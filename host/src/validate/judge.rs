@@ -35,7 +35,11 @@ pub(super) fn judge(name: &str, outcome: &Outcome, turns: usize) -> Judged {
     let stderr = last_lines(&evaluation.stderr_tail);
     let explained = || {
         let what = evaluation.verdict.describe(name, "").unwrap_or_default();
-        if stderr.is_empty() { what } else { format!("{what}\n{stderr}") }
+        match stderr.lines().count() {
+            0 => what,
+            1 => format!("{what}: {stderr}"),
+            _ => format!("{what}\n{stderr}"),
+        }
     };
     match &evaluation.verdict {
         Verdict::Answer(answer) => {
