@@ -249,3 +249,20 @@ fn unsafe_code_stays_in_the_module_for_the_operating_system() {
         .collect();
     complaints(wrong, "have unsafe code; it belongs into an `os` module");
 }
+
+/// Files in which the date is meant: of a file, of a record, and any number that differs from process to process.
+const DATES: [&str; 3] = [
+    "host/src/source/index_cache.rs",
+    "host/src/events/export/mod.rs",
+    "host/src/events/resource.rs",
+];
+
+#[test]
+fn nothing_is_measured_by_a_clock_that_may_be_set() {
+    let asks = |path: &String| read(path).contains("SystemTime::now");
+    let wrong = sources()
+        .into_iter()
+        .filter(|path| asks(path) && path.contains("/src/") && !DATES.contains(&path.as_str()))
+        .collect();
+    complaints(wrong, "read the clock on the wall, which may be set during a run; use `Instant`");
+}

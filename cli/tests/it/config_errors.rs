@@ -117,3 +117,16 @@ fn other_errors_are_those_of_their_conversation() {
         assert_eq!(starts(&folder), CONVERSATIONS, "{end}");
     }
 }
+
+#[test]
+fn settings_that_were_good_for_one_conversation_are_good_for_all() {
+    let folder = Folder::new();
+    let reported = r#"{\"error\": {\"kind\": \"config\", \"message\": \"no such model\"}}"#;
+    let judges_the_first = format!(
+        "echo >>starts; cat >/dev/null; [ $(wc -l <starts) = 1 ] && echo '{{\"score\": 1}}' || echo \"{reported}\""
+    );
+    folder.script("check", &judges_the_first);
+    let ran = run(&folder, "path: ./check").exits(3);
+    assert_eq!(starts(&folder), CONVERSATIONS);
+    assert_eq!(ran.json()["summary"]["passed"], 1);
+}

@@ -60,7 +60,7 @@ fn whatever_others_do_the_result_of_a_good_evaluator_is_kept() {
             "good PASSED"
         ]
     );
-    assert_eq!(ran.error_of("hang"), "Custom evaluator 'hang' timed out after 1s");
+    assert_eq!(ran.error_of("hang"), "Custom evaluator 'hang' timed out after 5s");
     assert_eq!(ran.error_of("exit"), "Custom evaluator 'exit' exited with code 7: boom");
     assert_eq!(ran.error_of("segfault"), "Custom evaluator 'segfault' exited with code -11");
     assert_eq!(ran.json()["summary"]["passed"], 2);

@@ -1,6 +1,5 @@
 //! What a person sees who waits.
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
 
 use std::{
     fs::{self, File},

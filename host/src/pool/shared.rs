@@ -373,8 +373,7 @@ mod tests {
         let workers = |mean, since| {
             let shared = behind(mean, since);
             assert!(shared.grow(), "documents still wait");
-            let count = shared.state().seats.len();
-            count
+            shared.state().seats.len()
         };
         assert_eq!(workers(Some(Duration::from_micros(10)), later), 1, "20 of them take 0.2 ms");
         assert_eq!(workers(Some(Duration::from_millis(1)), later), 2);

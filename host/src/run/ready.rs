@@ -2,7 +2,10 @@
 
 use std::{
     num::NonZeroUsize,
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -78,6 +81,8 @@ pub(super) struct Ready {
     cancellation: Cancellation,
     /// The first error that was due to the settings of its entry. Every conversation would have it.
     config_error: OnceLock<Evaluation>,
+    /// Whether it has judged any conversation, so that its settings cannot be wrong for all of them.
+    has_answered: AtomicBool,
     /// What all documents of the evaluator begin with.
     settings: Option<Settings>,
     /// The contract of another host, in whose terms it is asked about conversations.
@@ -128,6 +133,7 @@ impl Ready {
             expected,
             cancellation: runner.cancellation.clone(),
             config_error: OnceLock::new(),
+            has_answered: AtomicBool::new(false),
         }
     }
 
@@ -262,8 +268,10 @@ impl Ready {
                 self.run(program, &document.text()).await
             }
         };
-        if evaluation.blames_config && matches!(given, Given::Conversation(_)) {
-            // Whoever was first, the others have the same.
+        if matches!(evaluation.verdict, Verdict::Answer(_)) {
+            self.has_answered.store(true, Ordering::Relaxed);
+        } else if evaluation.blames_config && !self.has_answered.load(Ordering::Relaxed) {
+            // If there is one, it is the same.
             let _ = self.config_error.set(evaluation.clone());
         }
         evaluation

@@ -215,8 +215,8 @@ fn literal(arguments: &str) -> Option<&str> {
     let quote = arguments.chars().next().filter(|c| "\"'`".contains(*c))?;
     let (text, rest) = arguments[1..].split_once(quote)?;
     let ends = rest.trim_start();
-    let is_plain = !text.contains(['\\', '\n']) && !(quote == '`' && text.contains("${"));
-    (is_plain && (ends.is_empty() || ends.starts_with([',', ')']))).then_some(text)
+    let is_computed = text.contains(['\\', '\n']) || quote == '`' && text.contains("${");
+    (!is_computed && (ends.is_empty() || ends.starts_with([',', ')']))).then_some(text)
 }
 
 /// The file that an expression names by texts and the folder of the script.
