@@ -75,7 +75,8 @@ pub struct Parsed {
 
 /// Reads one JSON value, surrounding whitespace allowed.
 ///
-/// Of a repeated key the last value counts, unless `options` refuse it. Numbers without fraction and exponent are integers of any size.
+/// Of a repeated key the last value counts, unless `options` refuse it. Numbers without fraction and exponent are integers of
+/// any size.
 ///
 /// # Errors
 ///

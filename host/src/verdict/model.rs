@@ -122,9 +122,7 @@ impl Verdict {
             _ => None,
         }
     }
-}
 
-impl Verdict {
     /// The verdict for a conversation of that many turns. An answer has a score for each of them, or none: the scores of one
     /// with another number belong to no turn for certain.
     #[must_use]

@@ -115,6 +115,9 @@ impl EvalInput {
     }
 
     /// The turns with their golden turns, as far as both go; `None` without golden turns.
+    ///
+    /// Where there are more turns than golden ones, or the reverse, the rest is left out. So this is not a score for each turn,
+    /// and an agent that stopped early looks like one that finished: compare the lengths, or index the golden turns.
     pub fn pairs(
         &self,
     ) -> Option<impl ExactSizeIterator<Item = (&InvocationData, &InvocationData)>> {

@@ -94,9 +94,7 @@ impl EvalResult {
         self.details.get_or_insert_default().insert(key.into(), value.into());
         self
     }
-}
 
-impl EvalResult {
     /// Checks that there is a score for each of that many turns, or none at all.
     ///
     /// # Errors
