@@ -46,7 +46,9 @@ fn told(folder: &Folder, contract: &str, answer: &str) -> String {
             assert_eq!(metric["error_type"], "bad_answer", "{error}");
             error.to_owned()
         }
-        None => format!("{} {}", metric["score"], metric["eval_status"].as_str().unwrap_or_default()),
+        None => {
+            format!("{} {}", metric["score"], metric["eval_status"].as_str().unwrap_or_default())
+        }
     }
 }
 
