@@ -43,8 +43,9 @@ def find(module, path, name):
 
 def call_agenta(function, document):
     """Calls with the arguments of custom code v1, or those of v2 and v3."""
-    inputs, output = document["inputs"], document["output"]
-    parameters = inspect.signature(function).parameters
+    inputs = document.get("inputs") or {}
+    output = document["output"] if "output" in document else document.get("outputs")
+    key = (document.get("parameters") or {}).get("correct_answer_key") or "correct_answer"
     signature = inspect.signature(function)
 
     def takes(count):
@@ -54,20 +55,23 @@ def call_agenta(function, document):
             return False
         return True
 
-    first = next(iter(parameters), None)
+    first = next(iter(signature.parameters), None)
     is_v1 = takes(4) and not (first == "inputs" and takes(3))
     if not is_v1 and not takes(3):
         raise Unusable(
             "`%s` takes %s; Agenta calls it with (app_params, inputs, output, correct_answer) or with "
             "(inputs, outputs, trace)" % (function.__name__, signature)
         )
-    if is_v1 and "correct_answer" not in document:
+    if is_v1 and "correct_answer" not in document and key not in inputs:
         raise Unusable(
             "`%s` takes a correct answer, and there is none for this conversation: give an eval set with an expected "
             "answer for its last turn" % function.__name__
         )
-    arguments = ({}, inputs, output, document["correct_answer"]) if is_v1 else (inputs, output, None)
-    result = function(*arguments)
+    if is_v1:
+        correct_answer = document["correct_answer"] if "correct_answer" in document else inputs[key]
+        result = function({}, inputs, output, correct_answer)
+    else:
+        result = function(inputs, output, document.get("trace"))
     if inspect.iscoroutine(result):
         result.close()
         raise Unusable("`%s` is async, which Agenta does not call" % function.__name__)
@@ -92,14 +96,19 @@ def call_adk(function, document):
     from google.adk.evaluation.evaluator import EvaluationResult
 
     def invocations(key):
-        items = document[key]
+        items = document.get(key)
         return None if items is None else [Invocation.model_validate(item) for item in items]
 
+    scenario = document.get("conversation_scenario")
+    if scenario is not None:
+        from google.adk.evaluation.conversation_scenarios import ConversationScenario
+
+        scenario = ConversationScenario.model_validate(scenario)
     result = function(
         EvalMetric.model_validate(document["eval_metric"]),
         invocations("actual_invocations"),
         invocations("expected_invocations"),
-        None,
+        scenario,
     )
     if inspect.iscoroutine(result):
         import asyncio

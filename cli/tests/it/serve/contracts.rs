@@ -228,3 +228,23 @@ fn what_is_no_text_is_not_given_to_an_evaluator() {
     let refused = response(&mut stream).is(400);
     assert!(refused.body.contains("the document is not UTF-8 (byte 33)"), "{}", refused.body);
 }
+
+#[test]
+fn functions_of_agenta_are_offered_to_it() {
+    if !crate::support::has("python3") {
+        return;
+    }
+    let folder = Folder::new();
+    folder.file(
+        "check.py",
+        "def evaluate(app_params, inputs, output, correct_answer):\n    return float(output == correct_answer)\n",
+    );
+    folder.file(
+        "c.yaml",
+        "evaluators:\n  - {name: check, type: code, path: check.py, contract: agenta}\n",
+    );
+    let server = Serving::start(&folder, &["-c", "c.yaml"]);
+    assert_eq!(server.post("/", WEBHOOK).is(200).json(), json!(1.0));
+    assert_eq!(server.get("/evaluators/check").is(200).json()["contract"], "agenta");
+    server.post("/", r#"{"inputs":{},"output":"Paris"}"#).is(500);
+}

@@ -186,23 +186,9 @@ impl Service {
             false => None,
         };
         let known = description.as_ref().map(|it| it.evaluators.as_slice()).unwrap_or_default();
-        let chosen: Vec<Described> = match known {
-            [] => vec![Described::unknown(&name)],
-            [one] if entry.may_be_renamed => vec![Described::of(one, &one.name)],
-            [one] => vec![Described::of(one, &name)],
-            several if entry.holds_all => {
-                several.iter().map(|one| Described::of(one, &one.name)).collect()
-            }
-            several => match several.iter().find(|one| one.name == name) {
-                Some(one) => vec![Described::of(one, &name)],
-                None => {
-                    let names: Vec<&str> = several.iter().map(|one| one.name.as_str()).collect();
-                    return unservable(format!(
-                        "there is no evaluator of that name in its program, which has {}",
-                        names.join(", ")
-                    ));
-                }
-            },
+        let chosen: Vec<Described> = match entry.chosen(known, &name) {
+            Ok(chosen) => chosen.into_iter().map(|one| one.stated(contract)).collect(),
+            Err(reason) => return unservable(reason),
         };
         let must_choose = known.len() > 1;
         let chosen: Vec<Described> = chosen.into_iter().map(|one| one.stated(contract)).collect();
@@ -271,6 +257,30 @@ struct Entry {
     may_be_renamed: bool,
     /// It stands for all evaluators of its program.
     holds_all: bool,
+}
+
+impl Entry {
+    /// The evaluators of a program that the entry means.
+    fn chosen(&self, known: &[EvaluatorDescription], name: &str) -> Result<Vec<Described>, String> {
+        Ok(match known {
+            [] => vec![Described::unknown(name)],
+            [one] if self.may_be_renamed => vec![Described::of(one, &one.name)],
+            [one] => vec![Described::of(one, name)],
+            several if self.holds_all => {
+                several.iter().map(|one| Described::of(one, &one.name)).collect()
+            }
+            several => match several.iter().find(|one| one.name == name) {
+                Some(one) => vec![Described::of(one, name)],
+                None => {
+                    let names: Vec<&str> = several.iter().map(|one| one.name.as_str()).collect();
+                    return Err(format!(
+                        "there is no evaluator of that name in its program, which has {}",
+                        names.join(", ")
+                    ));
+                }
+            },
+        })
+    }
 }
 
 /// One evaluator of a program, as far as it is known.
