@@ -87,7 +87,7 @@ impl Python {
         if self.may_install || wanted.venv.is_ready() {
             return Ok(());
         }
-        Err(PrepareError::Unusable {
+        Err(PrepareError::RuntimeMissing {
             reason: format!(
                 "{} needs {}, which {} does not have, and nothing is to be installed; {}",
                 plan.source.file_name().unwrap_or_default().display(),
