@@ -271,7 +271,7 @@ fn without_installing_every_command_says_what_to_type() {
          has what is missing"
     );
     let ran = evaluate_with(&folder, &python, &["--no-install"]).exits(3);
-    assert_eq!(ran.error_of("good"), expected);
+    assert_eq!(ran.error_of("good"), format!("runtime not available: {expected}"));
     let checked = with_python(&folder, &python, &["check", "--no-install", "c.yaml"]).exits(2);
     assert!(checked.stdout.contains(&expected), "{}", checked.stdout);
     let args = ["serve", "--no-install", "--addr", "127.0.0.1:0", "-c", "c.yaml"];

@@ -250,10 +250,15 @@ fn a_missing_sdk_is_no_fault_of_the_evaluator() {
         return;
     }
     let folder = Folder::new();
-    let source = "import sys\nsys.path.clear()\nfrom agentevals_evaluator_sdk import evaluator\n@evaluator\ndef main(): pass\n";
+    let source = "from agentevals_evaluator_sdk import evaluator\n@evaluator\ndef main(): pass\n";
     written(&folder, "check", "python", "py", &format!("{source}{GUARD}"));
-    let ran = folder.evaluator(&["validate", "check"]).exits(3);
-    assert!(ran.stdout.contains("pip install agentevals-evaluator-sdk"), "{}", ran.stdout);
+    // Neither in the interpreter, whatever it is, nor installed.
+    let mut command = folder.command(&["validate", "--no-install", "check"]);
+    command
+        .env("EVALUATOR_PYTHON_SDK", "agentevals-evaluator-sdk>=999")
+        .env("EVALUATOR_CACHE_DIR", folder.path());
+    let ran = support::finish(command.spawn().unwrap()).exits(3);
+    assert!(ran.stdout.contains("pip install 'agentevals-evaluator-sdk>=999'"), "{}", ran.stdout);
 }
 
 #[test]

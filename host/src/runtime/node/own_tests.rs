@@ -19,9 +19,9 @@ const WHERE: &str = "tests are looked for in *.test.* and *_test.* beside it and
 /// Whether Node.js takes a file of this name for one of tests, wherever it is.
 fn is_test(name: &str) -> bool {
     let Some((stem, extension)) = name.rsplit_once('.') else { return false };
-    ["js", "mjs", "cjs", "ts", "mts", "cts"].contains(&extension)
-        && [".test", "-test", "_test"].iter().any(|suffix| stem.ends_with(suffix))
-        || stem.starts_with("test-")
+    let is_named = stem.starts_with("test-")
+        || [".test", "-test", "_test"].iter().any(|suffix| stem.ends_with(suffix));
+    is_named && ["js", "mjs", "cjs", "ts", "mts", "cts"].contains(&extension)
 }
 
 /// Whether a file is a script with tests, and not a file of tests.

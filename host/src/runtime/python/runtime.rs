@@ -34,11 +34,13 @@ const INSTALL_LIMIT: Duration = Duration::from_secs(30 * 60);
 
 /// Runs `.py` files with the first interpreter found: `$EVALUATOR_PYTHON`, the active virtual environment, `python3`, `python`.
 ///
-/// A file with a `requirements.txt` beside it runs in a virtual environment that has what is named there, and before it the
-/// package `agentevals-evaluator-sdk`. Environments are made by uv if it is on `PATH`, else by the interpreter's `venv` and
-/// pip, and kept: their names are made of the content of the file (and of files and folders it names) and of the
-/// interpreter. So evaluators with the same requirements share one, and whatever changes leads to a new one. What a
-/// requirement without a version stood for when it was installed stays until then; deleting the folder installs anew.
+/// A file says which packages it needs by an import of the SDK, by its script metadata (PEP 723), or by a
+/// `requirements.txt` beside it. An interpreter that has them is used as it is. Otherwise the file runs in a virtual
+/// environment with the package `agentevals-evaluator-sdk` and all that is named. Environments are made by uv if it is on
+/// `PATH`, else by the interpreter's `venv` and pip, and kept: their names are made of what is named (with the content of
+/// files and folders) and of the interpreter. So evaluators with the same requirements share one, and whatever changes
+/// leads to a new one. What a requirement without a version stood for when it was installed stays until then; deleting the
+/// folder installs anew.
 ///
 /// Relative paths in the file start from the working directory, and if what they name is not there, from the folder of the
 /// file. The requirements of an evaluator that was [fetched](Entrypoint::fetched) may only name packages of the index, and
@@ -88,7 +90,7 @@ impl Python {
         if self.may_install || wanted.venv.is_ready() {
             return Ok(());
         }
-        Err(PrepareError::Unusable {
+        Err(PrepareError::RuntimeMissing {
             reason: format!(
                 "{} needs {}, which {} does not have, and nothing is to be installed; {}",
                 plan.source.file_name().unwrap_or_default().display(),
