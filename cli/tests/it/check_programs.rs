@@ -1,4 +1,5 @@
 //! What `evaluator check` finds out by asking programs.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
 
 use std::{fs, path::Path, time::SystemTime};
 
