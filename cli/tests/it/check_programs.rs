@@ -1,4 +1,5 @@
 //! What `evaluator check` finds out by asking programs.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
 
 use std::{fs, path::Path, time::SystemTime};
 
@@ -41,7 +42,7 @@ fn names_that_a_program_does_not_have_are_found() {
 #[test]
 fn settings_of_the_wrong_type_are_found_in_any_program_that_describes_itself() {
     let folder = Folder::new();
-    let description = r#"{"sdk":"mine","sdk_version":"1","protocol_version":"1.1","evaluators":[{"name":"a","config_schema":{"type":"object","properties":{"max":{"type":"integer"}},"required":["max"]}}]}"#;
+    let description = r#"{"sdk":"mine","sdk_version":"1","protocol_version":"1.1","evaluators":[{"name":"a","contract":"agentevals","config_schema":{"type":"object","properties":{"max":{"type":"integer"}},"required":["max"]}}]}"#;
     let program = format!(
         "---\n---\nfn main() {{ if std::env::args().any(|arg| arg == \"--describe\") {{ print!(\"{{}}\", {description:?}) }} else {{ std::process::exit(9) }} }}\n"
     );

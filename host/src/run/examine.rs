@@ -59,7 +59,7 @@ impl Runner {
         };
         for ((name, code, _), launch) in programs.into_iter().zip(launches) {
             let problem = match launch {
-                Ok(Built::Ready(launch)) => self.compare(name, code, launch).await,
+                Ok(Built::Ready(launch)) => self.compare(name, code, *launch).await,
                 Ok(Built::Stale) => {
                     examination.not_built.push(name.to_owned());
                     Ok(())
@@ -119,7 +119,7 @@ impl Runner {
 /// A program that was built for this; one that does not compile is a problem.
 fn built(launch: Result<Launch, PrepareError>) -> Result<Built, String> {
     match launch {
-        Ok(launch) => Ok(Built::Ready(launch)),
+        Ok(launch) => Ok(Built::Ready(Box::new(launch))),
         Err(PrepareError::BuildFailed { summary, .. }) => Err(summary),
         // The same is said without a build.
         Err(_) => Ok(Built::Unknown),

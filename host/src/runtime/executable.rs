@@ -59,7 +59,10 @@ impl Runtime for Executable {
     fn built(&self, entrypoint: &Entrypoint) -> Built {
         let entrypoints = std::slice::from_ref(entrypoint);
         let mut launches = self.prepare(entrypoints, &Cancellation::new(), &mut |_| ());
-        launches.pop().and_then(Result::ok).map_or(Built::Unknown, Built::Ready)
+        launches
+            .pop()
+            .and_then(Result::ok)
+            .map_or(Built::Unknown, |launch| Built::Ready(Box::new(launch)))
     }
 
     /// The program; of a script also what it names beside it, and its interpreter.

@@ -188,7 +188,7 @@ pub enum Availability {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Built {
     /// It was, and nothing of it has changed since.
-    Ready(Launch),
+    Ready(Box<Launch>),
     /// It was not, or has changed since.
     Stale,
     /// Programs of this language are not built.

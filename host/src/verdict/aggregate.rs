@@ -234,6 +234,8 @@ impl std::iter::Sum for Tally {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::arithmetic_side_effects, reason = "sums of small tallies")]
+
     use std::time::Duration;
 
     use proptest::prelude::*;

@@ -1,4 +1,5 @@
 //! Sources and files of sources that somebody means harm with.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
 
 use std::{
     fs,

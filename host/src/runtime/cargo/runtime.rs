@@ -302,7 +302,8 @@ impl Runtime for Cargo {
         let planned =
             self.plan(0, &entrypoint.path, &mut Owners::new(&mut metadata), &mut jobs).ok();
         let Some((job, ())) = jobs.pop().zip(planned) else { return Built::Unknown };
-        job.built(&entrypoint.path, &toolchain).map_or(Built::Stale, Built::Ready)
+        job.built(&entrypoint.path, &toolchain)
+            .map_or(Built::Stale, |launch| Built::Ready(Box::new(launch)))
     }
 
     /// What was built: it follows from the sources, the lock file, the toolchain and the profile.
