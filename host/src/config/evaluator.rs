@@ -5,7 +5,8 @@ use std::{collections::HashMap, path::PathBuf};
 use evaluator_protocol::Contract;
 
 use super::{
-    BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind, Isolation, MissingTurns, alignment,
+    BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind, Isolation, Known, MissingTurns,
+    alignment,
     fields::{Fields, Problems, choice, non_negative, text},
     linked, openai_eval,
     paths::Leads,
@@ -14,7 +15,7 @@ use super::{
     run::MAX_RETRIES,
     yaml::{Node, NodeKind, Span},
 };
-use crate::metric::MatchType;
+use crate::metric::{MatchType, Metrics};
 
 #[derive(Clone, Copy)]
 enum Type {
@@ -84,11 +85,11 @@ pub(super) struct Names {
     seen: HashMap<String, Span>,
 }
 
-/// Reads an entry. `extensions` are those of programs that can be run, with their dots.
+/// Reads an entry.
 pub(super) fn read(
     node: &Node,
     names: &mut Names,
-    extensions: &[&str],
+    known: Known<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<EvaluatorConfig> {
     let NodeKind::Mapping(entries) = &node.kind else {
@@ -123,7 +124,8 @@ pub(super) fn read(
             {
                 problems.add(span, format!("`{name}` cannot be used here: {why}"), None);
             }
-            EvaluatorKind::Builtin(read_builtin(name.as_deref(), &mut fields, problems))
+            let builtin = read_builtin(name.as_deref(), span, known.metrics, &mut fields, problems);
+            EvaluatorKind::Builtin(builtin)
         }
         (Type::Code, _) => EvaluatorKind::Code(read_code(&mut fields, node, problems)),
         (Type::OpenaiEval, _) => {
@@ -136,7 +138,8 @@ pub(super) fn read(
         }
         (Type::Linked, _) => EvaluatorKind::Linked(linked::read(&mut fields, problems)),
         (Type::Remote, _) => {
-            EvaluatorKind::Remote(remote::read(&mut fields, node, extensions, problems))
+            let extensions: Vec<&str> = known.runtimes.extensions().collect();
+            EvaluatorKind::Remote(remote::read(&mut fields, node, &extensions, problems))
         }
     };
     let missing_turns = fields.choice("missing_turns", &MISSING_TURNS, problems);
@@ -177,6 +180,8 @@ fn read_match_type(node: &Node, problems: &mut Problems<'_>) -> Option<MatchType
 
 fn read_builtin(
     name: Option<&str>,
+    span: Span,
+    metrics: &Metrics,
     fields: &mut Fields<'_>,
     problems: &mut Problems<'_>,
 ) -> BuiltinConfig {
@@ -196,6 +201,14 @@ fn read_builtin(
         builtin.rubrics = rubrics::read(name, node, problems);
     }
     read_own(name, &mut builtin, fields, problems);
+    let span = fields.peek("config").map_or(span, |node| node.span);
+    builtin.config = fields.object("config", problems).unwrap_or_default();
+    // A metric that does not exist is an error of its own.
+    if let Some(Ok(metric)) = name.map(|name| metrics.get(name))
+        && let Err(problem) = metric.check_config(&builtin.config)
+    {
+        problems.add(span, problem, None);
+    }
     // Half as good as the budget allows is not what a limit is understood to be.
     let default = if builtin.max.is_some() { 1.0 } else { builtin.threshold };
     builtin.threshold = threshold.unwrap_or(default);

@@ -184,6 +184,8 @@ pub struct BuiltinConfig {
     pub credential_ref: Option<String>,
     /// What the judge judges by; ids are unique.
     pub rubrics: Vec<Rubric>,
+    /// Settings of a metric that was registered; empty by default.
+    pub config: Object,
 }
 
 impl Default for BuiltinConfig {
@@ -198,6 +200,7 @@ impl Default for BuiltinConfig {
             judge_base_url: None,
             credential_ref: None,
             rubrics: Vec::new(),
+            config: Object::default(),
         }
     }
 }

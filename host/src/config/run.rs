@@ -90,12 +90,11 @@ impl Config {
 }
 
 fn read(text: &str, file: &Path, paths: Paths, known: Known<'_>) -> Result<Config, ConfigError> {
-    let extensions: Vec<&str> = known.runtimes.extensions().collect();
     let mut problems = Problems { paths, ..Problems::new(text) };
     let config = match adk::recognize(text) {
         Some(document) => adk::read(document, known, &mut problems),
         None => match yaml::read(text) {
-            Ok(root) => read_root(root.as_ref(), &extensions, &mut problems),
+            Ok(root) => read_root(root.as_ref(), known, &mut problems),
             Err(error) => {
                 problems.add(error.span, error.message, None);
                 Config::default()
@@ -116,7 +115,7 @@ fn read(text: &str, file: &Path, paths: Paths, known: Known<'_>) -> Result<Confi
     }
 }
 
-fn read_root(root: Option<&Node>, extensions: &[&str], problems: &mut Problems<'_>) -> Config {
+fn read_root(root: Option<&Node>, known: Known<'_>, problems: &mut Problems<'_>) -> Config {
     let mut config = Config::default();
     let Some(Node { kind: NodeKind::Mapping(entries), span }) = root else {
         let found = root.map_or("nothing", Node::noun);
@@ -134,7 +133,7 @@ fn read_root(root: Option<&Node>, extensions: &[&str], problems: &mut Problems<'
             let mut names = Names::default();
             config.evaluators = items
                 .iter()
-                .filter_map(|item| evaluator::read(item, &mut names, extensions, problems))
+                .filter_map(|item| evaluator::read(item, &mut names, known, problems))
                 .collect();
         }
         Some((node, NodeKind::Sequence(_))) => {

@@ -62,7 +62,8 @@ pub fn schema() -> Value {
             },
             "order": {"description": "tool_trajectory_alignment: whether the order of calls counts.", "enum": words(&ORDERS)},
             "args": {"description": "tool_trajectory_alignment: how arguments are compared, by name.", "type": "object"},
-            "tools": {"description": "tool_trajectory_alignment: the same for single tools.", "type": "object"}
+            "tools": {"description": "tool_trajectory_alignment: the same for single tools.", "type": "object"},
+            "config": {"description": "Settings of a metric that the host registered.", "type": "object"}
         },
         "required": ["name", "type"],
         "additionalProperties": false

@@ -6,6 +6,7 @@ use super::AlignmentSettings;
 use crate::{
     conversation::Turn,
     eval_set::{EvalCase, Unmatched},
+    json::Object,
     verdict::Verdict,
 };
 
@@ -32,6 +33,19 @@ pub trait Metric: Send + Sync + fmt::Debug {
     /// not say must not pass an agent that stopped early.
     fn compares_golden_turns(&self) -> bool {
         true
+    }
+
+    /// Checks the settings that `config` of its entry gives it; they are [`MetricSettings::config`] when it scores. By
+    /// default a metric has no such settings.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with them, in words that name the key.
+    fn check_config(&self, config: &Object) -> Result<(), String> {
+        match config.keys().next() {
+            Some(key) => Err(format!("`{}` has no setting `config.{key}`", self.name())),
+            None => Ok(()),
+        }
     }
 
     /// What changes whenever the metric would score something differently, e.g. a version. By default nobody knows, and
@@ -61,7 +75,7 @@ pub struct MetricInput<'a> {
 }
 
 /// Settings a config can give to a built-in metric.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct MetricSettings {
     /// How tool calls are compared. Default: [`MatchType::Exact`].
     pub trajectory_match_type: MatchType,
@@ -73,6 +87,9 @@ pub struct MetricSettings {
     pub alignment: AlignmentSettings,
     /// Model for metrics that ask one.
     pub judge_model: Option<String>,
+    /// Settings of a metric that was registered, as in the `config` of its entry; checked by
+    /// [`Metric::check_config`]. Empty by default.
+    pub config: Object,
     /// Name of the credential to ask a judge with. A run is given no credentials yet, so a metric that has this and
     /// could be scored is an error, as in agentevals.
     pub credential_ref: Option<String>,

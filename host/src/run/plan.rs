@@ -216,6 +216,7 @@ fn metric(evaluator: &EvaluatorConfig, builtin: &BuiltinConfig, runner: &Runner)
                 max: builtin.max,
                 alignment: builtin.alignment.clone(),
                 judge_model: builtin.judge_model.clone(),
+                config: builtin.config.clone(),
                 credential_ref: builtin.credential_ref.clone(),
             };
             Work::Metric { metric, settings }

@@ -8,6 +8,7 @@ mod events;
 mod hostile_collectors;
 mod json_dialect;
 mod python_requirements;
+mod registered_metrics;
 mod surroundings;
 mod trace_attributes;
 mod trace_loading;
