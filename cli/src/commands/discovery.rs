@@ -25,7 +25,7 @@ pub(super) fn configuration(
     let mut found = candidates();
     if found.len() > 1 {
         render::message(&format!(
-            "{} are both configurations of this directory; name one of them, or remove the other",
+            "there are several configurations in this directory, {}; name the one to use, or remove the others",
             found.join(" and ")
         ));
         return Err(exit::USAGE);

@@ -57,7 +57,10 @@ fn two_configurations_in_one_directory_are_a_usage_error() {
         let folder = folder();
         folder.file(NAMES[one], CONFIG);
         folder.file(NAMES[other], CONFIG);
-        let both = format!("{} and {} are both configurations", NAMES[one], NAMES[other]);
+        let both = format!(
+            "several configurations in this directory, {} and {};",
+            NAMES[one], NAMES[other]
+        );
         for args in [&["run", &trace][..], &["check"], &["update"], &["serve"]] {
             folder.evaluator(args).exits(2).reports_nothing().says(&both);
         }
