@@ -33,7 +33,9 @@ use std::{fmt::Write as _, ops::Deref};
 use evaluator_protocol::{
     EvalInput, EvalResult, Frame, InvocationData, ToolCallData, ToolResponseData,
 };
-pub use serde_json::{self, Value, json};
+use serde_json::Value;
+// Not `Value` as well: its variants would lengthen the names of types in the compiler's messages.
+pub use serde_json::json;
 
 use crate::{
     evaluator::Evaluator,
