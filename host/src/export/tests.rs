@@ -1,3 +1,5 @@
+//! Tests of exported files.
+
 use super::*;
 use crate::{process::CommandSpec, runtime::testing::Folder};
 
