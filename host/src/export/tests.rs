@@ -1,4 +1,4 @@
-//! Tests of the files that exports write.
+//! Tests of exported files.
 
 use super::*;
 use crate::{process::CommandSpec, runtime::testing::Folder};
