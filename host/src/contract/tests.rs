@@ -1,5 +1,7 @@
 //! Documents of other hosts, read back with the types of the protocol.
 
+#![expect(clippy::arithmetic_side_effects, reason = "numbers of the test itself")]
+
 use evaluator_protocol::{Contract, Document as Any, EvalInput, decode};
 
 use super::Terms;
