@@ -2,7 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `terms` | [`Terms`]: the contract of an entry; writes documents and reads answers |
+//! | `terms` | `Terms`: the contract of an entry; writes documents and reads answers |
 //! | `agentv`, `adk`, `agenta` | one contract each: its document and its answer |
 //! | `members` | builds JSON objects |
 //! | `foreign` | recognizes answers of other hosts where no contract is named |

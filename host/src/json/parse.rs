@@ -44,7 +44,7 @@ pub enum RepeatedKeys {
     KeepLast,
     /// Refuse the text.
     Reject,
-    /// Use the last value, and add the member [`REPEATED_KEY`] to the object.
+    /// Use the last value, and add the member `REPEATED_KEY` to the object.
     #[doc(hidden)]
     Mark,
 }
