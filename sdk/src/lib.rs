@@ -67,7 +67,7 @@
 //!
 //! # Versions
 //!
-//! The types of [`evaluator_protocol`](protocol) and, with the feature `schema`, of `schemars` are part of this crate's interface: a
+//! The types of [`protocol`] and, with the feature `schema`, of `schemars` are part of this crate's interface: a
 //! new major version of one of them is a new major version of this crate.
 
 mod block_on;
