@@ -197,6 +197,32 @@ fn parts_that_cannot_be_used_are_errors_of_the_run_with_their_place() {
 }
 
 #[test]
+fn a_file_without_spans_is_an_error_of_the_run_beside_others() {
+    let folder = folder();
+    folder.file("good.json", beside(resource(json!([span(2, "yes")]))).to_string());
+    let log = json!({"traceId": format!("{:032x}", 1), "body": text("x")});
+    let empty = [
+        json!({"resourceSpans": []}),
+        json!({"resourceSpans": [resource(json!([]))]}),
+        json!({"data": []}),
+        json!({"resourceLogs": [{"scopeLogs": [{"logRecords": [log]}]}]}),
+    ];
+    for document in empty {
+        folder.file("empty.json", document.to_string());
+        let error = "Failed to load trace file 'empty.json': it holds no spans";
+        for form in FORMS {
+            let ran = run(&folder, &["good.json", "empty.json"], form).exits(3).says(error);
+            let shown = ran.stdout.replace("&apos;", "'");
+            assert!(shown.contains("it holds no spans"), "{form}: {}", ran.stdout);
+        }
+        // The rate is for chance.
+        let args = ["good.json", "empty.json", "-c", "c.yaml", "--max-error-rate", "1"];
+        folder.run(&args).exits(3);
+        folder.evaluator(&["inspect", "good.json", "empty.json"]).exits(3).says(error);
+    }
+}
+
+#[test]
 fn lines_and_counts_are_named() {
     let folder = folder();
     let export = |spans: Value| json!({"resourceSpans": [resource(spans)]}).to_string();
@@ -299,6 +325,7 @@ fn spans_with_one_id_and_different_content_are_errors_and_copies_are_dropped() {
         for form in FORMS {
             let ran = run(&folder, files, form).exits(3);
             assert!(ran.stdout.contains(error), "{form}: {}", ran.stdout);
+            assert!(!ran.stderr.contains("exact copies"), "{}", ran.stderr);
         }
         let ran = run(&folder, files, "json");
         assert_eq!(ran.evaluations(0), ["(all) ERROR unusable_recording"]);
