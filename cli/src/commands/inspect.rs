@@ -26,9 +26,6 @@ pub(super) fn inspect(args: &InspectArgs) -> u8 {
         }
         render::message(&text);
     }
-    for path in &inspection.without_spans {
-        render::message(&format!("{} has no spans", path.display()));
-    }
     let mut unusable = 0;
     let code = print_with(
         |out| {

@@ -74,12 +74,6 @@ impl Progress {
                     &(one_line(text).into_owned() + &more("cause", cause) + &more("hint", hint)),
                 );
             }
-            RunEvent::NoSpans { path } => {
-                message(&format!(
-                    "{} holds no spans with a trace id and a span id; nothing in it is evaluated",
-                    path.display()
-                ));
-            }
             RunEvent::Found { evaluator, path, runtime } if self.verbose > 0 => {
                 line(&format!("{evaluator}: {} ({runtime})", path.display()));
             }

@@ -142,6 +142,52 @@ fn parts_that_cannot_be_used_are_errors_of_the_run_with_their_place() {
             with(beside(resource(good())), "resourceLogs", json!([{}])),
             "resourceLogs[0]: no `scopeLogs`".to_owned(),
         ),
+        // Spans in members that are not read.
+        (
+            with(beside(resource(good())), "ResourceSpans", json!([resource(good())])),
+            "`ResourceSpans` holds spans and is not read".to_owned(),
+        ),
+        (
+            with(beside(resource(good())), "data", json!([{"spans": [jaeger_span(2)]}])),
+            "`data` holds spans and is not read".to_owned(),
+        ),
+        (
+            with(beside(resource(good())), "traces", json!([beside(resource(good()))])),
+            "`traces` holds spans and is not read".to_owned(),
+        ),
+        (
+            with(beside(resource(good())), "trace", json!({"spans": good()})),
+            "`trace` holds spans and is not read".to_owned(),
+        ),
+        (
+            beside(with(resource(good()), "scopeSpan", json!([scope(good())]))),
+            "resourceSpans[1]: `scopeSpan` holds spans and is not read".to_owned(),
+        ),
+        (
+            beside(json!({"scopeSpans": [with(scope(good()), "Spans", good())]})),
+            format!("{at}: `Spans` holds spans and is not read"),
+        ),
+        (
+            with(with(beside(resource(good())), "spanId", json!("2")), "name", json!("agent")),
+            "the object is an export document as well as a span".to_owned(),
+        ),
+        (
+            with(
+                json!({"data": [{"spans": [jaeger_span(1)]}]}),
+                "Data",
+                json!([{"spans": [jaeger_span(2)]}]),
+            ),
+            "`Data` holds spans and is not read".to_owned(),
+        ),
+        (
+            json!({"data": [{"spans": [jaeger_span(1)], "Spans": [jaeger_span(2)]}]}),
+            "data[0]: `Spans` holds spans and is not read".to_owned(),
+        ),
+        (
+            json!({"trace": {"resourceSpans": [resource(json!([span(1, "yes")]))]}, "status": "PARTIAL",
+                "message": "too large"}),
+            "status PARTIAL: \"too large\"".to_owned(),
+        ),
         (
             json!([span(1, "yes"), {"spanId": "2"}]),
             "[1]: the span has no usable `traceId`".to_owned(),
@@ -193,6 +239,70 @@ fn parts_that_cannot_be_used_are_errors_of_the_run_with_their_place() {
             );
             assert!(last.contains("; 1 ") && last.ends_with(" of trace files left out"), "{last}");
         }
+    }
+}
+
+#[test]
+fn members_without_spans_may_be_anything() {
+    let folder = folder();
+    let exemplar = json!({"traceId": "1", "spanId": "2", "timeUnixNano": "1", "asInt": "1"});
+    let link = json!({"traceId": "1", "spanId": "2", "attributes": []});
+    let mut linked = span(2, "yes");
+    linked["links"] = json!([link]);
+    linked["other"] = json!([{"spanId": "1", "name": "x"}]);
+    for document in [
+        with(
+            beside(resource(json!([linked]))),
+            "resourceMetrics",
+            json!([{"exemplars": [exemplar]}]),
+        ),
+        with(beside(resource(json!([linked]))), "meta", json!({"name": "x", "links": [link]})),
+        json!({"trace": {"resourceSpans": [resource(json!([linked]))]}, "status": "COMPLETE", "message": ""}),
+        json!([linked]),
+        linked.clone(),
+        json!({"data": [{"traceID": "1", "spans": [jaeger_span(1)], "warnings": ["x"], "processes": {}}],
+            "total": 0, "limit": 0, "offset": 0, "errors": null}),
+    ] {
+        folder.file("t.json", document.to_string());
+        run(&folder, &["t.json"], "json").exits(0);
+    }
+}
+
+#[test]
+fn a_line_without_a_list_is_left_out() {
+    let folder = folder();
+    let good = json!({"resourceSpans": [resource(json!([span(1, "yes")]))]});
+    for line in [json!({"resourceSpans": null}), json!({"batches": null, "resourceLogs": null})] {
+        folder.file("t.jsonl", format!("{good}\n{line}"));
+        run(&folder, &["t.jsonl"], "json")
+            .exits(3)
+            .says("1 list left out: line 2: no `resourceSpans`");
+    }
+}
+
+#[test]
+fn a_file_without_spans_is_an_error_of_the_run_beside_others() {
+    let folder = folder();
+    folder.file("good.json", beside(resource(json!([span(2, "yes")]))).to_string());
+    let log = json!({"traceId": format!("{:032x}", 1), "body": text("x")});
+    let empty = [
+        json!({"resourceSpans": []}),
+        json!({"resourceSpans": [resource(json!([]))]}),
+        json!({"data": []}),
+        json!({"resourceLogs": [{"scopeLogs": [{"logRecords": [log]}]}]}),
+    ];
+    for document in empty {
+        folder.file("empty.json", document.to_string());
+        let error = "Failed to load trace file 'empty.json': it holds no spans";
+        for form in FORMS {
+            let ran = run(&folder, &["good.json", "empty.json"], form).exits(3).says(error);
+            let shown = ran.stdout.replace("&apos;", "'");
+            assert!(shown.contains("it holds no spans"), "{form}: {}", ran.stdout);
+        }
+        // The rate is for chance.
+        let args = ["good.json", "empty.json", "-c", "c.yaml", "--max-error-rate", "1"];
+        folder.run(&args).exits(3);
+        folder.evaluator(&["inspect", "good.json", "empty.json"]).exits(3).says(error);
     }
 }
 
@@ -299,6 +409,7 @@ fn spans_with_one_id_and_different_content_are_errors_and_copies_are_dropped() {
         for form in FORMS {
             let ran = run(&folder, files, form).exits(3);
             assert!(ran.stdout.contains(error), "{form}: {}", ran.stdout);
+            assert!(!ran.stderr.contains("exact copies"), "{}", ran.stderr);
         }
         let ran = run(&folder, files, "json");
         assert_eq!(ran.evaluations(0), ["(all) ERROR unusable_recording"]);

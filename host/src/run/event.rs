@@ -17,12 +17,6 @@ pub enum RunEvent {
         /// What the file seems to be, or what is to be done about it.
         hint: Option<String>,
     },
-    /// A trace file could be read and holds no span that has a trace id and a span id, so there is nothing in it to
-    /// evaluate.
-    NoSpans {
-        /// The file, as it was given.
-        path: PathBuf,
-    },
     /// Trace files are being read.
     Loading {
         /// How many.

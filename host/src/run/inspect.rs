@@ -15,8 +15,6 @@ pub struct Inspection {
     conversations: Conversations,
     /// One error per input that cannot be used, or only in part.
     pub errors: Vec<LoadError>,
-    /// Files that could be read and have no trace.
-    pub without_spans: Vec<PathBuf>,
 }
 
 impl Inspection {
@@ -28,8 +26,7 @@ impl Inspection {
         let (files, mut errors) = trace_files(inputs);
         let mut index = TraceIndex::new(files, format, GROUPING, &|| false);
         errors.append(&mut index.errors);
-        let without_spans = std::mem::take(&mut index.without_spans);
-        Self { conversations: Conversations::new(index, group_by, false), errors, without_spans }
+        Self { conversations: Conversations::new(index, group_by, false), errors }
     }
 
     /// Returns the number of conversations.

@@ -128,17 +128,21 @@ impl Runner {
         on_event(RunEvent::Loading { files: files.len() });
         let index = self.index(files, &request.config).await;
         for error in errors.iter().chain(&index.errors) {
+            if matches!(error.kind, LoadErrorKind::NoSpans) && index.is_empty() {
+                // The report says below that no trace was loaded, as that of agentevals does.
+                let message = error.to_string();
+                on_event(RunEvent::BadInput { message, cause: None, hint: None });
+                continue;
+            }
             let taken_for = match &error.kind {
                 LoadErrorKind::LeftOut(left_out) => {
                     report.left_out.add(left_out);
                     TakenFor::UsedTraces
                 }
+                LoadErrorKind::NoSpans => TakenFor::UsedTraces,
                 _ => TakenFor::Traces,
             };
             bad_input(&mut report, (&error.path, taken_for), error, on_event);
-        }
-        for path in &index.without_spans {
-            on_event(RunEvent::NoSpans { path: path.clone() });
         }
         if index.stopped {
             report.errors.push("The run was cancelled before all traces were loaded.".to_owned());

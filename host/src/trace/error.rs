@@ -108,6 +108,11 @@ pub enum LoadErrorKind {
         #[source]
         error: io::Error,
     },
+    /// It has no trace, so what it should have recorded is not evaluated.
+    #[error(
+        "it holds no spans with a trace id and a span id; log records count only in the file with the spans of their trace"
+    )]
+    NoSpans,
     /// A directory has no trace files.
     #[error("the directory has no trace files ({extensions})", extensions = inputs::EXTENSIONS_TEXT)]
     EmptyDirectory,

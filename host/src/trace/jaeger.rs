@@ -14,6 +14,7 @@ use super::{
         take_repeated, take_text,
     },
     pool::{Pool, Side},
+    stray,
 };
 use crate::{
     json::{Object, Value},
@@ -42,6 +43,7 @@ pub(super) fn decode(value: Value, pool: &mut Pool) -> Result<(), LoadErrorKind>
     }
     pool.position.leave(0);
     pool.note_reported(&take(&mut document, "errors"));
+    stray::leave_out(&document, pool);
     Ok(())
 }
 
@@ -54,6 +56,7 @@ fn trace(mut item: Object, pool: &mut Pool) -> Result<(), LoadErrorKind> {
     }
     let processes = processes(recorded, pool);
     let value = take(&mut item, "spans");
+    stray::leave_out(&item, pool);
     let kind = value.kind();
     let is_null = value.is_null();
     let spans = match items_or_kind(value) {

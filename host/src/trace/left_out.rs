@@ -6,7 +6,7 @@ use crate::json::{Value, to_python};
 
 /// Parts that are described one by one; those beyond are only counted.
 const LISTED: usize = 10;
-/// Characters that are shown of what Jaeger reported.
+/// Characters that are shown of what a trace API reported.
 const REPORTED_CHARS: usize = 200;
 
 /// Parts of one or more trace files that were left out because they cannot be used.
@@ -32,7 +32,7 @@ pub(super) enum Part {
     LogRecord,
     /// A list at the top of a document.
     List,
-    /// An error that Jaeger reported beside the traces.
+    /// An error that the source of the file reported beside the traces.
     ReportedError,
 }
 
@@ -45,7 +45,7 @@ impl Part {
             Self::Trace => "trace",
             Self::LogRecord => "log record",
             Self::List => "list",
-            Self::ReportedError => "error reported by Jaeger",
+            Self::ReportedError => "reported error",
         }
     }
 
@@ -57,7 +57,7 @@ impl Part {
             Self::Trace => "traces",
             Self::LogRecord => "log records",
             Self::List => "lists",
-            Self::ReportedError => "errors reported by Jaeger",
+            Self::ReportedError => "reported errors",
         }
     }
 }
@@ -104,7 +104,7 @@ impl LeftOut {
         }
     }
 
-    /// Notes the errors that Jaeger reports in its answer beside the traces.
+    /// Notes the errors that a trace API reports in its answer beside the traces.
     pub(super) fn note_reported(&mut self, errors: &Value) {
         let errors = match errors {
             Value::Array(errors) => errors.as_slice(),

@@ -29,6 +29,7 @@ mod model;
 mod otlp;
 mod pool;
 mod spool;
+mod stray;
 mod tree;
 
 pub use error::{LoadError, LoadErrorKind};

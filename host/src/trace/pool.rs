@@ -75,7 +75,7 @@ impl Pool {
         list.note(part, &self.position, reason);
     }
 
-    /// Notes the errors that Jaeger reports beside the traces.
+    /// Notes the errors that a trace API reports beside the traces.
     pub(super) fn note_reported(&mut self, errors: &crate::json::Value) {
         self.left_out_spans.note_reported(errors);
     }

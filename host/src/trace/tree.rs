@@ -109,9 +109,7 @@ fn trace(
     recorded_logs: Vec<PooledLog>,
     Remarks { mut warnings, mut errors }: Remarks,
 ) -> Trace {
-    let count = recorded.len();
-    let spans = without_duplicates(recorded, &mut warnings, &mut errors);
-    let dropped_copies = count - spans.len();
+    let (spans, dropped_copies) = without_duplicates(recorded, &mut warnings, &mut errors);
     let index: HashMap<&str, usize> =
         spans.iter().enumerate().map(|(index, span)| (span.span_id.as_str(), index)).collect();
 
@@ -157,13 +155,14 @@ fn order(span: &Span) -> (i128, &str) {
     (span.start_ns, &span.span_id)
 }
 
-/// The spans with the first of each id only. Copies of it are dropped with a warning; a span with the same id and
-/// different content is an error, since one of the two would not be evaluated.
+/// The spans with the first of each id only, and the number of exact copies that were dropped, with a warning each. A span
+/// with the same id and different content is an error, since one of the two would not be evaluated.
 fn without_duplicates(
     mut spans: Vec<Span>,
     warnings: &mut Vec<String>,
     errors: &mut Vec<String>,
-) -> Vec<Span> {
+) -> (Vec<Span>, usize) {
+    let mut copies = 0;
     let mut seen: HashMap<&str, usize> = HashMap::with_capacity(spans.len());
     let mut keep = vec![true; spans.len()];
     for (number, span) in spans.iter().enumerate() {
@@ -175,6 +174,7 @@ fn without_duplicates(
                 keep[number] = false;
                 let id = &span.span_id;
                 if content(&spans[*first.get()]) == content(span) {
+                    copies += 1;
                     warnings.push(format!("duplicate span {id} ignored"));
                 } else {
                     errors.push(format!(
@@ -189,7 +189,7 @@ fn without_duplicates(
     spans.retain(|_| keep.next().unwrap_or(true));
     errors.sort_unstable();
     errors.dedup();
-    spans
+    (spans, copies)
 }
 
 /// Everything that a span records, as text; the order of attributes does not matter.

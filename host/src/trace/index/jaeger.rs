@@ -3,7 +3,7 @@
 use super::{
     Halt,
     builder::{Builder, Draft, Leaves, Place},
-    otlp::{each_item, not_an_object, once, refuse_repeated},
+    otlp::{each_item, not_an_object, once, refuse_repeated, skip_unread},
     watch::{Dialect, Watched, watch},
 };
 use crate::{
@@ -66,7 +66,7 @@ fn item<S: Source>(
                 once(&listed)?;
                 listed = Some(spans(scanner, builder, out)?);
             }
-            None => scanner.skip_value()?,
+            None => skip_unread(scanner)?,
         }
         more = scanner.next_member()?;
     }

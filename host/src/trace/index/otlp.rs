@@ -16,6 +16,7 @@ use crate::{
             LOG_LIST, LOGS, Names, SPAN_LISTS, SPANS, attributes, no_list, scope, take, take_either,
         },
         pool::Side,
+        stray,
     },
 };
 
@@ -35,12 +36,27 @@ pub(super) struct Root {
     pub(super) bare: Leaves,
     /// Whether it has an id of a trace or a span, be it one or not.
     pub(super) is_span: bool,
+    /// Whether one of the lists is not `null`.
+    has_list: bool,
+    /// Whether another member holds spans.
+    has_stray_spans: bool,
 }
 
 impl Root {
     /// Whether this is an OTLP export document.
     pub(super) fn is_document(&self) -> bool {
         self.spans.is_some() || self.batches.is_some() || self.logs.is_some()
+    }
+
+    /// Returns true for what has parts that are left out, which the decoder of whole files notes.
+    fn has_unread(&self) -> bool {
+        match self.is_document() {
+            true => {
+                let is_other = self.is_span || self.data.is_some() || self.errors.is_some();
+                is_other || self.has_stray_spans || !self.has_list
+            }
+            false => self.data.is_some() && self.has_stray_spans,
+        }
     }
 
     /// The spans and the logs of the document.
@@ -92,21 +108,28 @@ pub(super) fn root<S: Source>(
     let mut more = scanner.open_object()?;
     while more {
         let Some(member) = scanner.key(&MEMBERS)? else {
-            scanner.skip_value()?;
+            // Of a span that stands alone, members are not looked into.
+            match root.is_span {
+                true => scanner.skip_value()?,
+                false => root.has_stray_spans |= stray::skip(scanner)?,
+            }
             more = scanner.next_member()?;
             continue;
         };
         match MEMBERS[member] {
             "resourceSpans" | "resource_spans" => {
                 once(&root.spans)?;
+                root.has_list |= scanner.peek()? != Some(b'n');
                 root.spans = Some(resources(scanner, builder, SPAN_LISTS[0], &SPANS)?);
             }
             "batches" => {
                 once(&root.batches)?;
+                root.has_list |= scanner.peek()? != Some(b'n');
                 root.batches = Some(resources(scanner, builder, SPAN_LISTS[1], &SPANS)?);
             }
             "resourceLogs" | "resource_logs" => {
                 once(&root.logs)?;
+                root.has_list |= scanner.peek()? != Some(b'n');
                 root.logs = Some(resources(scanner, builder, LOG_LIST, &LOGS)?);
             }
             "data" => {
@@ -119,7 +142,7 @@ pub(super) fn root<S: Source>(
             }
             // The document may be in there, or not, which depends on what else is there.
             "trace" if scanner.peek()? == Some(b'{') => return Err(Halt::Odd),
-            "trace" => scanner.skip_value()?,
+            "trace" => root.has_stray_spans |= stray::skip(scanner)?,
             _ => {
                 root.is_span |= member < 2;
                 span_member(scanner, builder, &mut draft, member)?;
@@ -127,8 +150,8 @@ pub(super) fn root<S: Source>(
         }
         more = scanner.next_member()?;
     }
-    // Their spans are decoded in another order than they may stand here.
-    if root.spans.is_some() && root.batches.is_some() {
+    // The spans of both lists are decoded in another order than they may stand here.
+    if root.spans.is_some() && root.batches.is_some() || root.has_unread() {
         return Err(Halt::Odd);
     }
     let place = Place::between(start, scanner.offset())?;
@@ -247,7 +270,7 @@ fn resource<S: Source>(
                 builder.position.leave(1);
                 listed = Some(found);
             }
-            None => scanner.skip_value()?,
+            None => skip_unread(scanner)?,
         }
         more = scanner.next_member()?;
     }
@@ -299,7 +322,7 @@ fn group<S: Source>(
                 once(&listed)?;
                 listed = Some(each_leaf(scanner, builder, names, out)?);
             }
-            None => scanner.skip_value()?,
+            None => skip_unread(scanner)?,
         }
         more = scanner.next_member()?;
     }
@@ -423,6 +446,11 @@ fn open_list<S: Source>(scanner: &mut Scanner<S>) -> Result<Option<bool>, Halt> 
             Err(Halt::Odd)
         }
     }
+}
+
+/// Passes the value of a member that is not read; the decoder of whole files notes the spans in it.
+pub(super) fn skip_unread<S: Source>(scanner: &mut Scanner<S>) -> Result<(), Halt> {
+    if stray::skip(scanner)? { Err(Halt::Odd) } else { Ok(()) }
 }
 
 /// The decoder of whole files refuses an object with repeated keys.

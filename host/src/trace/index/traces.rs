@@ -12,7 +12,7 @@ use super::{
     file::index_file,
     watch::{Sighting, Slot},
 };
-use crate::trace::{Format, LoadError, Trace};
+use crate::trace::{Format, LoadError, LoadErrorKind, Trace};
 
 /// Files that are kept open to be read again.
 const OPEN_FILES: usize = 16;
@@ -28,8 +28,6 @@ pub struct TraceIndex {
     catalog: Catalog,
     /// One error per file that could not be loaded, or only in part.
     pub errors: Vec<LoadError>,
-    /// Files that could be read and have no trace.
-    pub without_spans: Vec<PathBuf>,
     /// Whether it was told to stop before all files were walked through.
     pub stopped: bool,
     open: Mutex<Vec<(usize, File)>>,
@@ -87,10 +85,8 @@ impl TraceIndex {
             match index_file(&path, format, watch, chunk, &mut index.catalog) {
                 Ok((traces, left_out)) => {
                     let left_out = LoadError::left_out(&path, left_out);
-                    if traces == 0 && left_out.is_none() {
-                        index.without_spans.push(path);
-                    }
-                    index.errors.extend(left_out);
+                    let empty = (traces == 0).then_some(LoadErrorKind::NoSpans);
+                    index.errors.extend(left_out.or(empty.map(|kind| LoadError { path, kind })));
                 }
                 Err(error) => index.errors.push(error),
             }

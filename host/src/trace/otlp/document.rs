@@ -9,6 +9,7 @@ use super::{
         left_out::{Part, wrong_kind},
         model::Scope,
         pool::{Pool, Side},
+        stray,
     },
     attributes::attributes,
     items_or_kind,
@@ -16,7 +17,7 @@ use super::{
     span::{log_record, span},
     take, take_either, take_text,
 };
-use crate::json::{Object, Value, take_repeated_among, take_repeated_key};
+use crate::json::{Object, Value, take_repeated_among, take_repeated_key, to_python};
 
 /// Members of a document that hold resources with spans.
 pub(in super::super) const SPAN_LISTS: [&str; 2] = ["resourceSpans", "batches"];
@@ -51,24 +52,46 @@ pub(super) fn bare_span(object: Object, pool: &mut Pool) {
 /// Decodes an export document, which may be the member `trace` of another.
 pub(super) fn document(mut document: Object, pool: &mut Pool) -> Result<(), LoadErrorKind> {
     if is_wrapper(&document) {
-        no_repeated(&mut document, &["trace"], pool)?;
+        no_repeated(&mut document, &["trace", "status"], pool)?;
+        reported_partial(&document, pool);
         if let Value::Object(wrapped) = take(&mut document, "trace") {
             lists(wrapped, pool)?;
         }
+        return lists(document, pool).map(drop);
     }
-    lists(document, pool)
+    if !lists(document, pool)? {
+        pool.leave_out(Side::Spans, Part::List, &no_list(SPAN_LISTS[0]));
+    }
+    Ok(())
 }
 
-/// Decodes the lists of a document.
-fn lists(mut document: Object, pool: &mut Pool) -> Result<(), LoadErrorKind> {
+/// Notes that a trace API says that its answer is only a part of the trace.
+fn reported_partial(document: &Object, pool: &mut Pool) {
+    if document.get("status").and_then(Value::as_str) == Some("PARTIAL") {
+        let message = document.get("message").map_or_else(|| "no message".to_owned(), to_python);
+        pool.leave_out(Side::Spans, Part::ReportedError, &format!("status PARTIAL: {message}"));
+    }
+}
+
+/// Decodes the lists of a document. Returns whether it has one.
+fn lists(mut document: Object, pool: &mut Pool) -> Result<bool, LoadErrorKind> {
+    if stray::is_span(&document) {
+        pool.leave_out(
+            Side::Spans,
+            Part::Span,
+            "the object is an export document as well as a span",
+        );
+    }
     camel_keys(&mut document);
     no_repeated(&mut document, &[SPAN_LISTS[0], SPAN_LISTS[1], LOG_LIST], pool)?;
-    for key in SPAN_LISTS {
-        let spans = take(&mut document, key);
-        resources((key, spans), &SPANS, pool)?;
+    let mut has_list = false;
+    for (key, names) in [(SPAN_LISTS[0], &SPANS), (SPAN_LISTS[1], &SPANS), (LOG_LIST, &LOGS)] {
+        let value = take(&mut document, key);
+        has_list |= !value.is_null();
+        resources((key, value), names, pool)?;
     }
-    let logs = take(&mut document, LOG_LIST);
-    resources((LOG_LIST, logs), &LOGS, pool)
+    stray::leave_out(&document, pool);
+    Ok(has_list)
 }
 
 /// The names by which a list of resources goes down to its leaves.
@@ -152,6 +175,7 @@ fn resource(mut item: Object, names: &Names, pool: &mut Pool) -> Result<(), Load
     if !has_list {
         pool.leave_out(names.side, Part::Resource, &no_list(names.scopes[0]));
     }
+    stray::leave_out(&item, pool);
     Ok(())
 }
 
@@ -169,6 +193,7 @@ fn scope_group(
     }
     let scope = Arc::new(scope(recorded));
     let value = take(&mut group, names.leaves);
+    stray::leave_out(&group, pool);
     if value.is_null() {
         pool.leave_out(names.side, Part::Scope, &no_list(names.leaves));
         return Ok(());
