@@ -526,3 +526,52 @@ fn metrics_of_adk_are_called() {
         assert!(ran.error_of("it").contains(error), "{function}: {}", ran.error_of("it"));
     }
 }
+
+#[test]
+fn a_judge_that_reads_keys_of_another_host_is_an_error_without_its_contract() {
+    let folder = Folder::new();
+    folder.script(
+        "grep.sh",
+        r#"case "$(cat)" in *'"candidate_answer":"done"'*) score=1;; *) score=0;; esac; echo "{\"score\": $score}""#,
+    );
+    folder.file(
+        "get.py",
+        "import json, sys\nanswer = json.load(sys.stdin).get('candidate_answer', '')\n\
+         print(json.dumps({'score': 1.0 if 'done' in answer else 0.0}))\n",
+    );
+    folder.file(
+        "read.js",
+        "const d = JSON.parse(require('fs').readFileSync(0, 'utf8'));\n\
+         console.log(JSON.stringify({score: d.output_messages.length > 1 ? 1 : 0}));\n",
+    );
+    for (file, runner) in [("grep.sh", "sh"), ("get.py", "python3"), ("read.js", "node")] {
+        if !has(runner) {
+            continue;
+        }
+        let error = run(&folder, &format!("path: {file}"), &[]).exits(3).error_of("it");
+        assert!(error.contains("add `contract: agentv` to its entry"), "{file}: {error}");
+        let ran = folder.evaluator(&["check", "c.yaml"]).exits(2);
+        assert!(ran.stdout.contains("add `contract: agentv`"), "{}", ran.stdout);
+        run(&folder, &format!("path: {file}, contract: agentv"), &[]).exits(0);
+    }
+    // What the entry says counts.
+    let ran = run(&folder, "path: grep.sh, contract: agentevals", &[]).exits(1);
+    assert_eq!(metric(&ran)["score"], 0.0);
+}
+
+#[test]
+fn a_function_of_agenta_is_called_though_its_file_tries_it() {
+    if !has("python3") {
+        return;
+    }
+    let folder = Folder::new();
+    folder.file(
+        "check.py",
+        "def evaluate(app_params, inputs, output, correct_answer):\n    return 0 if output == 'done' else 1\n\n\
+         if __name__ == '__main__':\n    print(evaluate({}, {}, 'a', 'a'))\n",
+    );
+    let entry = "path: check.py, contract: agenta";
+    let ran = run(&folder, entry, &["-e", &eval_set("library")]).exits(1);
+    assert_eq!(metric(&ran)["score"], 0.0, "the function judges, not its trial");
+    run(&folder, entry, &[]).exits(3);
+}
