@@ -141,6 +141,57 @@ fn answers_of_agentv() {
 }
 
 #[test]
+fn a_status_that_the_contract_does_not_have_is_not_passed_over() {
+    let folder = Folder::new();
+    for contract in [", contract: agentv", ", contract: agenta"] {
+        for (answer, error) in [
+            (
+                r#"{"score": 1, "status": "FAILED"}"#,
+                "status: it says FAILED, and the answer is PASSED",
+            ),
+            (r#"{"score": 0.9, "status": "NOT_EVALUATED"}"#, "leave `contract` out of its entry"),
+            (
+                r#"{"score": 0, "status": "PASSED", "per_invocation_scores": [1]}"#,
+                "status: it says PASSED",
+            ),
+        ] {
+            let told = told(&folder, contract, answer);
+            assert!(told.contains(error), "{answer}: {told}");
+        }
+        for (answer, expected) in [
+            (r#"{"score": 1, "status": "PASSED"}"#, "1.0 PASSED"),
+            (r#"{"score": 0, "status": "FAILED"}"#, "0.0 FAILED"),
+            (r#"{"score": 1, "status": "fine"}"#, "1.0 PASSED"),
+            (r#"{"score": 1, "status": 3}"#, "1.0 PASSED"),
+        ] {
+            assert_eq!(told(&folder, contract, answer), expected, "{answer}");
+        }
+    }
+}
+
+#[test]
+fn keys_that_agentv_has_only_sometimes_are_named_with_what_gives_them() {
+    if !has("python3") {
+        return;
+    }
+    let folder = Folder::new();
+    for (key, cure, more) in [
+        ("expected_outcome", "give `criteria` in the `config`", ", config: {criteria: done}"),
+        ("criteria", "give `criteria` in the `config`", ", config: {expected_outcome: done}"),
+        ("reference_answer", "give an eval set with an expected answer", ""),
+    ] {
+        folder.file(
+            "judge.py",
+            format!("import json, sys\nd = json.load(sys.stdin)\nprint(json.dumps({{'score': float(d['{key}'] == d['answer'])}}))\n"),
+        );
+        let error = run(&folder, "path: judge.py, contract: agentv", &[]).exits(3).error_of("it");
+        assert!(error.contains(cure), "{key}: {error}");
+        let entry = format!("path: judge.py, contract: agentv{more}");
+        run(&folder, &entry, &["-e", &eval_set("library")]).exits(0);
+    }
+}
+
+#[test]
 fn answers_of_adk() {
     let folder = Folder::new();
     let row = r#""per_invocation_results": [{"score": 0.75, "eval_status": 1}]"#;
@@ -464,6 +515,7 @@ class EvaluationResult(Model): pass
 "#;
 
 const ADK_METRICS: &str = r#"
+import asyncio
 from google.adk.evaluation.evaluator import EvaluationResult
 
 def text(turn):
@@ -481,6 +533,14 @@ def exact(eval_metric, actual_invocations, expected_invocations, conversation_sc
 
 async def later(*arguments):
     return exact(*arguments)
+
+def task(*arguments):
+    return asyncio.ensure_future(later(*arguments))
+
+class Metric:
+    @staticmethod
+    def call(*arguments):
+        return exact(*arguments)
 
 def number(*arguments):
     return 1.0
@@ -510,7 +570,7 @@ fn metrics_of_adk_are_called() {
             "from google.adk.evaluation import EvalMetric, EvaluationResult, Invocation, Model\n",
         );
     }
-    for function in ["exact", "later"] {
+    for function in ["exact", "later", "task", "Metric.call"] {
         let ran = run(&folder, &entry(function), &["-e", &goldens]).exits(0);
         let metric = metric(&ran);
         assert_eq!(metric["score"], 1.0);

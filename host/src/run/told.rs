@@ -105,8 +105,8 @@ impl Ready {
     fn with_remark(&self, error: String, evaluation: &Evaluation) -> String {
         let Work::Program(program) = &self.evaluator.work else { return error };
         let texts = [&*error, &*evaluation.stderr_tail];
-        if let (None, Verdict::Exited { .. }, Some(missed)) =
-            (program.contract, &evaluation.verdict, missed(&evaluation.stderr_tail))
+        if let (Verdict::Exited { .. }, Some(missed)) =
+            (&evaluation.verdict, missed(program.contract, &evaluation.stderr_tail))
         {
             return format!("{error}\n({missed})");
         }
