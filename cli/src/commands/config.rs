@@ -3,7 +3,7 @@
 use std::{path::Path, time::Duration};
 
 use evaluator_host::{
-    contract::functions_of,
+    contract::Mismatch,
     export::Contract,
     manifest::{self, LoadedManifest},
     run::{Description, RunEvent, Runner, describe, name_of},
@@ -117,11 +117,12 @@ fn of_file(
         }
         [] => {
             let name = name.map_or_else(|| name_of(path), str::to_owned);
-            let keys = functions_of(path).map(|defined| match defined.contract {
-                Contract::Agenta => keys_of(defined.contract.name()),
-                contract => {
-                    keys_of(contract.name()) + &format!("    function: {}\n", defined.function)
+            let keys = Mismatch::of(path, None).map(|mismatch| match &mismatch {
+                Mismatch::Uncalled(defined) if defined.contract == Contract::Adk => {
+                    keys_of(defined.contract.name())
+                        + &format!("    function: {}\n", defined.function)
                 }
+                _ => keys_of(mismatch.contract().name()),
             });
             text += &code_entry(&name, path, "", &keys.unwrap_or_default(), None);
         }

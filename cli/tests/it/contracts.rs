@@ -141,6 +141,57 @@ fn answers_of_agentv() {
 }
 
 #[test]
+fn a_status_that_the_contract_does_not_have_is_not_passed_over() {
+    let folder = Folder::new();
+    for contract in [", contract: agentv", ", contract: agenta"] {
+        for (answer, error) in [
+            (
+                r#"{"score": 1, "status": "FAILED"}"#,
+                "status: it says FAILED, and the answer is PASSED",
+            ),
+            (r#"{"score": 0.9, "status": "NOT_EVALUATED"}"#, "leave `contract` out of its entry"),
+            (
+                r#"{"score": 0, "status": "PASSED", "per_invocation_scores": [1]}"#,
+                "status: it says PASSED",
+            ),
+        ] {
+            let told = told(&folder, contract, answer);
+            assert!(told.contains(error), "{answer}: {told}");
+        }
+        for (answer, expected) in [
+            (r#"{"score": 1, "status": "PASSED"}"#, "1.0 PASSED"),
+            (r#"{"score": 0, "status": "FAILED"}"#, "0.0 FAILED"),
+            (r#"{"score": 1, "status": "fine"}"#, "1.0 PASSED"),
+            (r#"{"score": 1, "status": 3}"#, "1.0 PASSED"),
+        ] {
+            assert_eq!(told(&folder, contract, answer), expected, "{answer}");
+        }
+    }
+}
+
+#[test]
+fn keys_that_agentv_has_only_sometimes_are_named_with_what_gives_them() {
+    if !has("python3") {
+        return;
+    }
+    let folder = Folder::new();
+    for (key, cure, more) in [
+        ("expected_outcome", "give `criteria` in the `config`", ", config: {criteria: done}"),
+        ("criteria", "give `criteria` in the `config`", ", config: {expected_outcome: done}"),
+        ("reference_answer", "give an eval set with an expected answer", ""),
+    ] {
+        folder.file(
+            "judge.py",
+            format!("import json, sys\nd = json.load(sys.stdin)\nprint(json.dumps({{'score': float(d['{key}'] == d['answer'])}}))\n"),
+        );
+        let error = run(&folder, "path: judge.py, contract: agentv", &[]).exits(3).error_of("it");
+        assert!(error.contains(cure), "{key}: {error}");
+        let entry = format!("path: judge.py, contract: agentv{more}");
+        run(&folder, &entry, &["-e", &eval_set("library")]).exits(0);
+    }
+}
+
+#[test]
 fn answers_of_adk() {
     let folder = Folder::new();
     let row = r#""per_invocation_results": [{"score": 0.75, "eval_status": 1}]"#;
@@ -464,6 +515,7 @@ class EvaluationResult(Model): pass
 "#;
 
 const ADK_METRICS: &str = r#"
+import asyncio
 from google.adk.evaluation.evaluator import EvaluationResult
 
 def text(turn):
@@ -481,6 +533,14 @@ def exact(eval_metric, actual_invocations, expected_invocations, conversation_sc
 
 async def later(*arguments):
     return exact(*arguments)
+
+def task(*arguments):
+    return asyncio.ensure_future(later(*arguments))
+
+class Metric:
+    @staticmethod
+    def call(*arguments):
+        return exact(*arguments)
 
 def number(*arguments):
     return 1.0
@@ -510,7 +570,7 @@ fn metrics_of_adk_are_called() {
             "from google.adk.evaluation import EvalMetric, EvaluationResult, Invocation, Model\n",
         );
     }
-    for function in ["exact", "later"] {
+    for function in ["exact", "later", "task", "Metric.call"] {
         let ran = run(&folder, &entry(function), &["-e", &goldens]).exits(0);
         let metric = metric(&ran);
         assert_eq!(metric["score"], 1.0);
@@ -525,4 +585,53 @@ fn metrics_of_adk_are_called() {
         let ran = run(&folder, &entry(function), &["-e", &goldens]).exits(3);
         assert!(ran.error_of("it").contains(error), "{function}: {}", ran.error_of("it"));
     }
+}
+
+#[test]
+fn a_judge_that_reads_keys_of_another_host_is_an_error_without_its_contract() {
+    let folder = Folder::new();
+    folder.script(
+        "grep.sh",
+        r#"case "$(cat)" in *'"candidate_answer":"done"'*) score=1;; *) score=0;; esac; echo "{\"score\": $score}""#,
+    );
+    folder.file(
+        "get.py",
+        "import json, sys\nanswer = json.load(sys.stdin).get('candidate_answer', '')\n\
+         print(json.dumps({'score': 1.0 if 'done' in answer else 0.0}))\n",
+    );
+    folder.file(
+        "read.js",
+        "const d = JSON.parse(require('fs').readFileSync(0, 'utf8'));\n\
+         console.log(JSON.stringify({score: d.output_messages.length > 1 ? 1 : 0}));\n",
+    );
+    for (file, runner) in [("grep.sh", "sh"), ("get.py", "python3"), ("read.js", "node")] {
+        if !has(runner) {
+            continue;
+        }
+        let error = run(&folder, &format!("path: {file}"), &[]).exits(3).error_of("it");
+        assert!(error.contains("add `contract: agentv` to its entry"), "{file}: {error}");
+        let ran = folder.evaluator(&["check", "c.yaml"]).exits(2);
+        assert!(ran.stdout.contains("add `contract: agentv`"), "{}", ran.stdout);
+        run(&folder, &format!("path: {file}, contract: agentv"), &[]).exits(0);
+    }
+    // What the entry says counts.
+    let ran = run(&folder, "path: grep.sh, contract: agentevals", &[]).exits(1);
+    assert_eq!(metric(&ran)["score"], 0.0);
+}
+
+#[test]
+fn a_function_of_agenta_is_called_though_its_file_tries_it() {
+    if !has("python3") {
+        return;
+    }
+    let folder = Folder::new();
+    folder.file(
+        "check.py",
+        "def evaluate(app_params, inputs, output, correct_answer):\n    return 0 if output == 'done' else 1\n\n\
+         if __name__ == '__main__':\n    print(evaluate({}, {}, 'a', 'a'))\n",
+    );
+    let entry = "path: check.py, contract: agenta";
+    let ran = run(&folder, entry, &["-e", &eval_set("library")]).exits(1);
+    assert_eq!(metric(&ran)["score"], 0.0, "the function judges, not its trial");
+    run(&folder, entry, &[]).exits(3);
 }

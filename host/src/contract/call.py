@@ -91,6 +91,8 @@ def call_agenta(function, document):
 
 def call_adk(function, document):
     """Calls with ADK's own models, and gives its result as a JSON value."""
+    import asyncio
+
     from google.adk.evaluation.eval_case import Invocation
     from google.adk.evaluation.eval_metrics import EvalMetric
     from google.adk.evaluation.evaluator import EvaluationResult
@@ -104,16 +106,17 @@ def call_adk(function, document):
         from google.adk.evaluation.conversation_scenarios import ConversationScenario
 
         scenario = ConversationScenario.model_validate(scenario)
-    result = function(
-        EvalMetric.model_validate(document["eval_metric"]),
-        invocations("actual_invocations"),
-        invocations("expected_invocations"),
-        scenario,
-    )
-    if inspect.iscoroutine(result):
-        import asyncio
+    async def call():
+        # ADK calls every metric in its event loop, and awaits whatever can be awaited.
+        result = function(
+            EvalMetric.model_validate(document["eval_metric"]),
+            invocations("actual_invocations"),
+            invocations("expected_invocations"),
+            scenario,
+        )
+        return await result if inspect.isawaitable(result) else result
 
-        result = asyncio.run(result)
+    result = asyncio.run(call())
     if not isinstance(result, EvaluationResult):
         raise Unusable(
             "`%s` returned a %s; ADK takes an EvaluationResult" % (function.__name__, type(result).__name__)

@@ -65,15 +65,33 @@ const DOCUMENT_KEYS: [(Contract, &[&str]); 3] = [
     (Contract::Agenta, &["correct_answer", "app_params"]),
 ];
 
-/// What to do about an evaluator that ended because its document is not one of its own host: a key is missing, or a program
-/// of the SDK says so.
-pub(crate) fn missed(stderr: &str) -> Option<String> {
+/// Keys of AgentV that its document has only if something is given, and what to give.
+const OPTIONAL_KEYS: [(&[&str], &str); 2] = [
+    (&["criteria", "expected_outcome"], "give `criteria` in the `config` of its entry"),
+    (
+        &["reference_answer", "expected_output_text"],
+        "give an eval set with an expected answer for the last turn",
+    ),
+];
+
+/// What to do about an evaluator that ended because its document is not as it needs it: a key is missing, or a program of the
+/// SDK says that the contract is another one. `contract` is that of its entry.
+pub(crate) fn missed(contract: Option<Contract>, stderr: &str) -> Option<String> {
     let last = stderr.trim_end().lines().next_back()?;
+    let missing_key = || {
+        Some(last.strip_prefix("KeyError: ")?.trim_matches(['\'', '"']))
+            .filter(|key| !key.is_empty())
+    };
+    if let Some(contract) = contract {
+        let key = missing_key().filter(|_| contract == Contract::AgentV)?;
+        let (_, cure) = OPTIONAL_KEYS.into_iter().find(|(keys, _)| keys.contains(&key))?;
+        return Some(format!("the document has no `{key}` here: {cure}"));
+    }
     if let Some((_, rest)) = last.split_once("is written against the contract `") {
         let contract: Contract = rest.split('`').next()?.parse().ok()?;
         return Some(format!("add `contract: {contract}` to its entry"));
     }
-    let key = last.strip_prefix("KeyError: ")?.trim_matches(['\'', '"']);
+    let key = missing_key()?;
     let (contract, _) = DOCUMENT_KEYS.into_iter().find(|(_, keys)| keys.contains(&key))?;
     let host = host_of(contract);
     Some(format!("`{key}` is a key of {host}'s documents: add `contract: {contract}` to its entry"))

@@ -6,7 +6,7 @@
 //! | `agentv`, `adk`, `agenta` | one contract each: its document and its answer |
 //! | `members` | builds JSON objects |
 //! | `foreign` | recognizes answers of other hosts where no contract is named |
-//! | `source` | recognizes Python functions of other hosts in source files |
+//! | `source` | recognizes evaluators of other hosts in source files |
 //! | `driver` | calls such functions: the command, and `call.py` |
 
 mod adk;
@@ -23,5 +23,5 @@ mod tests;
 pub use driver::Call;
 pub(crate) use driver::Driver;
 pub(crate) use foreign::{foreign, host_of, missed};
-pub use source::{Defined, functions_of};
+pub use source::{Defined, Mismatch, functions_of};
 pub(crate) use terms::Terms;

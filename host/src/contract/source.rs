@@ -1,13 +1,122 @@
-//! Recognizes Python functions that other hosts call, in the text of a source file.
+//! Recognizes, in the text of a source file, evaluators of other hosts: Python functions that these hosts call, and programs
+//! that read the keys of their documents.
 
-use std::{fmt, fs, path::Path};
+use std::{collections::BTreeSet, ffi::OsStr, fmt, fs, path::Path};
 
 use evaluator_protocol::Contract;
 
 use super::foreign::host_of;
+use crate::verdict::BadAnswer;
 
 /// The most of a file that is looked at.
 const MAX_LENGTH: u64 = 1 << 20;
+
+/// Keys that only documents of other hosts have, and that are not usual names of anything else.
+const READ_KEYS: [(Contract, &[&str]); 3] = [
+    (
+        Contract::AgentV,
+        &[
+            "candidate_answer",
+            "candidateAnswer",
+            "expected_messages",
+            "input_messages",
+            "output_messages",
+            "trace_summary",
+            "traceSummary",
+        ],
+    ),
+    (Contract::Adk, &["actual_invocations", "actualInvocations"]),
+    (Contract::Agenta, &["app_params"]),
+];
+
+/// A word of this list says that a file knows documents of the default contract: all that an agent did is in `invocations`.
+const OWN_WORDS: [&str; 5] =
+    ["invocations", "agentevals", "agentevals_evaluator_sdk", "evaluator_sdk", "EvalInput"];
+
+/// Extensions of files that are compiled. Programs of the SDK recognize documents by themselves.
+const COMPILED: [&str; 2] = ["rs", "go"];
+
+/// Reason why a file does not work with the contract of its entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Mismatch {
+    /// It defines a function of another host, and nothing calls the function.
+    Uncalled(Defined),
+    /// It reads a key that only documents of another host have, and none of the default contract.
+    Reads {
+        /// The host's contract.
+        contract: Contract,
+        /// The key.
+        key: &'static str,
+    },
+}
+
+impl Mismatch {
+    /// The mismatch of a file in an entry with this contract.
+    #[must_use]
+    pub fn of(path: &Path, contract: Option<Contract>) -> Option<Self> {
+        let uncalled =
+            functions_of(path).filter(|it| contract.is_none_or(|contract| contract == it.contract));
+        match (uncalled, contract) {
+            (Some(defined), _) => Some(Self::Uncalled(defined)),
+            (None, None) => reads(path),
+            (None, Some(_)) => None,
+        }
+    }
+
+    /// The contract that the file is written for.
+    #[must_use]
+    pub fn contract(&self) -> Contract {
+        match self {
+            Self::Uncalled(defined) => defined.contract,
+            Self::Reads { contract, .. } => *contract,
+        }
+    }
+
+    /// The error that an answer of such a file is where it was not given what it judges.
+    pub(crate) fn error(&self) -> Option<BadAnswer> {
+        match self {
+            // The file may read its document by a module next to it.
+            Self::Uncalled(_) => None,
+            Self::Reads { contract, key } => Some(BadAnswer::Foreign {
+                contract: *contract,
+                found: format!("it reads `{key}`, which its document does not have"),
+            }),
+        }
+    }
+}
+
+impl fmt::Display for Mismatch {
+    /// What the file is, and what to write into its entry.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Uncalled(defined) => defined.fmt(f),
+            Self::Reads { contract, key } => write!(
+                f,
+                "it reads `{key}`, a key of {} documents: add `contract: {contract}` to its entry, or `contract: agentevals` if \
+                 it reads documents of agentevals",
+                host_of(*contract)
+            ),
+        }
+    }
+}
+
+/// The key of another host that a script reads, if it reads none of the default contract.
+fn reads(path: &Path) -> Option<Mismatch> {
+    let code = without_comments(&text_of(path)?);
+    let words: BTreeSet<&str> = words(&code).collect();
+    if OWN_WORDS.iter().any(|word| words.contains(word)) {
+        return None;
+    }
+    READ_KEYS.into_iter().find_map(|(contract, keys)| {
+        let key = keys.iter().find(|key| words.contains(**key))?;
+        Some(Mismatch::Reads { contract, key })
+    })
+}
+
+fn words(code: &str) -> impl Iterator<Item = &str> {
+    code.split(|c: char| c != '_' && !c.is_alphanumeric())
+}
 
 /// A function that another host calls, in a file that is not a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,18 +174,73 @@ pub fn functions_of(path: &Path) -> Option<Defined> {
 /// The name that Agenta's functions have.
 pub(super) const AGENTA: &str = "evaluate";
 
-/// Whether Agenta would find its function in the file, and nothing else calls it.
+/// Returns true if Agenta would find its function in the file, and the file is not a program that reads the document. What a
+/// `__main__` section prints without reading it is a trial of the function, not a judgement.
 pub(super) fn is_agenta(path: &Path) -> bool {
     source(path).is_some_and(|text| {
-        !runs_by_itself(&text) && functions(&text).iter().any(|(name, _)| name == AGENTA)
+        !reads_input(&text) && functions(&text).iter().any(|(name, _)| name == AGENTA)
     })
+}
+
+/// Returns true if a Python file reads standard input.
+fn reads_input(text: &str) -> bool {
+    let code = without_comments(text);
+    let mut rest = code.as_str();
+    while let Some(at) = rest.find("input(") {
+        let is_builtin =
+            !rest[..at].ends_with(|c: char| c == '_' || c == '.' || c.is_alphanumeric());
+        if is_builtin {
+            return true;
+        }
+        rest = &rest[at + "input(".len()..];
+    }
+    code.contains("open(0") || words(&code).any(|word| matches!(word, "stdin" | "fileinput"))
+}
+
+/// The text without lines that are comments, what follows a `#`, and documentation in triple quotes.
+fn without_comments(text: &str) -> String {
+    let mut code = String::with_capacity(text.len());
+    let mut open = None;
+    for line in text.lines() {
+        let mut rest = line;
+        loop {
+            match open {
+                Some(quotes) => match rest.split_once(quotes) {
+                    Some((_, after)) => (open, rest) = (None, after),
+                    None => break,
+                },
+                None => {
+                    let first = ["\"\"\"", "'''"]
+                        .into_iter()
+                        .filter_map(|quotes| Some((rest.find(quotes)?, quotes)))
+                        .min();
+                    let Some((at, quotes)) = first else {
+                        code.push_str(uncommented(rest));
+                        break;
+                    };
+                    code.push_str(&rest[..at]);
+                    (open, rest) = (Some(quotes), &rest[at + quotes.len()..]);
+                }
+            }
+        }
+        code.push('\n');
+    }
+    code
+}
+
+fn uncommented(line: &str) -> &str {
+    let start = line.trim_start();
+    if ["//", "/*", "* ", "#"].iter().any(|mark| start.starts_with(mark)) {
+        return "";
+    }
+    line.split_once(" #").map_or(line, |(code, _)| code)
 }
 
 /// Whether the file may define this name; one that cannot be read may.
 pub(super) fn may_define(path: &Path, name: &str) -> bool {
     source(path).is_none_or(|text| {
-        text.split(|c: char| c != '_' && !c.is_alphanumeric()).any(|word| word == name)
-            || text.contains("import *")
+        let known: BTreeSet<&str> = words(&text).collect();
+        name.split('.').all(|part| known.contains(part)) || text.contains("import *")
     })
 }
 
@@ -84,13 +248,28 @@ fn runs_by_itself(text: &str) -> bool {
     text.contains("__main__")
 }
 
+/// The text of a Python file.
 fn source(path: &Path) -> Option<String> {
     let is_python = path.extension().is_some_and(|it| it.eq_ignore_ascii_case("py"));
-    let size = fs::metadata(path).ok().filter(fs::Metadata::is_file)?.len();
-    if !is_python || size > MAX_LENGTH {
+    if is_python {
+        bytes_of(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    } else {
+        None
+    }
+}
+
+/// The text of a script in any language.
+fn text_of(path: &Path) -> Option<String> {
+    let extension = path.extension().and_then(OsStr::to_str).unwrap_or_default();
+    if COMPILED.iter().any(|known| extension.eq_ignore_ascii_case(known)) {
         return None;
     }
-    fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    String::from_utf8(bytes_of(path)?).ok()
+}
+
+fn bytes_of(path: &Path) -> Option<Vec<u8>> {
+    let size = fs::metadata(path).ok().filter(fs::Metadata::is_file)?.len();
+    if size > MAX_LENGTH { None } else { fs::read(path).ok() }
 }
 
 /// The functions at the top level with the names of their parameters.
@@ -186,5 +365,59 @@ mod tests {
         assert_eq!(told(&format!("{v1}if __name__ == '__main__': pass\n")), None);
         assert_eq!(told(&format!("import sys\n{v1}print(evaluate(*sys.stdin))\n")), None);
         assert_eq!(functions_of(&folder.path("gone.py")), None);
+    }
+
+    #[test]
+    fn a_function_of_agenta_is_called_unless_its_file_reads_the_document() {
+        let folder = Folder::new("contract-agenta");
+        let is_called = |text: String| is_agenta(&folder.file("check.py", &text));
+        let function = "def evaluate(app_params, inputs, output, correct_answer):\n    return 1\n";
+        for more in [
+            "",
+            "if __name__ == '__main__':\n    print(evaluate({}, {}, 'a', 'a'))\n",
+            "# nothing is read from stdin\nparse_input(1)\nself.input(2)\n",
+            "'''Standard input (stdin) is not read.\n__main__\n'''\n",
+        ] {
+            assert!(is_called(format!("{more}{function}")), "{more}");
+            assert!(is_called(format!("{function}{more}")), "{more}");
+        }
+        for more in [
+            "import json, sys\nprint(evaluate(**json.load(sys.stdin)))\n",
+            "from sys import stdin\n",
+            "print(evaluate(1, 2, 3, input()))\n",
+            "for line in fileinput.input(): pass\n",
+            "text = open(0).read()\n",
+        ] {
+            assert!(!is_called(format!("{function}{more}")), "{more}");
+        }
+    }
+
+    #[test]
+    fn keys_of_other_hosts_are_found_in_scripts_of_any_language() {
+        let folder = Folder::new("contract-reads");
+        let found = |name: &str, text: &str, contract| {
+            Mismatch::of(&folder.file(name, text), contract).map(|it| it.contract())
+        };
+        let judge = "import json, sys\nprint(json.load(sys.stdin).get('candidate_answer'))\n";
+        assert_eq!(found("judge.py", judge, None), Some(Contract::AgentV));
+        assert_eq!(
+            found("judge.js", "say(d.output_messages.length)", None),
+            Some(Contract::AgentV)
+        );
+        assert_eq!(found("judge", "#!/bin/sh\njq .trace_summary\n", None), Some(Contract::AgentV));
+        assert_eq!(found("metric.mjs", "d.actual_invocations", None), Some(Contract::Adk));
+        assert_eq!(found("check.rb", "d['app_params']", None), Some(Contract::Agenta));
+        for (name, text, contract) in [
+            ("judge.py", judge, Some(Contract::AgentV)),
+            ("judge.py", judge, Some(Contract::Agentevals)),
+            ("judge.rs", "input.candidate_answer()", None),
+            ("own.py", "# candidate_answer\nd['config']['reference_answer']", None),
+            ("own.js", "// reads candidate_answer\nd.metric_name", None),
+            ("both.py", "d.get('candidate_answer') or d['invocations'][-1]", None),
+            ("sdk.py", "from agentevals_evaluator_sdk import run\ncandidate_answer = 1", None),
+            ("my.py", "my_candidate_answer = 1", None),
+        ] {
+            assert_eq!(found(name, text, contract), None, "{text}");
+        }
     }
 }

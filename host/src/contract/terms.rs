@@ -8,7 +8,9 @@ use crate::{
     eval_set::EvalCase,
     json::{self, NonFinite, Object, Value},
     pool::Document,
-    verdict::{Answer, BadAnswer, Evaluation, Verdict, from_report, strict_document},
+    verdict::{
+        Answer, BadAnswer, Evaluation, Status, Verdict, from_report, invalid, strict_document,
+    },
 };
 
 /// The contract of an entry, with what its documents contain besides the conversation.
@@ -86,13 +88,32 @@ impl Terms {
         if let Some(reported) = from_report(&document) {
             return reported;
         }
+        let status = word(&document).filter(|_| !matches!(self.host, Host::Adk));
         let answer = match self.host {
             Host::AgentV => agentv::answer(document),
             Host::Adk => adk::answer(document, turns),
             Host::Agenta => agenta::answer(document, turns),
         };
-        answer.map_or_else(Verdict::BadAnswer, Verdict::Answer)
+        let verdict = answer.map_or_else(Verdict::BadAnswer, Verdict::Answer);
+        match (status, verdict.status(self.settings.threshold)) {
+            (Some(said), Some(judged)) if said != judged => Verdict::BadAnswer(invalid(
+                "status",
+                format!(
+                    "it says {}, and the answer is {} in the terms of its contract, which have no `status`; if it is a result \
+                     of agentevals, leave `contract` out of its entry",
+                    said.as_str(),
+                    judged.as_str()
+                ),
+            )),
+            _ => verdict,
+        }
     }
+}
+
+/// The status of an answer that has one as a result of the default contract has.
+fn word(document: &Value) -> Option<Status> {
+    let said = document.get("status")?.as_str()?;
+    Status::ALL.into_iter().find(|status| said == status.as_str())
 }
 
 /// Reads a score: a number in `0..=1`.

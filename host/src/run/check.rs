@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     config::{CodeConfig, Config, EvaluatorKind, RemoteConfig},
-    contract::{Call, functions_of},
+    contract::{Call, Mismatch},
     eval_set::EvalSet,
     runtime::{Availability, Entrypoint},
 };
@@ -106,10 +106,8 @@ impl Runner {
         let call = Call::of(code.contract, code.function.as_deref(), &entrypoint.path);
         if let Some(call) = call {
             call.check(&entrypoint.path)?;
-        } else if let Some(uncalled) = functions_of(&entrypoint.path)
-            .filter(|it| code.contract.is_none_or(|contract| contract == it.contract))
-        {
-            return Err(format!("{}: {uncalled}", entrypoint.path.display()));
+        } else if let Some(mismatch) = Mismatch::of(&entrypoint.path, code.contract) {
+            return Err(format!("{}: {mismatch}", entrypoint.path.display()));
         }
         Ok(format!("{} ({}: {detail})", entrypoint.path.display(), runtime.name()))
     }

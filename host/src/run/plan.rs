@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     config::{BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, LinkedConfig, MissingTurns},
-    contract::{Defined, Driver},
+    contract::{Driver, Mismatch},
     journal::Fingerprint,
     json::Object,
     linked::LinkedEvaluator,
@@ -103,8 +103,8 @@ pub(super) struct Program {
     pub(super) contract: Option<Contract>,
     /// What calls its function, if it is one.
     pub(super) _driver: Option<Driver>,
-    /// The function of another host that its file defines, and that nothing calls.
-    pub(super) uncalled: Option<Defined>,
+    /// Reason why its file does not work with that contract.
+    pub(super) mismatch: Option<Mismatch>,
     pub(super) surroundings: Surroundings,
     pub(super) originals: Arc<Originals>,
 }

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     config::{CodeConfig, Config, Isolation},
-    contract::{self, Call, Defined, Driver},
+    contract::{Call, Driver, Mismatch},
     executor::{Executor, Local},
     process::CommandSpec,
     runtime::{CompileCacheOf, Composition, Entrypoint, Environment, Launch, PrepareError},
@@ -141,20 +141,17 @@ fn compile_cache(
 struct Driven {
     launch: Launch,
     driver: Option<Driver>,
-    /// A function that nothing calls.
-    uncalled: Option<Defined>,
+    mismatch: Option<Mismatch>,
 }
 
 /// The launch of a program, or of what calls its function.
 fn driven(code: &CodeConfig, launch: Launch, path: &Path) -> Result<Driven, String> {
     let Some(call) = Call::of(code.contract, code.function.as_deref(), path) else {
-        let uncalled = contract::functions_of(path)
-            .filter(|it| code.contract.is_none_or(|contract| contract == it.contract));
-        return Ok(Driven { launch, driver: None, uncalled });
+        return Ok(Driven { launch, driver: None, mismatch: Mismatch::of(path, code.contract) });
     };
     call.check(path)?;
     let (launch, driver) = call.drive(launch)?;
-    Ok(Driven { launch, driver: Some(driver), uncalled: None })
+    Ok(Driven { launch, driver: Some(driver), mismatch: None })
 }
 
 fn ready(
@@ -164,7 +161,7 @@ fn ready(
     executor: &dyn Executor,
     retries: u32,
 ) -> Work {
-    let Driven { launch, driver, uncalled } = driven;
+    let Driven { launch, driver, mismatch } = driven;
     let launch = surroundings.give_to(launch);
     let resources = surroundings.resources();
     // The limits hold for what the executor starts, and through it for the program.
@@ -188,7 +185,7 @@ fn ready(
             config: code.config.clone(),
             contract: code.contract,
             _driver: driver,
-            uncalled,
+            mismatch,
             surroundings,
             originals: Arc::new(originals),
         })),

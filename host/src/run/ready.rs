@@ -22,7 +22,7 @@ use super::{
     subject::Subject,
 };
 use crate::{
-    contract::Terms,
+    contract::{Mismatch, Terms},
     journal::{Digester, Fingerprint, Key},
     linked,
     metric::{Metric, MetricInput, MetricSettings},
@@ -211,9 +211,22 @@ impl Ready {
             (Some(terms), Given::Conversation(subject)) => {
                 terms.read(evaluation, subject.conversation().turns.len())
             }
+            (None, Given::Conversation(_)) => self.refuse_mismatch(evaluation),
             // Documents from outside are answered in their own terms.
-            _ => evaluation,
+            (_, Given::Document(_)) => evaluation,
         }
+    }
+
+    /// The evaluation, as an error if an answer came from a program that reads the documents of another host: the answer is
+    /// not about the conversation.
+    fn refuse_mismatch(&self, mut evaluation: Evaluation) -> Evaluation {
+        if let Work::Program(program) = &self.evaluator.work
+            && matches!(evaluation.verdict, Verdict::Answer(_))
+            && let Some(error) = program.mismatch.as_ref().and_then(Mismatch::error)
+        {
+            evaluation.verdict = Verdict::BadAnswer(error);
+        }
+        evaluation
     }
 
     async fn ask(&self, given: Given<'_>, permits: &Permits) -> Evaluation {

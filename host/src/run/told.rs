@@ -105,17 +105,18 @@ impl Ready {
     fn with_remark(&self, error: String, evaluation: &Evaluation) -> String {
         let Work::Program(program) = &self.evaluator.work else { return error };
         let texts = [&*error, &*evaluation.stderr_tail];
-        if let (Some(uncalled), Verdict::BadAnswer(BadAnswer::Empty)) =
-            (&program.uncalled, &evaluation.verdict)
-        {
-            return format!("{error} ({uncalled})");
-        }
-        if let (None, Verdict::Exited { .. }, Some(missed)) =
-            (program.contract, &evaluation.verdict, missed(&evaluation.stderr_tail))
+        if let (Verdict::Exited { .. }, Some(missed)) =
+            (&evaluation.verdict, missed(program.contract, &evaluation.stderr_tail))
         {
             return format!("{error}\n({missed})");
         }
-        let remark = program.surroundings.remark(&evaluation.verdict, &texts);
+        let mismatch = match evaluation.verdict {
+            Verdict::Exited { .. } | Verdict::BadAnswer(BadAnswer::Empty) => {
+                program.mismatch.as_ref().map(ToString::to_string)
+            }
+            _ => None,
+        };
+        let remark = mismatch.or_else(|| program.surroundings.remark(&evaluation.verdict, &texts));
         match remark.or_else(|| missing_module(evaluation)) {
             Some(remark) if error.contains('\n') => format!("{error}\n({remark})"),
             Some(remark) => format!("{error} ({remark})"),
