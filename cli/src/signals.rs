@@ -63,7 +63,7 @@ fn watch_with(cancellation: Cancellation, manner: &'static Manner) {
 }
 
 fn complain(error: &io::Error) {
-    render::message(&format!("cannot listen for Ctrl-C, which will end this at once: {error}"));
+    render::warning(&format!("cannot listen for Ctrl-C, which will end this at once: {error}"));
 }
 
 #[expect(clippy::exit, reason = "whoever asks twice does not want to wait for anything")]
@@ -96,7 +96,7 @@ impl Signals {
     async fn wait_to_end(&mut self, manner: &Manner) -> io::Result<()> {
         loop {
             match (self.next().await?, manner.hangup) {
-                (Came::Hangup, Some(message)) => render::message(message),
+                (Came::Hangup, Some(message)) => render::note(message),
                 _ => return Ok(()),
             }
         }

@@ -2,6 +2,7 @@
 
 use std::{
     ffi::OsStr,
+    io,
     path::{self, Path, PathBuf},
 };
 
@@ -103,7 +104,7 @@ pub(crate) fn outputs(
         }
     }
     for (at, output) in outputs.iter().enumerate() {
-        let place = |output: &ReportOutput| output.file.as_deref().map(path::absolute);
+        let place = |output: &ReportOutput| output.file.as_deref().map(destination);
         let same = |other: &ReportOutput| match (place(other), place(output)) {
             (Some(Ok(other)), Some(Ok(this))) => other == this,
             _ => other.file == output.file,
@@ -117,6 +118,17 @@ pub(crate) fn outputs(
         }
     }
     Ok(outputs)
+}
+
+/// The file that a path leads to. A new one is named by its directory.
+fn destination(path: &Path) -> io::Result<PathBuf> {
+    path.canonicalize().or_else(|_| {
+        let path = path::absolute(path)?;
+        let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
+            return Ok(path);
+        };
+        Ok(directory.canonicalize()?.join(name))
+    })
 }
 
 #[cfg(test)]

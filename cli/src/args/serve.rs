@@ -7,6 +7,7 @@ use std::{
 };
 
 use clap::{Args, value_parser};
+use evaluator_host::serve::BasePath;
 
 use super::existing;
 
@@ -33,8 +34,8 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "HOST", value_parser = host)]
     pub(crate) allow_host: Vec<String>,
     /// Path below which everything is served as well, e.g. /api, for proxies that keep their prefix
-    #[arg(long, value_name = "PATH", value_parser = base_path)]
-    pub(crate) base_path: Option<String>,
+    #[arg(long, value_name = "PATH")]
+    pub(crate) base_path: Option<BasePath>,
     /// Evaluations at a time (default: one per processor)
     #[arg(short, long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
@@ -61,19 +62,6 @@ pub(crate) struct ServeArgs {
 fn address(text: &str) -> Result<SocketAddr, String> {
     let found = text.to_socket_addrs().map_err(|error| format!("{error}; write HOST:PORT"))?;
     found.into_iter().next().ok_or_else(|| "this host has no address".to_owned())
-}
-
-/// A prefix of paths: begins with a slash, ends without one.
-fn base_path(text: &str) -> Result<String, String> {
-    let path = text.trim_end_matches('/');
-    let is_segment = |segment: &str| {
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '~');
-        !segment.is_empty() && segment.chars().all(is_plain) && !segment.chars().all(|c| c == '.')
-    };
-    match path.strip_prefix('/') {
-        Some(rest) if rest.split('/').all(is_segment) => Ok(path.to_owned()),
-        _ => Err("write a path like /api or /tools/evaluators".to_owned()),
-    }
 }
 
 fn host(text: &str) -> Result<String, String> {

@@ -42,7 +42,7 @@ pub(super) fn check(file: &Path, locked: bool, build: bool, verbose: u8, runner:
         }
     }
     if !examination.not_built.is_empty() {
-        render::message(&format!(
+        render::warning(&format!(
             "not built, so that names and settings were not checked: {} (`check --build` builds them)",
             examination.not_built.join(", ")
         ));

@@ -80,7 +80,7 @@ fn remote_entry(name: &str, places: &SourcePlaces, runner: &Runner) -> Option<St
                 }
             }
             Err(SourceError::NotSetUp { .. }) => {}
-            Err(error) => render::message(&format!("cannot list the source `{source}`: {error}")),
+            Err(error) => render::warning(&format!("cannot list the source `{source}`: {error}")),
         }
     }
     None

@@ -32,7 +32,7 @@ pub(super) fn configuration(
     }
     let file = found.pop();
     if let Some(file) = file {
-        render::message(&format!("using the configuration {file} of this directory"));
+        render::note(&format!("using the configuration {file} of this directory"));
     }
     Ok(file.map(PathBuf::from))
 }
@@ -57,7 +57,7 @@ pub(super) fn required(named: Option<PathBuf>, instead: &str) -> Result<PathBuf,
 /// Says that a configuration in the working directory is not used, because the command line names the metrics.
 pub(super) fn passed_over() {
     if let [file, ..] = candidates()[..] {
-        render::message(&format!(
+        render::warning(&format!(
             "{file} of this directory is not used, because -m names what to run; add `-c {file}` to run both"
         ));
     }

@@ -43,7 +43,7 @@ fn exported(args: &ExportArgs, verbose: u8, runner: Runner) -> Result<String, (S
                     program.command.program = place.clone().into();
                     copies.insert(place, built);
                 }
-                _ => render::message(&format!(
+                _ => render::warning(&format!(
                     "note: {} is not an executable, so it is not copied: the files name it where it is",
                     program.entrypoint.display()
                 )),

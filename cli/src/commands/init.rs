@@ -33,6 +33,6 @@ fn warn_unless_usable(entrypoint: &Path, runtimes: &Runtimes) {
     let inspected =
         runtimes.for_path(&entrypoint.path).and_then(|runtime| runtime.inspect(&entrypoint));
     if let Err(error) = inspected {
-        render::message(&format!("warning: this machine cannot run it yet: {error}"));
+        render::warning(&format!("warning: this machine cannot run it yet: {error}"));
     }
 }

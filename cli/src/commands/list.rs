@@ -47,8 +47,11 @@ pub(super) fn list(args: &ListArgs, runner: &Runner) -> u8 {
             // Nobody asked for this one.
             Err(SourceError::NotSetUp { .. }) if asked.is_none() => {}
             Err(error) => {
-                render::message(&format!("cannot list the source `{source}`: {error}"));
-                if asked.is_some() {
+                let said = format!("cannot list the source `{source}`: {error}");
+                if asked.is_none() {
+                    render::warning(&said);
+                } else {
+                    render::message(&said);
                     let unusable =
                         matches!(error, SourceError::NotSetUp { .. } | SourceError::Setting { .. });
                     code = if unusable { exit::USAGE } else { exit::ERRORED };

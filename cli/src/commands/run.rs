@@ -115,7 +115,7 @@ pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> u8 {
     let events = switches.and_then(|switches| match Exporter::new(&variable) {
         Ok(exporter) => Some((switches, exporter)),
         Err(error) => {
-            render::message(&format!("evaluation events will not be sent: {error}"));
+            render::warning(&format!("evaluation events will not be sent: {error}"));
             None
         }
     });
@@ -175,7 +175,7 @@ fn send_events(
 ) {
     let records = events::records(report, config, metrics, switches);
     if let Err(error) = exporter.export(records) {
-        render::message(&format!("{error}; this changes nothing about the results"));
+        render::warning(&format!("{error}; this changes nothing about the results"));
     }
 }
 

@@ -96,7 +96,7 @@ async fn prepare(
             return Err(exit::USAGE);
         }
     };
-    service.passed_over().iter().for_each(|passed_over| render::message(passed_over));
+    service.passed_over().iter().for_each(|passed_over| render::warning(passed_over));
     if service.offered().len() == 0 {
         render::message("there is no evaluator to offer");
         return Err(exit::USAGE);

@@ -27,7 +27,7 @@ pub(super) fn test(args: &TestArgs, verbose: u8, runner: &Runner) -> u8 {
         }
     };
     for path in &found.passed_over {
-        render::message(&format!("passed over {}: nothing tests it", path.display()));
+        render::warning(&format!("passed over {}: nothing tests it", path.display()));
     }
     signals::watch(runner.cancellation.clone());
     let codes: Vec<u8> = found
@@ -35,7 +35,12 @@ pub(super) fn test(args: &TestArgs, verbose: u8, runner: &Runner) -> u8 {
         .iter()
         .map(|evaluator| {
             let (text, code) = test_one(evaluator, args, verbose, runner);
-            render::message(&format!("{}: {text}", evaluator.display()));
+            let said = format!("{}: {text}", evaluator.display());
+            if code == exit::OK {
+                render::note(&said)
+            } else {
+                render::message(&said)
+            }
             code
         })
         .collect();

@@ -102,6 +102,37 @@ fn messages_may_be_json_one_object_per_line() {
     assert_eq!(objects(&ran)[0]["level"], "error");
 }
 
+/// What is no error is neither shown in quiet runs nor called one in JSON.
+#[test]
+fn only_errors_have_the_level_error() {
+    let folder = folder();
+    folder.file("eval_config.yaml", "evaluators:\n  - {name: odd, type: code, path: odd}\n");
+    folder.file("check.py", "import json\nprint(json.dumps({'score': 1}))\n");
+    folder.file(
+        "test_check.py",
+        "import unittest\nimport check\n\nclass T(unittest.TestCase):\n    def test(self):\n        pass\n",
+    );
+    let trace = trace("k01_traj_exact");
+    let cases: [(&[&str], &str); 4] = [
+        (&["check"], "using the configuration eval_config.yaml"),
+        (&["run", &trace, "-o", "summary"], "using the configuration eval_config.yaml"),
+        (
+            &["run", &trace, "-m", "token_usage_v1", "--allow-unevaluated"],
+            "eval_config.yaml of this directory is not used",
+        ),
+        (&["test", "check.py"], "1 test passed"),
+    ];
+    for (args, said) in cases {
+        let ran = folder.evaluator(&[args, &["--log-format", "json"]].concat()).exits(0);
+        let line = ran.stderr.lines().find(|line| line.contains(said));
+        let line = line.unwrap_or_else(|| panic!("{args:?}: {}", ran.stderr));
+        let line: Value = serde_json::from_str(line).unwrap();
+        assert_ne!(line["level"], "error", "{line}");
+        let ran = folder.evaluator(&[args, &["-q"]].concat()).exits(0);
+        assert!(!ran.stderr.contains(said), "{}", ran.stderr);
+    }
+}
+
 #[test]
 fn a_table_fits_the_terminal() {
     if !has("script") || !cfg!(target_os = "linux") {

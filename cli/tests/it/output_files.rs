@@ -160,6 +160,12 @@ fn one_run_has_several_reports() {
     run(&folder, &["-o", "junit=j.xml"]).exits(0).reports_nothing();
     run(&folder, &["-o", "json", "-o", "junit"]).exits(2).says("would go to stdout");
     run(&folder, &["-o", "json=r", "-o", "junit=r"]).exits(2).says("would go to r;");
+    fs::create_dir(folder.path().join("d")).unwrap();
+    symlink("j.xml", folder.path().join("link.xml")).unwrap();
+    for (one, other) in [("new", "./new"), ("new", "d/../new"), ("j.xml", "link.xml")] {
+        let args = ["-o", &format!("json={one}"), "-o", &format!("junit={other}")];
+        run(&folder, &args).exits(2).says("two forms of the report would go to ");
+    }
     run(&folder, &["-o", "json", "-o", "junit=j", "--output-file", "r"])
         .exits(2)
         .says("write `-o FORM=FILE` for each");

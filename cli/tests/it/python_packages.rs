@@ -98,6 +98,35 @@ fn only_an_import_that_it_cannot_do_without_counts() {
     assert!(!checked.stdout.contains("virtual environment"), "{}", checked.stdout);
 }
 
+#[test]
+fn modules_that_no_named_package_is_called_like_are_doubtful_until_the_environment_is_built() {
+    let Some(folder) = with_evaluator("") else { return };
+    let python = bare_python(&folder);
+    let said = |text: &str| {
+        folder.file("check.py", text);
+        let checked = with_python(&folder, &python, &["check", "c.yaml"]).exits(0);
+        assert!(checked.stdout.contains("will be built with"), "{}", checked.stdout);
+        checked.stdout
+    };
+    let text = said("import torch\nfrom a.b import c\nimport agentevals_evaluator_sdk\n");
+    assert!(
+        text.contains("no package is named after what it imports as `torch`, `a`, so"),
+        "{text}"
+    );
+    let block = "# /// script\n# dependencies = [\"Zope.Interface>=99\"]\n# ///\n";
+    let text = said(&format!("{block}import zope_interface\nimport agentevals_evaluator_sdk\n"));
+    assert!(!text.contains("no package is named"), "{text}");
+    // The SDK is not listed twice where it is named, too.
+    let block = "# /// script\n# dependencies = [\"Agentevals_Evaluator.SDK>=0.2\"]\n# ///\n";
+    folder.file("check.py", format!("{block}import agentevals_evaluator_sdk\n"));
+    let checked = with_python(&folder, &python, &["check", "--no-install", "c.yaml"]).exits(2);
+    assert!(
+        checked.stdout.contains("check.py needs 'Agentevals_Evaluator.SDK>=0.2', which"),
+        "{}",
+        checked.stdout
+    );
+}
+
 /// Gives an interpreter packages: what an installation leaves of them.
 fn install(folder: &Folder, packages: &[(&str, &str)]) -> String {
     for (name, version) in packages {

@@ -35,6 +35,7 @@
 //! | file | what |
 //! |---|---|
 //! | `server` | [`Server`]: the address, connections, and how it ends |
+//! | `base_path` | [`BasePath`]: a prefix that a proxy keeps |
 //! | `settings` | [`Settings`]: limits, and who may ask |
 //! | `browser` | web pages, which must not drive a server that asks for no token |
 //! | `token` | [`Token`]: who may ask, compared in a time that tells nothing |
@@ -49,6 +50,7 @@
 //! | `access` | what is told of each request |
 
 mod access;
+mod base_path;
 mod body;
 mod browser;
 mod catalog;
@@ -63,6 +65,7 @@ mod settings;
 mod token;
 
 pub use access::{Access, Remarks};
+pub use base_path::{BasePath, BasePathError};
 pub use server::{Ended, ServeError, Server};
 pub use settings::Settings;
 pub use token::{BadToken, Token};

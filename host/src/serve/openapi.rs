@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Settings, catalog::path};
+use super::{BasePath, Settings, catalog::path};
 use crate::run::{Offered, Service};
 
 /// What the server offers, for programs and their generators.
@@ -57,7 +57,7 @@ pub(super) fn document(service: &Service, settings: &Settings) -> Value {
             "version": env!("CARGO_PKG_VERSION"),
             "description": "Programs that score what AI agents did. Send a document of any contract, and be answered in its terms.",
         },
-        "servers": [{"url": settings.base_path.as_deref().unwrap_or("/")}],
+        "servers": [{"url": settings.base_path.as_ref().map_or("/", BasePath::as_str)}],
         "paths": paths,
         "components": {"schemas": schemas(), "responses": responses(&refusal)},
     });

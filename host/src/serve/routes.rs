@@ -16,7 +16,7 @@ use axum::{
 use tokio::sync::Semaphore;
 
 use super::{
-    Access, Settings,
+    Access, BasePath, Settings,
     access::Remarks,
     browser, catalog,
     evaluate::evaluate,
@@ -74,7 +74,10 @@ pub(super) fn router(app: Arc<App>) -> Router {
     let routes = routes(&app);
     let all = match &app.settings.base_path {
         // A proxy may keep its prefix or take it away, and probes do not know of it.
-        Some(base) => routes.clone().nest(base, routes),
+        Some(base) => {
+            let root = post(only_one).fallback(write_only);
+            routes.clone().route(&format!("{base}/"), root).nest(base.as_str(), routes)
+        }
         None => routes,
     };
     all.layer(middleware::from_fn_with_state(Arc::clone(&app), admit))
@@ -86,7 +89,6 @@ fn routes(app: &Arc<App>) -> Router<Arc<App>> {
     let catalog = catalog::all(&app.service);
     let document = openapi::document(&app.service, &app.settings).to_string();
     let read_only = async |request| only("GET, HEAD", request).await;
-    let write_only = async |request| only("POST", request).await;
     Router::new()
         .route("/healthz", get(async || json("{\"status\":\"ok\"}\n")).fallback(read_only))
         // Everything was built and started before the server listened, and it stops listening when it is to stop.
@@ -150,6 +152,10 @@ async fn nowhere(request: Request) -> Response {
     Fault::new(StatusCode::NOT_FOUND, "not_found", message).refuse(request).await
 }
 
+async fn write_only(request: Request) -> Response {
+    only("POST", request).await
+}
+
 async fn only(methods: &'static str, request: Request) -> Response {
     let (method, path) = (request.method(), request.uri().path());
     let message = format!("{method} is not allowed at {path}; use {methods}");
@@ -162,7 +168,7 @@ async fn only(methods: &'static str, request: Request) -> Response {
 /// Lets nobody in who may not ask.
 async fn admit(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let path = request.uri().path();
-    let base = app.settings.base_path.as_deref().unwrap_or_default();
+    let base = app.settings.base_path.as_ref().map_or("", BasePath::as_str);
     let below = path.strip_prefix(base).unwrap_or(path);
     let refusal = match &app.settings.token {
         _ if OPEN.contains(&path) || OPEN.contains(&below) => None,

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use super::{ServeError, Token};
+use super::{BasePath, ServeError, Token};
 
 /// What a server allows.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct Settings {
     /// in public (`localhost`, those without a dot, those that end with `.localhost` or `.internal`); none by default.
     pub hosts: Vec<String>,
     /// A path below which everything is served as well, like `/api`; none by default. For proxies that keep a prefix.
-    pub base_path: Option<String>,
+    pub base_path: Option<BasePath>,
     /// What requests have to bear; nothing by default, which is allowed on this machine only.
     pub token: Option<Token>,
 }

@@ -52,6 +52,10 @@ fn everything_is_served_below_a_base_path_as_well() {
         server.get(&format!("{base}/nothing")).is(404);
         server.get(&format!("{base}/evaluators/same/invoke")).is(405);
     }
+    for root in ["/", "/tools/api", "/tools/api/"] {
+        server.post(root, AGENTEVALS).is(200);
+        server.get(root).is(405);
+    }
     server.post("/tools/evaluators/same", AGENTEVALS).is(404);
     let document = server.get("/tools/api/openapi.json").is(200).json();
     assert_eq!(document["servers"][0]["url"], "/tools/api");
@@ -59,6 +63,10 @@ fn everything_is_served_below_a_base_path_as_well() {
     for path in ["api", "/", "/a b", "/a//b", "/../x", ""] {
         let args = ["serve", "same", "--addr", "127.0.0.1:0", "--base-path", path];
         folder.evaluator(&args).exits(2).says("write a path like /api");
+    }
+    for path in ["/metrics", "/evaluators/", "/healthz/x"] {
+        let args = ["serve", "same", "--addr", "127.0.0.1:0", "--base-path", path];
+        folder.evaluator(&args).exits(2).says("the server has paths of its own at ");
     }
     let server = Serving::start_with(
         &folder,

@@ -59,7 +59,8 @@ const HINTS: [(&[&str], &str); 5] = [
     ),
     (
         &["No matching distribution", "No solution found", "not found in the package registry"],
-        "no such package or version is in the index for this Python; correct the requirement",
+        // With `PIP_RETRIES=0`, pip does not say that the index could not be reached.
+        "no such package or version is in the index for this Python, if the index can be reached; correct the requirement",
     ),
 ];
 
@@ -248,7 +249,7 @@ mod tests {
         assert!(text.starts_with("pip cannot install x (exit code 1)\nline 26\n"), "{text}");
         assert!(
             text.ends_with(
-                "found for nope\nhint: no such package or version is in the index for this Python; correct the requirement"
+                "found for nope\nhint: no such package or version is in the index for this Python, if the index can be reached; correct the requirement"
             ),
             "{text}"
         );

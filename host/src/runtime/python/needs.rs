@@ -18,7 +18,7 @@ use super::{
 use crate::runtime::{PrepareError, companions};
 
 /// The module of the Python SDK, the only one whose package is known without being named.
-const SDK_MODULE: &[u8] = b"agentevals_evaluator_sdk";
+pub(super) const SDK_MODULE: &str = "agentevals_evaluator_sdk";
 
 /// Packages that an evaluator needs: those of a `requirements.txt` beside it, those of its own `# /// script` block, and the
 /// SDK if a file of it mentions the SDK.
@@ -67,7 +67,7 @@ impl Needs {
         let file = self.file.as_ref().map(|_| requirements::FILE_NAME);
         let block = self.block.as_ref().map(|_| "script metadata");
         let named: Vec<&str> = file.into_iter().chain(block).collect();
-        if named.is_empty() { "agentevals_evaluator_sdk".to_owned() } else { named.join(" and ") }
+        if named.is_empty() { SDK_MODULE.to_owned() } else { named.join(" and ") }
     }
 
     /// Adds the questions whose answers decide what is missing.
@@ -124,10 +124,17 @@ impl Needs {
             (_, Some(requirement)) => is_met(&requirement),
             (_, None) => false,
         };
-        if let (false, Some(sdk)) = (is_there, sdk.requirement()) {
+        let is_named = sdk.plain().is_some_and(|sdk| self.names(plain::split(sdk).name));
+        if let (false, false, Some(sdk)) = (is_there, is_named, sdk.requirement()) {
             missing.insert(0, word(&sdk.to_string_lossy()));
         }
         missing
+    }
+
+    /// Whether a package is named that is called like this, or like this module.
+    pub(super) fn names(&self, name: &str) -> bool {
+        let name = plain::normalized(name);
+        self.plain().any(|requirement| plain::normalized(plain::split(requirement).name) == name)
     }
 
     /// Packages to install, beside those of a file to install from.
@@ -220,7 +227,8 @@ fn files_with_sdk(source: &Path) -> Vec<PathBuf> {
     let is_source =
         |path: &PathBuf| path.extension().is_some_and(|found| found.eq_ignore_ascii_case("py"));
     let mentions = |path: &PathBuf| {
-        fs::read(path).is_ok_and(|text| memchr::memmem::find(&text, SDK_MODULE).is_some())
+        fs::read(path)
+            .is_ok_and(|text| memchr::memmem::find(&text, SDK_MODULE.as_bytes()).is_some())
     };
     let files = companions::with_companions(source).files;
     files.into_iter().filter(is_source).filter(mentions).collect()

@@ -127,6 +127,12 @@ pub(super) struct Parts<'a> {
     pub(super) marker: Option<&'a str>,
 }
 
+/// The name of a package as indexes compare it (PEP 503).
+pub(super) fn normalized(name: &str) -> String {
+    let parts = name.split(['-', '_', '.']).filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join("-").to_ascii_lowercase()
+}
+
 /// Splits a requirement that [`parse`] has accepted.
 pub(super) fn split(requirement: &str) -> Parts<'_> {
     let (requirement, has_hashes) = match requirement.split_once(" --") {

@@ -10,7 +10,9 @@ use std::{
 use super::{
     distributions, forks,
     installer::Installer,
-    interpreter, own_tests,
+    interpreter,
+    needs::SDK_MODULE,
+    own_tests,
     plan::{Plan, Planner, Wanted, by_hand},
     probe::{MissingModule, Questions},
     schedule::{self, Job},
@@ -198,7 +200,10 @@ impl Runtime for Python {
             )));
         }
         let installer = planner.installer.name();
-        Ok(format!("{about}, {named_in}: virtual environment will be built with {installer}"))
+        let doubt = doubtful(&plan, &wanted);
+        Ok(format!(
+            "{about}, {named_in}: virtual environment will be built with {installer}{doubt}"
+        ))
     }
 
     fn prepare(
@@ -334,6 +339,25 @@ impl Python {
 }
 
 /// Reports modules that an evaluator imports and would not find.
+/// Names modules that an environment may lack which is not built yet: the interpreter lacks them, and no package is called like them.
+fn doubtful(plan: &Plan, wanted: &Wanted) -> String {
+    let is_doubtful = |name: &&str| !(*name == SDK_MODULE || wanted.needs.names(name));
+    let modules: Vec<String> = plan
+        .missing_modules
+        .iter()
+        .map(|module| module.name.split('.').next().unwrap_or(&module.name))
+        .filter(is_doubtful)
+        .map(|name| format!("`{name}`"))
+        .collect();
+    if modules.is_empty() {
+        return String::new();
+    }
+    format!(
+        "; no package is named after what it imports as {}, so this may be missing",
+        modules.join(", ")
+    )
+}
+
 fn all_found(interpreter: &Path, missing: &[MissingModule]) -> Result<(), PrepareError> {
     if missing.is_empty() {
         return Ok(());
