@@ -47,12 +47,20 @@ fn no_error_is_not_an_error() {
 
 #[test]
 fn repeated_keys_are_errors_with_their_position() {
-    breaks(r#"{"score": 0.1, "score": 0.9}"#, "bad_answer", "repeated key at line 1 column 16");
-    breaks("{\"score\": 1,\n \"score\": 1}", "bad_answer", "repeated key at line 2 column 2");
+    breaks(
+        r#"{"score": 0.1, "score": 0.9}"#,
+        "bad_answer",
+        "the key is repeated in the same object at line 1 column 16",
+    );
+    breaks(
+        "{\"score\": 1,\n \"score\": 1}",
+        "bad_answer",
+        "the key is repeated in the same object at line 2 column 2",
+    );
     breaks(
         r#"{"score": 1, "details": {"a": {"b": 1, "b": 2}}}"#,
         "bad_answer",
-        "repeated key at line 1 column 40",
+        "the key is repeated in the same object at line 1 column 40",
     );
 }
 

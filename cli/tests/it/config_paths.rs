@@ -39,7 +39,7 @@ fn paths_are_relative_to_the_configuration_wherever_the_command_runs() {
             ran.evaluations(0),
             ["check PASSED", "here PASSED", "tool_trajectory_avg_score PASSED"]
         );
-        assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+        assert!(!ran.stderr.contains("does not exist"), "{}", ran.stderr);
     }
 }
 

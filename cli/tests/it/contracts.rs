@@ -515,7 +515,7 @@ fn metrics_of_adk_are_called() {
         let metric = metric(&ran);
         assert_eq!(metric["score"], 1.0);
         assert_eq!(metric["per_invocation_scores"], serde_json::json!([1.0]));
-        run(&folder, &entry(function), &[]).exits(0).says("NOTHING EVALUATED");
+        run(&folder, &entry(function), &[]).exits(1).says("NOTHING EVALUATED");
     }
     for (function, error) in [
         ("number", "`number` returned a float; ADK takes an EvaluationResult"),

@@ -122,7 +122,8 @@ fn a_run_that_scores_nothing_fails_unless_that_is_allowed() {
     folder.run(&[&trace, "-c", "c.yaml"]).exits(0).says("NOTHING EVALUATED: ");
     // It allows nothing else.
     folder.run(&[&trace, "-c", "c.yaml", "--require-evaluated"]).exits(1).says("FAILED: ");
-    config("allow_unevaluated: true\n", "gone");
+    folder.script("broken", "exit 1");
+    config("allow_unevaluated: true\n", "broken");
     folder.run(&[&trace, "-c", "c.yaml"]).exits(3).says("ERROR: ");
     config("allow_unevaluated: true\nrequire_evaluated: true\n", "unsure");
     folder.run(&[&trace, "-c", "c.yaml"]).exits(2).says("contradict each other");

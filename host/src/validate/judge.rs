@@ -171,7 +171,10 @@ mod tests {
                 r#"{"score": 1, "per_invocation_scores": [1]}"#,
                 "per_invocation_scores: 1 score for a conversation of 2 turns; ",
             ),
-            (r#"{"score": 1, "score": 1}"#, "repeated key at line 1 column 14 (byte 13): "),
+            (
+                r#"{"score": 1, "score": 1}"#,
+                "the key is repeated in the same object at line 1 column 14 (byte 13): ",
+            ),
             (r#"{"score": 1, "per_invocation_scores": [2, 1]}"#, "it scores turn 1 with 2"),
             ("log\n{}", "expected a value at line 1"),
         ] {

@@ -269,7 +269,7 @@ mod tests {
     fn repeated_keys_are_errors_at_any_depth() {
         assert_eq!(
             reason("{\"score\": 0.1,\n \"score\": 0.9}"),
-            "repeated key at line 2 column 2 (byte 16): \"{\\\"score\\\": 0.1,\\n \\\"score\\\": 0.9}\"; it is not known which of \
+            "the key is repeated in the same object at line 2 column 2 (byte 16): \"{\\\"score\\\": 0.1,\\n \\\"score\\\": 0.9}\"; it is not known which of \
              its values counts"
         );
         for text in [
@@ -281,7 +281,11 @@ mod tests {
             r#"{"score": 1, "details": {"list": [{"a": 1, "a": 1}]}}"#,
             r#"{"score": 1, "details": {}, "details": null}"#,
         ] {
-            assert!(reason(text).starts_with("repeated key at line 1 column "), "{text}");
+            assert!(
+                reason(text)
+                    .starts_with("the key is repeated in the same object at line 1 column "),
+                "{text}"
+            );
         }
         let same_elsewhere =
             br#"{"score": 1, "details": {"score": 0, "list": [{"a": 1}, {"a": 1}]}}"#;

@@ -87,7 +87,7 @@ fn wrong_settings_are_problems_with_a_position() {
     let wrong = parse(&runner(), "{name: brevity, type: builtin, config: {longest: short}}");
     assert_eq!(
         wrong.unwrap_err(),
-        "c.yaml:2:43: `config.longest` must be a number of bytes, at least 0"
+        "c.yaml:2:44: `config.longest` must be a number of bytes, at least 0"
     );
     let absent = parse(&runner(), "{name: brevity, type: builtin}").unwrap_err();
     assert!(absent.contains("c.yaml:2:") && absent.contains("`config.longest`"), "{absent}");

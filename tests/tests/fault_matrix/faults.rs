@@ -124,5 +124,4 @@ pub(crate) const ALL: &[Fault] = &[
     // A conversation of 20 MB that nobody reads.
     Fault { source: DEAF, is_long: true, ..same("input left unread", Answer) },
     Fault { is_long: true, ..same("empty object, long input", Error("bad_answer")) },
-    broken("no such file", ("", ""), "prepare_failed"),
 ];

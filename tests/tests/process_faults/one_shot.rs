@@ -45,7 +45,6 @@ async fn good_answers() {
         ("good-in-whitespace", 1.0),
         ("score-as-text", 0.5),
         ("score-as-bool", 1.0),
-        ("last-duplicate-wins", 0.5),
         ("deaf", 0.75),
         ("flood-stderr", 0.75),
         // Only standard output has to be complete.
@@ -76,6 +75,12 @@ async fn each_fault_has_its_verdict() {
         ("noise-after", AMPLE, "bad_answer", "line 2 column 1 (byte 13)"),
         ("two-documents", AMPLE, "bad_answer", "line 2 column 1 (byte 13)"),
         ("truncated", AMPLE, "bad_answer", "unexpected end of text at line 1 column 33"),
+        (
+            "repeated-key",
+            AMPLE,
+            "bad_answer",
+            "the key is repeated in the same object at line 1 column 14",
+        ),
         ("empty-object", AMPLE, "bad_answer", "score: a number from 0 to 1 is required"),
         ("array", AMPLE, "bad_answer", "expected an object"),
         ("nan", AMPLE, "bad_answer", "score: expected a number from 0 to 1, found NaN"),

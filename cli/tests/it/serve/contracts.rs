@@ -118,13 +118,13 @@ fn documents_of_agentevals_are_answered_with_everything_that_was_said() {
     folder.script("same", SAME);
     folder.script(
         "much",
-        r#"cat >/dev/null; echo '{"score": "0.5", "status": "FAILED", "per_invocation_scores": [1, null], "details": {"big": 123456789012345678901234567890, "nan": NaN}}'"#,
+        r#"cat >/dev/null; echo '{"score": "0.5", "status": "FAILED", "per_invocation_scores": [null], "details": {"big": 123456789012345678901234567890, "nan": NaN}}'"#,
     );
     let server = Serving::start(&folder, &["same", "much"]);
     let answer = server.post("/evaluators/much", AGENTEVALS).is(200);
     assert_eq!(
         answer.body,
-        r#"{"score":0.5,"status":"FAILED","per_invocation_scores":[1.0,null],"details":{"big":123456789012345678901234567890,"nan":null}}"#
+        r#"{"score":0.5,"status":"FAILED","per_invocation_scores":[null],"details":{"big":123456789012345678901234567890,"nan":null}}"#
     );
     // It has a word for what was not judged.
     let unjudged = r#"{"metric_name":"m","invocations":[],"expected_invocations":null}"#;

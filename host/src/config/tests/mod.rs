@@ -246,7 +246,7 @@ fn single_problems_say_what_to_write() {
         ),
         (
             "evaluators: [{name: a, type: builtin, path: a.py}]",
-            "c.yaml:1:39: unknown key `path` in this evaluator (known keys: name, type, threshold, trajectory_match_type, judge_model, judge_base_url, credential_ref, rubrics, missing_turns)",
+            "c.yaml:1:39: unknown key `path` in this evaluator (known keys: name, type, threshold, trajectory_match_type, judge_model, judge_base_url, credential_ref, rubrics, config, missing_turns)",
         ),
     ] {
         assert_eq!(problems(text), expected, "{text}");

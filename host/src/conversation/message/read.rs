@@ -11,9 +11,6 @@ use crate::{
     python_text::strip,
 };
 
-/// Longer texts are not parsed: nobody records messages of this size on purpose.
-const MAX_JSON_CHARS: usize = 4 * 1024 * 1024;
-
 /// The results of tools in a list of messages and in a single message, which are parsed when they
 /// are asked for.
 const RESPONSES: Paths = &[
@@ -28,14 +25,7 @@ pub(crate) fn is_placeholder(text: &str) -> bool {
 
 /// The value that `text` is the JSON of. `None` when it is not JSON, or the JSON of `null`, which says as little.
 pub(crate) fn parse_json(text: &str) -> Option<Value> {
-    if is_too_long(text) {
-        return None;
-    }
     parse_python(text).filter(|value| !value.is_null())
-}
-
-fn is_too_long(text: &str) -> bool {
-    text.len() > MAX_JSON_CHARS && text.chars().nth(MAX_JSON_CHARS).is_some()
 }
 
 /// The value itself or, if it is JSON text, what the text holds. Other text stays text.
@@ -79,11 +69,8 @@ pub(crate) fn read_messages(value: &Value) -> Result<Vec<Message>, String> {
 ///
 /// # Errors
 ///
-/// The text is not JSON, or is too long. The text of the error reads after the name of the attribute.
+/// The text is not JSON. The text of the error reads after the name of the attribute.
 pub(crate) fn json_text(text: &str, opaque: Paths) -> Result<Value, String> {
-    if is_too_long(text) {
-        return Err(format!("is longer than {MAX_JSON_CHARS} characters and is not read"));
-    }
     parse_leaving(text, &ParseOptions::default(), opaque).map(|parsed| parsed.value).map_err(
         |error| match is_cut(text, &error) {
             true => format!("is JSON that was cut off after {} bytes", text.len()),
@@ -95,7 +82,7 @@ pub(crate) fn json_text(text: &str, opaque: Paths) -> Result<Value, String> {
 /// Returns true for text that starts as a JSON array or object and ends inside it, as when a limit of the exporter cut it
 /// off. Other text that is not JSON may be what the model wrote.
 pub(crate) fn is_cut_json(text: &str) -> bool {
-    if !text.trim_start().starts_with(['{', '[']) || is_too_long(text) {
+    if !text.trim_start().starts_with(['{', '[']) {
         return false;
     }
     match parse(text, &ParseOptions::default()) {
