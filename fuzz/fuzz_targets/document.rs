@@ -3,7 +3,7 @@
 #![no_main]
 
 use evaluator_protocol::{
-    Document, EvalResult, ReadError, adk::MetricInput, agentv::CodeJudgeInput, detect,
+    Document, EvalResult, ReadError, Score, adk::MetricInput, agentv::CodeJudgeInput, detect,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -23,7 +23,7 @@ fuzz_target!(|document: &[u8]| {
     };
     let turns = converted.input.invocations;
     assert_eq!(unjudged.is_some(), is_foreign && turns.is_empty());
-    let answered = turns.iter().map(|turn| turn.final_response.is_some().into());
+    let answered = turns.iter().map(|turn| Score::from(turn.final_response.is_some()));
     if let Ok(answer) = reply.answer(EvalResult::mean_of(answered)) {
         assert!(answer.to_line().is_ok(), "{answer:?}");
         assert_eq!(reply.check(&answer), Ok(()));

@@ -22,10 +22,11 @@ use evaluator_host::{
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &[u8]| {
-    let keys = [0, 1, 2].map(|number| Fingerprint::of_settings(Digester::new("fuzz")).key(&[number; 32]));
+    let evaluator = Fingerprint::of_settings(Digester::new("fuzz"));
+    let keys = [0, 1, 2].map(|number| evaluator.key(&[number; 32]));
     let sealed = sealed(text, &keys);
     let path = scratch("journal.jsonl", &sealed);
-    let found = |journal: &Journal| keys.map(|key| format!("{:?}", journal.find(&key)));
+    let found = |journal: &Journal| keys.map(|key| format!("{:?}", journal.find(&evaluator, &key)));
 
     let journal = match Journal::open(&path, true) {
         Ok(journal) => journal,
@@ -55,6 +56,11 @@ fuzz_target!(|text: &[u8]| {
     let after = found(&journal);
     assert_eq!(before[..2], after[..2]);
     assert_eq!(after[2], format!("{:?}", Some(added)));
+
+    block_on(journal.withdraw(&evaluator, "fuzzed", "its answers are unreliable"));
+    drop(journal);
+    let journal = Journal::open(&path, true).expect("what was just written is a journal");
+    assert_eq!(found(&journal), ["None"; 3], "what was withdrawn is not found");
 });
 
 /// The text with checksums and keys.

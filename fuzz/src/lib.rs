@@ -7,6 +7,7 @@ mod recording;
 
 use std::{
     env, fs,
+    io::Write as _,
     path::{Path, PathBuf},
     process,
     sync::OnceLock,
@@ -20,12 +21,18 @@ use evaluator_host::{
     json::{self, NonFinite, ParseOptions, Value},
     trace::{self, FileTraces, Format, LoadErrorKind, TraceIndex, Watch},
 };
+use flate2::write::GzEncoder;
 
 pub use recording::recording;
 
 /// Loads a trace file whole and trace by trace, which has to come to the same, and goes on to conversations.
 pub fn load(text: &str, format: Option<Format>) {
-    let path = scratch("fuzzed.json", text.as_bytes());
+    load_bytes(text.as_bytes(), format);
+}
+
+/// Does the same with a file that may be compressed or no text; returns how many traces it has, or `None` if it is refused.
+pub fn load_bytes(content: &[u8], format: Option<Format>) -> Option<usize> {
+    let path = scratch("fuzzed.json", content);
     let whole = trace::load_file(&path, format);
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let watch = Watch { keys: &["session.id"], text };
@@ -36,7 +43,7 @@ pub fn load(text: &str, format: Option<Format>) {
             let errors: Vec<String> = index.errors.iter().map(ToString::to_string).collect();
             assert_eq!(errors, [error.to_string()]);
             assert!(error.to_string().contains("fuzzed.json"), "{error}");
-            return;
+            return None;
         }
     };
     let counts = index.errors.iter().map(|error| match &error.kind {
@@ -61,6 +68,31 @@ pub fn load(text: &str, format: Option<Format>) {
         for conversation in &conversations {
             assert!(cases.find(conversation, conversations.len()).is_err());
         }
+    }
+    Some(traces.len())
+}
+
+/// Loads a file as gzip and as zstd: whole, which is the same as without compression, and cut off, which is an error.
+/// The content also stands behind the first bytes of a compressed file, which is mostly damage.
+pub fn packed(content: &[u8], cut: usize) {
+    const MAGIC: [&[u8]; 2] = [b"\x1f\x8b", b"\x28\xb5\x2f\xfd"];
+    for magic in MAGIC {
+        load_bytes(&[magic, content].concat(), None);
+        if content.starts_with(magic) {
+            // What is compressed twice is decompressed once.
+            return;
+        }
+    }
+    let plain = load_bytes(content, None);
+    let mut gzip = GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(content).expect("memory can be written");
+    let gzip = gzip.finish().expect("memory can be written");
+    let zstd = zstd::encode_all(content, 1).expect("memory can be read");
+    for packed in [gzip, zstd] {
+        // Of less than its first four bytes, the format is not known.
+        let cut = 4 + cut % (packed.len() - 4);
+        assert_eq!(load_bytes(&packed, None), plain);
+        assert_eq!(load_bytes(&packed[..cut], None), None, "cut off at {cut}");
     }
 }
 
