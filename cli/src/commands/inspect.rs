@@ -26,6 +26,9 @@ pub(super) fn inspect(args: &InspectArgs) -> u8 {
         }
         render::message(&text);
     }
+    if let Some(warning) = &inspection.warning {
+        render::warning(warning);
+    }
     let mut unusable = 0;
     let code = print_with(
         |out| {

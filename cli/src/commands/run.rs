@@ -94,6 +94,13 @@ pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> u8 {
             return exit::USAGE;
         }
     };
+    if config.require_all_cases && config.eval_set.is_none() {
+        render::message(
+            "every golden case has to have a recording (`require_all_cases`), and there is no eval set; give one, as \
+             `eval_set` or with --eval-set",
+        );
+        return exit::USAGE;
+    }
     render::config_remarks(&config, verbose > 0);
     if let Err(error) = config.ensure_runnable() {
         render::config_error(&error);

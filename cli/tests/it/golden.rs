@@ -1,7 +1,7 @@
 //! Golden turns and golden cases without a recording, and recordings that may belong to another case.
 #![cfg(unix)]
 
-use crate::support::{Folder, Ran};
+use crate::support::{Folder, Ran, trace};
 use serde_json::{Value, json};
 
 const FORMS: [&str; 6] = ["table", "json", "summary", "junit", "markdown", "github"];
@@ -354,5 +354,21 @@ fn equal_prompts_are_no_reason_to_doubt() {
         let ran = lone(&folder, &[&["-o", "json"], strict].concat()).exits(0);
         assert!(ran.json().get("warnings").is_none(), "{}", ran.stdout);
         assert!(!ran.stderr.contains("golden case"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn golden_cases_that_have_to_be_recorded_have_to_be_given() {
+    let folder = Folder::new();
+    folder.script("good", r#"cat >/dev/null; echo '{"score": 1}'"#);
+    let entry = "evaluators: [{name: good, type: code, path: good}]";
+    folder.file("flag.yaml", entry);
+    folder.file("key.yaml", format!("require_all_cases: true\n{entry}"));
+    let trace = trace("a01_otlp_basic_parts");
+    for args in [&["flag.yaml", "--require-all-cases"][..], &["key.yaml"]] {
+        folder
+            .run(&[&[&*trace, "-c"], args].concat())
+            .exits(2)
+            .says("every golden case has to have a recording (`require_all_cases`), and there is no eval set");
     }
 }

@@ -43,6 +43,26 @@ fn a_directory_stands_for_the_trace_files_below_it() {
         .run(&["runs", "empty", "-o", "json"])
         .exits(3)
         .says("Failed to load trace file 'empty': the directory has no trace files");
+    // What may be a trace file and is not read is named.
+    folder.file("old/a.json", fs::read(trace("a01_otlp_basic_parts")).unwrap());
+    for (name, is_named) in [("b.json.1", true), ("b.JSONL.xz", true), ("b.txt", false)] {
+        folder.file(&format!("old/{name}"), "");
+        let warning = format!("old/{name} not read: a directory stands for files with");
+        for form in ["table", "json", "summary", "junit", "markdown", "github"] {
+            let ran = folder.run(&["old", "-o", form]);
+            let warning = format!("warning: {warning}");
+            assert_eq!(ran.stderr.contains(&warning), is_named, "{form}: {}", ran.stderr);
+            assert_eq!(
+                ran.stdout.contains("a directory stands for"),
+                is_named,
+                "{form}: {}",
+                ran.stdout
+            );
+        }
+        let inspected = folder.evaluator(&["inspect", "old"]).exits(0);
+        assert_eq!(inspected.stderr.contains(&warning), is_named, "{}", inspected.stderr);
+        fs::remove_file(folder.path().join("old").join(name)).unwrap();
+    }
     // Nothing that looks like a trace file is passed over.
     folder.file("runs/other.json", "{}");
     folder.run(&["runs"]).exits(3).says("Failed to load trace file 'runs/other.json': ");

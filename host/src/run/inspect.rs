@@ -15,6 +15,8 @@ pub struct Inspection {
     conversations: Conversations,
     /// One error per input that cannot be used, or only in part.
     pub errors: Vec<LoadError>,
+    /// Warning about what directories hold and is not read.
+    pub warning: Option<String>,
 }
 
 impl Inspection {
@@ -23,10 +25,12 @@ impl Inspection {
     /// Groups traces as a run without an eval set does.
     #[must_use]
     pub fn new(inputs: &[PathBuf], format: Option<Format>, group_by: GroupBy) -> Self {
-        let (files, mut errors) = trace_files(inputs);
-        let mut index = TraceIndex::new(files, format, GROUPING, &|| false);
+        let found = trace_files(inputs);
+        let warning = found.warning();
+        let mut errors = found.errors;
+        let mut index = TraceIndex::new(found.files, format, GROUPING, &|| false);
         errors.append(&mut index.errors);
-        Self { conversations: Conversations::new(index, group_by, false), errors }
+        Self { conversations: Conversations::new(index, group_by, false), errors, warning }
     }
 
     /// Returns the number of conversations.

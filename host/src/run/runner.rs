@@ -124,10 +124,11 @@ impl Runner {
             ..Report::default()
         };
         let mut journaling = Journaling::begin(self, on_event);
-        let (files, errors) = trace_files(&request.traces);
-        on_event(RunEvent::Loading { files: files.len() });
-        let index = self.index(files, &request.config).await;
-        for error in errors.iter().chain(&index.errors) {
+        let found = trace_files(&request.traces);
+        report.warnings.extend(found.warning());
+        on_event(RunEvent::Loading { files: found.files.len() });
+        let index = self.index(found.files, &request.config).await;
+        for error in found.errors.iter().chain(&index.errors) {
             if matches!(error.kind, LoadErrorKind::NoSpans) && index.is_empty() {
                 // The report says below that no trace was loaded, as that of agentevals does.
                 let message = error.to_string();

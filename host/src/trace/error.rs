@@ -23,10 +23,14 @@ pub struct LoadError {
 }
 
 impl LoadError {
-    /// Returns the error of a file that is used only in part; `None` if nothing was left out.
-    pub(super) fn left_out(path: &Path, left_out: LeftOut) -> Option<Self> {
-        let is_empty = left_out.is_empty();
-        (!is_empty).then(|| Self { path: path.to_owned(), kind: LoadErrorKind::LeftOut(left_out) })
+    /// Returns the error of a file that could be read and is used only in part, or has no traces at all.
+    pub(super) fn of_content(path: &Path, traces: usize, left_out: LeftOut) -> Option<Self> {
+        let kind = match (traces, left_out.is_empty()) {
+            (_, false) => LoadErrorKind::LeftOut(left_out),
+            (0, true) => LoadErrorKind::NoSpans,
+            (_, true) => return None,
+        };
+        Some(Self { path: path.to_owned(), kind })
     }
 }
 

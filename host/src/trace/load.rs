@@ -45,8 +45,8 @@ pub fn load(paths: &[PathBuf], format: Option<Format>) -> Loaded {
     for path in paths {
         match load_file(path, format) {
             Ok(FileTraces { traces, left_out }) => {
+                loaded.errors.extend(LoadError::of_content(path, traces.len(), left_out));
                 loaded.traces.extend(traces);
-                loaded.errors.extend(LoadError::left_out(path, left_out));
             }
             Err(error) => loaded.errors.push(error),
         }

@@ -36,7 +36,7 @@ pub use error::{LoadError, LoadErrorKind};
 pub use format::{Format, UnknownFormat};
 pub(crate) use index::Seen;
 pub use index::{ReadError, TraceIndex, Watch};
-pub use inputs::trace_files;
+pub use inputs::{TraceFiles, trace_files};
 pub use left_out::LeftOut;
 pub use load::{FileTraces, Loaded, load, load_file, load_text};
 pub use model::{Event, LogRecord, Scope, Span, SpanStatus, Trace};

@@ -293,6 +293,12 @@ mod tests {
                 "is not valid JSON: expected a value at line 1 column 1 (byte 0)",
             ),
             (json!([whole]), "holds no message"),
+            (json!({"messages": [{"role": "user", "content": "x"}]}), "holds no message"),
+            (json!([{"text": "x"}]), "holds no message"),
+            (
+                json!([{"role": "user", "parts": "x"}]),
+                "has a message whose `parts` are a string instead of an array",
+            ),
             (json!(5), "is an integer instead of a list of messages"),
         ] {
             let error = read_messages(&parse_python(&odd.to_string()).unwrap()).expect_err("odd");

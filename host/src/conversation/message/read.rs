@@ -52,14 +52,14 @@ pub(crate) fn read_messages(value: &Value) -> Result<Vec<Message>, String> {
     let messages: Vec<Message> = match structure.as_ref() {
         Value::Null => Vec::new(),
         Value::Array(items) => {
-            let messages = items.iter().filter_map(Value::as_object).map(read_message).collect();
-            if items.iter().any(|item| item.as_object().is_some()) || items.is_empty() {
-                messages
-            } else {
+            let objects = || items.iter().filter_map(Value::as_object);
+            if !items.is_empty() && !objects().any(is_message) {
                 return Err("holds no message".to_owned());
             }
+            objects().map(read_message).collect::<Result<_, _>>()?
         }
-        Value::Object(message) => vec![read_message(message)],
+        Value::Object(message) if is_message(message) => vec![read_message(message)?],
+        Value::Object(_) => return Err("holds no message".to_owned()),
         other => return Err(format!("is {} instead of a list of messages", other.kind())),
     };
     Ok(if have_content(&messages) { messages } else { Vec::new() })
@@ -108,16 +108,28 @@ fn is_cut(text: &str, error: &ParseError) -> bool {
     }
 }
 
-fn read_message(message: &Object) -> Message {
+/// Returns true for an object with a key of a message, and for an empty one.
+fn is_message(object: &Object) -> bool {
+    const KEYS: [&str; 4] = ["role", "parts", "content", "tool_calls"];
+    object.is_empty() || KEYS.iter().any(|key| object.contains_key(*key))
+}
+
+fn read_message(message: &Object) -> Result<Message, String> {
     let role = message.get("role").and_then(Value::as_str).unwrap_or("user");
     let parts = match (message.get("parts"), message.get("content")) {
         (Some(Value::Array(parts)), _) => {
             parts.iter().filter_map(Value::as_object).map(Part::read).collect()
         }
         (_, Some(content)) => parts_of_content(content),
-        _ => Vec::new(),
+        (None | Some(Value::Null), None) => Vec::new(),
+        (Some(other), None) => {
+            return Err(format!(
+                "has a message whose `parts` are {} instead of an array",
+                other.kind()
+            ));
+        }
     };
-    Message::new(role, parts)
+    Ok(Message::new(role, parts))
 }
 
 impl Part {

@@ -12,7 +12,7 @@ use super::{
     file::index_file,
     watch::{Sighting, Slot},
 };
-use crate::trace::{Format, LoadError, LoadErrorKind, Trace};
+use crate::trace::{Format, LoadError, Trace};
 
 /// Files that are kept open to be read again.
 const OPEN_FILES: usize = 16;
@@ -84,9 +84,7 @@ impl TraceIndex {
             }
             match index_file(&path, format, watch, chunk, &mut index.catalog) {
                 Ok((traces, left_out)) => {
-                    let left_out = LoadError::left_out(&path, left_out);
-                    let empty = (traces == 0).then_some(LoadErrorKind::NoSpans);
-                    index.errors.extend(left_out.or(empty.map(|kind| LoadError { path, kind })));
+                    index.errors.extend(LoadError::of_content(&path, traces, left_out));
                 }
                 Err(error) => index.errors.push(error),
             }
