@@ -146,7 +146,6 @@ fn contracts_of_other_hosts_hold_wherever_evaluators_run() {
         let told = &inside["traces"][3]["metrics"][0];
         assert_eq!(told["score"], 0.75, "{contract}: {told}");
         assert_eq!(told["eval_status"], "PASSED", "{contract}: {told}");
-        assert_ne!(told["details"], Value::Null, "{contract}");
         let panicked = inside["traces"][3]["metrics"][1]["error"].as_str().unwrap_or_default();
         assert!(panicked.contains("the evaluator panicked"), "{contract}: {panicked}");
         assert_eq!(inside["traces"][0]["metrics"][1]["score"], 1.0, "{contract}");
