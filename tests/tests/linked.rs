@@ -61,9 +61,9 @@ fn traces() -> PathBuf {
 /// The configuration with all evaluators, each as an entry of this kind.
 fn config(kind: &str) -> Config {
     let path = env!("CARGO_BIN_EXE_linked-fixture");
-    let kind = match kind {
-        "code" => format!("code, path: {path:?}"),
-        other => other.to_owned(),
+    let kind = match kind.strip_prefix("code") {
+        Some(more) => format!("code, path: {path:?}{more}"),
+        None => kind.to_owned(),
     };
     let entry = |name: &str, more: &str| format!("  - {{name: {name}, type: {kind}{more}}}\n");
     let entries = [
@@ -136,6 +136,30 @@ fn results_do_not_depend_on_where_evaluators_ran() {
     let outside = comparable(&run(&Runner::default(), config("code")));
     let (inside, outside) = (without_wording(inside), without_wording(outside));
     assert_eq!(inside, outside);
+}
+
+/// The entry's contract is the same whether the evaluator is linked, kept running, or started for each conversation.
+#[test]
+fn contracts_of_other_hosts_hold_wherever_evaluators_run() {
+    for contract in ["agentv", "adk", "agenta"] {
+        let inside = comparable(&run(&linked(), config(&format!("linked, contract: {contract}"))));
+        let told = &inside["traces"][3]["metrics"][0];
+        assert_eq!(told["score"], 0.75, "{contract}: {told}");
+        assert_eq!(told["eval_status"], "PASSED", "{contract}: {told}");
+        let panicked = inside["traces"][3]["metrics"][1]["error"].as_str().unwrap_or_default();
+        assert!(panicked.contains("the evaluator panicked"), "{contract}: {panicked}");
+        assert_eq!(inside["traces"][0]["metrics"][1]["score"], 1.0, "{contract}");
+        let inside = without_wording(inside);
+        for isolation in ["auto", "process"] {
+            let kind = format!("code, contract: {contract}, isolation: {isolation}");
+            let outside = without_wording(comparable(&run(&Runner::default(), config(&kind))));
+            assert_eq!(
+                inside["traces"][3]["metrics"], outside["traces"][3]["metrics"],
+                "{contract}, {isolation}"
+            );
+            assert!(inside == outside, "{contract}, {isolation}");
+        }
+    }
 }
 
 #[test]

@@ -125,6 +125,14 @@ def call_adk(function, document):
     return result.model_dump(mode="json", exclude={"per_invocation_results": {"__all__": of_row}}, exclude_none=True)
 
 
+def frames_of(path, frames):
+    """The frames from the file on: those before it are not its author's business."""
+    frame = frames
+    while frame is not None and frame.tb_frame.f_code.co_filename != path:
+        frame = frame.tb_next
+    return frame or frames
+
+
 def main():
     path, contract, name = sys.argv[1:4]
     answer = os.dup(1)
@@ -138,11 +146,11 @@ def main():
         result = {"adk": call_adk, "agenta": call_agenta}[contract](function, document)
     except Unusable as why:
         sys.exit(str(why))
-    except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] != "google":
-            raise
-        traceback.print_exc()
-        sys.exit("an ADK metric needs the package google-adk: name it in a requirements.txt beside %s" % path)
+    except Exception as error:
+        traceback.print_exception(type(error), error, frames_of(path, error.__traceback__))
+        if isinstance(error, ModuleNotFoundError) and (error.name or "").split(".")[0] == "google":
+            sys.exit("an ADK metric needs the package google-adk: name it in a requirements.txt beside %s" % path)
+        sys.exit(1)
     try:
         text = json.dumps(result, allow_nan=False)
     except (TypeError, ValueError) as error:

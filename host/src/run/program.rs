@@ -5,6 +5,7 @@ use std::{
     sync::Arc,
 };
 
+use evaluator_protocol::Contract;
 use indexmap::IndexMap;
 
 use super::{
@@ -84,6 +85,7 @@ pub(super) fn prepare(
             Ok(launch) => {
                 let originals = Originals::of(&launch.one_shot, &composition);
                 let conditions = (surroundings, originals);
+                let launch = named(launch, &evaluator.name, code.contract);
                 match driven(&code, launch, &entrypoint.path) {
                     Ok(driven) => {
                         ready(&code, driven, conditions, executor.as_ref(), config.retries)
@@ -135,6 +137,17 @@ fn compile_cache(
         return Err("it has limits of its own".to_owned());
     }
     Ok(cache)
+}
+
+/// Variable with the name of the entry: documents of some contracts do not have it, and a program may serve several evaluators.
+const NAME_VARIABLE: &str = "EVALUATOR_NAME";
+
+fn named(launch: Launch, name: &str, contract: Option<Contract>) -> Launch {
+    if !matches!(contract, Some(Contract::AgentV | Contract::Agenta)) {
+        return launch;
+    }
+    let give = |command: CommandSpec| command.env(NAME_VARIABLE, name);
+    Launch { one_shot: give(launch.one_shot), worker: launch.worker.map(give) }
 }
 
 /// A launch, with what calls the function of its file.

@@ -2,6 +2,7 @@
 
 use std::{
     any::Any,
+    env,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Once,
 };
@@ -17,6 +18,9 @@ use crate::{
     exit,
     failure::{Failure, Kind, Rejection},
 };
+
+/// Variable with the name of the entry, for documents that do not have it: those of AgentV and Agenta.
+const ENTRY: &str = "EVALUATOR_NAME";
 
 /// Which of a program's evaluators may answer, and what documents are said to be.
 #[derive(Clone, Copy, Debug)]
@@ -83,8 +87,10 @@ impl<'a> Choice<'a> {
     /// The one that a document is for.
     fn of_document(self, document: &Document) -> Result<&'a Evaluator, Failure> {
         let name = document.metric_name();
-        let named = || Some(&self.evaluators[self.position(name?)?]);
-        self.only().or_else(named).ok_or_else(|| {
+        let entry = || env::var(ENTRY).ok().filter(|_| name.is_none());
+        let named = |name: &str| Some(&self.evaluators[self.position(name)?]);
+        let chosen = self.only().or_else(|| named(name?)).or_else(|| named(&entry()?));
+        chosen.ok_or_else(|| {
             let (path, message) = match name {
                 Some(name) => (
                     "metric_name",

@@ -30,8 +30,8 @@ use crate::{
 
 /// Runs a program that serves several evaluators.
 ///
-/// Which of them answers: the one named by `--evaluator NAME`; else the one whose name is the document's `metric_name`;
-/// else the only one there is. With a single evaluator, the host is free to call it anything.
+/// Which of them answers: the one named by `--evaluator NAME`; else the one whose name is the document's `metric_name`, or
+/// the variable `EVALUATOR_NAME` where documents have no name; else the only one there is. With a single evaluator, the host is free to call it anything.
 ///
 /// Returns [`ExitCode::SUCCESS`] after everything was answered. After a failure it does not return: it ends the process
 /// with the code that says what failed, see [`exit`]. So a failure stays one whatever `main` does with the value.
