@@ -247,7 +247,7 @@ fn settings_of(schema: Option<&Value>) -> String {
         .and_then(Value::as_array)
         .map(|names| names.iter().filter_map(Value::as_str).collect())
         .unwrap_or_default();
-    let (mut keys, mut comments) = (String::new(), String::new());
+    let (mut keys, mut comments) = (String::new(), Vec::new());
     for (name, property) in member("properties").and_then(Value::as_object).into_iter().flatten() {
         let kind = match property.get("type") {
             Some(Value::String(kind)) => kind.clone(),
@@ -255,17 +255,22 @@ fn settings_of(schema: Option<&Value>) -> String {
         };
         let description = property.get("description").and_then(Value::as_str).map(comment);
         let more = description.map(|text| format!(": {text}")).unwrap_or_default();
+        let is_required = required.contains(&name.as_str());
         let name = scalar(name);
-        if required.contains(&name.as_str()) {
+        if is_required {
             keys += &format!("      {name}:  # required, {kind}{more}\n");
         } else {
             let default = property.get("default").map(Value::to_string).unwrap_or_default();
-            comments += &format!("      # {name}: {default}  # {kind}{more}\n");
+            comments.push(format!("{name}: {default}  # {kind}{more}\n"));
         }
     }
-    match (keys.as_str(), comments.as_str()) {
-        ("", comments) => format!("    config: {{}}\n{comments}"),
-        (keys, comments) => format!("    config:\n{keys}{comments}"),
+    let commented =
+        |mark: &str| comments.iter().map(|line| format!("{mark}{line}")).collect::<String>();
+    match (keys.is_empty(), comments.is_empty()) {
+        (true, true) => "    config: {}\n".to_owned(),
+        // Without the `# `, these lines are a mapping.
+        (true, false) => format!("    # config:\n{}", commented("    #   ")),
+        (false, _) => format!("    config:\n{keys}{}", commented("      # ")),
     }
 }
 
@@ -298,6 +303,25 @@ mod tests {
             "    config:\n      max:  # required, integer: The most there may be.\n      # word: null  # any\n"
         );
         assert_eq!(settings_of(None), "    config: {}\n");
+        let quoted = serde_json::json!({"required": ["on"], "properties": {"on": {}}});
+        assert_eq!(settings_of(Some(&quoted)), "    config:\n      'on':  # required, any\n");
+    }
+
+    #[test]
+    fn settings_that_are_comments_are_a_mapping_without_their_mark() {
+        let schema = serde_json::json!({"properties": {
+            "words": {"type": "array", "default": [], "description": "Any      # of them."},
+            "least": {"type": "integer", "default": 1},
+        }});
+        let text = settings_of(Some(&schema));
+        assert!(text.starts_with("    # config:\n"), "{text}");
+        let text = text.replace("    # ", "    ");
+        let text = format!("evaluators:\n  - name: a\n    type: code\n    path: a\n{text}");
+        let config = evaluator_host::config::Config::parse(&text, Path::new("c.yaml")).unwrap();
+        let evaluator_host::config::EvaluatorKind::Code(code) = &config.evaluators[0].kind else {
+            panic!()
+        };
+        assert_eq!(code.config.len(), 2, "{text}");
     }
 
     #[test]

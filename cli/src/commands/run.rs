@@ -12,7 +12,7 @@ use evaluator_host::{
     events::{self, EventSwitches, Exporter},
     files::{WriteOptions, atomic_write},
     journal::{self, Journal, JournalError},
-    metric::Metrics,
+    metric::{Metrics, UnknownMetric},
     report::Report,
     run::{Request, Runner},
 };
@@ -28,6 +28,21 @@ use crate::{
 /// Names the file of the job summary in GitHub workflows.
 const JOB_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
+/// Whether all metrics that the command line names exist.
+fn known(names: &[String], metrics: &Metrics) -> Result<(), String> {
+    names.iter().try_for_each(|name| match metrics.get(name) {
+        Ok(_) => Ok(()),
+        Err(UnknownMetric { name, similar }) => {
+            let name = render::one_line(&name);
+            let meant = similar.map(|similar| format!("; did you mean `{similar}`?"));
+            let meant = meant.unwrap_or_default();
+            Err(format!(
+                "there is no metric `{name}`{meant} (`evaluator list -s builtin` lists them)"
+            ))
+        }
+    })
+}
+
 pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> u8 {
     let args = match args.resolved() {
         Ok(args) => args,
@@ -36,6 +51,10 @@ pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> u8 {
             return exit::USAGE;
         }
     };
+    if let Err(problem) = known(&args.metrics, &runner.metrics) {
+        render::message(&problem);
+        return exit::USAGE;
+    }
     if args.config.is_none() && !args.no_config && !args.metrics.is_empty() {
         discovery::passed_over();
     }

@@ -254,8 +254,11 @@ fn a_broken_eval_set_is_an_error_with_its_place_and_the_rest_runs() {
 fn a_metric_that_does_not_exist_is_its_own_error() {
     let folder = Folder::new();
     let args = [&*trace("k01_traj_exact"), "-e", &eval_set("library"), "-o", "json"];
-    let metrics = ["-m", "tool_trajectory_score", "-m", "tool_trajectory_avg_score"];
-    let ran = folder.run(&[&args[..], &metrics].concat()).exits(3);
+    folder.file(
+        "c.yaml",
+        "evaluators:\n  - {name: tool_trajectory_score, type: builtin}\n  - {name: tool_trajectory_avg_score, type: builtin}\n",
+    );
+    let ran = folder.run(&[&args[..], &["-c", "c.yaml"]].concat()).exits(3);
     assert_eq!(
         ran.evaluations(0),
         ["tool_trajectory_score ERROR metric_failed", "tool_trajectory_avg_score PASSED"]
@@ -264,6 +267,26 @@ fn a_metric_that_does_not_exist_is_its_own_error() {
         ran.error_of("tool_trajectory_score"),
         "tool_trajectory_score not found in registry. Did you mean tool_trajectory_avg_score?"
     );
+}
+
+#[test]
+fn a_metric_of_the_command_line_that_does_not_exist_is_a_usage_error() {
+    let folder = Folder::new();
+    // No trace is read before that.
+    let args =
+        ["run", "-m", "tool_trajectory_avg_score", "-m", "tool_trajectory_score", "none.json"];
+    folder.file("none.json", "");
+    folder
+        .evaluator(&args)
+        .exits(2)
+        .says(
+            "there is no metric `tool_trajectory_score`; did you mean `tool_trajectory_avg_score`?",
+        )
+        .reports_nothing();
+    folder
+        .evaluator(&["run", "-m", "x\n::error::y", "none.json"])
+        .exits(2)
+        .says(r"there is no metric `x\n::error::y` (`evaluator list -s builtin` lists them)");
 }
 
 #[test]

@@ -129,7 +129,8 @@ fn arguments_are_shown_in_the_order_they_were_given() {
 #[test]
 fn a_metric_nobody_knows_has_a_line_like_any_other() {
     let folder = Folder::new();
-    let ran = folder.run(&[&trace("k02_traj_extra"), "-m", "nope", "-o", "summary"]).exits(3);
+    folder.file("c.yaml", "evaluators:\n  - {name: nope, type: builtin}\n");
+    let ran = folder.run(&[&trace("k02_traj_extra"), "-c", "c.yaml", "-o", "summary"]).exits(3);
     assert!(
         normal(&ran.stdout).contains("[ERR ] nope: ERROR - nope not found in registry. [TIME]\n"),
         "{}",

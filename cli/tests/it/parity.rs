@@ -34,6 +34,11 @@ const DIFFERENT: &[(&str, &str, &str)] = &[
         "",
         "on purpose: an unknown key of an entry is an error, it may be a misspelt threshold",
     ),
+    (
+        "me_unknown_metric",
+        "",
+        "on purpose: a metric of the command line that does not exist is a usage error, and nothing runs",
+    ),
     ("cf_extra_keys", "", "on purpose: unknown keys are errors, whichever level they are on"),
     (
         "cf_trace_format_bad",
