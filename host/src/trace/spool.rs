@@ -10,12 +10,14 @@ use std::{
 };
 
 use flate2::read::MultiGzDecoder;
-use tempfile::{NamedTempFile, TempPath};
+use tempfile::{Builder, TempPath};
 
 use super::error::LoadErrorKind;
 
 /// The name that stands for the standard input.
 const STDIN: &str = "-";
+/// How the names of copies begin: a killed run leaves its copies behind.
+const PREFIX: &str = "evaluator-trace-";
 /// Bytes that are copied at a time.
 const CHUNK: usize = 64 << 10;
 /// Bytes by which a compression format is known, at most.
@@ -97,7 +99,7 @@ fn copy(mut input: impl Read) -> Result<TempPath, LoadErrorKind> {
         Some(compression) => compression.decoder(input).map_err(failed)?,
         None => Box::new(input),
     };
-    let mut file = NamedTempFile::new().map_err(unwritable)?;
+    let mut file = Builder::new().prefix(PREFIX).tempfile().map_err(unwritable)?;
     let mut chunk = vec![0; CHUNK];
     loop {
         match content.read(&mut chunk) {
@@ -136,6 +138,8 @@ mod tests {
     #[test]
     fn content_is_decompressed_by_its_first_bytes() {
         let zstd = |text: &str| zstd::encode_all(text.as_bytes(), 0).unwrap();
+        let name = copy(&b"plain"[..]).unwrap().file_name().unwrap().to_owned();
+        assert!(name.to_string_lossy().starts_with(PREFIX), "{}", name.display());
         assert_eq!(copied(b"plain").unwrap(), "plain");
         assert_eq!(copied(b"").unwrap(), "");
         assert_eq!(copied(&gzip("one")).unwrap(), "one");

@@ -217,6 +217,21 @@ fn what_an_answer_says_is_short_and_one_line() {
 }
 
 #[test]
+fn what_is_refused_without_a_reason_is_said_so() {
+    for message in ["", " \\n"] {
+        let body = format!(
+            "{{\"partialSuccess\":{{\"rejectedLogRecords\":\"1\",\"errorMessage\":\"{message}\"}}}}"
+        );
+        let answer = format!(
+            "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+            body.len()
+        );
+        let error = always(answer).export(&[(PROTOCOL, "http/json")]).unwrap_err();
+        assert_eq!(error.reason, "the collector refused them without a reason");
+    }
+}
+
+#[test]
 fn a_success_of_another_kind_is_a_success() {
     // OTLP asks clients to take any 2xx for one; what the body says is then unknown.
     for body in ["<html>hello</html>", "{\"partialSuccess\": 5}", "[[[[", "\u{1}\u{2}"] {

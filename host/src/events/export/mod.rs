@@ -128,12 +128,17 @@ impl Exporter {
             if let Some(partial) = answer.partial_success {
                 refused +=
                     usize::try_from(partial.rejected_log_records).unwrap_or(0).min(batch.len());
-                why = partial.error_message;
+                if why.is_empty() {
+                    why = partial.error_message;
+                }
             }
         }
-        match refused {
-            0 => Ok(()),
-            _ => Err(self.error(refused, format!("the collector refused them: {why}"))),
+        match (refused, why.trim()) {
+            (0, _) => Ok(()),
+            (_, "") => {
+                Err(self.error(refused, "the collector refused them without a reason".to_owned()))
+            }
+            (_, why) => Err(self.error(refused, format!("the collector refused them: {why}"))),
         }
     }
 
