@@ -11,7 +11,7 @@ use evaluator_host::{
     run::{Inspection, invocations},
 };
 
-use super::plain::one_line;
+use super::{plain::one_line, verdict::counted};
 
 /// Characters of a tool's arguments or result that are shown.
 const VALUE_CHARS: usize = 300;
@@ -41,7 +41,11 @@ pub(crate) fn inspection_text(inspection: &Inspection, out: &mut dyn Write) -> i
         writeln!(out, "{text}")?;
     }
     writeln!(out, "Grouping: {}", inspection.grouped_by())?;
-    let mut summary = format!("{} conversations, {turns} turns", inspection.len());
+    let mut summary = format!(
+        "{}, {}",
+        counted(inspection.len() as u64, "conversation"),
+        counted(turns as u64, "turn")
+    );
     if unusable > 0 {
         let _ = write!(summary, ", {unusable} cannot be evaluated");
     }
@@ -76,7 +80,7 @@ fn turn_text(number: usize, turn: &Turn, text: &mut String) {
     if let Some(agent) = &turn.agent_name {
         let _ = write!(text, ", agent {}", one_line(agent));
     }
-    let _ = writeln!(text, ", {} model calls)", turn.llm_calls.len());
+    let _ = writeln!(text, ", {})", counted(turn.llm_calls.len() as u64, "model call"));
     let said = |said: &Option<String>| {
         said.as_deref().map_or_else(|| "(no text was recorded)".to_owned(), indented)
     };

@@ -16,7 +16,7 @@ fn conversations_are_printed_as_evaluators_see_them() {
         "    user: ",
         "    tool: ",
         "    answer: ",
-        "1 conversations, 1 turns",
+        "1 conversation, 1 turn",
     ] {
         assert!(ran.stdout.contains(expected), "{expected}: {}", ran.stdout);
     }
