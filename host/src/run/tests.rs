@@ -15,10 +15,8 @@ use crate::{
     verdict::{Answer, Verdict},
 };
 
-const TRACE: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/tests/data/conversations/traces/k10_traj_three_turns.json"
-);
+const TRACE: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/traces/k10_traj_three_turns.json");
 
 /// Panics, cancels the run, or passes, whatever it is called.
 #[derive(Debug)]

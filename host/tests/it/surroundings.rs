@@ -13,10 +13,8 @@ use evaluator_host::{
     verdict::Verdict,
 };
 
-const TRACE: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/tests/data/conversations/traces/k10_traj_three_turns.json"
-);
+const TRACE: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/traces/k10_traj_three_turns.json");
 
 fn shell(script: &str, resources: Resources) -> CommandSpec {
     CommandSpec { resources, ..CommandSpec::new("/bin/sh").args(["-c", script]) }

@@ -199,6 +199,14 @@ pub(super) struct Builder<'n> {
     hasher: RandomState,
 }
 
+/// A member of a span that is noted and has two spellings.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Field {
+    TraceId,
+    SpanId,
+    Start,
+}
+
 /// What is noted of a span before it is known whether it is one.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
@@ -206,9 +214,20 @@ pub(super) struct Draft {
     pub(super) span_id: Option<String>,
     pub(super) start: Value,
     pub(super) watched: Watched,
+    /// The fields whose name in camel case was there, by [`Field`].
+    camel: [bool; 3],
 }
 
 impl Draft {
+    /// Returns true if a value counts: one under a name in `snake_case` does not where the name in camel case was there.
+    pub(super) fn counts(&mut self, field: Field, name: &str) -> bool {
+        let was_there = &mut self.camel[field as usize];
+        let is_camel = !name.contains('_');
+        let counts = is_camel || !*was_there;
+        *was_there |= is_camel;
+        counts
+    }
+
     pub(super) fn set_trace_id(&mut self, value: &Value) {
         self.trace_id = normalize(value, ids::TRACE);
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{
     Halt,
-    builder::{Builder, Draft, Leaves, Place},
+    builder::{Builder, Draft, Field, Leaves, Place},
     jaeger,
     watch::{Dialect, Watched, watch},
 };
@@ -367,10 +367,26 @@ fn span_member<S: Source>(
     draft: &mut Draft,
     member: usize,
 ) -> Result<(), Halt> {
-    match SPAN_MEMBERS[member] {
-        "traceId" | "trace_id" => draft.set_trace_id(&scanner.value()?),
-        "spanId" | "span_id" => draft.set_span_id(&scanner.value()?),
-        "startTimeUnixNano" | "start_time_unix_nano" => draft.start = scanner.value()?,
+    let name = SPAN_MEMBERS[member];
+    match name {
+        "traceId" | "trace_id" => {
+            let value = scanner.value()?;
+            if draft.counts(Field::TraceId, name) {
+                draft.set_trace_id(&value);
+            }
+        }
+        "spanId" | "span_id" => {
+            let value = scanner.value()?;
+            if draft.counts(Field::SpanId, name) {
+                draft.set_span_id(&value);
+            }
+        }
+        "startTimeUnixNano" | "start_time_unix_nano" => {
+            let value = scanner.value()?;
+            if draft.counts(Field::Start, name) {
+                draft.start = value;
+            }
+        }
         _ => draft.watched = watch(scanner, builder.watch.keys, Dialect::Otlp)?,
     }
     Ok(())
@@ -382,11 +398,18 @@ fn log<S: Source>(
     out: &mut Leaves,
 ) -> Result<(), Halt> {
     let start = scanner.offset();
-    let mut trace_id = Value::Null;
+    let (mut trace_id, mut is_camel) = (Value::Null, false);
     let mut more = scanner.open_object()?;
     while more {
         match scanner.key(&["traceId", "trace_id"])? {
-            Some(_) => trace_id = scanner.value()?,
+            Some(spelling) => {
+                let value = scanner.value()?;
+                // The one in camel case counts, wherever the other one stands.
+                if spelling == 0 || !is_camel {
+                    trace_id = value;
+                }
+                is_camel |= spelling == 0;
+            }
             None => scanner.skip_value()?,
         }
         more = scanner.next_member()?;

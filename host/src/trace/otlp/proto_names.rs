@@ -6,7 +6,8 @@ use crate::json::{self, Object, REPEATED_KEY, Value};
 
 /// Puts the `snake_case` keys of an object into camel case; objects inside it keep theirs.
 ///
-/// A field that is there in both spellings is marked as a repeated key.
+/// A field that is there in both spellings is marked as a repeated key, and the value of the camel case one counts: the
+/// index, which reads members in the order of the text, decides the same.
 pub(super) fn camel_keys(object: &mut Object) {
     if !object.keys().any(|key| is_snake_case(key)) {
         return;
@@ -14,8 +15,13 @@ pub(super) fn camel_keys(object: &mut Object) {
     let recorded = mem::take(object);
     object.reserve(recorded.len());
     for (key, value) in recorded {
-        let key = if is_snake_case(&key) { json::camel_case(&key).into_owned() } else { key };
-        if object.insert(key.clone(), value).is_some() {
+        let is_snake = is_snake_case(&key);
+        let key = if is_snake { json::camel_case(&key).into_owned() } else { key };
+        let is_repeated = object.contains_key(&key);
+        if !(is_snake && is_repeated) {
+            object.insert(key.clone(), value);
+        }
+        if is_repeated {
             let repeated = object.entry(REPEATED_KEY.to_owned()).or_default();
             let mut keys = repeated.as_array().unwrap_or_default().to_vec();
             keys.push(Value::String(key));
@@ -49,9 +55,16 @@ mod tests {
             to_string(&Value::Object(object.clone()), NonFinite::Null),
             r#"{"startTimeUnixNano":1,"traceId":"a_b","attributes":{"a_b":1}}"#
         );
-        object.insert("trace_id".to_owned(), Value::from("c"));
-        camel_keys(&mut object);
-        assert_eq!(object["traceId"].as_str(), Some("c"));
-        assert_eq!(take_repeated_key(&mut object).as_deref(), Some("traceId"));
+        for text in [r#"{"traceId": "a", "trace_id": "b"}"#, r#"{"trace_id": "b", "traceId": "a"}"#]
+        {
+            let Ok(Value::Object(mut object)) =
+                parse(text, &ParseOptions::default()).map(|parsed| parsed.value)
+            else {
+                panic!("an object");
+            };
+            camel_keys(&mut object);
+            assert_eq!(object["traceId"].as_str(), Some("a"), "{text}");
+            assert_eq!(take_repeated_key(&mut object).as_deref(), Some("traceId"));
+        }
     }
 }

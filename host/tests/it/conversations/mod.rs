@@ -6,11 +6,11 @@ mod corpus;
 mod difference;
 mod wire;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use corpus::Corpus;
 
-/// Cases of the whole corpus where we differ on purpose.
+/// Cases in which the results differ on purpose.
 const ON_PURPOSE: [(&str, &str); 15] = [
     ("cf_executor_docker", "the original loses the trace when an evaluator cannot be started"),
     ("cf_remote_bad_source", "the original loses the trace when an evaluator cannot be found"),
@@ -32,21 +32,15 @@ const ON_PURPOSE: [(&str, &str); 15] = [
     ("tr_h07_adk_result_list", "the original fails at results that are lists"),
 ];
 
+/// Every case of the corpus in the directory `EVALUATOR_PARITY_DIR`, by default `tests/parity`.
 #[test]
-fn own_cases_are_extracted_as_by_the_original() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/conversations");
-    let corpus = Corpus::open(&root).expect("the test data is part of the repository");
-    assert_eq!(differing(&corpus), Vec::<String>::new());
-}
-
-/// The corpus the cases above are taken from is larger. It lives beside the repository, where there is one.
-#[test]
-fn the_whole_corpus_is_extracted_as_by_the_original() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/parity/corpus");
-    let Some(corpus) = Corpus::open(&root) else {
-        println!("skipped: there is no corpus at {}", root.display());
-        return;
+fn conversations_are_extracted_as_by_the_original() {
+    let root = match std::env::var_os("EVALUATOR_PARITY_DIR") {
+        Some(chosen) => PathBuf::from(chosen),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/parity"),
     };
+    let corpus = Corpus::open(&root)
+        .unwrap_or_else(|| panic!("there are no recorded runs in {}", root.display()));
     let mut differing = differing(&corpus);
     differing.retain(|difference| {
         !ON_PURPOSE.iter().any(|(case, _)| difference.starts_with(&format!("{case}: ")))
