@@ -49,7 +49,7 @@ pub(super) fn test(args: &TestArgs, verbose: u8, runner: &Runner) -> u8 {
     order.into_iter().find(|code| codes.contains(code)).unwrap_or(exit::OK)
 }
 
-/// Tests an evaluator. Returns what came of it, in words, and the exit code for it.
+/// Tests an evaluator. Returns the result as a sentence, and its exit code.
 fn test_one(evaluator: &Path, args: &TestArgs, verbose: u8, runner: &Runner) -> (String, u8) {
     let tests = match prepare(evaluator, args, verbose, runner) {
         Ok(tests) => tests,

@@ -43,12 +43,12 @@ const DIFFERENT: &[(&str, &str, &str)] = &[
     (
         "cf_trace_format_bad",
         "",
-        "on purpose: a format nobody knows is a configuration error, and nothing runs",
+        "on purpose: an unknown format is a configuration error, and nothing runs",
     ),
     (
         "cf_output_unknown_is_table",
         "",
-        "on purpose: an output format nobody knows is a configuration error",
+        "on purpose: an unknown output format is a configuration error",
     ),
     (
         "cf_executor_docker",

@@ -95,7 +95,7 @@ echo '{"score": 1}'"#;
     folder.file("c.yaml", config(&["one"]));
     let first = run(&folder, "0", &[&JOURNAL[..], &["--jobs", "1"]].concat()).exits(3);
     // What another program says is not mixed with what this one said; of the one that was just running when the file was
-    // replaced, nobody knows which of them it was.
+    // replaced, it is not known which of them it was.
     let summary = &first.json()["summary"];
     assert_eq!(
         summary["passed"].as_u64().unwrap() + summary["errored"].as_u64().unwrap(),
