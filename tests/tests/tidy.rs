@@ -11,11 +11,12 @@ use std::{
 const MAX_LINES: usize = 800;
 
 /// Crates and what they may depend on inside the workspace.
-const DEPENDENCIES: [(&str, &[&str]); 8] = [
+const DEPENDENCIES: [(&str, &[&str]); 9] = [
     ("protocol", &[]),
     ("sdk-macros", &[]),
     ("sdk", &["evaluator-protocol", "evaluator-sdk-macros"]),
-    ("host", &["evaluator-protocol"]),
+    ("json", &[]),
+    ("host", &["evaluator-protocol", "evaluator-json"]),
     ("cli", &["evaluator-host", "evaluator-protocol"]),
     ("examples", &["evaluator-sdk"]),
     ("examples/community", &["evaluator-sdk"]),
@@ -72,7 +73,7 @@ fn read(path: &str) -> String {
 
 /// Sources of the published crates.
 fn sources() -> Vec<String> {
-    ["protocol", "sdk", "sdk-macros", "host", "cli"]
+    ["protocol", "sdk", "sdk-macros", "json", "host", "cli"]
         .iter()
         .flat_map(|folder| files(&format!("{folder}/src"), "rs"))
         .collect()

@@ -49,7 +49,7 @@ pub(super) fn number(value: &Value) -> Option<f64> {
 pub(super) fn pydantic_float(value: &Value) -> Option<f64> {
     match value {
         Value::Bool(value) => Some(f64::from(u8::from(*value))),
-        Value::String(text) => crate::python_text::parse_float(text),
+        Value::String(text) => json::parse_float(text),
         other => number(other),
     }
 }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     json::Object,
-    python_text::scalar_text,
+    json::scalar_text,
     trace::{Trace, merge},
 };
 

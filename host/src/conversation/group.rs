@@ -9,7 +9,7 @@ use indexmap::{IndexMap, IndexSet};
 
 use crate::{
     json::{Object, Value},
-    python_text::{is_printable, scalar_text, strip},
+    json::{is_printable, scalar_text, strip},
     trace::{Seen, Trace, TraceIndex, Watch},
 };
 

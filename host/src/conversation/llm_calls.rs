@@ -11,7 +11,7 @@ use super::{
     tree::Tree,
     view::{Kind, SpanView, TooLarge, keys},
 };
-use crate::{json::Value, python_text::scalar_text};
+use crate::{json::Value, json::scalar_text};
 
 /// A call with what later stages do not see.
 #[derive(Clone, Debug)]

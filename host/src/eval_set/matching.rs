@@ -5,7 +5,7 @@ use std::{collections::HashMap, fmt};
 use super::model::{EvalCase, EvalSet};
 use crate::{
     conversation::Conversation,
-    python_text::{normalize, string_repr},
+    json::{normalize, string_repr},
 };
 
 /// Why a conversation has no golden case. The text is the reason a report shows.

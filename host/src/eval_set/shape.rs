@@ -8,8 +8,8 @@ use super::{
     fields::At,
 };
 use crate::{
+    json::parse_float,
     json::{Object, Value, camel_case},
-    python_text::parse_float,
 };
 
 /// What a value may be.

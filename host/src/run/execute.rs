@@ -25,8 +25,8 @@ use crate::{
     conversation::Conversation,
     eval_set::{CaseIndex, EvalCase, Unmatched},
     journal::Journal,
+    json::string_repr,
     panic,
-    python_text::string_repr,
     report::{self, Collector, ConversationReport, EvaluationReport},
     verdict::{Evaluation, Status},
 };

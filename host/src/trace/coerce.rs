@@ -2,7 +2,7 @@
 
 use crate::{
     json::Value,
-    python_text::{parse_float, parse_int},
+    json::{parse_float, parse_int},
 };
 
 /// Largest time that is taken for one, in nanoseconds. Differences and thousandfolds of such times still fit.
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn recorded_cases() {
         let mut cases = 0;
-        for line in include_str!("../../tests/data/python/text_rules.jsonl").lines() {
+        for line in include_str!("../../../json/tests/data/text_rules.jsonl").lines() {
             let case = parse(line, &ParseOptions::default()).expect("valid").value;
             if case.get("fn").and_then(Value::as_str) != Some("int") {
                 continue;

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{LeftOut, inputs};
-use crate::{json::ParseError, python_text::string_repr};
+use crate::{json::ParseError, json::string_repr};
 
 /// A trace file could not be loaded.
 ///

@@ -3,8 +3,8 @@
 use std::{fmt, str::FromStr};
 
 use crate::{
+    json::strip,
     json::{Object, ParseError, Parsed, Value, parse_python},
-    python_text::strip,
 };
 
 /// A format of trace files.

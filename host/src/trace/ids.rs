@@ -1,7 +1,7 @@
 //! One form for trace and span ids, whatever wrote them.
 
 use super::bytes;
-use crate::{json::Value, python_text::strip};
+use crate::{json::Value, json::strip};
 
 /// Bytes of a trace id.
 pub(super) const TRACE: usize = 16;
@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn recorded_cases() {
         let mut cases = 0;
-        for line in include_str!("../../tests/data/python/text_rules.jsonl").lines() {
+        for line in include_str!("../../../json/tests/data/text_rules.jsonl").lines() {
             let case = parse(line, &ParseOptions::default()).expect("valid").value;
             if case.get("fn").and_then(Value::as_str) != Some("normalize_id") {
                 continue;

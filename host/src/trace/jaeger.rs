@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     json::{Object, Value},
-    python_text::{parse_float, parse_int, scalar_text},
+    json::{parse_float, parse_int, scalar_text},
 };
 
 /// Nanoseconds in Jaeger's unit of time.

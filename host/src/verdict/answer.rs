@@ -1,10 +1,7 @@
 //! Reads what an evaluator printed.
 
-use crate::{
-    json::{
-        self, NonFinite, Object, ParseErrorKind, ParseOptions, RepeatedKeys, Surrogates, Value,
-    },
-    python_text,
+use crate::json::{
+    self, NonFinite, Object, ParseErrorKind, ParseOptions, RepeatedKeys, Surrogates, Value,
 };
 
 use super::{Answer, BadAnswer, Status};
@@ -149,7 +146,7 @@ pub(crate) fn number(value: &Value) -> Option<f64> {
         Value::Int(int) => Some(*int as f64),
         Value::BigInt(digits) => digits.parse().ok(),
         Value::Float(float) => Some(*float),
-        Value::String(text) => python_text::parse_float(text),
+        Value::String(text) => json::parse_float(text),
         Value::Null | Value::Array(_) | Value::Object(_) => None,
     }
 }

@@ -6,7 +6,6 @@ mod eval_sets;
 mod events;
 #[cfg(unix)]
 mod hostile_collectors;
-mod json_dialect;
 mod python_requirements;
 mod registered_metrics;
 mod surroundings;

@@ -6,7 +6,7 @@ use crate::{
         yaml::{Node, NodeKind},
     },
     json::Value,
-    python_text::parse_float,
+    json::parse_float,
 };
 
 /// A number: numeric text and truth values count.

@@ -22,7 +22,6 @@ use super::super::{
 use crate::{
     json::{MAX_DEPTH, Object, Value},
     process::Outcome,
-    python_text,
 };
 
 /// Versions of the interface of custom code.
@@ -89,7 +88,7 @@ fn returned(version: Version, value: &Value, threshold: f64) -> Recorded {
         (Version::V1 | Version::V2, Value::Bool(score)) => {
             scored(f64::from(u8::from(*score)), threshold)
         }
-        (Version::V1 | Version::V2, Value::String(text)) => match python_text::parse_float(text) {
+        (Version::V1 | Version::V2, Value::String(text)) => match crate::json::parse_float(text) {
             Some(score) => scored(score, threshold),
             None => raised(&format!("Result cannot be converted to float: '{text}'")),
         },

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use super::{Message, Part, have_content, parts_of_content};
 use crate::{
+    json::strip,
     json::{
         Object, ParseError, ParseErrorKind, ParseOptions, Paths, Step, Value, parse, parse_leaving,
         parse_python,
     },
-    python_text::strip,
 };
 
 /// The results of tools in a list of messages and in a single message, which are parsed when they

@@ -8,8 +8,8 @@ use crate::{
         llm_calls::Call,
         message::{CallPart, PartId, ResponsePart, tool_calls, tool_responses},
     },
+    json::string_repr,
     json::{NonFinite, to_string},
-    python_text::string_repr,
 };
 
 /// A result, and the first call of the model that was told about it.

@@ -12,7 +12,7 @@ use crate::{
         tree::Tree,
         view::{Kind, SpanView, keys},
     },
-    python_text::{is_space, string_repr},
+    json::{is_space, string_repr},
     trace::SpanStatus,
 };
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::{
     json::{Object, Value},
-    python_text::{parse_int, scalar_text},
+    json::{parse_int, scalar_text},
 };
 
 /// Attributes under their canonical names: those the span recorded, and those found elsewhere where it recorded none.

@@ -4,8 +4,8 @@ use super::keys::{
     INPUT_MESSAGES, OPERATION, OUTPUT_MESSAGES, PROVIDER, REQUEST_MODEL, SYSTEM, TOOL_NAME,
 };
 use crate::{
+    json::scalar_text,
     json::{Object, Value},
-    python_text::scalar_text,
     trace::Span,
 };
 

@@ -13,8 +13,8 @@ use super::{
     otlp,
 };
 use crate::{
+    json::strip,
     json::{ParseError, ScanError, Scanner, Source},
-    python_text::strip,
     trace::{error::LoadErrorKind, left_out::Position, otlp::read_line},
 };
 

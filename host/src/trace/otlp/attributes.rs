@@ -2,8 +2,8 @@
 
 use super::{super::bytes, super::coerce, part_items, proto_names::camel_keys, take, take_object};
 use crate::{
+    json::scalar_text,
     json::{Object, Value, to_python},
-    python_text::scalar_text,
 };
 
 /// Values nested deeper than this are `null`.

@@ -10,8 +10,8 @@ use super::{
     document::{bare_span, document},
 };
 use crate::{
+    json::strip,
     json::{self, MARKED, ParseError, ParseErrorKind, Parsed, Value},
-    python_text::strip,
 };
 
 /// Decodes every line that is not blank. `whole` is why the text is not one JSON value.
@@ -57,8 +57,7 @@ pub(in super::super) fn read_line(
     whole: &ParseError,
 ) -> Result<Parsed, LoadErrorKind> {
     json::parse(strip(line), &MARKED).map_err(|error| {
-        let skipped =
-            &line[..line.len() - line.trim_start_matches(crate::python_text::is_space).len()];
+        let skipped = &line[..line.len() - line.trim_start_matches(json::is_space).len()];
         let json = position(error, whole, number, start, skipped);
         LoadErrorKind::InvalidLine { line: number, json }
     })

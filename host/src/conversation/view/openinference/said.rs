@@ -8,8 +8,8 @@ use crate::{
         Message, Part, google_parts, have_text, is_cut_json, is_placeholder, parse_json,
         parts_of_content, user_turn,
     },
+    json::parse_literal,
     json::{Object, Value},
-    python_text::parse_literal,
 };
 
 /// How many objects a message may be wrapped into.

@@ -8,8 +8,8 @@ use crate::{
         message::parse_json,
         view::keys::{TOOL_ARGUMENTS, TOOL_CALL_ID, TOOL_NAME, TOOL_RESULT},
     },
+    json::parse_literal,
     json::{Object, Value},
-    python_text::parse_literal,
 };
 
 impl Draft<'_> {

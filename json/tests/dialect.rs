@@ -1,11 +1,8 @@
 //! Reading and writing JSON as Python does: vectors recorded from Python, and what must never happen.
 
-use evaluator_host::{
-    json::{
-        MAX_DEPTH, NonFinite, ParseErrorKind, ParseOptions, Surrogates, Value, output_text, parse,
-        parse_python, python_eq, to_pretty, to_python, to_string,
-    },
-    python_text,
+use evaluator_json::{
+    MAX_DEPTH, NonFinite, ParseErrorKind, ParseOptions, Surrogates, Value, normalize, output_text,
+    parse, parse_python, python_eq, to_pretty, to_python, to_string,
 };
 use proptest::prelude::*;
 
@@ -20,7 +17,7 @@ fn refusal(text: &str) -> String {
 #[test]
 fn python_text_of_values() {
     let mut cases = 0;
-    for line in include_str!("../data/python/json_dumps.jsonl").lines() {
+    for line in include_str!("data/json_dumps.jsonl").lines() {
         let case = read(line);
         let expected = case.get("output").and_then(Value::as_str).expect("an output");
         assert_eq!(output_text(case.get("value").expect("a value")), expected);
@@ -32,14 +29,14 @@ fn python_text_of_values() {
 #[test]
 fn normalized_text() {
     let mut cases = 0;
-    for line in include_str!("../data/python/text_rules.jsonl").lines() {
+    for line in include_str!("data/text_rules.jsonl").lines() {
         let case = read(line);
         if case.get("fn").and_then(Value::as_str) != Some("normalize_text") {
             continue;
         }
         let input = case.get("in").and_then(Value::as_str).unwrap_or_default();
         let expected = case.get("out").and_then(Value::as_str).expect("a text");
-        assert_eq!(python_text::normalize(input), expected, "{line}");
+        assert_eq!(normalize(input), expected, "{line}");
         cases += 1;
     }
     assert!(cases > 15, "only {cases} cases");

@@ -10,7 +10,7 @@ use super::{
 
 impl Parser<'_> {
     /// Reads a string, both quotes included.
-    pub(super) fn string(&mut self) -> Result<String, Kind> {
+    pub(crate) fn string(&mut self) -> Result<String, Kind> {
         let opening = self.at;
         self.at += 1;
         let run = self.at;

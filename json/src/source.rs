@@ -11,7 +11,7 @@ const PIECES_AHEAD: usize = 4;
 
 /// Why a text cannot be read on.
 #[derive(Debug)]
-pub(crate) enum Interrupted {
+pub enum Interrupted {
     /// The source failed.
     Read(io::Error),
     /// The text is not UTF-8.
@@ -24,7 +24,7 @@ pub(crate) enum Interrupted {
 }
 
 /// A text, piece by piece.
-pub(crate) trait Source {
+pub trait Source {
     /// Appends the next piece, which is not empty; whether there was one.
     fn append(&mut self, out: &mut Vec<u8>) -> Result<bool, Interrupted>;
 }
@@ -37,13 +37,13 @@ impl<S: Source + ?Sized> Source for Box<S> {
 
 /// A text in memory. Its pieces may cut characters in two.
 #[derive(Debug)]
-pub(super) struct Held<'a> {
+pub(crate) struct Held<'a> {
     rest: &'a [u8],
     piece: usize,
 }
 
 impl<'a> Held<'a> {
-    pub(super) fn new(text: &'a str, piece: usize) -> Self {
+    pub(crate) fn new(text: &'a str, piece: usize) -> Self {
         Self { rest: text.as_bytes(), piece }
     }
 }
@@ -59,7 +59,7 @@ impl Source for Held<'_> {
 
 /// What a reader gives, checked to be UTF-8. Its pieces are whole characters.
 #[derive(Debug)]
-pub(crate) struct Checked<R> {
+pub struct Checked<R> {
     reader: R,
     piece: usize,
     /// The beginning of a character whose end has not been read.
@@ -70,7 +70,7 @@ pub(crate) struct Checked<R> {
 
 impl<R: Read> Checked<R> {
     /// Reads `piece` bytes at a time, at least one.
-    pub(crate) fn new(reader: R, piece: usize) -> Self {
+    pub fn new(reader: R, piece: usize) -> Self {
         Self { reader, piece: piece.max(1), cut: Vec::new(), offset: 0 }
     }
 }
@@ -106,7 +106,7 @@ impl<R: Read> Source for Checked<R> {
 
 /// A source that is read on another thread, while what it gave before is looked at.
 #[derive(Debug)]
-pub(crate) struct Ahead {
+pub struct Ahead {
     /// `None` inside is the end.
     pieces: Option<Receiver<Result<Option<Vec<u8>>, Interrupted>>>,
     /// Pieces that have been looked at, for their memory.
@@ -120,7 +120,7 @@ impl Ahead {
     /// # Errors
     ///
     /// There cannot be another thread.
-    pub(crate) fn new(source: impl Source + Send + 'static) -> io::Result<Self> {
+    pub fn new(source: impl Source + Send + 'static) -> io::Result<Self> {
         let (give, pieces) = sync_channel(PIECES_AHEAD);
         let (done, free) = channel();
         let read = move || read_ahead(source, &give, &free);

@@ -11,7 +11,7 @@ use super::{
 
 /// A step on the way from the top of a text to a value.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Step {
+pub enum Step {
     /// To the items of an array.
     Items,
     /// To a member of an object.
@@ -21,13 +21,13 @@ pub(crate) enum Step {
 }
 
 /// Ways to values.
-pub(crate) type Paths = &'static [&'static [Step]];
+pub type Paths = &'static [&'static [Step]];
 
 /// Bytes that are looked at together.
 const PIECE: usize = 4 << 10;
 
 /// Whether the next value of the innermost container is at one of these places.
-pub(super) fn is_opaque(open: &[Open], paths: Paths) -> bool {
+pub(crate) fn is_opaque(open: &[Open], paths: Paths) -> bool {
     paths.iter().any(|path| {
         path.len() == open.len()
             && path.iter().zip(open).all(|(step, open)| match (step, open) {
@@ -39,7 +39,7 @@ pub(super) fn is_opaque(open: &[Open], paths: Paths) -> bool {
 }
 
 /// Passes over the value that `text` starts with, in so many containers: its length and its lone surrogates.
-pub(super) fn pass(text: &str, depth: usize) -> Result<(usize, usize), (ParseErrorKind, usize)> {
+pub(crate) fn pass(text: &str, depth: usize) -> Result<(usize, usize), (ParseErrorKind, usize)> {
     let mut scanner = Scanner::inside(text, PIECE, depth);
     match scanner.skip_value() {
         Ok(()) => Ok((scanner.offset(), scanner.lone_surrogates)),
@@ -52,7 +52,7 @@ pub(super) fn pass(text: &str, depth: usize) -> Result<(usize, usize), (ParseErr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::{NonFinite, ParseOptions, Value, parse_leaving, parse_python, to_string};
+    use crate::{NonFinite, ParseOptions, Value, parse_leaving, parse_python, to_string};
 
     fn parse_python_leaving(text: &str, opaque: Paths) -> Option<Value> {
         parse_leaving(text, &ParseOptions::default(), opaque).ok().map(|parsed| parsed.value)

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, fmt, fmt::Write};
 
 use super::value::Value;
-use crate::python_text::float_repr;
+use crate::float_repr;
 
 /// What to write for `NaN`, `Infinity` and `-Infinity`, which JSON proper does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub fn write(value: &Value, out: &mut impl Write, non_finite: NonFinite) -> fmt:
 }
 
 /// Writes a string as [`write()`] does.
-pub(crate) fn write_string(text: &str, out: &mut String) {
+pub fn write_string(text: &str, out: &mut String) {
     let (layout, non_finite) = (Layout::Compact, NonFinite::Null);
     // Writing to a string cannot fail.
     let _ =
@@ -51,7 +51,7 @@ pub fn to_pretty(value: &Value) -> String {
 }
 
 /// As [`to_pretty`] but valid JSON whatever the value is, for a value inside of `outside` others: see [`NonFinite::Text`].
-pub(crate) fn to_pretty_inside(value: &Value, outside: usize) -> String {
+pub fn to_pretty_inside(value: &Value, outside: usize) -> String {
     pretty(value, outside, NonFinite::Text)
 }
 

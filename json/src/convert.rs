@@ -122,7 +122,7 @@ impl From<Object> for Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::{NonFinite, ParseOptions, parse, to_string};
+    use crate::{NonFinite, ParseOptions, parse, to_string};
 
     const TEXT: &str = r#"{"b":[1,-0.5,123456789012345678901234567890,true,null],"a":"é\n"}"#;
 

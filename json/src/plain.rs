@@ -25,13 +25,13 @@ const TOPS: u64 = ONES << 7;
 
 /// What a backslash followed by this byte stands for, if those two are all of the escape.
 #[inline]
-pub(super) fn escaped(byte: u8) -> Option<u8> {
+pub(crate) fn escaped(byte: u8) -> Option<u8> {
     Some(ESCAPED[usize::from(byte)]).filter(|&byte| byte != 0)
 }
 
 /// Bytes before the first that means something in a string: a quote, a backslash, or a control character.
 #[inline]
-pub(super) fn plain_length(bytes: &[u8]) -> usize {
+pub(crate) fn plain_length(bytes: &[u8]) -> usize {
     let mut at = 0;
     while let Some(word) = bytes[at..].first_chunk() {
         let plain = plain_bytes(*word);
@@ -46,7 +46,7 @@ pub(super) fn plain_length(bytes: &[u8]) -> usize {
 
 /// Bytes before the first that is no part of a string: a quote, a control character, or an escape that is longer than
 /// two bytes, or none, or not whole.
-pub(super) fn passable_length(bytes: &[u8]) -> usize {
+pub(crate) fn passable_length(bytes: &[u8]) -> usize {
     let mut at = 0;
     // Most strings are short; in long ones nothing is gained by a step of their own for each escape.
     for _ in 0..2 {
@@ -149,7 +149,7 @@ impl Escapes {
 }
 
 /// Appends what [`passable_length`] passes, with escapes replaced; how many bytes that was.
-pub(super) fn unescape(bytes: &[u8], out: &mut Vec<u8>) -> usize {
+pub(crate) fn unescape(bytes: &[u8], out: &mut Vec<u8>) -> usize {
     let mut at = 0;
     loop {
         // Runs are often a few bytes, so sixteen are copied before it is known how many of them count.

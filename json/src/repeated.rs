@@ -7,7 +7,7 @@ use super::{
 };
 
 /// The default options with [`RepeatedKeys::Mark`].
-pub(crate) const MARKED: ParseOptions = ParseOptions {
+pub const MARKED: ParseOptions = ParseOptions {
     max_depth: MAX_DEPTH,
     non_finite: true,
     surrogates: Surrogates::Replace,
@@ -15,10 +15,7 @@ pub(crate) const MARKED: ParseOptions = ParseOptions {
 };
 
 /// Removes the mark of an object, not of those inside it, and returns the first of `keys` that is repeated.
-pub(crate) fn take_repeated_among(
-    object: &mut Object,
-    keys: &[&'static str],
-) -> Option<&'static str> {
+pub fn take_repeated_among(object: &mut Object, keys: &[&'static str]) -> Option<&'static str> {
     let Some(Value::Array(repeated)) = object.shift_remove(REPEATED_KEY) else { return None };
     keys.iter()
         .find(|key| repeated.iter().any(|repeated| repeated.as_str() == Some(**key)))
@@ -26,7 +23,7 @@ pub(crate) fn take_repeated_among(
 }
 
 /// Removes all marks of repeated keys, and returns the first such key in the order of the text.
-pub(crate) fn take_repeated_key(object: &mut Object) -> Option<String> {
+pub fn take_repeated_key(object: &mut Object) -> Option<String> {
     let own = match object.shift_remove(REPEATED_KEY) {
         Some(Value::Array(keys)) => keys.first().and_then(Value::as_str).map(str::to_owned),
         _ => None,
@@ -52,7 +49,7 @@ fn take_from(value: &mut Value, found: Option<String>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::parse;
+    use crate::parse;
 
     #[test]
     fn marks_are_found_at_any_depth_and_removed() {
@@ -62,7 +59,7 @@ mod tests {
         };
         assert_eq!(take_repeated_key(&mut object).as_deref(), Some("b"));
         assert_eq!(take_repeated_key(&mut object), None);
-        let plain = crate::json::to_python_in_order(&Value::Object(object));
+        let plain = crate::to_python_in_order(&Value::Object(object));
         assert_eq!(plain, r#"{"a": [{"b": {"c": 2}}], "d": {"e": 2}}"#);
     }
 

@@ -22,11 +22,7 @@ pub struct ParseError {
 
 impl ParseError {
     /// An error at byte `offset` of a text that is read for its lines only.
-    pub(crate) fn in_text(
-        kind: ParseErrorKind,
-        text: impl Read,
-        offset: usize,
-    ) -> io::Result<Self> {
+    pub fn in_text(kind: ParseErrorKind, text: impl Read, offset: usize) -> io::Result<Self> {
         let mut text = BufReader::with_capacity(64 << 10, text).take(offset as u64);
         let (mut line, mut column) = (1, 1);
         loop {
@@ -48,7 +44,7 @@ impl ParseError {
     }
 
     /// An error at byte `offset` of `text`.
-    pub(super) fn at(kind: ParseErrorKind, text: &str, offset: usize) -> Self {
+    pub(crate) fn at(kind: ParseErrorKind, text: &str, offset: usize) -> Self {
         let before = text.get(..offset).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         Self {

@@ -66,7 +66,7 @@ fn same_number(left: Number<'_>, right: Number<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::{ParseOptions, parse};
+    use crate::{ParseOptions, parse};
 
     fn equal(left: &str, right: &str) -> bool {
         let [left, right] =

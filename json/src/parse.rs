@@ -50,7 +50,7 @@ pub enum RepeatedKeys {
 }
 
 /// The member that [`RepeatedKeys::Mark`] adds to an object; its value is the list of repeated keys.
-pub(crate) const REPEATED_KEY: &str = "\0repeated key";
+pub const REPEATED_KEY: &str = "\0repeated key";
 
 /// What to do with a `\ud800`-like escape that is not half of a pair: no Rust string can hold it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,7 +86,7 @@ pub fn parse(text: &str, options: &ParseOptions) -> Result<Parsed, ParseError> {
 }
 
 /// As [`parse`], but arrays and objects at these places become strings that hold their JSON.
-pub(crate) fn parse_leaving(
+pub fn parse_leaving(
     text: &str,
     options: &ParseOptions,
     opaque: Paths,
@@ -99,7 +99,7 @@ pub(crate) fn parse_leaving(
 }
 
 /// Reads what could stand in the brackets of an array that is not empty; the value is that array.
-pub(crate) fn parse_items(text: &str, options: &ParseOptions) -> Result<Parsed, ParseError> {
+pub fn parse_items(text: &str, options: &ParseOptions) -> Result<Parsed, ParseError> {
     let mut parser = Parser::new(text, options, &[]);
     match parser.items() {
         Ok(items) => Ok(parser.parsed(Value::Array(items))),
@@ -122,7 +122,7 @@ pub fn parse_python(text: &str) -> Option<Value> {
 }
 
 /// An array or object that is still open.
-pub(super) enum Open {
+pub(crate) enum Open {
     Array(Vec<Value>),
     /// With the key whose value is being read.
     Object(Object, String),
@@ -136,20 +136,20 @@ enum Step {
     Opened(Open),
 }
 
-pub(super) struct Parser<'a> {
-    pub(super) text: &'a str,
-    pub(super) bytes: &'a [u8],
+pub(crate) struct Parser<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) bytes: &'a [u8],
     /// Where to go on; where the error is once a method failed.
-    pub(super) at: usize,
+    pub(crate) at: usize,
     non_finite: bool,
-    pub(super) surrogates: Surrogates,
+    pub(crate) surrogates: Surrogates,
     repeated_keys: RepeatedKeys,
     has_repeated_keys: bool,
     max_depth: usize,
-    pub(super) replaced_surrogates: usize,
+    pub(crate) replaced_surrogates: usize,
     opaque: Paths,
     /// Where strings with escapes grow, so that each is allocated once, as large as it is.
-    pub(super) unescaped: Vec<u8>,
+    pub(crate) unescaped: Vec<u8>,
 }
 
 impl<'a> Parser<'a> {
@@ -439,7 +439,7 @@ impl<'a> Parser<'a> {
         from + rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
     }
 
-    pub(super) fn peek(&self) -> Option<u8> {
+    pub(crate) fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
 
@@ -450,6 +450,6 @@ impl<'a> Parser<'a> {
     }
 }
 
-pub(super) fn is_space(byte: u8) -> bool {
+pub(crate) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }

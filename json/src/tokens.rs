@@ -9,7 +9,7 @@ use super::{
 
 impl<S: Source> Scanner<S> {
     /// Passes the string that starts here.
-    pub(super) fn skip_string(&mut self) -> Result<(), ScanError> {
+    pub(crate) fn skip_string(&mut self) -> Result<(), ScanError> {
         let opening = self.offset();
         let unterminated = ScanError::Json { kind: Kind::UnterminatedString, offset: opening };
         self.window.at += 1;
@@ -71,7 +71,7 @@ impl<S: Source> Scanner<S> {
     }
 
     /// Passes a number. As in Python, what cannot belong to it ends it.
-    pub(super) fn skip_number(&mut self) -> Result<(), ScanError> {
+    pub(crate) fn skip_number(&mut self) -> Result<(), ScanError> {
         let start = self.offset();
         if self.peek()? == Some(b'-') {
             self.window.at += 1;
@@ -107,7 +107,7 @@ impl<S: Source> Scanner<S> {
     }
 
     /// Passes a word; without it no value starts at `start`.
-    pub(super) fn skip_word(&mut self, word: &str, start: usize) -> Result<(), ScanError> {
+    pub(crate) fn skip_word(&mut self, word: &str, start: usize) -> Result<(), ScanError> {
         for (ahead, byte) in word.bytes().enumerate() {
             if self.window.byte(ahead)? != Some(byte) {
                 return Err(ScanError::Json { kind: Kind::ExpectedValue, offset: start });

@@ -1,8 +1,8 @@
 //! Structures as Python's `repr` writes them: `{'city': 'Paris', 'days': 3}`.
 
-use crate::json::{Object, Value};
+use crate::{Object, Value};
 
-use super::{parse_float, parse_int};
+use crate::number::{parse_float, parse_int};
 
 /// Deeper structures are not read.
 const MAX_DEPTH: usize = 64;
@@ -147,7 +147,7 @@ impl<'a> Reader<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::to_python;
+    use crate::to_python;
 
     #[test]
     fn what_repr_writes_is_read() {

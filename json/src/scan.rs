@@ -14,7 +14,7 @@ use super::{
 
 /// Why a walk cannot go on.
 #[derive(Debug)]
-pub(crate) enum ScanError {
+pub enum ScanError {
     /// The text cannot be read.
     Interrupted(Interrupted),
     /// It is not JSON.
@@ -37,42 +37,42 @@ type Kinds = [u64; MAX_DEPTH / 64 + 1];
 
 /// A place in a text, and how deep it is.
 #[derive(Debug)]
-pub(crate) struct Scanner<S> {
-    pub(super) window: Window<S>,
+pub struct Scanner<S> {
+    pub(crate) window: Window<S>,
     /// Arrays and objects that are open here.
     depth: usize,
     /// Whether a line feed ends the text that is walked through.
-    pub(super) by_line: bool,
+    pub(crate) by_line: bool,
     /// How many lone surrogate escapes were passed.
-    pub(crate) lone_surrogates: usize,
+    pub lone_surrogates: usize,
 }
 
 impl<'a> Scanner<Held<'a>> {
     /// A walk through a value inside of so many arrays and objects, of which `piece` bytes are looked at together.
-    pub(super) fn inside(text: &'a str, piece: usize, depth: usize) -> Self {
+    pub(crate) fn inside(text: &'a str, piece: usize, depth: usize) -> Self {
         Self { depth, ..Self::new(Held::new(text, piece)) }
     }
 }
 
 impl<S: Source> Scanner<S> {
     /// A walk through a text.
-    pub(crate) fn new(source: S) -> Self {
+    pub fn new(source: S) -> Self {
         Self { window: Window::new(source), depth: 0, by_line: false, lone_surrogates: 0 }
     }
 
     /// From here on each line is a text of its own.
-    pub(crate) fn by_line(mut self) -> Self {
+    pub fn by_line(mut self) -> Self {
         self.by_line = true;
         self
     }
 
     /// Bytes before this place.
-    pub(crate) fn offset(&self) -> usize {
+    pub fn offset(&self) -> usize {
         self.window.offset()
     }
 
     /// Begins a text, at its first character that is not blank.
-    pub(crate) fn begin(&mut self) -> Result<(), ScanError> {
+    pub fn begin(&mut self) -> Result<(), ScanError> {
         self.depth = 0;
         if self.window.byte(0)? == Some(0xef)
             && self.window.byte(1)? == Some(0xbb)
@@ -84,7 +84,7 @@ impl<S: Source> Scanner<S> {
     }
 
     /// Ends a text: nothing but blanks may follow.
-    pub(crate) fn finish(&mut self) -> Result<(), ScanError> {
+    pub fn finish(&mut self) -> Result<(), ScanError> {
         self.skip_space()?;
         match self.peek()? {
             None => Ok(()),
@@ -93,48 +93,48 @@ impl<S: Source> Scanner<S> {
     }
 
     /// Goes to the next line; whether there is one.
-    pub(crate) fn next_line(&mut self) -> Result<bool, ScanError> {
+    pub fn next_line(&mut self) -> Result<bool, ScanError> {
         let Some(_) = self.window.byte(0)? else { return Ok(false) };
         self.window.at += 1;
         Ok(true)
     }
 
     /// Reads to the end, only to see whether it is UTF-8.
-    pub(crate) fn drain(&mut self) -> Result<(), ScanError> {
+    pub fn drain(&mut self) -> Result<(), ScanError> {
         Ok(self.window.drain()?)
     }
 
     /// The byte at this place; `None` at the end of the text.
     #[inline]
-    pub(crate) fn peek(&mut self) -> Result<Option<u8>, ScanError> {
+    pub fn peek(&mut self) -> Result<Option<u8>, ScanError> {
         let byte = self.window.byte(0)?;
         Ok(byte.filter(|&byte| !(self.by_line && byte == b'\n')))
     }
 
     /// Enters the object that starts here; whether it has a member, whose key is next.
-    pub(crate) fn open_object(&mut self) -> Result<bool, ScanError> {
+    pub fn open_object(&mut self) -> Result<bool, ScanError> {
         self.open(b'}')
     }
 
     /// Enters the array that starts here; whether it has an item, which is next.
-    pub(crate) fn open_array(&mut self) -> Result<bool, ScanError> {
+    pub fn open_array(&mut self) -> Result<bool, ScanError> {
         self.open(b']')
     }
 
     /// After a value of an object: whether another member follows. If not, the object has been left.
-    pub(crate) fn next_member(&mut self) -> Result<bool, ScanError> {
+    pub fn next_member(&mut self) -> Result<bool, ScanError> {
         self.skip_space()?;
         self.goes_on(b'}', Kind::ExpectedCommaOrBrace)
     }
 
     /// After an item of an array: whether another follows. If not, the array has been left.
-    pub(crate) fn next_item(&mut self) -> Result<bool, ScanError> {
+    pub fn next_item(&mut self) -> Result<bool, ScanError> {
         self.skip_space()?;
         self.goes_on(b']', Kind::ExpectedCommaOrBracket)
     }
 
     /// Reads a key up to its value: which of `known` it is.
-    pub(crate) fn key(&mut self, known: &[&str]) -> Result<Option<usize>, ScanError> {
+    pub fn key(&mut self, known: &[&str]) -> Result<Option<usize>, ScanError> {
         match self.peek()? {
             Some(b'"') => {}
             Some(_) => return Err(self.fail(Kind::ExpectedKey)),
@@ -146,7 +146,7 @@ impl<S: Source> Scanner<S> {
     }
 
     /// Reads the value that starts here: which of `known` it is, if it is a string.
-    pub(crate) fn value_among(&mut self, known: &[&str]) -> Result<Option<usize>, ScanError> {
+    pub fn value_among(&mut self, known: &[&str]) -> Result<Option<usize>, ScanError> {
         if self.peek()? == Some(b'"') {
             return self.string_among(known);
         }
@@ -155,7 +155,7 @@ impl<S: Source> Scanner<S> {
     }
 
     /// Reads the value that starts here.
-    pub(crate) fn value(&mut self) -> Result<Value, ScanError> {
+    pub fn value(&mut self) -> Result<Value, ScanError> {
         let start = self.offset();
         let mark = self.window.mark();
         let value = match self.skip_value() {
@@ -167,17 +167,17 @@ impl<S: Source> Scanner<S> {
     }
 
     /// Begins to hold on to what is passed, for [`Scanner::value_since`]. To be ended by [`Scanner::release`].
-    pub(crate) fn hold(&mut self) -> Option<usize> {
+    pub fn hold(&mut self) -> Option<usize> {
         self.window.mark()
     }
 
     /// Ends what [`Scanner::hold`] began.
-    pub(crate) fn release(&mut self, held: Option<usize>) {
+    pub fn release(&mut self, held: Option<usize>) {
         self.window.unmark(held);
     }
 
     /// The value that started at `start` and was just passed, with marks of repeated keys. It has to be held.
-    pub(crate) fn value_since(&self, start: usize) -> Result<Value, ScanError> {
+    pub fn value_since(&self, start: usize) -> Result<Value, ScanError> {
         let bytes = self.window.since(start);
         let text = str::from_utf8(bytes).map_err(|_| self.fail(Kind::ExpectedValue))?;
         match parse(text, &MARKED) {
@@ -187,7 +187,7 @@ impl<S: Source> Scanner<S> {
     }
 
     /// Passes the value that starts here.
-    pub(crate) fn skip_value(&mut self) -> Result<(), ScanError> {
+    pub fn skip_value(&mut self) -> Result<(), ScanError> {
         let outside = self.depth;
         let mut is_object: Kinds = [0; MAX_DEPTH / 64 + 1];
         loop {
@@ -237,7 +237,7 @@ impl<S: Source> Scanner<S> {
         }
     }
 
-    pub(super) fn fail(&self, kind: Kind) -> ScanError {
+    pub(crate) fn fail(&self, kind: Kind) -> ScanError {
         ScanError::Json { kind, offset: self.offset() }
     }
 

@@ -4,13 +4,13 @@ use super::source::{Interrupted, Source};
 
 /// The part of a text that is in memory: everything from the cursor, or from a mark before it, to the last byte read.
 #[derive(Debug)]
-pub(super) struct Window<S> {
+pub(crate) struct Window<S> {
     source: S,
     buffer: Vec<u8>,
     /// Offset in the text of the first byte in memory.
     base: usize,
     /// The cursor, as an index into the buffer.
-    pub(super) at: usize,
+    pub(crate) at: usize,
     /// Offset in the text from which on nothing is forgotten.
     mark: Option<usize>,
     ended: bool,
@@ -18,42 +18,42 @@ pub(super) struct Window<S> {
 
 impl<S: Source> Window<S> {
     /// A window on a text.
-    pub(super) fn new(source: S) -> Self {
+    pub(crate) fn new(source: S) -> Self {
         Self { source, buffer: Vec::new(), base: 0, at: 0, mark: None, ended: false }
     }
 
     /// Offset of the cursor in the text.
-    pub(super) fn offset(&self) -> usize {
+    pub(crate) fn offset(&self) -> usize {
         self.base + self.at
     }
 
     /// What is in memory from the cursor on.
-    pub(super) fn rest(&self) -> &[u8] {
+    pub(crate) fn rest(&self) -> &[u8] {
         &self.buffer[self.at..]
     }
 
     /// What is in memory from this offset to the cursor; the offset has to be that of the mark, or after it.
-    pub(super) fn since(&self, offset: usize) -> &[u8] {
+    pub(crate) fn since(&self, offset: usize) -> &[u8] {
         let start = offset.saturating_sub(self.base).min(self.at);
         &self.buffer[start..self.at]
     }
 
     /// Keeps everything from the cursor on in memory, unless a mark is set already. Gives what has to be handed to
     /// [`Window::unmark`].
-    pub(super) fn mark(&mut self) -> Option<usize> {
+    pub(crate) fn mark(&mut self) -> Option<usize> {
         let before = self.mark;
         self.mark = before.or(Some(self.offset()));
         before
     }
 
     /// Ends the effect of a mark.
-    pub(super) fn unmark(&mut self, before: Option<usize>) {
+    pub(crate) fn unmark(&mut self, before: Option<usize>) {
         self.mark = before;
     }
 
     /// The byte this far after the cursor; `None` when the text ends before it.
     #[inline]
-    pub(super) fn byte(&mut self, ahead: usize) -> Result<Option<u8>, Interrupted> {
+    pub(crate) fn byte(&mut self, ahead: usize) -> Result<Option<u8>, Interrupted> {
         while self.at + ahead >= self.buffer.len() {
             if !self.read_more()? {
                 return Ok(None);
@@ -64,7 +64,7 @@ impl<S: Source> Window<S> {
 
     /// Reads another piece; whether there was one.
     #[cold]
-    pub(super) fn read_more(&mut self) -> Result<bool, Interrupted> {
+    pub(crate) fn read_more(&mut self) -> Result<bool, Interrupted> {
         if self.ended {
             return Ok(false);
         }
@@ -80,7 +80,7 @@ impl<S: Source> Window<S> {
     }
 
     /// Reads to the end and forgets it, only to see whether it can be read.
-    pub(super) fn drain(&mut self) -> Result<(), Interrupted> {
+    pub(crate) fn drain(&mut self) -> Result<(), Interrupted> {
         self.mark = None;
         loop {
             self.at = self.buffer.len();

@@ -1,7 +1,7 @@
 //! Numbers in text, and the text of numbers.
 
-use super::space::strip;
-use crate::json::Value;
+use crate::Value;
+use crate::space::strip;
 
 /// The zeros of all decimal digits (general category Nd) but ASCII; nine more digits follow each.
 const DIGIT_ZEROS: &[u32] = &[
@@ -92,7 +92,7 @@ pub fn float_repr(float: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::to_python;
+    use crate::to_python;
 
     #[test]
     fn integers() {

@@ -2,7 +2,7 @@
 
 use unicase::UniCase;
 
-use super::space::is_space;
+use crate::space::is_space;
 
 /// The text folded for comparison without case, like `str.casefold`: full Unicode folding, so `ß` becomes `ss`.
 #[must_use]

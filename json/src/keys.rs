@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// The camel-case spelling of a `snake_case` key; a key without `_` as it is.
-pub(crate) fn camel_case(key: &str) -> Cow<'_, str> {
+pub fn camel_case(key: &str) -> Cow<'_, str> {
     let mut words = key.split('_');
     let Some(first) = words.next().filter(|first| first.len() < key.len()) else {
         return Cow::Borrowed(key);

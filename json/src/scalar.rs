@@ -2,8 +2,8 @@
 
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
-use super::number::float_repr;
-use crate::json::Value;
+use crate::Value;
+use crate::number::float_repr;
 
 /// The text of Python's `str()` for a scalar: `True`, `None`, `12.5`, a string as it is; `None` for arrays and objects.
 #[must_use]

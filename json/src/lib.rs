@@ -1,0 +1,68 @@
+//! JSON and text as Python programs write and read them.
+//!
+//! `serde_json::Value` cannot hold what Python's `json` module reads and writes: integers of any size, `NaN` and
+//! `Infinity`. This crate has a value type that can, a parser with bounded depth, a scanner for documents larger than
+//! memory, and the text that Python gives for a value. Recorded traces and eval sets are compared with results of Python
+//! programs, so whitespace, numbers in text and matching without case follow Python's rules, too.
+//!
+//! | to | use |
+//! |---|---|
+//! | read a document | [`parse`] with [`ParseOptions`] |
+//! | read text found inside a document | [`parse_python`] |
+//! | read parts of a document without holding it | [`Scanner`] over a [`Source`] |
+//! | read a Python literal (`{'a': 1}`) or a number in text | [`parse_literal`], [`parse_int`], [`parse_float`] |
+//! | write for the wire | [`write()`], [`to_string`] or `serde::Serialize` |
+//! | write a report | [`to_pretty`] |
+//! | get the text Python would give | [`to_python`], [`to_python_in_order`], [`output_text`], [`scalar_text`], [`string_repr`] |
+//! | compare as Python does | [`python_eq`], [`casefold`], [`normalize`], [`strip`] |
+//!
+//! ```
+//! use evaluator_json::{ParseOptions, parse, to_python};
+//!
+//! let parsed = parse(r#"{"tokens": 123456789012345678901234567890, "score": NaN}"#, &ParseOptions::default())?;
+//! assert_eq!(to_python(&parsed.value), r#"{"score": NaN, "tokens": 123456789012345678901234567890}"#);
+//! # Ok::<(), evaluator_json::ParseError>(())
+//! ```
+
+mod convert;
+mod error;
+mod fold;
+mod keys;
+mod literal;
+mod number;
+mod opaque;
+mod parse;
+mod plain;
+mod python_eq;
+mod repeated;
+mod scalar;
+mod scan;
+mod source;
+mod space;
+mod strings;
+mod tokens;
+mod value;
+mod window;
+mod write;
+
+pub use error::{ParseError, ParseErrorKind};
+pub use fold::{casefold, normalize};
+pub use keys::camel_case;
+pub use literal::parse_literal;
+pub use number::{float_repr, parse_float, parse_int};
+pub use opaque::{Paths, Step};
+pub use parse::{
+    MAX_DEPTH, ParseOptions, Parsed, REPEATED_KEY, RepeatedKeys, Surrogates, parse, parse_items,
+    parse_leaving, parse_python,
+};
+pub use python_eq::python_eq;
+pub use repeated::{MARKED, take_repeated_among, take_repeated_key};
+pub use scalar::{is_printable, scalar_text, string_repr};
+pub use scan::{ScanError, Scanner};
+pub use source::{Ahead, Checked, Interrupted, Source};
+pub use space::{is_space, strip};
+pub use value::{Object, Value};
+pub use write::{
+    NonFinite, output_text, to_pretty, to_pretty_inside, to_python, to_python_in_order, to_string,
+    write, write_string,
+};
