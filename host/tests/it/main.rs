@@ -1,13 +1,9 @@
 //! Tests of the host library over recorded files.
 
 mod cargo_runtime;
-mod conversations;
-mod eval_sets;
 mod events;
 #[cfg(unix)]
 mod hostile_collectors;
 mod python_requirements;
 mod registered_metrics;
 mod surroundings;
-mod trace_attributes;
-mod trace_loading;

@@ -1,6 +1,6 @@
 //! What an evaluator would be given.
 
-use evaluator_host::{
+use evaluator_traces::{
     conversation::{ToolCall, Turn},
     json::{self, NonFinite, Object, Value, to_python},
 };

@@ -1,0 +1,6 @@
+//! Tests of the traces library over recorded files.
+
+mod conversations;
+mod eval_sets;
+mod trace_attributes;
+mod trace_loading;
