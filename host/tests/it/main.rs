@@ -1,6 +1,7 @@
 //! Tests of the host library over recorded files.
 
 mod cargo_runtime;
+mod conversations;
 mod events;
 #[cfg(unix)]
 mod hostile_collectors;

@@ -1,6 +1,6 @@
 //! Comparing JSON values, with a path for every difference.
 
-use evaluator_traces::json::{Value, to_python};
+use evaluator_host::json::{Value, to_python};
 
 /// Adds how `actual` differs from `expected`; floats may differ by 1e-9 of their size.
 ///

@@ -1,6 +1,6 @@
 //! What an evaluator would be given.
 
-use evaluator_traces::{
+use evaluator_host::{
     conversation::{ToolCall, Turn},
     json::{self, NonFinite, Object, Value, to_python},
 };

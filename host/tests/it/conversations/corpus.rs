@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use evaluator_traces::{
+use evaluator_host::{
     conversation::{Conversation, GroupBy, RunPerformance, extract},
     eval_set::{CaseIndex, EvalCase, EvalSet, Unmatched},
     json::{self, Value},
