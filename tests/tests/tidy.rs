@@ -11,12 +11,13 @@ use std::{
 const MAX_LINES: usize = 800;
 
 /// Crates and what they may depend on inside the workspace.
-const DEPENDENCIES: [(&str, &[&str]); 9] = [
+const DEPENDENCIES: [(&str, &[&str]); 10] = [
     ("protocol", &[]),
     ("sdk-macros", &[]),
     ("sdk", &["evaluator-protocol", "evaluator-sdk-macros"]),
     ("json", &[]),
-    ("host", &["evaluator-protocol", "evaluator-json"]),
+    ("traces", &["evaluator-json"]),
+    ("host", &["evaluator-protocol", "evaluator-json", "evaluator-traces"]),
     ("cli", &["evaluator-host", "evaluator-protocol"]),
     ("examples", &["evaluator-sdk"]),
     ("examples/community", &["evaluator-sdk"]),
@@ -73,7 +74,7 @@ fn read(path: &str) -> String {
 
 /// Sources of the published crates.
 fn sources() -> Vec<String> {
-    ["protocol", "sdk", "sdk-macros", "json", "host", "cli"]
+    ["protocol", "sdk", "sdk-macros", "json", "traces", "host", "cli"]
         .iter()
         .flat_map(|folder| files(&format!("{folder}/src"), "rs"))
         .collect()
@@ -96,9 +97,16 @@ fn complaints(complaints: Vec<String>, hint: &str) {
 #[test]
 fn every_source_begins_with_its_documentation() {
     let mut paths = sources();
-    for folder in
-        ["examples", "fuzz", "tests", "cli/tests", "host/tests", "sdk/tests", "protocol/tests"]
-    {
+    for folder in [
+        "examples",
+        "fuzz",
+        "tests",
+        "cli/tests",
+        "traces/tests",
+        "host/tests",
+        "sdk/tests",
+        "protocol/tests",
+    ] {
         paths.extend(files(folder, "rs"));
     }
     // Cases of compile errors are numbered lines of user code, and templates are rendered.

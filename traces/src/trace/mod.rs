@@ -29,6 +29,8 @@ mod model;
 mod otlp;
 mod pool;
 mod spool;
+#[doc(hidden)]
+pub mod stamp;
 mod stray;
 mod tree;
 

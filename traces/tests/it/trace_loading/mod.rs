@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use evaluator_host::{
+use evaluator_traces::{
     json::{NonFinite, Value, to_string},
     trace::{Format, LoadErrorKind, SpanStatus, Trace, load, load_file, load_text},
 };

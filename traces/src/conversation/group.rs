@@ -18,7 +18,7 @@ const SESSION_NAME: &str = "agentevals.session_name";
 /// The attributes that group traces, in the order in which they count. All but the first may stand on spans too.
 const KEYS: [&str; 3] = [SESSION_NAME, "gen_ai.conversation.id", "session.id"];
 /// What has to be known of traces to group them without reading them.
-pub(crate) const GROUPING: Watch = Watch { keys: &KEYS, text: name };
+pub const GROUPING: Watch = Watch { keys: &KEYS, text: name };
 /// Longer names of conversations are not names.
 const MAX_KEY_CHARS: usize = 256;
 
@@ -108,7 +108,7 @@ pub struct Group<'a> {
 
 impl<'a> Group<'a> {
     /// These traces, which are at least one, as a conversation.
-    pub(crate) fn new(mut members: Vec<&'a Trace>) -> Self {
+    pub fn new(mut members: Vec<&'a Trace>) -> Self {
         members.sort_by_cached_key(|trace| trace.start_ns());
         Self { members }
     }
@@ -148,7 +148,7 @@ pub fn group(traces: &[Trace], group_by: GroupBy, eval_set_has_multi_turn: bool)
 /// Conversations as the numbers of their traces. Two numbers of four bytes for a conversation of one trace, and one for
 /// each other trace.
 #[derive(Debug, Default)]
-pub(crate) struct Groups {
+pub struct Groups {
     /// Group by group, and within a group in the order of the index.
     members: Vec<u32>,
     /// Where each group ends.
@@ -156,12 +156,13 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
-    pub(crate) fn len(&self) -> usize {
+    /// Number of groups.
+    pub fn len(&self) -> usize {
         self.ends.len()
     }
 
     /// The traces of a group, which are at least one.
-    pub(crate) fn get(&self, group: usize) -> impl ExactSizeIterator<Item = usize> {
+    pub fn get(&self, group: usize) -> impl ExactSizeIterator<Item = usize> {
         let start = group.checked_sub(1).map_or(0, |before| self.ends[before]);
         self.members[start as usize..self.ends[group] as usize].iter().map(|trace| *trace as usize)
     }
@@ -192,7 +193,7 @@ impl Groups {
 ///
 /// Reads only those of which nothing less tells the group. One that cannot be read is a group by itself; whoever reads
 /// it next will say why.
-pub(crate) fn group_indexed(
+pub fn group_indexed(
     index: &TraceIndex,
     group_by: GroupBy,
     eval_set_has_multi_turn: bool,

@@ -25,13 +25,13 @@ mod turns;
 mod view;
 
 pub use extract::{extract, extract_group};
-pub(crate) use group::{GROUPING, Groups, group_indexed};
+pub use group::{GROUPING, Groups, group_indexed};
 pub use group::{Group, GroupBy, GroupedBy, group};
 pub use model::{
     Conversation, Counts, JudgedSpan, Latency, LlmCall, PerformanceMetrics, Stats, Tokens,
     ToolCall, Turn, Usage,
 };
-pub(crate) use performance::RunSums;
+pub use performance::RunSums;
 pub use performance::{
     Percentiles, RunCounts, RunLatency, RunPerformance, RunTokens, TokensPerTrace,
 };

@@ -11,10 +11,8 @@ use super::{
     texts::Texts,
     watch::{Dialect, Sighting, Slot},
 };
-use crate::{
-    stamp::Stamp,
-    trace::{Format, LeftOut, LoadErrorKind, Trace, model::Scope, tree},
-};
+use crate::trace::stamp::Stamp;
+use crate::trace::{Format, LeftOut, LoadErrorKind, Trace, model::Scope, tree};
 
 /// Where the traces of all files stand in them.
 ///

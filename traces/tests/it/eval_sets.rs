@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use evaluator_host::{
+use evaluator_traces::{
     conversation::{Conversation, Turn},
     eval_set::{CaseIndex, Doubt, EvalCase, EvalSet, ExpectedTurn, Unmatched},
     json::to_python,

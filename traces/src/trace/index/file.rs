@@ -13,12 +13,12 @@ use super::{
 };
 use crate::{
     json::{Ahead, Checked, Interrupted, ParseError, ParseErrorKind, ScanError, Scanner, Source},
-    stamp::Stamp,
     trace::{
         Format, LeftOut, LoadError, LoadErrorKind,
         left_out::Position,
         load::{FileTraces, load_source},
         spool::copy_if_needed,
+        stamp::Stamp,
     },
 };
 

@@ -94,7 +94,7 @@ fn check(content: &[u8]) -> bool {
 
 fn samples() -> Vec<(PathBuf, Vec<u8>)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folders = ["tests/data", "../cli/tests/data", "../examples/traces"];
+    let folders = ["tests/data", "../host/tests/data", "../cli/tests/data", "../examples/traces"];
     let mut open: Vec<PathBuf> = folders.iter().map(|folder| root.join(folder)).collect();
     let mut files = Vec::new();
     while let Some(folder) = open.pop() {

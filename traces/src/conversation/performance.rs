@@ -216,7 +216,7 @@ impl RunPerformance {
 
 /// [`RunPerformance`] while conversations are still added to it, in any order.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct RunSums {
+pub struct RunSums {
     run: RunPerformance,
     models: BTreeSet<String>,
     /// Wider than what they are sums of, so that the order does not decide where they end.
@@ -227,7 +227,7 @@ pub(crate) struct RunSums {
 
 impl RunSums {
     /// Adds a conversation; `None` stands for one that could not be measured.
-    pub(crate) fn add(&mut self, conversation: Option<&PerformanceMetrics>) {
+    pub fn add(&mut self, conversation: Option<&PerformanceMetrics>) {
         let run = &mut self.run;
         run.counts.traces += 1;
         let Some(PerformanceMetrics { latency, tokens, counts, models, .. }) = conversation else {
@@ -257,7 +257,7 @@ impl RunSums {
     }
 
     /// `None` when no conversation was measured.
-    pub(crate) fn finish(self) -> Option<RunPerformance> {
+    pub fn finish(self) -> Option<RunPerformance> {
         let Self { mut run, models, tokens, medians } = self;
         if run.trace_count == 0 {
             return None;

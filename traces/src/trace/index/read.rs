@@ -15,11 +15,11 @@ use super::{
 };
 use crate::{
     json::{MARKED, Object, ParseOptions, Value, parse, parse_items},
-    stamp::Stamp,
     trace::{
         Trace, jaeger,
         otlp::{self, attributes, take},
         pool::Pool,
+        stamp::Stamp,
         tree,
     },
 };

@@ -94,7 +94,7 @@ impl TraceIndex {
     }
 
     /// The index of a walk for which nobody waited.
-    pub(crate) fn given_up() -> Self {
+    pub fn given_up() -> Self {
         Self { stopped: true, ..Self::default() }
     }
 
@@ -149,7 +149,7 @@ impl TraceIndex {
     }
 
     /// How long the text of a trace is, in bytes; 0 when it is in memory already.
-    pub(crate) fn size(&self, trace: usize) -> usize {
+    pub fn size(&self, trace: usize) -> usize {
         self.catalog.runs(trace).iter().map(|run| run.place().length as usize).sum()
     }
 
