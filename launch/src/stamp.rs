@@ -7,16 +7,16 @@ use std::{
 
 /// What changes when somebody writes to a file or puts another in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Stamp {
-    pub(crate) length: u64,
+pub struct Stamp {
+    pub length: u64,
     /// Nanoseconds since the epoch; 0 where nobody knows.
-    pub(crate) modified: u128,
+    pub modified: u128,
     /// Where it is on the disk; 0 where nobody knows.
     node: u64,
 }
 
 impl Stamp {
-    pub(crate) fn of(metadata: &Metadata) -> Self {
+    pub fn of(metadata: &Metadata) -> Self {
         let since_epoch = |time: SystemTime| time.duration_since(UNIX_EPOCH).ok();
         let modified = metadata.modified().ok().and_then(since_epoch);
         Self {
