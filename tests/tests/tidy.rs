@@ -11,13 +11,14 @@ use std::{
 const MAX_LINES: usize = 800;
 
 /// Crates and what they may depend on inside the workspace.
-const DEPENDENCIES: [(&str, &[&str]); 10] = [
+const DEPENDENCIES: [(&str, &[&str]); 11] = [
     ("protocol", &[]),
     ("sdk-macros", &[]),
     ("sdk", &["evaluator-protocol", "evaluator-sdk-macros"]),
     ("json", &[]),
     ("traces", &["evaluator-json"]),
-    ("host", &["evaluator-protocol", "evaluator-json", "evaluator-traces"]),
+    ("launch", &["evaluator-protocol"]),
+    ("host", &["evaluator-protocol", "evaluator-json", "evaluator-traces", "evaluator-launch"]),
     ("cli", &["evaluator-host", "evaluator-protocol"]),
     ("examples", &["evaluator-sdk"]),
     ("examples/community", &["evaluator-sdk"]),
@@ -33,8 +34,8 @@ const EXITS: &str = "sdk/src/program/mod.rs";
 
 /// The only sources that start processes, each with what it starts.
 const STARTERS: [(&str, &str); 2] = [
-    ("host/src/process/spawn.rs", "evaluators"),
-    ("host/src/runtime/tool.rs", "compilers, installers, and interpreters' version checks"),
+    ("launch/src/process/spawn.rs", "evaluators"),
+    ("launch/src/runtime/tool.rs", "compilers, installers, and interpreters' version checks"),
 ];
 
 fn root() -> PathBuf {
@@ -74,7 +75,7 @@ fn read(path: &str) -> String {
 
 /// Sources of the published crates.
 fn sources() -> Vec<String> {
-    ["protocol", "sdk", "sdk-macros", "json", "traces", "host", "cli"]
+    ["protocol", "sdk", "sdk-macros", "json", "traces", "launch", "host", "cli"]
         .iter()
         .flat_map(|folder| files(&format!("{folder}/src"), "rs"))
         .collect()
@@ -167,7 +168,7 @@ fn processes_are_started_in_two_places() {
 
 #[test]
 fn crates_leave_alone_what_is_not_theirs() {
-    let banned: [(&str, &[&str]); 3] = [
+    let banned: [(&str, &[&str]); 4] = [
         (
             "protocol",
             &[
@@ -181,6 +182,18 @@ fn crates_leave_alone_what_is_not_theirs() {
             ],
         ),
         ("host", &["println!", "eprintln!", "process::exit", "clap::", "io::stdout", "io::stderr"]),
+        (
+            "launch",
+            &[
+                "println!",
+                "eprintln!",
+                "process::exit",
+                "io::stdout",
+                "io::stderr",
+                "ureq",
+                "rustls",
+            ],
+        ),
         ("sdk", &["process::exit", "tokio::net", "TcpStream"]),
     ];
     let mut wrong = Vec::new();

@@ -37,13 +37,13 @@ pub use capture::Captured;
 pub use command::CommandSpec;
 pub use limits::Limits;
 pub use living::kill_all;
-pub(crate) use living::{Listed, start as start_listed};
-pub(crate) use notes::Notes;
+pub use living::{Listed, start as start_listed};
+pub use notes::Notes;
 pub use os::hide_memory;
 #[cfg(unix)]
-pub(crate) use os::reset_signals;
+pub use os::reset_signals;
 pub use outcome::{Ending, Outcome};
 pub use resources::Resources;
 pub use run::run;
-pub(crate) use session::{Exit, Mouth, Next, Parting, Session, Talk};
+pub use session::{Exit, Mouth, Next, Parting, Session, Talk};
 pub use spawn::SpawnError;

@@ -10,7 +10,6 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// What a look at a source found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Syntax {
     /// It can be read.
     Sound,

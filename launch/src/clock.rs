@@ -8,7 +8,7 @@ use tokio::time::Instant;
 const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
 
 /// The time `wait` after `start`, at most some thirty years ahead.
-pub(crate) fn after(start: Instant, wait: Duration) -> Instant {
+pub fn after(start: Instant, wait: Duration) -> Instant {
     start.checked_add(wait).or_else(|| start.checked_add(FAR)).unwrap_or(start)
 }
 

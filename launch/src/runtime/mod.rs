@@ -8,20 +8,21 @@ mod executable;
 mod model;
 mod node;
 pub mod own_tests;
-mod paths;
+#[doc(hidden)]
+pub mod paths;
 mod private_folder;
 mod python;
 mod registry;
 pub mod secrets;
 mod syntax;
-#[cfg(test)]
-pub(crate) mod testing;
+#[doc(hidden)]
+pub mod testing;
 mod tool;
 mod untraceable;
 mod visible;
 
 pub use cargo::Cargo;
-pub(crate) use companions::imported_from;
+pub use companions::imported_from;
 pub use composition::Composition;
 pub use environment::Environment;
 pub use executable::Executable;
@@ -30,7 +31,7 @@ pub use model::{
     PrepareError, PrepareEvent, Runtime,
 };
 pub use node::Node;
-pub(crate) use private_folder::PrivateFolder;
+pub use private_folder::PrivateFolder;
 pub use python::{Python, requirements};
 pub use registry::Runtimes;
 pub use syntax::Syntax;

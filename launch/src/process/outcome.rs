@@ -31,7 +31,6 @@ impl Outcome {
 
 /// How a process ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Ending {
     /// By itself, with this exit code.
     Exited(i32),

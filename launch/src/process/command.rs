@@ -74,7 +74,7 @@ impl CommandSpec {
     }
 
     /// The variable as the program will see it.
-    pub(crate) fn variable(&self, name: &str) -> Option<OsString> {
+    pub fn variable(&self, name: &str) -> Option<OsString> {
         match self.env.iter().rev().find(|(set, _)| set == name) {
             Some((_, value)) => value.clone(),
             None if self.clear_env => None,
@@ -83,7 +83,7 @@ impl CommandSpec {
     }
 
     /// Gives arguments, environment and working directory to a command of this program.
-    pub(crate) fn configure(&self, command: &mut Command) {
+    pub fn configure(&self, command: &mut Command) {
         command.args(&self.args);
         if self.clear_env {
             command.env_clear();

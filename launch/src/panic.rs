@@ -3,7 +3,7 @@
 use std::any::Any;
 
 /// The message of a panic that was caught.
-pub(crate) fn message(panic: &(dyn Any + Send)) -> &str {
+pub fn message(panic: &(dyn Any + Send)) -> &str {
     panic
         .downcast_ref::<String>()
         .map(String::as_str)

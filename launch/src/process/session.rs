@@ -38,7 +38,7 @@ const CATCH_UP: usize = 64;
 ///
 /// Dropping a session kills the process group.
 #[derive(Debug)]
-pub(crate) struct Session {
+pub struct Session {
     started: Started,
     /// How it ended, once that is known.
     ending: Option<Ending>,
@@ -52,7 +52,7 @@ pub(crate) struct Session {
 }
 
 /// Who speaks with a process: says what is sent, and hears what comes.
-pub(crate) trait Talk {
+pub trait Talk {
     /// Called at the beginning and whenever something has happened: may send lines, and says how long to wait for what
     /// comes next.
     fn next(&mut self, mouth: &mut Mouth<'_>) -> Next;
@@ -66,7 +66,7 @@ pub(crate) trait Talk {
 
 /// What is to be done next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
+pub enum Next {
     /// Listen, until then at most.
     Listen(Option<Instant>),
     /// Listen until then, and ask again if nothing has come.
@@ -77,10 +77,10 @@ pub(crate) enum Next {
 
 /// Where a line is put that the process is to be sent, and what is known of the process.
 #[derive(Debug)]
-pub(crate) struct Mouth<'a> {
+pub struct Mouth<'a> {
     outgoing: &'a mut Outgoing<'static>,
     /// What it wrote to standard error.
-    pub(crate) notes: &'a mut Notes,
+    pub notes: &'a mut Notes,
     lines: &'a mut Lines,
     stdout: &'a Option<ChildStdout>,
     chunk: &'a mut [u8],
@@ -88,13 +88,13 @@ pub(crate) struct Mouth<'a> {
 
 impl Mouth<'_> {
     /// Sends a line made of these parts; says up to which byte of the input it goes. Line ends in it become blanks.
-    pub(crate) fn send<'p>(&mut self, parts: impl IntoIterator<Item = &'p [u8]>) -> u64 {
+    pub fn send<'p>(&mut self, parts: impl IntoIterator<Item = &'p [u8]>) -> u64 {
         self.outgoing.push_line(parts);
         self.outgoing.queued()
     }
 
     /// What was printed and not heard, by now.
-    pub(crate) fn rest(&mut self) -> &[u8] {
+    pub fn rest(&mut self) -> &[u8] {
         if let Some(read @ 1..) = self.stdout.as_ref().and_then(|it| os::read_now(it, self.chunk)) {
             self.lines.push(&self.chunk[..read]);
         }
@@ -103,7 +103,7 @@ impl Mouth<'_> {
 
     /// Whether an answer to what is sent now could be heard: the process can speak, and has said nothing that nobody has
     /// asked for.
-    pub(crate) fn is_free(&mut self) -> bool {
+    pub fn is_free(&mut self) -> bool {
         let Some(stdout) = self.stdout else { return false };
         match os::read_now(stdout, self.chunk) {
             // It has closed its output, or ended.
@@ -119,15 +119,16 @@ impl Mouth<'_> {
 
 /// How a process exited that nobody had killed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Exit {
-    pub(crate) ending: Ending,
+pub struct Exit {
+    /// How the process ended.
+    pub ending: Ending,
     /// Whether something it started still has its standard output open.
-    pub(crate) leaked_pipe: bool,
+    pub leaked_pipe: bool,
 }
 
 /// Why nobody speaks with the process any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Parting {
+pub enum Parting {
     /// The one who spoke wanted it so. The process still runs.
     Wanted,
     /// What was waited for did not come in time. The process still runs, and may still answer.
@@ -150,7 +151,7 @@ impl Session {
     /// # Errors
     ///
     /// [`SpawnError`] when the process cannot be started.
-    pub(crate) async fn start(
+    pub async fn start(
         spec: &CommandSpec,
         limits: &Limits,
         marked: bool,
@@ -173,11 +174,7 @@ impl Session {
     ///
     /// Before a line is heard, everything has been read from standard error that was written there earlier, where the
     /// system lets that be done.
-    pub(crate) async fn converse(
-        &mut self,
-        talk: &mut impl Talk,
-        cancellation: &Cancellation,
-    ) -> Parting {
+    pub async fn converse(&mut self, talk: &mut impl Talk, cancellation: &Cancellation) -> Parting {
         let Self { started, stdin, outgoing, stdout, lines, stderr, notes, limits, .. } = self;
         let (mut chunk, mut stderr_chunk) = (vec![0; CHUNK], vec![0; STDERR_CHUNK]);
         let (mut exited, mut too_long) = (false, false);
@@ -295,12 +292,12 @@ impl Session {
     }
 
     /// What the process wrote to standard error, as far as it was read.
-    pub(crate) fn notes(&mut self) -> &mut Notes {
+    pub fn notes(&mut self) -> &mut Notes {
         &mut self.notes
     }
 
     /// Gives up what came behind the last line that was heard; after the [end](Self::end), what came meanwhile.
-    pub(crate) fn take_rest(&mut self) -> Vec<u8> {
+    pub fn take_rest(&mut self) -> Vec<u8> {
         self.lines.take_rest()
     }
 
@@ -308,11 +305,7 @@ impl Session {
     /// Of what it still prints, the beginning is [kept](Self::take_rest).
     ///
     /// Returns how it exited, if it exited by itself.
-    pub(crate) async fn end(
-        &mut self,
-        patience: Duration,
-        cancellation: &Cancellation,
-    ) -> Option<Exit> {
+    pub async fn end(&mut self, patience: Duration, cancellation: &Cancellation) -> Option<Exit> {
         if let Some(ending) = &self.ending {
             return Some(Exit { ending: ending.clone(), leaked_pipe: self.stdout.is_some() });
         }

@@ -12,7 +12,7 @@ const LONGEST_MARK: usize = 1 + 20 + 1;
 
 /// What a process wrote to standard error, document by document, as far as it [marks](Number::mark) them.
 #[derive(Debug)]
-pub(crate) struct Notes {
+pub struct Notes {
     /// Bytes kept of the beginning and of the end of what is written for a document.
     caps: (usize, usize),
     /// Whether there may be marks.
@@ -44,12 +44,12 @@ impl Notes {
     }
 
     /// The last document that was begun, if they are marked.
-    pub(crate) fn begun(&self) -> Option<Number> {
+    pub fn begun(&self) -> Option<Number> {
         self.begun
     }
 
     /// The process is sent this document.
-    pub(crate) fn expect(&mut self, document: Number) {
+    pub fn expect(&mut self, document: Number) {
         self.sent = Some(document);
     }
 
@@ -69,7 +69,7 @@ impl Notes {
     }
 
     /// What belongs to a document, and what nobody has taken before it. Without marks that is everything.
-    pub(crate) fn take(&mut self, document: Number) -> Captured {
+    pub fn take(&mut self, document: Number) -> Captured {
         if !self.marked {
             let empty = Captured::new(self.caps.0, self.caps.1);
             return std::mem::replace(&mut self.start, empty);

@@ -203,7 +203,7 @@ fn take_over(_: &Path, _: &File) -> io::Result<()> {
 }
 
 /// Forces the entries of a directory to the disk. Where directories cannot be opened, the system does it.
-pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
+pub fn sync_directory(directory: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
 }
 

@@ -21,7 +21,7 @@ const DEFAULT: [libc::c_int; 3] = [libc::SIGCHLD, libc::SIGTERM, libc::SIGXCPU];
 ///
 /// Changes the command only where something is blocked or ignored here: a command with such a step is started by `fork`
 /// instead of `posix_spawn`, which costs more the more memory this process has.
-pub(crate) fn reset(command: &mut Command) {
+pub fn reset(command: &mut Command) {
     if !is_any_blocked() && !DEFAULT.iter().any(|signal| is_ignored(*signal)) {
         return;
     }

@@ -61,7 +61,7 @@ impl Environment {
     }
 
     /// All variables.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         self.vars.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
     }
 

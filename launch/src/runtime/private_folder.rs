@@ -9,11 +9,11 @@ use tempfile::{Builder, TempDir};
 
 /// A folder among the temporary files that no other user can enter; deleted with all that is in it when this is dropped.
 #[derive(Debug)]
-pub(crate) struct PrivateFolder(TempDir);
+pub struct PrivateFolder(TempDir);
 
 impl PrivateFolder {
     /// A new and empty one. `purpose` becomes a part of its name.
-    pub(crate) fn new(purpose: &str) -> io::Result<Self> {
+    pub fn new(purpose: &str) -> io::Result<Self> {
         // Those who are told of it may have another working folder, and may resolve links.
         let parent = env::temp_dir().canonicalize()?;
         let prefix = format!("evaluator-{purpose}-");
@@ -24,12 +24,13 @@ impl PrivateFolder {
         builder.tempdir_in(parent).map(Self)
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// Its path.
+    pub fn path(&self) -> &Path {
         self.0.path()
     }
 
     /// Writes a file into it and says where.
-    pub(crate) fn write(&self, name: &str, content: &str) -> io::Result<PathBuf> {
+    pub fn write(&self, name: &str, content: &str) -> io::Result<PathBuf> {
         let path = self.path().join(name);
         fs::write(&path, content).map(|()| path)
     }

@@ -31,7 +31,7 @@ pub fn kill_all() {
 
 /// Starts a process by `start`, which gives what it has started, and lists it by the `id` of its leader until the
 /// returned guard is dropped. That is to happen before the leader is reaped.
-pub(crate) fn start<C>(
+pub fn start<C>(
     start: impl FnOnce() -> io::Result<C>,
     id: impl FnOnce(&C) -> Option<u32>,
 ) -> io::Result<(C, Listed)> {
@@ -40,7 +40,7 @@ pub(crate) fn start<C>(
 
 /// A process that is listed as long as this lives.
 #[derive(Debug)]
-pub(crate) struct Listed {
+pub struct Listed {
     leader: Option<u32>,
     list: &'static Living,
 }

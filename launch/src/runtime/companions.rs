@@ -60,7 +60,7 @@ pub(super) fn with_companions(script: &Path) -> Companions {
 
 /// The first module that one of these files imports and that is in one of these folders, where another program may have
 /// put it.
-pub(crate) fn imported_from(files: &BTreeSet<PathBuf>, folders: &[PathBuf]) -> Option<PathBuf> {
+pub fn imported_from(files: &BTreeSet<PathBuf>, folders: &[PathBuf]) -> Option<PathBuf> {
     let there: Vec<(PathBuf, Vec<Entry>)> =
         folders.iter().map(|folder| (folder.clone(), entries(folder))).collect();
     let python = files.iter().filter(|file| is_code(file, &PYTHON));

@@ -22,7 +22,7 @@ pub(super) use limits::limit_running;
 #[cfg(unix)]
 pub(super) use limits::{CPU_TIME_IS_OVER, KILLED};
 #[cfg(unix)]
-pub(crate) use signals::reset as reset_signals;
+pub use signals::reset as reset_signals;
 #[cfg(unix)]
 pub(super) use unix::{
     ExitWatch, Group, configure, ending, is_out_of_descriptors, kill_group, read_now,

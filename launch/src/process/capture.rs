@@ -25,8 +25,9 @@ impl Captured {
         Self { head_cap: head.len(), head, ended: true, ..Self::default() }
     }
 
-    #[cfg(test)]
-    pub(crate) fn unfinished(bytes: impl Into<Vec<u8>>) -> Self {
+    /// Returns an output that was still open when reading stopped.
+    #[must_use]
+    pub fn unfinished(bytes: impl Into<Vec<u8>>) -> Self {
         Self { ended: false, ..Self::complete(bytes) }
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::PrepareError;
 
 /// The absolute path of an existing file or folder, without symbolic links.
-pub(super) fn resolve(path: &Path) -> Result<PathBuf, PrepareError> {
+pub fn resolve(path: &Path) -> Result<PathBuf, PrepareError> {
     match path.canonicalize() {
         Ok(resolved) => Ok(plain(resolved)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(not_found(path)),
@@ -53,7 +53,7 @@ fn plain(path: PathBuf) -> PathBuf {
 }
 
 /// Whether the file name ends in one of these extensions (with their dot), in any case.
-pub(super) fn has_extension(path: &Path, extensions: &[&str]) -> bool {
+pub fn has_extension(path: &Path, extensions: &[&str]) -> bool {
     let Some(extension) = path.extension() else { return false };
     extensions
         .iter()
