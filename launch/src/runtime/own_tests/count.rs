@@ -69,7 +69,7 @@ impl<'a> Count<'a> {
     }
 
     fn add(&mut self, more: usize) {
-        *self.ran.get_or_insert(0) += more;
+        self.ran = Some(self.ran.unwrap_or(0).saturating_add(more));
     }
 
     /// `test result: ok. 2 passed; 0 failed; 1 ignored; ..`, once for each program.
@@ -78,7 +78,7 @@ impl<'a> Count<'a> {
             let (_, counts) = result.split_once(". ").unwrap_or(("", result));
             let (passed, failed) = (before(counts, "passed"), before(counts, "failed"));
             self.failed |= failed > 0;
-            self.add(passed + failed);
+            self.add(passed.saturating_add(failed));
         }
         // A program that did not even print a result has failed, too.
         self.failed |= line.starts_with("error: test failed")
@@ -112,10 +112,13 @@ impl<'a> Count<'a> {
         if !counts.split(", ").all(is_count) {
             return;
         }
-        let count = |word| before(&counts.replace(',', ";"), word);
-        let failed = count("failed") + count("error") + count("errors");
+        let counts = counts.replace(',', ";");
+        let sum = |words: &[&str]| {
+            words.iter().map(|word| before(&counts, word)).fold(0, usize::saturating_add)
+        };
+        let failed = sum(&["failed", "error", "errors"]);
         self.failed = failed > 0;
-        self.ran = Some(count("passed") + failed + count("xfailed") + count("xpassed"));
+        self.ran = Some(failed.saturating_add(sum(&["passed", "xfailed", "xpassed"])));
     }
 
     /// Lines such as `ℹ pass 2`. A file without a test is one that has passed.
@@ -235,6 +238,18 @@ mod tests {
         counts("# tests 0\n# pass 0\n# fail 0\n", 0, TestResult::NoneRan);
         counts(&summary(1, 1, 0), 1, failed(2));
         counts("node: bad option: --test\n", 9, broke(9));
+    }
+
+    #[test]
+    fn counts_of_any_size_are_read() {
+        let most = usize::MAX;
+        for (runner, output) in [
+            (TestRunner::Cargo, format!("test result: FAILED. {most} passed; {most} failed\n")),
+            (TestRunner::Pytest, format!("{most} failed, {most} passed in 0.1s\n")),
+            (TestRunner::Node, format!("# pass {most}\n# fail {most}\n")),
+        ] {
+            counts(runner, &output, 1, failed(most));
+        }
     }
 
     #[test]

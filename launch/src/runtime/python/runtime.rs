@@ -338,7 +338,6 @@ impl Python {
     }
 }
 
-/// Reports modules that an evaluator imports and would not find.
 /// Names modules that an environment may lack which is not built yet: the interpreter lacks them, and no package is called like them.
 fn doubtful(plan: &Plan, wanted: &Wanted) -> String {
     let is_doubtful = |name: &&str| !(*name == SDK_MODULE || wanted.needs.names(name));
@@ -358,6 +357,7 @@ fn doubtful(plan: &Plan, wanted: &Wanted) -> String {
     )
 }
 
+/// Returns an error that names the modules an evaluator imports and would not find, if there are any.
 fn all_found(interpreter: &Path, missing: &[MissingModule]) -> Result<(), PrepareError> {
     if missing.is_empty() {
         return Ok(());
