@@ -1,13 +1,10 @@
 //! Evaluator programs as hosts meet them: arguments and a document in, an answer, messages and an exit code out.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
-mod support;
 
 use std::io::{BufRead, BufReader, Read, Write};
 
 use serde_json::{Value, json};
-use support::{Outcome, run, run_with, start};
+use super::support::{Outcome, run, run_with, start};
 
 const TWO_TURNS: &str = r#"{"protocol_version": "1.1", "metric_name": "quality", "config": {"min_length": 3},
     "invocations": [{"final_response": "long enough"}, {"final_response": "no"}]}"#;

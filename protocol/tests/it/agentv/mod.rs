@@ -1,7 +1,5 @@
 //! Documents of AgentV, of every generation: told, read, converted and answered.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
 mod answers;
 mod conversion;
 mod mutations;
@@ -17,16 +15,16 @@ use serde_json::{Value, json};
 
 /// Payloads captured from AgentV; those called `constructed` are made of the keys that versions in between are known to have.
 const SAMPLES: [(&str, &str); 10] = [
-    ("v2.5.1", include_str!("../data/agentv/v2.5.1-stdin.json")),
-    ("constructed v2.9", include_str!("../data/agentv/constructed-v2.9-stdin.json")),
-    ("constructed v3.6", include_str!("../data/agentv/constructed-v3.6-stdin.json")),
-    ("constructed v4.25", include_str!("../data/agentv/constructed-v4.25-stdin.json")),
-    ("v4.42.4", include_str!("../data/agentv/v4.42.4-stdin.json")),
-    ("v5", include_str!("../data/agentv/v5-head-stdin.json")),
-    ("workspace", include_str!("../data/agentv/v4.42.4-stdin-workspace-multimodal.json")),
-    ("output path", include_str!("../data/agentv/v4.42.4-stdin-output-path.json")),
-    ("pipeline grade", include_str!("../data/agentv/v4.42.4-stdin-pipeline-grade.json")),
-    ("eval assert", include_str!("../data/agentv/v4.42.4-stdin-eval-assert.json")),
+    ("v2.5.1", include_str!("../../data/agentv/v2.5.1-stdin.json")),
+    ("constructed v2.9", include_str!("../../data/agentv/constructed-v2.9-stdin.json")),
+    ("constructed v3.6", include_str!("../../data/agentv/constructed-v3.6-stdin.json")),
+    ("constructed v4.25", include_str!("../../data/agentv/constructed-v4.25-stdin.json")),
+    ("v4.42.4", include_str!("../../data/agentv/v4.42.4-stdin.json")),
+    ("v5", include_str!("../../data/agentv/v5-head-stdin.json")),
+    ("workspace", include_str!("../../data/agentv/v4.42.4-stdin-workspace-multimodal.json")),
+    ("output path", include_str!("../../data/agentv/v4.42.4-stdin-output-path.json")),
+    ("pipeline grade", include_str!("../../data/agentv/v4.42.4-stdin-pipeline-grade.json")),
+    ("eval assert", include_str!("../../data/agentv/v4.42.4-stdin-eval-assert.json")),
 ];
 
 /// The first six are of the same conversation.

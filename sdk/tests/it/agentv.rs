@@ -1,6 +1,5 @@
 //! Programs as AgentV meets them: documents of its judges in, one object out, and nothing that it could take for a pass.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
 #![expect(clippy::disallowed_methods, reason = "the programs under test are started here")]
 
 use std::{

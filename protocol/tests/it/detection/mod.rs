@@ -1,7 +1,5 @@
 //! Which contract a document is of: told by its shape, for every document, in one way only.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
 mod ambiguous;
 mod mutations;
 mod shapes;

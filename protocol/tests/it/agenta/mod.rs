@@ -1,7 +1,5 @@
 //! Agenta's documents and answers: what its own calls look like, and what becomes of them.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
 mod answers;
 mod conversion;
 mod mutations;
@@ -18,8 +16,8 @@ use evaluator_protocol::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-const CODE_V1: &[u8] = include_bytes!("../data/agenta/code-arguments.v1.json");
-const CODE: &[u8] = include_bytes!("../data/agenta/code-arguments.v2-v3.json");
+const CODE_V1: &[u8] = include_bytes!("../../data/agenta/code-arguments.v1.json");
+const CODE: &[u8] = include_bytes!("../../data/agenta/code-arguments.v2-v3.json");
 
 /// The body of a captured request.
 fn body(request: &'static str) -> &'static [u8] {
@@ -27,15 +25,15 @@ fn body(request: &'static str) -> &'static [u8] {
 }
 
 fn webhook() -> &'static [u8] {
-    body(include_str!("../data/agenta/webhook-request.txt"))
+    body(include_str!("../../data/agenta/webhook-request.txt"))
 }
 
 fn webhook_with_json() -> &'static [u8] {
-    body(include_str!("../data/agenta/webhook-request.dict-output.txt"))
+    body(include_str!("../../data/agenta/webhook-request.dict-output.txt"))
 }
 
 fn remote() -> &'static [u8] {
-    body(include_str!("../data/agenta/remote-request.txt"))
+    body(include_str!("../../data/agenta/remote-request.txt"))
 }
 
 fn read(document: &[u8]) -> EvaluateInput {

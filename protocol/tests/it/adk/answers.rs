@@ -15,7 +15,7 @@ fn a_result_is_told_with_a_row_for_each_turn() {
     let half = Score::ratio(1, 2);
     assert_eq!(
         told(STATIC, EvalResult::mean_of([Score::ZERO, Score::ONE])),
-        serde_json::from_str::<Value>(include_str!("../data/adk/result_minimal.json")).unwrap()
+        serde_json::from_str::<Value>(include_str!("../../data/adk/result_minimal.json")).unwrap()
     );
     // Without scores of turns, or with ones that are not theirs, the overall one holds for each.
     let row = json!({"score": 0.5, "eval_status": 1});
@@ -132,7 +132,7 @@ fn results_of_others_are_read_as_adk_reads_them() {
     assert_eq!(read(r#"{"overall_score":"0.5"}"#).unwrap().overall_score, Some(Score::ratio(1, 2)));
     // Any number goes in ADK. Here a score is one.
     assert!(read(r#"{"overall_score":7}"#).is_err());
-    let rubrics = include_str!("../data/adk/result_rubrics.json");
+    let rubrics = include_str!("../../data/adk/result_rubrics.json");
     assert_eq!(
         serde_json::to_value(read(rubrics).unwrap()).unwrap(),
         serde_json::from_str::<Value>(rubrics).unwrap()

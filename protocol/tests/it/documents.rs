@@ -1,7 +1,5 @@
 //! Reading and writing documents, as a host or an evaluator meets them.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
 use evaluator_protocol::{
     DecodeErrorKind, Description, ErrorBody, EvalInput, EvalResult, EvalStatus, Frame,
     InvocationData, MAX_DEPTH, Manifest, ProtocolVersion, Score, ToolCallData, ToolResponseData,

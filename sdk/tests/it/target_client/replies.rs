@@ -3,11 +3,11 @@
 use evaluator_sdk::target::{Request, TargetClient, TargetError};
 use serde_json::json;
 
-use crate::proxy::{Proxy, TOKEN, response};
+use super::proxy::{Proxy, TOKEN, response};
 
 #[test]
 fn tools_and_tokens_are_read() {
-    let body = include_str!("../data/proxy/tools-and-usage.json");
+    let body = include_str!("../../data/proxy/tools-and-usage.json");
     let reply = Proxy::replying(response("200 OK", body), 3).client().invoke("q").unwrap();
     assert_eq!(reply.text(), Ok("final"));
     let call = &reply.output[0].tool_calls[0];

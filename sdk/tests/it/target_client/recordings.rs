@@ -3,7 +3,7 @@
 use evaluator_sdk::target::{Info, Reply, Request, TargetClient, TargetError};
 use serde_json::{Value, json};
 
-use crate::proxy::{Exchange, Proxy, TOKEN, recording};
+use super::proxy::{Exchange, Proxy, TOKEN, recording};
 
 const GENERATIONS: [&str; 3] = ["agentv-2.5.1.txt", "agentv-4.42.4.txt", "agentv-5.txt"];
 

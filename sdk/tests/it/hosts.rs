@@ -1,13 +1,10 @@
 //! One program, every host: documents of each in, answers in its terms out.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
-mod support;
 
 use std::{fs, path::Path};
 
 use serde_json::{Value, json};
-use support::{run, run_with, start};
+use super::support::{run, run_with, start};
 
 /// A document as its host has sent it.
 fn sample(path: &str) -> String {

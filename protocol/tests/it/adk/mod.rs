@@ -1,7 +1,5 @@
 //! Documents of Google's Agent Development Kit, as its shim writes them: read, converted and answered.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
 mod answers;
 mod conversion;
 mod mutations;
@@ -19,11 +17,11 @@ use evaluator_protocol::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-const STATIC: &str = include_str!("../data/adk/envelope_static.json");
-const SNAKE: &str = include_str!("../data/adk/envelope_static.nulls.snake.json");
-const CAMEL: &str = include_str!("../data/adk/envelope_static.nulls.camel.json");
-const IMAGE: &str = include_str!("../data/adk/envelope_image_silent.json");
-const SCENARIO: &str = include_str!("../data/adk/envelope_scenario.json");
+const STATIC: &str = include_str!("../../data/adk/envelope_static.json");
+const SNAKE: &str = include_str!("../../data/adk/envelope_static.nulls.snake.json");
+const CAMEL: &str = include_str!("../../data/adk/envelope_static.nulls.camel.json");
+const IMAGE: &str = include_str!("../../data/adk/envelope_image_silent.json");
+const SCENARIO: &str = include_str!("../../data/adk/envelope_scenario.json");
 
 const SAMPLES: [&str; 5] = [STATIC, SNAKE, CAMEL, IMAGE, SCENARIO];
 

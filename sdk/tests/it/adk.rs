@@ -1,7 +1,5 @@
 //! Evaluators written against the contract of Google's Agent Development Kit, in every form their signature can have.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
 use evaluator_sdk::{
     Config, EvalInput, EvalResult, Failure, Score, evaluator,
     protocol::adk::{

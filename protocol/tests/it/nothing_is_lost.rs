@@ -1,7 +1,5 @@
 //! Nothing of a document is lost in silence: an evaluator of the default contract sees it, or it is listed as dropped.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::{fs, path::Path};
 
 use evaluator_protocol::{Contract, Converted, Document};

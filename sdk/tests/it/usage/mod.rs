@@ -1,8 +1,6 @@
 //! Every way to write an evaluator that the documentation allows, and some that only happen.
 
 #![deny(warnings, unreachable_pub, missing_docs)]
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
 mod arguments;
 mod attributes;
 mod futures;

@@ -11,7 +11,7 @@ fn relative(_: &EvalInput) -> bool {
     true
 }
 
-#[evaluator(crate = crate::paths::reexported::sdk, name = "absolute")]
+#[evaluator(crate = crate::usage::paths::reexported::sdk, name = "absolute")]
 fn from_the_root(_: &EvalInput) -> bool {
     true
 }

@@ -9,7 +9,7 @@ use std::{
 use evaluator_sdk::target::{TargetClient, TargetError};
 use serde_json::json;
 
-use crate::proxy::{Proxy, Received, TOKEN, receive, response};
+use super::proxy::{Proxy, Received, TOKEN, receive, response};
 
 #[test]
 fn what_does_not_speak_http_is_no_proxy() {

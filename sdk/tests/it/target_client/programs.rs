@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::proxy::{Proxy, TOKEN, response};
+use super::proxy::{Proxy, TOKEN, response};
 
 /// What a program prints and says on standard error, given a document and the variables of a host.
 fn program(fixture: &str, document: &str, variables: &[(&str, &str)]) -> (String, String) {
