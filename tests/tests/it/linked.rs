@@ -3,12 +3,7 @@
 #[path = "../../fixtures/linked/evaluators.rs"]
 mod evaluators;
 
-use std::{
-    fs,
-    path::PathBuf,
-    process::Command,
-    sync::atomic::{AtomicU32, Ordering},
-};
+use std::process::Command;
 
 use evaluator_host::{
     config::{Config, EvaluatorConfig},
@@ -16,43 +11,18 @@ use evaluator_host::{
     report::Report,
     run::{Request, Runner},
 };
+use evaluator_test_support::{TestDirectory, recording::recording, run as run_program};
 use serde_json::{Value, json};
 
 /// More than it takes for programs to be kept running.
 const CONVERSATIONS: usize = 40;
 
-/// The path of a file of its own.
-fn file(extension: &str) -> PathBuf {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let name = format!("linked-{}-{number}.{extension}", std::process::id());
-    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
-}
-
 /// A recording in which every fourth user asks about a dog.
-fn traces() -> PathBuf {
-    let spans = (1..=CONVERSATIONS).map(|number| {
-        let question = if number % 4 == 0 { "May I bring my dog?" } else { "What is for breakfast?" };
-        let text = |role: &str, text: &str| {
-            let parts = json!([{"type": "text", "content": text}]);
-            json!([{"role": role, "parts": parts}]).to_string()
-        };
-        let attribute = |key: &str, value: &str| json!({"key": key, "value": {"stringValue": value}});
-        json!({
-            "traceId": format!("{number:032x}"), "spanId": format!("{number:016x}"), "name": "invoke_agent a",
-            "startTimeUnixNano": (number * 1000).to_string(), "endTimeUnixNano": (number * 1000 + 500).to_string(),
-            "attributes": [
-                attribute("gen_ai.operation.name", "invoke_agent"),
-                attribute("gen_ai.input.messages", &text("user", question)),
-                attribute("gen_ai.output.messages", &text("assistant", "Yes.")),
-            ],
-        })
-    });
-    let spans: Vec<Value> = spans.collect();
-    let recording = json!({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]});
-    let path = file("json");
-    fs::write(&path, recording.to_string()).unwrap();
-    path
+fn traces() -> String {
+    recording((1..=CONVERSATIONS).map(|number| {
+        let asks = if number % 4 == 0 { "May I bring my dog?" } else { "What is for breakfast?" };
+        (asks, "Yes.")
+    }))
 }
 
 /// The configuration with all evaluators, each as an entry of this kind.
@@ -69,11 +39,7 @@ fn config(kind: &str) -> Config {
         entry("fails", ""),
         entry("not_a_score", ""),
     ];
-    let file = file("yaml");
-    fs::write(&file, format!("evaluators:\n{}", entries.concat())).unwrap();
-    let config = Config::load(&file).unwrap();
-    fs::remove_file(file).unwrap();
-    config
+    Config::parse(&format!("evaluators:\n{}", entries.concat()), "c.yaml".as_ref()).unwrap()
 }
 
 fn linked() -> Runner {
@@ -86,11 +52,10 @@ fn linked() -> Runner {
 
 fn run(runner: &Runner, config: Config) -> Report {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let traces = traces();
-    let request = Request { traces: vec![traces.clone()], config, ..Request::default() };
-    let report = runtime.block_on(runner.run(&request, &mut |_| {}));
-    fs::remove_file(traces).unwrap();
-    report
+    let directory = TestDirectory::new();
+    let traces = vec![directory.file("traces.json", traces())];
+    let request = Request { traces, config, ..Request::default() };
+    runtime.block_on(runner.run(&request, &mut |_| {}))
 }
 
 /// The report without how long anything took.
@@ -198,24 +163,17 @@ fn nothing_is_judged_when_the_run_was_cancelled() {
 
 #[test]
 fn a_command_may_have_evaluators_of_its_own() {
-    let (traces, configuration) = (traces(), file("yaml"));
+    let directory = TestDirectory::new();
+    directory.file("traces.json", traces());
     let entries =
         "evaluators:\n- {name: told, type: linked, config: {share: 0.25}, threshold: 0.2}\n";
-    fs::write(&configuration, entries).unwrap();
+    directory.file("c.yaml", entries);
     let run = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_linked-command"));
-        let output = command.args(arguments).output().unwrap();
-        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+        run_program(command.args(arguments).current_dir(directory.path())).exits(0)
     };
-    let (code, found) = run(&["check", configuration.to_str().unwrap()]);
-    assert_eq!(code, Some(0));
+    let found = run(&["check", "c.yaml"]).stdout;
     assert!(found.contains("linked into this program"), "{found}");
-    let arguments =
-        ["run", traces.to_str().unwrap(), "-c", configuration.to_str().unwrap(), "-o", "json"];
-    let (code, report) = run(&arguments);
-    let report: Value = serde_json::from_str(&report).unwrap();
-    assert_eq!((code, &report["summary"]["passed"]), (Some(0), &json!(CONVERSATIONS)));
-    for file in [traces, configuration] {
-        fs::remove_file(file).unwrap();
-    }
+    let report = run(&["run", "traces.json", "-c", "c.yaml", "-o", "json"]).json();
+    assert_eq!(report["summary"]["passed"], json!(CONVERSATIONS));
 }

@@ -25,8 +25,6 @@ mod process_leaks;
 mod registered;
 #[cfg(unix)]
 mod served;
-#[cfg(unix)]
-mod surplus_answers;
 mod templates;
 #[cfg(unix)]
 mod worker_exits;

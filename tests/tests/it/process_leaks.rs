@@ -11,7 +11,7 @@ use evaluator_host::{
     process::{self, Cancellation, CommandSpec, Limits},
     verdict::from_outcome,
 };
-use evaluator_tests::leftovers::{self, open_descriptors, threads, unreaped_children};
+use evaluator_test_support::processes::{self, open_descriptors, threads, unreaped_children};
 use tokio::task::JoinSet;
 
 const INPUT: &[u8] = b"{}";
@@ -48,7 +48,7 @@ fn many_at_once_leave_nothing_open() {
         assert!(status.unwrap().success());
         return;
     }
-    let mark = leftovers::Mark::new();
+    let mark = processes::Mark::new();
     let (descriptors_before, threads_before) = (open_descriptors(), threads());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
@@ -81,7 +81,7 @@ fn many_at_once_leave_nothing_open() {
     assert!(open_descriptors() <= descriptors_before + 4, "only what signals need stays open");
 }
 
-async fn run_all(mark: &leftovers::Mark, faults: impl Iterator<Item = &'static Fault>) {
+async fn run_all(mark: &processes::Mark, faults: impl Iterator<Item = &'static Fault>) {
     let mut tasks = JoinSet::new();
     for &(name, expected) in faults {
         if tasks.len() >= AT_A_TIME {
@@ -103,7 +103,7 @@ fn evaluations() -> usize {
     env::var("EVALUATIONS").map_or(FEW, |count| count.parse().unwrap())
 }
 
-async fn stream(mark: &leftovers::Mark) {
+async fn stream(mark: &processes::Mark) {
     let size = NonZeroUsize::new(4).unwrap();
     let pool = Pool::new(fault("stream", mark), size, Limits::default(), Cancellation::new());
     let timeout = Duration::from_millis(500);
@@ -113,8 +113,8 @@ async fn stream(mark: &leftovers::Mark) {
     pool.shutdown(Duration::from_secs(100)).await.unwrap();
 }
 
-fn fault(name: &str, mark: &leftovers::Mark) -> CommandSpec {
+fn fault(name: &str, mark: &processes::Mark) -> CommandSpec {
     CommandSpec::new(env!("CARGO_BIN_EXE_process-fault"))
         .arg(name)
-        .env(leftovers::VARIABLE, mark.as_str())
+        .env(processes::MARK_VARIABLE, mark.as_str())
 }

@@ -1,8 +1,8 @@
 //! What a program registers with its runner is seen by every command.
 
-use std::{fs, path::Path, process::Command};
+use std::process::Command;
 
-use tempfile::TempDir;
+use evaluator_test_support::{TestDirectory, run};
 
 const CONFIG: &str = "evaluators:
 - {name: content, type: builtin}
@@ -13,33 +13,26 @@ const CONFIG: &str = "evaluators:
 /// ADK's form of a configuration, whose names may be built-in metrics.
 const ADK: &str = r#"{"criteria": {"content": 0.5}}"#;
 
-fn directory() -> TempDir {
-    let directory = tempfile::tempdir().unwrap();
-    let file = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
-    file("c.yaml", CONFIG);
-    file("adk.json", ADK);
-    file("own.check", "cat >/dev/null; echo '{\"score\": 1}'\n");
-    directory
-}
-
 /// Exit code and both outputs of `registered ARGS`.
-fn run(directory: &Path, args: &[&str]) -> (Option<i32>, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_registered"))
+fn registered(directory: &TestDirectory, args: &[&str]) -> (Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_registered"));
+    command
         .args(args)
-        .current_dir(directory)
+        .current_dir(directory.path())
         .env("XDG_CACHE_HOME", directory.join("cache"))
-        .env("HOME", directory)
+        .env("HOME", directory.path())
         .env("AGENTEVALS_EVALUATOR_BASE_URL", "http://127.0.0.1:9")
-        .env("AGENTEVALS_EVALUATOR_API_URL", "http://127.0.0.1:9")
-        .output()
-        .unwrap();
-    let text = [output.stdout, output.stderr].concat();
-    (output.status.code(), String::from_utf8(text).unwrap())
+        .env("AGENTEVALS_EVALUATOR_API_URL", "http://127.0.0.1:9");
+    let output = run(&mut command);
+    (output.code, output.stdout + &output.stderr)
 }
 
 #[test]
 fn every_command_sees_what_is_registered() {
-    let directory = directory();
+    let directory = TestDirectory::new();
+    directory.file("c.yaml", CONFIG);
+    directory.file("adk.json", ADK);
+    directory.file("own.check", "cat >/dev/null; echo '{\"score\": 1}'\n");
     let traces = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/traces/booking.json");
     for (args, code, expected) in [
         (&["check", "c.yaml"][..], 0, &["own.check (Shell: sh)", "built-in metric", "kept"][..]),
@@ -57,13 +50,13 @@ fn every_command_sees_what_is_registered() {
         (&["config", "own.check"], 0, &["# Shell", "path: own.check"]),
         (&["config", "kept"], 0, &["source: drawer", "ref: kept/kept.check"]),
     ] {
-        let (found, text) = run(directory.path(), args);
+        let (found, text) = registered(&directory, args);
         assert_eq!(found, Some(code), "{args:?}: {text}");
         for expected in expected {
             assert!(text.contains(expected), "{args:?}: `{expected}` is not in {text}");
         }
     }
     // What is not registered there is not known.
-    let (code, text) = run(directory.path(), &["export", "--for", "agentevals", "own.check"]);
+    let (code, text) = registered(&directory, &["export", "--for", "agentevals", "own.check"]);
     assert!(!text.contains("no runtime for"), "{code:?}: {text}");
 }

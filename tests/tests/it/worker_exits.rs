@@ -1,61 +1,33 @@
 //! How a worker exits is part of its evaluator's result: whatever is an error of a process that is started for one
 //! document is one of a worker that has answered many.
 
-use std::{fs, path::Path, process::Command};
+use std::{fs, process::Command};
 
-use serde_json::{Value, json};
+use evaluator_test_support::{Output, TestDirectory, recording::with_victim, run};
+use serde_json::json;
 
-/// Conversations of which the last is the victim.
-fn recording(count: usize) -> String {
-    let spans = (1..=count).map(|number| {
-        let victim = if number == count { " the victim" } else { "" };
-        let parts = json!([{"type": "text", "content": format!("Judge{victim} as {number}")}]);
-        let messages = json!([{"role": "user", "parts": parts}]).to_string();
-        json!({
-            "traceId": format!("{number:032x}"), "spanId": format!("{number:016x}"),
-            "name": "invoke_agent a", "startTimeUnixNano": "1000", "endTimeUnixNano": "2000",
-            "attributes": [
-                {"key": "gen_ai.operation.name", "value": {"stringValue": "invoke_agent"}},
-                {"key": "gen_ai.input.messages", "value": {"stringValue": messages}},
-            ],
-        })
-    });
-    let spans: Vec<Value> = spans.collect();
-    json!({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}).to_string()
-}
-
-struct Fixture(tempfile::TempDir);
-
-struct Ran {
-    code: Option<i32>,
-    stdout: String,
-    stderr: String,
-}
+/// A directory with the program `faulty` in the form that is kept running.
+struct Fixture(TestDirectory);
 
 impl Fixture {
     fn new() -> Self {
-        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        fs::copy(env!("CARGO_BIN_EXE_faulty"), folder.path().join("faulty-warm")).unwrap();
-        Self(folder)
+        let directory = TestDirectory::new();
+        fs::copy(env!("CARGO_BIN_EXE_faulty"), directory.join("faulty-warm")).unwrap();
+        Self(directory)
     }
 
-    fn path(&self) -> &Path {
-        self.0.path()
-    }
-
-    /// Runs the evaluator with this fault and this entry on so many conversations.
-    fn run(&self, fault: &str, conversations: usize, entry: &str, args: &[&str]) -> Ran {
-        fs::write(self.path().join("traces.json"), recording(conversations)).unwrap();
+    /// Runs the evaluator with this fault on recorded conversations, the last of which triggers the fault. `entry` are more
+    /// settings of the evaluator.
+    fn run(&self, fault: &str, conversations: usize, entry: &str, args: &[&str]) -> Output {
+        self.0.file("traces.json", with_victim(conversations, conversations - 1, "Yes."));
         let config = format!(
             "evaluators:\n- {{name: check, type: code, path: ./faulty-warm, threshold: 0, {entry} \
              config: {{fault: {fault:?}}}}}\n"
         );
-        fs::write(self.path().join("c.yaml"), config).unwrap();
+        self.0.file("c.yaml", config);
         let mut command = Command::new(env!("CARGO_BIN_EXE_linked-command"));
-        command.args(["run", "traces.json", "-c", "c.yaml"]).args(args).current_dir(self.path());
-        let output = command.output().unwrap();
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        Ran { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+        command.args(["run", "traces.json", "-c", "c.yaml"]).args(args);
+        run(command.current_dir(self.0.path()))
     }
 }
 
@@ -82,7 +54,7 @@ fn a_bad_end_is_red_for_any_number_of_conversations() {
         for conversations in [1, 2, 3, 20] {
             let tolerant = ["-o", "json", "--max-error-rate", "1"];
             let ran = fixture.run(fault, conversations, entry, &tolerant);
-            let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+            let report = ran.json();
             let errors = report["errors"].to_string();
             if conversations < 3 {
                 // A process for each conversation, whose own error it is.
@@ -124,7 +96,7 @@ fn a_worker_that_the_host_kills_is_not_blamed_for_it() {
     let fixture = Fixture::new();
     for (fault, kind) in [("hang without TERM", "timed_out"), ("noise before", "bad_answer")] {
         let ran = fixture.run(fault, 6, "timeout: 4,", &["-o", "json"]);
-        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let report = ran.json();
         assert_eq!(report["traces"][5]["metrics"][0]["error_type"], kind, "{}", ran.stderr);
         assert_eq!(report["errors"], json!([]), "{}", ran.stderr);
     }
@@ -144,4 +116,34 @@ fn results_of_a_worker_that_exited_badly_are_not_resumed() {
     assert_eq!(other.code, Some(0), "{}", other.stderr);
     let again = fixture.run("no fault at the end", 6, "", &resume);
     assert!(again.stderr.contains("6 of 6 evaluations were taken"), "{}", again.stderr);
+}
+
+/// A program that does not number its lines and prints one answer too many: which answer belongs to which document is unknown.
+#[test]
+fn an_answer_too_many_is_an_error_of_the_run() {
+    let fixture = Fixture::new();
+    let run = |fault: &str, isolation: &str| {
+        let args = ["-o", "json", "--max-error-rate", "1", "--jobs", "1"];
+        let ran = fixture.run(fault, 6, &format!("isolation: {isolation},"), &args);
+        let report = ran.json();
+        let victim = report["traces"][5]["metrics"][0]["error_type"].clone();
+        (ran.code, report["errors"].to_string(), ran.stderr, victim)
+    };
+
+    let (code, errors, stderr, victim) = run("an answer too many", "auto");
+    // On a busy machine both answers may be read at once. Then they are known to be the victim's.
+    if victim.is_null() {
+        assert_eq!(code, Some(3), "{stderr}");
+        let expected = "check: it printed more answers than it was given documents";
+        assert!(errors.contains(expected) && stderr.contains(expected), "{errors} {stderr}");
+        assert!(stderr.contains("ERROR: "), "{stderr}");
+    } else {
+        assert_eq!(victim, "bad_answer");
+    }
+    // A process of its own printed two documents, which is its own error and can be tolerated.
+    let (code, errors, stderr, victim) = run("an answer too many", "process");
+    assert_eq!((code, &*errors), (Some(0), "[]"), "{stderr}");
+    assert_eq!(victim, "bad_answer");
+    let (code, errors, stderr, _) = run("turn out of range", "auto");
+    assert_eq!((code, &*errors), (Some(0), "[]"), "{stderr}");
 }

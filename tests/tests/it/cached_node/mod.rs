@@ -13,7 +13,7 @@ use evaluator_host::{
     process::{Cancellation, CommandSpec, Ending, Limits, Outcome, run},
     runtime::{CachedCommand, Entrypoint, Environment, Node, Runtime},
 };
-use evaluator_tests::folder::Folder;
+use evaluator_test_support::TestDirectory;
 
 /// Far above what anything here takes.
 const BOUNDED: Duration = Duration::from_secs(60);
@@ -32,8 +32,8 @@ fn nodes() -> Vec<PathBuf> {
 }
 
 /// A folder for one test, with packages in it, so that there is something to compile.
-fn folder() -> Folder {
-    let folder = Folder::new("cached");
+fn folder() -> TestDirectory {
+    let folder = TestDirectory::new();
     folder.file("node_modules/mean/package.json", r#"{"name": "mean", "main": "mean.js"}"#);
     folder.file(
         "node_modules/mean/mean.js",

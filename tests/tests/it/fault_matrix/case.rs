@@ -2,15 +2,12 @@
 
 use std::{
     fmt, fs,
-    os::unix::fs::PermissionsExt as _,
-    path::{Path, PathBuf},
     process::{Command, Stdio},
-    sync::atomic::{AtomicU32, Ordering},
-    thread,
     time::{Duration, Instant},
 };
 
-use serde_json::{Value, json};
+use evaluator_test_support::{TestDirectory, finish, processes::linked_to, recording::with_victim};
+use serde_json::Value;
 
 use super::faults::Expected;
 
@@ -18,8 +15,6 @@ use super::faults::Expected;
 const CONVERSATIONS: usize = 24;
 /// The one that the fault is about.
 const VICTIM: usize = 11;
-/// Far above what any fault here may take.
-const PATIENCE: Duration = Duration::from_secs(500);
 
 /// A fault, and what has to come of it.
 pub(crate) struct Fault {
@@ -68,48 +63,18 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// A folder that goes away.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let name =
-            format!("faults-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        fs::create_dir_all(&path).unwrap();
-        Self(path.canonicalize().unwrap())
-    }
-
-    fn file(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.0.join(name);
-        fs::write(&path, text).unwrap();
-        path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 pub(crate) fn run(fault: &Fault, form: Form) -> Outcome {
-    let folder = Folder::new();
+    let directory = TestDirectory::new();
     let evaluator = match fault.source {
         None => {
             let name = if form == Form::Warm { "faulty-warm" } else { "faulty" };
-            let path = folder.0.join(name);
+            let path = directory.join(name);
             // A copy: some faults remove it.
             fs::copy(env!("CARGO_BIN_EXE_faulty"), &path).unwrap();
             path
         }
-        Some(("", _)) => folder.0.join("nowhere.py"),
-        Some((name, text)) => {
-            let path = folder.file(name, text);
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-            path
-        }
+        Some(("", _)) => directory.join("nowhere.py"),
+        Some((name, text)) => directory.executable(name, text),
     };
     let expected = fault.expected(form);
     let entry = format!(
@@ -120,26 +85,17 @@ pub(crate) fn run(fault: &Fault, form: Form) -> Outcome {
         fault.limits,
     );
     let healthy = "{name: told, type: linked, config: {share: 1}}";
-    let config = folder.file("config.yaml", &format!("evaluators:\n- {entry}\n- {healthy}\n"));
-    let traces = folder.file("traces.json", &recording(fault.is_long));
+    let config = directory.file("config.yaml", format!("evaluators:\n- {entry}\n- {healthy}\n"));
+    let answer = "Yes. ".repeat(if fault.is_long { 4 << 20 } else { 1 });
+    let traces = directory.file("traces.json", with_victim(CONVERSATIONS, VICTIM, &answer));
 
     let begun = Instant::now();
     let mut command = Command::new(env!("CARGO_BIN_EXE_linked-command"));
     command.arg("run").arg(&traces).arg("-c").arg(config).args(["-o", "json", "--jobs", "2"]);
-    let output_file = folder.0.join("report.json");
-    command.arg("--output-file").arg(&output_file).current_dir(&folder.0);
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let exit = loop {
-        match child.try_wait().unwrap() {
-            Some(status) => break status.code(),
-            None if begun.elapsed() > PATIENCE => {
-                child.kill().unwrap();
-                child.wait().unwrap();
-                break None;
-            }
-            None => thread::sleep(Duration::from_millis(10)),
-        }
-    };
+    let output_file = directory.join("report.json");
+    command.arg("--output-file").arg(&output_file).current_dir(directory.path());
+    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let exit = finish(child).code;
     let took = begun.elapsed();
     let report = fs::read(output_file).ok().and_then(|text| serde_json::from_slice(&text).ok());
     let mut outcome = Outcome { verdict: "no report".to_owned(), exit, took, complaints: vec![] };
@@ -148,7 +104,7 @@ pub(crate) fn run(fault: &Fault, form: Form) -> Outcome {
         None => outcome.complaints.push("there is no report".to_owned()),
     }
     if fault.name != "daemon left behind" {
-        let left = left_behind(&folder.0);
+        let left = linked_to("exe", |program| program.starts_with(directory.path()));
         if !left.is_empty() {
             outcome.complaints.push(format!("processes are left: {left:?}"));
         }
@@ -221,41 +177,4 @@ fn judge(fault: &Fault, form: Form, report: &Value, outcome: &mut Outcome) {
 /// What the evaluator has to say of a conversation without a fault.
 fn score(number: usize) -> f64 {
     (number + 60) as f64 / 100.0
-}
-
-fn recording(is_long: bool) -> String {
-    let spans = (0..CONVERSATIONS).map(|number| {
-        let victim = if number == VICTIM { " the victim" } else { "" };
-        let answer = "Yes. ".repeat(if is_long && number == VICTIM { 4 << 20 } else { 1 });
-        let question = format!("Judge{victim} as {}", number + 60);
-        let text = |role: &str, text: &str| {
-            json!([{"role": role, "parts": [{"type": "text", "content": text}]}]).to_string()
-        };
-        let attribute =
-            |key: &str, value: &str| json!({"key": key, "value": {"stringValue": value}});
-        json!({
-            "traceId": format!("{:032x}", number + 1), "spanId": format!("{:016x}", number + 1),
-            "name": "invoke_agent a", "startTimeUnixNano": "1000", "endTimeUnixNano": "2000",
-            "attributes": [
-                attribute("gen_ai.operation.name", "invoke_agent"),
-                attribute("gen_ai.input.messages", &text("user", &question)),
-                attribute("gen_ai.output.messages", &text("assistant", &answer)),
-            ],
-        })
-    });
-    let spans: Vec<Value> = spans.collect();
-    json!({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}).to_string()
-}
-
-/// Processes whose program is in this folder.
-fn left_behind(folder: &Path) -> Vec<String> {
-    let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
-    let programs = processes.filter_map(|process| {
-        let process = process.ok()?.path();
-        let program = fs::read_link(process.join("exe")).ok()?;
-        program
-            .starts_with(folder)
-            .then(|| format!("{} ({})", program.display(), process.display()))
-    });
-    programs.collect()
 }

@@ -13,13 +13,13 @@ const EVALUATOR: &str = "from agentevals_evaluator_sdk import run\n\
     run(lambda document: helper.score(document))\n";
 
 struct Project {
-    folder: Folder,
+    folder: TestDirectory,
     command: CommandSpec,
 }
 
 impl Project {
     fn new(python: &Path, sdk: &str, evaluator: &str) -> Self {
-        let folder = Folder::new("forked");
+        let folder = TestDirectory::new();
         folder.file("packages/agentevals_evaluator_sdk/__init__.py", sdk);
         folder.file("here/helper.py", "def score(document): return document['n'] / 4\n");
         let command = CommandSpec::new(python)

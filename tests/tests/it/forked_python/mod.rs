@@ -18,7 +18,7 @@ use evaluator_host::{
     },
     runtime::Runtimes,
 };
-use evaluator_tests::folder::Folder;
+use evaluator_test_support::TestDirectory;
 
 /// Far above what anything here takes.
 const BOUNDED: Duration = Duration::from_secs(60);
@@ -47,7 +47,7 @@ async fn interpreters() -> Vec<PathBuf> {
 async fn server(command: &CommandSpec) -> Result<ForkServer, ForkError> {
     let make = Runtimes::default().for_path(Path::new(file!())).ok();
     assert!(make.is_none_or(|runtime| runtime.fork_server().is_none()), "only Python forks");
-    let folder = Folder::new("forked");
+    let folder = TestDirectory::new();
     let python = Runtimes::default().for_path(&folder.file("a.py", "")).unwrap();
     let server = python.fork_server().unwrap()(command)
         .map_err(|reason| panic!("no command for a server: {reason}"))

@@ -340,7 +340,7 @@ async fn compare(what: &str, command: &CommandSpec) -> Option<String> {
 #[tokio::test]
 async fn scripts_do_the_same_when_they_are_forked() {
     for python in interpreters().await {
-        let folder = Folder::new("forked");
+        let folder = TestDirectory::new();
         let scripts = SCRIPTS.iter().map(|(name, script)| (*name, script.as_bytes()));
         let mut tasks = JoinSet::new();
         let mut different = Vec::new();
@@ -365,7 +365,7 @@ async fn scripts_do_the_same_when_they_are_forked() {
 #[tokio::test]
 async fn variables_reach_a_fork_as_they_reach_a_process() {
     for python in interpreters().await {
-        let folder = Folder::new("forked");
+        let folder = TestDirectory::new();
         folder.file("library/helper.py", "print('helper', __file__)");
         let script = "import os, sys\nprint(os.environ.get('PYTHONPATH'), sys.path, sys.flags)\n\
                       print(sys.stdout.encoding, sys.stdout.line_buffering)\nimport helper\nassert False";
@@ -411,7 +411,7 @@ async fn files_that_are_left_open_are_written_as_ever() {
             "f = open('left', 'w')\nf.write('kept')\nf.me = f\n",
             "def f(a): pass\nf.file = open('left', 'w')\nf.me = f\nf.file.write('kept')\ndel f",
         ] {
-            let folder = Folder::new("forked");
+            let folder = TestDirectory::new();
             let mut command = CommandSpec::new(&python).arg(folder.file("check.py", script));
             command.cwd = Some(folder.path().to_owned());
             // Interpreters lose text of their own in one of these: a fork is to lose no more.
@@ -428,7 +428,7 @@ async fn files_that_are_left_open_are_written_as_ever() {
 #[tokio::test]
 async fn a_file_that_is_not_there_is_missed_in_the_same_words() {
     for python in interpreters().await {
-        let folder = Folder::new("forked");
+        let folder = TestDirectory::new();
         for path in ["gone.py", "gone/too.py"] {
             let command = CommandSpec::new(&python).arg(folder.path().join(path));
             // Its folder may be missing, too: then there is nothing to look at, and no server.

@@ -1,12 +1,14 @@
 //! Forks are held to what holds for processes that are started: nothing outlives its evaluation.
 
-use std::{fs, thread::sleep, time::Instant};
+use std::fs;
+
+use evaluator_test_support::processes::{linked_to, wait_for_line, wait_until};
 
 use super::*;
 
 /// A server for a script, and the folder it works in.
-async fn serving(python: &Path, script: &str) -> (Folder, CommandSpec, ForkServer) {
-    let folder = Folder::new("forked");
+async fn serving(python: &Path, script: &str) -> (TestDirectory, CommandSpec, ForkServer) {
+    let folder = TestDirectory::new();
     let mut command = CommandSpec::new(python).arg(folder.file("check.py", script));
     command.cwd = Some(folder.path().to_owned());
     let server = server(&command).await.unwrap();
@@ -14,37 +16,18 @@ async fn serving(python: &Path, script: &str) -> (Folder, CommandSpec, ForkServe
 }
 
 /// The processes whose working directory is this folder. Only Linux tells.
-fn living_in(folder: &Folder) -> Vec<String> {
-    let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
-    processes
-        .filter_map(Result::ok)
-        .filter(|process| {
-            fs::read_link(process.path().join("cwd")).is_ok_and(|cwd| cwd == folder.path())
-        })
-        .map(|process| process.file_name().to_string_lossy().into_owned())
-        .collect()
+fn living_in(folder: &TestDirectory) -> Vec<String> {
+    linked_to("cwd", |directory| directory == folder.path())
 }
 
 /// Waits until at most so many processes are left.
-fn assert_left(folder: &Folder, most: usize) {
-    let begun = Instant::now();
-    while living_in(folder).len() > most {
-        assert!(begun.elapsed() < BOUNDED, "still there: {:?}", living_in(folder));
-        sleep(Duration::from_millis(5));
-    }
+fn assert_left(folder: &TestDirectory, most: usize) {
+    wait_until("the end of processes", || living_in(folder).len() <= most);
 }
 
 /// Waits for a file with a number in it.
-fn number_in(folder: &Folder, name: &str) -> i32 {
-    let begun = Instant::now();
-    loop {
-        let text = fs::read_to_string(folder.path().join(name)).unwrap_or_default();
-        if let Some(number) = text.strip_suffix('\n').and_then(|text| text.parse().ok()) {
-            return number;
-        }
-        assert!(begun.elapsed() < BOUNDED, "{name} is not written");
-        sleep(Duration::from_millis(5));
-    }
+fn number_in(folder: &TestDirectory, name: &str) -> i32 {
+    wait_for_line(&folder.join(name)).parse().unwrap()
 }
 
 fn kill(process: i32) {

@@ -9,10 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use evaluator_tests::{
-    bench::build,
-    leftovers::{Mark, VARIABLE},
-};
+use evaluator_test_support::processes::{MARK_VARIABLE, Mark};
+use evaluator_tests::bench::build;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 /// Far above what any host takes for anything.
@@ -95,7 +93,7 @@ impl Place {
     /// A command whose processes can be found.
     pub(crate) fn command(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(program.as_ref());
-        command.env(VARIABLE, self.mark.as_str()).current_dir(&self.folder);
+        command.env(MARK_VARIABLE, self.mark.as_str()).current_dir(&self.folder);
         command
     }
 

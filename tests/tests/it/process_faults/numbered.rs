@@ -7,7 +7,7 @@ use evaluator_host::{
     verdict::{Evaluation, Verdict},
 };
 
-use super::{BOUNDED, leftovers::Mark, streaming::pool_of};
+use super::{BOUNDED, processes::Mark, streaming::pool_of};
 
 const AMPLE: Duration = Duration::from_secs(150);
 const SHORT: Duration = Duration::from_millis(400);

@@ -11,7 +11,7 @@ use evaluator_host::{
     verdict::{Evaluation, Verdict, from_outcome},
 };
 
-use super::{BOUNDED, fault, leftovers::Mark};
+use super::{BOUNDED, fault, processes::Mark};
 
 const INPUT: &[u8] = br#"{"protocol_version": "1.1", "metric_name": "x", "invocations": []}"#;
 

@@ -15,7 +15,7 @@ use evaluator_host::{
     verdict::{Evaluation, Verdict},
 };
 
-use super::{BOUNDED, fault, leftovers::Mark};
+use super::{BOUNDED, fault, processes::Mark};
 
 const AMPLE: Duration = Duration::from_secs(150);
 const SHORT: Duration = Duration::from_millis(300);
