@@ -11,7 +11,7 @@ use std::{
 const MAX_LINES: usize = 800;
 
 /// Crates and what they may depend on inside the workspace.
-const DEPENDENCIES: [(&str, &[&str]); 11] = [
+const DEPENDENCIES: [(&str, &[&str]); 12] = [
     ("protocol", &[]),
     ("sdk-macros", &[]),
     ("sdk", &["evaluator-protocol", "evaluator-sdk-macros"]),
@@ -22,6 +22,7 @@ const DEPENDENCIES: [(&str, &[&str]); 11] = [
     ("cli", &["evaluator-host", "evaluator-protocol"]),
     ("examples", &["evaluator-sdk"]),
     ("examples/community", &["evaluator-sdk"]),
+    ("tests/compile-fail", &["evaluator-sdk"]),
     // Tests may look at everything.
     ("tests", &["evaluator-protocol", "evaluator-sdk", "evaluator-host", "evaluator-cli"]),
 ];
@@ -111,7 +112,7 @@ fn every_source_begins_with_its_documentation() {
         paths.extend(files(folder, "rs"));
     }
     // Cases of compile errors are numbered lines of user code, and templates are rendered.
-    paths.retain(|path| !path.starts_with("tests/ui/"));
+    paths.retain(|path| !path.starts_with("tests/compile-fail/ui/"));
     let missing =
         paths.into_iter().filter(|path| !begins_with_documentation(&read(path))).collect();
     complaints(missing, "do not begin with a `//!` line that says what the file contains");
@@ -242,7 +243,7 @@ fn unfinished_work_is_not_committed() {
 
 #[test]
 fn every_ui_case_has_its_golden() {
-    let cases = files("tests/ui", "rs");
+    let cases = files("tests/compile-fail/ui", "rs");
     assert!(cases.len() >= 20, "only {} cases of mistakes", cases.len());
     let missing = cases
         .into_iter()
