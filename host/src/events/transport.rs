@@ -89,8 +89,9 @@ pub(super) fn send(
 
 /// Returns an error with its sources, since the cause of an error of tonic is in the last of them.
 fn permanent(error: impl Error) -> SendError {
-    let mut causes: Vec<String> =
-        iter::successors(error.source(), |error| (*error).source()).map(ToString::to_string).collect();
+    let mut causes: Vec<String> = iter::successors(error.source(), |error| (*error).source())
+        .map(ToString::to_string)
+        .collect();
     causes.insert(0, error.to_string());
     causes.dedup();
     SendError::Permanent(causes.join(": "))
