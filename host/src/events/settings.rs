@@ -117,25 +117,13 @@ pub(super) struct Settings {
 impl Settings {
     pub(super) fn read(variables: Variables<'_>) -> Result<Self, EventSettingsError> {
         let env = Env { variables };
-        let protocol = match env.otlp("PROTOCOL") {
-            None => Protocol::HttpProtobuf,
-            Some((name, text)) => match text.as_str() {
-                "http/protobuf" => Protocol::HttpProtobuf,
-                "http/json" => Protocol::HttpJson,
-                "grpc" => Protocol::Grpc,
-                _ => {
-                    let known = "is not known (known: http/protobuf, http/json, grpc)";
-                    return Err(EventSettingsError::new(&name, &text, known));
-                }
-            },
-        };
-        let gzip = match env.otlp("COMPRESSION") {
-            None => false,
-            Some((_, text)) if text == "gzip" || text == "none" => text == "gzip",
-            Some((name, text)) => {
-                return Err(EventSettingsError::new(&name, &text, "is neither gzip nor none"));
-            }
-        };
+        let protocols = [
+            ("http/protobuf", Protocol::HttpProtobuf),
+            ("http/json", Protocol::HttpJson),
+            ("grpc", Protocol::Grpc),
+        ];
+        let protocol = env.one_of("PROTOCOL", &protocols)?.unwrap_or(Protocol::HttpProtobuf);
+        let gzip = env.one_of("COMPRESSION", &[("gzip", true), ("none", false)])?;
         let timeout = env.otlp("TIMEOUT").map(|it| number(it, "milliseconds")).transpose()?;
         let batch = env.get(BATCH).map(|text| (BATCH.to_owned(), text));
         let batch_size = batch.map(|it| number(it, "records")).transpose()?;
@@ -147,7 +135,7 @@ impl Settings {
             endpoint,
             headers: env.headers()?,
             timeout: timeout.map_or(TIMEOUT, Duration::from_millis),
-            gzip,
+            gzip: gzip.unwrap_or(false),
             http_tls,
             grpc_tls,
             batch_size: batch_size.unwrap_or(BATCH_SIZE),
@@ -179,6 +167,21 @@ impl Env<'_> {
         ["OTEL_EXPORTER_OTLP_LOGS_", "OTEL_EXPORTER_OTLP_"].into_iter().find_map(|prefix| {
             let name = format!("{prefix}{name}");
             self.get(&name).map(|value| (name, value))
+        })
+    }
+
+    /// Reads a variable whose values are names.
+    fn one_of<T: Copy>(
+        &self,
+        name: &str,
+        values: &[(&str, T)],
+    ) -> Result<Option<T>, EventSettingsError> {
+        let Some((name, text)) = self.otlp(name) else { return Ok(None) };
+        let found = values.iter().find(|(value, _)| *value == text);
+        found.map(|(_, value)| Some(*value)).ok_or_else(|| {
+            let known: Vec<&str> = values.iter().map(|(value, _)| *value).collect();
+            let problem = format!("is not known (known: {})", known.join(", "));
+            EventSettingsError::new(&name, &text, problem)
         })
     }
 
@@ -456,7 +459,7 @@ mod tests {
             (
                 "OTEL_EXPORTER_OTLP_COMPRESSION",
                 "zip",
-                "OTEL_EXPORTER_OTLP_COMPRESSION: `zip` is neither gzip nor none",
+                "OTEL_EXPORTER_OTLP_COMPRESSION: `zip` is not known (known: gzip, none)",
             ),
             (
                 "OTEL_BLRP_MAX_EXPORT_BATCH_SIZE",

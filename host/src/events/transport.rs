@@ -14,7 +14,7 @@ use tonic::{
 use tonic_prost::ProstCodec;
 use ureq::{
     Agent,
-    http::{self, HeaderValue, StatusCode, header, uri::PathAndQuery},
+    http::{self, HeaderValue, header, uri::PathAndQuery},
 };
 
 use super::{
@@ -30,23 +30,6 @@ const MAX_GRPC_TIMEOUT: Duration = Duration::from_secs(99_999_999);
 const MAX_RESPONSE: u64 = 1 << 20;
 /// Characters of an HTTP response that are part of an error.
 const MAX_SHOWN: usize = 200;
-/// HTTP statuses after which OTLP permits a client to try again.
-const RETRYABLE_STATUSES: [StatusCode; 4] = [
-    StatusCode::TOO_MANY_REQUESTS,
-    StatusCode::BAD_GATEWAY,
-    StatusCode::SERVICE_UNAVAILABLE,
-    StatusCode::GATEWAY_TIMEOUT,
-];
-/// gRPC statuses after which OTLP permits a client to try again.
-const RETRYABLE_CODES: [Code; 6] = [
-    Code::Cancelled,
-    Code::DeadlineExceeded,
-    Code::Aborted,
-    Code::OutOfRange,
-    Code::Unavailable,
-    Code::DataLoss,
-];
-
 /// A request failed.
 #[derive(Debug)]
 pub(super) enum SendError {
@@ -130,7 +113,8 @@ fn post(
     let text: String = String::from_utf8_lossy(&answer).trim().chars().take(MAX_SHOWN).collect();
     let separator = if text.is_empty() { "" } else { ": " };
     let reason = format!("HTTP status {status}{separator}{text}");
-    if !RETRYABLE_STATUSES.contains(&status) {
+    // OTLP permits no other request to be repeated.
+    if !matches!(status.as_u16(), 429 | 502..=504) {
         return Err(SendError::Permanent(reason));
     }
     let after = response.headers().get(header::RETRY_AFTER).and_then(|it| it.to_str().ok());
@@ -181,12 +165,15 @@ fn endpoint(settings: &Settings) -> Result<Endpoint, transport::Error> {
 }
 
 fn refused(status: &Status) -> SendError {
+    use Code::{Aborted, Cancelled, DataLoss, DeadlineExceeded, OutOfRange, Unavailable};
     let message = status.message();
     let separator = if message.is_empty() { "" } else { ": " };
     let reason = format!("gRPC status {}{separator}{message}", i32::from(status.code()));
-    if RETRYABLE_CODES.contains(&status.code()) {
-        SendError::Retryable { reason, after: None }
-    } else {
-        SendError::Permanent(reason)
+    match status.code() {
+        // OTLP permits no other request to be repeated.
+        Cancelled | DeadlineExceeded | Aborted | OutOfRange | Unavailable | DataLoss => {
+            SendError::Retryable { reason, after: None }
+        }
+        _ => SendError::Permanent(reason),
     }
 }
