@@ -54,6 +54,7 @@ macro_rules! object {
             @declare lenient "an object"
             $(#[$meta])* #[derive(Default)] $visible struct $name { $($fields)* } $($other)?
         }
+        object!(@present $name { $($fields)* } $($other)?);
 
         impl $crate::object::Field for $name {
             fn is_present(&self) -> bool {
@@ -66,6 +67,7 @@ macro_rules! object {
             @declare $kind (concat!("struct ", stringify!($name)))
             $(#[$meta])* $visible struct $name { $($fields)* } $($other)?
         }
+        object!(@present $name { $($fields)* } $($other)?);
 
         impl $crate::object::Field for $name {}
     };
@@ -155,18 +157,24 @@ macro_rules! object {
                 map.end()
             }
         }
-
+    };
+    (@present $name:ident { $($fields:tt)* }) => {};
+    (
+        @present $name:ident {
+            $(
+                $(#[$field_meta:meta])*
+                $field:ident $(as $key:literal)? $(| $alias:literal)?: $type:ty $(= $mode:ident $(($default:expr))?)?,
+            )*
+        } $other:ident
+    ) => {
         impl $name {
             /// Returns the keys of the fields that are present, and the unknown ones whose values are not `null`.
             #[allow(dead_code, reason = "not every object is asked for its keys")]
             pub(crate) fn present(&self) -> Vec<&str> {
                 let known = [$((object!(@key $field $($key)?), $crate::object::Field::is_present(&self.$field)),)*];
-                let present = known.into_iter().filter(|(_, is_present)| *is_present).map(|(key, _)| key);
-                $(
-                    let others = self.$other.iter().filter(|(_, value)| !value.is_null());
-                    let present = present.chain(others.map(|(key, _)| key.as_str()));
-                )?
-                present.collect()
+                let known = known.into_iter().filter(|(_, is_present)| *is_present).map(|(key, _)| key);
+                let others = self.$other.iter().filter(|(_, value)| !value.is_null());
+                known.chain(others.map(|(key, _)| key.as_str())).collect()
             }
         }
     };
