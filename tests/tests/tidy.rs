@@ -72,7 +72,7 @@ const CYCLES: [(&str, &str, &str); 8] = [
     ("json", "opaque", "parse"),
     ("json", "scan", "parse"),
     ("host", "config", "source"),
-    ("host", "contract", "verdict"),
+    ("host", "verdict", "contract"),
     ("host", "events", "report"),
 ];
 
