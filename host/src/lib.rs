@@ -22,14 +22,13 @@
 
 mod clock;
 pub mod config;
-pub mod conform;
-pub mod contract;
+
 pub mod conversation;
 pub mod eval_set;
 pub mod events;
 pub mod executor;
-pub mod export;
 pub mod files;
+pub mod hosts;
 pub mod index;
 pub mod journal;
 pub use evaluator_json as json;

@@ -1,25 +1,168 @@
-//! Reads what an evaluator printed.
+//! Answers: the result of an evaluator, and reading one of the default contract.
 
+use std::fmt;
+
+use evaluator_protocol::Contract;
+
+use super::host_of;
 use crate::json::{
     self, NonFinite, Object, ParseErrorKind, ParseOptions, RepeatedKeys, Surrogates, Value,
 };
 
-use super::{Answer, BadAnswer, Status};
-
-/// How many arrays and objects may be open at once in an answer; other hosts refuse more, too.
+/// Maximum nesting of an answer, in arrays and objects. Other hosts have the same limit.
 const MAX_DEPTH: usize = 199;
+
+/// Expected value of a score, in error messages.
+const SCORE: &str = "a number from 0 to 1";
 
 /// Characters of a value or line that an error message shows.
 const EXCERPT: usize = 60;
 
-/// Reads one JSON document in UTF-8, with nothing but whitespace around it.
-pub(super) fn document(bytes: &[u8]) -> Result<Value, BadAnswer> {
-    // Read here so that the message can name the field.
+/// Result of an evaluator.
+#[derive(Clone, Debug, Default)]
+pub struct Answer {
+    /// Overall score, finite and in `0..=1`. `None` only if nothing was evaluated.
+    pub score: Option<f64>,
+    /// Status stated by the evaluator; `None` if the threshold decides.
+    pub status: Option<Status>,
+    /// Score of each turn; `None` where a turn was not scored.
+    pub per_invocation_scores: Vec<Option<f64>>,
+    /// Additional data.
+    pub details: Option<Object>,
+}
+
+impl Answer {
+    /// Returns the status at this threshold: the stated one, else whether the score reaches the threshold.
+    #[must_use]
+    pub fn status_for(&self, threshold: f64) -> Status {
+        match (self.status, self.score) {
+            (Some(given), _) => given,
+            (None, None) => Status::NotEvaluated,
+            (None, Some(score)) if score >= threshold => Status::Passed,
+            (None, Some(_)) => Status::Failed,
+        }
+    }
+
+    /// Returns contradictions within the answer, one sentence each. A contradictory answer is valid.
+    #[must_use]
+    pub fn contradictions(&self, threshold: f64) -> Vec<String> {
+        let mut found = Vec::new();
+        match (self.status, self.score) {
+            (Some(Status::Passed), Some(score)) if score < threshold => found.push(format!(
+                "it says PASSED, though its score {score} is below the threshold {threshold}"
+            )),
+            (Some(Status::Failed), Some(score)) if score >= threshold => found.push(format!(
+                "it says FAILED, though its score {score} reaches the threshold {threshold}"
+            )),
+            _ => {}
+        }
+        let outside = (1..).zip(&self.per_invocation_scores).find_map(|(turn, score)| {
+            let score = score.filter(|score| !(0.0..=1.0).contains(score))?;
+            Some(format!("it scores turn {turn} with {score}, which is outside of 0..=1"))
+        });
+        found.extend(outside);
+        found
+    }
+}
+
+/// Status of a scored evaluation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Status {
+    /// The score reaches the threshold.
+    Passed,
+    /// The score is below the threshold.
+    Failed,
+    /// The evaluator did not judge: nothing to compare with, or not applicable.
+    NotEvaluated,
+}
+
+impl Status {
+    /// All statuses.
+    pub const ALL: [Self; 3] = [Self::Passed, Self::Failed, Self::NotEvaluated];
+
+    /// Returns the name in documents, e.g. `NOT_EVALUATED`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Passed => "PASSED",
+            Self::Failed => "FAILED",
+            Self::NotEvaluated => "NOT_EVALUATED",
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Reason why the output of an evaluator is not an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BadAnswer {
+    /// The output is empty.
+    Empty,
+    /// The output is not one JSON document in UTF-8.
+    NotJson {
+        /// Position and reason.
+        reason: String,
+    },
+    /// A field has the wrong type or a value that is not allowed.
+    Invalid {
+        /// Path of the field, e.g. `per_invocation_scores[2]`; empty for the document itself.
+        path: String,
+        /// Expected and found value.
+        reason: String,
+    },
+    /// The output is an answer that only another host understands.
+    Foreign {
+        /// Contract of that host.
+        contract: Contract,
+        /// Keys or type of the answer that identify the contract.
+        found: String,
+    },
+    /// The output exceeds the limit.
+    TooLarge {
+        /// Limit in bytes.
+        limit: usize,
+    },
+}
+
+impl fmt::Display for BadAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("nothing was printed"),
+            Self::NotJson { reason } => f.write_str(reason),
+            Self::Invalid { path, reason } if path.is_empty() => f.write_str(reason),
+            Self::Invalid { path, reason } => write!(f, "{path}: {reason}"),
+            Self::Foreign { contract, found } => write!(
+                f,
+                "answered in the terms of {} ({found}): add `contract: {contract}` to its entry, or `contract: agentevals` \
+                 if it means a result of agentevals",
+                host_of(*contract).title
+            ),
+            Self::TooLarge { limit } => write!(f, "printed more than {limit} bytes on stdout"),
+        }
+    }
+}
+
+/// Reads one JSON document in UTF-8, with nothing but whitespace around it. `NaN` and infinities are numbers.
+///
+/// # Errors
+///
+/// [`BadAnswer::Empty`] or [`BadAnswer::NotJson`].
+pub fn document(bytes: &[u8]) -> Result<Value, BadAnswer> {
+    // `NaN` is read so that the error can name its field.
     read(bytes, true)
 }
 
-/// The same without `NaN` and infinities, which no other reader need know.
-pub(crate) fn strict_document(bytes: &[u8]) -> Result<Value, BadAnswer> {
+/// Reads one JSON document as [`document`] does, without `NaN` and infinities.
+///
+/// # Errors
+///
+/// [`BadAnswer::Empty`] or [`BadAnswer::NotJson`].
+pub fn strict_document(bytes: &[u8]) -> Result<Value, BadAnswer> {
     read(bytes, false)
 }
 
@@ -46,7 +189,7 @@ fn read(bytes: &[u8], non_finite: bool) -> Result<Value, BadAnswer> {
                 _ if noise => "; print the result and nothing else, logs belong on standard error",
                 _ => "",
             };
-            let reason = format!("{error}: {}{hint}", surroundings(text, before.len()));
+            let reason = format!("{error}: {}{hint}", excerpt(text, before.len()));
             Err(BadAnswer::NotJson { reason })
         }
     }
@@ -64,32 +207,32 @@ fn invalid_utf8(bytes: &[u8], at: usize) -> BadAnswer {
     }
 }
 
-/// Reads a result from its document, an object.
+/// Reads an answer of the default contract, an object.
 ///
-/// `score` must be there, a finite number from 0 to 1; text that is such a number and booleans count as numbers.
-/// `status`, `per_invocation_scores` and `details` may be missing. Other keys are ignored. [`BadAnswer`] names the field and shows what stands there.
-pub(super) fn answer_from(document: Value) -> Result<Answer, BadAnswer> {
-    let Value::Object(mut object) = document else {
-        return Err(unexpected("", "an object", &document));
-    };
+/// `score` is required: a finite number from 0 to 1, as a number, boolean or string. `status`, `per_invocation_scores` and
+/// `details` are optional. Other keys are ignored.
+///
+/// # Errors
+///
+/// [`BadAnswer::Invalid`] names the field and shows its value.
+pub fn answer_from(document: Value) -> Result<Answer, BadAnswer> {
+    let mut object = members(document, "an object")?;
     Ok(Answer {
-        score: Some(score(&object)?),
+        score: Some(required_score(&object)?),
         status: status(&object)?,
         per_invocation_scores: per_invocation_scores(&object)?,
         details: details(object.swap_remove("details"))?,
     })
 }
 
-fn score(object: &Object) -> Result<f64, BadAnswer> {
-    const EXPECTED: &str = "a number from 0 to 1";
-    let Some(value) = object.get("score") else {
-        return Err(invalid("score", format!("{EXPECTED} is required, but the field is missing")));
-    };
-    match number(value) {
-        // Adding zero turns a negative zero into a plain one.
-        Some(score) if (0.0..=1.0).contains(&score) => Ok(score + 0.0),
-        _ => Err(unexpected("score", EXPECTED, value)),
-    }
+fn required_score(object: &Object) -> Result<f64, BadAnswer> {
+    let value = object.get("score").ok_or_else(missing_score)?;
+    in_range(number(value)).ok_or_else(|| unexpected("score", SCORE, value))
+}
+
+/// Returns the error of an answer without a score.
+pub(super) fn missing_score() -> BadAnswer {
+    invalid("score", format!("{SCORE} is required, but the field is missing"))
 }
 
 fn status(object: &Object) -> Result<Option<Status>, BadAnswer> {
@@ -138,8 +281,9 @@ fn details(value: Option<Value>) -> Result<Option<Object>, BadAnswer> {
     }
 }
 
-/// The number a value stands for, finite or not.
-pub(crate) fn number(value: &Value) -> Option<f64> {
+/// Returns the number that a value stands for, finite or not: a number, a boolean, or text that is a number.
+#[must_use]
+pub fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Bool(flag) => Some(f64::from(u8::from(*flag))),
         #[expect(clippy::cast_precision_loss, reason = "a score is a float on the wire")]
@@ -151,19 +295,49 @@ pub(crate) fn number(value: &Value) -> Option<f64> {
     }
 }
 
-/// The complaint that a field has another value than expected.
-pub(crate) fn unexpected(path: &str, expected: &str, found: &Value) -> BadAnswer {
-    let shown = cut(&json::to_string(found, NonFinite::Literal));
+/// Returns the error of a field that has another value than expected.
+#[must_use]
+pub fn unexpected(path: &str, expected: &str, found: &Value) -> BadAnswer {
+    let shown = truncated(&json::to_string(found, NonFinite::Literal));
     invalid(path, format!("expected {expected}, found {shown}"))
 }
 
-/// The complaint about a field.
-pub(crate) fn invalid(path: &str, reason: String) -> BadAnswer {
+/// Returns the error of a field.
+#[must_use]
+pub fn invalid(path: &str, reason: String) -> BadAnswer {
     BadAnswer::Invalid { path: path.to_owned(), reason }
 }
 
-/// The text around byte `at`, on one line, quoted so that it cannot disturb a terminal.
-fn surroundings(text: &str, at: usize) -> String {
+/// Reads the score of a foreign answer: a number in `0..=1`.
+pub(super) fn score(path: &str, value: &Value) -> Result<f64, BadAnswer> {
+    let number = match value {
+        Value::Int(_) | Value::BigInt(_) | Value::Float(_) => number(value),
+        _ => None,
+    };
+    in_range(number).ok_or_else(|| unexpected(path, SCORE, value))
+}
+
+/// Returns a number in `0..=1`, with a negative zero as a plain one.
+fn in_range(number: Option<f64>) -> Option<f64> {
+    number.filter(|score| (0.0..=1.0).contains(score)).map(|score| score + 0.0)
+}
+
+/// Returns the members of an answer that must be an object.
+pub(super) fn members(document: Value, expected: &str) -> Result<Object, BadAnswer> {
+    match document {
+        Value::Object(object) => Ok(object),
+        other => Err(unexpected("", expected, &other)),
+    }
+}
+
+/// Returns the details of a foreign answer: its members that are not empty.
+pub(super) fn nonempty(members: impl IntoIterator<Item = (String, Value)>) -> Option<Object> {
+    let details: Object = members.into_iter().filter(|(_, value)| !value.is_empty_like()).collect();
+    (!details.is_empty()).then_some(details)
+}
+
+/// Returns the text around byte `at` on one line, quoted because a terminal may interpret it.
+fn excerpt(text: &str, at: usize) -> String {
     let (before, after) = text.split_at(at);
     let start = before.char_indices().rev().nth(EXCERPT / 2).map_or(0, |(start, _)| start);
     let end = after.char_indices().nth(EXCERPT / 2).map_or(text.len(), |(end, _)| at + end);
@@ -172,7 +346,7 @@ fn surroundings(text: &str, at: usize) -> String {
     format!("{more_before}{:?}{more_after}", &text[start..end])
 }
 
-fn cut(text: &str) -> String {
+fn truncated(text: &str) -> String {
     match text.char_indices().nth(EXCERPT) {
         Some((end, _)) => format!("{} ...", &text[..end]),
         None => text.to_owned(),
@@ -182,6 +356,46 @@ fn cut(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_stated_status_wins_over_the_threshold() {
+        let scored = |score, status| Answer { score, status, ..Answer::default() };
+        for (score, given, expected) in [
+            (Some(0.5), None, Status::Passed),
+            (Some(0.49), None, Status::Failed),
+            (None, None, Status::NotEvaluated),
+            (Some(1.0), Some(Status::Failed), Status::Failed),
+            (Some(0.0), Some(Status::Passed), Status::Passed),
+            (Some(1.0), Some(Status::NotEvaluated), Status::NotEvaluated),
+        ] {
+            assert_eq!(scored(score, given).status_for(0.5), expected, "{score:?} {given:?}");
+        }
+        assert_eq!(scored(Some(1.0), None).status_for(f64::NAN), Status::Failed);
+    }
+
+    #[test]
+    fn contradictions_within_an_answer_are_found() {
+        let answer = |score, status, per_turn: &[f64]| Answer {
+            score: Some(score),
+            status,
+            per_invocation_scores: per_turn.iter().copied().map(Some).collect(),
+            details: None,
+        };
+        let found = |answer: Answer| answer.contradictions(0.5).join("; ");
+        assert_eq!(found(answer(0.5, None, &[1.0, 0.0])), "");
+        assert_eq!(found(answer(0.1, None, &[])), "");
+        assert_eq!(found(answer(0.9, Some(Status::NotEvaluated), &[1.0])), "");
+        assert_eq!(found(answer(0.5, Some(Status::Passed), &[1.0, 1.0])), "");
+        assert_eq!(
+            found(answer(0.4, Some(Status::Passed), &[])),
+            "it says PASSED, though its score 0.4 is below the threshold 0.5"
+        );
+        assert_eq!(
+            found(answer(0.5, Some(Status::Failed), &[1.0, 1.5, -1.0])),
+            "it says FAILED, though its score 0.5 reaches the threshold 0.5; \
+             it scores turn 2 with 1.5, which is outside of 0..=1"
+        );
+    }
 
     fn parse_answer(bytes: &[u8]) -> Result<Answer, BadAnswer> {
         answer_from(document(bytes)?)

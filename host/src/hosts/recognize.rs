@@ -1,50 +1,94 @@
-//! Recognizes, in the text of a source file, evaluators of other hosts: Python functions that these hosts call, and programs
-//! that read the keys of their documents.
+//! Recognizes foreign contracts where no contract is named: by an answer, by an error message, by the text of a source file.
 
 use std::{collections::BTreeSet, ffi::OsStr, fmt, fs, path::Path};
 
 use evaluator_protocol::Contract;
 
-use super::foreign::host_of;
-use crate::verdict::BadAnswer;
+use super::{BadAnswer, ForeignContract, HOSTS, Keys, foreign_contract, host_of};
+use crate::json::Value;
 
-/// The most of a file that is looked at.
+/// Maximum size of a source file that is read, in bytes.
 const MAX_LENGTH: u64 = 1 << 20;
 
-/// Keys that only documents of other hosts have, and that are not usual names of anything else.
-const READ_KEYS: [(Contract, &[&str]); 3] = [
-    (
-        Contract::AgentV,
-        &[
-            "candidate_answer",
-            "candidateAnswer",
-            "expected_messages",
-            "input_messages",
-            "output_messages",
-            "trace_summary",
-            "traceSummary",
-        ],
-    ),
-    (Contract::Adk, &["actual_invocations", "actualInvocations"]),
-    (Contract::Agenta, &["app_params"]),
-];
+/// Keys that only answers of the default contract have.
+const DEFAULT_ANSWER_KEYS: [&str; 2] = ["status", "per_invocation_scores"];
 
-/// A word of this list says that a file knows documents of the default contract: all that an agent did is in `invocations`.
-const OWN_WORDS: [&str; 5] =
+/// Words of sources that read documents of the default contract: everything an agent did is in `invocations`.
+const DEFAULT_SOURCE_WORDS: [&str; 5] =
     ["invocations", "agentevals", "agentevals_evaluator_sdk", "evaluator_sdk", "EvalInput"];
 
-/// Extensions of files that are compiled. Programs of the SDK recognize documents by themselves.
+/// Extensions of compiled sources. Programs of the SDK recognize documents by themselves.
 const COMPILED: [&str; 2] = ["rs", "go"];
+
+/// Returns all foreign contracts.
+fn contracts() -> impl Iterator<Item = (Contract, &'static dyn ForeignContract)> {
+    HOSTS.iter().filter_map(|host| Some((host.contract, host.foreign?)))
+}
+
+/// Returns the contract and one of the keys that `found` accepts.
+fn by_key(
+    keys: fn(&'static Keys) -> &'static [&'static str],
+    found: impl Fn(&str) -> bool,
+) -> Option<(Contract, &'static str)> {
+    contracts().find_map(|(contract, foreign)| {
+        let key = keys(foreign.keys()).iter().find(|key| found(key))?;
+        Some((contract, *key))
+    })
+}
+
+/// Returns the contract of an answer that only its host understands, and the keys or type that identify the contract.
+#[must_use]
+pub fn foreign(answer: &Value) -> Option<(Contract, String)> {
+    let bare = |found: &str| {
+        let (contract, _) = contracts().find(|(_, foreign)| foreign.keys().bare_answers)?;
+        Some((contract, found.to_owned()))
+    };
+    let object = match answer {
+        Value::Object(object) => object,
+        Value::Int(_) | Value::Float(_) => return bare("a bare number"),
+        Value::Bool(_) => return bare("true or false alone"),
+        _ => return None,
+    };
+    if DEFAULT_ANSWER_KEYS.iter().any(|key| object.contains_key(*key)) {
+        return None;
+    }
+    contracts().find_map(|(contract, foreign)| {
+        let keys = foreign.keys().answer.iter().filter(|key| object.contains_key(**key));
+        let found: Vec<String> = keys.map(|key| format!("`{key}`")).collect();
+        (!found.is_empty()).then(|| (contract, found.join(", ")))
+    })
+}
+
+/// Returns what to change for an evaluator that failed because a key is missing in its document, or because a program of the
+/// SDK was written against another contract. `contract` is the one of its entry.
+#[must_use]
+pub fn missing_key_hint(contract: Option<Contract>, stderr: &str) -> Option<String> {
+    let last = stderr.trim_end().lines().next_back()?;
+    let missing = last.strip_prefix("KeyError: ").map(|key| key.trim_matches(['\'', '"']));
+    if let Some(contract) = contract {
+        let key = missing?;
+        let optional = foreign_contract(contract)?.keys().optional;
+        let (_, hint) = optional.iter().find(|(optional, _)| *optional == key)?;
+        return Some(format!("the document has no `{key}` here: {hint}"));
+    }
+    if let Some((_, rest)) = last.split_once("is written against the contract `") {
+        let contract: Contract = rest.split('`').next()?.parse().ok()?;
+        return Some(format!("add `contract: {contract}` to its entry"));
+    }
+    let (contract, key) = by_key(|keys| keys.document, |key| missing == Some(key))?;
+    let host = host_of(contract).title;
+    Some(format!("`{key}` is a key of {host}'s documents: add `contract: {contract}` to its entry"))
+}
 
 /// Reason why a file does not work with the contract of its entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Mismatch {
-    /// It defines a function of another host, and nothing calls the function.
+    /// The file defines a function that another host calls, and nothing calls the function.
     Uncalled(Defined),
-    /// It reads a key that only documents of another host have, and none of the default contract.
+    /// The file reads a key that only documents of another host have, and none of the default contract.
     Reads {
-        /// The host's contract.
+        /// Contract of the host.
         contract: Contract,
         /// The key.
         key: &'static str,
@@ -52,7 +96,7 @@ pub enum Mismatch {
 }
 
 impl Mismatch {
-    /// The mismatch of a file in an entry with this contract.
+    /// Returns the mismatch of a file in an entry with this contract.
     #[must_use]
     pub fn of(path: &Path, contract: Option<Contract>) -> Option<Self> {
         let uncalled =
@@ -64,7 +108,7 @@ impl Mismatch {
         }
     }
 
-    /// The contract that the file is written for.
+    /// Returns the contract that the file is written for.
     #[must_use]
     pub fn contract(&self) -> Contract {
         match self {
@@ -73,8 +117,18 @@ impl Mismatch {
         }
     }
 
-    /// The error that an answer of such a file is where it was not given what it judges.
-    pub(crate) fn error(&self) -> Option<BadAnswer> {
+    /// Returns the function that the entry must name.
+    #[must_use]
+    pub fn function(&self) -> Option<&str> {
+        match self {
+            Self::Uncalled(defined) if !defined.is_default() => Some(&defined.function),
+            _ => None,
+        }
+    }
+
+    /// Returns the error that replaces an answer of this file to a document of the default contract.
+    #[must_use]
+    pub fn error(&self) -> Option<BadAnswer> {
         match self {
             // The file may read its document by a module next to it.
             Self::Uncalled(_) => None,
@@ -87,7 +141,7 @@ impl Mismatch {
 }
 
 impl fmt::Display for Mismatch {
-    /// What the file is, and what to write into its entry.
+    /// Writes what the file is, and what to add to its entry.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Uncalled(defined) => defined.fmt(f),
@@ -95,90 +149,79 @@ impl fmt::Display for Mismatch {
                 f,
                 "it reads `{key}`, a key of {} documents: add `contract: {contract}` to its entry, or `contract: agentevals` if \
                  it reads documents of agentevals",
-                host_of(*contract)
+                host_of(*contract).title
             ),
         }
     }
 }
 
-/// The key of another host that a script reads, if it reads none of the default contract.
+/// Returns the key of another host that a script reads, if it reads none of the default contract.
 fn reads(path: &Path) -> Option<Mismatch> {
-    let code = without_comments(&text_of(path)?);
+    let code = without_comments(&script_text(path)?);
     let words: BTreeSet<&str> = words(&code).collect();
-    if OWN_WORDS.iter().any(|word| words.contains(word)) {
+    if DEFAULT_SOURCE_WORDS.iter().any(|word| words.contains(word)) {
         return None;
     }
-    READ_KEYS.into_iter().find_map(|(contract, keys)| {
-        let key = keys.iter().find(|key| words.contains(**key))?;
-        Some(Mismatch::Reads { contract, key })
-    })
+    let (contract, key) = by_key(|keys| keys.source, |key| words.contains(key))?;
+    Some(Mismatch::Reads { contract, key })
 }
 
 fn words(code: &str) -> impl Iterator<Item = &str> {
     code.split(|c: char| c != '_' && !c.is_alphanumeric())
 }
 
-/// A function that another host calls, in a file that is not a program.
+/// A function that a host calls, in a file that is not a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Defined {
-    /// The host's contract.
+    /// Contract of the host.
     pub contract: Contract,
     /// Name of the function.
     pub function: String,
 }
 
-impl fmt::Display for Defined {
-    /// What it is, and what to write into its entry.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { contract, function } = self;
-        match contract {
-            Contract::Agenta => write!(
-                f,
-                "it defines Agenta's `{function}` function, which prints nothing by itself: add `contract: agenta`"
-            ),
-            _ => write!(
-                f,
-                "it defines the metric `{function}` for {}, which prints nothing by itself: add `contract: {contract}` and \
-                 `function: {function}`",
-                host_of(*contract)
-            ),
-        }
+impl Defined {
+    /// Returns true if an entry need not name the function.
+    fn is_default(&self) -> bool {
+        let functions = foreign_contract(self.contract).and_then(ForeignContract::functions);
+        functions.is_some_and(|functions| functions.name == Some(self.function.as_str()))
     }
 }
 
-/// The function of another host in a Python file that does not run it by itself.
+impl fmt::Display for Defined {
+    /// Writes what the function is, and what to add to its entry.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { contract, function } = self;
+        let host = host_of(*contract).title;
+        write!(
+            f,
+            "it defines the function `{function}` for {host}, which prints nothing by itself: add `contract: {contract}`"
+        )?;
+        if self.is_default() { Ok(()) } else { write!(f, " and `function: {function}`") }
+    }
+}
+
+/// Returns the function that a host calls in a Python file that is not a program.
 #[must_use]
 pub fn functions_of(path: &Path) -> Option<Defined> {
-    let text = source(path)?;
-    if runs_by_itself(&text) || text.contains("stdin") {
+    let text = python_text(path)?;
+    if text.contains("__main__") || text.contains("stdin") {
         return None;
     }
     functions(&text).into_iter().find_map(|(name, parameters)| {
-        let has = |wanted: &str| parameters.iter().any(|parameter| parameter == wanted);
-        let starts = |wanted: &[&str]| {
-            wanted.iter().zip(&parameters).filter(|(wanted, given)| *wanted == given).count()
-                == wanted.len()
+        let is_called = |(_, foreign): &(_, &dyn ForeignContract)| {
+            foreign.functions().is_some_and(|functions| (functions.is_called)(&name, &parameters))
         };
-        let contract = if has("eval_metric") && has("actual_invocations") {
-            Contract::Adk
-        } else if name == AGENTA && (has("app_params") || starts(&["inputs", "outputs"])) {
-            Contract::Agenta
-        } else {
-            return None;
-        };
+        let (contract, _) = contracts().find(is_called)?;
         Some(Defined { contract, function: name })
     })
 }
 
-/// The name that Agenta's functions have.
-pub(super) const AGENTA: &str = "evaluate";
-
-/// Returns true if Agenta would find its function in the file, and the file is not a program that reads the document. What a
-/// `__main__` section prints without reading it is a trial of the function, not a judgement.
-pub(super) fn is_agenta(path: &Path) -> bool {
-    source(path).is_some_and(|text| {
-        !reads_input(&text) && functions(&text).iter().any(|(name, _)| name == AGENTA)
+/// Returns true if a Python file defines this function and is not a program that reads its document. Output of a `__main__`
+/// section that reads nothing is a trial of the function, not a judgement.
+pub(super) fn defines(path: &Path, function: &str) -> bool {
+    python_text(path).is_some_and(|text| {
+        !reads_input(&text) && functions(&text).iter().any(|(name, _)| name == function)
     })
 }
 
@@ -197,7 +240,7 @@ fn reads_input(text: &str) -> bool {
     code.contains("open(0") || words(&code).any(|word| matches!(word, "stdin" | "fileinput"))
 }
 
-/// The text without lines that are comments, what follows a `#`, and documentation in triple quotes.
+/// Returns the text without comments and documentation in triple quotes.
 fn without_comments(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
     let mut open = None;
@@ -236,30 +279,23 @@ fn uncommented(line: &str) -> &str {
     line.split_once(" #").map_or(line, |(code, _)| code)
 }
 
-/// Whether the file may define this name; one that cannot be read may.
+/// Returns true if the file may define this name, or cannot be read.
 pub(super) fn may_define(path: &Path, name: &str) -> bool {
-    source(path).is_none_or(|text| {
+    python_text(path).is_none_or(|text| {
         let known: BTreeSet<&str> = words(&text).collect();
         name.split('.').all(|part| known.contains(part)) || text.contains("import *")
     })
 }
 
-fn runs_by_itself(text: &str) -> bool {
-    text.contains("__main__")
-}
-
-/// The text of a Python file.
-fn source(path: &Path) -> Option<String> {
+/// Returns the text of a Python file.
+fn python_text(path: &Path) -> Option<String> {
     let is_python = path.extension().is_some_and(|it| it.eq_ignore_ascii_case("py"));
-    if is_python {
-        bytes_of(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-    } else {
-        None
-    }
+    let bytes = bytes_of(path).filter(|_| is_python)?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The text of a script in any language.
-fn text_of(path: &Path) -> Option<String> {
+/// Returns the text of a script in any language.
+fn script_text(path: &Path) -> Option<String> {
     let extension = path.extension().and_then(OsStr::to_str).unwrap_or_default();
     if COMPILED.iter().any(|known| extension.eq_ignore_ascii_case(known)) {
         return None;
@@ -272,7 +308,7 @@ fn bytes_of(path: &Path) -> Option<Vec<u8>> {
     if size > MAX_LENGTH { None } else { fs::read(path).ok() }
 }
 
-/// The functions at the top level with the names of their parameters.
+/// Returns the functions at the top level with the names of their parameters.
 fn functions(text: &str) -> Vec<(String, Vec<String>)> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -291,7 +327,7 @@ fn functions(text: &str) -> Vec<(String, Vec<String>)> {
     found
 }
 
-/// The names in a list of parameters, up to the parenthesis that closes it.
+/// Returns the names in a list of parameters, up to its closing parenthesis.
 fn parameter_names(list: &str) -> Vec<String> {
     let (mut names, mut depth, mut part) = (Vec::new(), 0_usize, String::new());
     let mut end = |part: &mut String| {
@@ -326,7 +362,7 @@ mod tests {
     use crate::runtime::testing::Folder;
 
     #[test]
-    fn parameters_are_found_whatever_is_written_beside_them() {
+    fn parameters_are_found_among_types_defaults_and_comments() {
         for (text, names) in [
             (
                 "def evaluate(app_params: Dict[str, str], inputs, output: str = \"a\", correct_answer) -> float:\n",
@@ -349,28 +385,28 @@ mod tests {
     }
 
     #[test]
-    fn functions_of_hosts_are_told_from_programs() {
+    fn functions_of_hosts_are_distinguished_from_programs() {
         let folder = Folder::new("contract-source");
-        let told = |text: &str| {
+        let found = |text: &str| {
             let path = folder.file("check.py", text);
             functions_of(&path).map(|it| (it.contract, it.function))
         };
         let v1 = "def evaluate(app_params, inputs, output, correct_answer):\n    return 1\n";
         let agenta = Some((Contract::Agenta, "evaluate".to_owned()));
-        assert_eq!(told(v1), agenta);
-        assert_eq!(told("def evaluate(inputs, outputs, trace):\n    return 1\n"), agenta);
+        assert_eq!(found(v1), agenta);
+        assert_eq!(found("def evaluate(inputs, outputs, trace):\n    return 1\n"), agenta);
         let metric = "async def exact(eval_metric, actual_invocations, expected_invocations, scenario):\n    pass\n";
-        assert_eq!(told(metric), Some((Contract::Adk, "exact".to_owned())));
-        assert_eq!(told("def evaluate(data):\n    return 1\n"), None);
-        assert_eq!(told(&format!("{v1}if __name__ == '__main__': pass\n")), None);
-        assert_eq!(told(&format!("import sys\n{v1}print(evaluate(*sys.stdin))\n")), None);
+        assert_eq!(found(metric), Some((Contract::Adk, "exact".to_owned())));
+        assert_eq!(found("def evaluate(data):\n    return 1\n"), None);
+        assert_eq!(found(&format!("{v1}if __name__ == '__main__': pass\n")), None);
+        assert_eq!(found(&format!("import sys\n{v1}print(evaluate(*sys.stdin))\n")), None);
         assert_eq!(functions_of(&folder.path("gone.py")), None);
     }
 
     #[test]
     fn a_function_of_agenta_is_called_unless_its_file_reads_the_document() {
         let folder = Folder::new("contract-agenta");
-        let is_called = |text: String| is_agenta(&folder.file("check.py", &text));
+        let is_called = |text: String| defines(&folder.file("check.py", &text), "evaluate");
         let function = "def evaluate(app_params, inputs, output, correct_answer):\n    return 1\n";
         for more in [
             "",

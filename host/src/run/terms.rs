@@ -1,74 +1,47 @@
-//! The contract of an entry.
+//! The foreign contract of an entry: writes documents for conversations, and reads the answers.
 
 use evaluator_protocol::Contract;
 
-use super::{adk, agenta, agentv};
 use crate::{
     conversation::Conversation,
     eval_set::EvalCase,
-    json::{self, NonFinite, Object, Value},
+    hosts::{ForeignContract, Settings, foreign_contract, invalid, strict_document},
+    json::{self, NonFinite, Object},
     pool::Document,
-    verdict::{
-        Answer, BadAnswer, Evaluation, Status, Verdict, from_report, invalid, strict_document,
-    },
+    verdict::{Evaluation, Status, Verdict, from_report},
 };
 
-/// The contract of an entry, with what its documents contain besides the conversation.
+/// The foreign contract of an entry and the settings that its documents contain.
 #[derive(Clone, Debug)]
-pub(crate) struct Terms {
-    host: Host,
+pub(super) struct Terms {
+    contract: &'static dyn ForeignContract,
     settings: Settings,
 }
 
-/// What the entry says.
-#[derive(Clone, Debug)]
-pub(super) struct Settings {
-    pub(super) metric_name: String,
-    pub(super) threshold: f64,
-    pub(super) config: Object,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Host {
-    AgentV,
-    Adk,
-    Agenta,
-}
-
 impl Terms {
-    /// The terms of an entry; `None` for the default contract.
-    pub(crate) fn new(
+    /// Returns the terms of an entry; `None` for the default contract.
+    pub(super) fn new(
         contract: Option<Contract>,
         metric_name: &str,
         threshold: f64,
         config: &Object,
     ) -> Option<Self> {
-        let host = match contract? {
-            Contract::AgentV => Host::AgentV,
-            Contract::Adk => Host::Adk,
-            Contract::Agenta => Host::Agenta,
-            _ => return None,
-        };
-        let (metric_name, config) = (metric_name.to_owned(), config.clone());
-        Some(Self { host, settings: Settings { metric_name, threshold, config } })
+        let contract = foreign_contract(contract?)?;
+        Some(Self { contract, settings: Settings::new(metric_name, threshold, config.clone()) })
     }
 
-    /// The document that the host of this contract would write for a conversation, on one line.
-    pub(crate) fn document(
+    /// Returns the document that the host of this contract would write for a conversation, on one line.
+    pub(super) fn document(
         &self,
         conversation: &Conversation,
         case: Option<&EvalCase>,
     ) -> Document {
-        let document = match self.host {
-            Host::AgentV => agentv::document(&self.settings, conversation, case),
-            Host::Adk => adk::document(&self.settings, conversation, case),
-            Host::Agenta => agenta::document(&self.settings, conversation, case),
-        };
+        let document = self.contract.document(&self.settings, conversation, case);
         Document::from(json::to_string(&document, NonFinite::Null).as_bytes())
     }
 
-    /// The evaluation with its answer read in these terms. `turns` is the number of turns that were judged.
-    pub(crate) fn read(&self, mut evaluation: Evaluation, turns: usize) -> Evaluation {
+    /// Reads the answer of an evaluation. `turns` is the number of turns that were judged.
+    pub(super) fn read(&self, mut evaluation: Evaluation, turns: usize) -> Evaluation {
         if !matches!(evaluation.verdict, Verdict::Answer(_)) {
             return evaluation;
         }
@@ -88,21 +61,19 @@ impl Terms {
         if let Some(reported) = from_report(&document) {
             return reported;
         }
-        let status = word(&document).filter(|_| !matches!(self.host, Host::Adk));
-        let answer = match self.host {
-            Host::AgentV => agentv::answer(document),
-            Host::Adk => adk::answer(document, turns),
-            Host::Agenta => agenta::answer(document, turns),
-        };
+        // A result of the default contract has a status.
+        let stated = document.get("status").and_then(json::Value::as_str);
+        let stated = Status::ALL
+            .into_iter()
+            .find(|status| stated == Some(status.as_str()) && !self.contract.states_status());
+        let answer = self.contract.answer(document, turns);
         let verdict = answer.map_or_else(Verdict::BadAnswer, Verdict::Answer);
-        match (status, verdict.status(self.settings.threshold)) {
-            (Some(said), Some(judged)) if said != judged => Verdict::BadAnswer(invalid(
+        match (stated, verdict.status(self.settings.threshold)) {
+            (Some(stated), Some(judged)) if stated != judged => Verdict::BadAnswer(invalid(
                 "status",
                 format!(
-                    "it says {}, and the answer is {} in the terms of its contract, which have no `status`; if it is a result \
-                     of agentevals, leave `contract` out of its entry",
-                    said.as_str(),
-                    judged.as_str()
+                    "it says {stated}, and the answer is {judged} in the terms of its contract, which have no `status`; if it \
+                     is a result of agentevals, leave `contract` out of its entry"
                 ),
             )),
             _ => verdict,
@@ -110,40 +81,6 @@ impl Terms {
     }
 }
 
-/// The status of an answer that has one as a result of the default contract has.
-fn word(document: &Value) -> Option<Status> {
-    let said = document.get("status")?.as_str()?;
-    Status::ALL.into_iter().find(|status| said == status.as_str())
-}
-
-/// Reads a score: a number in `0..=1`.
-pub(super) fn score(path: &str, value: &Value) -> Result<f64, BadAnswer> {
-    let number = match value {
-        Value::Int(_) | Value::BigInt(_) | Value::Float(_) => crate::verdict::number(value),
-        _ => None,
-    };
-    match number {
-        // Adding zero turns a negative zero into a plain one.
-        Some(score) if (0.0..=1.0).contains(&score) => Ok(score + 0.0),
-        _ => Err(crate::verdict::unexpected(path, "a number from 0 to 1", value)),
-    }
-}
-
-/// The object that an answer has to be.
-pub(super) fn members(document: Value, expected: &str) -> Result<Object, BadAnswer> {
-    match document {
-        Value::Object(object) => Ok(object),
-        other => Err(crate::verdict::unexpected("", expected, &other)),
-    }
-}
-
-/// The details of an answer: the members that say something.
-pub(super) fn details(members: impl IntoIterator<Item = (String, Value)>) -> Option<Object> {
-    let said: Object = members.into_iter().filter(|(_, value)| !value.is_empty_like()).collect();
-    (!said.is_empty()).then_some(said)
-}
-
-/// An answer with this score, which the threshold judges.
-pub(super) fn scored(score: f64, details: Option<Object>) -> Answer {
-    Answer { score: Some(score), details, ..Answer::default() }
-}
+#[cfg(test)]
+#[path = "terms_tests.rs"]
+mod tests;

@@ -4,12 +4,11 @@
 
 use evaluator_protocol::{Contract, Document as Any, EvalInput, decode};
 
-use super::Terms;
+use super::{super::document::document_of, Terms};
 use crate::{
     conversation::{Conversation, LlmCall, PerformanceMetrics, ToolCall, Turn, Usage},
     eval_set::{EvalCase, ExpectedCall, ExpectedTurn},
     json::{self, Object, Value},
-    run::document_of,
     trace::SpanStatus,
 };
 

@@ -1,19 +1,18 @@
 //! The `EvaluationResult` of a custom metric.
 
-use crate::{
-    contract::terms::{details, members, score},
-    json::{Object, Value},
-    verdict::{Answer, BadAnswer, Status, invalid, number, unexpected},
+use super::super::answer::{
+    Answer, BadAnswer, Status, invalid, members, nonempty, number, score, unexpected,
 };
+use crate::json::{Object, Value};
 
 const EXPECTED: &str =
     "an `EvaluationResult` like {\"overall_score\": 0.5, \"overall_eval_status\": 1}";
 
 const STATUSES: &str = "1 (PASSED), 2 (FAILED), 3 (NOT_EVALUATED) or 4 (INFORMATIONAL)";
 
-/// Reads the metric's own word: PASSED and FAILED need a score, and a row for each turn; NOT_EVALUATED and INFORMATIONAL do
-/// not judge, so their numbers are details.
-pub(in crate::contract) fn answer(document: Value, turns: usize) -> Result<Answer, BadAnswer> {
+/// Reads a result. PASSED and FAILED require a score and a row for each turn; NOT_EVALUATED and INFORMATIONAL do not judge, so
+/// their numbers are details.
+pub(super) fn answer(document: Value, turns: usize) -> Result<Answer, BadAnswer> {
     let mut object = members(document, EXPECTED)?;
     let overall = object.shift_remove("overall_score").unwrap_or_default();
     let given = object.shift_remove("overall_eval_status");
@@ -23,13 +22,13 @@ pub(in crate::contract) fn answer(document: Value, turns: usize) -> Result<Answe
     };
     let status = status("overall_eval_status", &given)?;
     let mut rows = rows(object.shift_remove("per_invocation_results"))?;
-    let word = match status {
+    let verdict = match status {
         1 => Status::Passed,
         2 => Status::Failed,
         _ => return Ok(unjudged(status, overall, rows, object)),
     };
     if overall.is_null() {
-        let reason = format!("it is missing in a result that says {}", word.as_str());
+        let reason = format!("it is missing in a result that says {}", verdict.as_str());
         return Err(invalid("overall_score", reason));
     }
     let overall = score("overall_score", &overall)?;
@@ -47,13 +46,13 @@ pub(in crate::contract) fn answer(document: Value, turns: usize) -> Result<Answe
     }
     Ok(Answer {
         score: Some(overall),
-        status: Some(word),
+        status: Some(verdict),
         per_invocation_scores: scores,
-        details: details(with_rows(object, rows)),
+        details: nonempty(with_rows(object, rows)),
     })
 }
 
-/// The answer of a metric that did not judge.
+/// Returns the answer of a metric that did not judge.
 fn unjudged(status: u8, overall: Value, rows: Vec<Object>, mut object: Object) -> Answer {
     object.insert("overall_score".to_owned(), overall);
     if status == 4 {
@@ -61,12 +60,12 @@ fn unjudged(status: u8, overall: Value, rows: Vec<Object>, mut object: Object) -
     }
     Answer {
         status: Some(Status::NotEvaluated),
-        details: details(with_rows(object, rows)),
+        details: nonempty(with_rows(object, rows)),
         ..Answer::default()
     }
 }
 
-/// The status of a result or row; ADK's models take any number that is one.
+/// Reads the status of a result or row: any number with the value of a status, as in ADK.
 fn status(path: &str, value: &Value) -> Result<u8, BadAnswer> {
     let is_number = matches!(value, Value::Int(_) | Value::Float(_) | Value::Bool(true));
     let known = number(value)
@@ -75,7 +74,7 @@ fn status(path: &str, value: &Value) -> Result<u8, BadAnswer> {
     known.ok_or_else(|| unexpected(path, STATUSES, value))
 }
 
-/// The rows, without the invocations in them, which the host knows.
+/// Reads the rows, without their invocations.
 fn rows(value: Option<Value>) -> Result<Vec<Object>, BadAnswer> {
     let path = "per_invocation_results";
     let items = match value {
@@ -95,7 +94,7 @@ fn rows(value: Option<Value>) -> Result<Vec<Object>, BadAnswer> {
     items.into_iter().enumerate().map(read).collect()
 }
 
-/// Takes the score out of a row; what remains is for the details.
+/// Removes the score from a row and returns it; the other members become details.
 fn row_score(row: &mut Object, index: usize) -> Result<Option<f64>, BadAnswer> {
     let path = format!("per_invocation_results[{index}]");
     if let Some(given) = row.get("eval_status").filter(|given| !given.is_null()) {
@@ -108,7 +107,7 @@ fn row_score(row: &mut Object, index: usize) -> Result<Option<f64>, BadAnswer> {
     }
 }
 
-/// The other members of a result, with what its rows say besides their scores.
+/// Returns the other members of a result and of its rows.
 fn with_rows(mut object: Object, rows: Vec<Object>) -> Object {
     let rows: Vec<Object> = rows
         .into_iter()

@@ -1,16 +1,16 @@
 //! The document of a custom metric: the arguments of ADK's functions, with keys in snake_case and without nulls.
 
+use super::super::{
+    Settings,
+    members::{elapsed, object, present, text},
+};
 use crate::{
-    contract::{
-        members::{elapsed, object, present, text},
-        terms::Settings,
-    },
     conversation::{Conversation, LlmCall, ToolCall, Turn},
     eval_set::{EvalCase, ExpectedTurn},
     json::{Object, Value},
 };
 
-pub(in crate::contract) fn document(
+pub(super) fn document(
     settings: &Settings,
     conversation: &Conversation,
     case: Option<&EvalCase>,
@@ -38,19 +38,22 @@ fn actual(turn: &Turn) -> Value {
     let author = turn.agent_name.as_deref().unwrap_or("agent");
     let mut events = Vec::new();
     for call in &turn.tool_calls {
-        events.push(event(author, content("model", object([("function_call", called(call))]))));
+        events.push(event(
+            author,
+            content("model", object([("function_call", function_call(call))])),
+        ));
         if !call.result.is_null() || call.is_error {
-            let response = object([("function_response", responded(call))]);
+            let response = object([("function_response", function_response(call))]);
             events.push(event(author, content("user", response)));
         }
     }
-    // Which of its calls a model made in which of its responses is not recorded, so usage stands in events of its own.
+    // Recordings do not assign tool calls to model responses, so usage has events of its own.
     events.extend(turn.llm_calls.iter().map(|call| usage(author, call)));
-    let said = turn.user_text.as_deref().unwrap_or_default();
+    let user_text = turn.user_text.as_deref().unwrap_or_default();
     present([
         ("invocation_id", Some(text(&turn.span_id))),
-        ("user_content", Some(spoken("user", said))),
-        ("final_response", turn.final_text.as_deref().map(|said| spoken("model", said))),
+        ("user_content", Some(message("user", user_text))),
+        ("final_response", turn.final_text.as_deref().map(|text| message("model", text))),
         ("intermediate_data", Some(object([("invocation_events", Value::Array(events))]))),
         ("creation_timestamp", Some(elapsed(0, turn.start_ns, 1e9))),
         ("duration", Some(elapsed(turn.start_ns, turn.end_ns, 1e9))),
@@ -78,18 +81,18 @@ fn expected(turn: &ExpectedTurn) -> Value {
         ("tool_responses", Value::Array(responses.collect())),
         ("intermediate_responses", Value::Array(Vec::new())),
     ]);
-    let answer = turn.final_text("\n").map(|answer| spoken("model", &answer));
+    let answer = turn.final_text("\n").map(|answer| message("model", &answer));
     present([
         ("invocation_id", Some(text(&turn.invocation_id))),
-        ("user_content", Some(spoken("user", &turn.user_text()))),
+        ("user_content", Some(message("user", &turn.user_text()))),
         ("final_response", answer),
         ("intermediate_data", Some(data)),
         ("creation_timestamp", Some(Value::Float(0.0))),
     ])
 }
 
-fn spoken(role: &str, said: &str) -> Value {
-    content(role, object([("text", text(said))]))
+fn message(role: &str, content_text: &str) -> Value {
+    content(role, object([("text", text(content_text))]))
 }
 
 fn content(role: &str, part: Value) -> Value {
@@ -117,7 +120,7 @@ fn usage(author: &str, call: &LlmCall) -> Value {
     ])
 }
 
-fn called(call: &ToolCall) -> Value {
+fn function_call(call: &ToolCall) -> Value {
     let args = match &call.arguments {
         Value::Null => Value::Object(Object::default()),
         args => members("value", args),
@@ -129,7 +132,7 @@ fn called(call: &ToolCall) -> Value {
     ])
 }
 
-fn responded(call: &ToolCall) -> Value {
+fn function_response(call: &ToolCall) -> Value {
     let response = call.result.value();
     present([
         ("id", call.call_id.as_deref().map(text)),
@@ -138,7 +141,7 @@ fn responded(call: &ToolCall) -> Value {
     ])
 }
 
-/// The object that the model has in this place, whatever was recorded.
+/// Returns a value as the object that the schema requires: any other value as its member `key`.
 fn members(key: &str, value: &Value) -> Value {
     match value {
         Value::Object(_) => value.clone(),

@@ -1,13 +1,21 @@
-//! For Google's ADK: a module with the metric, which starts the evaluator, and a configuration that names it.
+//! Export for ADK: a module with a metric that starts the evaluator, and a configuration that names the metric.
 
-use super::{Export, ExportedFile, Origin, Program, program::CommandLine, template, text};
+use super::super::export::{Export, ExportError, Exporter, Job, text};
 
-const PYTHON: &str = include_str!("templates/adk.py");
+const PYTHON: &str = include_str!("export.py");
 
-pub(super) fn export(program: &Program, command: &CommandLine, origin: &Origin) -> Export {
-    let name = text::quoted(&program.name);
-    let module = format!("{}_adk_metric", text::identifier(&program.name));
-    // JSON has no comments; the description is shown by nobody but ADK's own server.
+pub(super) const EXPORTER: Exporter =
+    Exporter { about: "A Python module for Google's ADK, and an EvalConfig", files };
+
+fn files(job: &Job<'_>) -> Result<Export, ExportError> {
+    let name = text::quoted(&job.program.name);
+    let module = format!("{}_adk_metric", text::identifier(&job.program.name));
+    let configuration = format!("{}.adk.json", job.program.name);
+    let usage = format!(
+        "PYTHONPATH=. adk eval AGENT_FOLDER EVAL_SET --config_file_path {}",
+        shell_words::quote(&configuration)
+    );
+    // JSON has no comments, and only ADK's own server shows the description.
     let config = format!(
         r#"{{
   "custom_metrics": {{
@@ -30,20 +38,12 @@ pub(super) fn export(program: &Program, command: &CommandLine, origin: &Origin) 
   }}
 }}
 "#,
-        origin = text::quoted(origin.line()),
-        command = text::list(&command.words),
+        origin = text::quoted(job.origin.line()),
+        command = text::list(&job.command.words),
     );
-    let configuration = format!("{}.adk.json", program.name);
-    let usage = vec![
-        format!(
-            "PYTHONPATH=. adk eval AGENT_FOLDER EVAL_SET --config_file_path {}",
-            shell_words::quote(&configuration)
-        ),
-        format!("`{module}.evaluate_sync` is the same as a plain function"),
-    ];
-    let files = vec![
-        ExportedFile::new(format!("{module}.py"), template::fill(PYTHON, command, origin)),
-        ExportedFile::new(configuration, config),
-    ];
-    Export { files, usage }
+    Ok(Export::default()
+        .file(format!("{module}.py"), text::fill(PYTHON, job))
+        .file(configuration, config)
+        .usage(usage)
+        .usage(format!("`{module}.evaluate_sync` is the same as a plain function")))
 }

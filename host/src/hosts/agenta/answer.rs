@@ -1,16 +1,15 @@
-//! The result of an evaluator of Agenta.
+//! The result of an Agenta evaluator.
 
-use crate::{
-    contract::terms::{details, score},
-    json::{Object, Value},
-    verdict::{Answer, BadAnswer, Status, invalid, number, unexpected},
+use super::super::answer::{
+    Answer, BadAnswer, Status, invalid, nonempty, number, score, unexpected,
 };
+use crate::json::{Object, Value};
 
 const EXPECTED: &str = "a number from 0 to 1, true, false, or an object with `score` or `success`";
 
-/// Reads a score, a flag, or an object with either and metrics of its own. `success` decides where it is given, the
-/// threshold where it is not. The score is that of the last turn.
-pub(in crate::contract) fn answer(document: Value, turns: usize) -> Result<Answer, BadAnswer> {
+/// Reads a score, a boolean, or an object with either and additional metrics. `success` decides if it is given, else the
+/// threshold. The score belongs to the last turn.
+pub(super) fn answer(document: Value, turns: usize) -> Result<Answer, BadAnswer> {
     let answer = match document {
         Value::Object(object) => of_object(object)?,
         Value::Bool(flag) => Answer { score: Some(f64::from(u8::from(flag))), ..Answer::default() },
@@ -24,7 +23,7 @@ pub(in crate::contract) fn answer(document: Value, turns: usize) -> Result<Answe
     Ok(Answer { per_invocation_scores: scores, ..answer })
 }
 
-/// A number, or text that is one, as Agenta reads it for custom code v1 and v2.
+/// Reads a number, or text that is a number, as Agenta does for custom code v1 and v2.
 fn of_scalar(value: &Value) -> Result<f64, BadAnswer> {
     let read = match value {
         Value::String(_) => number(value).map_or(Value::Null, Value::Float),
@@ -40,7 +39,7 @@ fn of_object(mut object: Object) -> Result<Answer, BadAnswer> {
         Some(other) => return Err(unexpected("success", "true or false", &other)),
     };
     let given = match (object.shift_remove("score"), success) {
-        // A flag is a score of 1 or 0, as in the other interfaces of Agenta.
+        // A boolean is a score of 1 or 0, as in the other interfaces of Agenta.
         (Some(Value::Bool(flag)), _) | (None, Some(flag)) => f64::from(u8::from(flag)),
         (Some(given), _) => score("score", &given)?,
         (None, None) => {
@@ -52,6 +51,6 @@ fn of_object(mut object: Object) -> Result<Answer, BadAnswer> {
         score: Some(given),
         status: success.map(|success| if success { Status::Passed } else { Status::Failed }),
         per_invocation_scores: Vec::new(),
-        details: details(object),
+        details: nonempty(object),
     })
 }

@@ -1,4 +1,4 @@
-//! Agenta: custom code that runs the program, and a webhook behind which a server runs it.
+//! Conformance to Agenta: custom code that runs the program, and a webhook behind which a server runs it.
 //!
 //! | what comes back | code v1, v2 | code v3 | webhook, status 200 |
 //! |---|---|---|---|
@@ -14,33 +14,80 @@
 //!
 //! The code for v1 and v2 makes a number of the answer's `score`; that for v3 hands on what it reads.
 
-use super::super::{
-    Fate, Recorded,
-    recorded::disguise,
-    reply::{finished, number, python_json},
+use super::super::conform::{
+    Base, Case, Outcome, Recorded, Release, Suite, data, disguise, finished, number, python_json,
 };
 use crate::{
-    json::{MAX_DEPTH, Object, Value},
-    process::Outcome,
+    json::{self, MAX_DEPTH, Object, Value},
+    process,
 };
+
+const CODE_V1: &str = "agenta-code-v1";
+const CODE_V2: &str = "agenta-code-v2";
+const CODE_V3: &str = "agenta-code-v3";
+const WEBHOOK: &str = "agenta-webhook";
+
+/// Suite of Agenta, which sends one line: with spaces after `,` and `:` to custom code, as the body of a request to webhooks.
+/// It sends no settings.
+pub(super) const SUITE: Suite = Suite {
+    releases: &[
+        release(CODE_V1, "Agenta 0.125.1, custom code v1", |run, _| code(Version::V1, run)),
+        release(CODE_V2, "Agenta 0.125.1, custom code v2", |run, _| code(Version::V2, run)),
+        release(CODE_V3, "Agenta 0.125.1, custom code v3", |run, _| code(Version::V3, run)),
+        release(WEBHOOK, "Agenta 0.125.1, webhook", |run, _| webhook(run)),
+    ],
+    bases: &BASES,
+    documents: || {
+        let mut cases: Vec<Case> = BASES.iter().flat_map(Base::documents).collect();
+        cases.extend([
+            Case::document("empty", &[CODE_V1], 1, data!("agenta1-empty")),
+            Case::document("object", &[CODE_V1], 1, data!("agenta1-object")),
+            Case::document("number", &[CODE_V1], 1, data!("agenta1-number")),
+            Case::document("empty", &[CODE_V2, CODE_V3], 1, data!("agenta2-empty")),
+            Case::document("object", &[CODE_V2, CODE_V3], 1, data!("agenta2-object")),
+            Case::document("empty", &[WEBHOOK], 1, data!("webhook-empty")),
+            Case::document("object as text", &[WEBHOOK], 1, data!("webhook-object")),
+        ]);
+        cases
+    },
+    with_settings: |text, _| text.to_owned(),
+};
+
+const BASES: [Base; 3] = [
+    base(&[CODE_V1], data!("agenta1-plain")),
+    base(&[CODE_V2, CODE_V3], data!("agenta2-plain")),
+    base(&[WEBHOOK], data!("webhook-plain")),
+];
+
+const fn base(releases: &'static [&'static str], text: &'static str) -> Base {
+    Base { releases, text, turns: 1, end: "", grows: "Basel", odd: None }
+}
+
+const fn release(
+    name: &'static str,
+    title: &'static str,
+    record: fn(&process::Outcome, usize) -> Recorded,
+) -> Release {
+    Release { host: "agenta", name, title, scores_everything: false, record }
+}
 
 /// Versions of the interface of custom code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Version {
+enum Version {
     V1,
     V2,
     V3,
 }
 
-/// From here on a number is a success, where no other threshold is set.
+/// Default threshold.
 const THRESHOLD: f64 = 0.5;
 
-/// Longer replies are refused.
+/// Maximum length of a reply, in bytes.
 const LONGEST_REPLY: usize = 1 << 20;
 
-/// What is recorded of custom code that gives a program its arguments and returns its answer.
-pub(super) fn code(version: Version, outcome: &Outcome) -> Recorded {
-    let printed = match finished(outcome) {
+/// Returns the record of custom code that sends its arguments to a program and returns its answer.
+fn code(version: Version, run: &process::Outcome) -> Recorded {
+    let printed = match finished(run) {
         Ok(printed) => printed,
         Err(reason) => return raised(&reason),
     };
@@ -58,9 +105,9 @@ pub(super) fn code(version: Version, outcome: &Outcome) -> Recorded {
     }
 }
 
-/// What is recorded of a server's reply, if the server runs the program: an error of the program is a status 500.
-pub(super) fn webhook(outcome: &Outcome) -> Recorded {
-    match finished(outcome) {
+/// Returns the record of a server's reply, if the server runs the program: an error of the program is a status 500.
+fn webhook(run: &process::Outcome) -> Recorded {
+    match finished(run) {
         Ok(printed) => reply(200, printed, THRESHOLD),
         Err(reason) => reply(500, reason.as_bytes(), THRESHOLD),
     }
@@ -70,25 +117,27 @@ fn raised(reason: &str) -> Recorded {
     Recorded::error(format!("Error during code execution: {reason}")).with_status("500")
 }
 
-/// What is recorded of a value that the code returned.
+/// Returns the record of a value that custom code returned.
 fn returned(version: Version, value: &Value, threshold: f64) -> Recorded {
     let unserializable = "Result is not JSON-serializable: non-finite floats are not supported";
     match (version, value) {
         (_, Value::Null) => raised("Evaluator returned None"),
         (Version::V3, Value::Bool(success)) => {
-            Recorded::new(Fate::Recorded).with_status(word(*success))
+            Recorded::new(Outcome::Recorded).with_status(word(*success))
         }
         (Version::V3, Value::String(text)) => text_kept(text),
         (Version::V3, Value::Array(_) | Value::Object(_)) if !is_finite(value) => {
             raised("Result is not JSON-serializable")
         }
         (Version::V3, Value::Object(object)) => object_kept(object),
-        (Version::V3, Value::Array(_)) => Recorded::new(Fate::Lost).because("a list has no score"),
+        (Version::V3, Value::Array(_)) => {
+            Recorded::new(Outcome::Lost).with_remark("a list has no score")
+        }
         (Version::V3, other) if !is_finite(other) => raised(unserializable),
         (Version::V1 | Version::V2, Value::Bool(score)) => {
             scored(f64::from(u8::from(*score)), threshold)
         }
-        (Version::V1 | Version::V2, Value::String(text)) => match crate::json::parse_float(text) {
+        (Version::V1 | Version::V2, Value::String(text)) => match json::parse_float(text) {
             Some(score) => scored(score, threshold),
             None => raised(&format!("Result cannot be converted to float: '{text}'")),
         },
@@ -99,7 +148,7 @@ fn returned(version: Version, value: &Value, threshold: f64) -> Recorded {
     }
 }
 
-/// What is recorded of a webhook's reply with this status and body.
+/// Returns the record of a webhook's reply with this status and body.
 fn reply(status: u16, body: &[u8], threshold: f64) -> Recorded {
     let failed = |status: &'static str, reason: &str| Recorded::error(reason).with_status(status);
     if status != 200 {
@@ -124,40 +173,40 @@ fn reply(status: u16, body: &[u8], threshold: f64) -> Recorded {
     }
 }
 
-/// A number becomes a score, whatever it is.
+/// Returns the record of a number, which is a score whatever its value.
 fn scored(score: f64, threshold: f64) -> Recorded {
     let success = score >= threshold;
-    let record = Recorded::with_score(Fate::Recorded, score).with_status(word(success));
+    let record = Recorded::with_score(Outcome::Recorded, score).with_status(word(success));
     if (0.0..=1.0).contains(&score) {
         return record;
     }
     let remark = format!("the score {score} is not in 0..=1, and recorded as it is");
-    Recorded { fate: disguise(success), ..record.because(remark) }
+    Recorded { outcome: disguise(success), ..record.with_remark(remark) }
 }
 
-/// A text that is kept as it is, and is no score.
+/// Returns the record of a text, which is not a score.
 fn text_kept(text: &str) -> Recorded {
-    let record = Recorded { message: Some(text.to_owned()), ..Recorded::new(Fate::Lost) };
-    record.because("a text is kept as it is, and is no score")
+    let record = Recorded { message: Some(text.to_owned()), ..Recorded::new(Outcome::Lost) };
+    record.with_remark("a text is kept as it is, and is not a score")
 }
 
-/// An object that is kept as it is. Without `success` nobody says whether that is good.
+/// Returns the record of an object, which is kept unchanged.
 fn object_kept(object: &Object) -> Recorded {
     let score = object.get("score").and_then(number);
     let success = object.get("success").and_then(Value::as_bool);
-    let record = Recorded { score, status: success.map(word), ..Recorded::new(Fate::Recorded) };
+    let record = Recorded { score, status: success.map(word), ..Recorded::new(Outcome::Recorded) };
     match (score, success) {
         (Some(score), Some(success)) if !(0.0..=1.0).contains(&score) => {
             let remark = format!("the score {score} is not in 0..=1, and recorded as it is");
-            Recorded { fate: disguise(success), ..record.because(remark) }
+            Recorded { outcome: disguise(success), ..record.with_remark(remark) }
         }
         (Some(_), Some(_)) => record,
-        (Some(_), None) => Recorded { fate: Fate::Lost, ..record }
-            .because("`success` is missing, and no threshold is applied to objects"),
-        (None, Some(success)) => Recorded { fate: disguise(success), ..record }
-            .because("`score` is not a number, and `success` is recorded all the same"),
-        (None, None) => Recorded { fate: Fate::Lost, ..record }
-            .because("there is neither a `score` that is a number nor `success`"),
+        (Some(_), None) => Recorded { outcome: Outcome::Lost, ..record }
+            .with_remark("`success` is missing, and no threshold is applied to objects"),
+        (None, Some(success)) => Recorded { outcome: disguise(success), ..record }
+            .with_remark("`score` is not a number, and `success` is recorded all the same"),
+        (None, None) => Recorded { outcome: Outcome::Lost, ..record }
+            .with_remark("there is neither a `score` that is a number nor `success`"),
     }
 }
 
@@ -179,7 +228,7 @@ mod tests {
     use serde_json::Value as Json;
 
     use super::{
-        super::testing::{data, ended, printed},
+        super::super::conform::testing::{data, ended, printed},
         *,
     };
     use crate::process::Ending;
@@ -203,10 +252,10 @@ mod tests {
     /// Whether the record says what was measured.
     fn agrees(got: &Recorded, row: &Json) {
         if row.get("error").is_some() {
-            assert_eq!(got.fate, Fate::Error, "{row}: {got:?}");
+            assert_eq!(got.outcome, Outcome::Error, "{row}: {got:?}");
             return;
         }
-        assert_ne!(got.fate, Fate::Error, "{row}: {got:?}");
+        assert_ne!(got.outcome, Outcome::Error, "{row}: {got:?}");
         let Some(result) = row.get("result") else {
             assert!(got.score.unwrap().is_nan(), "{row}: {got:?}");
             return;
@@ -265,7 +314,9 @@ mod tests {
 
     #[test]
     fn what_is_no_judgement_is_told_from_what_is() {
-        use Fate::{Error, LooksFailed as Failed, LooksPassed as Passed, Lost, Recorded as Kept};
+        use Outcome::{
+            Error, LooksFailed as Failed, LooksPassed as Passed, Lost, Recorded as Kept,
+        };
         for (stdout, wanted) in [
             (r#"{"score":0.3,"success":false}"#, [Kept, Kept, Kept]),
             ("0.7\n", [Kept, Kept, Kept]),
@@ -281,18 +332,18 @@ mod tests {
             ("null", [Error; 3]),
             ("[1]", [Error, Lost, Error]),
         ] {
-            let outcome = printed(stdout);
+            let run = printed(stdout);
             let got = [
-                code(Version::V1, &outcome).fate,
-                code(Version::V3, &outcome).fate,
-                webhook(&outcome).fate,
+                code(Version::V1, &run).outcome,
+                code(Version::V3, &run).outcome,
+                webhook(&run).outcome,
             ];
             assert_eq!(got, wanted, "{stdout}");
-            assert_eq!(code(Version::V2, &outcome).fate, wanted[0], "{stdout}");
+            assert_eq!(code(Version::V2, &run).outcome, wanted[0], "{stdout}");
         }
         let broke = ended(Ending::Exited(3), br#"{"score":1,"success":true}"#, "why");
         for got in [code(Version::V1, &broke), code(Version::V3, &broke), webhook(&broke)] {
-            assert_eq!(got.fate, Error);
+            assert_eq!(got.outcome, Error);
             assert!(got.message.unwrap().ends_with("exited with code 3: why"));
         }
     }

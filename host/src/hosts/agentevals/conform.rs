@@ -1,4 +1,4 @@
-//! agentevals: an error is an error, whatever its form; only an answer of the right form is recorded.
+//! Conformance to agentevals: all errors are errors, and only a valid answer is recorded.
 //!
 //! | the program does | recorded |
 //! |---|---|
@@ -7,31 +7,72 @@
 //! | exit code other than 0, a signal, time is up | error, not evaluated |
 //! | does not read its input | what it answers |
 
-use super::super::{
-    Fate, Recorded, Row,
-    reply::{finished, message, number, pydantic_float, python_json},
+use super::super::conform::{
+    Base, Case, Outcome, Recorded, Release, Row, Suite, data, finished, message, number,
+    pydantic_float, python_json,
 };
-use crate::{json::Value, process::Outcome};
+use crate::{
+    json::{NonFinite, Value, to_string},
+    process,
+};
 
-/// From here on a score passes, where no status is given.
+const NAME: &str = "agentevals-0.11.0";
+const RELEASES: [&str; 1] = [NAME];
+
+/// Suite of agentevals, which sends one line without a line end.
+pub(super) const SUITE: Suite = Suite {
+    releases: &[Release {
+        host: "agentevals",
+        name: NAME,
+        title: "agentevals 0.11.0",
+        scores_everything: false,
+        record: |run, _| recorded(run),
+    }],
+    bases: &[BASE],
+    documents: || {
+        let mut cases = BASE.documents().to_vec();
+        cases.push(Case::document("empty", &RELEASES, 1, data!("agentevals-empty")));
+        cases.push(Case::document("nulls", &RELEASES, 1, data!("agentevals-nulls")));
+        cases
+    },
+    with_settings: |text, settings| {
+        let settings = to_string(&Value::Object(settings.clone()), NonFinite::Null);
+        text.replacen(r#""config":{}"#, &format!("\"config\": {settings}"), 1)
+    },
+};
+
+const BASE: Base = Base {
+    releases: &RELEASES,
+    text: data!("agentevals-plain"),
+    turns: 2,
+    end: "",
+    grows: "You are welcome.",
+    odd: Some([
+        "unknown protocol version",
+        r#""protocol_version":"1.1""#,
+        r#""protocol_version":"9.0""#,
+    ]),
+};
+
+/// Score from which on an evaluation without a status passes.
 const THRESHOLD: f64 = 0.5;
 
-/// Deeper answers are refused.
+/// Maximum nesting of an answer.
 const MAX_DEPTH: usize = 199;
 
 const NOT_EVALUATED: &str = "NOT_EVALUATED";
 
-pub(super) fn recorded(outcome: &Outcome) -> Recorded {
-    match read(outcome) {
+fn recorded(run: &process::Outcome) -> Recorded {
+    match read(run) {
         Ok(record) => record,
         Err(reason) => Recorded::error(reason).with_status(NOT_EVALUATED),
     }
 }
 
-fn read(outcome: &Outcome) -> Result<Recorded, String> {
-    let stdout = finished(outcome)?;
+fn read(run: &process::Outcome) -> Result<Recorded, String> {
+    let stdout = finished(run)?;
     if stdout.trim_ascii().is_empty() {
-        let message = message(outcome).map(|message| format!(": {message}")).unwrap_or_default();
+        let message = message(run).map(|message| format!(": {message}")).unwrap_or_default();
         return Err(format!("produced no output on stdout{message}"));
     }
     let invalid = |reason: String| format!("produced invalid JSON: {reason}");
@@ -39,11 +80,7 @@ fn read(outcome: &Outcome) -> Result<Recorded, String> {
     answer(&value).map_err(invalid)
 }
 
-/// The record of an answer.
-///
-/// # Errors
-///
-/// The field that is wrong.
+/// Returns the record of an answer, or the field that is invalid.
 fn answer(value: &Value) -> Result<Recorded, String> {
     let object = value.as_object().ok_or("not an object")?;
     let score = object.get("score").ok_or("score: field required")?;
@@ -66,7 +103,7 @@ fn answer(value: &Value) -> Result<Recorded, String> {
         Some(Value::Array(items)) => items.iter().map(turn).collect::<Result<_, _>>()?,
         Some(_) => return Err("per_invocation_scores: not a list".to_owned()),
     };
-    Ok(Recorded { rows, ..Recorded::with_score(Fate::Recorded, score).with_status(status) })
+    Ok(Recorded { rows, ..Recorded::with_score(Outcome::Recorded, score).with_status(status) })
 }
 
 fn turn(item: &Value) -> Result<Row, String> {
@@ -82,7 +119,7 @@ mod tests {
     use std::time::Duration;
 
     use super::{
-        super::testing::{ended, printed},
+        super::super::conform::testing::{ended, printed},
         *,
     };
     use crate::process::Ending;
@@ -91,7 +128,7 @@ mod tests {
     fn only_an_answer_of_the_right_form_is_recorded() {
         let status = |stdout: &str| {
             let got = recorded(&printed(stdout));
-            (got.fate, got.status.unwrap())
+            (got.outcome, got.status.unwrap())
         };
         for (stdout, wanted) in [
             (r#"{"score":0.5}"#, "PASSED"),
@@ -103,7 +140,7 @@ mod tests {
             (" {\"score\":1,\"score\":0,\"details\":null}\n", "FAILED"),
             (r#"{"score":1,"per_invocation_scores":[1,null,7]}"#, "PASSED"),
         ] {
-            assert_eq!(status(stdout), (Fate::Recorded, wanted), "{stdout}");
+            assert_eq!(status(stdout), (Outcome::Recorded, wanted), "{stdout}");
         }
         for stdout in [
             "",
@@ -120,7 +157,7 @@ mod tests {
             r#"{"score":1,"details":[1]}"#,
             r#"{"score":1,"per_invocation_scores":null}"#,
         ] {
-            assert_eq!(status(stdout), (Fate::Error, NOT_EVALUATED), "{stdout}");
+            assert_eq!(status(stdout), (Outcome::Error, NOT_EVALUATED), "{stdout}");
         }
     }
 
@@ -132,10 +169,10 @@ mod tests {
             (Ending::TimedOut { limit: Duration::from_secs(2) }, "it was not done after 2 s"),
         ] {
             let got = recorded(&ended(ending, br#"{"score":1}"#, " why\n"));
-            assert_eq!((got.fate, got.message.as_deref()), (Fate::Error, Some(wanted)));
+            assert_eq!((got.outcome, got.message.as_deref()), (Outcome::Error, Some(wanted)));
         }
         // A program need not read its input.
-        let unread = Outcome { unsent: 9, ..printed(r#"{"score":1}"#) };
-        assert_eq!(recorded(&unread).fate, Fate::Recorded);
+        let unread = process::Outcome { unsent: 9, ..printed(r#"{"score":1}"#) };
+        assert_eq!(recorded(&unread).outcome, Outcome::Recorded);
     }
 }

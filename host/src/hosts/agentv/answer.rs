@@ -1,35 +1,33 @@
 //! The answer of a judge, of any generation of AgentV.
 //!
-//! AgentV itself turns everything that is not a score into one: 0, or even 1. Here it is an error.
+//! AgentV records anything that is not a score as a score of 0 or 1. Here it is an error.
 
-use crate::{
-    contract::terms::{details, members, score, scored},
-    json::{Object, Value},
-    verdict::{Answer, BadAnswer, invalid, unexpected},
+use super::super::answer::{
+    Answer, BadAnswer, members, missing_score, nonempty, score, unexpected,
 };
+use crate::json::{Object, Value};
 
 const EXPECTED: &str = "an object like {\"score\": 0.5, \"reasoning\": \"..\"}";
 
 /// Reads `score`; without one the share of `assertions` that passed (AgentV 4), the mean of the scores of `checks`, or
-/// `pass` (AgentV 5). Everything else is kept in the details.
-pub(in crate::contract) fn answer(document: Value) -> Result<Answer, BadAnswer> {
+/// `pass` (AgentV 5). All other members become details.
+pub(super) fn answer(document: Value) -> Result<Answer, BadAnswer> {
     let mut object = members(document, EXPECTED)?;
     let value = match object.shift_remove("score") {
         Some(given) => score("score", &given)?,
         None => derived(&object)?,
     };
-    let own = match object.shift_remove("details") {
+    let mut details = match object.shift_remove("details") {
         None | Some(Value::Null) => Object::default(),
-        Some(Value::Object(own)) => own,
+        Some(Value::Object(details)) => details,
         Some(other) => return Err(unexpected("details", "an object or null", &other)),
     };
-    // What the judge says in its own words goes before a detail of the same name.
-    let mut said = own;
-    said.extend(object);
-    Ok(scored(value, details(said)))
+    // A member of the answer replaces a detail of the same name.
+    details.extend(object);
+    Ok(Answer { score: Some(value), details: nonempty(details), ..Answer::default() })
 }
 
-/// The score of an answer that has none.
+/// Returns the score of an answer without `score`.
 fn derived(object: &Object) -> Result<f64, BadAnswer> {
     let rows = |key: &str| match object.get(key) {
         Some(Value::Array(rows)) if !rows.is_empty() => Some(rows),
@@ -54,10 +52,7 @@ fn derived(object: &Object) -> Result<f64, BadAnswer> {
     }
     match object.get("pass") {
         Some(Value::Bool(passed)) => Ok(f64::from(u8::from(*passed))),
-        _ => Err(invalid(
-            "score",
-            "a number from 0 to 1 is required, but the field is missing".to_owned(),
-        )),
+        _ => Err(missing_score()),
     }
 }
 

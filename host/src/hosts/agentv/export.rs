@@ -1,60 +1,57 @@
-//! For AgentV: an entry for each of its generations, which name the same thing differently.
+//! Export for AgentV: an entry for each of its generations, which have different names for the same keys.
 
-use super::{Export, ExportedFile, Origin, Program, program::CommandLine, text};
+use super::super::export::{CommandLine, Export, ExportError, Exporter, Job, text};
 
-/// Starts the evaluator, which is the words behind it. From 4.25 on, AgentV records a PASS for programs that are killed by a
-/// signal (no program can keep the system from ending it for want of memory), and for those that print no JSON object.
-const GUARD: &str = include_str!("templates/agentv.sh");
+/// Shell script that starts the evaluator, given as its arguments. Since 4.25 AgentV records a PASS for programs that are
+/// killed by a signal (which no program can prevent when memory runs out) and for those that print no JSON object.
+const GUARD: &str = include_str!("guard.sh");
 
-/// What AgentV makes of other keys.
-const CONFIG: &str =
-    "Other keys of the entry are the evaluator's config; AgentV writes them in snake_case.";
+pub(super) const EXPORTER: Exporter =
+    Exporter { about: "An entry for each generation of AgentV", files };
 
-pub(super) fn export(program: &Program, command: &CommandLine, origin: &Origin) -> Export {
-    let name = text::quoted(&program.name);
-    let file = |generation: &str, about: &str, entry: String| {
-        let comment = text::comment(&format!("For AgentV {about} {CONFIG}"));
-        ExportedFile::new(
-            format!("{}.agentv-{generation}.yaml", program.name),
-            format!("{}{comment}{entry}", text::comment(origin.line())),
-        )
-    };
-    let files = vec![
-        file(
+fn files(job: &Job<'_>) -> Result<Export, ExportError> {
+    let name = text::quoted(&job.program.name);
+    let entries = [
+        (
             "2",
             "2: a part of a case, or of the file.",
             format!(
                 "execution:\n  evaluators:\n    - name: {name}\n      type: code_judge\n      script:\n{}",
-                items(command, "        ")
+                items(&job.command, "        ")
             ),
         ),
-        file(
+        (
             "4",
             "3 and 4: a part of a test, or of the file.",
             format!(
                 "assertions:\n  - name: {name}\n    type: code-grader\n    command:\n{}",
-                items(command, "      ")
+                items(&job.command, "      ")
             ),
         ),
-        file(
+        (
             "5",
             "5: a part of a test, or of `default_test`. It does not send what is expected; where tests have that as a \
              variable, uncomment the line for it.",
             format!(
                 "assert:\n  - metric: {name}\n    type: script\n    # config: {{expected: \"{{{{ expected_output }}}}\"}}\n    command:\n{}",
-                items(command, "      ")
+                items(&job.command, "      ")
             ),
         ),
     ];
-    let usage = vec![
-        "take the entry of your version of AgentV into your eval file".to_owned(),
-        "`agentv eval FILE --threshold 0.8` is what makes AgentV 4 fail when a case does"
-            .to_owned(),
-    ];
-    Export { files, usage }
+    let mut export = Export::default()
+        .usage("take the entry of your version of AgentV into your eval file")
+        .usage("`agentv eval FILE --threshold 0.8` is what makes AgentV 4 fail when a case does");
+    for (generation, about, entry) in entries {
+        let about = format!(
+            "For AgentV {about} Other keys of the entry are the evaluator's config; AgentV writes them in snake_case."
+        );
+        let file = format!("{}.agentv-{generation}.yaml", job.program.name);
+        export = export.file(file, text::yaml(job, &about, &entry));
+    }
+    Ok(export)
 }
 
-/// The command as a list, an item a line. An entry cannot set variables, `env` can.
+/// Returns the command as a list, one item per line. An entry cannot set variables, but `env` can.
 fn items(command: &CommandLine, indent: &str) -> String {
     let item = |word: &str| format!("{indent}- {}\n", text::quoted(word));
     let mut items = String::new();

@@ -1,4 +1,4 @@
-//! What is tried: a command line, or a file that a runtime makes one of.
+//! The program that is tested: a command line, or a file that a runtime prepares.
 
 use std::{
     ffi::OsString,
@@ -8,57 +8,58 @@ use std::{
 
 use tokio::{sync::mpsc, task};
 
+use super::super::{Defined, functions_of};
 use crate::{
-    contract::{Defined, functions_of},
     process::{Cancellation, CommandSpec},
     runtime::{Entrypoint, Environment, Inherit, PrepareError, PrepareEvent, Runtimes, Visible},
 };
 
-/// A program that is ready to be started.
+/// A program that can be started.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// How it is started for every document.
+    /// Command line, which is started for every document.
     pub command: CommandSpec,
 }
 
-/// Why there is nothing to start.
+/// Error of preparing a program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProgramError {
-    /// The command line is empty, or not one.
-    #[error("this is no command line: {reason}")]
+    /// The command line is empty or malformed.
+    #[error("this is not a command line: {reason}")]
     NotACommand {
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
-    /// The file cannot be made ready.
+    /// The file cannot be prepared.
     #[error("{0}")]
     NotReady(#[from] PrepareError),
-    /// It is not a program, but a function that a host calls.
+    /// The file is not a program: it defines a function that a host calls.
     #[error(
-        "{} is not a program: {defined}; it can be run with that by `evaluator run`",
+        "{} is not a program: {defined}; `evaluator run` can run it then",
         .path.display()
     )]
     Function {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The function in it.
+        /// The function.
         defined: Defined,
     },
-    /// It was interrupted.
+    /// The preparation was cancelled.
     #[error("it was interrupted")]
     Interrupted,
 }
 
 impl Program {
-    /// Makes a command line ready: the first word is an evaluator's file (a source, a package, an executable), or a program
-    /// to be found on `PATH`. A single word that is no file is split as a shell would.
+    /// Prepares a command line: the first word is an evaluator's file (a source, a package, an executable) or a program on
+    /// `PATH`. A single word that is not a file is split as a shell does.
     ///
-    /// The program sees what evaluators see of the environment: all but secrets. Must be called inside a tokio runtime.
+    /// The program inherits the environment of evaluators: all variables except secrets. Must be called inside a tokio
+    /// runtime.
     ///
     /// # Errors
     ///
-    /// There is no command in it, or the file cannot be made ready.
+    /// [`ProgramError`]: the command line is empty, or the file cannot be prepared.
     pub async fn prepare(
         words: &[OsString],
         runtimes: &Runtimes,
@@ -80,7 +81,7 @@ impl Program {
             false => CommandSpec::new(first),
         };
         let visible = Visible::new(&Environment::inherited(), Inherit::Open, &[]);
-        // What is tried leaves nothing behind beside its source.
+        // The test writes no files next to the source.
         let command = visible.give_to(command.args(rest)).env("PYTHONDONTWRITEBYTECODE", "1");
         Ok(Self { command })
     }
@@ -99,19 +100,19 @@ fn split(words: &[OsString]) -> Result<Vec<OsString>, ProgramError> {
     }
 }
 
-/// Whether the first word names an evaluator rather than a program on `PATH`.
+/// Returns true if the first word names an evaluator and not a program on `PATH`.
 fn is_file(first: &OsString, runtimes: &Runtimes) -> Result<bool, ProgramError> {
     let path = Path::new(first);
     let bare = path.components().count() == 1 && !path.has_root();
     match runtimes.for_path(path) {
         Ok(_) => Ok(true),
-        // `python3` is no file here, and `data` may be one that is not meant.
+        // `python3` is not a file here, and a file `data` may not be meant.
         Err(_) if bare && path.extension().is_none() => Ok(false),
         Err(error) => Err(error.into()),
     }
 }
 
-/// On a thread of its own: compilers take their time.
+/// Prepares a file on a thread of its own: compilers are slow.
 async fn launched(
     path: &OsString,
     runtimes: &Runtimes,
@@ -122,7 +123,7 @@ async fn launched(
     let (runtimes, cancellation) = (runtimes.clone(), cancellation.clone());
     let entrypoint = Entrypoint::from(PathBuf::from(path));
     let preparing = task::spawn_blocking(move || {
-        // Whoever waits for the events waits for the end of this, too.
+        // The receiver of the events waits for the end of the preparation.
         runtimes.prepare_all(&[entrypoint], &cancellation, &mut |event| drop(sender.send(event)))
     });
     while let Some(event) = events.recv().await {
@@ -135,7 +136,7 @@ async fn launched(
         },
         Err(error) => match error.try_into_panic() {
             Ok(panic) => resume_unwind(panic),
-            // Only a runtime that is shut down gives such work up.
+            // Only a tokio runtime that is shut down drops a blocking task.
             Err(_) => Err(ProgramError::Interrupted),
         },
     }

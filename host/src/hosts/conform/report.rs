@@ -1,71 +1,72 @@
-//! What came of all cases, host by host.
+//! Report of a conformance test, host by host.
 
 use super::{
-    Fate, Host, Kind, Recorded, documents,
-    reply::{bad_exit_code, message, printed, untimely},
+    Kind, Outcome, Recorded, Release,
+    case::{Case, PLAIN},
+    record::{bad_exit_code, message, printed, untimely},
 };
-use crate::process::{Ending, Outcome};
+use crate::process::{self, Ending};
 
-/// How a program can be relied on under all hosts.
+/// Report of a conformance test.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Conformance {
-    /// One entry for each host whose documents were played, in the order of [`Host::ALL`].
+    /// One report for each tested release, in the order of [`Release::all`].
     pub hosts: Vec<HostReport>,
 }
 
-/// The same under one host.
+/// Report of one release of a host.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HostReport {
-    /// The host.
-    pub host: Host,
+    /// The release.
+    pub release: &'static Release,
     /// Documents first, then faults.
     pub cases: Vec<CaseReport>,
 }
 
-/// What came of one case under one host.
+/// Report of one case under one release.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CaseReport {
-    /// What was played.
+    /// Name of the case.
     pub name: &'static str,
-    /// What was expected.
+    /// Expected behavior.
     pub kind: Kind,
-    /// What the program did.
-    pub manner: Manner,
-    /// What the host would record; `None` if the case was not played.
+    /// Behavior of the program.
+    pub behavior: Behavior,
+    /// What the host would record; `None` if the case was not run.
     pub recorded: Option<Recorded>,
-    /// What is wrong with that; `None` if all is well.
+    /// The problem; `None` if the behavior is correct.
     pub problem: Option<String>,
 }
 
-/// What a program did with a document.
+/// Behavior of a program that received a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Manner {
-    /// It answered in the host's terms, and the host records that.
+pub enum Behavior {
+    /// It answered in the host's form, and the host records the answer.
     Answered,
-    /// It ended with an exit code other than 0, a message on standard error, and nothing on standard output.
+    /// It exited with a code other than 0, a message on standard error, and nothing on standard output.
     Refused,
-    /// Anything else.
+    /// Any other behavior.
     Broke,
-    /// Nothing: it was not tried.
+    /// The case was not run.
     NotPlayed,
 }
 
-/// What a program is under a host.
+/// Conformance of a program to a release of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Standing {
     /// It can be used.
     Conforms,
     /// It must not be used.
     DoesNotConform,
-    /// It answers none of the host's documents, and does no harm by that: it is made for others.
+    /// It is written for other hosts: it answers none of the documents, which does no harm.
     NotAnswered,
 }
 
-impl Manner {
-    /// A stable name, e.g. `refused`.
+impl Behavior {
+    /// Returns a stable name, e.g. `refused`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -78,7 +79,7 @@ impl Manner {
 }
 
 impl Standing {
-    /// A stable name, e.g. `conforms`.
+    /// Returns a stable name, e.g. `conforms`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -90,45 +91,55 @@ impl Standing {
 }
 
 impl Conformance {
-    /// Whether the program conforms under all of these hosts; without any, under all whose documents it answers, which must
-    /// be one at least.
+    /// Returns true if the program conforms to all these releases; if none are given, to all whose documents it answers, which
+    /// must be at least one.
     #[must_use]
-    pub fn holds_for(&self, asked: &[Host]) -> bool {
-        let counted = |report: &&HostReport| match asked {
-            [] => report.standing() != Standing::NotAnswered,
-            asked => asked.contains(&report.host),
-        };
-        let mut counted = self.hosts.iter().filter(counted).peekable();
+    pub fn holds_for(&self, asked: &[&'static Release]) -> bool {
+        let mut counted = self.hosts.iter().filter(|report| report.counts(asked)).peekable();
         counted.peek().is_some() && counted.all(|report| report.standing() == Standing::Conforms)
+    }
+
+    /// Returns the number of releases with this standing.
+    #[must_use]
+    pub fn count(&self, standing: Standing) -> usize {
+        self.hosts.iter().filter(|report| report.standing() == standing).count()
     }
 }
 
 impl HostReport {
-    pub(super) fn new(host: Host, mut cases: Vec<CaseReport>) -> Self {
-        let plain_is_answered = cases
-            .iter()
-            .any(|case| case.name == documents::PLAIN && case.manner == Manner::Answered);
+    pub(super) fn new(release: &'static Release, mut cases: Vec<CaseReport>) -> Self {
+        let plain_is_answered =
+            cases.iter().any(|case| case.name == PLAIN && case.behavior == Behavior::Answered);
         for case in &mut cases {
-            if (case.kind, case.manner, plain_is_answered)
-                == (Kind::Additive, Manner::Refused, true)
+            if (case.kind, case.behavior, plain_is_answered)
+                == (Kind::Additive, Behavior::Refused, true)
                 && case.problem.is_none()
             {
                 case.problem = Some("it refuses a document for a key that it does not know".into());
             }
         }
-        Self { host, cases }
+        Self { release, cases }
     }
 
-    /// What the program is under this host.
+    /// Returns true if this release counts when conformance to the releases `asked` is required.
+    #[must_use]
+    pub fn counts(&self, asked: &[&'static Release]) -> bool {
+        match asked {
+            [] => self.standing() != Standing::NotAnswered,
+            asked => asked.contains(&self.release),
+        }
+    }
+
+    /// Returns the conformance of the program to this release.
     ///
-    /// A program that answers no document is not made for this host, unless what it does would be taken for a success, or
-    /// end the host, or, where everything is scored, is no refusal. Nobody knows that of documents that were not played.
+    /// A program that answers no document is written for other hosts, unless its behavior could be recorded as a success,
+    /// could terminate the host, or is a score where everything is scored. Documents that were not run count as harmful.
     #[must_use]
     pub fn standing(&self) -> Standing {
         let documents = || self.cases.iter().filter(|case| case.kind == Kind::Document);
-        let answers = documents().any(|case| case.manner == Manner::Answered);
-        let may_harm =
-            documents().any(|case| case.manner == Manner::NotPlayed || case.does_harm(self.host));
+        let answers = documents().any(|case| case.behavior == Behavior::Answered);
+        let may_harm = documents()
+            .any(|case| case.behavior == Behavior::NotPlayed || case.does_harm(self.release));
         if !answers && !may_harm {
             Standing::NotAnswered
         } else if self.cases.iter().any(|case| case.problem.is_some()) {
@@ -140,71 +151,70 @@ impl HostReport {
 }
 
 impl CaseReport {
-    pub(super) fn new(
-        (name, kind): (&'static str, Kind),
-        outcome: &Outcome,
-        recorded: Recorded,
-    ) -> Self {
-        let manner = manner(outcome, &recorded);
-        let problem = match (kind, manner) {
-            _ if recorded.fate == Fate::HostDies => recorded.remark.clone(),
-            (Kind::Broken, Manner::Answered) => {
+    pub(super) fn new(case: &Case, run: &process::Outcome, recorded: Recorded) -> Self {
+        let behavior = behavior(run, &recorded);
+        let problem = match (case.kind, behavior) {
+            _ if recorded.outcome == Outcome::HostDies => recorded.remark.clone(),
+            (Kind::Broken, Behavior::Answered) => {
                 Some("it answers what is not a document".to_owned())
             }
-            (_, Manner::Answered | Manner::Refused) => None,
-            _ => Some(wrong(outcome, &recorded)),
+            (_, Behavior::Answered | Behavior::Refused) => None,
+            _ => Some(problem(run, &recorded)),
         };
-        Self { name, kind, manner, recorded: Some(recorded), problem }
+        Self { name: case.name, kind: case.kind, behavior, recorded: Some(recorded), problem }
     }
 
-    pub(super) fn not_played((name, kind): (&'static str, Kind), why: &str) -> Self {
-        let problem = Some(why.to_owned());
-        Self { name, kind, manner: Manner::NotPlayed, recorded: None, problem }
+    pub(super) fn not_played(case: &Case) -> Self {
+        Self {
+            name: case.name,
+            kind: case.kind,
+            behavior: Behavior::NotPlayed,
+            recorded: None,
+            problem: Some("not played: its time ran out too often".to_owned()),
+        }
     }
 
-    fn does_harm(&self, host: Host) -> bool {
-        match self.recorded.as_ref().map(|recorded| recorded.fate) {
-            Some(Fate::LooksPassed | Fate::HostDies) => true,
-            Some(Fate::LooksFailed | Fate::Lost) => {
-                host.scores_everything() && self.manner == Manner::Broke
+    fn does_harm(&self, release: &Release) -> bool {
+        match self.recorded.as_ref().map(|recorded| recorded.outcome) {
+            Some(Outcome::LooksPassed | Outcome::HostDies) => true,
+            Some(Outcome::LooksFailed | Outcome::Lost) => {
+                release.scores_everything && self.behavior == Behavior::Broke
             }
-            Some(Fate::Recorded | Fate::Error) | None => false,
+            Some(Outcome::Recorded | Outcome::Error) | None => false,
         }
     }
 }
 
-fn manner(outcome: &Outcome, recorded: &Recorded) -> Manner {
-    if outcome.leaked_pipe() {
-        return Manner::Broke;
+fn behavior(run: &process::Outcome, recorded: &Recorded) -> Behavior {
+    if run.leaked_pipe() {
+        return Behavior::Broke;
     }
-    match bad_exit_code(&outcome.ending) {
-        Some(_) if !printed(outcome) && message(outcome).is_some() => Manner::Refused,
-        None if outcome.ending == Ending::Exited(0) && recorded.fate == Fate::Recorded => {
-            Manner::Answered
+    match bad_exit_code(&run.ending) {
+        Some(_) if !printed(run) && message(run).is_some() => Behavior::Refused,
+        None if run.ending == Ending::Exited(0) && recorded.outcome == Outcome::Recorded => {
+            Behavior::Answered
         }
-        _ => Manner::Broke,
+        _ => Behavior::Broke,
     }
 }
 
-/// What is wrong with an end that is neither an answer nor a refusal.
-fn wrong(outcome: &Outcome, recorded: &Recorded) -> String {
-    if let Some(untimely) = untimely(&outcome.ending) {
+/// Returns the problem of a process that neither answered nor refused.
+fn problem(run: &process::Outcome, recorded: &Recorded) -> String {
+    if let Some(untimely) = untimely(&run.ending) {
         return untimely.into_owned();
     }
-    if outcome.leaked_pipe() {
-        return "something it started keeps its output open, and the host waits for that"
+    if run.leaked_pipe() {
+        return "a process that it started keeps its output open, and the host waits for it"
             .to_owned();
     }
-    match bad_exit_code(&outcome.ending) {
-        Some(code) if printed(outcome) => {
-            format!("it ends with exit code {code}, and prints on standard output")
+    match bad_exit_code(&run.ending) {
+        Some(code) if printed(run) => {
+            format!("it exits with code {code}, and prints on standard output")
         }
-        Some(code) => {
-            format!("it ends with exit code {code}, and says nothing on standard error")
-        }
+        Some(code) => format!("it exits with code {code}, and prints nothing on standard error"),
         None => {
-            let said = recorded.remark.as_ref().or(recorded.message.as_ref());
-            said.cloned().unwrap_or_else(|| "its answer is not recorded".to_owned())
+            let reason = recorded.remark.as_ref().or(recorded.message.as_ref());
+            reason.cloned().unwrap_or_else(|| "its answer is not recorded".to_owned())
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Ends of processes, for tests.
+//! Processes for tests.
 
 use std::time::Duration;
 
 use crate::process::{Captured, Ending, Outcome};
 
-pub(super) fn ended(ending: Ending, stdout: &[u8], stderr: &str) -> Outcome {
+pub(crate) fn ended(ending: Ending, stdout: &[u8], stderr: &str) -> Outcome {
     Outcome {
         ending,
         stdout: Captured::complete(stdout),
@@ -14,11 +14,11 @@ pub(super) fn ended(ending: Ending, stdout: &[u8], stderr: &str) -> Outcome {
     }
 }
 
-pub(super) fn printed(stdout: &str) -> Outcome {
+pub(crate) fn printed(stdout: &str) -> Outcome {
     ended(Ending::Exited(0), stdout.as_bytes(), "")
 }
 
-pub(super) fn data(name: &str) -> serde_json::Value {
+pub(crate) fn data(name: &str) -> serde_json::Value {
     let path = format!("{}/tests/data/conform/{name}.json", env!("CARGO_MANIFEST_DIR"));
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }

@@ -1,42 +1,55 @@
-//! What other hosts need to run an evaluator of ours: text, made here, and written where it overwrites nothing of a person's.
+//! Exports: the files with which another host runs an evaluator.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
-//! | `target` | the hosts there are |
-//! | `program` | an evaluator as a command line, and for whom it can be exported |
-//! | `origin` | where a file comes from, in its own first lines |
-//! | `template` | Python files with an evaluator filled in; they stand in `templates/` |
-//! | `text` | texts as Python, YAML and JSON all read them |
-//! | `agentevals`, `agentv`, `adk`, `agenta`, `promptfoo` | the files for one host |
-//! | `write` | putting them into a folder |
+//! | `program` | an evaluator as a command line, and whether a host can run it |
+//! | `text` | text for Python, YAML and JSON; templates |
+//! | `write` | writing files without overwriting those of users |
 
-mod adk;
-mod agenta;
-mod agentevals;
-mod agentv;
-mod origin;
 mod program;
-mod promptfoo;
-mod target;
-mod template;
-mod text;
+#[cfg(test)]
+mod tests;
+pub(super) mod text;
 mod write;
 
 use std::path::Path;
 
+use super::{ForeignHost, HOSTS};
+
 pub use evaluator_protocol::Contract;
-pub use origin::Origin;
+pub(super) use program::{CommandLine, utf8};
 pub use program::{ExportError, Language, Program, Reads};
-pub use target::Target;
 pub use write::{WriteError, copy, copy_of, write};
 
-/// What a host needs.
+/// Generator of the files with which a host runs an evaluator.
+#[derive(Debug)]
+pub(crate) struct Exporter {
+    /// Description of the files.
+    pub(super) about: &'static str,
+    /// Returns the files.
+    pub(super) files: fn(&Job<'_>) -> Result<Export, ExportError>,
+}
+
+/// An evaluator to be exported.
+#[derive(Debug)]
+pub(crate) struct Job<'a> {
+    /// The evaluator.
+    pub(super) program: &'a Program,
+    /// Its command line.
+    pub(super) command: CommandLine,
+    /// Directory of the files, an absolute path.
+    pub(super) directory: &'a Path,
+    /// Line that says which command wrote a file.
+    pub(super) origin: &'a Origin,
+}
+
+/// Files with which a host runs an evaluator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Export {
-    /// The files, in the order in which a person should read of them.
+    /// The files, in reading order.
     pub files: Vec<ExportedFile>,
-    /// What to do with them, a line each.
+    /// Instructions for the user, one line each.
     pub usage: Vec<String>,
 }
 
@@ -44,14 +57,26 @@ pub struct Export {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ExportedFile {
-    /// Its name, without a folder.
+    /// File name.
     pub name: String,
-    /// Its text.
+    /// Content.
     pub text: String,
 }
 
 impl Export {
-    /// Adds what a host needs for one more evaluator. What is said of all of them is said once.
+    /// Adds a file.
+    pub(super) fn file(mut self, name: impl Into<String>, text: String) -> Self {
+        self.files.push(ExportedFile { name: name.into(), text });
+        self
+    }
+
+    /// Adds an instruction.
+    pub(super) fn usage(mut self, line: impl Into<String>) -> Self {
+        self.usage.push(line.into());
+        self
+    }
+
+    /// Adds the files of another evaluator. Equal instructions are kept once.
     pub fn add(&mut self, other: Self) {
         self.files.extend(other.files);
         for line in other.usage {
@@ -62,33 +87,56 @@ impl Export {
     }
 }
 
-impl ExportedFile {
-    fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { name: name.into(), text: text.into() }
+/// Start of the line that every exported file contains near its beginning, and no other file.
+const MARK: &str = "Written by `evaluator export --for ";
+
+/// Line in exported files that says which command wrote them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    line: String,
+}
+
+impl Origin {
+    /// The command `evaluator export --for HOST` with these arguments, of a version.
+    #[must_use]
+    pub fn new(host: &ForeignHost, arguments: &[String], version: &str) -> Self {
+        let words: Vec<_> = arguments.iter().map(|argument| shell_words::quote(argument)).collect();
+        // One line whatever the file names contain, because code follows it.
+        let command = text::one_line(&words.join(" ")).replace('`', "'");
+        let host = host.name;
+        Self {
+            line: format!(
+                "{MARK}{host} {command}` ({version}). Changes are lost when it is run again."
+            ),
+        }
+    }
+
+    /// Returns the line, without a line feed.
+    pub(super) fn line(&self) -> &str {
+        &self.line
     }
 }
 
-/// Makes what `target` needs to run `program`, to be written into `folder`, an absolute path. The same in, the same out.
+/// Returns the hosts that evaluators can be exported for, each with a description of the files.
+pub fn targets() -> impl Iterator<Item = (&'static ForeignHost, &'static str)> {
+    HOSTS.into_iter().filter_map(|host| Some((host, host.exporter.as_ref()?.about)))
+}
+
+/// Returns the files with which `host` runs `program`, to be written to `directory`, an absolute path. Deterministic.
 ///
 /// # Errors
 ///
-/// [`ExportError`]: the host's documents are not those that the evaluator reads, or no file could say how to start it.
+/// [`ExportError`]: the evaluator does not read the documents of the host, or its command line is not text.
 pub fn export(
     program: &Program,
-    target: Target,
-    folder: &Path,
+    host: &'static ForeignHost,
+    directory: &Path,
     origin: &Origin,
 ) -> Result<Export, ExportError> {
-    program.check(target)?;
+    let Some(exporter) = &host.exporter else {
+        return Err(ExportError::NotSupported { host: host.name });
+    };
+    program.check(host)?;
     let command = program.command_line()?;
-    Ok(match target {
-        Target::Agentevals => agentevals::export(program, &command, folder, origin)?,
-        Target::AgentV => agentv::export(program, &command, origin),
-        Target::Adk => adk::export(program, &command, origin),
-        Target::Agenta => agenta::export(program, &command, origin),
-        Target::Promptfoo => promptfoo::export(program, &command, origin),
-    })
+    (exporter.files)(&Job { program, command, directory, origin })
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,4 +1,4 @@
-//! An evaluator as a command line, and for whom it can be exported.
+//! An evaluator as a command line, and whether a host can run it.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -7,89 +7,98 @@ use std::{
 
 use evaluator_protocol::Contract;
 
-use super::{Target, text};
+use super::{
+    super::{ForeignHost, host_of},
+    text,
+};
 use crate::process::CommandSpec;
 
-/// Variables that cargo sets for what it runs, and that a program which was installed does not have either.
+/// Variables that cargo sets for the programs it runs; an installed program does not have them.
 const CARGOS_OWN: [&str; 3] = ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "OUT_DIR"];
 
-/// An evaluator that is ready to be started.
+/// An evaluator that can be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Program {
-    /// What it is called.
+    /// Name.
     pub name: String,
-    /// What it is written in.
+    /// Kind of its file.
     pub language: Language,
-    /// What starts it, for one document.
+    /// Command line for one document.
     pub command: CommandSpec,
-    /// Whose documents it reads, if that is known.
+    /// Contract of the documents that it reads; `None` if it is not known.
     pub contract: Option<Reads>,
-    /// What a configuration names: the file or folder, as it was given.
+    /// File or directory, as it was given.
     pub entrypoint: PathBuf,
 }
 
-/// What an evaluator is written in, as far as it matters to a host.
+/// Kind of an evaluator's file, as far as it matters to hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Language {
-    /// A script that agentevals starts by itself, since it is called `.py`, `.js` or `.ts`.
+    /// A script with the extension `.py`, `.js` or `.ts`, which agentevals can start.
     Script,
-    /// Another file for an interpreter.
+    /// Another file that needs an interpreter.
     Interpreted,
-    /// A program that starts by itself.
+    /// An executable.
     Native,
 }
 
-/// Whose documents an evaluator reads.
+/// Documents that an evaluator reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reads {
-    /// Those of any host: it is of the default contract, and knows the others.
+    /// Documents of every contract: an evaluator of the default contract, by this project's SDK.
     All,
-    /// Those of one contract.
+    /// Documents of one contract.
     One(Contract),
 }
 
-/// A command line as it is written into files.
+/// A command line as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct CommandLine {
-    pub(super) words: Vec<String>,
-    pub(super) environment: Vec<(String, String)>,
+pub(crate) struct CommandLine {
+    pub(crate) words: Vec<String>,
+    pub(crate) environment: Vec<(String, String)>,
 }
 
-/// Why an evaluator cannot be exported.
+/// Error of an export.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExportError {
-    /// The host sends documents that it does not read.
-    #[error("`{name}` reads documents of {reads}, and {target} sends {sent}; {hint}")]
+    /// The evaluator does not read the documents of the host.
+    #[error("`{name}` reads documents of {reads}, and {host} sends {sent}; {hint}")]
     DoesNotFit {
-        /// The evaluator.
+        /// Name of the evaluator.
         name: String,
-        /// Whose documents it reads.
+        /// Contract of the documents that it reads.
         reads: Contract,
-        /// The host.
-        target: Target,
-        /// What that sends, in words.
-        sent: &'static str,
-        /// What can be done.
+        /// Name of the host.
+        host: &'static str,
+        /// Documents of the host.
+        sent: String,
+        /// What to do.
         hint: &'static str,
     },
-    /// No text file can say how it is started.
+    /// Evaluators cannot be exported for the host.
+    #[error("there is no export for {host}")]
+    NotSupported {
+        /// Name of the host.
+        host: &'static str,
+    },
+    /// The command line is not text.
     #[error("{}: this is not UTF-8, and no file that other tools read can name it; rename it", .text.display())]
     NotText {
         /// The path, argument or variable.
         text: OsString,
     },
-    /// It has a name of which no file name can be made.
-    #[error("`{name}` is no name for a file; rename the evaluator")]
+    /// The name of the evaluator cannot be a file name.
+    #[error("`{name}` is not a file name; rename the evaluator")]
     BadName {
-        /// The evaluator's name.
+        /// Name of the evaluator.
         name: String,
     },
 }
 
 impl Program {
-    /// A program of that name.
+    /// Returns an evaluator.
     pub fn new(
         name: impl Into<String>,
         entrypoint: impl Into<PathBuf>,
@@ -98,38 +107,35 @@ impl Program {
     ) -> Self {
         let contract = match language {
             Language::Native => None,
-            // They were written with an SDK of agentevals, or against its documents: no other host can name such a file.
+            // Only agentevals starts scripts, so they are written for its documents.
             Language::Script | Language::Interpreted => Some(Reads::One(Contract::Agentevals)),
         };
         Self { name: name.into(), language, command, contract, entrypoint: entrypoint.into() }
     }
 
-    /// The same with what is known of the documents that it reads.
+    /// Sets the documents that it reads.
     #[must_use]
     pub fn reads(mut self, contract: Reads) -> Self {
         self.contract = Some(contract);
         self
     }
 
-    /// Whether the documents of a host are those that it reads.
-    pub(super) fn check(&self, target: Target) -> Result<(), ExportError> {
+    /// Checks that the evaluator reads the documents of a host.
+    pub(super) fn check(&self, host: &ForeignHost) -> Result<(), ExportError> {
         if !text::is_file_name(&self.name) {
             return Err(ExportError::BadName { name: self.name.clone() });
         }
         let reads = match self.contract {
-            Some(Reads::One(reads)) if reads != target.contract() => reads,
+            Some(Reads::One(reads)) if reads != host.contract => reads,
             _ => return Ok(()),
         };
         Err(ExportError::DoesNotFit {
             name: self.name.clone(),
             reads,
-            target,
-            sent: match target {
-                Target::Agentevals => "those of agentevals",
-                Target::AgentV => "those of AgentV",
-                Target::Adk => "those of ADK",
-                Target::Agenta => "those of Agenta",
-                Target::Promptfoo => "none (what is exported for it makes one of AgentV)",
+            host: host.name,
+            sent: match host_of(host.contract) {
+                owner if owner.name == host.name => format!("those of {}", host.title),
+                owner => format!("none (the exported file makes one of {})", owner.title),
             },
             hint: if reads == Contract::Agentevals {
                 "evaluators of this SDK's default contract read those of every host; if this one does, too, say so with \
@@ -140,7 +146,7 @@ impl Program {
         })
     }
 
-    /// Its command line as text.
+    /// Returns the command line as text.
     pub(super) fn command_line(&self) -> Result<CommandLine, ExportError> {
         let words = std::iter::once(&self.command.program).chain(&self.command.args);
         let set = self.command.env.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
@@ -153,15 +159,15 @@ impl Program {
         })
     }
 
-    /// The file that its configuration names, absolute.
-    pub(super) fn file(&self) -> Result<String, ExportError> {
+    /// Returns the absolute path of the file.
+    pub(crate) fn file(&self) -> Result<String, ExportError> {
         let file = self.entrypoint.canonicalize().unwrap_or_else(|_| self.entrypoint.clone());
         utf8(file.as_os_str())
     }
 }
 
 impl Language {
-    /// That of a file; `is_native` where it needs no interpreter.
+    /// Returns the kind of a file; `is_native` if it needs no interpreter.
     #[must_use]
     pub fn of(path: &Path, is_native: bool) -> Self {
         let extension = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
@@ -173,7 +179,7 @@ impl Language {
     }
 }
 
-pub(super) fn utf8(text: &OsStr) -> Result<String, ExportError> {
+pub(crate) fn utf8(text: &OsStr) -> Result<String, ExportError> {
     let written = text.to_str().map(str::to_owned);
     written.ok_or_else(|| ExportError::NotText { text: text.to_owned() })
 }

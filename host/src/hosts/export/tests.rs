@@ -3,12 +3,16 @@
 use super::*;
 use crate::{process::CommandSpec, runtime::testing::Folder};
 
+fn host(name: &str) -> &'static ForeignHost {
+    HOSTS.into_iter().find(|host| host.name == name).unwrap()
+}
+
 fn program(name: &str) -> Program {
     let command = CommandSpec::new("/opt/it's \"here\"/polite").arg("--evaluator").arg("né");
     Program::new(name, "polite.rs", Language::Native, command)
 }
 
-fn exported(program: &Program, target: Target) -> Export {
+fn exported(program: &Program, target: &'static ForeignHost) -> Export {
     let arguments = ["checks/polite.rs".to_owned(), "-o".to_owned(), "a b".to_owned()];
     let origin = Origin::new(target, &arguments, "evaluator 1.2.3");
     export(program, target, Path::new("/out"), &origin).unwrap()
@@ -21,16 +25,17 @@ fn text_of(export: &Export, name: &str) -> String {
 
 #[test]
 fn every_file_says_where_it_is_from_and_names_the_program() {
-    for target in Target::ALL {
+    for target in HOSTS {
         let one = exported(&program("polite"), target);
         assert_eq!(one, exported(&program("polite"), target), "the same in, the same out");
         for file in &one.files {
             let line = format!(
-                "Written by `evaluator export --for {target} checks/polite.rs -o 'a b'` (evaluator 1.2.3)."
+                "Written by `evaluator export --for {} checks/polite.rs -o 'a b'` (evaluator 1.2.3).",
+                target.name
             );
             let flowing = file.text.replace("\n# ", " ");
             assert!(flowing.lines().take(8).any(|first| first.contains(&line)), "{}", file.text);
-            assert!(origin::is_ours(file.text.as_bytes()));
+            assert!(write::is_exported(file.text.as_bytes()));
             assert!(!file.text.replace("$@", "").contains('@'), "{}", file.text);
             assert!(file.text.ends_with('\n') && !file.text.contains("\t"), "{}", file.text);
             let words = [r#""/opt/it's \"here\"/polite""#, r#""--evaluator""#, r#""né""#];
@@ -46,7 +51,7 @@ fn every_file_says_where_it_is_from_and_names_the_program() {
 
 #[test]
 fn entries_are_yaml_of_the_right_words() {
-    let agentv = exported(&program("polite"), Target::AgentV);
+    let agentv = exported(&program("polite"), host("agentv"));
     for (generation, head, indent) in [
         (
             2,
@@ -71,7 +76,7 @@ fn entries_are_yaml_of_the_right_words() {
         assert!(!["{{", "{%", "{#"].iter().any(|place| items.contains(place)), "{items}");
     }
     let entry =
-        text_of(&exported(&program("polite"), Target::Agentevals), "polite.agentevals.yaml");
+        text_of(&exported(&program("polite"), host("agentevals")), "polite.agentevals.yaml");
     let config = crate::config::Config::parse(&entry, Path::new("c.yaml")).unwrap();
     let crate::config::EvaluatorKind::Code(code) = &config.evaluators[0].kind else { panic!() };
     assert_eq!((&*config.evaluators[0].name, &*code.path), ("polite", Path::new("/out/polite.py")));
@@ -79,7 +84,7 @@ fn entries_are_yaml_of_the_right_words() {
 
 #[test]
 fn the_configuration_for_adk_is_one_that_we_read_too() {
-    let adk = exported(&program("tool-check"), Target::Adk);
+    let adk = exported(&program("tool-check"), host("adk"));
     let text = text_of(&adk, "tool-check.adk.json");
     let config: serde_json::Value = serde_json::from_str(&text).unwrap();
     let criterion = &config["criteria"]["tool-check"];
@@ -100,12 +105,12 @@ fn scripts_that_agentevals_starts_are_exported_as_they_are() {
         let command = CommandSpec::new("/usr/bin/python3").arg(path);
         Program::new("polite", path, Language::of(path, false), command)
     };
-    let agentevals = exported(&program(&script), Target::Agentevals);
+    let agentevals = exported(&program(&script), host("agentevals"));
     assert_eq!(agentevals.files.len(), 1);
     assert!(agentevals.files[0].text.contains(&format!("path: \"{}\"", script.display())));
     // It does not take these, but a Python file.
     let module = folder.file("polite.mjs", "");
-    assert_eq!(exported(&program(&module), Target::Agentevals).files.len(), 2);
+    assert_eq!(exported(&program(&module), host("agentevals")).files.len(), 2);
 }
 
 #[test]
@@ -114,28 +119,30 @@ fn no_host_gets_an_evaluator_that_cannot_read_its_documents() {
     let native = program("polite");
     let script = Program { language: Language::Script, ..native.clone() };
     let script = Program::new("polite", "polite.py", Language::Script, script.command);
-    let origin = |target| Origin::new(target, &[], "");
-    let fits = |program: &Program, target| {
+    let origin = |target: &'static ForeignHost| Origin::new(target, &[], "");
+    let fits = |program: &Program, target: &'static ForeignHost| {
         export(program, target, Path::new("/out"), &origin(target))
             .map(drop)
             .map_err(|error| error.to_string())
     };
-    for target in Target::ALL {
-        assert_eq!(fits(&native, target), Ok(()), "nobody knows what it reads");
+    for target in HOSTS {
+        assert_eq!(fits(&native, target), Ok(()), "its documents are not known");
         assert_eq!(fits(&native.clone().reads(Reads::All), target), Ok(()));
-        assert_eq!(fits(&script, target).is_ok(), target == Target::Agentevals);
+        assert_eq!(fits(&script, target).is_ok(), target.name == "agentevals");
         for contract in Contract::ALL {
             let one = script.clone().reads(Reads::One(contract));
-            assert_eq!(fits(&one, target).is_ok(), contract == target.contract());
+            assert_eq!(fits(&one, target).is_ok(), contract == target.contract);
         }
     }
-    let error = fits(&script, Target::Adk).unwrap_err();
+    let error = fits(&script, host("adk")).unwrap_err();
     assert!(
-        error.starts_with("`polite` reads documents of agentevals, and adk sends those of ADK; "),
+        error.starts_with(
+            "`polite` reads documents of agentevals, and adk sends those of Google ADK; "
+        ),
         "{error}"
     );
-    let error = fits(&program("a/b"), Target::Adk).unwrap_err();
-    assert_eq!(error, "`a/b` is no name for a file; rename the evaluator");
+    let error = fits(&program("a/b"), host("adk")).unwrap_err();
+    assert_eq!(error, "`a/b` is not a file name; rename the evaluator");
 }
 
 #[test]
@@ -146,12 +153,12 @@ fn what_a_program_needs_to_start_is_set_and_what_cargo_adds_is_not() {
         ("LD_LIBRARY_PATH".into(), Some("/src/target".into())),
         ("GONE".into(), None),
     ];
-    for target in [Target::Agentevals, Target::Adk, Target::Agenta, Target::Promptfoo] {
+    for target in [host("agentevals"), host("adk"), host("agenta"), host("promptfoo")] {
         let text = &exported(&program, target).files[0].text;
         let set = "= {\n    \"LD_LIBRARY_PATH\": \"/src/target\",\n}\n";
         assert!(text.contains(set), "{text}");
     }
-    let agentv = exported(&program, Target::AgentV);
+    let agentv = exported(&program, host("agentv"));
     assert!(
         agentv.files[0]
             .text
@@ -164,12 +171,12 @@ fn what_a_program_needs_to_start_is_set_and_what_cargo_adds_is_not() {
 #[test]
 fn names_of_files_do_not_become_code() {
     let arguments = ["x\nimport os`\u{2028}y".to_owned()];
-    let origin = Origin::new(Target::Adk, &arguments, "evaluator 1.2.3");
+    let origin = Origin::new(host("adk"), &arguments, "evaluator 1.2.3");
     assert!(!origin.line().contains(['\n', '\u{2028}']), "{}", origin.line());
     // What is filled in is not filled in itself.
     let odd =
         Program::new("x", "x", Language::Native, CommandSpec::new("/\"@ENVIRONMENT@\"\n@HEADER@"));
-    let text = text_of(&exported(&odd, Target::Agentevals), "x.py");
+    let text = text_of(&exported(&odd, host("agentevals")), "x.py");
     assert!(text.contains(r#"    "/\"@ENVIRONMENT@\"\u000a@HEADER@","#), "{text}");
 }
 
@@ -177,7 +184,7 @@ fn names_of_files_do_not_become_code() {
 fn files_of_people_are_not_overwritten() {
     let folder = Folder::new("export-write");
     let out = folder.path("new/out");
-    let files = exported(&program("polite"), Target::AgentV).files;
+    let files = exported(&program("polite"), host("agentv")).files;
     let paths = write(&out, &files, false).unwrap();
     assert_eq!(paths.len(), 3);
     assert_eq!(write(&out, &files, false).unwrap(), paths, "they are ours");
@@ -194,12 +201,12 @@ fn files_of_people_are_not_overwritten() {
 #[test]
 fn evaluators_do_not_overwrite_each_other() {
     let folder = Folder::new("export-twice");
-    let mut both = exported(&program("tool-check"), Target::Adk);
-    both.add(exported(&program("tool_check"), Target::Adk));
+    let mut both = exported(&program("tool-check"), host("adk"));
+    both.add(exported(&program("tool_check"), host("adk")));
     let error = write(&folder.path("out"), &both.files, true).unwrap_err().to_string();
     assert!(error.contains("tool_check_adk_metric.py would be written for two"), "{error}");
     assert!(!folder.path("out").exists());
     let file = folder.file("file", "");
     let error = write(&file, &[], true).unwrap_err().to_string();
-    assert!(error.ends_with("file is not a folder"), "{error}");
+    assert!(error.ends_with("file is not a directory"), "{error}");
 }

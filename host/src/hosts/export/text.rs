@@ -1,16 +1,56 @@
-//! Texts as Python, YAML and JSON all read them.
+//! Text for files of other hosts: literals that Python, YAML and JSON all read, and templates.
 
 use std::fmt::Write as _;
 
-/// In double quotes, with the escapes that all three have in common.
-pub(super) fn quoted(text: &str) -> String {
+use super::Job;
+
+/// Python code that starts the program, for all files that are not the program itself.
+const RUN: &str = include_str!("templates/run.py");
+
+/// Python code that reads a score from 0 to 1.
+const SCORE: &str = include_str!("templates/score.py");
+
+/// Fills in a template: the origin of the file, and the command line.
+///
+/// Templates are valid Python: their placeholders are comments and strings.
+pub(crate) fn fill(template: &str, job: &Job<'_>) -> String {
+    let header = comment(job.origin.line());
+    let words = python_list(&job.command.words);
+    let environment = python_dict(&job.command.environment);
+    let mut filled = String::new();
+    let mut rest = template;
+    // In the order of the templates, because inserted text may contain placeholders.
+    for (placeholder, content) in [
+        ("# @HEADER@\n", &*header),
+        ("\"@COMMAND@\"", &words),
+        ("\"@ENVIRONMENT@\"", &environment),
+        ("# @RUN@\n", RUN),
+        ("# @SCORE@\n", SCORE),
+    ] {
+        if let Some((before, after)) = rest.split_once(placeholder) {
+            filled.push_str(before);
+            filled.push_str(content);
+            rest = after;
+        }
+    }
+    filled + rest
+}
+
+/// Returns a YAML file with comments: its origin, and a description unless that is empty.
+pub(crate) fn yaml(job: &Job<'_>, about: &str, entry: &str) -> String {
+    let about = if about.is_empty() { String::new() } else { comment(about) };
+    comment(job.origin.line()) + &about + entry
+}
+
+/// Returns text in double quotes, with escapes that all three languages have.
+pub(crate) fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
     for character in text.chars() {
         match character {
             '"' => quoted.push_str("\\\""),
             '\\' => quoted.push_str("\\\\"),
-            // YAML takes no others; those that end lines there, too, are shown as what they are.
+            // YAML does not allow these, or reads them as line ends.
             character if is_special(character) => {
                 let mut units = [0; 2];
                 for unit in character.encode_utf16(&mut units) {
@@ -30,19 +70,19 @@ fn is_special(character: char) -> bool {
         || matches!(character, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
-/// A list in brackets.
-pub(super) fn list<'a>(texts: impl IntoIterator<Item = &'a String>) -> String {
+/// Returns a list in brackets.
+pub(crate) fn list<'a>(texts: impl IntoIterator<Item = &'a String>) -> String {
     let texts: Vec<String> = texts.into_iter().map(|text| quoted(text)).collect();
     format!("[{}]", texts.join(", "))
 }
 
-/// A list of Python as formatters leave it: an item a line.
-pub(super) fn python_list(texts: &[String]) -> String {
+/// Returns a Python list, one item per line.
+fn python_list(texts: &[String]) -> String {
     lines(["[", "]"], texts.iter().map(|text| quoted(text)))
 }
 
-/// The same of a dictionary.
-pub(super) fn python_dict(pairs: &[(String, String)]) -> String {
+/// Returns a Python dictionary, one entry per line.
+fn python_dict(pairs: &[(String, String)]) -> String {
     let entry = |(name, value): &(String, String)| format!("{}: {}", quoted(name), quoted(value));
     lines(["{", "}"], pairs.iter().map(entry))
 }
@@ -52,7 +92,7 @@ fn lines([open, close]: [&str; 2], items: impl Iterator<Item = String>) -> Strin
     if lines.is_empty() { format!("{open}{close}") } else { format!("{open}\n{lines}{close}") }
 }
 
-/// A comment of YAML and Python, in lines of at most 79 characters where the text has blanks.
+/// Returns a comment of YAML and Python, in lines of at most 79 characters if the text has spaces.
 pub(super) fn comment(text: &str) -> String {
     let mut lines = vec!["#".to_owned()];
     for word in text.split(' ') {
@@ -67,12 +107,12 @@ pub(super) fn comment(text: &str) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Without what could end a line somewhere.
+/// Replaces characters that end a line in any of the languages.
 pub(super) fn one_line(text: &str) -> String {
     text.chars().map(|character| if is_special(character) { ' ' } else { character }).collect()
 }
 
-/// Whether files can be called by it: it leads nowhere else, and is the same for every system.
+/// Returns true if the text is a file name on every system.
 pub(super) fn is_file_name(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with(['.', '-', ' '])
@@ -81,8 +121,8 @@ pub(super) fn is_file_name(name: &str) -> bool {
         && !name.chars().any(|c| is_special(c) || "/\\:*?\"<>|".contains(c))
 }
 
-/// A name for a Python module.
-pub(super) fn identifier(name: &str) -> String {
+/// Returns a name for a Python module.
+pub(crate) fn identifier(name: &str) -> String {
     let mut identifier: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     if identifier.starts_with(|c: char| c.is_ascii_digit()) {

@@ -1,62 +1,62 @@
-//! Putting files into a folder.
+//! Writing exported files to a directory.
 
 use std::{
     env, fs, io,
     path::{Path, PathBuf},
 };
 
-use super::{ExportedFile, origin};
+use super::{ExportedFile, MARK};
 use crate::files::{WriteOptions, atomic_write};
 
-/// Why files were not written.
+/// Error of writing exported files.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// There is a file of a person's in the way. Nothing was written.
+    /// A file exists that was not exported. Nothing was written.
     #[error("{} is there and was not written by this command; move it away, or overwrite it with --force", .path.display())]
     InTheWay {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// Two of the files are to have the same name. Nothing was written.
+    /// Two files have the same name. Nothing was written.
     #[error("{} would be written for two evaluators of this program, whose names are too much alike; rename one", .path.display())]
     Twice {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// Where the folder should be is something else. Nothing was written.
-    #[error("{} is not a folder", .path.display())]
-    NotAFolder {
-        /// What is there.
+    /// The path of the directory is something else. Nothing was written.
+    #[error("{} is not a directory", .path.display())]
+    NotADirectory {
+        /// The path.
         path: PathBuf,
     },
-    /// The system does not let it be written, or looked at.
+    /// A file cannot be read or written.
     #[error("cannot write {}: {source}", .path.display())]
     Io {
-        /// The file or folder.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
-/// Writes files into `folder`, which is made if there is none; their paths. Each appears whole or not at all.
+/// Writes files to `directory`, which is created if it does not exist, and returns their paths. Each file is written atomically.
 ///
-/// What is there is replaced if it was written by an export before, or if `force` says so.
+/// An existing file is retargetd if it was exported, or if `force` is set.
 ///
 /// # Errors
 ///
-/// [`WriteError`]. All that may be in the way is looked at before anything is written.
+/// [`WriteError`]. Existing files are checked before anything is written.
 pub fn write(
-    folder: &Path,
+    directory: &Path,
     files: &[ExportedFile],
     force: bool,
 ) -> Result<Vec<PathBuf>, WriteError> {
-    // A link that leads nowhere is something, too.
-    if !folder.is_dir() && folder.symlink_metadata().is_ok() {
-        return Err(WriteError::NotAFolder { path: folder.to_owned() });
+    // A dangling link exists, too.
+    if !directory.is_dir() && directory.symlink_metadata().is_ok() {
+        return Err(WriteError::NotADirectory { path: directory.to_owned() });
     }
-    let paths: Vec<PathBuf> = files.iter().map(|file| folder.join(&file.name)).collect();
+    let paths: Vec<PathBuf> = files.iter().map(|file| directory.join(&file.name)).collect();
     for (at, path) in paths.iter().enumerate() {
         if paths[..at].contains(path) {
             return Err(WriteError::Twice { path: path.clone() });
@@ -65,8 +65,8 @@ pub fn write(
             return Err(WriteError::InTheWay { path: path.clone() });
         }
     }
-    fs::create_dir_all(folder)
-        .map_err(|source| WriteError::Io { path: folder.to_owned(), source })?;
+    fs::create_dir_all(directory)
+        .map_err(|source| WriteError::Io { path: directory.to_owned(), source })?;
     for (path, file) in paths.iter().zip(files) {
         atomic_write(path, WriteOptions::default(), |out| out.write_all(file.text.as_bytes()))
             .map_err(|source| WriteError::Io { path: path.clone(), source })?;
@@ -74,31 +74,31 @@ pub fn write(
     Ok(paths)
 }
 
-/// The place of a copy of `executable` in `folder`, which is only ever written by an export.
+/// Returns the path of a copy of `executable` in `directory`. Only exports write such files.
 #[must_use]
-pub fn copy_of(executable: &Path, folder: &Path) -> PathBuf {
+pub fn copy_of(executable: &Path, directory: &Path) -> PathBuf {
     let mut name = executable.file_stem().unwrap_or_default().to_owned();
     name.push(".evaluator");
     name.push(env::consts::EXE_SUFFIX);
-    folder.join(name)
+    directory.join(name)
 }
 
-/// Copies an executable to `place`, in a folder that exists. It appears whole or not at all, also where it is running.
+/// Copies an executable to `target`, in an existing directory. The copy is atomic, also if the old one is running.
 ///
 /// # Errors
 ///
 /// [`WriteError::Io`].
-pub fn copy(executable: &Path, place: &Path) -> Result<(), WriteError> {
+pub fn copy(executable: &Path, target: &Path) -> Result<(), WriteError> {
     let copied = || {
-        let folder = place.parent().unwrap_or(Path::new("."));
-        let mut beside =
-            tempfile::Builder::new().prefix(".evaluator-export").tempfile_in(folder)?;
-        io::copy(&mut fs::File::open(executable)?, beside.as_file_mut())?;
-        executable_by_all(beside.as_file())?;
-        beside.persist(place)?;
+        let directory = target.parent().unwrap_or(Path::new("."));
+        let mut copy =
+            tempfile::Builder::new().prefix(".evaluator-export").tempfile_in(directory)?;
+        io::copy(&mut fs::File::open(executable)?, copy.as_file_mut())?;
+        executable_by_all(copy.as_file())?;
+        copy.persist(target)?;
         Ok(())
     };
-    copied().map_err(|source| WriteError::Io { path: place.to_owned(), source })
+    copied().map_err(|source| WriteError::Io { path: target.to_owned(), source })
 }
 
 #[cfg(unix)]
@@ -113,14 +113,20 @@ fn executable_by_all(_: &fs::File) -> io::Result<()> {
 }
 
 fn may_be_replaced(path: &Path) -> Result<bool, WriteError> {
-    // A pipe or a device is not read: that could take for ever.
+    // Reading a pipe or a device could block.
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return Ok(false);
     }
     match fs::read(path) {
-        Ok(text) => Ok(origin::is_ours(&text)),
-        // A link that leads nowhere is somebody's, too.
+        Ok(text) => Ok(is_exported(&text)),
+        // A dangling link was not exported.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(!path.is_symlink()),
         Err(source) => Err(WriteError::Io { path: path.to_owned(), source }),
     }
+}
+
+/// Returns true if a file was exported.
+pub(super) fn is_exported(text: &[u8]) -> bool {
+    let beginning = &text[..text.len().min(1000)];
+    String::from_utf8_lossy(beginning).contains(MARK)
 }
