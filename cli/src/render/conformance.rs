@@ -3,7 +3,7 @@
 use std::{ffi::OsString, fmt::Write as _};
 
 use evaluator_host::hosts::conform::{
-    Behavior, CaseReport, Conformance, HostReport, Outcome, Recorded, Release, Standing,
+    CaseReport, Conformance, HostReport, Outcome, Recorded, Release, Standing,
 };
 use serde_json::{Value, json};
 
