@@ -3,7 +3,6 @@
 use std::{path::Path, time::Duration};
 
 use evaluator_host::{
-    export::Contract,
     hosts::Mismatch,
     manifest::{self, LoadedManifest},
     run::{Description, RunEvent, Runner, describe, name_of},
