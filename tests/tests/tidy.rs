@@ -11,14 +11,24 @@ use std::{
 const MAX_LINES: usize = 800;
 
 /// Crates and what they may depend on inside the workspace.
-const DEPENDENCIES: [(&str, &[&str]); 12] = [
+const DEPENDENCIES: [(&str, &[&str]); 13] = [
     ("protocol", &[]),
     ("sdk-macros", &[]),
     ("sdk", &["evaluator-protocol", "evaluator-sdk-macros"]),
     ("json", &[]),
     ("traces", &["evaluator-json"]),
     ("launch", &["evaluator-protocol"]),
-    ("host", &["evaluator-protocol", "evaluator-json", "evaluator-traces", "evaluator-launch"]),
+    ("hosts", &["evaluator-protocol", "evaluator-json", "evaluator-traces", "evaluator-launch"]),
+    (
+        "host",
+        &[
+            "evaluator-protocol",
+            "evaluator-json",
+            "evaluator-traces",
+            "evaluator-launch",
+            "evaluator-hosts",
+        ],
+    ),
     ("cli", &["evaluator-host", "evaluator-protocol"]),
     ("examples", &["evaluator-sdk"]),
     ("examples/community", &["evaluator-sdk"]),
@@ -76,7 +86,7 @@ fn read(path: &str) -> String {
 
 /// Sources of the published crates.
 fn sources() -> Vec<String> {
-    ["protocol", "sdk", "sdk-macros", "json", "traces", "launch", "host", "cli"]
+    ["protocol", "sdk", "sdk-macros", "json", "traces", "launch", "hosts", "host", "cli"]
         .iter()
         .flat_map(|folder| files(&format!("{folder}/src"), "rs"))
         .collect()

@@ -1,7 +1,9 @@
 //! Tests of exported files.
 
 use super::*;
-use crate::{process::CommandSpec, runtime::testing::Folder};
+use crate::process::CommandSpec;
+
+use evaluator_test_support::TestDirectory;
 
 fn host(name: &str) -> &'static ForeignHost {
     HOSTS.into_iter().find(|host| host.name == name).unwrap()
@@ -77,9 +79,9 @@ fn entries_are_yaml_of_the_right_words() {
     }
     let entry =
         text_of(&exported(&program("polite"), host("agentevals")), "polite.agentevals.yaml");
-    let config = crate::config::Config::parse(&entry, Path::new("c.yaml")).unwrap();
-    let crate::config::EvaluatorKind::Code(code) = &config.evaluators[0].kind else { panic!() };
-    assert_eq!((&*config.evaluators[0].name, &*code.path), ("polite", Path::new("/out/polite.py")));
+    let entry_of_ours =
+        "evaluators:\n  - name: \"polite\"\n    type: code\n    path: \"/out/polite.py\"\n";
+    assert!(entry.contains(entry_of_ours), "{entry}");
 }
 
 #[test]
@@ -99,8 +101,8 @@ fn the_configuration_for_adk_is_one_that_we_read_too() {
 
 #[test]
 fn scripts_that_agentevals_starts_are_exported_as_they_are() {
-    let folder = Folder::new("export-script");
-    let script = folder.file("polite.py", "");
+    let directory = TestDirectory::new();
+    let script = directory.file("polite.py", "");
     let program = |path: &Path| {
         let command = CommandSpec::new("/usr/bin/python3").arg(path);
         Program::new("polite", path, Language::of(path, false), command)
@@ -109,7 +111,7 @@ fn scripts_that_agentevals_starts_are_exported_as_they_are() {
     assert_eq!(agentevals.files.len(), 1);
     assert!(agentevals.files[0].text.contains(&format!("path: \"{}\"", script.display())));
     // It does not take these, but a Python file.
-    let module = folder.file("polite.mjs", "");
+    let module = directory.file("polite.mjs", "");
     assert_eq!(exported(&program(&module), host("agentevals")).files.len(), 2);
 }
 
@@ -182,8 +184,8 @@ fn names_of_files_do_not_become_code() {
 
 #[test]
 fn files_of_people_are_not_overwritten() {
-    let folder = Folder::new("export-write");
-    let out = folder.path("new/out");
+    let directory = TestDirectory::new();
+    let out = directory.join("new/out");
     let files = exported(&program("polite"), host("agentv")).files;
     let paths = write(&out, &files, false).unwrap();
     assert_eq!(paths.len(), 3);
@@ -200,13 +202,13 @@ fn files_of_people_are_not_overwritten() {
 
 #[test]
 fn evaluators_do_not_overwrite_each_other() {
-    let folder = Folder::new("export-twice");
+    let directory = TestDirectory::new();
     let mut both = exported(&program("tool-check"), host("adk"));
     both.add(exported(&program("tool_check"), host("adk")));
-    let error = write(&folder.path("out"), &both.files, true).unwrap_err().to_string();
+    let error = write(&directory.join("out"), &both.files, true).unwrap_err().to_string();
     assert!(error.contains("tool_check_adk_metric.py would be written for two"), "{error}");
-    assert!(!folder.path("out").exists());
-    let file = folder.file("file", "");
+    assert!(!directory.join("out").exists());
+    let file = directory.file("file", "");
     let error = write(&file, &[], true).unwrap_err().to_string();
     assert!(error.ends_with("file is not a directory"), "{error}");
 }

@@ -359,7 +359,7 @@ fn parameter_names(list: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::testing::Folder;
+    use evaluator_test_support::TestDirectory;
 
     #[test]
     fn parameters_are_found_among_types_defaults_and_comments() {
@@ -386,9 +386,9 @@ mod tests {
 
     #[test]
     fn functions_of_hosts_are_distinguished_from_programs() {
-        let folder = Folder::new("contract-source");
+        let directory = TestDirectory::new();
         let found = |text: &str| {
-            let path = folder.file("check.py", text);
+            let path = directory.file("check.py", text);
             functions_of(&path).map(|it| (it.contract, it.function))
         };
         let v1 = "def evaluate(app_params, inputs, output, correct_answer):\n    return 1\n";
@@ -400,13 +400,13 @@ mod tests {
         assert_eq!(found("def evaluate(data):\n    return 1\n"), None);
         assert_eq!(found(&format!("{v1}if __name__ == '__main__': pass\n")), None);
         assert_eq!(found(&format!("import sys\n{v1}print(evaluate(*sys.stdin))\n")), None);
-        assert_eq!(functions_of(&folder.path("gone.py")), None);
+        assert_eq!(functions_of(&directory.join("gone.py")), None);
     }
 
     #[test]
     fn a_function_of_agenta_is_called_unless_its_file_reads_the_document() {
-        let folder = Folder::new("contract-agenta");
-        let is_called = |text: String| defines(&folder.file("check.py", &text), "evaluate");
+        let directory = TestDirectory::new();
+        let is_called = |text: String| defines(&directory.file("check.py", &text), "evaluate");
         let function = "def evaluate(app_params, inputs, output, correct_answer):\n    return 1\n";
         for more in [
             "",
@@ -430,9 +430,9 @@ mod tests {
 
     #[test]
     fn keys_of_other_hosts_are_found_in_scripts_of_any_language() {
-        let folder = Folder::new("contract-reads");
+        let directory = TestDirectory::new();
         let found = |name: &str, text: &str, contract| {
-            Mismatch::of(&folder.file(name, text), contract).map(|it| it.contract())
+            Mismatch::of(&directory.file(name, text), contract).map(|it| it.contract())
         };
         let judge = "import json, sys\nprint(json.load(sys.stdin).get('candidate_answer'))\n";
         assert_eq!(found("judge.py", judge, None), Some(Contract::AgentV));

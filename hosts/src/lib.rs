@@ -6,7 +6,7 @@
 //! | [`conform::Suite`] | `conform.rs`, `data/` | `evaluator conform` |
 //! | [`export::Exporter`] | `export.rs` and its templates | `evaluator export` |
 //!
-//! Every capability is optional. The typed documents of a contract are in `evaluator-protocol`, because the SDK needs them
+//! All capabilities are optional. The typed documents of a contract are in `evaluator-protocol`, because the SDK needs them
 //! without this crate.
 
 mod adk;
@@ -24,13 +24,15 @@ mod serve;
 
 use std::fmt;
 
+use evaluator_json as json;
+use evaluator_launch::{files, process, runtime};
 use evaluator_protocol::Contract;
-
-use crate::{
-    conversation::Conversation,
-    eval_set::EvalCase,
-    json::{Object, Value},
+use evaluator_traces::{
+    conversation::{self, Conversation},
+    eval_set::{self, EvalCase},
 };
+
+use json::{Object, Value};
 
 pub use answer::{Answer, BadAnswer, Status};
 #[doc(hidden)]

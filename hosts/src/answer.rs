@@ -99,7 +99,6 @@ impl fmt::Display for Status {
 
 /// Reason why the output of an evaluator is not an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum BadAnswer {
     /// The output is empty.
     Empty,
