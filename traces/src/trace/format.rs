@@ -19,6 +19,9 @@ pub trait TraceFormat: fmt::Debug + Send + Sync {
     /// Returns the name in options and configuration: lower case, words separated by `-`.
     fn name(&self) -> &'static str;
 
+    /// Returns one line about the format for the help of the command.
+    fn description(&self) -> &'static str;
+
     /// Returns true if a text is of this format. `json` is the result of reading it as one JSON value.
     ///
     /// Only the content decides, never the name of the file. The first registered format that returns true is used.
@@ -69,10 +72,16 @@ impl TraceFormats {
         Self(vec![format])
     }
 
+    /// Returns a registry with nothing but the given format, or with all formats if none is given.
+    #[must_use]
+    pub fn given(&self, format: Option<&Arc<dyn TraceFormat>>) -> Self {
+        format.map_or_else(|| self.clone(), |format| Self::only(Arc::clone(format)))
+    }
+
     /// Returns the names of all formats in alphabetical order.
     #[must_use]
     pub fn names(&self) -> Vec<&'static str> {
-        let mut names: Vec<_> = self.0.iter().map(|format| format.name()).collect();
+        let mut names: Vec<_> = self.iter().map(TraceFormat::name).collect();
         names.sort_unstable();
         names
     }
@@ -96,15 +105,16 @@ impl TraceFormats {
         json: &Result<Parsed, ParseError>,
     ) -> Option<&dyn TraceFormat> {
         let detected = || self.iter().find(|format| format.detect(text, json));
-        self.given().or_else(detected)
+        self.single().or_else(detected)
     }
 
     /// Returns the format that every file has to have, if there is only one.
-    pub(super) fn given(&self) -> Option<&dyn TraceFormat> {
+    pub(super) fn single(&self) -> Option<&dyn TraceFormat> {
         if let [only] = &self.0[..] { Some(&**only) } else { None }
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &dyn TraceFormat> {
+    /// Returns the formats in the order in which content is matched against them.
+    pub fn iter(&self) -> impl Iterator<Item = &dyn TraceFormat> {
         self.0.iter().map(|format| &**format)
     }
 }

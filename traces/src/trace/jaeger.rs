@@ -29,6 +29,10 @@ impl TraceFormat for JaegerJson {
         "jaeger-json"
     }
 
+    fn description(&self) -> &'static str {
+        "Jaeger's JSON"
+    }
+
     fn detect(&self, _text: &str, json: &Result<Parsed, ParseError>) -> bool {
         json.as_ref().is_ok_and(|parsed| parsed.value.get("data").is_some())
     }

@@ -79,6 +79,10 @@ impl TraceFormat for OtlpJson {
         "otlp-json"
     }
 
+    fn description(&self) -> &'static str {
+        "OTLP JSON, one document or one per line"
+    }
+
     fn detect(&self, text: &str, json: &Result<Parsed, ParseError>) -> bool {
         match json.as_ref().map(|parsed| &parsed.value) {
             Ok(Value::Object(object)) => is_otlp(object),

@@ -120,7 +120,7 @@ impl Input<'_> {
     /// Returns the indexer of the format that every file has to have, or of the one whose key comes first at the top of the
     /// text. The scan decides whether the file is of that format.
     fn indexer(&self) -> Result<Indexer, Stop> {
-        if let Some(given) = self.formats.given() {
+        if let Some(given) = self.formats.single() {
             return given.indexer().ok_or(Stop::Fallback);
         }
         let indexers: Vec<Indexer> = self.formats.iter().filter_map(TraceFormat::indexer).collect();
@@ -155,7 +155,7 @@ impl Input<'_> {
 
     /// Returns true if every file has to have the same format.
     pub(super) fn is_given(&self) -> bool {
-        self.formats.given().is_some()
+        self.formats.single().is_some()
     }
 
     pub(super) fn open(&self) -> Result<File, Stop> {
