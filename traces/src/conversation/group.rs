@@ -291,7 +291,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::conversation::recording::Recording;
+    use crate::conversation::testing::Recording;
 
     fn trace(number: u64, start: u64, resource: Value, attributes: Value) -> Trace {
         Recording::default()

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::json::{Object, ParseError, Parsed, Value, parse_float, parse_int, scalar_text};
 
-/// Nanoseconds in Jaeger's unit of time.
+/// Nanoseconds per microsecond, the unit of Jaeger's times.
 pub(super) const MICROSECOND: i128 = 1000;
 
 /// The format `jaeger-json`.
@@ -114,10 +114,10 @@ fn trace(mut item: Object, out: &mut Decoded) -> Result<(), LoadErrorKind> {
     Ok(())
 }
 
-/// Why a trace is left out whose list of spans is empty.
+/// Reason for skipping a trace whose list of spans is empty.
 pub(super) const NO_SPANS: &str = "the trace has no spans";
 
-/// The resource attributes of each process.
+/// Returns the resource attributes of each process.
 pub(super) fn processes(value: Value, out: &mut Decoded) -> HashMap<String, Arc<Object>> {
     let mut resources = HashMap::new();
     match value {
@@ -183,7 +183,7 @@ pub(super) fn span(
     add_span(span, problems, repeated, out);
 }
 
-/// The first reference to a parent with a usable id; the trace it names does not matter.
+/// Returns the first reference to a parent with a usable id; the trace of the reference does not matter.
 fn parent(value: Value, problems: &mut Vec<String>) -> Option<String> {
     part_items(value, "references", problems).iter().find_map(|reference| {
         let is_parent = reference.get("refType").and_then(Value::as_str) == Some("CHILD_OF");
@@ -191,7 +191,7 @@ fn parent(value: Value, problems: &mut Vec<String>) -> Option<String> {
     })
 }
 
-/// Takes the status out of the tags. The tag `error` stays, as it is the recording's own.
+/// Takes the status out of the tags. The tag `error` stays, because the recorded program set it.
 fn status(attributes: &mut Object) -> SpanStatus {
     let code = attributes.shift_remove("otel.status_code").unwrap_or_default();
     let code = code.as_str().unwrap_or_default();
@@ -205,7 +205,7 @@ fn status(attributes: &mut Object) -> SpanStatus {
     }
 }
 
-/// Takes both members and gives the first that is a text with content.
+/// Takes both members and returns the first non-empty text.
 fn first_text(attributes: &mut Object, keys: [&str; 2]) -> String {
     let [first, second] = keys.map(|key| match attributes.shift_remove(key) {
         Some(Value::String(text)) => text,
@@ -214,7 +214,7 @@ fn first_text(attributes: &mut Object, keys: [&str; 2]) -> String {
     if first.is_empty() { second } else { first }
 }
 
-/// Jaeger's logs are what others call events.
+/// Decodes logs, which other formats call events.
 fn events(value: Value, problems: &mut Vec<String>) -> Vec<Event> {
     let mut events = Vec::new();
     for log in part_items(value, "logs", problems) {
@@ -230,7 +230,7 @@ fn events(value: Value, problems: &mut Vec<String>) -> Vec<Event> {
     events
 }
 
-/// A list of tags as a map, the last of a key counting. Values written as text get the type that the tag names.
+/// Returns a list of tags as a map, with the last value of each key. Values written as text get the type of the tag.
 pub(super) fn tags(value: Value, name: &str, problems: &mut Vec<String>) -> Object {
     let mut out = Object::default();
     for tag in part_items(value, name, problems) {
@@ -256,7 +256,8 @@ fn typed(kind: &str, text: String) -> Value {
     number.unwrap_or(Value::String(text))
 }
 
-/// A time in nanoseconds. Only whole microseconds are right; anything else is used as well as possible, with a note.
+/// Returns a time in nanoseconds. Only whole microseconds are correct; other values are used as far as possible, with a
+/// warning.
 fn time(object: &mut Object, key: &str, problems: &mut Vec<String>) -> i128 {
     let value = take(object, key);
     let whole = match &value {

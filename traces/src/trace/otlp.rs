@@ -16,12 +16,12 @@ use crate::json::{
     mark_repeated, scalar_text, strip, take_repeated_among, take_repeated_key, to_python,
 };
 
-/// Takes a member out of an object, `null` when it is not there.
+/// Takes a member out of an object; `null` if it is absent.
 pub(super) fn take(object: &mut Object, key: &str) -> Value {
     object.swap_remove(key).unwrap_or_default()
 }
 
-/// Takes the first of two members that says something.
+/// Takes the first of two members that is truthy.
 pub(super) fn take_either(object: &mut Object, key: &str, other: &str) -> Value {
     let value = take(object, key);
     if value.is_truthy() { value } else { take(object, other) }
@@ -43,11 +43,11 @@ pub(super) fn take_object(object: &mut Object, key: &str) -> Object {
     }
 }
 
-/// The items of an array; `None` for other values.
+/// Returns the items of an array; `None` for strings, objects and falsy values.
 ///
 /// # Errors
 ///
-/// The value is a number or `true`, so the document has another format; the error is its kind.
+/// The value is a number or `true`, so the document has another format. The error is the type of the value.
 pub(super) fn items_or_kind(value: Value) -> Result<Option<Vec<Value>>, &'static str> {
     match value {
         Value::Array(items) => Ok(Some(items)),
@@ -57,7 +57,7 @@ pub(super) fn items_or_kind(value: Value) -> Result<Option<Vec<Value>>, &'static
     }
 }
 
-/// The items of an array that is only a part of a span: a wrong type loses the part with a note, not the span.
+/// Returns the items of an array inside a span. A value of the wrong type is ignored with a warning.
 pub(super) fn part_items(value: Value, name: &str, problems: &mut Vec<String>) -> Vec<Value> {
     items_or_kind(value).map(Option::unwrap_or_default).unwrap_or_else(|found| {
         problems.push(format!("{name} is {found} instead of an array; ignored"));
@@ -163,7 +163,7 @@ fn decode(value: Value, out: &mut Decoded) -> Result<(), LoadErrorKind> {
     }
 }
 
-/// Decodes a span that stands alone, without resource and scope.
+/// Decodes a bare span, which has no resource and no scope.
 pub(super) fn bare_span(object: Object, out: &mut Decoded) {
     span(object, &Arc::default(), &Arc::default(), out);
 }
@@ -184,7 +184,7 @@ pub(super) fn document(mut document: Object, out: &mut Decoded) -> Result<(), Lo
     Ok(())
 }
 
-/// Notes that a trace API says that its answer is only a part of the trace.
+/// Adds the status of a trace API that returned only a part of the trace.
 fn reported_partial(document: &Object, out: &mut Decoded) {
     if document.get("status").and_then(Value::as_str) == Some("PARTIAL") {
         let message = document.get("message").map_or_else(|| "no message".to_owned(), to_python);
@@ -209,7 +209,7 @@ fn lists(mut document: Object, out: &mut Decoded) -> Result<bool, LoadErrorKind>
     Ok(has_list)
 }
 
-/// The names by which a list of resources goes down to its leaves.
+/// Names of the members between a list of resources and its spans or log records.
 #[derive(Debug)]
 pub(super) struct Names {
     /// Members of a resource; the second is the older name.
@@ -346,12 +346,12 @@ fn leaf(
     }
 }
 
-/// Why a resource or a scope without this list is left out.
+/// Returns the reason for skipping a resource or a scope without this list.
 pub(super) fn no_list(key: &str) -> String {
     format!("no `{key}`")
 }
 
-/// The items of a list. A text or an object in its place leaves out the part that the list belongs to.
+/// Returns the items of a list. If the value is a text or an object instead, the part that contains the list is skipped.
 fn list(
     value: Value,
     key: &'static str,
@@ -399,10 +399,10 @@ pub(super) fn scope(value: Value) -> Scope {
     }
 }
 
-/// Values nested deeper than this are `null`.
+/// Maximum depth of values; deeper ones are `null`.
 const MAX_DEPTH: usize = 64;
 
-/// Attributes: a list of keys and values, or an object, which some exporters write instead.
+/// Decodes attributes: a list of keys and values, or an object, which some exporters write instead.
 ///
 /// A later value of a key replaces an earlier one. In the object form, nested objects become dotted keys.
 pub(super) fn attributes(value: Value, problems: &mut Vec<String>) -> Object {
@@ -428,7 +428,7 @@ pub(super) fn attributes(value: Value, problems: &mut Vec<String>) -> Object {
     out
 }
 
-/// The value of an `AnyValue`; `None` when it has none of its fields.
+/// Returns the value of an `AnyValue`; `None` if it has none of its fields.
 pub(super) fn any_value(object: Object, problems: &mut Vec<String>) -> Option<Value> {
     any_value_at(object, 0, problems)
 }
@@ -446,7 +446,7 @@ fn any_value_at(mut object: Object, depth: usize, problems: &mut Vec<String>) ->
     }
     if let Some(value) = object.swap_remove("boolValue") {
         return Some(Value::Bool(match value.as_str() {
-            // The one text that says the opposite of being there.
+            // The only non-empty text that means false.
             Some(text) if text.eq_ignore_ascii_case("false") => false,
             _ => value.is_truthy(),
         }));
@@ -514,7 +514,7 @@ fn flatten(prefix: &mut String, object: Object, out: &mut Object) {
     prefix.truncate(length);
 }
 
-/// Decodes every line that is not blank. `whole` is why the text is not one JSON value.
+/// Decodes every line that is not blank. `whole` is the reason why the text is not one JSON value.
 ///
 /// Lines end with `\n`; other separators of Unicode may stand inside JSON strings and do not end a line. Bare spans
 /// come after the spans of all documents.
@@ -557,7 +557,7 @@ pub(super) fn read_line(
     })
 }
 
-/// The position in the file of an error in a line.
+/// Returns the position in the file of an error in a line.
 ///
 /// When the text as a whole is wrong for another reason than a second value following the first, it was meant to be
 /// one document, and where that breaks is what helps.
@@ -577,10 +577,9 @@ fn position(
     error
 }
 
-/// Puts the `snake_case` keys of an object into camel case; objects inside it keep theirs.
+/// Renames the `snake_case` keys of an object to camel case. Objects inside it keep their keys.
 ///
-/// A field that is there in both spellings is marked as a repeated key, and the value of the camel case one counts: the
-/// index, which reads members in the order of the text, decides the same.
+/// A field in both spellings is marked as a repeated key, and the value of the camel case one counts, as in the index.
 pub(super) fn camel_keys(object: &mut Object) {
     if !object.keys().any(|key| is_snake_case(key)) {
         return;
@@ -665,9 +664,9 @@ pub(super) fn add_span(
     out.add_span(span);
 }
 
-/// Takes the first repeated key out of a span or a log record, if there is one.
+/// Takes the first repeated key of a span or a log record.
 pub(super) fn take_repeated(object: &mut Object, out: &Decoded) -> Option<String> {
-    // Keys in two spellings are marked in any text.
+    // Fields in both spellings are marked even if the text has no repeated keys.
     let may_have = out.repeated_keys || object.contains_key(REPEATED_KEY);
     if may_have { take_repeated_key(object) } else { None }
 }
@@ -711,7 +710,7 @@ pub(super) fn log_record(mut object: Object, out: &mut Decoded) {
     out.add_log(trace_id, normalize(&take(&mut object, "spanId"), SPAN_ID), record);
 }
 
-/// Why a log record is left out whose trace id is not one; `None` if it has none.
+/// Returns the reason for skipping a log record whose trace id has the wrong type; `None` if it has no trace id.
 pub(super) fn odd_trace_id(recorded: &Value) -> Option<String> {
     let is_absent = matches!(recorded, Value::Null | Value::String(_));
     (!is_absent).then(|| wrong_kind("the `traceId` of the log record", recorded.kind(), "a string"))
@@ -739,7 +738,7 @@ fn time(object: &mut Object, key: &str, problems: &mut Vec<String>) -> i128 {
     })
 }
 
-/// The status behind a code: the name of the enum or its number.
+/// Returns the status of a code: the name of the enum or its number.
 fn status(code: &Value) -> SpanStatus {
     let number = match code.as_str() {
         Some("STATUS_CODE_OK") => Some(1),
