@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::trace::{self, Trace};
+use crate::trace::{Trace, TraceFormats, load_text};
 
 /// The trace id of every recording.
 const TRACE_ID: &str = "0123456789abcdef0123456789abcdef";
@@ -120,7 +120,8 @@ impl Recording {
             }],
             "resourceLogs": [{"scopeLogs": [{"logRecords": self.logs}]}],
         });
-        let loaded = trace::load_text(&document.to_string(), "test.json".as_ref(), None);
+        let loaded =
+            load_text(&document.to_string(), "test.json".as_ref(), &TraceFormats::default());
         let mut traces = loaded.expect("the recording is well-formed").traces;
         traces.pop().expect("the recording has spans")
     }

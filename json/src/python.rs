@@ -1,10 +1,11 @@
-//! Structures as Python's `repr` writes them: `{'city': 'Paris', 'days': 3}`.
+//! Python's notation of structures, and its equality.
 
-use crate::{Object, Value};
+use crate::{
+    text::{parse_float, parse_int},
+    value::{Object, Value},
+};
 
-use crate::number::{parse_float, parse_int};
-
-/// Deeper structures are not read.
+/// Maximum depth of structures.
 const MAX_DEPTH: usize = 64;
 
 /// Reads a dictionary, list or tuple in Python's notation. `None` when the text is anything else, has keys that are
@@ -144,10 +145,57 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Compares as Python's `==` does: `1 == 1.0 == True`, objects in any order, `NaN` unequal to itself.
+///
+/// Integers of any size are compared exactly, also with floats.
+#[must_use]
+pub fn python_eq(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Null, Value::Null) => true,
+        (Value::String(left), Value::String(right)) => left == right,
+        (Value::Array(left), Value::Array(right)) => {
+            left.len() == right.len()
+                && left.iter().zip(right).all(|(left, right)| python_eq(left, right))
+        }
+        (Value::Object(left), Value::Object(right)) => {
+            left.len() == right.len()
+                && left
+                    .iter()
+                    .all(|(key, left)| right.get(key).is_some_and(|right| python_eq(left, right)))
+        }
+        _ => same_number(left, right),
+    }
+}
+
+/// Compares numbers by their exact values; other values are not equal.
+fn same_number(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Bool(flag), other) | (other, Value::Bool(flag)) => match other {
+            Value::Bool(other) => flag == other,
+            _ => same_number(&Value::Int(i64::from(*flag)), other),
+        },
+        (Value::Int(left), Value::Int(right)) => left == right,
+        // Digits are canonical.
+        (Value::BigInt(left), Value::BigInt(right)) => left == right,
+        (Value::Float(left), Value::Float(right)) => left == right,
+        (Value::Int(int), Value::Float(float)) | (Value::Float(float), Value::Int(int)) => {
+            // The cast is exact or saturates; a float at which it saturates does not fit `i64`.
+            float.fract() == 0.0 && *float as i128 == i128::from(*int)
+        }
+        (Value::BigInt(digits), Value::Float(float))
+        | (Value::Float(float), Value::BigInt(digits)) => {
+            // The format has all digits of a float of this size.
+            float.fract() == 0.0 && format!("{float:.0}") == **digits
+        }
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::to_python;
+    use crate::{ParseOptions, parse};
 
     #[test]
     fn what_repr_writes_is_read() {
@@ -188,5 +236,54 @@ mod tests {
         ] {
             assert_eq!(parse_literal(text).map(|value| to_python(&value)), None, "{text:.20}");
         }
+    }
+
+    fn equal(left: &str, right: &str) -> bool {
+        let [left, right] =
+            [left, right].map(|text| parse(text, &ParseOptions::default()).expect("valid").value);
+        let equal = python_eq(&left, &right);
+        assert_eq!(equal, python_eq(&right, &left), "not symmetric");
+        equal
+    }
+
+    #[test]
+    fn numbers_compare_by_value() {
+        for (left, right) in [
+            ("1", "1.0"),
+            ("1", "true"),
+            ("0.0", "false"),
+            ("0", "-0.0"),
+            ("9223372036854775808", "9.223372036854775808e18"),
+            ("-1e25", "-10000000000000000905969664"),
+            ("Infinity", "1e999"),
+        ] {
+            assert!(equal(left, right), "{left} {right}");
+        }
+        for (left, right) in [
+            ("1", "1.5"),
+            ("9007199254740993", "9007199254740992.0"),
+            ("9223372036854775807", "9223372036854775808.0"),
+            ("10000000000000000000000000", "1e25"),
+            ("NaN", "NaN"),
+            ("Infinity", "99999999999999999999999"),
+            ("1", "\"1\""),
+            ("0", "null"),
+            ("false", "null"),
+            ("0", "[]"),
+        ] {
+            assert!(!equal(left, right), "{left} {right}");
+        }
+    }
+
+    #[test]
+    fn containers_compare_deeply() {
+        assert!(equal(
+            r#"{"a": [1, {"b": true}], "c": null}"#,
+            r#"{"c": null, "a": [1.0, {"b": 1}]}"#
+        ));
+        assert!(!equal(r#"{"a": 1}"#, r#"{"a": 1, "b": null}"#));
+        assert!(!equal(r#"{"a": null}"#, r#"{"b": null}"#));
+        assert!(!equal("[1, 2]", "[2, 1]"));
+        assert!(!equal("[]", "{}"));
     }
 }

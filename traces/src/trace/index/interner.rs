@@ -1,35 +1,35 @@
-//! Many short texts, each held once and known by its number.
+//! Many short texts, each stored once and known by its number.
 
 use std::hash::BuildHasher as _;
 
 use foldhash::quality::RandomState;
 use hashbrown::HashTable;
 
-use crate::trace::ids;
+use crate::trace::values::{TRACE_ID, hex, is_plain_hex};
 
-/// Ends a text that would else be as long as a packed id. No text contains it, as it is no UTF-8.
+/// Ends a text that would otherwise be as long as a packed id. No text contains it, because it is not UTF-8.
 const MARK: u8 = 0xff;
 
-/// Ids of traces and names of conversations, numbered in the order in which they were first seen.
+/// Ids of traces and names of conversations, numbered in the order in which they are first added.
 ///
-/// What is 32 digits of lower-case hex is held as 16 bytes, and nothing else has that length: it would be one longer.
-/// So a text needs its bytes, four for its end and some eight to be found again.
+/// Ids of 32 lower-case hex digits are stored as 16 bytes, a length that no other text has. A text takes its length, four bytes
+/// for its end, and some eight in the hash table.
 #[derive(Debug, Default)]
-pub(super) struct Texts {
+pub(super) struct Interner {
     bytes: Vec<u8>,
     ends: Vec<u32>,
     numbers: HashTable<u32>,
     hasher: RandomState,
-    /// What was asked for last, packed.
+    /// Buffer for the packed form of an added text.
     packed: Vec<u8>,
-    /// The number of what was added or found last: spans of one trace often follow each other.
+    /// The number of the text that was added last: spans of one trace often follow each other.
     last: u32,
 }
 
-impl Texts {
-    /// Makes room for so many ids more.
-    pub(super) fn make_room(&mut self, ids: usize) {
-        self.bytes.reserve(ids * ids::TRACE);
+impl Interner {
+    /// Reserves space for more ids.
+    pub(super) fn reserve(&mut self, ids: usize) {
+        self.bytes.reserve(ids * TRACE_ID);
         self.ends.reserve(ids);
     }
 
@@ -37,7 +37,7 @@ impl Texts {
         self.ends.len()
     }
 
-    /// The number of a text, which is added if it is new; `None` when 4 GB of them are full.
+    /// Adds a text, unless it is known, and returns its number; `None` if 4 GB of texts are stored.
     pub(super) fn add(&mut self, text: &str) -> Option<u32> {
         pack(text, &mut self.packed);
         let Self { bytes, ends, numbers, hasher, packed, last } = self;
@@ -61,7 +61,7 @@ impl Texts {
         Some(number)
     }
 
-    /// The number of a text that was added.
+    /// Returns the number of a text that was added.
     pub(super) fn find(&self, text: &str) -> Option<u32> {
         let mut packed = Vec::new();
         pack(text, &mut packed);
@@ -70,11 +70,11 @@ impl Texts {
         self.numbers.find(hash, is_same).copied()
     }
 
-    /// The text of a number.
+    /// Returns the text of a number.
     pub(super) fn get(&self, number: u32) -> String {
         let packed = stored(&self.bytes, &self.ends, number).unwrap_or_default();
-        if packed.len() == ids::TRACE {
-            return ids::hex(packed);
+        if packed.len() == TRACE_ID {
+            return hex(packed);
         }
         String::from_utf8_lossy(packed.strip_suffix(&[MARK]).unwrap_or(packed)).into_owned()
     }
@@ -86,10 +86,10 @@ fn stored<'b>(bytes: &'b [u8], ends: &[u32], number: u32) -> Option<&'b [u8]> {
     bytes.get(start.map_or(0, |start| *start as usize)..end as usize)
 }
 
-/// How a text is held: two that are not the same are never held as the same.
+/// Writes the stored form of a text, which differs for different texts.
 fn pack(text: &str, packed: &mut Vec<u8>) {
     packed.clear();
-    if ids::is_plain_hex(text, ids::TRACE) {
+    if is_plain_hex(text, TRACE_ID) {
         let digit = |byte: u8| if byte <= b'9' { byte - b'0' } else { byte - b'a' + 10 };
         packed.extend(
             text.as_bytes().chunks_exact(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])),
@@ -97,7 +97,7 @@ fn pack(text: &str, packed: &mut Vec<u8>) {
         return;
     }
     packed.extend_from_slice(text.as_bytes());
-    if packed.len() == ids::TRACE {
+    if packed.len() == TRACE_ID {
         packed.push(MARK);
     }
 }
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn ids_take_half_their_length_and_texts_of_that_length_are_no_ids() {
-        let mut texts = Texts::default();
+        let mut texts = Interner::default();
         let id = "000102030405060708090a0b0c0d0eff";
         assert_eq!(texts.add(id), Some(0));
         assert_eq!(texts.bytes.len(), 16);
@@ -126,7 +126,7 @@ mod tests {
             added in prop::collection::vec("[0-9a-f]{32}|[0-9a-f]{15,17}|[a-c]{0,2}|\\PC{0,20}", 0..40),
             other in "\\PC{0,3}",
         ) {
-            let mut texts = Texts::default();
+            let mut texts = Interner::default();
             let mut known: Vec<String> = Vec::new();
             for text in added {
                 let number = texts.add(&text).unwrap() as usize;

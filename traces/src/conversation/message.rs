@@ -1,24 +1,17 @@
-//! Messages as recordings hold them, reduced to what the stages after this one ask about.
+//! Messages as recordings hold them, reduced to what later stages need.
 //!
-//! A part is kept as text, as a request for a tool, or as the result of one; every other part (images, reasoning,
-//! calls the provider makes itself) only counts as "there was something".
+//! A part is text, a tool call, or a tool response; every other part (images, reasoning, calls that the provider makes itself)
+//! only counts as content.
 
-mod content;
-mod google;
-mod read;
-
-use std::rc::Rc;
-
-pub(super) use content::{openai_tool_calls, parts_of_content};
-pub(super) use google::{google_message, google_parts};
-pub(super) use read::{
-    is_cut_json, is_placeholder, json_or_text, json_text, parse_json, read_messages,
-};
+use std::{borrow::Cow, rc::Rc};
 
 use super::Recorded;
-use crate::json::{Value, to_python};
+use crate::json::{
+    Object, ParseError, ParseErrorKind, ParseOptions, Paths, Step, Value, parse, parse_leaving,
+    parse_python, strip, to_python,
+};
 
-/// The messages of one side of a call, shared by all who look at them.
+/// The messages of one side of a model call.
 pub(super) type Messages = Rc<[Message]>;
 
 /// A message.
@@ -33,11 +26,11 @@ pub(super) struct Message {
 /// A part of a message.
 #[derive(Clone, Debug)]
 pub(super) enum Part {
-    /// Text that says something: not empty, not a placeholder for content that was not recorded.
+    /// Text that is neither empty nor a placeholder for content that was not recorded.
     Text(String),
-    /// The model asks for a tool.
+    /// A tool call of the model.
     ToolCall(CallPart),
-    /// The result of a tool.
+    /// A tool response.
     ToolResponse(ResponsePart),
     /// Content of another kind.
     Other,
@@ -45,7 +38,7 @@ pub(super) enum Part {
     Empty,
 }
 
-/// A request for a tool.
+/// A tool call.
 #[derive(Clone, Debug)]
 pub(super) struct CallPart {
     pub(super) id: PartId,
@@ -65,17 +58,17 @@ pub(super) struct ResponsePart {
     pub(super) response: Recorded,
 }
 
-/// The id that ties a request to its result.
+/// The id that connects a tool call with its response.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PartId {
     /// The id; what is not a string is held as its JSON text.
     pub(super) text: Option<String>,
-    /// What the id really is, when it is not a string.
+    /// The type of the id, if it is not a string.
     pub(super) odd_kind: Option<&'static str>,
 }
 
 impl PartId {
-    /// Reads an id; an empty value is no id.
+    /// Reads an id; an empty value does not count.
     pub(super) fn read(value: Option<&Value>) -> Self {
         match value {
             Some(Value::String(id)) if !id.is_empty() => {
@@ -152,17 +145,17 @@ impl Part {
     }
 }
 
-/// Whether there is anything in them at all.
+/// Returns true if a message has content of any kind.
 pub(super) fn have_content(messages: &[Message]) -> bool {
     messages.iter().any(Message::has_content)
 }
 
-/// Whether they say anything in words.
+/// Returns true if a message has text.
 pub(super) fn have_text(messages: &[Message]) -> bool {
     messages.iter().any(Message::has_text)
 }
 
-/// All text of the messages, put together without a separator; `None` when there is none.
+/// Returns all text of the messages without separators; `None` if there is none.
 pub(super) fn text_of<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Option<String> {
     let mut text = String::new();
     for message in messages {
@@ -175,7 +168,7 @@ pub(super) fn text_of<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Op
     (!text.is_empty()).then_some(text)
 }
 
-/// What the user said last: the last run of user messages that have text, whatever comes after it.
+/// Returns the last consecutive user messages that have text, whatever follows them.
 pub(super) fn user_turn(messages: &[Message]) -> &[Message] {
     let speaks = |message: &Message| message.role == "user" && message.has_text();
     let Some(last) = messages.iter().rposition(speaks) else { return &[] };
@@ -186,17 +179,17 @@ pub(super) fn user_turn(messages: &[Message]) -> &[Message] {
     &messages[first..=last]
 }
 
-/// Whether the last message hands over results of tools.
+/// Returns true if the last message has tool responses.
 pub(super) fn end_with_tool_response(messages: &[Message]) -> bool {
     messages.last().is_some_and(|last| last.role == "tool" || only_responses(&last.parts))
 }
 
-/// Whether there are parts and all of them are results of tools.
+/// Returns true if there are parts and all of them are tool responses.
 fn only_responses(parts: &[Part]) -> bool {
     !parts.is_empty() && parts.iter().all(|part| matches!(part, Part::ToolResponse(_)))
 }
 
-/// The tools the messages ask for.
+/// Returns the tool calls in the messages.
 pub(super) fn tool_calls(messages: &[Message]) -> impl Iterator<Item = &CallPart> {
     messages.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
         Part::ToolCall(call) => Some(call),
@@ -204,7 +197,7 @@ pub(super) fn tool_calls(messages: &[Message]) -> impl Iterator<Item = &CallPart
     })
 }
 
-/// The results of tools in the messages.
+/// Returns the tool responses in the messages.
 pub(super) fn tool_responses(messages: &[Message]) -> impl Iterator<Item = &ResponsePart> {
     messages.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
         Part::ToolResponse(response) => Some(response),
@@ -212,12 +205,235 @@ pub(super) fn tool_responses(messages: &[Message]) -> impl Iterator<Item = &Resp
     })
 }
 
+/// Paths of the tool responses in a list of messages and in a single message, which are parsed on first use.
+const RESPONSES: Paths = &[
+    &[Step::Items, Step::Members, Step::Items, Step::Member("response")],
+    &[Step::Members, Step::Items, Step::Member("response")],
+];
+
+/// Returns true for a text that a producer writes in place of content that it does not record.
+pub(crate) fn is_placeholder(text: &str) -> bool {
+    matches!(strip(text), "" | "<REDACTED>" | "<elided>")
+}
+
+/// Parses JSON text; `None` if it is not JSON or is `null`.
+pub(crate) fn parse_json(text: &str) -> Option<Value> {
+    parse_python(text).filter(|value| !value.is_null())
+}
+
+/// Returns the value itself or, if it is JSON text, its parsed content. Other text stays text.
+pub(crate) fn json_or_text(value: &Value) -> Value {
+    match value {
+        Value::String(text) => parse_json(text).unwrap_or_else(|| value.clone()),
+        other => other.clone(),
+    }
+}
+
+/// Reads the value of a message attribute: a list of messages or a single one, as a structure or as JSON text.
+///
+/// The result is empty if no message has content, and for placeholders of content that was not recorded.
+///
+/// # Errors
+///
+/// The value is neither, as when a limit of the exporter cut it off. The text reads after the name of the attribute.
+pub(crate) fn read_messages(value: &Value) -> Result<Vec<Message>, String> {
+    let structure = match value {
+        Value::String(text) if is_placeholder(text) => return Ok(Vec::new()),
+        Value::String(text) => Cow::Owned(json_text(text, RESPONSES)?),
+        other => Cow::Borrowed(other),
+    };
+    let messages: Vec<Message> = match structure.as_ref() {
+        Value::Null => Vec::new(),
+        Value::Array(items) => {
+            let objects = || items.iter().filter_map(Value::as_object);
+            if !items.is_empty() && !objects().any(is_message) {
+                return Err("holds no message".to_owned());
+            }
+            objects().map(read_message).collect::<Result<_, _>>()?
+        }
+        Value::Object(message) if is_message(message) => vec![read_message(message)?],
+        Value::Object(_) => return Err("holds no message".to_owned()),
+        other => return Err(format!("is {} instead of a list of messages", other.kind())),
+    };
+    Ok(if have_content(&messages) { messages } else { Vec::new() })
+}
+
+/// The value of text that has to be JSON; arrays and objects at these places become strings that hold their JSON.
+///
+/// # Errors
+///
+/// The text is not JSON. The text of the error reads after the name of the attribute.
+pub(crate) fn json_text(text: &str, opaque: Paths) -> Result<Value, String> {
+    parse_leaving(text, &ParseOptions::default(), opaque).map(|parsed| parsed.value).map_err(
+        |error| match is_cut(text, &error) {
+            true => format!("is JSON that was cut off after {} bytes", text.len()),
+            false => format!("is not valid JSON: {error}"),
+        },
+    )
+}
+
+/// Returns true for text that starts as a JSON array or object and ends inside it, as when a limit of the exporter cut it
+/// off. Other text that is not JSON may be what the model wrote.
+pub(crate) fn is_cut_json(text: &str) -> bool {
+    if !text.trim_start().starts_with(['{', '[']) {
+        return false;
+    }
+    match parse(text, &ParseOptions::default()) {
+        Ok(_) => false,
+        Err(error) => is_cut(text, &error),
+    }
+}
+
+fn is_cut(text: &str, error: &ParseError) -> bool {
+    const WORDS: [&str; 6] = ["true", "false", "null", "NaN", "-Infinity", "Infinity"];
+    match error.kind {
+        ParseErrorKind::UnexpectedEnd | ParseErrorKind::UnterminatedString => true,
+        ParseErrorKind::ExpectedValue => {
+            let rest = text.get(error.offset..).unwrap_or_default().trim_end();
+            WORDS.iter().any(|word| word.starts_with(rest))
+        }
+        // The escape would need more characters than there are.
+        ParseErrorKind::InvalidUnicodeEscape | ParseErrorKind::InvalidEscape => {
+            let rest = text.get(error.offset..).unwrap_or_default();
+            rest.len() < 6 && !rest.contains('"')
+        }
+        _ => false,
+    }
+}
+
+/// Returns true for an object with a key of a message, and for an empty one.
+fn is_message(object: &Object) -> bool {
+    const KEYS: [&str; 4] = ["role", "parts", "content", "tool_calls"];
+    object.is_empty() || KEYS.iter().any(|key| object.contains_key(*key))
+}
+
+fn read_message(message: &Object) -> Result<Message, String> {
+    let role = message.get("role").and_then(Value::as_str).unwrap_or("user");
+    let parts = match (message.get("parts"), message.get("content")) {
+        (Some(Value::Array(parts)), _) => {
+            parts.iter().filter_map(Value::as_object).map(Part::read).collect()
+        }
+        (_, Some(content)) => parts_of_content(content),
+        (None | Some(Value::Null), None) => Vec::new(),
+        (Some(other), None) => {
+            return Err(format!(
+                "has a message whose `parts` are {} instead of an array",
+                other.kind()
+            ));
+        }
+    };
+    Ok(Message::new(role, parts))
+}
+
+impl Part {
+    /// Reads a part that names its kind in `type`.
+    pub(super) fn read(part: &Object) -> Self {
+        let get = |key| part.get(key);
+        match get("type") {
+            Some(Value::String(kind)) if kind == "text" => Self::text(get("content")),
+            Some(Value::String(kind)) if kind == "tool_call" => {
+                Self::tool_call(get("id"), get("name"), get("arguments"))
+            }
+            Some(Value::String(kind)) if kind == "tool_call_response" => {
+                Self::tool_response(get("id"), get("name"), get("response"))
+            }
+            Some(kind) if kind.is_truthy() => Self::Other,
+            _ => Self::Empty,
+        }
+    }
+}
+
+/// The parts of a `content` value: text, a list of texts and typed items, or Google's content object.
+pub(crate) fn parts_of_content(content: &Value) -> Vec<Part> {
+    match content {
+        Value::Null => Vec::new(),
+        Value::Array(items) => items.iter().filter_map(part_of_item).collect(),
+        Value::Object(object) => match object.get("parts") {
+            Some(Value::Array(parts)) => google_parts(parts),
+            _ => vec![Part::text(Some(content))],
+        },
+        _ => match Part::text(Some(content)) {
+            Part::Empty => Vec::new(),
+            part => vec![part],
+        },
+    }
+}
+
+/// An item of a content list. Items of unknown kinds count as content, those without a kind do not count.
+fn part_of_item(item: &Value) -> Option<Part> {
+    let object = match item {
+        Value::String(_) => return Some(Part::text(Some(item))),
+        Value::Object(object) => object,
+        _ => return None,
+    };
+    match object.get("type") {
+        Some(Value::String(kind)) if kind == "text" && !object.contains_key("content") => {
+            Some(Part::text(object.get("text")))
+        }
+        Some(Value::String(kind)) if kind == "text" || !object.contains_key("text") => {
+            Some(Part::read(object))
+        }
+        _ => object.get("text").map(|text| Part::text(Some(text))),
+    }
+}
+
+/// The parts of a `tool_calls` list, whose items carry name and arguments in `function` or directly.
+pub(crate) fn openai_tool_calls(calls: Option<&Value>) -> Vec<Part> {
+    let calls = calls.and_then(Value::as_array).unwrap_or_default();
+    calls
+        .iter()
+        .filter_map(Value::as_object)
+        .filter_map(|call| {
+            let function = call.get("function").and_then(Value::as_object).unwrap_or(call);
+            function.get("name").filter(|name| name.as_str().is_some())?;
+            let arguments = function.get("arguments").map(json_or_text);
+            Some(Part::tool_call(call.get("id"), function.get("name"), arguments.as_ref()))
+        })
+        .collect()
+}
+
+/// The message of a content object; `None` when it is not an object.
+pub(crate) fn google_message(content: &Value, default_role: &str) -> Option<Message> {
+    let content = content.as_object()?;
+    let parts = google_parts(content.get("parts").and_then(Value::as_array).unwrap_or_default());
+    let role = if only_responses(&parts) {
+        "tool"
+    } else {
+        match content.get("role").and_then(Value::as_str) {
+            None => default_role,
+            Some("model") => "assistant",
+            Some(role) => role,
+        }
+    };
+    Some(Message::new(role, parts))
+}
+
+/// The parts of a content object. A part has its kind as a key, next to keys that are null.
+pub(crate) fn google_parts(parts: &[Value]) -> Vec<Part> {
+    parts.iter().filter_map(Value::as_object).filter_map(google_part).collect()
+}
+
+fn google_part(part: &Object) -> Option<Part> {
+    if let Some(text) = part.get("text").filter(|text| !text.is_null()) {
+        let thought = part.get("thought").is_some_and(Value::is_truthy);
+        return Some(if thought { Part::Other } else { Part::text(Some(text)) });
+    }
+    let object = |key| part.get(key).and_then(Value::as_object);
+    if let Some(call) = object("function_call") {
+        return Some(Part::tool_call(call.get("id"), call.get("name"), call.get("args")));
+    }
+    if let Some(response) = object("function_response") {
+        let get = |key| response.get(key);
+        return Some(Part::tool_response(get("id"), get("name"), get("response")));
+    }
+    part.values().any(|value| !value.is_null()).then_some(Part::Other)
+}
+
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
     use crate::json::parse_python;
+    use serde_json::json;
 
     fn read(messages: serde_json::Value) -> Vec<Message> {
         read_messages(&parse_python(&messages.to_string()).unwrap()).unwrap()

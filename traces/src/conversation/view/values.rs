@@ -1,7 +1,7 @@
-//! What the user and the agent said, in `input.value` and `output.value`.
+//! The messages of the user and the agent in `input.value` and `output.value`.
 //!
-//! The values are whatever a function was given and gave back: plain text, or JSON in the shape of some framework. Where
-//! the message cannot be told from the rest there is none here, and the calls of the model have to say it.
+//! The values are the arguments and the result of any function: plain text, or JSON in the shape of some framework. If
+//! the message cannot be distinguished from the rest, the result is empty, and the model calls have to provide it.
 
 use crate::{
     conversation::message::{
@@ -12,10 +12,10 @@ use crate::{
     json::{Object, Value},
 };
 
-/// How many objects a message may be wrapped into.
+/// Maximum depth of a message.
 const MAX_DEPTH: usize = 4;
 
-/// Members that hold what the user said, in order of precedence.
+/// Members with the message of the user, in order of precedence.
 const USER_KEYS: [&str; 11] = [
     "new_message",
     "input",
@@ -30,7 +30,7 @@ const USER_KEYS: [&str; 11] = [
     "text",
 ];
 
-/// Members that hold what the agent answered, in order of precedence.
+/// Members with the answer of the agent, in order of precedence.
 const AGENT_KEYS: [&str; 12] = [
     "final_output",
     "final_answer",
@@ -46,7 +46,7 @@ const AGENT_KEYS: [&str; 12] = [
     "completion",
 ];
 
-/// The user's messages in a value; none when they cannot be told.
+/// Returns the messages of the user in a value; none if they cannot be distinguished.
 ///
 /// # Errors
 ///
@@ -62,7 +62,7 @@ pub(super) fn said_by_user(
     })
 }
 
-/// The agent's answer in a value; none when it cannot be told.
+/// Returns the answer of the agent in a value; none if it cannot be distinguished.
 ///
 /// # Errors
 ///
@@ -78,7 +78,7 @@ pub(super) fn said_by_agent(
     })
 }
 
-/// A value is JSON that ends too early.
+/// A value is JSON that was cut off.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CutOff;
 
@@ -162,14 +162,14 @@ fn agent_message(value: &Value, depth: usize) -> Option<Message> {
     })
 }
 
-/// What the first of these members gives that gives something, else the only member there is.
+/// Returns the result of `read` for the first of these members that has one, else for the only member.
 fn find<T>(value: &Value, keys: &[&str], read: impl Fn(&Value) -> Option<T>) -> Option<T> {
     let object = value.as_object()?;
     let known = keys.iter().filter_map(|key| object.get(*key)).find_map(&read);
     known.or_else(|| object.values().next().filter(|_| object.len() == 1).and_then(&read))
 }
 
-/// A list of messages, a single one, or what holds them under `messages`.
+/// Reads a list of messages, a single message, or an object with `messages`.
 fn history(value: &Value) -> Option<Vec<Message>> {
     match value {
         Value::Array(items) => {
@@ -204,7 +204,7 @@ fn message(item: &Value) -> Option<Message> {
     }
 }
 
-/// A role and a text.
+/// Reads a pair of role and text.
 fn pair(items: &[Value]) -> Option<Message> {
     match items {
         [Value::String(role), content] => {
@@ -214,7 +214,7 @@ fn pair(items: &[Value]) -> Option<Message> {
     }
 }
 
-/// A message whose role stands in the object itself or, as its type, in what is around it.
+/// Reads a message whose role is in the object itself or, as its type, in the object around it.
 fn of_object(object: &Object, around: &Object) -> Option<Message> {
     let named = |object: &Object, key| object.get(key).and_then(Value::as_str).and_then(role_named);
     let role = named(object, "role")
@@ -229,7 +229,7 @@ fn of_object(object: &Object, around: &Object) -> Option<Message> {
     Some(Message::new(role, parts))
 }
 
-/// The role that a framework's word for it means; `None` when it is no role.
+/// Returns the role of a framework's name for it; `None` if the name is unknown.
 fn role_named(word: &str) -> Option<&'static str> {
     Some(match word {
         "user" | "human" | "HumanMessage" => "user",
