@@ -45,7 +45,7 @@ const PUBLISHED: [&str; 9] =
     ["protocol", "sdk", "sdk-macros", "json", "traces", "launch", "hosts", "host", "cli"];
 
 /// Functions that were longer before there was a limit. A row goes when its function is cut; none is added.
-const LONG_FUNCTIONS: [(&str, &str); 19] = [
+const LONG_FUNCTIONS: [(&str, &str); 17] = [
     ("sdk-macros/src/expand.rs", "call"),
     ("traces/src/conversation/tree.rs", "new"),
     ("launch/src/process/session.rs", "converse"),
@@ -59,8 +59,6 @@ const LONG_FUNCTIONS: [(&str, &str); 19] = [
     ("host/src/run/plan.rs", "new"),
     ("host/src/run/program.rs", "prepare"),
     ("host/src/run/runner.rs", "run"),
-    ("host/src/serve/openapi.rs", "document"),
-    ("host/src/serve/openapi.rs", "schemas"),
     ("host/src/source/collect.rs", "collect"),
     ("cli/src/commands/run.rs", "run"),
     ("cli/src/render/markdown.rs", "text"),
@@ -95,8 +93,8 @@ const STARTERS: [(&str, &str); 2] = [
 /// Sources that read the time of day: of a file, of a record, or as a number that differs between processes.
 const DATES: [&str; 3] = [
     "host/src/source/index_cache.rs",
-    "host/src/events/export/mod.rs",
-    "host/src/events/resource.rs",
+    "host/src/events/export.rs",
+    "host/src/events/settings.rs",
 ];
 
 fn root() -> PathBuf {
