@@ -30,6 +30,7 @@ const MAX_GRPC_TIMEOUT: Duration = Duration::from_secs(99_999_999);
 const MAX_RESPONSE: u64 = 1 << 20;
 /// Characters of an HTTP response that are part of an error.
 const MAX_SHOWN: usize = 200;
+
 /// A request failed.
 #[derive(Debug)]
 pub(super) enum SendError {
