@@ -4,7 +4,6 @@ mod adk;
 mod agenta;
 mod agentevals;
 mod agentv;
-mod answer_file;
 
 pub use adk::{Adk, AdkOutcome};
 pub use agenta::Agenta;

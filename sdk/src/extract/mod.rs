@@ -1,18 +1,19 @@
 //! What evaluators may take as arguments.
 
 mod config;
-mod parameter;
 mod parts;
 
 pub use config::{Config, ConfigType};
-pub use parameter::{ParameterType, Referred};
 pub use parts::{Expected, Invocations, MetricName, Threshold, Trajectory};
 
-use evaluator_protocol::{EvalInput, agentv::CodeJudgeInput};
+use std::borrow::Borrow;
+
+use evaluator_protocol::EvalInput;
+use serde_core::de::DeserializeOwned;
 
 use crate::{
     context::Context,
-    contract::{AgentV, Agentevals, Contract},
+    contract::{Agentevals, Contract},
     failure::Rejection,
 };
 
@@ -106,26 +107,42 @@ impl FromInput<'_> for EvalInput {
     }
 }
 
-#[diagnostic::do_not_recommend]
-impl<'a> FromInput<'a, AgentV> for &'a CodeJudgeInput {
-    fn from_input(context: &'a Context<AgentV>) -> Result<Self, Rejection> {
-        Ok(context.input())
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl FromInput<'_, AgentV> for CodeJudgeInput {
-    fn from_input(context: &Context<AgentV>) -> Result<Self, Rejection> {
-        Ok(context.input().clone())
-    }
-
-    fn from_only_input(context: &mut Context<AgentV>) -> Result<Self, Rejection> {
-        Ok(std::mem::take(context.input_mut()))
-    }
-}
-
 impl<'a, C: Contract, T: FromInput<'a, C>> FromInput<'a, C> for Option<T> {
     fn from_input(context: &'a Context<C>) -> Result<Self, Rejection> {
         T::from_input_if_present(context)
     }
+}
+
+/// A type that an argument told by its name can have: any type that implements `serde::Deserialize` and borrows nothing,
+/// and with a `&` before it also `str` and `[T]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be read from the document",
+    label = "does not implement `serde::Deserialize`, or borrows",
+    note = "take the contract's own type, `serde_json::Value`, or a type of yours with `#[derive(serde::Deserialize)]` that \
+            owns its texts"
+)]
+pub trait ParameterType: DeserializeOwned {}
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned> ParameterType for T {}
+
+/// What may be behind the `&` of an argument that is told by its name. It is read as `Owned`, and lent to the function.
+pub trait Referred {
+    /// The type that is read.
+    type Owned: Borrow<Self>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T> Referred for T {
+    type Owned = T;
+}
+
+#[diagnostic::do_not_recommend]
+impl Referred for str {
+    type Owned = String;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T> Referred for [T] {
+    type Owned = Vec<T>;
 }

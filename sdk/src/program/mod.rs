@@ -2,14 +2,9 @@
 #![doc = ""]
 #![doc = include_str!("../../docs/program.md")]
 
-mod answer;
 mod args;
-mod describe;
 mod evaluate;
-mod help;
-mod input;
-mod one_shot;
-mod stream;
+mod forms;
 
 use std::{
     env,
@@ -18,10 +13,9 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use answer::Answer;
 use args::{Arguments, Form};
 pub(crate) use evaluate::{Choice, answer_document};
-pub(crate) use stream::answer_text;
+pub(crate) use forms::answer_text;
 
 use crate::{
     evaluator::{Evaluator, IntoEvaluator},
@@ -93,37 +87,37 @@ fn run(evaluators: &[Evaluator]) -> u8 {
         Ok(arguments) => arguments,
         Err(error) => {
             report(None, &error);
-            input::drain();
+            forms::drain();
             return exit::USAGE;
         }
     };
-    let mut answer = match os::claim_stdout() {
-        Ok(stdout) => Answer::new(stdout),
+    let mut out = match os::claim_stdout() {
+        Ok(stdout) => forms::answer_channel(stdout),
         Err(error) => {
             report(None, &format!("cannot set standard output aside for the answer: {error}"));
-            input::drain();
+            forms::drain();
             return exit::FAILED;
         }
     };
     let Arguments { form, choice } = arguments;
     match form {
-        Form::OneShot => one_shot::run(choice, &mut answer),
-        Form::Stream => stream::run(choice, &mut answer),
-        Form::Describe => match describe::text(choice) {
-            Ok(text) => inform(&mut answer, &text),
+        Form::OneShot => forms::one_shot(choice, &mut out),
+        Form::Stream => forms::stream(choice, &mut out),
+        Form::Describe => match args::describe(choice) {
+            Ok(text) => print(&mut out, &text),
             Err(error) => {
                 report(None, &format!("the description cannot be written as JSON: {error}"));
                 exit::FAILED
             }
         },
-        Form::Help => inform(&mut answer, &help::text(choice)),
-        Form::Version => inform(&mut answer, &help::version(choice)),
+        Form::Help => print(&mut out, &args::help(choice)),
+        Form::Version => print(&mut out, &args::version(choice)),
     }
 }
 
 /// Forms that only say something read nothing: at a terminal they would wait for ever.
-fn inform(answer: &mut Answer<impl Write>, text: &str) -> u8 {
-    match answer.write(text.as_bytes()).and_then(|()| answer.flush()) {
+fn print(out: &mut impl Write, text: &str) -> u8 {
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => exit::ANSWERED,
         Err(error) => answer_lost(None, &error),
     }

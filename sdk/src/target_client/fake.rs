@@ -6,7 +6,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use super::{client::TargetClient, error::TargetError, info::Info, reply::Reply, request::Request};
+use super::{
+    client::{Info, Reply, Request, TargetClient},
+    error::TargetError,
+};
 
 type Answer = Result<Reply, TargetError>;
 type Otherwise = Arc<dyn Fn(&Request) -> Answer + Send + Sync>;

@@ -1,4 +1,4 @@
-//! Where the proxy is and what opens it: what the environment says, and what of it is accepted.
+//! Address and token of the host's proxy, from the environment or the caller.
 
 use std::{
     ffi::OsString,
@@ -27,7 +27,7 @@ pub(super) const NOT_CONFIGURED: &str = "target not configured: neither AGENTV_P
 
 /// A proxy on this machine.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) struct Settings {
+pub(super) struct Proxy {
     /// Addresses to try, in this order. Never empty.
     pub(super) addresses: Vec<SocketAddr>,
     /// What the proxy is called in requests: host and port as they were given.
@@ -36,7 +36,7 @@ pub(super) struct Settings {
     pub(super) token: String,
 }
 
-impl Settings {
+impl Proxy {
     /// What the environment says; `None` when it says nothing of a proxy.
     pub(super) fn from_variables(
         variable: impl Fn(&str) -> Option<OsString>,
@@ -80,9 +80,9 @@ impl Settings {
     }
 }
 
-impl fmt::Debug for Settings {
+impl fmt::Debug for Proxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Settings").field("host", &self.host).finish_non_exhaustive()
+        f.debug_struct("Proxy").field("host", &self.host).finish_non_exhaustive()
     }
 }
 
@@ -137,11 +137,11 @@ mod tests {
 
     const TOKEN: &str = "0123456789abcdef";
 
-    fn settings(variables: &[(&str, &str)]) -> Result<Option<Settings>, String> {
+    fn settings(variables: &[(&str, &str)]) -> Result<Option<Proxy>, String> {
         let value = |name: &str| {
             variables.iter().find(|(other, _)| *other == name).map(|(_, value)| value.into())
         };
-        Settings::from_variables(value).map_err(|error| error.to_string())
+        Proxy::from_variables(value).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -185,7 +185,7 @@ mod tests {
         use std::os::unix::ffi::OsStringExt;
 
         let value = |_: &str| Some(OsString::from_vec(vec![0xff]));
-        let message = Settings::from_variables(value).unwrap_err().to_string();
+        let message = Proxy::from_variables(value).unwrap_err().to_string();
         assert_eq!(message, "AGENTV_PROVIDER_PROXY_URL: is not Unicode text");
     }
 
@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn tokens_that_would_end_the_header_are_refused_and_not_repeated() {
         for token in ["", " ", "a\r\nX: y", "a b", "ä", "a\0"] {
-            let error = Settings::new(("url", "http://127.0.0.1:1"), ("token", token)).unwrap_err();
+            let error = Proxy::new(("url", "http://127.0.0.1:1"), ("token", token)).unwrap_err();
             let expected = "token: is empty or has characters that no token has";
             assert_eq!(error.to_string(), expected);
         }
