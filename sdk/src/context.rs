@@ -12,7 +12,7 @@ impl<C: Contract> Context<C> {
         Self { input }
     }
 
-    /// The whole document.
+    /// Returns the whole document.
     #[must_use]
     pub fn input(&self) -> &C::Input {
         &self.input

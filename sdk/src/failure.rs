@@ -54,7 +54,7 @@ pub(crate) enum Kind {
 }
 
 impl Failure {
-    /// A failure of a kind of your own.
+    /// Creates a failure of a kind of your own.
     pub fn new(kind: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
         Self::of(Kind::Own(kind.into()), message)
     }
@@ -63,7 +63,7 @@ impl Failure {
         Self { kind, message: message.into(), causes: Vec::new() }
     }
 
-    /// An error of the evaluator's, with its causes.
+    /// Creates an error of the evaluator's, with its causes.
     pub(crate) fn from_error(error: &(dyn Error + 'static)) -> Self {
         if let Some(failure) = error.downcast_ref::<Self>() {
             return failure.clone();
@@ -107,12 +107,12 @@ impl Failure {
         self.causes.iter().map(String::as_str)
     }
 
-    /// Whether it is the document that is at fault, and not the evaluator.
+    /// Returns true if it is the document that is at fault, and not the evaluator.
     pub(crate) fn blames_input(&self) -> bool {
         matches!(self.kind, Kind::Input | Kind::Absent | Kind::Config)
     }
 
-    /// Whether the document does not have what the evaluator needs.
+    /// Returns true if the document does not have what the evaluator needs.
     pub(crate) fn is_absence(&self) -> bool {
         self.kind == Kind::Absent
     }
@@ -127,7 +127,7 @@ impl Failure {
 }
 
 impl fmt::Display for Failure {
-    /// The message and its causes, on one line if they are.
+    /// Returns the message and its causes, on one line if they are.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
         self.causes.iter().try_for_each(|cause| write!(f, ": {cause}"))
@@ -149,12 +149,12 @@ pub struct Rejection {
 const CONFIGS: [&str; 2] = [Agentevals::PATH, Adk::PATH];
 
 impl Rejection {
-    /// A rejection because of the field at `path`, e.g. `config.min_length`; empty for the document as a whole.
+    /// Creates a rejection because of the field at `path`, e.g. `config.min_length`; empty for the document as a whole.
     pub fn new(path: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { argument: None, path: path.into(), reason: reason.into(), is_absence: false }
     }
 
-    /// A rejection because the document has nothing at `path`, which is no mistake where its host has nothing to send.
+    /// Creates a rejection because the document has nothing at `path`, which is no mistake where its host has nothing to send.
     pub(crate) fn absence(path: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { is_absence: true, ..Self::new(path, reason) }
     }
@@ -171,7 +171,7 @@ impl Rejection {
         &self.reason
     }
 
-    /// The evaluator's argument; `None` outside of a call.
+    /// Returns the evaluator's argument; `None` outside of a call.
     #[must_use]
     pub fn argument(&self) -> Option<&str> {
         self.argument

@@ -29,7 +29,7 @@ use crate::{
             `EvaluateResult`), `Score`, `f64`, `bool`, or a `Result` of one of these with any error type"
 )]
 pub trait IntoOutcome<C: Contract = Agentevals, M = ()> {
-    /// The answer, or why there is none.
+    /// Returns the answer, or why there is none.
     ///
     /// # Errors
     ///
@@ -81,7 +81,7 @@ impl<C: Contract, T: IntoOutcome<C, A>, E: IntoFailure<B>, A, B> IntoOutcome<C, 
     note = "return a type that implements `std::error::Error`, or `Box<dyn Error>`, `anyhow::Error` or `String`"
 )]
 pub trait IntoFailure<M = ()> {
-    /// The error as a message with its causes.
+    /// Returns the error as a message with its causes.
     fn into_failure(self) -> Failure;
 }
 

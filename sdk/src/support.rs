@@ -19,7 +19,7 @@ use crate::{
 
 pub use crate::extract::{ParameterType, Referred};
 
-/// The value of `EVALUATOR`.
+/// Returns the value of `EVALUATOR`.
 pub const fn evaluator<C: Contract>(
     name: &'static str,
     docs: &'static str,
@@ -30,7 +30,7 @@ pub const fn evaluator<C: Contract>(
     Evaluator::new::<C>(name, docs, strict, call, config_schema)
 }
 
-/// The value of `EVALUATOR` beside a compile error.
+/// Returns the value of `EVALUATOR` beside a compile error.
 pub const fn stub() -> Evaluator {
     const NEVER: &str = "this evaluator did not compile";
     evaluator::<Agentevals>("", "", false, |_| Err(Failure::new("stub", NEVER)), || None)
@@ -41,7 +41,7 @@ pub fn context<C: Contract>(document: Document, evaluator: &str) -> Result<Conte
     Ok(Context::new(C::adopt(document, evaluator)?))
 }
 
-/// The number of turns that the answer is checked against. To be called before an argument takes the document.
+/// Returns the number of turns that the answer is checked against. To be called before an argument takes the document.
 pub fn turns<C: Contract>(context: &Context<C>) -> Option<usize> {
     C::turns(context.input())
 }
@@ -56,7 +56,7 @@ pub fn answer<C: Contract>(
     Ok(C::answer(output))
 }
 
-/// The argument that has this name.
+/// Returns the argument that has this name.
 pub fn parameter<C: HasParameters, T: ParameterType>(
     name: &'static str,
     context: &Context<C>,
@@ -102,12 +102,12 @@ impl<'de> Deserializer<'de> for Missing {
     }
 }
 
-/// The argument, or its rejection with its name.
+/// Returns the argument, or its rejection with its name.
 pub fn argument<T>(name: &'static str, value: Result<T, Rejection>) -> Result<T, Failure> {
     value.map_err(|rejection| rejection.of_argument(name).into())
 }
 
-/// The output of an async evaluator.
+/// Returns the output of an async evaluator.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     crate::block_on::block_on(future)
 }
@@ -126,7 +126,7 @@ impl<T> Probe<T> {
 
 #[cfg(feature = "schema")]
 impl<T: schemars::JsonSchema> Probe<crate::Config<T>> {
-    /// The schema.
+    /// Returns the schema.
     pub fn config_schema(&self) -> Option<Value> {
         Some(schemars::schema_for!(T).to_value())
     }
@@ -134,7 +134,7 @@ impl<T: schemars::JsonSchema> Probe<crate::Config<T>> {
 
 #[cfg(feature = "schema")]
 impl<T: schemars::JsonSchema> Probe<Option<crate::Config<T>>> {
-    /// The schema.
+    /// Returns the schema.
     pub fn config_schema(&self) -> Option<Value> {
         Some(schemars::schema_for!(T).to_value())
     }

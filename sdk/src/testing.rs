@@ -151,7 +151,7 @@ impl Input {
         self
     }
 
-    /// The finished input.
+    /// Returns the finished input.
     #[must_use]
     pub fn build(self) -> EvalInput {
         self.document
@@ -184,7 +184,7 @@ impl From<Input> for EvalInput {
     }
 }
 
-/// A target that answers what a test tells it, for evaluators that take a
+/// Returns a target that answers what a test tells it, for evaluators that take a
 /// [`TargetClient`](crate::target::TargetClient).
 ///
 /// ```

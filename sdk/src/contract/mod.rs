@@ -30,7 +30,7 @@ pub trait Contract: sealed::Sealed + Sized + 'static {
     /// The answer.
     type Output;
 
-    /// The document as this contract has it.
+    /// Returns the document as this contract has it.
     #[doc(hidden)]
     fn adopt(document: Document, evaluator: &str) -> Result<Self::Input, Rejection>;
 
@@ -46,11 +46,11 @@ pub trait Contract: sealed::Sealed + Sized + 'static {
         Ok(())
     }
 
-    /// The answer that says a score and nothing else.
+    /// Returns the answer that says a score and nothing else.
     #[doc(hidden)]
     fn scored(score: Score) -> Self::Output;
 
-    /// The answer as one of any contract.
+    /// Returns the answer as one of any contract.
     #[doc(hidden)]
     fn answer(output: Self::Output) -> Answer;
 }
@@ -61,7 +61,7 @@ pub trait HasConfig: Contract {
     #[doc(hidden)]
     const PATH: &'static str = "config";
 
-    /// The config; `None` when there is none.
+    /// Returns the config; `None` when there is none.
     #[doc(hidden)]
     fn config(input: &Self::Input) -> Option<&JsonObject>;
 }
@@ -79,7 +79,7 @@ pub trait HasParameters: Contract {
     }
 }
 
-/// A document of the wrong contract.
+/// Returns a document of the wrong contract.
 fn foreign(document: &Document, expected: Name) -> Rejection {
     let reason = format!(
         "this evaluator is written against the contract `{expected}`, and the document is one of `{}`; an evaluator of the \

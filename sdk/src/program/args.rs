@@ -114,7 +114,7 @@ fn unexpected(argument: &str) -> String {
     }
 }
 
-/// The text of `--help`.
+/// Returns the text of `--help`.
 pub(super) fn help(choice: Choice<'_>) -> String {
     let mut text = String::new();
     for evaluator in choice.all() {
@@ -163,7 +163,7 @@ pub(super) fn help(choice: Choice<'_>) -> String {
 
 const CHOOSE: &str = " [the one named by `metric_name`]";
 
-/// The text of `--version`.
+/// Returns the text of `--version`.
 pub(super) fn version(choice: Choice<'_>) -> String {
     let names: Vec<&str> = choice.all().iter().map(|evaluator| evaluator.name()).collect();
     format!(
@@ -175,7 +175,7 @@ pub(super) fn version(choice: Choice<'_>) -> String {
     )
 }
 
-/// The description as a line of JSON.
+/// Returns the description as a line of JSON.
 pub(super) fn describe(choice: Choice<'_>) -> serde_json::Result<String> {
     let mut description = Description::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
     description.capabilities = vec![Capability::Stream, Capability::Numbered];

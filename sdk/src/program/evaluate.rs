@@ -52,7 +52,7 @@ impl<'a> Choice<'a> {
         Self { evaluators: std::slice::from_ref(evaluator), contract: None }
     }
 
-    /// The one of that name.
+    /// Returns the one of that name.
     pub(super) fn named(self, name: &str) -> Result<Self, String> {
         match self.position(name) {
             Some(index) => Ok(Self { evaluators: &self.evaluators[index..=index], ..self }),
@@ -72,7 +72,7 @@ impl<'a> Choice<'a> {
         self.evaluators
     }
 
-    /// The only one, if there is no choice.
+    /// Returns the only one, if there is no choice.
     pub(super) fn only(self) -> Option<&'a Evaluator> {
         match self.evaluators {
             [evaluator] => Some(evaluator),
@@ -84,7 +84,7 @@ impl<'a> Choice<'a> {
         self.evaluators.iter().position(|evaluator| evaluator.name() == name)
     }
 
-    /// The one that a document is for.
+    /// Returns the one that a document is for.
     fn of_document(self, document: &Document) -> Result<&'a Evaluator, Failure> {
         let name = document.metric_name();
         let entry = || env::var(ENTRY).ok().filter(|_| name.is_none());
@@ -189,7 +189,7 @@ fn judge(evaluator: &Evaluator, document: Document) -> Result<Answer, Failure> {
     }
 }
 
-/// The answer to a document in which an evaluator of the default contract finds no turns.
+/// Returns the answer to a document in which an evaluator of the default contract finds no turns.
 fn unjudged(evaluator: &Evaluator, document: &Document) -> Option<EvalResult> {
     document.unjudged().filter(|_| evaluator.contract() == Contract::Agentevals.name())
 }

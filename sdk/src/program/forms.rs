@@ -134,7 +134,7 @@ fn answer_line(choice: Choice<'_>, line: &[u8], out: &mut impl Write) -> Result<
     out.write_all(&text).and_then(|()| out.flush()).map_err(Broken::Answer)
 }
 
-/// The line that answers a document without a number.
+/// Returns the line that answers a document without a number.
 pub(crate) fn answer_text(choice: Choice<'_>, document: &[u8]) -> Vec<u8> {
     let judged = answer_document(choice, document).map_err(|failed| failed.failure.to_body());
     text_of(judged).unwrap_or_else(unwritable)

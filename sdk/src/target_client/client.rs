@@ -63,7 +63,7 @@ enum Backend {
 }
 
 impl TargetClient {
-    /// The client of the proxy that the environment names; `None` where it names none, which is a normal state.
+    /// Returns the client of the proxy that the environment names; `None` where it names none, which is a normal state.
     ///
     /// | host | address | token |
     /// |---|---|---|
@@ -80,7 +80,7 @@ impl TargetClient {
         Ok(Proxy::from_variables(|name| std::env::var_os(name))?.map(Self::of_proxy))
     }
 
-    /// The client of a proxy.
+    /// Returns the client of a proxy.
     ///
     /// # Errors
     ///
@@ -183,7 +183,7 @@ impl TargetClient {
         }
     }
 
-    /// The body of a good answer. `calls` is how many calls to the target it stands for.
+    /// Returns the body of a good answer. `calls` is how many calls to the target it stands for.
     fn ask(
         &self,
         proxy: &Proxy,
@@ -294,7 +294,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// A question and nothing else.
+    /// Creates a question and nothing else.
     pub fn new(question: impl Into<String>) -> Self {
         Self { question: question.into(), ..Self::default() }
     }
@@ -361,14 +361,14 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// A reply with this text, for tests.
+    /// Creates a reply with this text, for tests.
     pub fn new(text: impl Into<String>) -> Self {
         let text = text.into();
         let message = Message::assistant(text.as_str());
         Self { raw_text: Some(text), output: vec![message], token_usage: None }
     }
 
-    /// The text, or an error where there is none.
+    /// Returns the text, or an error where there is none.
     ///
     /// # Errors
     ///
@@ -382,7 +382,7 @@ impl Reply {
         TargetError::Unreadable { reason, excerpt }
     }
 
-    /// The JSON object in the text: what stands between its first `{` and its last `}`, with or without a code fence or
+    /// Returns the JSON object in the text: what stands between its first `{` and its last `}`, with or without a code fence or
     /// words around it.
     ///
     /// ```
@@ -419,7 +419,7 @@ impl Reply {
         Self { raw_text: sent.raw_text, output, token_usage: sent.token_usage }.checked()
     }
 
-    /// An error where the text says that there is one, which is how items of batches fail, and models since AgentV 5.
+    /// Creates an error where the text says that there is one, which is how items of batches fail, and models since AgentV 5.
     pub(super) fn checked(self) -> Result<Self, TargetError> {
         match self.raw_text.as_deref().and_then(|text| text.strip_prefix("Error: ")) {
             Some(error) => Err(TargetError::of_reply(error)),
@@ -428,7 +428,7 @@ impl Reply {
     }
 }
 
-/// The replies to a batch, as many as there were requests.
+/// Returns the replies to a batch, as many as there were requests.
 fn replies(body: &[u8], expected: usize) -> Result<Vec<Result<Reply, TargetError>>, TargetError> {
     #[derive(Deserialize)]
     struct Batch {
@@ -454,7 +454,7 @@ struct SentReply {
     token_usage: Option<TokenUsage>,
 }
 
-/// The words of an error.
+/// Returns the words of an error.
 fn message(body: &[u8]) -> String {
     #[derive(Deserialize)]
     struct Body {
@@ -473,7 +473,7 @@ fn decode<T: DeserializeOwned>(body: &[u8]) -> Result<T, TargetError> {
     })
 }
 
-/// A type from an object, where serde would take an array, too, field by field.
+/// Returns a type from an object, where serde would take an array, too, field by field.
 fn object<T: DeserializeOwned>(value: Value) -> serde_json::Result<T> {
     T::deserialize(Value::Object(JsonObject::deserialize(value)?))
 }

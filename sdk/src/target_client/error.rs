@@ -120,7 +120,7 @@ impl TargetError {
     }
 }
 
-/// The number behind `limit: `.
+/// Returns the number behind `limit: `.
 fn limit(message: &str) -> Option<u64> {
     let (_, rest) = message.rsplit_once("limit: ")?;
     let end = rest.find(|character: char| !character.is_ascii_digit()).unwrap_or(rest.len());
@@ -172,7 +172,7 @@ impl fmt::Display for TargetError {
 
 impl Error for TargetError {}
 
-/// The beginning of a text on one line, for messages.
+/// Returns the beginning of a text on one line, for messages.
 pub(super) fn excerpt(text: &str) -> String {
     const LENGTH: usize = 200;
     let mut words = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -55,7 +55,7 @@ impl Default for State {
 }
 
 impl FakeTarget {
-    /// A target with nothing to say.
+    /// Creates a target with nothing to say.
     pub(crate) fn new() -> Self {
         Self::default()
     }
@@ -98,7 +98,7 @@ impl FakeTarget {
         self
     }
 
-    /// A client of it.
+    /// Returns a client of it.
     #[must_use]
     pub fn client(&self) -> TargetClient {
         TargetClient::of_script(Arc::clone(&self.script))

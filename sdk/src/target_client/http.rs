@@ -257,7 +257,7 @@ fn status(line: &[u8]) -> Result<u16, ReadError> {
         .ok_or_else(unknown)
 }
 
-/// A body that ends with the connection.
+/// Returns a body that ends with the connection.
 fn until_end(from: &mut impl BufRead, limit: usize) -> Result<Vec<u8>, ReadError> {
     let mut body = Vec::new();
     // One byte more tells whether there is one.
@@ -265,7 +265,7 @@ fn until_end(from: &mut impl BufRead, limit: usize) -> Result<Vec<u8>, ReadError
     if body.len() > limit { Err(too_large(limit)) } else { Ok(body) }
 }
 
-/// A body in chunks, with the trailers behind them.
+/// Returns a body in chunks, with the trailers behind them.
 fn chunks(from: &mut impl BufRead, limit: usize) -> Result<Vec<u8>, ReadError> {
     let mut body = Vec::new();
     loop {
@@ -305,7 +305,7 @@ fn append(
     if read < length { Err(cut_off()) } else { Ok(()) }
 }
 
-/// A line without its end, which is a line feed with or without a carriage return. `room` is what may still be read.
+/// Returns a line without its end, which is a line feed with or without a carriage return. `room` is what may still be read.
 fn line(from: &mut impl BufRead, room: &mut usize) -> Result<Vec<u8>, ReadError> {
     let mut line = Vec::new();
     let read = from.take(*room as u64).read_until(b'\n', &mut line)?;

@@ -77,7 +77,7 @@ impl Default for Judge {
 }
 
 impl Judge {
-    /// A judge with the default template and three attempts.
+    /// Creates a judge with the default template and three attempts.
     pub fn new() -> Self {
         Self::default()
     }
@@ -187,7 +187,7 @@ impl Judgement {
     }
 }
 
-/// The texts among them.
+/// Returns the texts among them.
 fn rows(values: Option<Vec<Value>>) -> Vec<String> {
     let texts = values.iter().flatten().filter_map(Value::as_str).map(str::trim);
     texts.filter(|text| !text.is_empty()).take(ROWS).map(str::to_owned).collect()
@@ -235,12 +235,12 @@ pub struct Template(String);
 pub struct Variables(BTreeMap<String, String>);
 
 impl Template {
-    /// A template.
+    /// Creates a template.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text, with values in place of names. A name that has no value stays as it is written. Values are put in as they are: a
+    /// Returns the text, with values in place of names. A name that has no value stays as it is written. Values are put in as they are: a
     /// name in braces inside of one stays, too.
     #[must_use]
     pub fn render(&self, variables: &Variables) -> String {
@@ -254,7 +254,7 @@ impl Template {
         text
     }
 
-    /// The names that have no value, in their order, each once.
+    /// Returns the names that have no value, in their order, each once.
     #[must_use]
     pub fn unknown(&self, variables: &Variables) -> Vec<&str> {
         let mut unknown = Vec::new();
@@ -296,7 +296,7 @@ enum Part<'a> {
     Name { name: &'a str, written: &'a str },
 }
 
-/// The name in the braces that the text begins with, and the length of all of it.
+/// Returns the name in the braces that the text begins with, and the length of all of it.
 fn name(text: &str) -> Option<(&str, usize)> {
     let inside = text.strip_prefix("{{")?;
     let (inside, _) = inside.split_once("}}")?;
@@ -331,7 +331,7 @@ impl Variables {
         self
     }
 
-    /// The value of that name.
+    /// Returns the value of that name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)

@@ -86,7 +86,7 @@ impl fmt::Debug for Proxy {
     }
 }
 
-/// The addresses of a URL such as `http://127.0.0.1:4100`, and its host and port.
+/// Returns the addresses of a URL such as `http://127.0.0.1:4100`, and its host and port.
 ///
 /// Only this machine is accepted, and no name is looked up: `localhost` means what it has to mean, whatever a resolver
 /// says. So the token does not leave this machine, and neither does the conversation.
