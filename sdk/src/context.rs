@@ -1,4 +1,4 @@
-//! What extractors draw on.
+//! The input of extractors.
 
 use crate::contract::{Agentevals, Contract};
 

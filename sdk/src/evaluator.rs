@@ -11,7 +11,7 @@ use crate::{
     program::{Choice, answer_text},
 };
 
-/// An evaluator as a value: what `#[evaluator]` makes of a function, as `name::EVALUATOR`.
+/// An evaluator as a value: `#[evaluator]` generates it as `name::EVALUATOR`.
 ///
 /// Serve several from one program with [`run_any`](crate::run_any), or call one in a test with
 /// [`testing::run`](crate::testing::run).
@@ -125,7 +125,7 @@ impl fmt::Debug for Evaluator {
     }
 }
 
-/// Returns a doc comment without what its form in the source adds: the common indentation and, in block comments, the column
+/// Removes the decoration of a doc comment: the common indentation and, in block comments, the column
 /// of stars.
 fn plain_text(docs: &str) -> String {
     let lines: Vec<&str> = docs.lines().map(str::trim_end).collect();

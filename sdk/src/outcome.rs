@@ -1,4 +1,4 @@
-//! What evaluators may return.
+//! Conversions of the return types of evaluators.
 
 use std::error::Error;
 
@@ -13,15 +13,15 @@ use crate::{
 ///
 /// | type | meaning |
 /// |---|---|
-/// | [`EvalResult`] | the answer itself; under another contract [`CodeJudgeResult`], [`EvaluationResult`], [`EvaluateResult`] |
-/// | [`EvalResult`] under the contract of ADK | what an evaluator of the default contract would answer there |
-/// | [`Outputs`], [`JsonObject`], [`Value`] | under the contract of Agenta: metrics of your own, a text or a list |
+/// | [`EvalResult`](crate::EvalResult) | the answer itself; under another contract [`CodeJudgeResult`](crate::agentv::CodeJudgeResult), [`EvaluationResult`](crate::protocol::adk::EvaluationResult), [`EvaluateResult`](crate::agenta::EvaluateResult) |
+/// | `EvalResult` under the contract of ADK | the result of an evaluator of the default contract |
+/// | [`Outputs`](crate::agenta::Outputs), [`JsonObject`](crate::JsonObject), [`serde_json::Value`] | under the contract of Agenta: metrics of your own, a text or a list |
 /// | [`Score`] | the score and nothing else |
 /// | `f64` | the same, checked: anything but a finite number in `0.0..=1.0` is an error |
 /// | `bool` | 1 or 0 |
 /// | `Result<T, E>` | one of these, or any error: the evaluator could not judge, which is neither a pass nor a score of 0 |
 ///
-/// `M` only tells implementations apart; leave it out when you implement the trait.
+/// `M` distinguishes implementations; leave it out when you implement the trait.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not what an evaluator returns",
     label = "cannot be turned into an answer",
@@ -29,7 +29,7 @@ use crate::{
             `EvaluateResult`), `Score`, `f64`, `bool`, or a `Result` of one of these with any error type"
 )]
 pub trait IntoOutcome<C: Contract = Agentevals, M = ()> {
-    /// Returns the answer, or why there is none.
+    /// Returns the answer.
     ///
     /// # Errors
     ///
@@ -74,7 +74,7 @@ impl<C: Contract, T: IntoOutcome<C, A>, E: IntoFailure<B>, A, B> IntoOutcome<C, 
 /// That is every type that `?` turns into a `Box<dyn Error + Send + Sync>` (all error types, `String`, `&str`,
 /// `anyhow::Error`), and `Box<dyn Error>` itself. [`Failure`] keeps its kind.
 ///
-/// `M` only tells implementations apart; leave it out when you implement the trait.
+/// `M` distinguishes implementations; leave it out when you implement the trait.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an error that an evaluator can return",
     label = "not an error type",

@@ -1,4 +1,4 @@
-//! What the expansion of `#[evaluator]` uses beside the public items. Changes without notice.
+//! Internals for the expansion of `#[evaluator]`. They change without notice.
 
 use std::{future::Future, marker::PhantomData};
 
@@ -30,13 +30,13 @@ pub const fn evaluator<C: Contract>(
     Evaluator::new::<C>(name, docs, strict, call, config_schema)
 }
 
-/// Returns the value of `EVALUATOR` beside a compile error.
+/// Returns the value of `EVALUATOR` next to a compile error.
 pub const fn stub() -> Evaluator {
     const NEVER: &str = "this evaluator did not compile";
     evaluator::<Agentevals>("", "", false, |_| Err(Failure::new("stub", NEVER)), || None)
 }
 
-/// What the arguments are taken from.
+/// Creates the context of the extractors.
 pub fn context<C: Contract>(document: Document, evaluator: &str) -> Result<Context<C>, Failure> {
     Ok(Context::new(C::adopt(document, evaluator)?))
 }
@@ -46,7 +46,7 @@ pub fn turns<C: Contract>(context: &Context<C>) -> Option<usize> {
     C::turns(context.input())
 }
 
-/// What the function found, as an answer of any contract.
+/// Checks the result of the function, and converts it to an answer of any contract.
 pub fn answer<C: Contract>(
     output: Result<C::Output, Failure>,
     turns: Option<usize>,
@@ -81,8 +81,8 @@ pub fn parameter<C: HasParameters, T: ParameterType>(
     error.map_err(|error| Rejection::from(error).into())
 }
 
-/// What is read where a document has nothing: `None` for an `Option`, and nothing else. From a `null` a
-/// [`Value`] could be read as well, and the author would take it for what the document says.
+/// Deserializer for missing values: an `Option` reads `None`, and other types fail. From a `null` a
+/// [`Value`] could be read, and the author would take it for a value of the document.
 struct Missing;
 
 impl<'de> Deserializer<'de> for Missing {
@@ -140,7 +140,7 @@ impl<T: schemars::JsonSchema> Probe<Option<crate::Config<T>>> {
     }
 }
 
-/// The schema of what has none.
+/// The schema of types without one.
 pub trait WithoutSchema {
     /// `None`.
     fn config_schema(&self) -> Option<Value>;

@@ -18,7 +18,7 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Adk {}
 
-/// What an evaluator of this contract found.
+/// The result of an evaluator of this contract.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum AdkOutcome {

@@ -17,10 +17,10 @@ use crate::{
 
 /// The contract of Agenta: the parameters of its Python functions in, [`EvaluateResult`] out.
 ///
-/// | parameter | what it is | where the document has none |
+/// | parameter | value | if the document has none |
 /// |---|---|---|
 /// | `inputs` | inputs of the app: a map, [`JsonObject`](crate::JsonObject) or a type of yours | an error |
-/// | `output`, `outputs` | its output: text or a value; a webhook's JSON text is read, if the type is no text | an error |
+/// | `output`, `outputs` | its output: text or a value; a webhook's JSON text is parsed unless the type is text | an error |
 /// | `correct_answer` | the expected answer, wherever the form has it | an error |
 /// | `app_params` | parameters of the app; Agenta sends none | empty |
 /// | `parameters` | parameters of the evaluator, which remote workflows get | empty |
@@ -79,7 +79,7 @@ impl HasParameters for Agenta {
         match name {
             "output" | "outputs" if input.form() == Form::Webhook => {
                 let json = input.output_json()?;
-                // Only values that are no text come as JSON text.
+                // Only values other than text are sent as JSON text.
                 (json.is_object() || json.is_array()).then(|| json.into_owned())
             }
             // As Agenta calls functions where there are none.

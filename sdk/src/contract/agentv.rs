@@ -74,7 +74,7 @@ impl IntoOutcome<AgentV> for CodeJudgeResult {
     }
 }
 
-/// Reads the answer of a document, if it is in a file: the file is there only until the evaluator has ended.
+/// Reads the answer of a document from its file, if it has one. The host removes the file after the evaluator exits.
 pub(super) fn read_answer(input: &mut CodeJudgeInput) -> Result<(), Rejection> {
     let Some(path) = input.unread_output() else { return Ok(()) };
     let content = read(Path::new(path)).map_err(|error| {

@@ -57,22 +57,22 @@ pub trait Contract: sealed::Sealed + Sized + 'static {
 
 /// A contract whose documents carry the evaluator's config.
 pub trait HasConfig: Contract {
-    /// Where in the document it stands.
+    /// Path in the document.
     #[doc(hidden)]
     const PATH: &'static str = "config";
 
-    /// Returns the config; `None` when there is none.
+    /// Returns the config, if any.
     #[doc(hidden)]
     fn config(input: &Self::Input) -> Option<&JsonObject>;
 }
 
 /// A contract whose evaluators take their arguments by name, as its Python functions do.
 pub trait HasParameters: Contract {
-    /// What the document has under that name; `None` when it has nothing.
+    /// Returns the value of that name, if any.
     #[doc(hidden)]
     fn parameter<'a>(input: &'a Self::Input, name: &str) -> Option<Cow<'a, Value>>;
 
-    /// What the argument is read from where it cannot be read from [`parameter`](Self::parameter).
+    /// Returns the value to read the argument from if [`parameter`](Self::parameter) cannot be read.
     #[doc(hidden)]
     fn instead(_input: &Self::Input, _name: &str) -> Option<Value> {
         None

@@ -1,4 +1,4 @@
-//! What evaluators may take as arguments.
+//! Extractors: the arguments of evaluators.
 
 mod config;
 mod parts;
@@ -19,23 +19,23 @@ use crate::{
 
 /// A type that an evaluator may take as an argument, under the contract `C`.
 ///
-/// | type | what it is |
+/// | type | value |
 /// |---|---|
 /// | `&EvalInput` | the document |
 /// | `EvalInput` | the document, owned; costs a copy when there are other arguments |
 /// | [`Config<T>`](Config) | the document's config as a type of yours |
 /// | [`Invocations`] | the turns |
-/// | [`Trajectory`] | the turns, to judge their calls of tools; "not evaluated" where a host does not tell of calls |
+/// | [`Trajectory`] | the turns, to judge their tool calls; "not evaluated" if the host does not report tool calls |
 /// | [`Expected`] | the golden turns; "not evaluated" without any |
 /// | [`Threshold`] | the score from which on the host counts a pass |
 /// | [`MetricName`] | the name of the evaluator in the host's configuration |
 /// | `TargetClient` | a model that the host offers (feature `target`); an error where it offers none |
-/// | `Option<T>` of these | `None` where the document has nothing for it: no golden turns, no word of tools, an empty config, no model |
+/// | `Option<T>` of these | `None` if the document has no value: no golden turns, unknown tool calls, an empty config, no model |
 ///
 /// Judges of AgentV (`contract = agentv`) take `&CodeJudgeInput`, `CodeJudgeInput`, `Config<T>` and `Option<Config<T>>`, see
 /// [`agentv`](crate::agentv).
 ///
-/// Implement it for types of your own, to share what several evaluators do with a document:
+/// Implement it for your own types, to share code between evaluators:
 ///
 /// ```
 /// use evaluator_sdk::{Context, EvalInput, FromInput, Rejection, evaluator};
@@ -70,7 +70,7 @@ pub trait FromInput<'a, C: Contract = Agentevals>: Sized {
     /// [`Rejection`] when the document does not have it or not in the right form.
     fn from_input(context: &'a Context<C>) -> Result<Self, Rejection>;
 
-    /// Takes the argument if the document has anything for it: what `Option<Self>` does.
+    /// Extracts the argument if the document has a value for it, for `Option<Self>`.
     ///
     /// # Errors
     ///
@@ -113,7 +113,7 @@ impl<'a, C: Contract, T: FromInput<'a, C>> FromInput<'a, C> for Option<T> {
     }
 }
 
-/// A type that an argument told by its name can have: any type that implements `serde::Deserialize` and borrows nothing,
+/// The type of an argument that is matched by name: any type that implements `serde::Deserialize` and borrows nothing,
 /// and with a `&` before it also `str` and `[T]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be read from the document",
@@ -126,7 +126,7 @@ pub trait ParameterType: DeserializeOwned {}
 #[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned> ParameterType for T {}
 
-/// What may be behind the `&` of an argument that is told by its name. It is read as `Owned`, and lent to the function.
+/// The type behind the `&` of an argument that is matched by name. It is read as `Owned` and borrowed.
 pub trait Referred {
     /// The type that is read.
     type Owned: Borrow<Self>;

@@ -9,7 +9,7 @@ use evaluator_protocol::{
 use super::Choice;
 use crate::{evaluator::Evaluator, exit, log};
 
-/// What the program was asked to do.
+/// The parsed arguments.
 #[derive(Debug)]
 pub(super) struct Arguments<'a> {
     pub(super) form: Form,
@@ -24,7 +24,7 @@ pub(super) enum Form {
     OneShot,
     /// One document per line in, one per line out.
     Stream,
-    /// Says what is in here, for programs.
+    /// Describes the evaluators as JSON.
     Describe,
     /// The same, for people.
     Help,
@@ -47,7 +47,7 @@ impl Form {
 ///
 /// # Errors
 ///
-/// What is wrong with them, with a hint.
+/// The problem with the arguments, with a hint.
 pub(super) fn parse(
     arguments: impl IntoIterator<Item = OsString>,
     evaluators: &[Evaluator],

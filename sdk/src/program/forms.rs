@@ -40,7 +40,7 @@ pub(super) fn one_shot(choice: Choice<'_>, out: &mut impl Write) -> u8 {
     }
 }
 
-/// All of standard input. A person who started the program by hand is told what it waits for.
+/// Reads all of standard input. At a terminal, prints what the program is waiting for.
 pub(super) fn read_all() -> io::Result<Vec<u8>> {
     let mut stdin = io::stdin().lock();
     if stdin.is_terminal() {
@@ -57,7 +57,7 @@ pub(super) fn read_all() -> io::Result<Vec<u8>> {
 pub(super) fn drain() {
     let mut stdin = io::stdin().lock();
     if !stdin.is_terminal() {
-        // What cannot be read need not be drained.
+        // Errors are ignored, since nothing is needed from the input.
         let _ = io::copy(&mut stdin, &mut io::sink());
     }
 }
@@ -77,12 +77,12 @@ pub(super) fn stream(choice: Choice<'_>, out: &mut impl Write) -> u8 {
             report(only, &format!("cannot read standard input: {error}"));
             exit::INPUT
         }
-        // The rest of the input is not drained: where nobody reads the answers, its writer has to stop as well.
+        // The rest of the input is not drained: if the answers are not read, the writer has to stop as well.
         Err(Broken::Answer(error)) => answer_lost(only, &error),
     }
 }
 
-/// Which end of a stream broke.
+/// The end of a stream that failed.
 #[derive(Debug)]
 enum Broken {
     Input(io::Error),
@@ -108,8 +108,8 @@ fn serve(choice: Choice<'_>, input: impl Read, out: &mut impl Write) -> Result<(
     }
 }
 
-/// Answers a line. The answer to a numbered one leaves at once: if the next document ends this program, nobody must think
-/// that it was this one.
+/// Answers a line. Answers to numbered lines are flushed at once: if the next document ends this program, the host must not
+/// blame this one.
 fn answer_line(choice: Choice<'_>, line: &[u8], out: &mut impl Write) -> Result<(), Broken> {
     if line.iter().all(u8::is_ascii_whitespace) {
         return Ok(());
@@ -123,7 +123,7 @@ fn answer_line(choice: Choice<'_>, line: &[u8], out: &mut impl Write) -> Result<
         body.exit_code = Some(failed.tell());
         body
     });
-    // What the evaluator printed belongs before the answer. If it cannot be shown, that changes nothing.
+    // Output of the evaluator precedes the answer. If it cannot be written, the answer is not affected.
     let _ = io::stdout().flush();
     let mut text = format!("{number} ").into_bytes();
     text.extend(text_of(judged).unwrap_or_else(|mut body| {

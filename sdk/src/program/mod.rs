@@ -1,4 +1,4 @@
-//! The program around evaluators: what `name::run()` and [`run_any`](crate::run_any) do.
+//! The program around evaluators, which `name::run()` and [`run_any`](crate::run_any) run.
 #![doc = ""]
 #![doc = include_str!("../../docs/program.md")]
 
@@ -28,7 +28,7 @@ use crate::{
 /// the variable `EVALUATOR_NAME` where documents have no name; else the only one there is. With a single evaluator, the host is free to call it anything.
 ///
 /// Returns [`ExitCode::SUCCESS`] after everything was answered. After a failure it does not return: it ends the process
-/// with the code that says what failed, see [`exit`]. So a failure stays one whatever `main` does with the value.
+/// with the exit code, see [`exit`]. The failure therefore does not depend on what `main` does with the value.
 ///
 /// ```no_run
 /// use evaluator_sdk::{EvalInput, EvalResult, Score, evaluator};
@@ -68,7 +68,7 @@ pub fn run_any<E: IntoEvaluator>(evaluators: &[E]) -> ExitCode {
     }
 }
 
-/// Whether the program has run in this process. Its input is used up then, and standard output is closed to answers.
+/// Whether the program has run in this process. Its input is consumed then, and standard output is closed to answers.
 static HAS_RUN: AtomicBool = AtomicBool::new(false);
 
 /// Ends the process. `main` cannot be relied on to return the code: a value that is dropped would turn the failure into
@@ -78,7 +78,7 @@ static HAS_RUN: AtomicBool = AtomicBool::new(false);
     reason = "a failure must not depend on what `main` does with a return value"
 )]
 fn end(code: u8) -> ! {
-    // It writes what is left in the buffer of standard output; standard error has none.
+    // This flushes standard output; standard error has no buffer.
     process::exit(i32::from(code))
 }
 
@@ -123,7 +123,7 @@ fn print(out: &mut impl Write, text: &str) -> u8 {
     }
 }
 
-/// Says that the answer could not be written, unless it is because nobody reads it.
+/// Reports that the answer could not be written, unless the reader closed the pipe.
 fn answer_lost(evaluator: Option<&str>, error: &io::Error) -> u8 {
     if error.kind() != io::ErrorKind::BrokenPipe {
         report(evaluator, &format!("cannot write the answer: {error}"));
@@ -139,6 +139,6 @@ fn report(evaluator: Option<&str>, message: &str) {
 
 /// Text on standard error.
 fn say(text: &str) {
-    // There is nobody left to tell that standard error is closed.
+    // An error cannot be reported if standard error is closed.
     let _ = io::stderr().write_all(text.as_bytes());
 }

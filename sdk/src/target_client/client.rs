@@ -17,10 +17,10 @@ use super::{
 };
 use crate::{context::Context, contract::Contract, extract::FromInput, failure::Rejection};
 
-/// How long one call may take: somewhat less than the 120 s after which AgentV ends an evaluator without a word.
+/// Default time limit of a call: somewhat less than the 120 s after which AgentV kills an evaluator.
 const TIMEOUT: Duration = Duration::from_secs(100);
 
-/// The most bytes of an answer: what no transcript has, and any machine can hold.
+/// Default size limit of an answer: more than any transcript, and less than the memory of any machine.
 const MAX_REPLY: usize = 64 * 1024 * 1024;
 
 /// Asks a model through the host's proxy.
@@ -70,7 +70,7 @@ impl TargetClient {
     /// | AgentV up to 5.3 | `AGENTV_TARGET_PROXY_URL` | `AGENTV_TARGET_PROXY_TOKEN` |
     /// | AgentV after that | `AGENTV_PROVIDER_PROXY_URL` | `AGENTV_PROVIDER_PROXY_TOKEN` |
     ///
-    /// With both, the newer ones count. An empty variable is none.
+    /// If both are set, the newer ones count. An empty variable counts as not set.
     ///
     /// # Errors
     ///
@@ -117,7 +117,7 @@ impl TargetClient {
         self
     }
 
-    /// What the proxy says of itself: targets, and how many calls are left. Is not counted as a call.
+    /// Asks the proxy for its targets and the number of remaining calls. This does not count as a call.
     ///
     /// # Errors
     ///
@@ -131,7 +131,7 @@ impl TargetClient {
 
     /// Asks the target.
     ///
-    /// A reply whose text begins with `Error: ` is an error: newer hosts say so that the model failed.
+    /// A reply whose text begins with `Error: ` is an error: newer hosts report failures of the model in this way.
     ///
     /// # Errors
     ///
@@ -149,7 +149,7 @@ impl TargetClient {
 
     /// Asks the target several questions in one go. The replies come in the order of the requests, each with an error of its own.
     ///
-    /// The host runs them one after the other: this saves connections, not time. No requests are no call.
+    /// The host runs them one after the other: this saves connections, not time. An empty list is not sent.
     ///
     /// ```
     /// # use evaluator_sdk::{target::TargetError, testing};
@@ -183,7 +183,7 @@ impl TargetClient {
         }
     }
 
-    /// Returns the body of a good answer. `calls` is how many calls to the target it stands for.
+    /// Sends a request and returns the body of the answer. `calls` is the number of calls to the target it stands for.
     fn ask(
         &self,
         proxy: &Proxy,
@@ -216,7 +216,7 @@ impl<C: Contract> FromInput<'_, C> for TargetClient {
     }
 }
 
-/// What a proxy says of itself.
+/// The targets of a proxy, and its limit of calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Info {
@@ -348,15 +348,15 @@ fn wire_request(request: &Request) -> Value {
     fields.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
 }
 
-/// What a target answered.
+/// The reply of a target.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Reply {
-    /// Its last text; `None` when it said none.
+    /// The last text; `None` without text.
     pub raw_text: Option<String>,
-    /// All it said and did, in order.
+    /// All messages and tool calls, in order.
     pub output: Vec<Message>,
-    /// What it cost; `None` where the host does not tell, as the oldest ones do not.
+    /// Numbers of tokens; `None` if the host does not report them, as the oldest ones.
     pub token_usage: Option<TokenUsage>,
 }
 
@@ -368,11 +368,11 @@ impl Reply {
         Self { raw_text: Some(text), output: vec![message], token_usage: None }
     }
 
-    /// Returns the text, or an error where there is none.
+    /// Returns the text.
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unreadable`]: the target said no text.
+    /// [`TargetError::Unreadable`]: the reply has no text.
     pub fn text(&self) -> Result<&str, TargetError> {
         self.raw_text.as_deref().ok_or_else(|| self.unreadable("it has no text".to_owned()))
     }
@@ -382,8 +382,8 @@ impl Reply {
         TargetError::Unreadable { reason, excerpt }
     }
 
-    /// Returns the JSON object in the text: what stands between its first `{` and its last `}`, with or without a code fence or
-    /// words around it.
+    /// Parses the JSON object in the text: everything from its first `{` to its last `}`, which may be surrounded by a code fence
+    /// or other text.
     ///
     /// ```
     /// use evaluator_sdk::target::Reply;
@@ -398,7 +398,7 @@ impl Reply {
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unreadable`]: there is no text, no object in it, or not such a one.
+    /// [`TargetError::Unreadable`]: there is no text, no object in it, or an object of another type.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, TargetError> {
         let text = self.text()?;
         let object = match (text.find('{'), text.rfind('}')) {
@@ -408,7 +408,7 @@ impl Reply {
         serde_json::from_str(object).map_err(|error| self.unreadable(error.to_string()))
     }
 
-    /// Reads one reply, whose text may say that there is none.
+    /// Reads one reply, whose text may be an error.
     fn read(value: Value) -> Result<Self, TargetError> {
         let sent: SentReply = object(value).map_err(|error| {
             TargetError::protocol(format!("a reply that cannot be read: {error}"))
@@ -454,7 +454,7 @@ struct SentReply {
     token_usage: Option<TokenUsage>,
 }
 
-/// Returns the words of an error.
+/// Returns the message of an error response.
 fn message(body: &[u8]) -> String {
     #[derive(Deserialize)]
     struct Body {

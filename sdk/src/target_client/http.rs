@@ -19,7 +19,7 @@ use super::{
 /// The longest wait for a connection, which on one machine is there at once or never.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// What to ask.
+/// A request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Call<'a> {
     pub(super) method: &'static str,
@@ -35,14 +35,14 @@ pub(super) struct Call<'a> {
 /// Asks, and reads the answer whole.
 pub(super) fn exchange(proxy: &Proxy, call: Call<'_>) -> Result<Response, TargetError> {
     let failed = |error: io::Error| match error.kind() {
-        // What a socket says when its time is over differs between systems.
+        // The error of a socket that times out depends on the system.
         ErrorKind::TimedOut | ErrorKind::WouldBlock => TargetError::Timeout { after: call.timeout },
         _ => TargetError::Connection { reason: error.to_string() },
     };
-    // A timeout beyond what the clock can count is none.
+    // A timeout beyond the range of the clock is no limit.
     let deadline = Instant::now().checked_add(call.timeout);
     let mut connection = Connection { stream: connect(proxy, deadline).map_err(failed)?, deadline };
-    // A proxy may answer before it has read everything, and close. So what it said counts, if it said anything.
+    // A proxy may respond before it has read everything, and close the connection. A response therefore takes precedence.
     let sent = connection.write_all(request(proxy, call).as_bytes());
     match Response::read(&mut BufReader::new(&mut connection), call.max_reply) {
         Ok(response) => Ok(response),
@@ -57,7 +57,7 @@ fn connect(proxy: &Proxy, deadline: Option<Instant>) -> io::Result<TcpStream> {
         let wait = remaining(deadline)?.map_or(CONNECT, |left| left.min(CONNECT));
         match TcpStream::connect_timeout(address, wait) {
             Ok(stream) => {
-                // The whole request is one write; waiting for more of it helps nobody.
+                // The whole request is one write, so delaying it has no use.
                 stream.set_nodelay(true)?;
                 return Ok(stream);
             }
@@ -83,14 +83,14 @@ fn request(proxy: &Proxy, call: Call<'_>) -> String {
     text + "\r\n" + call.body.unwrap_or_default()
 }
 
-/// A connection whose every step waits for what is left of the time, so that an answer that trickles in cannot take longer.
+/// A connection whose every read and write has a limit, so that the deadline also holds for an answer that arrives slowly.
 struct Connection {
     stream: TcpStream,
     /// `None` for no limit.
     deadline: Option<Instant>,
 }
 
-/// What is left, `None` where nothing limits it.
+/// Returns the remaining time; `None` without a limit.
 fn remaining(deadline: Option<Instant>) -> io::Result<Option<Duration>> {
     let Some(deadline) = deadline else { return Ok(None) };
     match deadline.saturating_duration_since(Instant::now()) {
@@ -134,12 +134,12 @@ pub(super) struct Response {
     pub(super) body: Vec<u8>,
 }
 
-/// Why there is none.
+/// Error: there is no response.
 #[derive(Debug)]
 pub(super) enum ReadError {
     /// The connection.
     Io(io::Error),
-    /// What came through it.
+    /// The response.
     Wrong(TargetError),
 }
 
@@ -203,7 +203,7 @@ impl Head {
             }
             let colon = line.iter().position(|byte| *byte == b':');
             let (name, value) = match colon {
-                // A line that begins with a blank would go on with the one before, which nobody writes any more.
+                // A line that begins with a space would continue the line before, an obsolete form.
                 Some(colon) if colon > 0 && !line[0].is_ascii_whitespace() => {
                     (&line[..colon], line[colon + 1..].trim_ascii())
                 }
@@ -240,7 +240,7 @@ impl Head {
     }
 }
 
-/// `HTTP/1.1 200 OK`, with or without the words.
+/// Parses `HTTP/1.1 200 OK`, with or without the reason phrase.
 fn status(line: &[u8]) -> Result<u16, ReadError> {
     let unknown = || wrong(format!("it does not begin with an HTTP status: `{}`", text(line)));
     let rest = line
@@ -260,7 +260,7 @@ fn status(line: &[u8]) -> Result<u16, ReadError> {
 /// Returns a body that ends with the connection.
 fn until_end(from: &mut impl BufRead, limit: usize) -> Result<Vec<u8>, ReadError> {
     let mut body = Vec::new();
-    // One byte more tells whether there is one.
+    // One more byte shows if the body exceeds the limit.
     from.take((limit as u64).saturating_add(1)).read_to_end(&mut body)?;
     if body.len() > limit { Err(too_large(limit)) } else { Ok(body) }
 }
@@ -271,7 +271,7 @@ fn chunks(from: &mut impl BufRead, limit: usize) -> Result<Vec<u8>, ReadError> {
     loop {
         let mut room = MAX_CHUNK_LINE;
         let size = line(from, &mut room)?;
-        // Extensions may follow; there are none that change what the chunk is.
+        // Extensions may follow, none of which changes the chunk.
         let digits = size.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
         let length = number(digits, 16)
             .ok_or_else(|| wrong(format!("a wrong size of a chunk: `{}`", text(&size))))?;
@@ -290,7 +290,7 @@ fn chunks(from: &mut impl BufRead, limit: usize) -> Result<Vec<u8>, ReadError> {
     }
 }
 
-/// Reads exactly `length` more bytes. Memory grows with what comes, not with what is announced.
+/// Reads exactly `length` more bytes. Memory grows with the bytes received, not with the announced length.
 fn append(
     from: &mut impl BufRead,
     body: &mut Vec<u8>,
@@ -305,7 +305,7 @@ fn append(
     if read < length { Err(cut_off()) } else { Ok(()) }
 }
 
-/// Returns a line without its end, which is a line feed with or without a carriage return. `room` is what may still be read.
+/// Reads a line and returns it without its line feed and carriage return. `room` is the number of bytes that may still be read.
 fn line(from: &mut impl BufRead, room: &mut usize) -> Result<Vec<u8>, ReadError> {
     let mut line = Vec::new();
     let read = from.take(*room as u64).read_until(b'\n', &mut line)?;
@@ -356,7 +356,7 @@ mod tests {
         }
     }
 
-    /// What is read, which must not depend on how it comes.
+    /// Reads a response, in pieces of several sizes.
     #[track_caller]
     fn read(bytes: &[u8], limit: usize) -> Result<Response, String> {
         let once = |pieces: usize, buffer: usize| {

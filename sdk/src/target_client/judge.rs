@@ -14,7 +14,7 @@ use super::{
     error::TargetError,
 };
 
-/// What is asked where nothing else is said.
+/// The default template.
 const TEMPLATE: &str = "\
 You are an expert who grades answers. Say how well the candidate answer brings about the expected outcome for the question.
 
@@ -46,7 +46,7 @@ Answer with one JSON object and nothing else. Its keys:
 /// The most hits, and the most misses, that are kept.
 const ROWS: usize = 4;
 
-/// A judge that is a prompt: a template that a model is asked with, and a form that its answer has to have.
+/// A judge that is a prompt: a template for the question to a model, and the required form of its answer.
 ///
 /// The default template weighs the candidate answer against the expected outcome. It names `expected_outcome`, `question`,
 /// `reference_answer` and `candidate_answer`.
@@ -94,7 +94,7 @@ impl Judge {
         self
     }
 
-    /// Sets how often the model is asked until its answer has the right form, at least once. Each attempt is a call.
+    /// Sets the maximum number of questions until the answer has the required form, at least 1. Each attempt is a call.
     pub fn attempts(mut self, count: u32) -> Self {
         self.attempts = count.max(1);
         self
@@ -106,15 +106,15 @@ impl Judge {
         self
     }
 
-    /// Has the model judge.
+    /// Asks the model.
     ///
-    /// It is asked again when its answer has the wrong form, a score outside of 0 to 1 among it, or when it failed. What another
-    /// attempt would not change is an error at once.
+    /// The model is asked again if it failed, or if its answer does not have the required form, e.g. has a score outside of 0
+    /// to 1. Errors that another attempt would not change are returned at once.
     ///
     /// # Errors
     ///
-    /// [`TargetError`] of the last attempt; [`TargetError::InvalidRequest`] where the template names what has no value. It is for the evaluator to return: an answer that cannot be read says nothing about the
-    /// agent, so it is no score of 0.
+    /// [`TargetError`] of the last attempt; [`TargetError::InvalidRequest`] if the template names a variable without a value.
+    /// Return it from the evaluator: an unreadable answer says nothing about the agent, so it must not become a score of 0.
     pub fn judge(
         &self,
         client: &TargetClient,
@@ -152,17 +152,17 @@ impl Judge {
     }
 }
 
-/// What a [`Judge`] found.
+/// The answer of a [`Judge`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Judgement {
     /// The score.
     pub score: Score,
-    /// What the answer gets right, at most four.
+    /// Positive findings, at most four.
     pub hits: Vec<String>,
-    /// What it gets wrong, at most four.
+    /// Negative findings, at most four.
     pub misses: Vec<String>,
-    /// Why the score is what it is.
+    /// Explanation of the score.
     pub reasoning: Option<String>,
 }
 
@@ -229,7 +229,7 @@ impl From<Judgement> for CodeJudgeResult {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template(String);
 
-/// What the names in a [`Template`] stand for.
+/// The values of the names in a [`Template`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use]
 pub struct Variables(BTreeMap<String, String>);
@@ -296,7 +296,7 @@ enum Part<'a> {
     Name { name: &'a str, written: &'a str },
 }
 
-/// Returns the name in the braces that the text begins with, and the length of all of it.
+/// Returns the name in the braces at the beginning of the text, and the length of both.
 fn name(text: &str) -> Option<(&str, usize)> {
     let inside = text.strip_prefix("{{")?;
     let (inside, _) = inside.split_once("}}")?;
@@ -323,7 +323,7 @@ impl Variables {
         self
     }
 
-    /// Adds any value, as JSON with indentation. One that is no JSON, such as a map whose keys are lists, has no value.
+    /// Adds any value, as indented JSON. A value that JSON cannot represent, such as a map with lists as keys, is not added.
     pub fn json(mut self, name: impl Into<String>, value: &impl Serialize) -> Self {
         if let Ok(text) = serde_json::to_string_pretty(value) {
             self.0.insert(name.into(), text);
@@ -338,17 +338,17 @@ impl Variables {
     }
 }
 
-/// The names that AgentV gives to what a judge is told.
+/// The variables of AgentV's own judges.
 ///
 /// | name | value |
 /// |---|---|
 /// | `question`, `candidate_answer` | the text |
 /// | `expected_outcome`, `criteria` | the text, one under the names of two versions |
-/// | `reference_answer` | the text; empty where there is none |
+/// | `reference_answer` | the text; empty without one |
 /// | `input_messages`, `expected_messages` | the messages as JSON; `[]` for none |
 /// | `output_messages` | the transcript as JSON |
 ///
-/// What the document does not have has no value, so that [`Template::unknown`] lists it, but for `reference_answer`: a case may do without.
+/// Other names without a value are listed by [`Template::unknown`].
 impl From<&CodeJudgeInput> for Variables {
     fn from(input: &CodeJudgeInput) -> Self {
         let texts = [
@@ -421,7 +421,7 @@ mod tests {
         let result = CodeJudgeResult::from(judgement.clone());
         assert_eq!((result.hits(), result.misses()), (vec!["h"], vec!["m"]));
         assert_eq!((result.score, result.reasoning.as_deref()), (Score::ONE, Some("r")));
-        // What a host of AgentV's makes of the other is the same.
+        // AgentV's conversion of the other result is the same.
         let other = CodeJudgeResult::from_eval_result(EvalResult::from(judgement));
         assert_eq!((other.hits(), other.misses()), (vec!["h"], vec!["m"]));
         assert_eq!(other.reasoning, result.reasoning);

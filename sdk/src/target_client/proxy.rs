@@ -20,7 +20,7 @@ const GENERATIONS: [Variables; 2] = [
     Variables { url: "AGENTV_TARGET_PROXY_URL", token: "AGENTV_TARGET_PROXY_TOKEN" },
 ];
 
-/// What an argument says that needs a target where there is none.
+/// The error of an argument that needs a target, if there is none.
 pub(super) const NOT_CONFIGURED: &str = "target not configured: neither AGENTV_PROVIDER_PROXY_URL nor \
      AGENTV_TARGET_PROXY_URL is set (give the evaluator's entry a `provider:` or `target:` block, or take \
      `Option<TargetClient>` to do without)";
@@ -30,14 +30,14 @@ pub(super) const NOT_CONFIGURED: &str = "target not configured: neither AGENTV_P
 pub(super) struct Proxy {
     /// Addresses to try, in this order. Never empty.
     pub(super) addresses: Vec<SocketAddr>,
-    /// What the proxy is called in requests: host and port as they were given.
+    /// Value of the `Host` header: host and port as they were given.
     pub(super) host: String,
     /// Only visible ASCII characters, so that it fits into a header line.
     pub(super) token: String,
 }
 
 impl Proxy {
-    /// What the environment says; `None` when it says nothing of a proxy.
+    /// Reads the variables; `None` if they name no proxy.
     pub(super) fn from_variables(
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Result<Option<Self>, TargetError> {
@@ -88,8 +88,8 @@ impl fmt::Debug for Proxy {
 
 /// Returns the addresses of a URL such as `http://127.0.0.1:4100`, and its host and port.
 ///
-/// Only this machine is accepted, and no name is looked up: `localhost` means what it has to mean, whatever a resolver
-/// says. So the token does not leave this machine, and neither does the conversation.
+/// Only loopback addresses are accepted, and no name is looked up: `localhost` has fixed addresses.
+/// The token and the conversation therefore do not leave this machine.
 fn address(url: &str) -> Result<(Vec<SocketAddr>, String), String> {
     let form = "expected the form `http://127.0.0.1:PORT`";
     let Some(rest) =
@@ -103,7 +103,7 @@ fn address(url: &str) -> Result<(Vec<SocketAddr>, String), String> {
     {
         return Err(format!("has more than a host and a port; {form}"));
     }
-    // The port stands behind the last colon, which inside of brackets belongs to an IPv6 address.
+    // The port follows the last colon, unless that is part of an IPv6 address in brackets.
     let (host, port) = match authority.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => {
             let digits = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(settings(&[("AGENTV_TARGET_PROXY_URL", "")]), Ok(None));
         for token in [None, Some(("AGENTV_TARGET_PROXY_TOKEN", ""))] {
             let url = ("AGENTV_TARGET_PROXY_URL", "http://127.0.0.1:1");
-            // A token of the other generation is none.
+            // A token of the other generation does not count.
             let other = ("AGENTV_PROVIDER_PROXY_TOKEN", TOKEN);
             let variables: Vec<_> = [url, other].into_iter().chain(token).collect();
             let message = settings(&variables).unwrap_err();
