@@ -1,4 +1,4 @@
-//! Where the proxy is and what opens it: what the environment says, and what of it is accepted.
+//! Address and token of the host's proxy, from the environment or the caller.
 
 use std::{
     ffi::OsString,
@@ -20,24 +20,24 @@ const GENERATIONS: [Variables; 2] = [
     Variables { url: "AGENTV_TARGET_PROXY_URL", token: "AGENTV_TARGET_PROXY_TOKEN" },
 ];
 
-/// What an argument says that needs a target where there is none.
+/// The error of an argument that needs a target, if there is none.
 pub(super) const NOT_CONFIGURED: &str = "target not configured: neither AGENTV_PROVIDER_PROXY_URL nor \
      AGENTV_TARGET_PROXY_URL is set (give the evaluator's entry a `provider:` or `target:` block, or take \
      `Option<TargetClient>` to do without)";
 
 /// A proxy on this machine.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) struct Settings {
+pub(super) struct Proxy {
     /// Addresses to try, in this order. Never empty.
     pub(super) addresses: Vec<SocketAddr>,
-    /// What the proxy is called in requests: host and port as they were given.
+    /// Value of the `Host` header: host and port as they were given.
     pub(super) host: String,
     /// Only visible ASCII characters, so that it fits into a header line.
     pub(super) token: String,
 }
 
-impl Settings {
-    /// What the environment says; `None` when it says nothing of a proxy.
+impl Proxy {
+    /// Reads the variables; `None` if they name no proxy.
     pub(super) fn from_variables(
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Result<Option<Self>, TargetError> {
@@ -80,16 +80,16 @@ impl Settings {
     }
 }
 
-impl fmt::Debug for Settings {
+impl fmt::Debug for Proxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Settings").field("host", &self.host).finish_non_exhaustive()
+        f.debug_struct("Proxy").field("host", &self.host).finish_non_exhaustive()
     }
 }
 
-/// The addresses of a URL such as `http://127.0.0.1:4100`, and its host and port.
+/// Returns the addresses of a URL such as `http://127.0.0.1:4100`, and its host and port.
 ///
-/// Only this machine is accepted, and no name is looked up: `localhost` means what it has to mean, whatever a resolver
-/// says. So the token does not leave this machine, and neither does the conversation.
+/// Only loopback addresses are accepted, and no name is looked up: `localhost` has fixed addresses.
+/// The token and the conversation therefore do not leave this machine.
 fn address(url: &str) -> Result<(Vec<SocketAddr>, String), String> {
     let form = "expected the form `http://127.0.0.1:PORT`";
     let Some(rest) =
@@ -103,7 +103,7 @@ fn address(url: &str) -> Result<(Vec<SocketAddr>, String), String> {
     {
         return Err(format!("has more than a host and a port; {form}"));
     }
-    // The port stands behind the last colon, which inside of brackets belongs to an IPv6 address.
+    // The port follows the last colon, unless that is part of an IPv6 address in brackets.
     let (host, port) = match authority.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => {
             let digits = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
@@ -137,11 +137,11 @@ mod tests {
 
     const TOKEN: &str = "0123456789abcdef";
 
-    fn settings(variables: &[(&str, &str)]) -> Result<Option<Settings>, String> {
+    fn settings(variables: &[(&str, &str)]) -> Result<Option<Proxy>, String> {
         let value = |name: &str| {
             variables.iter().find(|(other, _)| *other == name).map(|(_, value)| value.into())
         };
-        Settings::from_variables(value).map_err(|error| error.to_string())
+        Proxy::from_variables(value).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(settings(&[("AGENTV_TARGET_PROXY_URL", "")]), Ok(None));
         for token in [None, Some(("AGENTV_TARGET_PROXY_TOKEN", ""))] {
             let url = ("AGENTV_TARGET_PROXY_URL", "http://127.0.0.1:1");
-            // A token of the other generation is none.
+            // A token of the other generation does not count.
             let other = ("AGENTV_PROVIDER_PROXY_TOKEN", TOKEN);
             let variables: Vec<_> = [url, other].into_iter().chain(token).collect();
             let message = settings(&variables).unwrap_err();
@@ -185,7 +185,7 @@ mod tests {
         use std::os::unix::ffi::OsStringExt;
 
         let value = |_: &str| Some(OsString::from_vec(vec![0xff]));
-        let message = Settings::from_variables(value).unwrap_err().to_string();
+        let message = Proxy::from_variables(value).unwrap_err().to_string();
         assert_eq!(message, "AGENTV_PROVIDER_PROXY_URL: is not Unicode text");
     }
 
@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn tokens_that_would_end_the_header_are_refused_and_not_repeated() {
         for token in ["", " ", "a\r\nX: y", "a b", "ä", "a\0"] {
-            let error = Settings::new(("url", "http://127.0.0.1:1"), ("token", token)).unwrap_err();
+            let error = Proxy::new(("url", "http://127.0.0.1:1"), ("token", token)).unwrap_err();
             let expected = "token: is empty or has characters that no token has";
             assert_eq!(error.to_string(), expected);
         }
