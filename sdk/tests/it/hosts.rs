@@ -1,10 +1,9 @@
 //! One program, every host: documents of each in, answers in its terms out.
 
-
 use std::{fs, path::Path};
 
-use serde_json::{Value, json};
 use super::support::{run, run_with, start};
+use serde_json::{Value, json};
 
 /// A document as its host has sent it.
 fn sample(path: &str) -> String {

@@ -1,10 +1,9 @@
 //! Evaluator programs as hosts meet them: arguments and a document in, an answer, messages and an exit code out.
 
-
 use std::io::{BufRead, BufReader, Read, Write};
 
-use serde_json::{Value, json};
 use super::support::{Outcome, run, run_with, start};
+use serde_json::{Value, json};
 
 const TWO_TURNS: &str = r#"{"protocol_version": "1.1", "metric_name": "quality", "config": {"min_length": 3},
     "invocations": [{"final_response": "long enough"}, {"final_response": "no"}]}"#;

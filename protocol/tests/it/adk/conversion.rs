@@ -7,8 +7,10 @@ fn a_conversation_is_converted_field_by_field() {
     let (input, dropped) = converted(STATIC);
     assert_eq!(
         serde_json::to_value(&input).unwrap(),
-        serde_json::from_str::<Value>(include_str!("../../data/adk/envelope_static.converted.json"))
-            .unwrap()
+        serde_json::from_str::<Value>(include_str!(
+            "../../data/adk/envelope_static.converted.json"
+        ))
+        .unwrap()
     );
     assert_eq!(
         dropped,
