@@ -43,7 +43,7 @@ fn assert_aligned(table: &str) {
     let blanks: Vec<usize> = (0..lines[rule].len()).filter(|at| lines[rule][*at] == ' ').collect();
     let is_row = |line: &&Vec<char>| line.starts_with(&['[']);
     let rows: Vec<_> = lines[rule + 1..].iter().take_while(is_row).collect();
-    assert!(rows.len() > 2 && blanks.len() == 10, "{table}");
+    assert!(rows.len() > 2 && blanks.len() == 12, "{table}");
     for row in [&lines[rule - 1]].iter().chain(&rows) {
         for at in &blanks {
             assert!(row.get(*at).is_none_or(|char| *char == ' '), "column {at}: {table}");
