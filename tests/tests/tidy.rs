@@ -17,28 +17,32 @@ const MAX_FILE_LINES: usize = 800;
 const MAX_FUNCTION_LINES: usize = 60;
 
 /// Members of the workspace, each after those that it may depend on, and the allowed edges.
-const CRATES: [(&str, &[&str]); 14] = [
+const CRATES: [(&str, &[&str]); 15] = [
     ("protocol", &[]),
     ("sdk-macros", &[]),
     ("sdk", &["protocol", "sdk-macros"]),
     ("json", &[]),
     ("traces", &["json"]),
     ("launch", &["protocol"]),
-    ("host", &["protocol", "json", "traces", "launch"]),
-    ("cli", &["protocol", "json", "traces", "launch", "host"]),
+    ("hosts", &["protocol", "json", "traces", "launch"]),
+    ("host", &["protocol", "json", "traces", "launch", "hosts"]),
+    ("cli", &["protocol", "json", "traces", "launch", "hosts", "host"]),
     ("examples", &["sdk"]),
     ("examples/community", &["sdk"]),
     // What the tests of all crates share, so it may use none of them.
     ("test-support", &[]),
     ("tests/compile-fail", &["sdk"]),
     // Tests may use everything.
-    ("tests", &["protocol", "sdk", "json", "traces", "launch", "host", "cli", "test-support"]),
-    ("fuzz", &["protocol", "json", "traces", "launch", "host"]),
+    (
+        "tests",
+        &["protocol", "sdk", "json", "traces", "launch", "hosts", "host", "cli", "test-support"],
+    ),
+    ("fuzz", &["protocol", "json", "traces", "launch", "hosts", "host"]),
 ];
 
 /// Crates that are published: all of their sources are held to the limits below.
-const PUBLISHED: [&str; 8] =
-    ["protocol", "sdk", "sdk-macros", "json", "traces", "launch", "host", "cli"];
+const PUBLISHED: [&str; 9] =
+    ["protocol", "sdk", "sdk-macros", "json", "traces", "launch", "hosts", "host", "cli"];
 
 /// Functions that were longer before there was a limit. A row goes when its function is cut; none is added.
 const LONG_FUNCTIONS: [(&str, &str); 19] = [

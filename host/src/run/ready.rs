@@ -20,9 +20,10 @@ use super::{
     permits::Permits,
     plan::{Program, Work},
     subject::Subject,
+    terms::Terms,
 };
 use crate::{
-    contract::{Mismatch, Terms},
+    hosts::Mismatch,
     journal::{Digester, Fingerprint, Key},
     linked,
     metric::{Metric, MetricInput, MetricSettings},
