@@ -45,7 +45,7 @@ const PUBLISHED: [&str; 9] =
     ["protocol", "sdk", "sdk-macros", "json", "traces", "launch", "hosts", "host", "cli"];
 
 /// Functions that were longer before there was a limit. A row goes when its function is cut; none is added.
-const LONG_FUNCTIONS: [(&str, &str); 19] = [
+const LONG_FUNCTIONS: [(&str, &str); 17] = [
     ("sdk-macros/src/expand.rs", "call"),
     ("traces/src/conversation/tree.rs", "new"),
     ("launch/src/process/session.rs", "converse"),
@@ -59,8 +59,6 @@ const LONG_FUNCTIONS: [(&str, &str); 19] = [
     ("host/src/run/plan.rs", "new"),
     ("host/src/run/program.rs", "prepare"),
     ("host/src/run/runner.rs", "run"),
-    ("host/src/serve/openapi.rs", "document"),
-    ("host/src/serve/openapi.rs", "schemas"),
     ("host/src/source/collect.rs", "collect"),
     ("cli/src/commands/run.rs", "run"),
     ("cli/src/render/markdown.rs", "text"),
@@ -69,14 +67,12 @@ const LONG_FUNCTIONS: [(&str, &str); 19] = [
 
 /// Imports that closed a circle before there was a check: crate, module, imported module. A row goes with its import; none is
 /// added.
-const CYCLES: [(&str, &str, &str); 8] = [
+const CYCLES: [(&str, &str, &str); 6] = [
     ("sdk", "contract", "failure"),
     ("sdk", "evaluator", "program"),
-    ("sdk-macros", "check", "parameter"),
     ("json", "opaque", "parse"),
     ("json", "scan", "parse"),
     ("host", "config", "source"),
-    ("host", "verdict", "contract"),
     ("host", "events", "report"),
 ];
 
@@ -93,11 +89,8 @@ const STARTERS: [(&str, &str); 2] = [
 ];
 
 /// Sources that read the time of day: of a file, of a record, or as a number that differs between processes.
-const DATES: [&str; 3] = [
-    "host/src/source/index_cache.rs",
-    "host/src/events/export/mod.rs",
-    "host/src/events/resource.rs",
-];
+const DATES: [&str; 3] =
+    ["host/src/source/index_cache.rs", "host/src/events/export.rs", "host/src/events/settings.rs"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
@@ -202,11 +195,9 @@ fn functions_stay_short() {
         }
     }
     complaints(long, &format!("have more than {MAX_FUNCTION_LINES} lines: cut them by step"));
-    assert_eq!(
-        excused.len(),
-        LONG_FUNCTIONS.len(),
-        "remove from LONG_FUNCTIONS what is short or gone"
-    );
+    let stale = (0..LONG_FUNCTIONS.len()).filter(|position| !excused.contains(position));
+    let stale = stale.map(|position| format!("{:?}", LONG_FUNCTIONS[position])).collect();
+    complaints(stale, "are short or gone: remove the rows from LONG_FUNCTIONS");
 }
 
 /// Names and lengths of functions. In text that is formatted, one ends at the first brace with its own indentation.
@@ -293,7 +284,9 @@ fn modules_of_a_crate_do_not_import_each_other_in_a_circle() {
         }
     }
     complaints(wrong, "are on circles: move what both need below them");
-    assert_eq!(excused.len(), CYCLES.len(), "remove from CYCLES what is gone");
+    let stale = (0..CYCLES.len()).filter(|position| !excused.contains(position));
+    let stale = stale.map(|position| format!("{:?}", CYCLES[position])).collect();
+    complaints(stale, "are gone: remove the rows from CYCLES");
 }
 
 /// Names after `crate::` in a source, and after as many `super::` as lead to the root of its crate.
