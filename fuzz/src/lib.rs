@@ -1,4 +1,4 @@
-//! What the fuzz targets share: documents made of words that mean something, and what must hold of whatever is read.
+//! Generated documents for the fuzz targets, and the properties of everything that is read.
 //!
 //! Mutated bytes rarely stay JSON for long. [`recording`] builds documents from the keys and values that loaders look for
 //! instead, so that what happens behind the parser is reached too.
@@ -132,7 +132,7 @@ pub fn json(text: &str) {
     }
 }
 
-/// Every problem of a file that a person wrote has a place in it that can be underlined.
+/// Every problem of a configuration file has a position that can be underlined.
 pub fn problems_can_be_shown(error: &ConfigError) {
     assert!(!error.problems.is_empty());
     let text = &error.source_text;
@@ -156,16 +156,16 @@ fn has_nan(value: &Value) -> bool {
     }
 }
 
-/// A file of this process that each run writes anew, in a folder of its own.
+/// A file that each run of a target overwrites, in a directory of this process.
 #[must_use]
 pub fn scratch(name: &str, content: &[u8]) -> PathBuf {
-    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    let folder = FOLDER.get_or_init(|| {
-        let folder = env::temp_dir().join(format!("evaluator-fuzz-{}", process::id()));
-        fs::create_dir_all(&folder).expect("the folder for temporary files can be written");
-        folder
+    static DIRECTORY: OnceLock<PathBuf> = OnceLock::new();
+    let directory = DIRECTORY.get_or_init(|| {
+        let directory = env::temp_dir().join(format!("evaluator-fuzz-{}", process::id()));
+        fs::create_dir_all(&directory).expect("the directory for temporary files can be written");
+        directory
     });
-    let path = folder.join(name);
+    let path = directory.join(name);
     fs::write(&path, content).expect("a temporary file can be written");
     path
 }

@@ -35,6 +35,7 @@ mod parity;
 mod policy;
 mod progress;
 mod python_packages;
+mod readme;
 mod requirements;
 mod running;
 mod rust_files;

@@ -1,4 +1,4 @@
-//! What a program registers with its runner is seen by every command.
+//! Every command sees the extensions that a program registers with its runner.
 
 use std::process::Command;
 
@@ -56,7 +56,7 @@ fn every_command_sees_what_is_registered() {
             assert!(text.contains(expected), "{args:?}: `{expected}` is not in {text}");
         }
     }
-    // What is not registered there is not known.
+    // `export` knows the registered runtime, too.
     let (code, text) = registered(&directory, &["export", "--for", "agentevals", "own.check"]);
     assert!(!text.contains("no runtime for"), "{code:?}: {text}");
 }

@@ -9,12 +9,12 @@ use evaluator_test_support::TestDirectory;
 
 /// A directory that is removed in the end, or the one that `BENCH_FOLDER` names, which is kept.
 #[derive(Debug)]
-pub struct Folder {
+pub struct BenchDirectory {
     path: PathBuf,
     _temporary: Option<TestDirectory>,
 }
 
-impl Folder {
+impl BenchDirectory {
     /// Creates it.
     ///
     /// # Panics
