@@ -25,7 +25,7 @@ fn what_cannot_be_made_ready_is_not_served() {
         (&["-c", "broken.yaml", "same"], "gone"),
         (&["-c", "metric.yaml"], "there is no evaluator to offer"),
         (&["-c", "typo.yaml"], "treshold"),
-        (&["same", "same"], "two evaluators are called so"),
+        (&["same", "same"], "two evaluators have this name"),
         (&["gone"], "no such file"),
         (&[], "name evaluators, or a configuration with -c"),
     ] {
