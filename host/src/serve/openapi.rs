@@ -1,86 +1,75 @@
-//! The OpenAPI document: `openapi.json`, completed by the evaluators and the settings of the server.
+//! The OpenAPI document: `openapi.json`, completed with the evaluators and the settings of a server.
 
 use serde_json::{Map, Value, json};
 
 use super::{BasePath, Settings, catalog::path};
 use crate::run::{Offered, Service};
 
-/// `document` without the paths of evaluators, and `operations` on an evaluator.
+/// The document of a server that requires a token and also refuses web pages. Its path with `{name}` stands for each
+/// evaluator.
 const TEMPLATE: &str = include_str!("openapi.json");
 
-/// Returns the OpenAPI document of the server.
+/// Returns the document that describes a server.
 pub(super) fn document(service: &Service, settings: &Settings) -> Value {
-    let mut template: Value = serde_json::from_str(TEMPLATE).unwrap_or_default();
-    let mut document = template["document"].take();
-    let operations = template["operations"].take();
-    let mut add = |path: String, operations: Value| document["paths"][path] = operations;
-    let evaluate =
-        |kind: &str, offered: &Offered| evaluation(operations["evaluate"].clone(), kind, offered);
-    for offered in service.offered() {
-        let mut about = operations["about"].clone();
-        let summary = format!("Description of {}.", offered.name);
-        about["operationId"] = operation_id("about", offered);
-        about["responses"]["200"]["description"] = json!(summary);
-        about["summary"] = json!(summary);
-        let path = path(&offered.name);
-        add(path.clone() + "/invoke", json!({"post": evaluate("invoke", offered)}));
-        add(path, json!({"get": about, "post": evaluate("evaluate", offered)}));
-    }
-    if let (Some(only), 1) = (service.offered().next(), service.offered().len()) {
-        add("/".to_owned(), json!({"post": evaluate("root", only)}));
-        add("/invoke".to_owned(), json!({"post": evaluate("root_invoke", only)}));
-    }
+    let mut document = template();
     document["info"]["version"] = json!(env!("CARGO_PKG_VERSION"));
-    document["servers"] =
-        json!([{"url": settings.base_path.as_ref().map_or("/", BasePath::as_str)}]);
-    // A server with a token refuses requests without it; one without a token refuses requests of web pages.
-    let (status, response) = match settings.token {
-        Some(_) => ("403", "WebPage"),
-        None => ("401", "Unauthorized"),
-    };
-    if settings.token.is_some() {
-        document["security"] = json!([{"token": []}]);
-    } else {
+    document["servers"][0]["url"] =
+        json!(settings.base_path.as_ref().map_or("/", BasePath::as_str));
+    let has_token = settings.token.is_some();
+    if !has_token {
+        remove(&mut document, "security");
         remove(&mut document["components"], "securitySchemes");
     }
+    // A server refuses requests without its token, or, if it has none, those of web pages.
+    let (status, response) = if has_token { ("403", "WebPage") } else { ("401", "Unauthorized") };
     remove(&mut document["components"]["responses"], response);
-    let paths = document["paths"].as_object_mut().into_iter().flat_map(Map::values_mut);
-    for operation in paths.filter_map(Value::as_object_mut).flat_map(Map::values_mut) {
+    let Some(paths) = document["paths"].as_object_mut() else { return document };
+    for operation in paths.values_mut().filter_map(Value::as_object_mut).flat_map(Map::values_mut) {
         remove(&mut operation["responses"], status);
+    }
+    let evaluator = paths.remove("/evaluators/{name}").unwrap_or_default();
+    for offered in service.offered() {
+        let path = path(&offered.name);
+        let mut about = evaluator["get"].clone();
+        about["operationId"] = json!(format!("about:{}", offered.name));
+        let evaluation = |kind| evaluation(&evaluator["post"], kind, offered);
+        if service.offered().len() == 1 {
+            paths.insert("/".to_owned(), json!({"post": evaluation("root")}));
+            paths.insert("/invoke".to_owned(), json!({"post": evaluation("root_invoke")}));
+        }
+        paths.insert(format!("{path}/invoke"), json!({"post": evaluation("invoke")}));
+        paths.insert(path, json!({"get": about, "post": evaluation("evaluate")}));
     }
     document
 }
 
-/// Returns the evaluation of a document.
-fn evaluation(mut operation: Value, kind: &str, offered: &Offered) -> Value {
-    let summary = offered.description.lines().next().filter(|first| !first.is_empty());
-    operation["operationId"] = operation_id(kind, offered);
-    operation["summary"] = json!(summary.unwrap_or(&offered.name));
-    operation["description"] = json!(offered.description);
-    if let Some(schema) = &offered.config_schema {
-        operation["x-config-schema"] = schema.clone();
-    }
-    operation
+fn template() -> Value {
+    serde_json::from_str(TEMPLATE).expect("openapi.json is JSON")
 }
 
-fn operation_id(kind: &str, offered: &Offered) -> Value {
-    json!(format!("{kind}:{}", offered.name))
+/// Returns the operation that has a document evaluated.
+fn evaluation(template: &Value, kind: &str, offered: &Offered) -> Value {
+    let summary = offered.description.lines().next().filter(|first| !first.is_empty());
+    let mut evaluation = template.clone();
+    evaluation["operationId"] = json!(format!("{kind}:{}", offered.name));
+    evaluation["summary"] = json!(summary.unwrap_or(&offered.name));
+    evaluation["description"] = json!(offered.description);
+    if let Some(schema) = &offered.config_schema {
+        evaluation["x-config-schema"] = schema.clone();
+    }
+    evaluation
 }
 
 fn remove(object: &mut Value, key: &str) {
-    if let Some(object) = object.as_object_mut() {
-        object.remove(key);
-    }
+    object.as_object_mut().and_then(|object| object.remove(key));
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::template;
 
     #[test]
-    fn the_template_is_json() {
-        let template: Value = serde_json::from_str(TEMPLATE).unwrap();
-        assert!(template["document"]["paths"].is_object());
-        assert!(template["operations"]["evaluate"].is_object());
+    fn the_template_is_json_with_an_evaluator() {
+        assert!(template()["paths"]["/evaluators/{name}"]["post"].is_object());
     }
 }
