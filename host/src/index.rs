@@ -76,12 +76,12 @@ pub enum IndexError {
 }
 
 impl Index {
-    /// Reads the manifests of the folders directly in `folder`. Paths in the index lead from `root`, `folder` itself or a
-    /// folder above it.
+    /// Reads the manifests of the directories directly in `folder`. Paths in the index are relative to `root`, which is `folder`
+    /// or a directory above it.
     ///
     /// # Errors
     ///
-    /// [`IndexError`]; what is wrong with the evaluators is told for all of them at once.
+    /// [`IndexError`], with the problems of all evaluators.
     pub fn compile(folder: &Path, root: &Path) -> Result<Self, IndexError> {
         let unreadable =
             |folder: &Path, source| IndexError::Unreadable { folder: folder.to_owned(), source };

@@ -9,7 +9,7 @@ use crate::{
     process::{self, Ending},
 };
 
-/// What a host records of one evaluation.
+/// Record of one evaluation in a host.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Recorded {
     /// Relation of the record to what the program meant.
@@ -85,6 +85,12 @@ impl Recorded {
     #[must_use]
     pub(crate) fn with_status(self, status: &'static str) -> Self {
         Self { status: Some(status), ..self }
+    }
+
+    /// Sets the outcome and the reason for it.
+    #[must_use]
+    pub(crate) fn reclassified(self, outcome: Outcome, remark: impl Into<String>) -> Self {
+        Self { outcome, ..self.with_remark(remark) }
     }
 
     #[must_use]

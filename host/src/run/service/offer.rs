@@ -170,7 +170,7 @@ impl Service {
             Work::Linked { contract, .. } => {
                 let described =
                     runner.linked.get(&name).map(|linked| linked.description()).unwrap_or_default();
-                let one = Described { description: described, ..Described::unknown(&name) };
+                let one = Offered { description: described, ..Offered::unknown(&name) };
                 let one = one.stated(contract);
                 return self.serve(planned, &one, None, &entry.defaults, runner);
             }
@@ -181,7 +181,7 @@ impl Service {
             false => None,
         };
         let known = description.as_ref().map(|it| it.evaluators.as_slice()).unwrap_or_default();
-        let chosen: Vec<Described> = match entry.chosen(known, &name) {
+        let chosen: Vec<Offered> = match entry.chosen(known, &name) {
             Ok(chosen) => chosen.into_iter().map(|one| one.stated(contract)).collect(),
             Err(reason) => return unservable(reason),
         };
@@ -207,7 +207,7 @@ impl Service {
     fn serve(
         &mut self,
         planned: PlannedEvaluator,
-        described: &Described,
+        described: &Offered,
         description: Option<&Description>,
         defaults: &Defaults,
         runner: &Runner,
@@ -223,13 +223,7 @@ impl Service {
         let may_stay = description.is_some_and(Description::numbers);
         let expected = if is_foreign { Expected::Anything } else { Expected::Result };
         ready.keep_warm(may_stay, expected, &self.permits);
-        let offered = Offered {
-            name: name.clone(),
-            description: described.description.clone(),
-            contract: described.contract.clone(),
-            threshold: defaults.threshold,
-            config_schema: described.config_schema.clone(),
-        };
+        let offered = Offered { threshold: defaults.threshold, ..described.clone() };
         let speaks_sdk = description.is_some_and(|description| description.sdk == SDK);
         let defaults = defaults.clone();
         let served = Served { ready, offered, defaults, is_foreign, speaks_sdk };
@@ -255,16 +249,16 @@ struct Entry {
 
 impl Entry {
     /// Returns the evaluators of a program that the entry stands for.
-    fn chosen(&self, known: &[EvaluatorDescription], name: &str) -> Result<Vec<Described>, String> {
+    fn chosen(&self, known: &[EvaluatorDescription], name: &str) -> Result<Vec<Offered>, String> {
         Ok(match known {
-            [] => vec![Described::unknown(name)],
-            [one] if self.may_be_renamed => vec![Described::of(one, &one.name)],
-            [one] => vec![Described::of(one, name)],
+            [] => vec![Offered::unknown(name)],
+            [one] if self.may_be_renamed => vec![Offered::of(one, &one.name)],
+            [one] => vec![Offered::of(one, name)],
             several if self.holds_all => {
-                several.iter().map(|one| Described::of(one, &one.name)).collect()
+                several.iter().map(|one| Offered::of(one, &one.name)).collect()
             }
             several => match several.iter().find(|one| one.name == name) {
-                Some(one) => vec![Described::of(one, name)],
+                Some(one) => vec![Offered::of(one, name)],
                 None => {
                     let names: Vec<&str> = several.iter().map(|one| one.name.as_str()).collect();
                     return Err(format!(
@@ -277,18 +271,15 @@ impl Entry {
     }
 }
 
-/// Known properties of an evaluator of a program.
-struct Described {
-    name: String,
-    description: String,
-    contract: String,
-    config_schema: Option<serde_json::Value>,
-}
-
-impl Described {
+impl Offered {
     fn unknown(name: &str) -> Self {
-        let contract = Contract::Agentevals.name().to_owned();
-        Self { name: name.to_owned(), description: String::new(), contract, config_schema: None }
+        Self {
+            name: name.to_owned(),
+            description: String::new(),
+            contract: Contract::Agentevals.name().to_owned(),
+            threshold: None,
+            config_schema: None,
+        }
     }
 
     /// Sets the contract that the entry names.
@@ -301,10 +292,10 @@ impl Described {
 
     fn of(one: &EvaluatorDescription, name: &str) -> Self {
         Self {
-            name: name.to_owned(),
             description: one.description.clone(),
             contract: one.contract.clone(),
             config_schema: one.config_schema.clone(),
+            ..Self::unknown(name)
         }
     }
 }
