@@ -45,7 +45,7 @@ const PUBLISHED: [&str; 9] =
     ["protocol", "sdk", "sdk-macros", "json", "traces", "launch", "hosts", "host", "cli"];
 
 /// Functions that were longer before there was a limit. A row goes when its function is cut; none is added.
-const LONG_FUNCTIONS: [(&str, &str); 19] = [
+const LONG_FUNCTIONS: [(&str, &str); 17] = [
     ("sdk-macros/src/expand.rs", "call"),
     ("traces/src/conversation/tree.rs", "new"),
     ("launch/src/process/session.rs", "converse"),
@@ -59,8 +59,6 @@ const LONG_FUNCTIONS: [(&str, &str); 19] = [
     ("host/src/run/plan.rs", "new"),
     ("host/src/run/program.rs", "prepare"),
     ("host/src/run/runner.rs", "run"),
-    ("host/src/serve/openapi.rs", "document"),
-    ("host/src/serve/openapi.rs", "schemas"),
     ("host/src/source/collect.rs", "collect"),
     ("cli/src/commands/run.rs", "run"),
     ("cli/src/render/markdown.rs", "text"),
@@ -69,14 +67,13 @@ const LONG_FUNCTIONS: [(&str, &str); 19] = [
 
 /// Imports that closed a circle before there was a check: crate, module, imported module. A row goes with its import; none is
 /// added.
-const CYCLES: [(&str, &str, &str); 8] = [
+const CYCLES: [(&str, &str, &str); 7] = [
     ("sdk", "contract", "failure"),
     ("sdk", "evaluator", "program"),
     ("sdk-macros", "check", "parameter"),
     ("json", "opaque", "parse"),
     ("json", "scan", "parse"),
     ("host", "config", "source"),
-    ("host", "verdict", "contract"),
     ("host", "events", "report"),
 ];
 
