@@ -35,7 +35,8 @@ pub enum GroupBy {
 }
 
 /// How traces were grouped into conversations, and why.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum GroupedBy {
     /// By trace, as asked for.

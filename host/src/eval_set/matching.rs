@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Why a conversation has no golden case. The text is the reason a report shows.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, serde::Serialize)]
 pub enum Unmatched {
     /// There is no eval set.
     #[error("no eval set provided")]

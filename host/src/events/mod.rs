@@ -3,7 +3,6 @@
 //! | file | what |
 //! |---|---|
 //! | `switch` | whether they were asked for |
-//! | `context` | what they say of a conversation, kept when the conversation itself is dropped |
 //! | `record` | the records of a report |
 //! | `otlp`, `resource` | the export request they are sent in |
 //! | `export` | where it is sent to, and how |
@@ -14,15 +13,14 @@
 //!
 //! A record carries scores and names and, unless an explanation is asked for, no content of the conversation.
 
-mod context;
 mod export;
 mod otlp;
 mod record;
 mod resource;
 mod switch;
 
-pub use context::EventContext;
-pub(crate) use context::EventTurn;
+pub use crate::report::EventContext;
+use crate::report::EventTurn;
 pub use export::{ExportError, Exporter, SettingsError};
 pub use record::{AttributeValue, EventRecord, records};
 pub use switch::{BadSwitch, EventSwitches};

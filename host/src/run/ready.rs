@@ -23,11 +23,11 @@ use super::{
 };
 use crate::{
     contract::{Mismatch, Terms},
-    journal::{Digester, Fingerprint, Key},
     linked,
     metric::{Metric, MetricInput, MetricSettings},
     pool::{Document, Pool, WorkerFault},
     process::{self, Cancellation, CommandSpec},
+    report::run_file::{Digest, Digester, Fingerprint},
     verdict::{Evaluation, Expected, Status, Verdict},
 };
 
@@ -141,8 +141,8 @@ impl Ready {
         &self.evaluator.name
     }
 
-    /// Which evaluation of all runs this is; `None` when that is not known.
-    pub(super) fn key(&self, subject: &Subject) -> Option<Key> {
+    /// Key of the evaluation; `None` if the evaluator has no fingerprint.
+    pub(super) fn key(&self, subject: &Subject) -> Option<Digest> {
         let fingerprint = self.evaluator.fingerprint.as_ref()?;
         match (&self.evaluator.work, &self.settings) {
             (Work::Metric { .. }, _) => Some(fingerprint.key(subject.seen_by_metrics())),
@@ -160,7 +160,7 @@ impl Ready {
         }
     }
 
-    /// What its files were when the run began.
+    /// Its fingerprint when the run started.
     pub(super) fn fingerprint(&self) -> Option<&Fingerprint> {
         self.evaluator.fingerprint.as_ref()
     }
@@ -330,6 +330,10 @@ impl Ready {
                 let reason = format!(
                     "Metric '{name}' references credential '{credential}', which was not provided in the run's credentialRefs."
                 );
+                Verdict::MetricFailed { reason }
+            }
+            (Verdict::Answer(answer), _) if !answer.is_finite() => {
+                let reason = format!("{} gave a score that is not a number", self.name());
                 Verdict::MetricFailed { reason }
             }
             (verdict, _) => verdict,

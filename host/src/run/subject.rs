@@ -7,9 +7,11 @@ use crate::{
     contract::Terms,
     conversation::Conversation,
     eval_set::{EvalCase, Unmatched},
-    events::EventContext,
-    journal::{Digest, Digester},
     pool::Document,
+    report::{
+        EventContext,
+        run_file::{Digest, Digester},
+    },
 };
 
 /// A conversation with its golden case and the text that all evaluators read of it.
@@ -56,12 +58,12 @@ impl Subject {
         terms.document(self.conversation(), self.case.as_ref().ok())
     }
 
-    /// What stands for everything that metrics see of it.
+    /// Digest of everything that metrics are given.
     pub(super) fn seen_by_metrics(&self) -> &Digest {
         self.seen_by_metrics.get_or_init(|| {
             Digester::new("metric input")
-                .shown("turns", &self.conversation.turns)
-                .shown("golden", &self.case)
+                .json("turns", &self.conversation.turns)
+                .json("golden", &self.case)
                 .finish()
         })
     }

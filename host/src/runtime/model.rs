@@ -95,7 +95,7 @@ pub trait Runtime: Send + Sync + fmt::Debug {
     }
 
     /// What an evaluator that was prepared consists of; by default its file and the program that is started. A
-    /// [`Journal`](crate::journal::Journal) keeps results for as long as all of this stays what it is.
+    /// [`RunFile`](crate::report::run_file::RunFile) keeps results for as long as all of this stays what it is.
     fn composition(&self, entrypoint: &Entrypoint, launch: &Launch) -> Composition {
         Composition {
             files: [paths::absolute(&entrypoint.path)].into(),

@@ -16,7 +16,7 @@ mod transient;
 pub use aggregate::{Balance, Standing, Tally};
 pub(crate) use answer::{invalid, number, strict_document, unexpected};
 pub use evaluation::Evaluation;
-pub(crate) use explain::{NOT_RUN, WAS_NOT_RUN};
+pub(crate) use explain::{ERROR_TYPES, NOT_RUN, WAS_NOT_RUN};
 pub(crate) use judge::{Expected, from_ending, from_report};
 pub use judge::{from_outcome, from_text};
 pub use model::{Answer, BadAnswer, Status, Verdict};

@@ -145,6 +145,12 @@ impl From<SpawnError> for Verdict {
 }
 
 impl Answer {
+    /// Returns true if all scores are numbers. Metrics of a program's own may give others.
+    pub(crate) fn is_finite(&self) -> bool {
+        let scores = self.per_invocation_scores.iter().chain([&self.score]);
+        scores.flatten().all(|score| score.is_finite())
+    }
+
     /// The status at this threshold: the one given, else whether the score reaches the threshold. Without a score
     /// nothing was evaluated.
     #[must_use]
@@ -159,7 +165,8 @@ impl Answer {
 }
 
 /// Outcome of a scored evaluation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Status {
     /// The score reached the threshold.
     Passed,

@@ -1,12 +1,14 @@
 //! What evaluation events say of a conversation.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     conversation::{Conversation, JudgedSpan, Turn},
     eval_set::EvalCase,
 };
 
 /// What evaluation events say of a conversation.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct EventContext {
     /// Id of the golden case, if the conversation has one.
     pub(crate) case_id: Option<String>,
@@ -14,7 +16,7 @@ pub struct EventContext {
 }
 
 /// A turn, as far as they speak of it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct EventTurn {
     pub(crate) span: JudgedSpan,
     /// Id of the last response of a model that has one.
@@ -22,7 +24,7 @@ pub(crate) struct EventTurn {
 }
 
 impl EventContext {
-    /// What there is to say of a conversation that was compared with this case.
+    /// The context of a conversation that was compared with this case.
     #[must_use]
     pub fn new(conversation: &Conversation, case: Option<&EvalCase>) -> Self {
         let turn = |turn: &Turn| EventTurn {
