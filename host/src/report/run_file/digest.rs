@@ -14,7 +14,7 @@ use std::{
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use sha2::{Digest as _, Sha256};
 
-use crate::{runtime::Composition, stamp::Stamp};
+use crate::{runtime::Composition, trace::stamp::Stamp};
 
 /// Version of the encoding of keys and fingerprints. Part of every digest, so another version matches no record.
 const VERSION: u64 = 1;

@@ -19,7 +19,7 @@ use super::{
     },
     store::{Lines, Span, Store},
 };
-use crate::{files::sync_directory, report::Partial, stamp::Stamp};
+use crate::{files::sync_directory, report::Partial, trace::stamp::Stamp};
 
 /// Directory of run files without a name, in the working directory.
 const DIRECTORY: &str = ".evaluator";
