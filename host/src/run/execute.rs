@@ -352,7 +352,7 @@ impl Execution<'_, '_> {
         let stderr = evaluation.end_of_stderr().into_owned();
         let is_lasting = evaluation.verdict.is_lasting();
         let report = evaluator.report_on(evaluation, &active.subject);
-        let is_reusable = is_lasting && !self.has_changed(column);
+        let is_reusable = !self.has_changed(column) && is_lasting;
         self.finished(number, column, report, stderr, is_reusable);
     }
 

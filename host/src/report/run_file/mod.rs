@@ -23,6 +23,9 @@ mod saved;
 mod store;
 mod writer;
 
+#[cfg(test)]
+mod tests;
+
 use std::{io, path::PathBuf};
 
 pub use digest::{Digest, Digester, Fingerprint, Unreadable, portable};

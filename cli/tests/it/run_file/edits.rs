@@ -36,7 +36,7 @@ fn what_was_edited_runs_again_and_nothing_else_does() {
     folder.file("c.yaml", config(&EVALUATORS));
     run(&folder, "back", &RESUME).exits(3).says(&taken(4 * CONVERSATIONS));
     // Without --resume nothing is taken from it.
-    let anew = run(&folder, "anew", &JOURNAL).exits(3).says(&taken(0));
+    let anew = run(&folder, "anew", &SAVE).exits(3).says(&taken(0));
     assert_eq!(starts(&folder, "anew").len(), 3 * CONVERSATIONS);
     assert!(anew.json()["errors"].as_array().unwrap().is_empty());
 }
@@ -93,7 +93,7 @@ echo '{"score": 1}'"#;
     folder.script("one", replaces);
     let before = fs::read(folder.path().join("one")).unwrap();
     folder.file("c.yaml", config(&["one"]));
-    let first = run(&folder, "0", &[&JOURNAL[..], &["--jobs", "1"]].concat()).exits(3);
+    let first = run(&folder, "0", &[&SAVE[..], &["--jobs", "1"]].concat()).exits(3);
     // What another program says is not mixed with what this one said; of the one that was just running when the file was
     // replaced, it is not known which of them it was.
     let summary = &first.json()["summary"];
@@ -102,7 +102,7 @@ echo '{"score": 1}'"#;
         CONVERSATIONS as u64 + 1
     );
     assert_eq!(summary["errored"], CONVERSATIONS - 2);
-    first.says("one is not kept in the journal: ").says("has changed since the run began");
+    first.says("results of one cannot be reused: ").says("has changed since the run began");
     folder.script("one", replaces);
     assert_eq!(fs::read(folder.path().join("one")).unwrap(), before);
     run(&folder, "3", &RESUME).exits(0);
@@ -143,7 +143,7 @@ fn results_of_code_that_cannot_be_followed_are_not_reused() {
         folder.file("c.yaml", config(&["one"]).replace("./one", &format!("./{file}")));
         folder.file("shared/rules.py", "SCORE=0.5\n");
         let reason =
-            "one is not kept in the journal: it runs code whose changes would not be noticed (`";
+            "results of one cannot be reused: it runs code whose changes would not be noticed (`";
         let first = run(&folder, "0", &RESUME).says(reason);
         assert_eq!(first.json()["traces"][0]["metrics"][0]["score"], 0.5, "{text}");
         folder.file("shared/rules.py", "SCORE=0.625\n");
@@ -197,8 +197,8 @@ fn modules_found_by_pythonpath_are_not_followed() {
 
 #[test]
 fn a_module_that_changes_during_the_run_is_an_error_of_the_run() {
-    // With few and with enough conversations for forks, kept in a journal or not.
-    for (traces, journal) in [(1, &JOURNAL[..]), (2, &JOURNAL), (2, &[])] {
+    // With few and with enough conversations for forks, saved or not.
+    for (traces, saved) in [(1, &SAVE[..]), (2, &SAVE), (2, &[])] {
         let folder = Folder::new();
         folder.file(
             "one.py",
@@ -212,7 +212,7 @@ fn a_module_that_changes_during_the_run_is_an_error_of_the_run() {
         let files = [trace("a01_otlp_basic_parts"), trace("i11_five_traces_plain")];
         let mut args = vec!["run", "-c", "c.yaml", "-o", "json", "--jobs", "1"];
         args.extend(files[..traces].iter().map(String::as_str));
-        args.extend(journal);
+        args.extend(saved);
         let ran = finish(folder.command(&args).spawn().unwrap()).exits(3);
         assert!(
             ran.evaluations(0).contains(&"one ERROR prepare_failed".to_owned()),
@@ -221,7 +221,9 @@ fn a_module_that_changes_during_the_run_is_an_error_of_the_run() {
         );
         let error = ran.error_of("one");
         assert!(error.contains("rules.py changed while the run was on"), "{error}");
-        let kept = fs::read_to_string(folder.path().join("j.jsonl")).unwrap_or_default();
-        assert!(!kept.contains("\"evaluator\":\"one\""), "{kept}");
+        let kept = lines(&folder, "evaluation");
+        let is_kept =
+            |line: &String| line.contains("\"name\":\"one\"") && line.contains("\"reusable\":true");
+        assert!(!kept.iter().any(is_kept), "{kept:?}");
     }
 }

@@ -1,8 +1,9 @@
-//! Runs that are killed, and go on.
+//! Runs that are saved, killed, resumed and reported.
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
 
 mod edits;
+mod saved;
 mod unusable;
 
 use std::{
@@ -74,19 +75,28 @@ fn starts(folder: &Folder, run: &str) -> Vec<String> {
     starts
 }
 
-/// Records of the journal `j.jsonl` that are whole.
+/// Whole lines of the run file with records of this kind.
+fn lines(folder: &Folder, kind: &str) -> Vec<String> {
+    let text = fs::read(folder.path().join(FILE)).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let lines = text.split_inclusive('\n').filter(|line| line.ends_with("}\n"));
+    lines.filter(|line| line.contains(&format!("\"kind\":\"{kind}\""))).map(str::to_owned).collect()
+}
+
+/// Number of evaluations in the run file that may be reused.
 fn records(folder: &Folder) -> usize {
-    let text = fs::read_to_string(folder.path().join("j.jsonl")).unwrap_or_default();
-    text.matches("}\n").count().saturating_sub(1)
+    let lines = [lines(folder, "evaluation"), lines(folder, "earlier")].concat();
+    lines.iter().filter(|line| line.contains("\"reusable\":true")).count()
 }
 
-/// Says how many evaluations were taken from a journal.
+/// The message about evaluations of an earlier run.
 fn taken(count: usize) -> String {
-    format!("{count} of {} evaluations were taken from the journal", 4 * CONVERSATIONS)
+    format!("; {count} of {} evaluations are from an earlier run", 4 * CONVERSATIONS)
 }
 
-const JOURNAL: [&str; 2] = ["--journal", "j.jsonl"];
-const RESUME: [&str; 3] = ["--journal", "j.jsonl", "--resume"];
+const FILE: &str = "r.evalrun";
+const SAVE: [&str; 2] = ["--save-run", FILE];
+const RESUME: [&str; 3] = ["--save-run", FILE, "--resume"];
 
 #[test]
 fn a_run_that_was_killed_goes_on_to_the_report_of_one_that_was_not() {
@@ -97,9 +107,9 @@ fn a_run_that_was_killed_goes_on_to_the_report_of_one_that_was_not() {
         [(1, "1", "4"), (2, "2", "1"), (5, "1", "2"), (7, "3", "3"), (11, "2", "2"), (12, "4", "1")]
     {
         let (first, second) = (format!("{kill_at}a"), format!("{kill_at}b"));
-        drop(fs::remove_file(folder.path().join("j.jsonl")));
+        drop(fs::remove_file(folder.path().join(FILE)));
         folder.file("kill-at", kill_at.to_string());
-        let killed = run(&folder, &first, &[&JOURNAL[..], &["--jobs", jobs]].concat());
+        let killed = run(&folder, &first, &[&SAVE[..], &["--jobs", jobs]].concat());
         assert!(killed.code.is_none(), "{}", killed.stderr);
         let killed = killed.reports_nothing();
         fs::remove_file(folder.path().join("kill-at")).unwrap();
@@ -108,10 +118,10 @@ fn a_run_that_was_killed_goes_on_to_the_report_of_one_that_was_not() {
         let resumed = run(&folder, &second, &[&RESUME[..], &["--jobs", jobs_after]].concat());
         assert_eq!(lasting(&resumed), lasting(&whole));
         let resumed = resumed.exits(3).says(&taken(kept));
-        // Metrics are in the journal as well, and start nothing.
-        let text = fs::read_to_string(folder.path().join("j.jsonl")).unwrap();
-        let lines = text.lines().skip(1).take(kept);
-        let of_metrics = lines.filter(|line| line.contains("\"tool_trajectory")).count();
+        // Metrics are in the file as well, and start nothing.
+        let known = lines(&folder, "earlier");
+        assert_eq!(known.len(), kept);
+        let of_metrics = known.iter().filter(|line| line.contains("\"tool_trajectory")).count();
         let started = starts(&folder, &second).len();
         assert_eq!(started, 3 * CONVERSATIONS - (kept - of_metrics), "{}", resumed.stderr);
         // Now everything is known, durations too.
@@ -161,14 +171,14 @@ fn warm_workers_are_resumed_like_any_other_evaluator() {
     let whole = run("whole", &[]);
     assert_eq!(starts(&folder, "whole"), ["2"; 16], "it streams: {}", whole.stderr);
     for (kill_at, jobs) in [("1", "1"), ("9", "1"), ("13", "3"), ("16", "2")] {
-        drop(fs::remove_file(folder.path().join("j.jsonl")));
+        drop(fs::remove_file(folder.path().join(FILE)));
         folder.file("kill-at", kill_at);
-        let killed = run(&format!("{kill_at}a"), &[&JOURNAL[..], &["--jobs", jobs]].concat());
+        let killed = run(&format!("{kill_at}a"), &[&SAVE[..], &["--jobs", jobs]].concat());
         assert!(killed.code.is_none(), "{}", killed.stderr);
         fs::remove_file(folder.path().join("kill-at")).unwrap();
         let kept = records(&folder);
         let (second, taken) =
-            (format!("{kill_at}b"), format!("{kept} of 16 evaluations were taken"));
+            (format!("{kill_at}b"), format!("; {kept} of 16 evaluations are from"));
         let resumed = run(&second, &RESUME).says(&taken);
         assert_eq!(lasting(&resumed), lasting(&whole));
         assert_eq!(starts(&folder, &second).len(), 16 - kept);
@@ -176,35 +186,34 @@ fn warm_workers_are_resumed_like_any_other_evaluator() {
 }
 
 #[test]
-fn wherever_the_journal_was_cut_off_the_report_is_the_same() {
+fn wherever_the_file_was_cut_off_the_report_is_the_same() {
     let folder = folder();
-    let whole = run(&folder, "whole", &JOURNAL).exits(3);
-    let path = folder.path().join("j.jsonl");
+    let whole = run(&folder, "whole", &SAVE).exits(3);
+    let path = folder.path().join(FILE);
     let text = fs::read(&path).unwrap();
     let ends: Vec<usize> = (0..text.len()).filter(|at| text[*at] == b'\n').collect();
-    let last = ends[ends.len() - 3]..text.len();
-    let header = 0..ends[0] + 2;
-    for at in last
-        .step_by(23)
-        .chain(ends[ends.len() - 2] - 1..ends[ends.len() - 2] + 4)
-        .chain(header.step_by(17))
-    {
+    let end_of_header = ends[0];
+    let around = [ends[1], ends[4], ends[ends.len() - 2]].into_iter();
+    let inside = (0..text.len()).step_by(text.len() / 12);
+    for at in inside.chain(around.flat_map(|end| end - 1..end + 3)).chain([1, end_of_header / 2]) {
         fs::write(&path, &text[..at]).unwrap();
         let kept = records(&folder);
         let resumed = run(&folder, "cut", &RESUME).exits(3).says(&taken(kept));
         assert_eq!(lasting(&resumed), lasting(&whole), "{at}");
         let is_torn = at > 0 && text[at - 1] != b'\n';
-        assert_eq!(resumed.stderr.contains("was dropped"), is_torn, "{at}: {}", resumed.stderr);
-        // What was taken away has been written anew.
-        assert_eq!(records(&folder), 4 * CONVERSATIONS);
+        let is_reported = resumed.stderr.contains("what it recorded is evaluated again");
+        assert_eq!(is_reported, is_torn, "{at}: {}", resumed.stderr);
+        // What was cut off is evaluated again, and the file is whole.
+        assert_eq!(lines(&folder, "evaluation").len(), 4 * CONVERSATIONS);
+        assert_eq!(lines(&folder, "end").len(), 1);
     }
 }
 
 #[test]
-fn what_follows_a_damaged_record_is_evaluated_again_and_that_is_said() {
+fn a_damaged_record_is_evaluated_again_and_no_other() {
     let folder = folder();
-    let whole = run(&folder, "whole", &[&JOURNAL[..], &["--jobs", "1"]].concat()).exits(3);
-    let path = folder.path().join("j.jsonl");
+    let whole = run(&folder, "whole", &[&SAVE[..], &["--jobs", "1"]].concat()).exits(3);
+    let path = folder.path().join(FILE);
     let text = fs::read_to_string(&path).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     for damaged in [
@@ -215,12 +224,10 @@ fn what_follows_a_damaged_record_is_evaluated_again_and_that_is_said() {
         let mut lines = lines.clone();
         lines[4] = &damaged;
         fs::write(&path, lines.join("\n") + "\n").unwrap();
-        let behind = lines.len() - 5;
-        let resumed = run(&folder, "again", &RESUME).exits(3).says(&taken(3));
+        let offset: usize = lines[..4].iter().map(|line| line.len() + 1).sum();
+        let resumed = run(&folder, "again", &RESUME).exits(3).says(&taken(4 * CONVERSATIONS - 1));
         assert_eq!(lasting(&resumed), lasting(&whole));
-        resumed
-            .says("evaluator: journal j.jsonl, line 5: ")
-            .says(&format!("and {behind} records behind it"));
+        resumed.says(&format!("evaluator: {FILE}, line 5 (byte {offset}): "));
     }
 }
 
@@ -271,16 +278,16 @@ echo '{"score": 1}'"#;
 }
 
 #[test]
-fn without_a_name_the_journal_is_that_of_the_configuration() {
+fn without_a_name_the_file_is_that_of_the_configuration() {
     let folder = folder();
     let first = run(&folder, "0", &["--resume"]).exits(3);
     let second = run(&folder, "1", &["--resume", "--jobs", "1"]).exits(3);
     assert_eq!(first.stdout, second.stdout);
     assert_eq!(starts(&folder, "1"), [""; 0]);
-    second.says("24 of 24 evaluations were taken from the journal .evaluator/journal-");
+    second.says("the run is saved in .evaluator/run-");
     assert_eq!(fs::read_to_string(folder.path().join(".evaluator/.gitignore")).unwrap(), "*\n");
     assert_eq!(fs::read_dir(folder.path().join(".evaluator")).unwrap().count(), 2);
-    // Nobody who did not ask for it gets one.
+    // A run that is not to be saved has none.
     let other = self::folder();
     run(&other, "0", &[]).exits(3);
     assert!(!other.path().join(".evaluator").exists());
