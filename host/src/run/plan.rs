@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     config::{BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, LinkedConfig, MissingTurns},
-    contract::{Driver, Mismatch},
+    hosts::{Driver, Mismatch},
     json::Object,
     linked::LinkedEvaluator,
     metric::{Metric, MetricSettings},

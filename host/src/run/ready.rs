@@ -20,15 +20,16 @@ use super::{
     permits::Permits,
     plan::{Program, Work},
     subject::Subject,
+    terms::Terms,
 };
 use crate::{
-    contract::{Mismatch, Terms},
+    hosts::Mismatch,
     linked,
     metric::{Metric, MetricInput, MetricSettings},
     pool::{Document, Pool, WorkerFault},
     process::{self, Cancellation, CommandSpec},
     report::run_file::{Digest, Digester, Fingerprint},
-    verdict::{Evaluation, Expected, Status, Verdict},
+    verdict::{Answer, Evaluation, Expected, Status, Verdict},
 };
 
 /// Time a program may take to describe itself. One that takes longer is started anew for every conversation, which
@@ -332,7 +333,7 @@ impl Ready {
                 );
                 Verdict::MetricFailed { reason }
             }
-            (Verdict::Answer(answer), _) if !answer.is_finite() => {
+            (Verdict::Answer(answer), _) if !is_finite(&answer) => {
                 let reason = format!("{} gave a score that is not a number", self.name());
                 Verdict::MetricFailed { reason }
             }
@@ -460,6 +461,12 @@ impl Ready {
             forked.close(LAST_PATIENCE).await;
         }
     }
+}
+
+/// Returns true if all scores are numbers. A registered metric may return others.
+fn is_finite(answer: &Answer) -> bool {
+    let scores = answer.per_invocation_scores.iter().chain([&answer.score]);
+    scores.flatten().all(|score| score.is_finite())
 }
 
 fn not_run() -> Evaluation {
