@@ -4,6 +4,7 @@ mod conform;
 mod export;
 mod inspect;
 mod output;
+mod report;
 mod run;
 mod serve;
 mod test;
@@ -21,6 +22,7 @@ pub(crate) use self::{
     export::ExportArgs,
     inspect::{InspectArgs, InspectOutput},
     output::{ReportOutput, outputs},
+    report::ReportArgs,
     run::RunArgs,
     serve::ServeArgs,
     test::TestArgs,
@@ -91,6 +93,9 @@ pub(crate) enum Command {
         after_help = "Exit codes: 0 all that was scored passed, 1 something failed or nothing was scored, 2 usage or configuration error (nothing ran), 3 something broke"
     )]
     Run(RunArgs),
+    /// Report a run that was saved with `run --save-run`
+    #[command(after_help = report::EXIT_CODES)]
+    Report(ReportArgs),
     /// Print the conversations of recorded traces as evaluators see them
     #[command(
         after_help = "Exit codes: 0 everything can be evaluated, 2 usage error, 3 a file, a part of one or a conversation cannot be used"

@@ -73,7 +73,6 @@ const CYCLES: &[(&str, &str, &str)] = &[
     ("json", "opaque", "parse"),
     ("json", "scan", "parse"),
     ("host", "config", "source"),
-    ("host", "events", "report"),
 ];
 
 /// The only source of the SDK that opens connections: to the proxy of a host, on this machine.
@@ -271,8 +270,8 @@ fn modules_of_a_crate_do_not_import_each_other_in_a_circle() {
         let modules: BTreeSet<String> = imports.keys().cloned().collect();
         for (module, imported) in &mut imports {
             imported.retain(|name| {
-                let is_edge = |it: &_| *it == (krate, &**module, &**name);
-                let excuse = CYCLES.iter().position(|it| is_edge(&(it.0, it.1, it.2)));
+                let edge = (*krate, &**module, &**name);
+                let excuse = CYCLES.iter().position(|it| *it == edge);
                 excused.extend(excuse);
                 modules.contains(name) && name != module && excuse.is_none()
             });

@@ -81,11 +81,11 @@ pub(crate) struct RunArgs {
     /// Refuse remote evaluators that are not pinned in evaluators.lock, instead of pinning them; for CI
     #[arg(long, visible_alias = "frozen")]
     pub(crate) locked: bool,
-    /// Keep finished evaluations in this file as they come; with --resume, also take from it what it has
-    #[arg(long, value_name = "FILE", value_parser = in_a_folder)]
-    pub(crate) journal: Option<PathBuf>,
-    /// Reuse the results of earlier runs with the same journal; what was edited since, and new traces, are evaluated (default
-    /// journal: one for this configuration, or for these metrics, in .evaluator)
+    /// Save the run in this file (.evalrun), each evaluation as soon as it is finished; `evaluator report` renders it
+    #[arg(long, alias = "journal", value_name = "FILE", value_parser = in_a_folder)]
+    pub(crate) save_run: Option<PathBuf>,
+    /// Reuse the results in the file of --save-run (default: one for this configuration, or for these metrics, in
+    /// .evaluator); what was edited since, and new traces, are evaluated
     #[arg(long)]
     pub(crate) resume: bool,
     /// Evaluations at a time (default: one per processor)

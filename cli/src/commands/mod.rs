@@ -10,6 +10,7 @@ mod init;
 mod inspect;
 mod list;
 mod manual;
+mod report;
 mod run;
 mod runtimes;
 mod schema;
@@ -41,6 +42,7 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
     }
     let code = match cli.command {
         Command::Run(args) => run::run(args, cli.verbose, runner),
+        Command::Report(args) => report::report(args, cli.verbose),
         Command::Inspect(args) => inspect::inspect(args, &runner),
         Command::Check { config, locked, build } => {
             match discovery::required(config, "name the configuration") {

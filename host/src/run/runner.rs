@@ -19,7 +19,7 @@ use super::{
     conversations::Conversations,
     diagnosis::{self, TakenFor},
     execute::{self, Executed},
-    journaled::Journaling,
+    fingerprint,
     permits::Permits,
 };
 use crate::{
@@ -27,11 +27,13 @@ use crate::{
     conversation::{GROUPING, GroupBy},
     eval_set::{CaseIndex, EvalSet},
     executor::Executors,
-    journal::Journal,
     linked::LinkedEvaluators,
     metric::Metrics,
     process::Cancellation,
-    report::{Partial, REPORT_MEMORY, Report},
+    report::{
+        Partial, REPORT_MEMORY, Report,
+        run_file::{Header, RunFile, RunWriter},
+    },
     runtime::Runtimes,
     source::{Cache, Sources},
     trace::{LoadErrorKind, TraceFormats, TraceIndex, TrackedAttributes, trace_files},
@@ -61,11 +63,11 @@ pub struct Runner {
     pub locked: bool,
     /// Evaluations at a time; as many as there are processors by default.
     pub jobs: NonZeroUsize,
-    /// Bytes of what came of conversations that are kept in memory; what is more is in a temporary file until the report
-    /// is dropped. 1 MiB by default.
+    /// Bytes of results that are kept in memory; what is more is in a temporary file until the report is dropped. 1 MiB by
+    /// default.
     pub report_memory: usize,
-    /// Where finished evaluations are kept, and taken from; nowhere by default.
-    pub journal: Option<Arc<Journal>>,
+    /// File that the run is saved in; none by default.
+    pub run_file: Option<Arc<RunFile>>,
     /// Ends the run early when cancelled: running evaluations are ended, no new ones begin.
     pub cancellation: Cancellation,
 }
@@ -83,7 +85,7 @@ impl Default for Runner {
             locked: false,
             jobs: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
             report_memory: REPORT_MEMORY,
-            journal: None,
+            run_file: None,
             cancellation: Cancellation::new(),
         }
     }
@@ -125,6 +127,27 @@ impl Runner {
     /// Must be called inside a tokio runtime with time and I/O enabled. Cancelled while evaluators are made ready, it does not
     /// wait long for that to stop; the thread doing it may then outlive the call.
     pub async fn run(&self, request: &Request, on_event: &mut dyn FnMut(RunEvent)) -> Report {
+        let mut writer = RunWriter::new(self.run_file.as_deref(), self.report_memory);
+        if let (Some(file), Some(damage)) = (writer.path().cloned(), writer.damage()) {
+            on_event(RunEvent::DamagedRunFile { file, damage });
+        }
+        let mut report = self.evaluate(request, &mut writer, on_event).await;
+        let (file, reused) = (writer.path().cloned(), writer.reused());
+        writer.finish(&mut report).map(execute::event).into_iter().for_each(&mut *on_event);
+        if let Some(file) = file {
+            let total = report.conversations.asked();
+            on_event(RunEvent::Saved { file, reused, total });
+        }
+        report
+    }
+
+    /// The run without the end of its file.
+    async fn evaluate(
+        &self,
+        request: &Request,
+        writer: &mut RunWriter,
+        on_event: &mut dyn FnMut(RunEvent),
+    ) -> Report {
         let config = &request.config;
         let mut report = Report {
             require_evaluated: config.require_evaluated,
@@ -133,7 +156,6 @@ impl Runner {
             max_error_rate: config.max_error_rate,
             ..Report::default()
         };
-        let mut journaling = Journaling::begin(self, on_event);
         let found = trace_files(&request.traces);
         report.warnings.extend(found.warning());
         on_event(RunEvent::Loading { files: found.files.len() });
@@ -191,24 +213,25 @@ impl Runner {
             true => Plan::not_run(config),
             false => self.prepare(config, on_event).await,
         };
-        let mut on_evaluation = |event| journaling.pass(event, on_event);
-        let (conversations, events) = (Arc::new(conversations), request.events);
-        let Executed { conversations, unreliable, recorded, warnings, copies } =
-            execute::all(self, plan, conversations, &cases, permits, events, &mut on_evaluation)
-                .await;
-        report.conversations = conversations;
+        let header = Header {
+            conversations: conversations.len(),
+            report: report.clone(),
+            ..fingerprint::header(config, &plan, eval_set.as_ref(), report.grouping, writer.saves())
+        };
+        writer.start(header);
+        let work = (Arc::new(conversations), &cases);
+        let Executed { unreliable, recorded, warnings, copies } =
+            execute::all(self, plan, work, permits, request.events, writer, on_event).await;
         report.warnings.extend(warnings.into_iter().chain(copies.warning()));
         report.unreliable = unreliable.len();
         for message in &unreliable {
             on_event(RunEvent::Unreliable { message: message.clone() });
         }
         report.errors.extend(unreliable);
-        report.partial = partial(&report);
+        report.partial = writer.partial();
         if let (Some(set), None) = (&eval_set, report.partial) {
             report.unrecorded_cases = unrecorded(set, &recorded);
         }
-        journaling.end(&mut report, on_event).await;
-        report.performance = report.conversations.performance().cloned();
         report
     }
 
@@ -276,15 +299,6 @@ fn unrecorded(set: &EvalSet, recorded: &HashSet<usize>) -> Vec<String> {
         .filter(|(position, case)| !case.turns.is_empty() && !recorded.contains(position))
         .map(|(_, case)| case.id.clone())
         .collect()
-}
-
-/// Why not everything was evaluated, if that is so.
-fn partial(report: &Report) -> Option<Partial> {
-    if report.conversations.any_cancelled() {
-        Some(Partial::Cancelled)
-    } else {
-        (report.tally().not_run > 0).then_some(Partial::FailFast)
-    }
 }
 
 /// Puts an error about a file into the report, and tells it with its cause, which knows the position, and a hint.

@@ -34,7 +34,8 @@ pub enum GroupBy {
 }
 
 /// How traces were grouped into conversations, and the reason.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum GroupedBy {
     /// By trace, as asked for.

@@ -26,7 +26,7 @@ pub struct Conversation {
 }
 
 /// A turn: the message of the user, the steps of the agent, and its answer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct Turn {
     /// Trace of the anchor span.
     pub trace_id: Arc<str>,
@@ -56,7 +56,7 @@ pub struct Turn {
 
 /// The span that records what is judged in a turn: the agent or workflow that anchors it, else the model call that ended
 /// last, unless the anchor is a model call itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct JudgedSpan {
     /// Its trace.
     pub trace_id: Arc<str>,
@@ -69,7 +69,7 @@ pub struct JudgedSpan {
 }
 
 /// One logical call of a model; wrapper spans around it are folded in.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct LlmCall {
     /// Span id of the innermost span of the call.
     pub span_id: String,
@@ -90,7 +90,7 @@ pub struct LlmCall {
 }
 
 /// Token counts of one call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Usage {
     /// Prompt tokens.
     pub input_tokens: i64,
@@ -103,7 +103,7 @@ pub struct Usage {
 }
 
 /// One call of a tool.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct ToolCall {
     /// Name of the tool.
     pub name: String,
@@ -120,7 +120,7 @@ pub struct ToolCall {
 }
 
 /// Least, median, greatest and percentiles of a sample. Zeros when the sample is empty.
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Stats {
     /// Least value.
     pub min: f64,
@@ -139,7 +139,7 @@ pub struct Stats {
 }
 
 /// Latencies in milliseconds, token counts and call counts of one conversation, in the wire's shape.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct PerformanceMetrics {
     /// Latencies in milliseconds.
     pub latency: Latency,
@@ -154,7 +154,7 @@ pub struct PerformanceMetrics {
 }
 
 /// Latencies in milliseconds.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Latency {
     /// Per turn.
     pub overall: Stats,
@@ -165,7 +165,7 @@ pub struct Latency {
 }
 
 /// Token counts.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Tokens {
     /// Prompt tokens of all calls.
     pub total_prompt: i64,
@@ -182,7 +182,7 @@ pub struct Tokens {
 }
 
 /// Call counts.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Counts {
     /// Logical LLM calls.
     pub llm_calls: usize,

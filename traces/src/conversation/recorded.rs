@@ -18,6 +18,12 @@ pub struct Recorded {
     value: OnceLock<Value>,
 }
 
+impl serde::Serialize for Recorded {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.value().serialize(serializer)
+    }
+}
+
 impl Recorded {
     /// Returns the value; `Null` if nothing was recorded.
     #[must_use]

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Reason why a conversation has no golden case, as shown in reports.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, serde::Serialize)]
 pub enum Unmatched {
     /// There is no eval set.
     #[error("no eval set provided")]

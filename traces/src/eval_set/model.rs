@@ -12,7 +12,7 @@ pub struct EvalSet {
 }
 
 /// One golden conversation.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct EvalCase {
     /// Id of the case.
     pub id: String,
@@ -21,7 +21,7 @@ pub struct EvalCase {
 }
 
 /// A golden turn.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct ExpectedTurn {
     /// `invocation_id` of the eval set, or empty.
     pub invocation_id: String,
@@ -61,7 +61,7 @@ impl ExpectedTurn {
 }
 
 /// An expected tool call.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct ExpectedCall {
     /// Id of the call.
     pub id: Option<String>,
@@ -72,7 +72,7 @@ pub struct ExpectedCall {
 }
 
 /// The result of an expected tool call.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct ExpectedResponse {
     /// Id of the call it answers.
     pub id: Option<String>,

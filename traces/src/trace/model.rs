@@ -32,7 +32,7 @@ pub struct Span {
 }
 
 /// Status of a span.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub enum SpanStatus {
     /// Nothing was recorded.
     #[default]

@@ -13,7 +13,7 @@ const REPORTED_CHARS: usize = 200;
 /// Parts of one or more trace files that cannot be used.
 ///
 /// Their content is not evaluated, so a run with such parts is an error.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct UnusableParts {
     /// Number of parts of each kind, in the order in which the kinds were first seen.
     counts: Vec<(Part, u64)>,
@@ -22,7 +22,8 @@ pub struct UnusableParts {
 }
 
 /// A kind of part of a trace file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Part {
     Span,
     /// The spans or log records of one instrumentation scope.
