@@ -4,8 +4,6 @@ use std::{borrow::Cow, error::Error, fmt};
 
 use evaluator_protocol::{DecodeError, ErrorBody};
 
-use crate::contract::{Adk, Agentevals, HasConfig as _};
-
 /// An error of an evaluator: a kind for programs and a message for people.
 ///
 /// Any error an evaluator returns becomes one of kind `evaluator`. To choose the kind, return a `Failure`:
@@ -147,7 +145,11 @@ pub struct Rejection {
 }
 
 /// Where documents have the config of an evaluator.
-const CONFIGS: [&str; 2] = [Agentevals::PATH, Adk::PATH];
+const CONFIGS: [&str; 2] = [CONFIG, CRITERION];
+/// Path of the config in documents of agentevals and AgentV.
+pub(crate) const CONFIG: &str = "config";
+/// Path of the config in documents of ADK.
+pub(crate) const CRITERION: &str = "eval_metric.criterion";
 
 impl Rejection {
     /// Creates a rejection because of the field at `path`, e.g. `config.min_length`; empty for the document as a whole.

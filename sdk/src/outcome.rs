@@ -2,10 +2,16 @@
 
 use std::error::Error;
 
-use evaluator_protocol::Score;
+use evaluator_protocol::{
+    EvalResult, JsonObject, Score,
+    adk::EvaluationResult,
+    agenta::{EvaluateResult, Outputs},
+    agentv::CodeJudgeResult,
+};
+use serde_json::Value;
 
 use crate::{
-    contract::{Agentevals, Contract},
+    contract::{Adk, AdkOutcome, AgentV, Agenta, Agentevals, Contract},
     failure::{Failure, Kind},
 };
 
@@ -38,6 +44,13 @@ pub trait IntoOutcome<C: Contract = Agentevals, M = ()> {
 }
 
 #[diagnostic::do_not_recommend]
+impl IntoOutcome for EvalResult {
+    fn into_outcome(self) -> Result<EvalResult, Failure> {
+        Ok(self)
+    }
+}
+
+#[diagnostic::do_not_recommend]
 impl<C: Contract> IntoOutcome<C> for Score {
     fn into_outcome(self) -> Result<C::Output, Failure> {
         Ok(C::scored(self))
@@ -58,6 +71,55 @@ impl<C: Contract> IntoOutcome<C> for f64 {
 impl<C: Contract> IntoOutcome<C> for bool {
     fn into_outcome(self) -> Result<C::Output, Failure> {
         Ok(C::scored(Score::from(self)))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoOutcome<AgentV> for CodeJudgeResult {
+    fn into_outcome(self) -> Result<CodeJudgeResult, Failure> {
+        Ok(self)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoOutcome<Adk> for EvaluationResult {
+    fn into_outcome(self) -> Result<AdkOutcome, Failure> {
+        Ok(AdkOutcome::Complete(self))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoOutcome<Adk> for EvalResult {
+    fn into_outcome(self) -> Result<AdkOutcome, Failure> {
+        Ok(AdkOutcome::Plain(self))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoOutcome<Agenta> for EvaluateResult {
+    fn into_outcome(self) -> Result<Outputs, Failure> {
+        Ok(self.into())
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoOutcome<Agenta> for Outputs {
+    fn into_outcome(self) -> Result<Outputs, Failure> {
+        Ok(self)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoOutcome<Agenta> for JsonObject {
+    fn into_outcome(self) -> Result<Outputs, Failure> {
+        Value::Object(self).into_outcome()
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoOutcome<Agenta> for Value {
+    fn into_outcome(self) -> Result<Outputs, Failure> {
+        Outputs::try_from(self).map_err(|error| Failure::of(Kind::Answer, error.to_string()))
     }
 }
 
@@ -106,8 +168,6 @@ impl IntoFailure for Box<dyn Error> {
 
 #[cfg(test)]
 mod tests {
-    use evaluator_protocol::EvalResult;
-
     use super::*;
 
     fn outcome<T: IntoOutcome<Agentevals, M>, M>(value: T) -> Result<f64, String> {

@@ -9,10 +9,7 @@ use evaluator_protocol::{
 use serde_json::Value;
 
 use super::{Contract, HasConfig, HasParameters, check_turns, foreign};
-use crate::{
-    failure::{Failure, Rejection},
-    outcome::IntoOutcome,
-};
+use crate::failure::{CRITERION, Failure, Rejection};
 
 /// The contract of Google's Agent Development Kit: the parameters of its Python functions in, [`EvaluationResult`] out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,23 +70,9 @@ impl HasParameters for Adk {
 
 /// The keys of the criterion that are the metric's own.
 impl HasConfig for Adk {
-    const PATH: &'static str = "eval_metric.criterion";
+    const PATH: &'static str = CRITERION;
 
     fn config(input: &MetricInput) -> Option<&JsonObject> {
         input.eval_metric.extras()
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl IntoOutcome<Adk> for EvaluationResult {
-    fn into_outcome(self) -> Result<AdkOutcome, Failure> {
-        Ok(AdkOutcome::Complete(self))
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl IntoOutcome<Adk> for EvalResult {
-    fn into_outcome(self) -> Result<AdkOutcome, Failure> {
-        Ok(AdkOutcome::Plain(self))
     }
 }

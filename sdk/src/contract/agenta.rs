@@ -9,11 +9,7 @@ use evaluator_protocol::{
 use serde_json::{Value, json};
 
 use super::{Contract, HasParameters, foreign};
-use crate::{
-    JsonObject,
-    failure::{Failure, Kind, Rejection},
-    outcome::IntoOutcome,
-};
+use crate::failure::Rejection;
 
 /// The contract of Agenta: the parameters of its Python functions in, [`EvaluateResult`] out.
 ///
@@ -86,33 +82,5 @@ impl HasParameters for Agenta {
             "app_params" | "parameters" => input.parameter(name).is_none().then(|| json!({})),
             _ => None,
         }
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl IntoOutcome<Agenta> for EvaluateResult {
-    fn into_outcome(self) -> Result<Outputs, Failure> {
-        Ok(self.into())
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl IntoOutcome<Agenta> for Outputs {
-    fn into_outcome(self) -> Result<Outputs, Failure> {
-        Ok(self)
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl IntoOutcome<Agenta> for JsonObject {
-    fn into_outcome(self) -> Result<Outputs, Failure> {
-        Value::Object(self).into_outcome()
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl IntoOutcome<Agenta> for Value {
-    fn into_outcome(self) -> Result<Outputs, Failure> {
-        Outputs::try_from(self).map_err(|error| Failure::of(Kind::Answer, error.to_string()))
     }
 }

@@ -5,10 +5,7 @@ use evaluator_protocol::{
 };
 
 use super::{Contract, HasConfig, agentv::read_answer, check_turns};
-use crate::{
-    failure::{Failure, Rejection},
-    outcome::IntoOutcome,
-};
+use crate::failure::{Failure, Rejection};
 
 /// The contract of agentevals: [`EvalInput`] in, [`EvalResult`] out.
 ///
@@ -54,12 +51,5 @@ impl Contract for Agentevals {
 impl HasConfig for Agentevals {
     fn config(input: &EvalInput) -> Option<&JsonObject> {
         Some(&input.config)
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl IntoOutcome for EvalResult {
-    fn into_outcome(self) -> Result<EvalResult, Failure> {
-        Ok(self)
     }
 }

@@ -8,12 +8,7 @@ use evaluator_protocol::{
 };
 
 use super::{Contract, HasConfig, foreign};
-use crate::{
-    context::Context,
-    extract::FromInput,
-    failure::{Failure, Rejection},
-    outcome::IntoOutcome,
-};
+use crate::failure::Rejection;
 
 /// The contract of AgentV: [`CodeJudgeInput`] in, [`CodeJudgeResult`] out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,31 +41,6 @@ impl Contract for AgentV {
 impl HasConfig for AgentV {
     fn config(input: &CodeJudgeInput) -> Option<&JsonObject> {
         input.config()
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl<'a> FromInput<'a, AgentV> for &'a CodeJudgeInput {
-    fn from_input(context: &'a Context<AgentV>) -> Result<Self, Rejection> {
-        Ok(context.input())
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl FromInput<'_, AgentV> for CodeJudgeInput {
-    fn from_input(context: &Context<AgentV>) -> Result<Self, Rejection> {
-        Ok(context.input().clone())
-    }
-
-    fn from_only_input(context: &mut Context<AgentV>) -> Result<Self, Rejection> {
-        Ok(std::mem::take(context.input_mut()))
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl IntoOutcome<AgentV> for CodeJudgeResult {
-    fn into_outcome(self) -> Result<CodeJudgeResult, Failure> {
-        Ok(self)
     }
 }
 

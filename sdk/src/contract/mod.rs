@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use evaluator_protocol::{Answer, Contract as Name, Document, EvalResult, JsonObject, Score};
 use serde_json::Value;
 
-use crate::failure::{Failure, Kind, Rejection};
+use crate::failure::{CONFIG, Failure, Kind, Rejection};
 
 /// A contract: the document that an evaluator written against it sees, and the answer that it gives.
 ///
@@ -59,7 +59,7 @@ pub trait Contract: sealed::Sealed + Sized + 'static {
 pub trait HasConfig: Contract {
     /// Path in the document.
     #[doc(hidden)]
-    const PATH: &'static str = "config";
+    const PATH: &'static str = CONFIG;
 
     /// Returns the config, if any.
     #[doc(hidden)]

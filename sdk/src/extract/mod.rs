@@ -8,12 +8,12 @@ pub use parts::{Expected, Invocations, MetricName, Threshold, Trajectory};
 
 use std::borrow::Borrow;
 
-use evaluator_protocol::EvalInput;
+use evaluator_protocol::{EvalInput, agentv::CodeJudgeInput};
 use serde_core::de::DeserializeOwned;
 
 use crate::{
     context::Context,
-    contract::{Agentevals, Contract},
+    contract::{AgentV, Agentevals, Contract},
     failure::Rejection,
 };
 
@@ -103,6 +103,24 @@ impl FromInput<'_> for EvalInput {
     }
 
     fn from_only_input(context: &mut Context) -> Result<Self, Rejection> {
+        Ok(std::mem::take(context.input_mut()))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<'a> FromInput<'a, AgentV> for &'a CodeJudgeInput {
+    fn from_input(context: &'a Context<AgentV>) -> Result<Self, Rejection> {
+        Ok(context.input())
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl FromInput<'_, AgentV> for CodeJudgeInput {
+    fn from_input(context: &Context<AgentV>) -> Result<Self, Rejection> {
+        Ok(context.input().clone())
+    }
+
+    fn from_only_input(context: &mut Context<AgentV>) -> Result<Self, Rejection> {
         Ok(std::mem::take(context.input_mut()))
     }
 }
