@@ -461,10 +461,8 @@ fn any_value_at(mut object: Object, depth: usize, problems: &mut Vec<String>) ->
         return Some(values::float(&value).map_or(Value::Null, Value::Float));
     }
     if let Some(value) = object.swap_remove("bytesValue") {
-        return Some(match value {
-            Value::String(recorded) => Value::String(values::base64_text(recorded)),
-            _ => Value::Null,
-        });
+        let text = value.as_str().map(|recorded| values::base64_text(recorded.to_owned()));
+        return Some(text.map_or(Value::Null, Value::String));
     }
     if object.contains_key("arrayValue") {
         let values = take(&mut take_object(&mut object, "arrayValue"), "values");

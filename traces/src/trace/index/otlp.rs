@@ -235,12 +235,8 @@ fn root(walk: &mut Walk<'_>) -> Result<Root, Stop> {
         if spans.is_some() && batches.is_some() || is_span || has_stray_spans || !has_list {
             return Err(Stop::Fallback);
         }
-        let spans = spans.or(batches).unwrap_or_default();
-        return Ok(Root::Document(FileRecords {
-            spans,
-            logs: logs.unwrap_or_default(),
-            ..FileRecords::default()
-        }));
+        let (spans, logs) = (spans.or(batches).unwrap_or_default(), logs.unwrap_or_default());
+        return Ok(Root::Document(FileRecords { spans, logs, lone_surrogates: 0 }));
     }
     if !is_span {
         return Ok(Root::Other);
