@@ -82,5 +82,4 @@ impl Terms {
 }
 
 #[cfg(test)]
-#[path = "terms_tests.rs"]
 mod tests;
