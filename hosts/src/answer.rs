@@ -152,17 +152,17 @@ impl fmt::Display for BadAnswer {
 /// # Errors
 ///
 /// [`BadAnswer::Empty`] or [`BadAnswer::NotJson`].
-pub fn document(bytes: &[u8]) -> Result<Value, BadAnswer> {
+pub fn parse_document(bytes: &[u8]) -> Result<Value, BadAnswer> {
     // `NaN` is read so that the error can name its field.
     read(bytes, true)
 }
 
-/// Reads one JSON document as [`document`] does, without `NaN` and infinities.
+/// Reads one JSON document as [`parse_document`] does, without `NaN` and infinities.
 ///
 /// # Errors
 ///
 /// [`BadAnswer::Empty`] or [`BadAnswer::NotJson`].
-pub fn strict_document(bytes: &[u8]) -> Result<Value, BadAnswer> {
+pub fn parse_strict_document(bytes: &[u8]) -> Result<Value, BadAnswer> {
     read(bytes, false)
 }
 
@@ -398,7 +398,7 @@ mod tests {
     }
 
     fn parse_answer(bytes: &[u8]) -> Result<Answer, BadAnswer> {
-        answer_from(document(bytes)?)
+        answer_from(parse_document(bytes)?)
     }
 
     fn reason(text: &str) -> String {

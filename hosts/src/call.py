@@ -149,7 +149,7 @@ def main():
     except Exception as error:
         traceback.print_exception(type(error), error, frames_of(path, error.__traceback__))
         if isinstance(error, ModuleNotFoundError) and (error.name or "").split(".")[0] == "google":
-            sys.exit("an ADK metric needs the package google-adk: name it in a requirements.txt beside %s" % path)
+            sys.exit("an ADK metric needs the package google-adk: name it in a requirements.txt next to %s" % path)
         sys.exit(1)
     try:
         text = json.dumps(result, allow_nan=False)

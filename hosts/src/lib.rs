@@ -3,11 +3,14 @@
 //! | capability | files in the host's directory | used by |
 //! |---|---|---|
 //! | [`ForeignContract`] | `mod.rs`, `document.rs`, `answer.rs` | `contract:` in a configuration, `evaluator serve` |
-//! | [`conform::Suite`] | `conform.rs`, `data/` | `evaluator conform` |
-//! | [`export::Exporter`] | `export.rs` and its templates | `evaluator export` |
+//! | `conform::Suite` | `conform.rs`, `data/` | `evaluator conform` |
+//! | `export::Exporter` | `export.rs` and its templates | `evaluator export` |
 //!
-//! All capabilities are optional. The typed documents of a contract are in `evaluator-protocol`, because the SDK needs them
-//! without this crate.
+//! All capabilities are optional. A host that only exports needs a directory with `export.rs` and its row; a host with a
+//! contract of its own also needs [`Contract`] and its documents in `evaluator-protocol`. Command line values, messages and
+//! conformance reports follow from [`HOSTS`].
+//!
+//! The typed documents of a contract are in `evaluator-protocol`, because the SDK needs them without this crate.
 
 mod adk;
 mod agenta;
@@ -34,13 +37,13 @@ use json::{Object, Value};
 
 pub use answer::{Answer, BadAnswer, Status};
 #[doc(hidden)]
-pub use answer::{answer_from, document, invalid, number, strict_document, unexpected};
+pub use answer::{answer_from, invalid, number, parse_document, parse_strict_document, unexpected};
 #[doc(hidden)]
 pub use call::Driver;
 pub use call::{Call, function_contracts};
 pub use recognize::{Defined, Mismatch, functions_of};
 #[doc(hidden)]
-pub use recognize::{foreign, missing_key_hint};
+pub use recognize::{foreign_answer, missing_key_hint};
 #[doc(hidden)]
 pub use serve::{Defaults, Question, complete, wants_plain_text};
 

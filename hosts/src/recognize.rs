@@ -38,7 +38,7 @@ fn by_key(
 
 /// Returns the contract of an answer that only its host understands, and the keys or type that identify the contract.
 #[must_use]
-pub fn foreign(answer: &Value) -> Option<(Contract, String)> {
+pub fn foreign_answer(answer: &Value) -> Option<(Contract, String)> {
     let bare = |found: &str| {
         let (contract, _) = contracts().find(|(_, foreign)| foreign.bare_answers)?;
         Some((contract, found.to_owned()))

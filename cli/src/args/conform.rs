@@ -16,9 +16,7 @@ pub(crate) struct ConformArgs {
     /// The program: the file of an evaluator (.rs, .py, .js, .ts, a package, an executable) or a command, with its arguments
     #[arg(required = true, value_name = "COMMAND", trailing_var_arg = true)]
     pub(crate) command: Vec<OsString>,
-    /// Host that it must conform to, whose documents alone are then played; repeatable: agentevals, agentv, adk, agenta, or
-    /// a release of them, as reports name it (default: all are played, and those count whose documents it answers)
-    #[arg(long = "host", value_name = "NAME", value_parser = releases)]
+    #[arg(long = "host", value_name = "NAME", value_parser = releases, help = host_help())]
     pub(crate) hosts: Vec<Releases>,
     /// Settings that the evaluator needs: a JSON object, or a file that holds one
     #[arg(short, long, value_name = "JSON|FILE", value_parser = settings)]
@@ -34,6 +32,16 @@ pub(crate) struct ConformArgs {
 /// Releases that a name stands for.
 #[derive(Clone, Debug)]
 pub(crate) struct Releases(pub(crate) Vec<&'static Release>);
+
+fn host_help() -> String {
+    let mut hosts: Vec<&str> = Release::all().map(|release| release.host).collect();
+    hosts.dedup();
+    format!(
+        "Host that it must conform to, whose documents alone are then played; repeatable: {}, or a release of them, as \
+         reports name it (default: all are played, and those count whose documents it answers)",
+        hosts.join(", ")
+    )
+}
 
 fn releases(name: &str) -> Result<Releases, UnknownHost> {
     Release::named(name).map(Releases)

@@ -5,7 +5,7 @@ use evaluator_protocol::Contract;
 use crate::{
     conversation::Conversation,
     eval_set::EvalCase,
-    hosts::{ForeignContract, Settings, foreign_contract, invalid, strict_document},
+    hosts::{ForeignContract, Settings, foreign_contract, invalid, parse_strict_document},
     json::{self, NonFinite, Object},
     pool::Document,
     verdict::{Evaluation, Status, Verdict, from_report},
@@ -54,7 +54,7 @@ impl Terms {
     }
 
     fn verdict(&self, printed: &[u8], turns: usize) -> Verdict {
-        let document = match strict_document(printed) {
+        let document = match parse_strict_document(printed) {
             Ok(document) => document,
             Err(bad) => return Verdict::BadAnswer(bad),
         };
@@ -82,5 +82,4 @@ impl Terms {
 }
 
 #[cfg(test)]
-#[path = "terms_tests.rs"]
 mod tests;

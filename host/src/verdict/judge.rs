@@ -1,7 +1,7 @@
 //! From what happened to a verdict.
 
 use crate::{
-    hosts::{answer_from, document, foreign, strict_document},
+    hosts::{answer_from, foreign_answer, parse_document, parse_strict_document},
     json::{self, NonFinite, Object, Value},
     process::{Ending, Outcome},
 };
@@ -57,14 +57,14 @@ pub fn from_text(text: &[u8]) -> Verdict {
 
 /// The same; `hosts` says whether answers of other hosts are errors that name their contract.
 fn result_in(text: &[u8], hosts: bool) -> Verdict {
-    let document = match document(text) {
+    let document = match parse_document(text) {
         Ok(document) => document,
         Err(bad) => return Verdict::BadAnswer(bad),
     };
     if let Some(reported) = from_report(&document) {
         return reported;
     }
-    if let Some((contract, found)) = foreign(&document).filter(|_| hosts) {
+    if let Some((contract, found)) = foreign_answer(&document).filter(|_| hosts) {
         return Verdict::BadAnswer(BadAnswer::Foreign { contract, found });
     }
     match answer_from(document) {
@@ -90,7 +90,7 @@ impl Expected {
         match self {
             Self::Result => from_text(text),
             Self::OwnResult => result_in(text, false),
-            Self::Anything => match strict_document(text) {
+            Self::Anything => match parse_strict_document(text) {
                 Ok(Value::Null) => Verdict::BadAnswer(BadAnswer::Invalid {
                     path: String::new(),
                     reason: "it is null, which says nothing".to_owned(),
@@ -119,7 +119,7 @@ impl Expected {
     fn exit_code(self, line: &[u8]) -> Option<i32> {
         // Hardly any line is a report, and that can be seen.
         memchr::memmem::find(line, b"\"exit_code\"")?;
-        let document = document(line).ok()?;
+        let document = parse_document(line).ok()?;
         // What an answer may have is not known; it is no report if it has anything else.
         let is_alone = matches!(&document, Value::Object(object) if object.len() == 1);
         if self == Self::Anything && !is_alone {
@@ -137,7 +137,7 @@ pub(crate) fn from_report(document: &Value) -> Option<Verdict> {
 
 /// The kind of the error that a line reports.
 pub(super) fn reported_kind(line: &[u8]) -> Option<String> {
-    document(line).ok()?.get("error")?.get("kind")?.as_str().map(str::to_owned)
+    parse_document(line).ok()?.get("error")?.get("kind")?.as_str().map(str::to_owned)
 }
 
 fn is_report(error: &Value, document: &Value) -> bool {

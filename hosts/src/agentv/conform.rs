@@ -350,5 +350,4 @@ fn is_truthy(value: &Value) -> bool {
 }
 
 #[cfg(test)]
-#[path = "conform_tests.rs"]
 mod tests;

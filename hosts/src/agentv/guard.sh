@@ -20,7 +20,7 @@ if [ $status != 0 ]; then
   echo "the evaluator ended with status $status" >&2
   exit $status
 fi
-# One object: beside its texts there is nothing that JSON has not.
+# One object: outside of its strings, only JSON.
 shape=$(printf %s "$answer" |
   LC_ALL=C sed 's/\\.//g; s/"[^"]*"//g' | tr -d ' \t\r\n')
 case $shape in

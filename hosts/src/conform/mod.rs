@@ -6,7 +6,7 @@
 //! | type | meaning |
 //! |---|---|
 //! | [`Program`] | the command line that is tested |
-//! | [`Suite`] | releases of a host, their documents, and what they record of a process |
+//! | `Suite` | releases of a host, their documents, and what they record of a process |
 //! | [`Tester`] | runs the suites, and returns a [`Conformance`] |
 //!
 //! A good program answers the documents of a host in that host's form, or refuses them: with a message on standard error,
