@@ -1,5 +1,7 @@
 //! Folders and files for tests.
 
+#![expect(clippy::unwrap_used, reason = "only tests use this, and a test may panic")]
+
 use std::{
     env, fs,
     path::{Path, PathBuf},
