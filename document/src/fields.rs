@@ -1,364 +1,373 @@
-//! Reads the keys of a mapping, collecting what is wrong instead of stopping at it.
+//! The fields of a mapping, converted to the types that are wanted.
 
 use std::{ops::RangeInclusive, time::Duration};
 
-use super::{
-    paths::Paths,
-    problem::{Place, Problem},
-    yaml::{Node, NodeKind, Span, object},
-};
-use crate::json::{Object, Value};
+use evaluator_json::{Object, Value};
 
-/// Problems found so far in a text, and what else a person may want to know of it.
-pub(crate) struct Problems<'a> {
-    pub(crate) text: &'a str,
-    pub(crate) found: Vec<Problem>,
-    /// What is no reason not to run, but probably not what was meant.
-    pub(crate) warnings: Vec<Problem>,
-    /// What has no effect here, and that is as it should be.
-    pub(crate) notes: Vec<Problem>,
-    /// Where relative paths lead.
-    pub(super) paths: Paths,
+use crate::{Node, NodeKind, Problems, Report, did_you_mean, node::object};
+
+/// Value of a key. Conversions that fail add a problem and return `None`.
+#[derive(Clone, Copy, Debug)]
+pub struct Field<'n> {
+    /// Key as messages show it.
+    pub key: &'n str,
+    /// Value.
+    pub node: &'n Node,
+    /// List that problems are added to.
+    pub problems: &'n Problems<'n>,
 }
 
-impl<'a> Problems<'a> {
-    pub(crate) fn new(text: &'a str) -> Self {
-        Self {
-            text,
-            found: Vec::new(),
-            warnings: Vec::new(),
-            notes: Vec::new(),
-            paths: Paths::default(),
-        }
-    }
-
-    pub(crate) fn add(&mut self, span: Span, message: impl Into<String>, hint: Option<String>) {
-        self.found.push(self.at(span, message.into(), hint));
-    }
-
-    pub(crate) fn warn(&mut self, span: Span, message: impl Into<String>, hint: Option<String>) {
-        self.warnings.push(self.at(span, message.into(), hint));
-    }
-
-    pub(crate) fn note(&mut self, span: Span, message: impl Into<String>) {
-        self.notes.push(self.at(span, message.into(), None));
-    }
-
-    fn at(&self, span: Span, message: String, hint: Option<String>) -> Problem {
-        Problem { message, place: Some(Place::new(self.text, span)), hint }
-    }
-}
-
-/// The closest of `known`, as a hint, if one is close enough to be what was meant.
-pub(crate) fn did_you_mean<'k>(
-    word: &str,
-    known: impl IntoIterator<Item = &'k str>,
-) -> Option<String> {
-    known
-        .into_iter()
-        .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
-        .filter(|(distance, candidate)| *distance <= 1 + candidate.chars().count() / 4)
-        .min()
-        .map(|(_, candidate)| format!("did you mean `{candidate}`?"))
-}
-
-/// The keys of one mapping, taken one after the other; what is left at the end is unknown.
-pub(crate) struct Fields<'n> {
-    /// What messages call the mapping, e.g. `evaluator`.
+/// Keys of a mapping, taken one by one; a key that was not taken is unknown.
+#[derive(Debug)]
+pub struct Fields<'n> {
+    /// Name of the mapping in messages, e.g. `this evaluator`.
     noun: &'static str,
-    entries: &'n [(Node, Node)],
-    /// Keys to name in messages.
-    known: Vec<&'static str>,
-    /// Other spellings of them.
-    aliases: Vec<&'static str>,
-    /// Keys that are read but that nobody should be told to use.
-    replaced: Vec<&'static str>,
+    node: &'n Node,
+    problems: &'n Problems<'n>,
+    taken: Vec<Taken<'n>>,
     null_is_absent: bool,
 }
 
+#[derive(Debug)]
+struct Taken<'n> {
+    key: &'static str,
+    alias: Option<&'static str>,
+    /// Not named in messages.
+    hidden: bool,
+    node: Option<&'n Node>,
+}
+
 impl<'n> Fields<'n> {
-    pub(crate) fn new(noun: &'static str, entries: &'n [(Node, Node)]) -> Self {
-        Self {
-            noun,
-            entries,
-            known: Vec::new(),
-            aliases: Vec::new(),
-            replaced: Vec::new(),
-            null_is_absent: false,
+    fn entries(&self) -> &'n [(Node, Node)] {
+        match &self.node.kind {
+            NodeKind::Mapping(entries) => entries,
+            _ => &[],
         }
     }
 
-    /// From here on a key that is there without a value counts as not given, as other tools that read the file have it
-    /// for keys whose default is to have no value.
-    pub(crate) fn null_is_absent(&mut self) {
+    /// Treats keys without a value as absent from now on, as agentevals and ADK do for keys whose default is `None`.
+    pub fn null_is_absent(&mut self) {
         self.null_is_absent = true;
     }
 
-    /// The value of `key`; `null` counts as given, unless [`null_is_absent`](Self::null_is_absent) was said.
-    pub(crate) fn take(&mut self, key: &'static str) -> Option<&'n Node> {
-        self.known.push(key);
+    /// Takes `key`. A `null` is a value, unless [`null_is_absent`](Self::null_is_absent) was called.
+    pub fn take(&mut self, key: &'static str) -> Option<Field<'n>> {
+        self.taken(key, None, false)
+    }
+
+    /// Takes `key`, or the same key in its other spelling.
+    pub fn take_either(&mut self, key: &'static str, alias: &'static str) -> Option<Field<'n>> {
+        if let (Some(_), Some((name, _))) = (self.find(key), self.find(alias)) {
+            let message = format!("`{alias}` and `{key}` are the same key");
+            self.problems.add(name.span, message).hint("keep one of them");
+        }
+        self.taken(key, Some(alias), false)
+    }
+
+    /// Takes `key`. Its absence is a problem at the start of the mapping.
+    pub fn require(&mut self, key: &'static str) -> Option<Field<'n>> {
+        let field = self.take(key);
+        if field.is_none() {
+            self.missing(key);
+        }
+        field
+    }
+
+    /// Takes `key` in either spelling. Its absence is a problem at the start of the mapping.
+    pub fn require_either(&mut self, key: &'static str, alias: &'static str) -> Option<Field<'n>> {
+        let field = self.take_either(key, alias);
+        if field.is_none() {
+            self.missing(key);
+        }
+        field
+    }
+
+    /// Adds the problem that `key` is absent.
+    pub fn missing(&self, key: &str) -> Report<'n> {
+        let message = format!("the key `{key}` is missing in {}", self.noun);
+        self.problems.add(self.node.span.start(), message)
+    }
+
+    /// Refuses `key`: it has a reason that a general message about an unknown key would not give.
+    pub fn refuse(&mut self, key: &'static str, message: impl Into<String>, hint: &str) {
+        if let Some((name, _)) = self.find(key) {
+            self.problems.add(name.span, message).hint(hint);
+        }
+        self.taken(key, None, true);
+    }
+
+    /// Returns the value of a key without taking it.
+    #[must_use]
+    pub fn peek(&self, key: &str) -> Option<&'n Node> {
         self.find(key).map(|(_, value)| value)
     }
 
-    /// Key and value of something that is read but not to be suggested.
-    pub(crate) fn take_replaced(&mut self, key: &'static str) -> Option<&'n (Node, Node)> {
-        self.replaced.push(key);
-        self.find(key)
+    /// Allows a key that another reader takes.
+    pub fn allow(&mut self, key: &'static str, alias: &'static str) {
+        self.taken(key, Some(alias), false);
     }
 
-    /// The value of a key, without saying that it is known.
-    pub(crate) fn peek(&self, key: &str) -> Option<&'n Node> {
-        self.find(key).map(|(_, value)| value)
+    fn taken(
+        &mut self,
+        key: &'static str,
+        alias: Option<&'static str>,
+        hidden: bool,
+    ) -> Option<Field<'n>> {
+        let found = self.find(key).or_else(|| self.find(alias?));
+        let node = found.map(|(_, value)| value);
+        self.taken.push(Taken { key, alias, hidden, node });
+        Some(Field { key, node: node?, problems: self.problems })
     }
 
     fn find(&self, key: &str) -> Option<&'n (Node, Node)> {
-        self.entries
+        self.entries()
             .iter()
             .find(|(name, _)| name.as_str() == Some(key))
             .filter(|(_, value)| !(self.null_is_absent && value.is_null()))
     }
 
-    /// The value of `key` or of its other spelling.
-    pub(crate) fn take_either(
-        &mut self,
-        key: &'static str,
-        alias: &'static str,
-        problems: &mut Problems<'_>,
-    ) -> Option<&'n Node> {
-        let first = self.take(key);
-        self.aliases.push(alias);
-        let second = self.find(alias);
-        if let (Some(_), Some((name, _))) = (first, second) {
-            problems.add(
-                name.span,
-                format!("`{alias}` and `{key}` are the same key"),
-                Some("keep one of them".to_owned()),
-            );
+    /// Returns the number of keys that were taken, present or not.
+    #[must_use]
+    pub fn position(&self) -> usize {
+        self.taken.len()
+    }
+
+    /// Returns true if `key` was taken.
+    #[must_use]
+    pub fn has_taken(&self, key: &str) -> bool {
+        self.taken.iter().any(|taken| taken.key == key)
+    }
+
+    /// Returns the present keys that were taken after [`position`](Self::position) had this value, as JSON.
+    #[must_use]
+    pub fn taken_since(&self, position: usize) -> Object {
+        let present = |taken: &Taken<'_>| {
+            Some((taken.key.to_owned(), taken.node.filter(|_| !taken.hidden)?.to_json().ok()?))
+        };
+        self.taken[position..].iter().filter_map(present).collect()
+    }
+
+    /// Adds a problem for each key that was not taken.
+    pub fn finish(self) {
+        let known = || self.taken.iter().filter(|taken| !taken.hidden);
+        for (key, _) in self.entries() {
+            let Some(name) = key.as_str() else {
+                let noun = self.problems.noun(key);
+                let message = format!("keys in {} must be text, not {noun}", self.noun);
+                self.problems.add(key.span, message);
+                continue;
+            };
+            if self.taken.iter().any(|taken| taken.key == name || taken.alias == Some(name)) {
+                continue;
+            }
+            let spellings = known().map(|taken| taken.key).chain(known().filter_map(|it| it.alias));
+            let hint = did_you_mean(name, spellings).unwrap_or_else(|| {
+                let keys: Vec<&str> = known().map(|taken| taken.key).collect();
+                format!("known keys: {}", keys.join(", "))
+            });
+            let message = format!("unknown key `{name}` in {}", self.noun);
+            self.problems.add(key.span, message).hint(hint);
         }
-        first.or(second.map(|(_, value)| value))
+    }
+}
+
+impl<'n> Field<'n> {
+    /// Adds a problem with the value.
+    pub fn add(&self, message: impl Into<String>) -> Report<'n> {
+        self.problems.add(self.node.span, message)
     }
 
-    pub(crate) fn text(
-        &mut self,
-        key: &'static str,
-        problems: &mut Problems<'_>,
-    ) -> Option<&'n str> {
-        let node = self.take(key)?;
-        text(key, node, problems)
+    /// Adds the problem that the value has another type than `what`.
+    pub fn expected(&self, what: &str) -> Report<'n> {
+        self.add(format!("`{}` must be {what}, not {}", self.key, self.noun()))
     }
 
-    /// A number in `0..=1`; numeric text counts, as in the tools this file is shared with.
-    pub(crate) fn fraction(
-        &mut self,
-        key: &'static str,
-        problems: &mut Problems<'_>,
-    ) -> Option<f64> {
-        let node = self.take(key)?;
-        let Some(number) = number(node) else {
-            problems.add(
-                node.span,
-                format!("`{key}` must be a number in 0..=1, not {}", node.noun()),
-                None,
-            );
-            return None;
+    /// Returns the name of the value's type, with its article.
+    #[must_use]
+    pub fn noun(&self) -> &'static str {
+        self.problems.noun(self.node)
+    }
+
+    /// Returns the keys of a mapping; `noun` is its name in messages, e.g. `this rubric`.
+    #[must_use]
+    pub fn fields(&self, noun: &'static str) -> Option<Fields<'n>> {
+        self.entries()?;
+        let Self { node, problems, .. } = *self;
+        Some(Fields { noun, node, problems, taken: Vec::new(), null_is_absent: false })
+    }
+
+    /// Returns the keys and values of a mapping.
+    #[must_use]
+    pub fn entries(&self) -> Option<&'n [(Node, Node)]> {
+        match &self.node.kind {
+            NodeKind::Mapping(entries) => Some(entries),
+            _ if self.problems.is_json() => self.expected("an object").none(),
+            _ => self.expected("a mapping").none(),
+        }
+    }
+
+    /// Returns the keys and values of a mapping whose keys are names.
+    #[must_use]
+    pub fn named(&self) -> Vec<(&'n str, &'n Node)> {
+        let mut named = Vec::new();
+        for (name, value) in self.entries().unwrap_or_default() {
+            match name.as_str() {
+                Some(name) => named.push((name, value)),
+                // `on` and `no` are booleans, and `1` is a number.
+                None => {
+                    let (key, noun) = (self.key, self.problems.noun(name));
+                    let message = format!("keys in `{key}` must be text, not {noun}");
+                    self.problems.add(name.span, message).hint("put it in quotes");
+                }
+            }
+        }
+        named
+    }
+
+    /// Returns the items of a list, each as a field of the same name.
+    #[must_use]
+    pub fn items(&self) -> Option<Vec<Self>> {
+        match &self.node.kind {
+            NodeKind::Sequence(items) => {
+                Some(items.iter().map(|node| Self { node, ..*self }).collect())
+            }
+            _ if self.problems.is_json() => self.expected("an array").none(),
+            _ => self.expected("a list").none(),
+        }
+    }
+
+    /// Returns text that is not empty.
+    #[must_use]
+    pub fn text(&self) -> Option<&'n str> {
+        match self.node.as_str() {
+            None => {
+                let quotes =
+                    matches!(self.node.kind, NodeKind::Scalar(_)) && !self.problems.is_json();
+                let hint = quotes.then(|| "put it in quotes if it is meant as text".to_owned());
+                self.expected("text").maybe_hint(hint).none()
+            }
+            Some("") => self.add(format!("`{}` is empty", self.key)).none(),
+            text => text,
+        }
+    }
+
+    /// Returns text that has more than whitespace.
+    #[must_use]
+    pub fn sentence(&self) -> Option<String> {
+        let text = self.text()?;
+        if text.trim().is_empty() {
+            return self.add(format!("`{}` is blank", self.key)).none();
+        }
+        Some(text.to_owned())
+    }
+
+    /// Returns the value of the word that stands here.
+    #[must_use]
+    pub fn choice<T: Copy>(&self, choices: &[(&'static str, T)]) -> Option<T> {
+        let word = self.text()?;
+        let found = choices.iter().find(|(name, _)| *name == word).map(|(_, value)| *value);
+        if found.is_none() {
+            let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+            let message =
+                format!("`{}` must be one of {}, not `{word}`", self.key, names.join(", "));
+            self.add(message).maybe_hint(did_you_mean(word, names));
+        }
+        found
+    }
+
+    /// Returns a number in `0..=1`.
+    #[must_use]
+    pub fn fraction(&self) -> Option<f64> {
+        let Some(number) = self.number() else {
+            return self.expected("a number in 0..=1").none();
         };
         if !(0.0..=1.0).contains(&number) {
-            problems.add(node.span, format!("`{key}` must be in 0..=1, not {number}"), None);
-            return None;
+            return self.add(format!("`{}` must be in 0..=1, not {number}", self.key)).none();
         }
         Some(number)
     }
 
-    /// A truth value, in any of the ways Python's readers take one.
-    pub(crate) fn flag(
-        &mut self,
-        key: &'static str,
-        alias: &'static str,
-        problems: &mut Problems<'_>,
-    ) -> Option<bool> {
-        let node = self.take_either(key, alias, problems)?;
-        truth(key, node, problems)
-    }
-
-    /// A whole, positive number of seconds.
-    pub(crate) fn seconds(
-        &mut self,
-        key: &'static str,
-        problems: &mut Problems<'_>,
-    ) -> Option<Duration> {
-        let node = self.take(key)?;
-        let seconds =
-            number(node).filter(|number| number.fract() == 0.0 && (1.0..=1e9).contains(number));
-        if seconds.is_none() {
-            let message = format!("`{key}` must be a whole number of seconds, at least 1");
-            problems.add(node.span, message, Some("for example 30".to_owned()));
+    /// Returns a finite number that is at least 0.
+    #[must_use]
+    pub fn non_negative(&self) -> Option<f64> {
+        let Some(number) = self.number() else { return self.expected("a number").none() };
+        if !number.is_finite() || number < 0.0 {
+            let message = format!("`{}` must be at least 0, and finite, not {number}", self.key);
+            return self.add(message).none();
         }
-        seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        Some(number)
     }
 
-    /// A whole number in a range.
-    pub(crate) fn whole(
-        &mut self,
-        key: &'static str,
-        range: RangeInclusive<u32>,
-        problems: &mut Problems<'_>,
-    ) -> Option<u32> {
-        let node = self.take(key)?;
-        let (least, most) = (range.start(), range.end());
-        let Some(number) = number(node) else {
-            let message =
-                format!("`{key}` must be a whole number in {least}..={most}, not {}", node.noun());
-            problems.add(node.span, message, None);
-            return None;
-        };
-        let whole = (number.fract() == 0.0
-            && (f64::from(*least)..=f64::from(*most)).contains(&number))
-        .then_some(number as u32);
-        if whole.is_none() {
-            let message =
-                format!("`{key}` must be a whole number in {least}..={most}, not {number}");
-            problems.add(node.span, message, None);
+    /// Returns a whole number in a range.
+    #[must_use]
+    pub fn whole(&self, range: RangeInclusive<u32>) -> Option<u32> {
+        let what = format!("a whole number in {}..={}", range.start(), range.end());
+        let Some(number) = self.number() else { return self.expected(&what).none() };
+        let allowed = f64::from(*range.start())..=f64::from(*range.end());
+        if number.fract() != 0.0 || !allowed.contains(&number) {
+            return self.add(format!("`{}` must be {what}, not {number}", self.key)).none();
         }
-        whole
+        Some(number as u32)
     }
 
-    /// One of a few words, compared as written.
-    pub(crate) fn choice<T: Copy>(
-        &mut self,
-        key: &'static str,
-        choices: &[(&'static str, T)],
-        problems: &mut Problems<'_>,
-    ) -> Option<T> {
-        let node = self.take(key)?;
-        choice(key, node, choices, problems)
+    /// Returns a whole, positive number of seconds.
+    #[must_use]
+    pub fn seconds(&self) -> Option<Duration> {
+        self.at_least(1, "a whole number of seconds, at least 1", "30").map(Duration::from_secs)
     }
 
-    /// A mapping with text keys.
-    pub(crate) fn object(
-        &mut self,
-        key: &'static str,
-        problems: &mut Problems<'_>,
-    ) -> Option<Object> {
-        let node = self.take(key)?;
-        let NodeKind::Mapping(entries) = &node.kind else {
-            problems.add(
-                node.span,
-                format!("`{key}` must be a mapping, not {}", node.noun()),
-                None,
-            );
-            return None;
-        };
-        object(entries)
-            .map_err(|span| {
-                let hint = Some("put it in quotes".to_owned());
-                problems.add(span, format!("keys in `{key}` must be text, as in JSON"), hint);
-            })
-            .ok()
-    }
-
-    /// Reports what nothing has taken.
-    pub(crate) fn finish(self, problems: &mut Problems<'_>) {
-        let accepted = [&*self.known, &*self.aliases, &*self.replaced].concat();
-        for (key, _) in self.entries {
-            match key.as_str() {
-                Some(name) if accepted.contains(&name) => {}
-                Some(name) => {
-                    let hint = did_you_mean(name, self.known.iter().chain(&self.aliases).copied())
-                        .or_else(|| Some(format!("known keys: {}", self.known.join(", "))));
-                    problems.add(key.span, format!("unknown key `{name}` in {}", self.noun), hint);
-                }
-                None => problems.add(
-                    key.span,
-                    format!("keys in {} must be text, not {}", self.noun, key.noun()),
-                    None,
-                ),
-            }
+    /// Returns a whole number from `least` to 10^9; `what` describes it, and `example` is one.
+    #[must_use]
+    pub fn at_least(&self, least: u32, what: &str, example: &str) -> Option<u64> {
+        let range = f64::from(least)..=1e9;
+        let number = self.number().filter(|n| n.fract() == 0.0 && range.contains(n));
+        if number.is_none() {
+            let message = format!("`{}` must be {what}", self.key);
+            self.add(message).hint(format!("for example {example}"));
         }
+        number.map(|number| number as u64)
     }
-}
 
-pub(crate) fn text<'n>(key: &str, node: &'n Node, problems: &mut Problems<'_>) -> Option<&'n str> {
-    let text = node.as_str();
-    match text {
-        None => {
-            let hint = matches!(node.kind, NodeKind::Scalar(_))
-                .then(|| "put it in quotes if it is meant as text".to_owned());
-            problems.add(node.span, format!("`{key}` must be text, not {}", node.noun()), hint);
-        }
-        Some("") => problems.add(node.span, format!("`{key}` is empty"), None),
-        Some(_) => {}
-    }
-    text.filter(|text| !text.is_empty())
-}
-
-pub(crate) fn choice<T: Copy>(
-    key: &str,
-    node: &Node,
-    choices: &[(&'static str, T)],
-    problems: &mut Problems<'_>,
-) -> Option<T> {
-    let word = text(key, node, problems)?;
-    let found = choices.iter().find(|(name, _)| *name == word).map(|(_, value)| *value);
-    if found.is_none() {
-        let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
-        let hint = did_you_mean(word, names.iter().copied());
-        problems.add(
-            node.span,
-            format!("`{key}` must be one of {}, not `{word}`", names.join(", ")),
-            hint,
-        );
-    }
-    found
-}
-
-/// A finite number that is not negative.
-pub(crate) fn non_negative(key: &str, node: &Node, problems: &mut Problems<'_>) -> Option<f64> {
-    let Some(number) = number(node) else {
-        let message = format!("`{key}` must be a number, not {}", node.noun());
-        problems.add(node.span, message, None);
-        return None;
-    };
-    if !number.is_finite() || number < 0.0 {
-        let message = format!("`{key}` must be at least 0, and finite, not {number}");
-        problems.add(node.span, message, None);
-        return None;
-    }
-    Some(number)
-}
-
-/// A truth value.
-pub(crate) fn truth(key: &str, node: &Node, problems: &mut Problems<'_>) -> Option<bool> {
-    let flag = flag(node);
-    if flag.is_none() {
-        let message = format!("`{key}` must be true or false, not {}", node.noun());
-        problems.add(node.span, message, None);
-    }
-    flag
-}
-
-fn flag(node: &Node) -> Option<bool> {
-    let NodeKind::Scalar(scalar) = &node.kind else { return None };
-    match scalar {
-        Value::Bool(flag) => Some(*flag),
-        Value::Int(0) => Some(false),
-        Value::Int(1) => Some(true),
-        Value::Float(number) if *number == 0.0 => Some(false),
-        Value::Float(number) if *number == 1.0 => Some(true),
-        Value::String(word) => match word.to_ascii_lowercase().as_str() {
-            "true" | "t" | "yes" | "y" | "on" | "1" => Some(true),
-            "false" | "f" | "no" | "n" | "off" | "0" => Some(false),
+    /// Returns a number; numeric text counts, as in the tools that this file is shared with. Adds no problem.
+    #[must_use]
+    pub fn number(&self) -> Option<f64> {
+        match &self.node.kind {
+            NodeKind::Scalar(Value::Int(value)) => Some(*value as f64),
+            NodeKind::Scalar(Value::Float(value)) => Some(*value),
+            NodeKind::Scalar(Value::String(text)) => text.trim().parse().ok(),
             _ => None,
-        },
-        _ => None,
+        }
     }
-}
 
-/// A number; numeric text counts.
-pub(crate) fn number(node: &Node) -> Option<f64> {
-    match &node.kind {
-        NodeKind::Scalar(Value::Int(value)) => Some(*value as f64),
-        NodeKind::Scalar(Value::Float(value)) => Some(*value),
-        NodeKind::Scalar(Value::String(text)) => text.trim().parse().ok(),
-        _ => None,
+    /// Returns a truth value in any of the spellings that pydantic accepts.
+    #[must_use]
+    pub fn flag(&self) -> Option<bool> {
+        let flag = match &self.node.kind {
+            NodeKind::Scalar(Value::Bool(flag)) => Some(*flag),
+            NodeKind::Scalar(Value::Int(0)) => Some(false),
+            NodeKind::Scalar(Value::Int(1)) => Some(true),
+            NodeKind::Scalar(Value::Float(number)) if *number == 0.0 => Some(false),
+            NodeKind::Scalar(Value::Float(number)) if *number == 1.0 => Some(true),
+            NodeKind::Scalar(Value::String(word)) => match word.to_ascii_lowercase().as_str() {
+                "true" | "t" | "yes" | "y" | "on" | "1" => Some(true),
+                "false" | "f" | "no" | "n" | "off" | "0" => Some(false),
+                _ => None,
+            },
+            _ => None,
+        };
+        if flag.is_none() {
+            self.expected("true or false");
+        }
+        flag
+    }
+
+    /// Returns a mapping with text keys.
+    #[must_use]
+    pub fn object(&self) -> Option<Object> {
+        let refuse = |span| {
+            let message = format!("keys in `{}` must be text, as in JSON", self.key);
+            self.problems.add(span, message).hint("put it in quotes");
+        };
+        object(self.entries()?).map_err(refuse).ok()
     }
 }

@@ -1,47 +1,58 @@
-//! JSON text as the same tree with positions that YAML becomes.
+//! Reads JSON into the same tree with positions as YAML.
 //!
-//! YAML's own reader would nearly do, as JSON is nearly YAML. But where they differ it would be silent: `1e5` is text to it,
-//! and a syntax error is told in terms of blocks and indentation.
+//! The YAML reader would misread JSON silently where the two differ: `1e5` is text in YAML, and syntax errors are
+//! described in terms of blocks and indentation.
 
 use std::collections::HashMap;
 
-use super::yaml::{Node, NodeKind, Span};
-use crate::json::{self, ParseError, ParseOptions, Value};
+use evaluator_json::{self as json, ParseError, ParseOptions, Value};
 
-/// Nesting that no honest configuration reaches; the tree is walked by recursion.
+use crate::{Node, NodeKind, Span};
+
+/// Maximum nesting; the tree is walked by recursion.
 const MAX_DEPTH: usize = 100;
 
-/// A text that was read: the tree, and the keys that are there twice.
+/// A JSON text as a tree.
 #[derive(Debug)]
-pub(super) struct Document {
-    pub(super) root: Node,
-    /// Later occurrences of keys, with the places of the first ones. The tree has the first value only.
-    pub(super) repeated: Vec<Repeated>,
+#[non_exhaustive]
+pub struct JsonDocument {
+    /// Value of the text. Objects have the first value of each repeated key.
+    pub root: Node,
+    /// Further occurrences of keys.
+    pub repeated: Vec<RepeatedKey>,
 }
 
-/// A key that its object has had before.
+/// A key that occurs again in its object.
 #[derive(Debug)]
-pub(super) struct Repeated {
-    pub(super) key: String,
-    pub(super) first: Span,
-    pub(super) again: Span,
+#[non_exhaustive]
+pub struct RepeatedKey {
+    /// Key.
+    pub key: String,
+    /// Position of the first occurrence.
+    pub first: Span,
+    /// Position of this occurrence.
+    pub again: Span,
 }
 
 /// Reads one JSON value.
-pub(super) fn read(text: &str) -> Result<Document, ParseError> {
+///
+/// # Errors
+///
+/// The text is not JSON, or is nested deeper than 100 levels.
+pub fn read_json(text: &str) -> Result<JsonDocument, ParseError> {
     let options = ParseOptions { max_depth: MAX_DEPTH, ..ParseOptions::default() };
-    // From here on the text is known to be JSON, so that finding its tokens is all there is left to do.
+    // The scanner below relies on the text being JSON and only finds its tokens.
     json::parse(text, &options)?;
     let mut scanner = Scanner { text, at: 0, repeated: Vec::new() };
     let root = scanner.value();
-    Ok(Document { root, repeated: scanner.repeated })
+    Ok(JsonDocument { root, repeated: scanner.repeated })
 }
 
-/// Walks over a text that is JSON.
+/// Scanner of a text that is valid JSON.
 struct Scanner<'a> {
     text: &'a str,
     at: usize,
-    repeated: Vec<Repeated>,
+    repeated: Vec<RepeatedKey>,
 }
 
 impl Scanner<'_> {
@@ -59,14 +70,18 @@ impl Scanner<'_> {
         let mut entries = Vec::new();
         let mut seen: HashMap<String, Span> = HashMap::new();
         self.at += 1;
-        while self.goes_on(b'}') {
+        while self.has_next(b'}') {
             let key = self.value();
             self.skip(|byte| is_space(byte) || byte == b':');
             let value = self.value();
             let name = key.as_str().unwrap_or_default();
             match seen.get(name) {
                 Some(&first) => {
-                    self.repeated.push(Repeated { key: name.to_owned(), first, again: key.span });
+                    self.repeated.push(RepeatedKey {
+                        key: name.to_owned(),
+                        first,
+                        again: key.span,
+                    });
                 }
                 None => {
                     seen.insert(name.to_owned(), key.span);
@@ -80,14 +95,14 @@ impl Scanner<'_> {
     fn array(&mut self) -> NodeKind {
         let mut items = Vec::new();
         self.at += 1;
-        while self.goes_on(b']') {
+        while self.has_next(b']') {
             items.push(self.value());
         }
         NodeKind::Sequence(items)
     }
 
-    /// Whether another item follows before the closing character, which is read.
-    fn goes_on(&mut self, close: u8) -> bool {
+    /// Returns true if another item follows; else consumes the closing character.
+    fn has_next(&mut self, close: u8) -> bool {
         self.skip(|byte| is_space(byte) || byte == b',');
         match self.peek() {
             None => false,
@@ -114,7 +129,6 @@ impl Scanner<'_> {
             self.skip(|byte| !(is_space(byte) || matches!(byte, b',' | b']' | b'}')));
         }
         self.at = self.at.min(self.text.len());
-        // The parser knows what a token means; it has read this one before.
         let token = self.text.get(start..self.at).unwrap_or_default();
         json::parse(token, &ParseOptions::default()).map(|parsed| parsed.value).unwrap_or_default()
     }
@@ -123,7 +137,7 @@ impl Scanner<'_> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// Goes on while `wanted`, and returns where it stopped.
+    /// Advances while `wanted` holds; returns the new position.
     fn skip(&mut self, wanted: impl Fn(u8) -> bool) -> usize {
         while self.peek().is_some_and(&wanted) {
             self.at += 1;
@@ -164,7 +178,7 @@ mod tests {
         fn the_tree_is_what_the_parser_reads(value in json_values(), pretty: bool) {
             let text = if pretty { format!("{value:#}") } else { value.to_string() };
             let expected = json::parse(&text, &ParseOptions::default()).unwrap().value;
-            let document = read(&text).unwrap();
+            let document = read_json(&text).unwrap();
             prop_assert!(document.repeated.is_empty());
             let found = document.root.to_json().unwrap();
             prop_assert_eq!(json::to_string(&found, json::NonFinite::Null), json::to_string(&expected, json::NonFinite::Null));
@@ -173,14 +187,14 @@ mod tests {
 
         #[test]
         fn no_text_is_a_panic(text in r#"[\[\]{}:,"\\ \n0-9a-eu.é-]{0,40}"#) {
-            let _ = read(&text);
+            let _ = read_json(&text);
         }
     }
 
     #[test]
     fn places_are_those_of_the_tokens() {
         let text = "{\"a\" :\t[1e5, \"q\\\"\\u00e9\", {}],\n \"a\": null}";
-        let document = read(text).unwrap();
+        let document = read_json(text).unwrap();
         let NodeKind::Mapping(entries) = &document.root.kind else { panic!("{document:?}") };
         let NodeKind::Sequence(items) = &entries[0].1.kind else { panic!("{document:?}") };
         let shown: Vec<&str> =
@@ -195,8 +209,8 @@ mod tests {
 
     #[test]
     fn what_is_not_json_has_its_place() {
-        let error = read("{\"a\": [1,\n  2,]}").unwrap_err();
+        let error = read_json("{\"a\": [1,\n  2,]}").unwrap_err();
         assert_eq!((error.line, error.column), (2, 4));
-        assert!(read(&"[".repeat(5000)).is_err());
+        assert!(read_json(&"[".repeat(5000)).is_err());
     }
 }

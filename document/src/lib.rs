@@ -1,61 +1,80 @@
-//! Files that people write: read whole, with everything that is wrong in them.
+//! Text files as a tree with positions: YAML and JSON, read field by field, every problem with its place.
+//!
+//! A reader asks for the [`Fields`] of a mapping one by one. A [`Field`] converts itself to the type that is wanted and
+//! adds a problem to [`Problems`] where it cannot; keys that nothing asked for are problems as well.
+//!
+//! ```
+//! use std::path::Path;
+//!
+//! let text = "name: polite\ntimeout: soon\n";
+//! let error = evaluator_document::parse(text, Path::new("check.yaml"), |root, problems| {
+//!     let mut fields = root?.field("the file", problems).fields("this check")?;
+//!     let name = fields.require("name")?.text()?.to_owned();
+//!     let timeout = fields.take("timeout").and_then(|field| field.seconds());
+//!     fields.finish();
+//!     Some((name, timeout))
+//! })
+//! .unwrap_err();
+//! assert_eq!(
+//!     error.to_string(),
+//!     "check.yaml:2:10: `timeout` must be a whole number of seconds, at least 1 (for example 30)"
+//! );
+//! ```
+
+mod fields;
+mod json;
+mod node;
+mod problem;
+mod scalar;
+pub mod size;
+mod yaml;
 
 use std::path::Path;
 
-use super::{
-    ConfigError, Problem,
-    fields::Problems,
-    yaml::{self, Node},
-};
+pub use fields::{Field, Fields};
+pub use json::{JsonDocument, RepeatedKey, read_json};
+pub use node::{Node, NodeKind, Span};
+pub use problem::{ConfigError, Place, Problem, Problems, Report, Syntax, did_you_mean};
+pub use yaml::{YamlError, read_yaml};
 
-/// The text of a file; `noun` is what messages call it, e.g. `configuration`.
-pub(crate) fn load(file: &Path, noun: &str) -> Result<String, ConfigError> {
-    let unreadable = |message: String, hint: Option<&str>| ConfigError {
-        file: file.to_owned(),
-        source_text: String::new(),
-        problems: vec![Problem { message, place: None, hint: hint.map(str::to_owned) }],
-    };
-    let bytes = std::fs::read(file)
-        .map_err(|error| unreadable(format!("cannot read the {noun}: {error}"), None))?;
+/// Reads the text of a file; `noun` is what messages call the file, e.g. `configuration`.
+///
+/// # Errors
+///
+/// The file cannot be read or is not UTF-8.
+pub fn load(file: &Path, noun: &str) -> Result<String, ConfigError> {
+    let bytes = std::fs::read(file).map_err(|error| {
+        ConfigError::new(file, format!("cannot read the {noun}: {error}"), None)
+    })?;
     String::from_utf8(bytes).map_err(|error| {
-        let offset = error.utf8_error().valid_up_to();
-        unreadable(format!("the {noun} is not UTF-8 (byte {offset})"), Some("save it as UTF-8"))
+        let message =
+            format!("the {noun} is not UTF-8 (byte {})", error.utf8_error().valid_up_to());
+        ConfigError::new(file, message, Some("save it as UTF-8".to_owned()))
     })
 }
 
-/// What `read` makes of a text, unless it finds a problem in it, or the text is not YAML; `file` is what messages call it.
-/// `read` gives nothing after problems only.
-pub(crate) fn parse<T>(
+/// Parses a text as YAML and converts it with `read`, which returns `None` only after it has added a problem; `file` is
+/// the name of the text in messages.
+///
+/// # Errors
+///
+/// The text is not YAML, or `read` added a problem.
+pub fn parse<T>(
     text: &str,
     file: &Path,
-    read: impl FnOnce(Option<&Node>, &mut Problems<'_>) -> Option<T>,
+    read: impl FnOnce(Option<&Node>, &Problems<'_>) -> Option<T>,
 ) -> Result<T, ConfigError> {
-    let mut problems = Problems::new(text);
-    let value = match yaml::read(text) {
-        Ok(root) => read(root.as_ref(), &mut problems),
-        Err(error) => {
-            problems.add(error.span, error.message, None);
-            None
-        }
+    let problems = Problems::new(text, Syntax::Yaml);
+    let value = match read_yaml(text) {
+        Ok(root) => read(root.as_ref(), &problems),
+        Err(error) => problems.add(error.span, error.message).none(),
     };
-    match (error(&mut problems, file), value) {
+    match (problems.error(file), value) {
         (None, Some(value)) => Ok(value),
         (Some(error), _) => Err(error),
         (None, None) => {
-            let message = "the text cannot be used, and nobody says why".to_owned();
-            let problems = vec![Problem { message, place: None, hint: None }];
-            Err(ConfigError { file: file.to_owned(), source_text: text.to_owned(), problems })
+            let message = "internal error: the text was rejected without a reason".to_owned();
+            Err(ConfigError::new(file, message, None))
         }
     }
-}
-
-/// The error that a text's problems amount to, if there are any.
-pub(crate) fn error(problems: &mut Problems<'_>, file: &Path) -> Option<ConfigError> {
-    if problems.found.is_empty() {
-        return None;
-    }
-    let mut found = std::mem::take(&mut problems.found);
-    found.sort_by_key(|problem| problem.place.map(|place| place.start));
-    let source_text = problems.text.to_owned();
-    Some(ConfigError { file: file.to_owned(), source_text, problems: found })
 }

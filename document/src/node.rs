@@ -1,33 +1,65 @@
-//! The tree.
+//! The tree: values with their byte ranges.
 
-use crate::json::{Object, Value};
+use evaluator_json::{Object, Value};
 
-/// A range of the text, in bytes.
+use crate::{Field, Problems};
+
+/// Byte range in the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Span {
-    pub(crate) start: usize,
-    pub(crate) end: usize,
+pub struct Span {
+    /// First byte.
+    pub start: usize,
+    /// Byte after the last.
+    pub end: usize,
 }
 
-/// A value with its place.
+/// A value and its position.
 #[derive(Clone, Debug)]
-pub(crate) struct Node {
-    pub(crate) span: Span,
-    pub(crate) kind: NodeKind,
+pub struct Node {
+    /// Position in the text.
+    pub span: Span,
+    /// Value.
+    pub kind: NodeKind,
 }
 
+/// A value whose items have positions.
 #[derive(Clone, Debug)]
-pub(crate) enum NodeKind {
+pub enum NodeKind {
     /// A scalar, resolved.
     Scalar(Value),
+    /// Items in order.
     Sequence(Vec<Node>),
     /// Keys and values in order, merge keys applied, keys unique.
     Mapping(Vec<(Node, Node)>),
 }
 
+impl Span {
+    /// Returns the first byte of the span. Underlining a whole mapping would not help to find a key that is missing in it.
+    #[must_use]
+    pub fn start(self) -> Self {
+        Self { start: self.start, end: self.start.saturating_add(1) }
+    }
+}
+
 impl Node {
-    /// What a person calls this kind of value.
-    pub(crate) fn noun(&self) -> &'static str {
+    /// Returns the text of a string, `None` for every other value.
+    #[must_use]
+    pub fn as_str(&self) -> Option<&str> {
+        match &self.kind {
+            NodeKind::Scalar(Value::String(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Returns true if the value is `null`.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        matches!(self.kind, NodeKind::Scalar(Value::Null))
+    }
+
+    /// Returns the name of the value's type in YAML, with its article.
+    #[must_use]
+    pub fn noun(&self) -> &'static str {
         match &self.kind {
             NodeKind::Scalar(Value::Null) => "nothing",
             NodeKind::Scalar(Value::Bool(_)) => "a boolean",
@@ -38,23 +70,18 @@ impl Node {
         }
     }
 
-    pub(crate) fn as_str(&self) -> Option<&str> {
-        match &self.kind {
-            NodeKind::Scalar(Value::String(text)) => Some(text),
-            _ => None,
-        }
+    /// Returns the value as the value of `key`, to be converted and checked.
+    #[must_use]
+    pub fn field<'n>(&'n self, key: &'n str, problems: &'n Problems<'n>) -> Field<'n> {
+        Field { key, node: self, problems }
     }
 
-    pub(crate) fn is_null(&self) -> bool {
-        matches!(self.kind, NodeKind::Scalar(Value::Null))
-    }
-
-    /// The value without its places.
+    /// Converts the value to JSON.
     ///
     /// # Errors
     ///
-    /// The place of a key that is not text: JSON objects have no others.
-    pub(crate) fn to_json(&self) -> Result<Value, Span> {
+    /// The position of a key that is not text: JSON objects have no others.
+    pub fn to_json(&self) -> Result<Value, Span> {
         Ok(match &self.kind {
             NodeKind::Scalar(value) => value.clone(),
             NodeKind::Sequence(items) => {
@@ -65,7 +92,22 @@ impl Node {
     }
 }
 
-/// The entries as a JSON object.
+impl From<&Value> for Node {
+    /// Converts a JSON value to a tree without positions.
+    fn from(value: &Value) -> Self {
+        let kind = match value {
+            Value::Array(items) => NodeKind::Sequence(items.iter().map(Self::from).collect()),
+            Value::Object(object) => {
+                let text = |key: &String| Self::from(&Value::String(key.clone()));
+                NodeKind::Mapping(object.iter().map(|(k, v)| (text(k), v.into())).collect())
+            }
+            scalar => NodeKind::Scalar(scalar.clone()),
+        };
+        Self { span: Span::default(), kind }
+    }
+}
+
+/// Converts the entries of a mapping to a JSON object.
 pub(crate) fn object(entries: &[(Node, Node)]) -> Result<Object, Span> {
     entries
         .iter()

@@ -1,13 +1,11 @@
-//! Sizes: bytes, or text with a unit such as `512MiB`.
+//! Sizes in bytes: numbers, or text with a unit such as `512MiB`.
 
-use super::{
-    fields::Problems,
-    yaml::{Node, NodeKind},
-};
-use crate::json::Value;
+use evaluator_json::Value;
 
-/// Units in the order in which messages name them. Those of a thousand and those of 1024 are told apart; a bare `M` is
-/// not taken, because tools do not agree on which of the two it is.
+use crate::{Field, Node, NodeKind};
+
+/// Units in the order in which messages name them. A bare `M` is refused, because tools disagree on whether it counts in
+/// 1000s or in 1024s.
 const UNITS: [(&str, u64); 9] = [
     ("B", 1),
     ("kB", 1000),
@@ -20,34 +18,34 @@ const UNITS: [(&str, u64); 9] = [
     ("TiB", 1 << 40),
 ];
 
-/// The largest size that every system has a number for.
+/// Largest size: every system can represent it.
 const MAX: u64 = i64::MAX as u64;
 
-/// Reads a size of at least `min` bytes.
-pub(super) fn read(key: &str, node: &Node, min: u64, problems: &mut Problems<'_>) -> Option<u64> {
-    let bytes = match &node.kind {
-        NodeKind::Scalar(Value::String(text)) => parse(text),
-        NodeKind::Scalar(Value::Int(value)) => Some(u64::try_from(*value).unwrap_or(0)),
-        // Beyond 64 bits in either direction.
-        NodeKind::Scalar(Value::BigInt(digits)) => {
-            Some(if digits.starts_with('-') { 0 } else { u64::MAX })
-        }
-        _ => None,
-    };
-    let problem = match bytes {
-        Some(bytes) if bytes < min => format!("`{key}` must be at least {}", shown(min)),
-        Some(bytes) if bytes > MAX => format!("`{key}` is more than there can be"),
-        Some(bytes) => return Some(bytes),
-        None => format!("`{key}` must be a number of bytes, or text like `512MiB` or `64kB`"),
-    };
-    problems.add(node.span, problem, hint(node));
-    None
+impl Field<'_> {
+    /// Returns a size of at least `min` bytes.
+    #[must_use]
+    pub fn size(&self, min: u64) -> Option<u64> {
+        let bytes = match &self.node.kind {
+            NodeKind::Scalar(Value::String(text)) => parse(text),
+            NodeKind::Scalar(Value::Int(value)) => Some(u64::try_from(*value).unwrap_or(0)),
+            NodeKind::Scalar(Value::BigInt(digits)) if digits.starts_with('-') => Some(0),
+            NodeKind::Scalar(Value::BigInt(_)) => Some(u64::MAX),
+            _ => None,
+        };
+        let key = self.key;
+        let problem = match bytes {
+            Some(bytes) if bytes < min => format!("`{key}` must be at least {}", shown(min)),
+            Some(bytes) if bytes > MAX => format!("`{key}` exceeds the maximum of 2^63 - 1 bytes"),
+            Some(bytes) => return Some(bytes),
+            None => format!("`{key}` must be a number of bytes, or text like `512MiB` or `64kB`"),
+        };
+        self.add(problem).maybe_hint(hint(self.node)).none()
+    }
 }
 
 fn hint(node: &Node) -> Option<String> {
     let text = node.as_str()?.trim();
     let unit = text.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
-    // `512M`, `2g`: one of the two that begin like this is meant.
     match unit.to_ascii_uppercase().as_str() {
         letter @ ("K" | "M" | "G" | "T") => {
             let digits = &text[..text.len() - unit.len()].trim_end();
@@ -58,8 +56,7 @@ fn hint(node: &Node) -> Option<String> {
     }
 }
 
-/// Digits and a unit, if need be with blanks between them; units in any case. What cannot be counted in 64 bits is the
-/// largest number of those.
+/// Parses digits and a unit in any case, with optional blanks between them. Saturates at `u64::MAX`.
 fn parse(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -71,12 +68,13 @@ fn parse(text: &str) -> Option<u64> {
         "" => 1,
         unit => UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit))?.1,
     };
-    // Only digits are left, so what cannot be read is too large.
+    // `number` has only digits, so it fails to parse only if it is too large.
     Some(number.parse::<u64>().unwrap_or(u64::MAX).saturating_mul(factor))
 }
 
-/// A size as a person would write it: in the largest unit it is a whole number of.
-pub(crate) fn shown(bytes: u64) -> String {
+/// Formats a size in the largest unit of which it is a whole number, e.g. `512MiB`.
+#[must_use]
+pub fn shown(bytes: u64) -> String {
     let (name, factor) = UNITS
         .iter()
         .filter(|(_, factor)| bytes > 0 && bytes.is_multiple_of(*factor))

@@ -1,14 +1,15 @@
-//! From text to the tree.
+//! Reads YAML.
+//!
+//! The parser gives events with positions; this module builds a tree of them and gives plain scalars the meaning that
+//! YAML 1.1 as Python reads it gives them (`yes` and `on` are booleans, `0755` is octal, `1:30` is ninety), because the
+//! files are shared with tools written in Python.
 
 use std::collections::HashMap;
 
+use evaluator_json::Value;
 use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 
-use super::{
-    node::{Node, NodeKind, Span},
-    scalar,
-};
-use crate::json::Value;
+use crate::{Node, NodeKind, Span, scalar};
 
 /// Nesting and size (aliases expanded) that no honest configuration reaches.
 const MAX_DEPTH: usize = 100;
@@ -16,13 +17,20 @@ const MAX_NODES: usize = 200_000;
 
 /// Text that is not YAML, or not YAML that a configuration may hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct YamlError {
-    pub(crate) message: String,
-    pub(crate) span: Span,
+#[non_exhaustive]
+pub struct YamlError {
+    /// Message.
+    pub message: String,
+    /// Position.
+    pub span: Span,
 }
 
-/// Reads the only document of `text`; `None` when there is none.
-pub(crate) fn read(text: &str) -> Result<Option<Node>, YamlError> {
+/// Reads the only document of `text`; `None` if the text has none.
+///
+/// # Errors
+///
+/// The text is not YAML, has more than one document, a repeated key, a tag without a meaning, or is nested too deeply.
+pub fn read_yaml(text: &str) -> Result<Option<Node>, YamlError> {
     let mut builder = Builder {
         offsets: offsets(text),
         open: Vec::new(),
@@ -273,10 +281,10 @@ fn unknown_tag(tag: &Tag, span: Span) -> YamlError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::Object;
+    use evaluator_json::Object;
 
     fn json(text: &str) -> Value {
-        read(text).unwrap().unwrap().to_json().unwrap()
+        read_yaml(text).unwrap().unwrap().to_json().unwrap()
     }
 
     fn entry<'a>(object: &'a Object, key: &str) -> &'a Value {
@@ -286,7 +294,7 @@ mod tests {
     #[test]
     fn places_are_byte_ranges() {
         let text = "é: [1, deux]\n";
-        let node = read(text).unwrap().unwrap();
+        let node = read_yaml(text).unwrap().unwrap();
         let NodeKind::Mapping(entries) = &node.kind else { panic!("{node:?}") };
         let NodeKind::Sequence(items) = &entries[0].1.kind else { panic!("{node:?}") };
         let span = items[1].span;
@@ -316,7 +324,7 @@ mod tests {
             ("a: {<<: 5}\n", "`<<` merges mappings only", 8),
             ("a: !!int x\n", "`x` is not a value of `!!int`", 3),
         ] {
-            let error = read(text).unwrap_err();
+            let error = read_yaml(text).unwrap_err();
             assert!(error.message.contains(message), "{text:?}: {error:?}");
             assert!(error.span.start.abs_diff(place) <= 6, "{text:?}: {error:?}");
         }
@@ -330,14 +338,14 @@ mod tests {
             let items = vec![format!("*a{previous}"); 10].join(", ");
             bomb.push_str(&format!("a{level}: &a{level} [{items}]\n"));
         }
-        assert!(read(&bomb).unwrap_err().message.starts_with("more than"));
+        assert!(read_yaml(&bomb).unwrap_err().message.starts_with("more than"));
         let deep = format!("a: {}{}", "[".repeat(5000), "]".repeat(5000));
-        assert!(read(&deep).is_err());
+        assert!(read_yaml(&deep).is_err());
     }
 
     #[test]
     fn no_document_is_none() {
-        assert!(read("").unwrap().is_none());
-        assert!(read("# only a comment\n").unwrap().is_none());
+        assert!(read_yaml("").unwrap().is_none());
+        assert!(read_yaml("# only a comment\n").unwrap().is_none());
     }
 }
