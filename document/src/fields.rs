@@ -38,6 +38,12 @@ struct Taken<'n> {
 }
 
 impl<'n> Fields<'n> {
+    /// Returns the list that problems are added to.
+    #[must_use]
+    pub fn problems(&self) -> &'n Problems<'n> {
+        self.problems
+    }
+
     fn entries(&self) -> &'n [(Node, Node)] {
         match &self.node.kind {
             NodeKind::Mapping(entries) => entries,
@@ -103,8 +109,8 @@ impl<'n> Fields<'n> {
     }
 
     /// Allows a key that another reader takes.
-    pub fn allow(&mut self, key: &'static str, alias: &'static str) {
-        self.taken(key, Some(alias), false);
+    pub fn allow(&mut self, key: &'static str, alias: Option<&'static str>) {
+        self.taken(key, alias, false);
     }
 
     fn taken(

@@ -149,6 +149,13 @@ impl<'t> Problems<'t> {
         self.push(Severity::Error, span, message.into())
     }
 
+    /// Adds a problem that concerns the whole file.
+    pub fn add_to_file(&self, message: impl Into<String>) -> Report<'_> {
+        let problem = Problem::new(message.into(), None, None);
+        self.found.borrow_mut()[Severity::Error as usize].push(problem);
+        Report { problems: self, severity: Severity::Error }
+    }
+
     /// Adds a warning: something that can be used, but was probably not intended.
     pub fn warn(&self, span: Span, message: impl Into<String>) -> Report<'_> {
         self.push(Severity::Warning, span, message.into())

@@ -1,12 +1,13 @@
-//! The table of known metrics.
+//! Registry of metrics.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
-use super::{
-    Efficiency, Metric, ResponseMatch, ToolTrajectory, ToolTrajectoryAlignment, unavailable,
-};
+use evaluator_document::{Fields, Node, Problems, Syntax};
+use evaluator_json::{Object, Value};
 
-/// The metrics a run may use, by name. Starts with all built-in ones, those that need a judge model included.
+use super::{Efficiency, Metric, ResponseMatch, ToolTrajectory, ToolTrajectoryAlignment, judged};
+
+/// Metrics by name. The default has all built-in metrics, including those that need a judge model.
 #[derive(Clone, Debug)]
 pub struct Metrics {
     by_name: BTreeMap<String, Arc<dyn Metric>>,
@@ -15,40 +16,82 @@ pub struct Metrics {
 impl Default for Metrics {
     fn default() -> Self {
         let mut metrics = Self { by_name: BTreeMap::new() };
-        metrics.register(ToolTrajectory);
-        metrics.register(ToolTrajectoryAlignment);
+        metrics.register(ToolTrajectory::default());
+        metrics.register(ToolTrajectoryAlignment::default());
         metrics.register(ResponseMatch);
-        for measure in Efficiency::ALL {
-            metrics.register(measure);
-        }
-        for known in unavailable::KNOWN {
-            metrics.register(known);
-        }
+        Efficiency::all().for_each(|metric| metrics.register(metric));
+        judged::all().for_each(|metric| metrics.register(metric));
         metrics
     }
 }
 
 impl Metrics {
-    /// Adds a metric; one of the same name is replaced.
+    /// Adds a metric. Replaces a metric of the same name.
     pub fn register(&mut self, metric: impl Metric + 'static) {
         self.by_name.insert(metric.name().to_owned(), Arc::new(metric));
     }
 
-    /// All metrics in alphabetical order.
+    /// Returns all metrics in alphabetical order.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Metric>> {
         self.by_name.values()
     }
 
-    /// The metric of that name.
+    /// Returns the metric of that name with its default settings.
     ///
     /// # Errors
     ///
-    /// No metric of that name is registered; the error may know a name that was meant.
+    /// No metric of that name is registered; the error has a similar name, if there is one.
     pub fn get(&self, name: &str) -> Result<Arc<dyn Metric>, UnknownMetric> {
         self.by_name
             .get(name)
             .map(Arc::clone)
             .ok_or_else(|| UnknownMetric { name: name.to_owned(), similar: self.similar(name) })
+    }
+
+    /// Returns the metric of that name with these settings.
+    ///
+    /// # Errors
+    ///
+    /// Message that says which metric does not exist, or which setting is wrong.
+    pub fn configured(&self, name: &str, settings: &Object) -> Result<Arc<dyn Metric>, String> {
+        let problems = Problems::new("", Syntax::Yaml);
+        let node = Node::from(&Value::Object(settings.clone()));
+        let metric = self.get(name).map_err(|error| error.to_string())?;
+        let Some(mut fields) = node.field("settings", &problems).fields("the settings") else {
+            return Ok(metric);
+        };
+        let configured = metric.configure(&mut fields).unwrap_or(metric);
+        fields.finish();
+        match problems.error(Path::new("")) {
+            None => Ok(configured),
+            Some(error) => {
+                let messages = error.problems.into_iter().map(|problem| problem.message);
+                Err(format!("{name}: {}", messages.collect::<Vec<_>>().join("; ")))
+            }
+        }
+    }
+
+    /// Takes the settings of `metric` from its entry and returns the metric with these settings. Settings that only other
+    /// metrics have are problems.
+    pub fn configure(&self, metric: &Arc<dyn Metric>, fields: &mut Fields<'_>) -> Arc<dyn Metric> {
+        let configured = metric.configure(fields).unwrap_or_else(|| Arc::clone(metric));
+        for setting in self.iter().flat_map(|metric| metric.settings()) {
+            for key in [Some(setting.key), setting.alias].into_iter().flatten() {
+                if !fields.has_taken(setting.key) && !fields.has_taken(key) {
+                    let owners: Vec<&str> = self.with_setting(key).collect();
+                    let message = format!("`{}` has no setting `{key}`", metric.name());
+                    fields.refuse(key, message, &format!("it belongs to {}", owners.join(", ")));
+                }
+            }
+        }
+        configured
+    }
+
+    /// Returns the names of the metrics that have a setting.
+    pub fn with_setting<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a str> {
+        let has = move |setting: &super::Setting| setting.key == key || setting.alias == Some(key);
+        let having = self.iter().filter(move |metric| metric.settings().iter().any(has));
+        having.map(|metric| metric.name())
     }
 
     fn similar(&self, name: &str) -> Option<String> {
@@ -61,23 +104,20 @@ impl Metrics {
     }
 }
 
-/// A metric that was asked for and does not exist.
+/// A name that no metric has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name} not found in registry.{}", .similar.as_ref().map(|similar| format!(" Did you mean {similar}?")).unwrap_or_default())]
 pub struct UnknownMetric {
-    /// The name asked for.
+    /// Name that was looked up.
     pub name: String,
-    /// A name that may have been meant.
+    /// Similar name of a metric.
     pub similar: Option<String>,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        metric::MetricInput,
-        verdict::{Answer, Verdict},
-    };
+    use crate::metric::{MetricInput, Outcome, Scored};
 
     #[test]
     fn unknown_names_suggest_a_known_one() {
@@ -101,8 +141,8 @@ mod tests {
             fn description(&self) -> &str {
                 "all is safe"
             }
-            fn evaluate(&self, _: &MetricInput<'_>) -> Verdict {
-                Verdict::Answer(Answer { score: Some(1.0), ..Answer::default() })
+            fn evaluate(&self, _: &MetricInput<'_>) -> Outcome {
+                Outcome::Scored(Scored::new(1.0))
             }
         }
         let mut metrics = Metrics::default();

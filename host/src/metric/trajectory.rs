@@ -1,23 +1,56 @@
 //! `tool_trajectory_avg_score`.
 
+use std::sync::Arc;
+
+use evaluator_document::Fields;
+use evaluator_json::{Object, Value};
+
 use super::{
-    MatchType, Metric, MetricInput, MetricSettings,
-    align::{mean_over_turns, reference},
-    call::Call,
+    Metric, MetricInput, Outcome, Setting,
+    turns::{Call, mean_over_turns, object},
 };
-use crate::{
-    conversation::Turn,
-    eval_set::ExpectedTurn,
-    json::{Object, Value},
-    verdict::Verdict,
-};
+use crate::{conversation::Turn, eval_set::ExpectedTurn};
 
 /// Scores a turn 1 if the agent called the expected tools with the expected arguments, else 0.
 ///
-/// Names and arguments count; ids and results do not. Arguments are equal as in Python: `1`, `1.0` and `true` are, an
-/// object without arguments and no arguments at all are not. With `ignore_args` only the names count.
+/// Names and arguments count; ids and results do not. Arguments are compared as Python compares them: `1`, `1.0` and `true`
+/// are equal; an object without members and absent arguments are not.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct ToolTrajectory;
+#[non_exhaustive]
+pub struct ToolTrajectory {
+    /// How tool calls are compared.
+    pub match_type: MatchType,
+    /// Whether tool calls are equal if their names are; `false` by default.
+    pub ignore_args: bool,
+}
+
+/// How the tool calls of a turn are compared with the expected ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum MatchType {
+    /// The same calls in the same order, and no others.
+    #[default]
+    Exact,
+    /// The expected calls in their order; there may be others between them.
+    InOrder,
+    /// The expected calls in any order; there may be others.
+    AnyOrder,
+}
+
+const SETTINGS: [Setting; 2] = [
+    Setting::new(
+        MatchType::KEY,
+        r#"{"description": "How tool calls are compared with the expected ones.",
+            "enum": ["EXACT", "IN_ORDER", "ANY_ORDER"]}"#,
+        "trajectory_match_type: EXACT  # or IN_ORDER, ANY_ORDER\n",
+    )
+    .alias(MatchType::ALIAS),
+    Setting::new(
+        "ignore_args",
+        r#"{"description": "tool_trajectory_avg_score: compare the names of tools only.", "default": false}"#,
+        "ignore_args: false  # true: only the names of the tools count\n",
+    )
+    .alias("ignoreArgs"),
+];
 
 impl Metric for ToolTrajectory {
     fn name(&self) -> &str {
@@ -28,33 +61,48 @@ impl Metric for ToolTrajectory {
         "Share of the turns that called the expected tools with the expected arguments."
     }
 
+    fn settings(&self) -> &'static [Setting] {
+        &SETTINGS
+    }
+
+    fn configure(&self, fields: &mut Fields<'_>) -> Option<Arc<dyn Metric>> {
+        let match_type = MatchType::take(fields).unwrap_or_default();
+        let ignore_args = fields.take_either("ignore_args", "ignoreArgs");
+        let ignore_args = ignore_args.and_then(|field| field.flag()).unwrap_or_default();
+        Some(Arc::new(Self { match_type, ignore_args }))
+    }
+
     fn revision(&self) -> Option<&str> {
         Some(super::REVISION)
     }
 
-    fn evaluate(&self, input: &MetricInput<'_>) -> Verdict {
-        let expected = match reference(input) {
+    fn evaluate(&self, input: &MetricInput<'_>) -> Outcome {
+        let expected = match input.golden_turns() {
             Ok(expected) => expected,
-            Err(not_evaluated) => return Verdict::Answer(not_evaluated),
+            Err(not_evaluated) => return not_evaluated,
         };
-        let comparisons: Vec<Comparison<'_>> = input
-            .turns
-            .iter()
-            .zip(expected)
-            .map(|(turn, expected)| Comparison::new(turn, expected, input.settings))
-            .collect();
+        let turns = input.turns.iter().zip(expected);
+        let comparisons: Vec<Comparison<'_>> =
+            turns.map(|(turn, expected)| self.compare(turn, expected)).collect();
         let mut matched = comparisons.iter().map(|comparison| comparison.matched);
-        let details = Object::from_iter([(
-            "comparisons".to_owned(),
-            Value::Array(comparisons.iter().map(Comparison::to_value).collect()),
-        )]);
-        Verdict::Answer(mean_over_turns(input.turns, expected, details, |_| {
+        let shown = Value::Array(comparisons.iter().map(Comparison::to_value).collect());
+        let details = Object::from_iter([("comparisons".to_owned(), shown)]);
+        mean_over_turns(input.turns, expected, details, |_| {
             if matched.next() == Some(true) { 1.0 } else { 0.0 }
-        }))
+        })
     }
 }
 
-/// A turn, its golden turn, and whether they match.
+impl ToolTrajectory {
+    fn compare<'a>(&self, turn: &'a Turn, expected: &'a ExpectedTurn) -> Comparison<'a> {
+        let actual: Vec<_> = turn.tool_calls.iter().map(Call::actual).collect();
+        let expected: Vec<_> = expected.trajectory().map(Call::expected).collect();
+        let matched = matches(self.match_type, self.ignore_args, &actual, &expected);
+        Comparison { invocation_id: &turn.span_id, actual, expected, matched }
+    }
+}
+
+/// Tool calls of a turn and of its golden turn.
 #[derive(Debug)]
 struct Comparison<'a> {
     invocation_id: &'a str,
@@ -63,23 +111,48 @@ struct Comparison<'a> {
     matched: bool,
 }
 
-impl<'a> Comparison<'a> {
-    fn new(turn: &'a Turn, expected: &'a ExpectedTurn, settings: &MetricSettings) -> Self {
-        let actual: Vec<_> = turn.tool_calls.iter().map(Call::actual).collect();
-        let expected: Vec<_> = expected.trajectory().map(Call::expected).collect();
-        let matched =
-            matches(settings.trajectory_match_type, settings.ignore_args, &actual, &expected);
-        Self { invocation_id: &turn.span_id, actual, expected, matched }
-    }
-
+impl Comparison<'_> {
     fn to_value(&self) -> Value {
         let calls = |calls: &[Call<'_>]| Value::Array(calls.iter().map(Call::to_value).collect());
-        Value::Object(Object::from_iter([
-            ("invocation_id".to_owned(), Value::String(self.invocation_id.to_owned())),
-            ("expected".to_owned(), calls(&self.expected)),
-            ("actual".to_owned(), calls(&self.actual)),
-            ("matched".to_owned(), Value::Bool(self.matched)),
-        ]))
+        object([
+            ("invocation_id", self.invocation_id.into()),
+            ("expected", calls(&self.expected)),
+            ("actual", calls(&self.actual)),
+            ("matched", Value::Bool(self.matched)),
+        ])
+    }
+}
+
+impl MatchType {
+    /// All match types.
+    pub const ALL: [Self; 3] = [Self::Exact, Self::InOrder, Self::AnyOrder];
+
+    /// Key that sets the match type.
+    pub const KEY: &'static str = "trajectory_match_type";
+
+    const ALIAS: &'static str = "trajectoryMatchType";
+
+    /// Returns the name in configurations and arguments: `EXACT`, `IN_ORDER`, `ANY_ORDER`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Exact => "EXACT",
+            Self::InOrder => "IN_ORDER",
+            Self::AnyOrder => "ANY_ORDER",
+        }
+    }
+
+    /// Returns the match type of that name, in any case.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.as_str().eq_ignore_ascii_case(name))
+    }
+
+    /// Takes the match type from the entry of a metric.
+    pub fn take(fields: &mut Fields<'_>) -> Option<Self> {
+        let field = fields.take_either(Self::KEY, Self::ALIAS)?;
+        let choices = Self::ALL.map(|known| (known.as_str(), known));
+        field.node.as_str().and_then(Self::named).or_else(|| field.choice(&choices))
     }
 }
 
@@ -113,12 +186,13 @@ fn matches(
 mod tests {
     use std::borrow::Cow;
 
+    use evaluator_json::{NonFinite, parse_python, to_python, to_string};
+
     use super::*;
     use crate::{
         conversation::ToolCall,
         eval_set::{EvalCase, ExpectedCall, Unmatched},
-        json::{parse_python, to_python},
-        verdict::{Answer, Status},
+        metric::turns::testing::{self, not_evaluated, scored},
     };
 
     /// The calls in intermediate data of either shape.
@@ -152,7 +226,7 @@ mod tests {
                 for (match_type, score) in MatchType::ALL.into_iter().zip(scores) {
                     let matched = matches(match_type, ignore_args, &actual, &expected);
                     let matched = Some(i128::from(matched));
-                    assert_eq!(matched, score.as_i128(), "{match_type} {key}: {line}");
+                    assert_eq!(matched, score.as_i128(), "{match_type:?} {key}: {line}");
                 }
             }
         }
@@ -164,20 +238,8 @@ mod tests {
             arguments: parse_python(arguments).unwrap(),
             ..ToolCall::default()
         };
-        Turn {
-            trace_id: "t".into(),
-            span_id: span_id.to_owned(),
-            root_anchored: true,
-            agent_name: None,
-            user_text: None,
-            final_text: None,
-            llm_calls: Vec::new(),
-            tool_calls: calls.iter().map(call).collect(),
-            start_ns: 0,
-            end_ns: 0,
-            status: crate::trace::SpanStatus::Unset,
-            judged: Default::default(),
-        }
+        let tool_calls = calls.iter().map(call).collect();
+        Turn { span_id: span_id.to_owned(), ..testing::turn(tool_calls) }
     }
 
     fn case(turns: &[&[(&str, &str)]]) -> EvalCase {
@@ -193,44 +255,35 @@ mod tests {
         EvalCase { id: "c".to_owned(), turns: turns.iter().map(turn).collect() }
     }
 
-    fn evaluate(turns: &[Turn], golden: Result<&EvalCase, &Unmatched>) -> Answer {
-        let settings = MetricSettings::default();
-        let input = MetricInput { turns, golden, threshold: 0.5, settings: &settings };
-        match ToolTrajectory.evaluate(&input) {
-            Verdict::Answer(answer) => answer,
-            other => panic!("{other:?}"),
-        }
+    fn evaluate(turns: &[Turn], golden: Result<&EvalCase, &Unmatched>) -> Outcome {
+        ToolTrajectory::default().evaluate(&MetricInput::new(turns, golden, 0.5))
     }
 
     #[test]
     fn arguments_that_are_no_object_are_compared_as_one() {
         let turns = [turn("a", &[("f", "null")]), turn("b", &[("f", "5")])];
         let case = case(&[&[("f", "{}")], &[("f", "{\"value\": 5.0}")]]);
-        let answer = evaluate(&turns, Ok(&case));
-        assert_eq!((answer.score, answer.status), (Some(1.0), None));
-        assert_eq!(answer.per_invocation_scores, [Some(1.0), Some(1.0)]);
+        let answer = scored(evaluate(&turns, Ok(&case)));
+        assert_eq!((answer.score, answer.passed), (1.0, None));
+        assert_eq!(answer.per_turn, [Some(1.0), Some(1.0)]);
     }
 
     #[test]
     fn turns_without_a_counterpart_are_only_counted() {
         let turns = [turn("a", &[("f", "{}")]), turn("b", &[]), turn("c", &[])];
         let case = case(&[&[("f", "{\"x\": 1}")]]);
-        let answer = evaluate(&turns, Ok(&case));
-        assert_eq!(answer.score, Some(0.0));
+        let answer = scored(evaluate(&turns, Ok(&case)));
+        assert_eq!(answer.score, 0.0);
         assert_eq!(
-            crate::json::to_string(
-                &Value::Object(answer.details.unwrap()),
-                crate::json::NonFinite::Null
-            ),
+            to_string(&Value::Object(answer.details.unwrap()), NonFinite::Null),
             r#"{"comparisons":[{"invocation_id":"a","expected":[{"name":"f","args":{"x":1}}],"actual":[{"name":"f","args":{}}],"matched":false}],"missing_turns":0,"unexpected_turns":2}"#
         );
     }
 
     #[test]
     fn without_a_golden_case_nothing_is_evaluated() {
-        let answer = evaluate(&[], Err(&Unmatched::NoEvalSet));
-        assert_eq!((answer.score, answer.status), (None, Some(Status::NotEvaluated)));
-        let details = to_python(&Value::Object(answer.details.unwrap()));
+        let details = not_evaluated(evaluate(&[], Err(&Unmatched::NoEvalSet)));
+        let details = to_python(&Value::Object(details));
         assert_eq!(details, r#"{"reason": "no eval set provided"}"#);
     }
 }

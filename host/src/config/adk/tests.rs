@@ -2,10 +2,10 @@
 
 use std::{path::Path, time::Duration};
 
+use super::recognize;
 use crate::{
     config::{CodeConfig, Config, EvaluatorKind, Interval},
     json,
-    metric::MatchType,
 };
 
 fn parse(text: &str) -> Config {
@@ -48,7 +48,11 @@ fn criteria_are_entries_in_their_order() {
         r#"{"min_length":10,"fooBar":{"x_y":null},"n":100.0}"#
     );
     let EvaluatorKind::Builtin(builtin) = &config.evaluators[2].kind else { panic!() };
-    assert_eq!((builtin.match_type, builtin.ignore_args), (Some(MatchType::AnyOrder), true));
+    let settings = json::Value::Object(builtin.settings.clone());
+    assert_eq!(
+        json::to_string(&settings, json::NonFinite::Null),
+        r#"{"ignore_args":"Yes","trajectory_match_type":"ANY_ORDER"}"#
+    );
     assert_eq!(config.evaluators[1].place.unwrap().line, 3);
     assert_eq!((config.warnings, config.notes), (vec![], vec![]));
 }
@@ -349,8 +353,9 @@ fn metrics_that_ask_a_judge_are_read_with_their_settings() {
             "user_simulator_config": {"anything": [1]}, "liveModelConfig": {}}"#,
     );
     let EvaluatorKind::Builtin(builtin) = &config.evaluators[0].kind else { panic!() };
-    assert_eq!(builtin.judge_model.as_deref(), Some("m"));
-    assert_eq!(builtin.rubrics[0].text, "is kind");
+    assert_eq!(builtin.judge.model.as_deref(), Some("m"));
+    let rubric = &builtin.settings["rubrics"].as_array().unwrap()[0];
+    assert_eq!(rubric.get("text").and_then(json::Value::as_str), Some("is kind"));
     assert_eq!(config.notes.len(), 2);
     let found = problems(
         r#"{"criteria": {"rubric_based_tool_use_quality_v1": {"threshold": 0.5, "judge_model_options": {"num_samples": 0},
@@ -359,7 +364,7 @@ fn metrics_that_ask_a_judge_are_read_with_their_settings() {
     for part in [
         "`num_samples` must be a whole number, at least 1",
         "the key `rubric_content` is missing in this rubric",
-        "a rubric must be an object, not a number",
+        "`rubrics[]` must be an object, not a number",
         "unknown key `rubrics` in this criterion",
     ] {
         assert!(found.contains(part), "{part}: {found}");
@@ -388,4 +393,27 @@ fn a_custom_metric_says_what_its_program_may_use_and_see() {
         r#"{"criteria": {"mine": 0.5}, "custom_metrics": {"mine": {"code_config": {"name": "mine.py"}, "limits": {"cpu": 0}}}}"#,
     );
     assert!(wrong.contains("`cpu` must be a whole number of seconds, at least 1"), "{wrong}");
+}
+
+#[test]
+fn content_decides() {
+    for (text, expected) in [
+        (r#"{"criteria": {}}"#, Some(true)),
+        (" \n{\"customMetrics\": {}}", Some(true)),
+        (r#"{"user_simulator_config": {}}"#, Some(true)),
+        (r#"{"criteria": {"a": 0.5},}"#, Some(false)),
+        ("\u{feff}{\"criteria\": {}}", Some(false)),
+        (r#"{"custom_metrics": {"#, Some(false)),
+        (r#"{"evaluators": [], "criteria": {}}"#, None),
+        (r#"{"evaluators": [{"name": "criteria""#, None),
+        (r#"{"criterai": {}}"#, None),
+        ("{}", None),
+        ("{evaluators: []}", None),
+        (r#"{"eval_set": "criteria"}"#, None),
+        ("criteria: {a: 0.5}", None),
+        (r#"["criteria"]"#, None),
+        ("", None),
+    ] {
+        assert_eq!(recognize(text).map(|read| read.is_ok()), expected, "{text}");
+    }
 }

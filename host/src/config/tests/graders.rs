@@ -37,7 +37,7 @@ fn graders_of_openai_read() {
     );
     // What the command line puts in its place can be run.
     let metrics = vec!["sim".to_owned(), "kind".to_owned()];
-    Overrides { metrics, ..Overrides::default() }.apply(&mut config);
+    Overrides { metrics, ..Overrides::default() }.apply(&mut config, &Metrics::default());
     assert!(config.ensure_runnable().is_ok());
 }
 
@@ -88,5 +88,5 @@ fn graders_of_openai_are_checked() {
     );
     let silent = "evaluators: [{name: a, type: openai_eval, grader: {type: label_model, model: m, labels: [a, b], \
                   passing_labels: [a], input: [{role: user, content: Is it kind?}]}}]";
-    assert!(problems(silent).contains("no message of `input` speaks of the item"));
+    assert!(problems(silent).contains("no message of `input` refers to the item"));
 }

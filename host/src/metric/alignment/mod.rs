@@ -3,34 +3,22 @@
 mod compare;
 mod pairing;
 mod report;
-mod settings;
 
-#[cfg(test)]
-mod tests;
+use std::sync::Arc;
+
+use evaluator_document::Fields;
 
 use self::{
-    compare::{BadExpectation, Difference, Expectation},
+    compare::{BadExpectation, Comparator, Comparators, Difference, Expectation},
     pairing::Similarities,
 };
-use super::{
-    Metric, MetricInput,
-    align::{not_evaluated, reference},
-    call::Call,
-};
-use crate::{
-    conversation::Turn,
-    eval_set::ExpectedTurn,
-    verdict::{Answer, Verdict},
-};
-
-pub use settings::{
-    AlignmentSettings, BadPattern, Comparator, Comparators, Order, Pattern, Tolerance,
-};
+use super::{Metric, MetricInput, Outcome, Scored, Setting, turns::Call};
+use crate::{conversation::Turn, eval_set::ExpectedTurn};
 
 /// Scores how well the tool calls of each turn fit the expected ones, with partial credit.
 ///
-/// Expected and actual calls of a turn are paired so that the similarities of the pairs have the greatest sum there is:
-/// with [`Order::Ordered`] pairs may not cross (sequence alignment), with [`Order::Unordered`] they may (assignment).
+/// Expected and actual calls of a turn are paired so that the sum of the similarities of the pairs is the greatest
+/// possible: with `order: ordered` pairs may not cross (sequence alignment), with `unordered` they may (assignment).
 ///
 /// ```text
 /// similarity of a pair = (1 + arguments as expected) / (1 + arguments compared)    same tool
@@ -40,14 +28,14 @@ pub use settings::{
 /// score                = sum of the scores of the turns / max(expected turns, actual turns)
 /// ```
 ///
-/// So the name of the tool counts as much as one argument, and a missing call costs as much as one too many. Arguments are those of
-/// either call; each is compared by its [`Comparator`], and one that is ignored does not count. A call without
-/// arguments and one whose arguments are empty are the same. A turn that is missing, or that was not expected, scores 0, unlike
-/// with `tool_trajectory_avg_score`. A recording without any turn is not evaluated, and neither is one without a
-/// golden case. More than a million pairs of calls in a turn (without order, some 460 calls on either side) are an error.
+/// The name of the tool counts as much as one argument, and a missing call costs as much as an unexpected one. The
+/// arguments of both calls are compared, each by its [`Comparator`]; ignored ones do not count. A call without arguments and
+/// one with empty arguments are equal. A missing or unexpected turn scores 0, unlike with `tool_trajectory_avg_score`. A
+/// recording without turns or without a golden case is not evaluated. More than a million pairs of calls in a turn
+/// (without order, about 460 calls on either side) are an error.
 ///
-/// The details hold for each turn the pairs with their differences, the missing and the unexpected calls, and under `diff` the same
-/// for people:
+/// The details have for each turn the pairs with their differences, the missing and the unexpected calls, and under `diff`
+/// the same as text:
 ///
 /// ```text
 /// turn 1: 0.5000
@@ -57,8 +45,55 @@ pub use settings::{
 ///   - pay({})
 ///   + cancel({"id": 7})
 /// ```
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ToolTrajectoryAlignment;
+#[derive(Clone, Debug, Default)]
+pub struct ToolTrajectoryAlignment {
+    order: Order,
+    /// Comparators for the arguments of all tools.
+    args: Comparators,
+    /// Comparators for the arguments of single tools. They precede `args`.
+    tools: indexmap::IndexMap<String, Comparators>,
+}
+
+/// Whether the order of calls counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Order {
+    /// Paired calls have the same order on both sides.
+    #[default]
+    Ordered,
+    /// Any call may be paired with any other.
+    Unordered,
+}
+
+impl Order {
+    const NAMED: [(&str, Self); 2] = [("ordered", Self::Ordered), ("unordered", Self::Unordered)];
+}
+
+const SETTINGS: [Setting; 3] = [
+    Setting::new(
+        "order",
+        r#"{"description": "tool_trajectory_alignment: whether the order of calls counts.",
+            "enum": ["ordered", "unordered"]}"#,
+        "order: ordered  # or unordered: calls may come in any order\n",
+    ),
+    Setting::new(
+        "args",
+        r#"{"description": "tool_trajectory_alignment: how arguments are compared, by name.", "type": "object"}"#,
+        r"# Comparators of arguments by name; the default is `exact`.
+args:
+  request_id: ignore
+  tags: set  # the same items in any order
+  filter: subset  # the expected members are there, maybe more
+  price: {compare: numeric, tolerance: 0.01}  # or relative_tolerance: 0.05
+  date: {compare: regex, pattern: '\d{4}-\d{2}-\d{2}'}  # without a pattern: the expected text is one
+",
+    ),
+    Setting::new(
+        "tools",
+        r#"{"description": "tool_trajectory_alignment: the same for single tools.", "type": "object"}"#,
+        "# Comparators of arguments by tool; they precede `args`. `*` is every argument that is not named.\n\
+         tools:\n  search: {query: ignore}\n",
+    ),
+];
 
 impl Metric for ToolTrajectoryAlignment {
     fn name(&self) -> &str {
@@ -69,56 +104,83 @@ impl Metric for ToolTrajectoryAlignment {
         "How well the tool calls of each turn fit the expected ones, with partial credit."
     }
 
+    fn settings(&self) -> &'static [Setting] {
+        &SETTINGS
+    }
+
+    fn configure(&self, fields: &mut Fields<'_>) -> Option<Arc<dyn Metric>> {
+        let order = fields.take("order").and_then(|field| field.choice(&Order::NAMED));
+        let args = fields.take("args").map(|field| compare::read("args", field));
+        let tools = fields.take("tools").map(|field| field.named()).unwrap_or_default();
+        let tools = tools.into_iter().map(|(tool, node)| {
+            let key = format!("tools.{tool}");
+            (tool.to_owned(), compare::read(&key, node.field(&key, fields.problems())))
+        });
+        let tools = tools.collect();
+        let (order, args) = (order.unwrap_or_default(), args.unwrap_or_default());
+        Some(Arc::new(Self { order, args, tools }))
+    }
+
     fn revision(&self) -> Option<&str> {
         Some(crate::metric::REVISION)
     }
 
-    fn evaluate(&self, input: &MetricInput<'_>) -> Verdict {
-        let expected = match reference(input) {
+    fn evaluate(&self, input: &MetricInput<'_>) -> Outcome {
+        let expected = match input.golden_turns() {
             Ok(expected) => expected,
-            Err(not_evaluated) => return Verdict::Answer(not_evaluated),
+            Err(not_evaluated) => return not_evaluated,
         };
         if input.turns.is_empty() || expected.is_empty() {
-            return Verdict::Answer(not_evaluated("no turns to compare"));
+            return Outcome::not_evaluated("no turns to compare");
         }
-        let settings = &input.settings.alignment;
         let calls: Vec<Calls<'_>> = (0..input.turns.len().max(expected.len()))
             .map(|index| Calls::new(input.turns.get(index), expected.get(index)))
             .collect();
         let mut turns = Vec::with_capacity(calls.len());
         for (index, calls) in calls.iter().enumerate() {
-            match Alignment::new(calls, settings) {
+            match Alignment::new(calls, self) {
                 Ok(alignment) => turns.push(alignment),
-                Err(problem) => {
-                    let reason = format!("{}: turn {}: {problem}", self.name(), index + 1);
-                    return Verdict::MetricFailed { reason };
+                Err(error) => {
+                    let reason = format!("{}: turn {}: {error}", self.name(), index + 1);
+                    return Outcome::Failed { reason };
                 }
             }
         }
-        #[expect(clippy::cast_precision_loss, reason = "nobody has 2^53 turns")]
+        #[expect(clippy::cast_precision_loss, reason = "there are fewer than 2^53 turns")]
         let mean = turns.iter().map(|turn| turn.score).sum::<f64>() / turns.len() as f64;
-        // Turns that are missing have no place among those of the conversation.
-        let scores = turns[..input.turns.len()].iter().map(|turn| Some(turn.score)).collect();
-        Verdict::Answer(Answer {
-            score: Some(mean),
-            status: None,
-            per_invocation_scores: scores,
-            details: Some(report::details(&turns, settings)),
+        Outcome::Scored(Scored {
+            // Missing turns are not turns of the conversation.
+            per_turn: turns[..input.turns.len()].iter().map(|turn| Some(turn.score)).collect(),
+            details: Some(report::details(&turns, self.order)),
+            ..Scored::new(mean)
         })
     }
 }
 
-/// The calls of a turn on both sides.
+impl ToolTrajectoryAlignment {
+    /// Returns the first comparator of: the tool's for that name, the tool's for `*`, the general one for that name, the
+    /// general one for `*`, exact.
+    fn comparator(&self, tool: &str, argument: &str) -> &Comparator {
+        self.tools
+            .get(tool)
+            .into_iter()
+            .chain([&self.args])
+            .find_map(|comparators| comparators.get(argument).or_else(|| comparators.get("*")))
+            .unwrap_or(&Comparator::Exact)
+    }
+}
+
+/// Expected and actual calls of a turn.
 #[derive(Debug)]
 struct Calls<'a> {
-    /// `None` when the recording has no such turn.
+    /// `None` if the recording has no such turn.
     invocation_id: Option<&'a str>,
     presence: Presence,
     expected: Vec<Call<'a>>,
     actual: Vec<Call<'a>>,
 }
 
-/// On which sides there is a turn.
+/// Presence of a turn among the golden and the recorded ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Presence {
     Both,
@@ -147,24 +209,23 @@ impl<'a> Calls<'a> {
     }
 }
 
-/// A turn whose calls are paired.
+/// Calls of a turn and their pairs.
 #[derive(Debug)]
 struct Alignment<'a> {
     calls: &'a Calls<'a>,
     expectations: Vec<Expectation<'a>>,
-    /// What became of each call.
     steps: Vec<Step>,
     score: f64,
 }
 
-/// What became of a call, by position.
+/// A call or a pair of calls, by position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Step {
-    /// An expected and an actual call belong together.
+    /// An expected and an actual call.
     Paired { expected: usize, actual: usize, similarity: f64 },
-    /// An expected call has no partner.
+    /// An expected call without an actual one.
     Missing(usize),
-    /// An actual call has no partner.
+    /// An actual call without an expected one.
     Unexpected(usize),
 }
 
@@ -177,21 +238,21 @@ enum Unalignable {
 }
 
 impl<'a> Alignment<'a> {
-    fn new(calls: &'a Calls<'a>, settings: &'a AlignmentSettings) -> Result<Self, Unalignable> {
+    fn new(calls: &'a Calls<'a>, metric: &'a ToolTrajectoryAlignment) -> Result<Self, Unalignable> {
         let (expected, actual) = (calls.expected.len(), calls.actual.len());
-        if !pairing::is_feasible(settings.order, expected, actual) {
+        if !pairing::is_feasible(metric.order, expected, actual) {
             return Err(Unalignable::TooMany { expected, actual });
         }
         let expectations = calls
             .expected
             .iter()
-            .map(|call| Expectation::new(call, settings))
+            .map(|call| Expectation::new(call, metric))
             .collect::<Result<Vec<_>, _>>()?;
         let similarities = Similarities::new(expected, actual, |row, column| {
             expectations[row].similarity(&calls.actual[column])
         });
-        let pairs = pairing::best(settings.order, &similarities);
-        // The sum of no floats at all would be -0.
+        let pairs = pairing::best(metric.order, &similarities);
+        // `sum` of no numbers would be -0.
         let sum = pairs.iter().fold(0.0, |sum, pair| sum + similarities.get(*pair));
         #[expect(clippy::cast_precision_loss, reason = "at most a million")]
         let score = match (calls.presence, expected.max(actual)) {
@@ -199,7 +260,7 @@ impl<'a> Alignment<'a> {
             (Presence::Both, most) => sum / most as f64,
             (Presence::Missing | Presence::Unexpected, _) => 0.0,
         };
-        let steps = steps(settings.order, &pairs, &similarities, (expected, actual));
+        let steps = steps(metric.order, &pairs, &similarities, (expected, actual));
         Ok(Self { calls, expectations, steps, score })
     }
 
@@ -208,8 +269,8 @@ impl<'a> Alignment<'a> {
     }
 }
 
-/// What became of the calls, in an order that can be read: that of both sides, or where it does not count, that of the expected
-/// ones with the unexpected ones at the end.
+/// Lists pairs and single calls for reading: in the order of both sides, or, if the order does not count, in the order of
+/// the expected calls with the unexpected ones at the end.
 fn steps(
     order: Order,
     pairs: &[pairing::Pair],
@@ -238,3 +299,6 @@ fn steps(
     steps.extend(unexpected.map(Step::Unexpected));
     steps
 }
+
+#[cfg(test)]
+mod tests;

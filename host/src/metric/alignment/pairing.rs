@@ -1,10 +1,8 @@
-//! Which expected call belongs to which actual one.
-//!
-//! Both algorithms find pairs whose similarities have the greatest sum there is.
+//! Pairs of expected and actual calls whose similarities have the greatest sum.
 
 use super::Order;
 
-/// Similarities of all calls: one row per expected call, one column per actual one.
+/// Similarities of all calls: a row per expected call, a column per actual one.
 #[derive(Clone, Debug)]
 pub(super) struct Similarities {
     columns: usize,
@@ -29,20 +27,20 @@ impl Similarities {
     }
 }
 
-/// Similarities that are held at once at most.
+/// Maximum number of similarities in memory.
 const MOST_PAIRS: usize = 1_000_000;
 
-/// Steps of an assignment at most: less than a second of a turn that is made to be hard, and far less of any other.
+/// Maximum steps of an assignment: less than a second for the hardest turn.
 const MOST_STEPS: usize = 100_000_000;
 
-/// Whether so many calls can be paired in a time that is worth waiting for.
+/// Returns true if that number of calls can be paired within the limits.
 pub(super) fn is_feasible(order: Order, expected: usize, actual: usize) -> bool {
     let pairs = expected.saturating_mul(actual);
     let steps = pairs.saturating_mul(expected.min(actual));
     pairs <= MOST_PAIRS && (order == Order::Ordered || steps <= MOST_STEPS)
 }
 
-/// The best pairs, by the position of the expected call. Calls that have nothing in common are no pair.
+/// Returns the best pairs, by the position of the expected call. Calls without a similarity are not paired.
 pub(super) fn best(order: Order, similarities: &Similarities) -> Vec<Pair> {
     let mut pairs = match order {
         Order::Ordered => in_order(similarities),
@@ -53,11 +51,10 @@ pub(super) fn best(order: Order, similarities: &Similarities) -> Vec<Pair> {
     pairs
 }
 
-/// Global alignment of two sequences by dynamic programming (Needleman and Wunsch 1970), with gaps that cost nothing: a call
-/// without a partner earns nothing, and that is what it costs.
+/// Global alignment of two sequences by dynamic programming (Needleman and Wunsch 1970), with gaps of cost 0.
 fn in_order(similarities: &Similarities) -> Vec<Pair> {
     let (rows, columns) = (similarities.rows(), similarities.columns);
-    // `best[row][column]` is the greatest sum of the calls from `row` and from `column` on.
+    // `best[row][column]` is the greatest sum of the calls after `row` and `column`, inclusive.
     let width = columns + 1;
     let mut best = vec![0.0_f64; (rows + 1) * width];
     for row in (0..rows).rev() {
@@ -72,7 +69,7 @@ fn in_order(similarities: &Similarities) -> Vec<Pair> {
     while row < rows && column < columns {
         let here = best[row * width + column];
         let paired = similarities.get((row, column)) + best[(row + 1) * width + column + 1];
-        // The very sums of the first pass, so one of them is equal; among equals the first pair wins.
+        // These are the sums of the first pass, so one of them is equal; of equal ones the first pair wins.
         if similarities.get((row, column)) > 0.0 && paired >= here {
             pairs.push((row, column));
             (row, column) = (row + 1, column + 1);
@@ -86,17 +83,16 @@ fn in_order(similarities: &Similarities) -> Vec<Pair> {
 }
 
 /// The assignment of least cost, by the Hungarian method (Kuhn 1955, Munkres 1957) as shortest augmenting paths over potentials
-/// (Jonker and Volgenant 1987): one more row is assigned after the other, along the path that costs least. Takes time
-/// in the order of `fewer² * more`.
+/// (Jonker and Volgenant 1987): row after row is assigned along the cheapest path. Takes time in the order of
+/// `fewer² * more`.
 fn in_any_order(similarities: &Similarities) -> Vec<Pair> {
     let (rows, columns) = (similarities.rows(), similarities.columns);
-    // Each of the fewer is assigned to one of the more.
     let turned = rows > columns;
     let (fewer, more) = if turned { (columns, rows) } else { (rows, columns) };
     let pair = |few: usize, many: usize| if turned { (many, few) } else { (few, many) };
     let cost = |few: usize, many: usize| 1.0 - similarities.get(pair(few, many));
 
-    // Column `more` is where a path begins: the row that is being assigned stands there meanwhile.
+    // A path begins at column `more`, which holds the row that is being assigned.
     let begin = more;
     let mut row_potential = vec![0.0_f64; fewer];
     let mut column_potential = vec![0.0_f64; more + 1];
@@ -104,7 +100,7 @@ fn in_any_order(similarities: &Similarities) -> Vec<Pair> {
     for row in 0..fewer {
         assigned[begin] = Some(row);
         let mut column = begin;
-        // For each column the least reduced cost of a path to it, and the column before it on that path.
+        // For each column, the least reduced cost of a path to it and the preceding column on that path.
         let mut least = vec![f64::INFINITY; more];
         let mut before = vec![begin; more];
         let mut reached = vec![false; more + 1];
@@ -118,7 +114,7 @@ fn in_any_order(similarities: &Similarities) -> Vec<Pair> {
                     least[other] = reduced;
                     before[other] = column;
                 }
-                // Of columns that cost the same a free one ends the path; equal costs are frequent here.
+                // Of columns of equal cost, which are frequent here, a free one ends the path.
                 if least[other] < step || least[other] == step && assigned[other].is_none() {
                     step = least[other];
                     next = other;
@@ -136,7 +132,7 @@ fn in_any_order(similarities: &Similarities) -> Vec<Pair> {
             }
             column = next;
         }
-        // The path ends at a free column: every row on it moves one column on.
+        // The path ends at a free column: every row on it moves to the next column.
         while column != begin {
             assigned[column] = assigned[before[column]];
             column = before[column];
@@ -196,7 +192,7 @@ mod tests {
     proptest! {
         #[test]
         fn nothing_is_better_than_what_is_found(similarities in similarities()) {
-            for order in Order::ALL {
+            for (_, order) in Order::NAMED {
                 let pairs = best(order, &similarities);
                 let found: f64 = pairs.iter().map(|pair| similarities.get(*pair)).sum();
                 let mut used = vec![false; similarities.columns];
@@ -207,7 +203,7 @@ mod tests {
 
         #[test]
         fn pairs_are_pairs(similarities in similarities()) {
-            for order in Order::ALL {
+            for (_, order) in Order::NAMED {
                 let pairs = best(order, &similarities);
                 prop_assert!(pairs.iter().all(|pair| similarities.get(*pair) > 0.0));
                 prop_assert!(pairs.windows(2).all(|two| two[0].0 < two[1].0));

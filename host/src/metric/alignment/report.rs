@@ -1,30 +1,28 @@
-//! What was found, for programs and for people.
+//! Details of an alignment, as data and as text.
 
 use std::fmt::Write as _;
 
-use super::{Alignment, AlignmentSettings, Comparator, Difference, Presence, Step};
-use crate::{
-    json::{Object, Value, to_python},
-    metric::call::Call,
-};
+use evaluator_json::{Object, Value, to_python};
 
-/// Characters of a value that are shown to people. The details hold all of it.
+use super::{Alignment, Comparator, Difference, Order, Presence, Step};
+use crate::metric::turns::{Call, count, object};
+
+/// Characters of a value in the text. The details have the whole value.
 const SHOWN: usize = 200;
 
-pub(super) fn details(turns: &[Alignment<'_>], settings: &AlignmentSettings) -> Object {
-    let count = |presence| {
-        let turns = turns.iter().filter(|turn| turn.calls.presence == presence).count();
-        Value::Int(i64::try_from(turns).unwrap_or(i64::MAX))
+pub(super) fn details(turns: &[Alignment<'_>], order: Order) -> Object {
+    let having = |presence| {
+        count(turns.iter().filter(|turn| turn.calls.presence == presence).count())
     };
     let mut diff = String::new();
     for (index, turn) in turns.iter().enumerate().filter(|(_, turn)| turn.score < 1.0) {
         write_diff(&mut diff, index, turn);
     }
     Object::from_iter([
-        ("order".to_owned(), settings.order.as_str().into()),
+        ("order".to_owned(), Order::NAMED[order as usize].0.into()),
         ("turns".to_owned(), Value::Array(turns.iter().map(turn_value).collect())),
-        ("missing_turns".to_owned(), count(Presence::Missing)),
-        ("unexpected_turns".to_owned(), count(Presence::Unexpected)),
+        ("missing_turns".to_owned(), having(Presence::Missing)),
+        ("unexpected_turns".to_owned(), having(Presence::Unexpected)),
         ("diff".to_owned(), diff.into()),
     ])
 }
@@ -37,8 +35,8 @@ fn turn_value(turn: &Alignment<'_>) -> Value {
                 let differences = turn.differences(expected, actual);
                 pairs.push(object([
                     ("name", turn.calls.actual[actual].name().into()),
-                    ("expected", position(expected)),
-                    ("actual", position(actual)),
+                    ("expected", count(expected)),
+                    ("actual", count(actual)),
                     ("similarity", similarity.into()),
                     ("differences", Value::Array(differences.iter().map(difference).collect())),
                 ]));
@@ -56,7 +54,7 @@ fn turn_value(turn: &Alignment<'_>) -> Value {
     ])
 }
 
-/// A side without the argument is left out: `null` is a value.
+/// Converts a difference. A side without the argument is absent; `null` is a value.
 fn difference(difference: &Difference<'_>) -> Value {
     let sides = [("expected", difference.expected), ("actual", difference.actual)];
     let head = [
@@ -67,15 +65,7 @@ fn difference(difference: &Difference<'_>) -> Value {
     object(head.into_iter().chain(sides))
 }
 
-fn object<'k>(members: impl IntoIterator<Item = (&'k str, Value)>) -> Value {
-    Value::Object(members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
-}
-
-fn position(index: usize) -> Value {
-    Value::Int(i64::try_from(index).unwrap_or(i64::MAX))
-}
-
-/// Writing to a string cannot fail, here and below.
+/// Writes the text of a turn. Writing to a string cannot fail.
 fn write_diff(text: &mut String, index: usize, turn: &Alignment<'_>) {
     let note = match turn.calls.presence {
         Presence::Both => "",
@@ -111,7 +101,7 @@ fn write_difference(text: &mut String, difference: &Difference<'_>) {
     let side = |value: Option<&Value>| value.map_or_else(|| "nothing".to_owned(), value_text);
     let how = match difference.comparator {
         Comparator::Exact => String::new(),
-        Comparator::Regex(Some(pattern)) => format!(" (regex {})", shorten(name(pattern.as_str()))),
+        Comparator::Regex(Some(pattern)) => format!(" (regex {})", shorten(name(&pattern.source))),
         other => format!(" ({})", other.name()),
     };
     let _ = writeln!(
@@ -124,7 +114,6 @@ fn write_difference(text: &mut String, difference: &Difference<'_>) {
 }
 
 fn call_text(call: &Call<'_>) -> String {
-    // An expected call without arguments.
     let args = if call.args.is_null() { "{}".to_owned() } else { value_text(&call.args) };
     format!("{}({args})", name(call.name()))
 }
@@ -133,7 +122,7 @@ fn value_text(value: &Value) -> String {
     shorten(to_python(value))
 }
 
-/// Names are recorded too, and may hold what would break a line.
+/// Escapes a name that has control characters, such as line feeds.
 fn name(name: &str) -> String {
     if name.contains(char::is_control) { name.escape_debug().to_string() } else { name.to_owned() }
 }

@@ -2,16 +2,17 @@
 
 use std::slice::from_ref;
 
+use evaluator_json::{Value, parse_python, to_python};
 use proptest::prelude::*;
 
-use super::*;
+use super::{compare::Tolerance, *};
 use crate::{
     conversation::ToolCall,
     eval_set::{EvalCase, ExpectedCall, Unmatched},
-    json::{Object, Value, parse_python, to_python},
-    metric::MetricSettings,
-    trace::SpanStatus,
-    verdict::Status,
+    metric::turns::{
+        object,
+        testing::{self, not_evaluated, scored},
+    },
 };
 
 /// A call as name and arguments.
@@ -27,20 +28,7 @@ fn turn(calls: &[Plain]) -> Turn {
         arguments: args.clone(),
         ..ToolCall::default()
     };
-    Turn {
-        trace_id: "t".into(),
-        span_id: "s".to_owned(),
-        root_anchored: true,
-        agent_name: None,
-        user_text: None,
-        final_text: None,
-        llm_calls: Vec::new(),
-        tool_calls: calls.iter().map(call).collect(),
-        start_ns: 0,
-        end_ns: 0,
-        status: SpanStatus::Unset,
-        judged: Default::default(),
-    }
+    testing::turn(calls.iter().map(call).collect())
 }
 
 fn golden(calls: &[Plain]) -> ExpectedTurn {
@@ -52,40 +40,35 @@ fn golden(calls: &[Plain]) -> ExpectedTurn {
     ExpectedTurn { tool_calls: calls.iter().map(call).collect(), ..ExpectedTurn::default() }
 }
 
-fn verdict(
+fn outcome(
     expected: &[Vec<Plain>],
     actual: &[Vec<Plain>],
-    alignment: AlignmentSettings,
-) -> Verdict {
+    metric: &ToolTrajectoryAlignment,
+) -> Outcome {
     let turns: Vec<Turn> = actual.iter().map(|calls| turn(calls)).collect();
     let turns_expected = expected.iter().map(|calls| golden(calls)).collect();
     let case = EvalCase { id: "c".to_owned(), turns: turns_expected };
-    let settings = MetricSettings { alignment, ..MetricSettings::default() };
-    ToolTrajectoryAlignment.evaluate(&MetricInput {
-        turns: &turns,
-        golden: Ok(&case),
-        threshold: 0.5,
-        settings: &settings,
-    })
+    metric.evaluate(&MetricInput::new(&turns, Ok(&case), 0.5))
 }
 
-fn answer(expected: &[Vec<Plain>], actual: &[Vec<Plain>], alignment: AlignmentSettings) -> Answer {
-    match verdict(expected, actual, alignment) {
-        Verdict::Answer(answer) => answer,
-        other => panic!("{other:?}"),
-    }
+fn answer(
+    expected: &[Vec<Plain>],
+    actual: &[Vec<Plain>],
+    metric: ToolTrajectoryAlignment,
+) -> Scored {
+    scored(outcome(expected, actual, &metric))
 }
 
 /// The score of one turn.
-fn score(expected: &[Plain], actual: &[Plain], settings: &AlignmentSettings) -> f64 {
-    answer(&[expected.to_vec()], &[actual.to_vec()], settings.clone()).score.unwrap()
+fn score(expected: &[Plain], actual: &[Plain], metric: &ToolTrajectoryAlignment) -> f64 {
+    scored(outcome(&[expected.to_vec()], &[actual.to_vec()], metric)).score
 }
 
-fn with_order(order: Order) -> AlignmentSettings {
-    AlignmentSettings { order, ..AlignmentSettings::default() }
+fn with_order(order: Order) -> ToolTrajectoryAlignment {
+    ToolTrajectoryAlignment { order, ..ToolTrajectoryAlignment::default() }
 }
 
-fn diff(answer: &Answer) -> &str {
+fn diff(answer: &Scored) -> &str {
     answer.details.as_ref().unwrap()["diff"].as_str().unwrap()
 }
 
@@ -101,9 +84,9 @@ fn a_diff_shows_what_became_of_every_call() {
         ("cancel", r#"{"id": 7}"#),
         ("book", r#"{"seat": 13, "train": 5, "note": null}"#),
     ]);
-    let found = answer(&[expected], &[actual], AlignmentSettings::default());
+    let found = answer(&[expected], &[actual], ToolTrajectoryAlignment::default());
     // 1 for the search; of booking the name and the train, out of name, train, seat, class and note; 3 calls.
-    assert_eq!(found.score, Some((1.0 + 2.0 / 5.0) / 3.0));
+    assert_eq!(found.score, (1.0 + 2.0 / 5.0) / 3.0);
     assert_eq!(
         diff(&found),
         "turn 1: 0.4667\n    search({\"to\": \"Bern\"})\n  + cancel({\"id\": 7})\n  ~ book\n      \
@@ -127,13 +110,13 @@ fn order_counts_where_it_is_asked_for() {
 #[test]
 fn turns_without_a_counterpart_score_nothing() {
     let one = plain(&[("f", "{}")]);
-    let found = answer(&[one.clone(), one.clone()], from_ref(&one), AlignmentSettings::default());
-    assert_eq!((found.score, found.per_invocation_scores.len()), (Some(0.5), 1));
+    let found = answer(&[one.clone(), one.clone()], from_ref(&one), ToolTrajectoryAlignment::default());
+    assert_eq!((found.score, found.per_turn.len()), (0.5, 1));
     assert_eq!(diff(&found), "turn 2: 0.0000 (there is no such turn)\n  - f({})\n");
 
     // Even if nothing was called in it.
-    let found = answer(from_ref(&one), &[one.clone(), vec![]], AlignmentSettings::default());
-    assert_eq!(found.per_invocation_scores, [Some(1.0), Some(0.0)]);
+    let found = answer(from_ref(&one), &[one.clone(), vec![]], ToolTrajectoryAlignment::default());
+    assert_eq!(found.per_turn, [Some(1.0), Some(0.0)]);
     assert_eq!(diff(&found), "turn 2: 0.0000 (no such turn was expected)\n");
     let details = found.details.unwrap();
     assert_eq!(
@@ -146,21 +129,18 @@ fn turns_without_a_counterpart_score_nothing() {
 fn where_there_is_nothing_to_compare_nothing_is_evaluated() {
     let one = plain(&[("f", "{}")]);
     for (expected, actual) in [(vec![], vec![one.clone()]), (vec![one.clone()], vec![])] {
-        let found = answer(&expected, &actual, AlignmentSettings::default());
-        assert_eq!((found.score, found.status), (None, Some(Status::NotEvaluated)));
+        not_evaluated(outcome(&expected, &actual, &ToolTrajectoryAlignment::default()));
     }
-    let settings = MetricSettings::default();
-    let golden = Err(&Unmatched::NoEvalSet);
-    let input = MetricInput { turns: &[turn(&one)], golden, threshold: 0.5, settings: &settings };
-    let Verdict::Answer(found) = ToolTrajectoryAlignment.evaluate(&input) else { panic!() };
-    assert_eq!((found.score, found.status), (None, Some(Status::NotEvaluated)));
+    let (turns, golden) = ([turn(&one)], Err(&Unmatched::NoEvalSet));
+    let input = MetricInput::new(&turns, golden, 0.5);
+    not_evaluated(ToolTrajectoryAlignment::default().evaluate(&input));
 }
 
 #[test]
 fn expected_texts_may_be_patterns() {
-    let settings = AlignmentSettings {
+    let settings = ToolTrajectoryAlignment {
         args: [("id".to_owned(), Comparator::Regex(None))].into(),
-        ..AlignmentSettings::default()
+        ..ToolTrajectoryAlignment::default()
     };
     let expected = plain(&[("f", r#"{"id": "BK-[0-9]+", "n": 1}"#)]);
     assert_eq!(score(&expected, &plain(&[("f", r#"{"id": "BK-17", "n": 1}"#)]), &settings), 1.0);
@@ -169,7 +149,7 @@ fn expected_texts_may_be_patterns() {
     assert!(diff(&found).contains("id: expected \"BK-[0-9]+\", got \"BK-x\" (regex BK-[0-9]+)"));
 
     let broken = plain(&[("f", r#"{"id": "("}"#)]);
-    let Verdict::MetricFailed { reason } = verdict(&[vec![], broken], &wrong, settings) else {
+    let Outcome::Failed { reason } = outcome(&[vec![], broken], &wrong, &settings) else {
         panic!("a pattern that cannot be read is no low score")
     };
     let start =
@@ -181,8 +161,8 @@ fn expected_texts_may_be_patterns() {
 fn more_calls_than_can_be_compared_are_an_error() {
     for (order, too_many) in [(Order::Ordered, 1001), (Order::Unordered, 465)] {
         let many = vec![("f".to_owned(), Value::Null); too_many];
-        let Verdict::MetricFailed { reason } =
-            verdict(from_ref(&many), from_ref(&many), with_order(order))
+        let Outcome::Failed { reason } =
+            outcome(from_ref(&many), from_ref(&many), &with_order(order))
         else {
             panic!("{order:?}")
         };
@@ -195,7 +175,7 @@ fn more_calls_than_can_be_compared_are_an_error() {
 #[test]
 fn names_and_values_cannot_break_a_line() {
     let long = format!(r#"{{"x": "{}"}}"#, "a".repeat(500));
-    let found = answer(&[plain(&[("f\n", &long)])], &[vec![]], AlignmentSettings::default());
+    let found = answer(&[plain(&[("f\n", &long)])], &[vec![]], ToolTrajectoryAlignment::default());
     let line = diff(&found).lines().nth(1).unwrap();
     assert!(line.starts_with(r#"  - f\n({"x": "aaa"#) && line.ends_with(" ...)"), "{line}");
     assert!(line.chars().count() < 230);
@@ -218,12 +198,6 @@ fn values() -> impl Strategy<Value = Value> {
     })
 }
 
-fn object(members: Vec<(&str, Value)>) -> Value {
-    Value::Object(
-        members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Object>(),
-    )
-}
-
 fn calls() -> impl Strategy<Value = Vec<Plain>> {
     let args = prop_oneof![
         1 => Just(Value::Null),
@@ -235,7 +209,7 @@ fn calls() -> impl Strategy<Value = Vec<Plain>> {
 }
 
 /// Settings in which a value is always like itself: a text need not match itself as a pattern.
-fn settings() -> impl Strategy<Value = AlignmentSettings> {
+fn settings() -> impl Strategy<Value = ToolTrajectoryAlignment> {
     let comparator = prop::sample::select(vec![
         Comparator::Exact,
         Comparator::Ignore,
@@ -248,8 +222,8 @@ fn settings() -> impl Strategy<Value = AlignmentSettings> {
         0..3,
     )
     .prop_map(|list| list.into_iter().collect::<Comparators>());
-    (prop::sample::select(Order::ALL.to_vec()), comparators.clone(), comparators).prop_map(
-        |(order, args, of_f)| AlignmentSettings {
+    (prop::sample::select(vec![Order::Ordered, Order::Unordered]), comparators.clone(), comparators).prop_map(
+        |(order, args, of_f)| ToolTrajectoryAlignment {
             order,
             args,
             tools: [("f".to_owned(), of_f)].into(),
@@ -258,8 +232,8 @@ fn settings() -> impl Strategy<Value = AlignmentSettings> {
 }
 
 /// The score, found by trying every way to pair up calls.
-fn exhaustive(expected: &[Plain], actual: &[Plain], settings: &AlignmentSettings) -> f64 {
-    fn best(expected: &[Plain], actual: &[Option<&Plain>], settings: &AlignmentSettings) -> f64 {
+fn exhaustive(expected: &[Plain], actual: &[Plain], settings: &ToolTrajectoryAlignment) -> f64 {
+    fn best(expected: &[Plain], actual: &[Option<&Plain>], settings: &ToolTrajectoryAlignment) -> f64 {
         let Some((first, rest)) = expected.split_first() else { return 0.0 };
         let mut found = best(rest, actual, settings);
         for (index, other) in actual.iter().enumerate() {
@@ -281,7 +255,7 @@ fn exhaustive(expected: &[Plain], actual: &[Plain], settings: &AlignmentSettings
     best(expected, &actual, settings) / most as f64
 }
 
-fn similarity(expected: &Plain, actual: &Plain, settings: &AlignmentSettings) -> f64 {
+fn similarity(expected: &Plain, actual: &Plain, settings: &ToolTrajectoryAlignment) -> f64 {
     let call = |(name, args): &Plain| ExpectedCall {
         id: None,
         name: Some(name.clone()),
@@ -317,14 +291,14 @@ proptest! {
         (actual, shuffled) in calls().prop_flat_map(|all| (Just(all.clone()), Just(all).prop_shuffle())),
         settings in settings(),
     ) {
-        let settings = AlignmentSettings { order: Order::Unordered, ..settings };
+        let settings = ToolTrajectoryAlignment { order: Order::Unordered, ..settings };
         let difference = score(&expected, &actual, &settings) - score(&expected, &shuffled, &settings);
         prop_assert!(difference.abs() < 1e-12, "{}", difference);
     }
 
     #[test]
     fn order_never_helps(expected in calls(), actual in calls(), settings in settings()) {
-        let of = |order| score(&expected, &actual, &AlignmentSettings { order, ..settings.clone() });
+        let of = |order| score(&expected, &actual, &ToolTrajectoryAlignment { order, ..settings.clone() });
         prop_assert!(of(Order::Ordered) <= of(Order::Unordered) + 1e-12);
     }
 
@@ -349,6 +323,6 @@ proptest! {
         let count = |key| turn.get(key).and_then(Value::as_array).unwrap().len();
         prop_assert_eq!(count("pairs") + count("missing"), expected.len());
         prop_assert_eq!(count("pairs") + count("unexpected"), actual.len());
-        prop_assert_eq!(details["diff"].as_str() == Some(""), found.score == Some(1.0));
+        prop_assert_eq!(details["diff"].as_str() == Some(""), found.score == 1.0);
     }
 }

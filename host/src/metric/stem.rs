@@ -1,6 +1,6 @@
-//! The stems of English words: Porter's algorithm of 1980 with the extensions of the natural language toolkit NLTK.
+//! Stems of English words by Porter's algorithm of 1980 with the extensions of NLTK.
 
-/// Words whose stem no rule finds.
+/// Words that are exceptions to the rules.
 const IRREGULAR: [(&str, &str); 16] = [
     ("sky", "sky"),
     ("skies", "sky"),
@@ -20,7 +20,7 @@ const IRREGULAR: [(&str, &str); 16] = [
     ("succeed", "succeed"),
 ];
 
-/// The stem of a word in lower-case ASCII.
+/// Returns the stem of a word in lower-case ASCII.
 pub(super) fn stem(word: &str) -> String {
     if let Some((_, stem)) = IRREGULAR.iter().find(|(irregular, _)| *irregular == word) {
         return (*stem).to_owned();
@@ -40,7 +40,7 @@ pub(super) fn stem(word: &str) -> String {
     word
 }
 
-/// A suffix and what takes its place.
+/// A suffix and its replacement.
 type Rule = (&'static str, &'static str);
 
 /// Applies the first rule whose suffix the word has, if what is before the suffix fulfils the condition. A suffix
@@ -188,7 +188,7 @@ fn final_ll(word: &mut String) {
     }
 }
 
-/// For each letter whether it is a vowel. A `y` is one after a consonant; digits are consonants.
+/// Returns for each letter whether it is a vowel. A `y` after a consonant is a vowel; digits are consonants.
 fn vowels(word: &str) -> impl Iterator<Item = bool> {
     let mut after_consonant = false;
     word.bytes().map(move |letter| {
@@ -202,7 +202,7 @@ fn vowels(word: &str) -> impl Iterator<Item = bool> {
     })
 }
 
-/// How often a consonant follows a vowel.
+/// Returns the number of places where a consonant follows a vowel.
 fn measure(word: &str) -> usize {
     let mut after_vowel = false;
     vowels(word)
@@ -225,7 +225,7 @@ fn ends_with_double_consonant(word: &str) -> bool {
     }
 }
 
-/// Consonant, vowel, consonant other than w, x and y; or a word of a vowel and a consonant.
+/// Returns true after consonant, vowel, consonant other than w, x and y; or for a word of a vowel and a consonant.
 fn ends_with_short_syllable(word: &str) -> bool {
     let vowels: Vec<bool> = vowels(word).collect();
     match vowels[..] {
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn agrees_with_the_reference_implementation() {
-        let vectors = include_str!("../../../tests/data/rouge/stems.jsonl");
+        let vectors = include_str!("../../tests/data/rouge/stems.jsonl");
         for line in vectors.lines() {
             let (word, expected): (String, String) = serde_json::from_str(line).unwrap();
             assert_eq!(stem(&word), expected, "{word}");
