@@ -195,7 +195,6 @@ impl<'n> Field<'n> {
     }
 
     /// Returns the keys of a mapping; `noun` is its name in messages, e.g. `this rubric`.
-    #[must_use]
     pub fn fields(&self, noun: &'static str) -> Option<Fields<'n>> {
         self.entries()?;
         let Self { node, problems, .. } = *self;
@@ -203,7 +202,6 @@ impl<'n> Field<'n> {
     }
 
     /// Returns the keys and values of a mapping.
-    #[must_use]
     pub fn entries(&self) -> Option<&'n [(Node, Node)]> {
         match &self.node.kind {
             NodeKind::Mapping(entries) => Some(entries),
@@ -213,7 +211,6 @@ impl<'n> Field<'n> {
     }
 
     /// Returns the keys and values of a mapping whose keys are names.
-    #[must_use]
     pub fn named(&self) -> Vec<(&'n str, &'n Node)> {
         let mut named = Vec::new();
         for (name, value) in self.entries().unwrap_or_default() {
@@ -231,7 +228,6 @@ impl<'n> Field<'n> {
     }
 
     /// Returns the items of a list, each as a field of the same name.
-    #[must_use]
     pub fn items(&self) -> Option<Vec<Self>> {
         match &self.node.kind {
             NodeKind::Sequence(items) => {
@@ -243,7 +239,6 @@ impl<'n> Field<'n> {
     }
 
     /// Returns text that is not empty.
-    #[must_use]
     pub fn text(&self) -> Option<&'n str> {
         match self.node.as_str() {
             None => {
@@ -258,7 +253,6 @@ impl<'n> Field<'n> {
     }
 
     /// Returns text that has more than whitespace.
-    #[must_use]
     pub fn sentence(&self) -> Option<String> {
         let text = self.text()?;
         if text.trim().is_empty() {
@@ -268,7 +262,6 @@ impl<'n> Field<'n> {
     }
 
     /// Returns the value of the word that stands here.
-    #[must_use]
     pub fn choice<T: Copy>(&self, choices: &[(&'static str, T)]) -> Option<T> {
         let word = self.text()?;
         let found = choices.iter().find(|(name, _)| *name == word).map(|(_, value)| *value);
@@ -282,7 +275,6 @@ impl<'n> Field<'n> {
     }
 
     /// Returns a number in `0..=1`.
-    #[must_use]
     pub fn fraction(&self) -> Option<f64> {
         let Some(number) = self.number() else {
             return self.expected("a number in 0..=1").none();
@@ -294,7 +286,6 @@ impl<'n> Field<'n> {
     }
 
     /// Returns a finite number that is at least 0.
-    #[must_use]
     pub fn non_negative(&self) -> Option<f64> {
         let Some(number) = self.number() else { return self.expected("a number").none() };
         if !number.is_finite() || number < 0.0 {
@@ -305,7 +296,6 @@ impl<'n> Field<'n> {
     }
 
     /// Returns a whole number in a range.
-    #[must_use]
     pub fn whole(&self, range: RangeInclusive<u32>) -> Option<u32> {
         let what = format!("a whole number in {}..={}", range.start(), range.end());
         let Some(number) = self.number() else { return self.expected(&what).none() };
@@ -317,13 +307,11 @@ impl<'n> Field<'n> {
     }
 
     /// Returns a whole, positive number of seconds.
-    #[must_use]
     pub fn seconds(&self) -> Option<Duration> {
         self.at_least(1, "a whole number of seconds, at least 1", "30").map(Duration::from_secs)
     }
 
     /// Returns a whole number from `least` to 10^9; `what` describes it, and `example` is one.
-    #[must_use]
     pub fn at_least(&self, least: u32, what: &str, example: &str) -> Option<u64> {
         let range = f64::from(least)..=1e9;
         let number = self.number().filter(|n| n.fract() == 0.0 && range.contains(n));
@@ -335,7 +323,6 @@ impl<'n> Field<'n> {
     }
 
     /// Returns a number; numeric text counts, as in the tools that this file is shared with. Adds no problem.
-    #[must_use]
     pub fn number(&self) -> Option<f64> {
         match &self.node.kind {
             NodeKind::Scalar(Value::Int(value)) => Some(*value as f64),
@@ -346,7 +333,6 @@ impl<'n> Field<'n> {
     }
 
     /// Returns a truth value in any of the spellings that pydantic accepts.
-    #[must_use]
     pub fn flag(&self) -> Option<bool> {
         let flag = match &self.node.kind {
             NodeKind::Scalar(Value::Bool(flag)) => Some(*flag),
@@ -368,7 +354,6 @@ impl<'n> Field<'n> {
     }
 
     /// Returns a mapping with text keys.
-    #[must_use]
     pub fn object(&self) -> Option<Object> {
         let refuse = |span| {
             let message = format!("keys in `{}` must be text, as in JSON", self.key);

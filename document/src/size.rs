@@ -23,7 +23,6 @@ const MAX: u64 = i64::MAX as u64;
 
 impl Field<'_> {
     /// Returns a size of at least `min` bytes.
-    #[must_use]
     pub fn size(&self, min: u64) -> Option<u64> {
         let bytes = match &self.node.kind {
             NodeKind::Scalar(Value::String(text)) => parse(text),

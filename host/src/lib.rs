@@ -20,32 +20,27 @@
 //! A failing evaluator is a [`verdict::Verdict`], never an error of this crate; errors are one enum per module.
 //! Nothing here prints or ends the process.
 
-mod clock;
 pub mod config;
 pub mod conform;
 pub mod contract;
-pub mod conversation;
-pub mod eval_set;
 pub mod events;
-pub mod executor;
 pub mod export;
-pub mod files;
 pub mod index;
 pub mod journal;
+pub mod own_tests;
+pub use evaluator_document as document;
 pub use evaluator_json as json;
+use evaluator_launch::{clock, panic};
+pub use evaluator_launch::{executor, files, process, runtime};
+pub use evaluator_traces::{conversation, eval_set, trace};
 pub mod linked;
 pub mod manifest;
-pub mod metric;
-mod panic;
+pub use evaluator_metrics as metric;
 pub mod pool;
-pub mod process;
 pub mod report;
 pub mod run;
-pub mod runtime;
 #[cfg(feature = "serve")]
 pub mod serve;
 pub mod source;
-mod stamp;
-pub mod trace;
 pub mod validate;
 pub mod verdict;

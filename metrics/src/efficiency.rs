@@ -19,7 +19,7 @@ use evaluator_document::Fields;
 use evaluator_json::{Object, Value};
 
 use super::{Metric, MetricInput, Outcome, Scored, Setting};
-use crate::conversation::{Turn, Usage};
+use evaluator_traces::conversation::{Turn, Usage};
 
 const NO_BUDGET: &str = "it measures; give it a `max` to score turns against";
 
@@ -417,10 +417,10 @@ mod tests {
     use evaluator_json::{parse_python, to_python};
 
     use super::*;
-    use crate::{
+    use crate::turns::testing::{self, not_evaluated, scored};
+    use evaluator_traces::{
         conversation::{LlmCall, ToolCall},
         eval_set::Unmatched,
-        metric::turns::testing::{self, not_evaluated, scored},
     };
 
     fn turn(tools: usize, usage: &[Option<(i64, i64)>]) -> Turn {
@@ -589,7 +589,7 @@ mod tests {
 
     #[test]
     fn agrees_with_the_reference_implementation() {
-        let vectors = include_str!("../../tests/data/efficiency/efficiency.jsonl");
+        let vectors = include_str!("../tests/data/efficiency/efficiency.jsonl");
         let mut parts = 0;
         for line in vectors.lines() {
             let vector = parse_python(line).unwrap();

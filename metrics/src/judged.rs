@@ -74,7 +74,7 @@ const RUBRIC_BASED: &str = "rubric_based_";
 const RUBRICS: [Setting; 1] = [Setting::new(
     "rubrics",
     r#"{"description": "What the judge judges by.", "type": ["array", "null"]}"#,
-    "rubrics: [the answer is polite]\n",
+    "",
 )];
 
 /// A metric of the table.
@@ -83,7 +83,10 @@ struct Judged {
     name: &'static str,
     description: &'static str,
     reason: &'static str,
-    #[expect(dead_code, reason = "judges are not implemented yet; the rubrics are checked already")]
+    #[expect(
+        dead_code,
+        reason = "judges are not implemented yet; the rubrics are checked already"
+    )]
     rubrics: Vec<Rubric>,
 }
 
@@ -178,10 +181,8 @@ fn read_rubric(item: Field<'_>) -> Option<Rubric> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        eval_set::{EvalCase, Unmatched},
-        metric::turns::testing::not_evaluated,
-    };
+    use crate::turns::testing::not_evaluated;
+    use evaluator_traces::eval_set::{EvalCase, Unmatched};
 
     #[test]
     fn only_metrics_that_compare_ask_for_a_golden_case_first() {

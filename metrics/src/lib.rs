@@ -18,7 +18,7 @@ use std::{fmt, sync::Arc};
 use evaluator_document::Fields;
 use evaluator_json::{Object, Value};
 
-use crate::{
+use evaluator_traces::{
     conversation::Turn,
     eval_set::{EvalCase, ExpectedTurn, Unmatched},
 };

@@ -117,7 +117,7 @@ pub struct UnknownMetric {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metric::{MetricInput, Outcome, Scored};
+    use crate::{MetricInput, Outcome, Scored};
 
     #[test]
     fn unknown_names_suggest_a_known_one() {

@@ -140,10 +140,10 @@ fn role(character: char) -> Role {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
+    use crate::turns::testing::{self, scored};
+    use evaluator_traces::{
         conversation::Turn,
         eval_set::{EvalCase, ExpectedTurn},
-        metric::turns::testing::{self, scored},
     };
 
     fn score(answer: Option<&str>, expected: Option<&[&str]>) -> f64 {
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn scores_agree_with_the_reference_implementation() {
-        let vectors = include_str!("../../tests/data/rouge/rouge1.jsonl");
+        let vectors = include_str!("../tests/data/rouge/rouge1.jsonl");
         for line in vectors.lines() {
             let (candidate, reference, _, _, expected): (String, String, f64, f64, f64) =
                 serde_json::from_str(line).unwrap();
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn words_agree_with_the_reference_implementation() {
-        let vectors = include_str!("../../tests/data/rouge/tokens.jsonl");
+        let vectors = include_str!("../tests/data/rouge/tokens.jsonl");
         for line in vectors.lines() {
             let (text, expected): (String, Vec<String>) = serde_json::from_str(line).unwrap();
             assert_eq!(tokens(&text), expected, "{line}");
@@ -202,7 +202,7 @@ mod tests {
             ranges: Vec<(u32, u32)>,
         }
         let known: WordCharacters =
-            serde_json::from_str(include_str!("../../tests/data/rouge/wordchars.json")).unwrap();
+            serde_json::from_str(include_str!("../tests/data/rouge/wordchars.json")).unwrap();
         let own_rules = |character| matches!(role(character), Role::OwnWord | Role::StartOfWord);
         for (first, last) in known.ranges {
             for character in (first..=last).filter_map(char::from_u32) {

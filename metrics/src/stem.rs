@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn agrees_with_the_reference_implementation() {
-        let vectors = include_str!("../../tests/data/rouge/stems.jsonl");
+        let vectors = include_str!("../tests/data/rouge/stems.jsonl");
         for line in vectors.lines() {
             let (word, expected): (String, String) = serde_json::from_str(line).unwrap();
             assert_eq!(stem(&word), expected, "{word}");

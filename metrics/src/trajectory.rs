@@ -9,7 +9,7 @@ use super::{
     Metric, MetricInput, Outcome, Setting,
     turns::{Call, mean_over_turns, object},
 };
-use crate::{conversation::Turn, eval_set::ExpectedTurn};
+use evaluator_traces::{conversation::Turn, eval_set::ExpectedTurn};
 
 /// Scores a turn 1 if the agent called the expected tools with the expected arguments, else 0.
 ///
@@ -66,10 +66,7 @@ impl Metric for ToolTrajectory {
     }
 
     fn configure(&self, fields: &mut Fields<'_>) -> Option<Arc<dyn Metric>> {
-        let match_type = MatchType::take(fields).unwrap_or_default();
-        let ignore_args = fields.take_either("ignore_args", "ignoreArgs");
-        let ignore_args = ignore_args.and_then(|field| field.flag()).unwrap_or_default();
-        Some(Arc::new(Self { match_type, ignore_args }))
+        Some(Arc::new(Self::read(fields)))
     }
 
     fn revision(&self) -> Option<&str> {
@@ -94,6 +91,13 @@ impl Metric for ToolTrajectory {
 }
 
 impl ToolTrajectory {
+    fn read(fields: &mut Fields<'_>) -> Self {
+        let match_type = MatchType::take(fields).unwrap_or_default();
+        let ignore_args = fields.take_either("ignore_args", "ignoreArgs");
+        let ignore_args = ignore_args.and_then(|field| field.flag()).unwrap_or_default();
+        Self { match_type, ignore_args }
+    }
+
     fn compare<'a>(&self, turn: &'a Turn, expected: &'a ExpectedTurn) -> Comparison<'a> {
         let actual: Vec<_> = turn.tool_calls.iter().map(Call::actual).collect();
         let expected: Vec<_> = expected.trajectory().map(Call::expected).collect();
@@ -189,10 +193,10 @@ mod tests {
     use evaluator_json::{NonFinite, parse_python, to_python, to_string};
 
     use super::*;
-    use crate::{
+    use crate::turns::testing::{self, not_evaluated, scored};
+    use evaluator_traces::{
         conversation::ToolCall,
         eval_set::{EvalCase, ExpectedCall, Unmatched},
-        metric::turns::testing::{self, not_evaluated, scored},
     };
 
     /// The calls in intermediate data of either shape.
@@ -215,7 +219,7 @@ mod tests {
 
     #[test]
     fn agrees_with_the_reference_implementation() {
-        let vectors = include_str!("../../tests/data/trajectory/trajectory.jsonl");
+        let vectors = include_str!("../tests/data/trajectory/trajectory.jsonl");
         for line in vectors.lines() {
             let vector = parse_python(line).unwrap();
             let side = |key| vector.get(key).map(calls).unwrap_or_default();
@@ -257,6 +261,29 @@ mod tests {
 
     fn evaluate(turns: &[Turn], golden: Result<&EvalCase, &Unmatched>) -> Outcome {
         ToolTrajectory::default().evaluate(&MetricInput::new(turns, golden, 0.5))
+    }
+
+    #[test]
+    fn settings_are_read() {
+        let ignore_args = |given: &str| {
+            let yaml = format!("{{ignore_args: {given}, trajectoryMatchType: in_order}}");
+            let metric = testing::configured(&yaml, ToolTrajectory::read);
+            assert_eq!(metric.match_type, MatchType::InOrder);
+            metric.ignore_args
+        };
+        for (given, expected) in [
+            ("true", true),
+            ("yes", true),
+            ("1", true),
+            ("'T'", true),
+            ("off", false),
+            ("0.0", false),
+        ] {
+            assert_eq!(ignore_args(given), expected, "{given}");
+        }
+        assert!(testing::configured("ignoreArgs: on", ToolTrajectory::read).ignore_args);
+        let default = testing::configured("{}", ToolTrajectory::read);
+        assert_eq!((default.match_type, default.ignore_args), (MatchType::Exact, false));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use evaluator_json::{Object, Value, python_eq};
 
 use super::{Outcome, Scored};
-use crate::{
+use evaluator_traces::{
     conversation::{ToolCall, Turn},
     eval_set::{ExpectedCall, ExpectedTurn},
 };
@@ -88,7 +88,11 @@ pub(super) fn mean_over_turns<'a>(
 
 #[cfg(test)]
 pub(super) mod testing {
-    //! Turns for tests of metrics.
+    //! Turns and settings for tests of metrics.
+
+    use std::path::Path;
+
+    use evaluator_document::Fields;
 
     use super::*;
 
@@ -105,9 +109,20 @@ pub(super) mod testing {
             tool_calls,
             start_ns: 1_000_000_000,
             end_ns: 3_000_400_000,
-            status: crate::trace::SpanStatus::Unset,
+            status: evaluator_traces::trace::SpanStatus::Unset,
             judged: Default::default(),
         }
+    }
+
+    /// Takes settings from a YAML mapping without problems.
+    pub(crate) fn configured<T>(yaml: &str, read: impl FnOnce(&mut Fields<'_>) -> T) -> T {
+        evaluator_document::parse(yaml, Path::new("settings.yaml"), |root, problems| {
+            let mut fields = root?.field("settings", problems).fields("the settings")?;
+            let value = read(&mut fields);
+            fields.finish();
+            Some(value)
+        })
+        .unwrap()
     }
 
     pub(crate) fn scored(outcome: Outcome) -> Scored {

@@ -11,15 +11,18 @@ use std::{
 const MAX_LINES: usize = 800;
 
 /// Crates and what they may depend on inside the workspace.
-const DEPENDENCIES: [(&str, &[&str]); 9] = [
+const DEPENDENCIES: [(&str, &[&str]); 12] = [
     ("protocol", &[]),
     ("sdk-macros", &[]),
     ("sdk", &["evaluator-protocol", "evaluator-sdk-macros"]),
     ("json", &[]),
-    ("host", &["evaluator-protocol", "evaluator-json"]),
+    ("traces", &["evaluator-json"]),
+    ("launch", &["evaluator-protocol"]),
+    ("host", &["evaluator-protocol", "evaluator-json", "evaluator-traces", "evaluator-launch"]),
     ("cli", &["evaluator-host", "evaluator-protocol"]),
     ("examples", &["evaluator-sdk"]),
     ("examples/community", &["evaluator-sdk"]),
+    ("tests/compile-fail", &["evaluator-sdk"]),
     // Tests may look at everything.
     ("tests", &["evaluator-protocol", "evaluator-sdk", "evaluator-host", "evaluator-cli"]),
 ];
@@ -32,8 +35,8 @@ const EXITS: &str = "sdk/src/program/mod.rs";
 
 /// The only sources that start processes, each with what it starts.
 const STARTERS: [(&str, &str); 2] = [
-    ("host/src/process/spawn.rs", "evaluators"),
-    ("host/src/runtime/tool.rs", "compilers, installers, and interpreters' version checks"),
+    ("launch/src/process/spawn.rs", "evaluators"),
+    ("launch/src/runtime/tool.rs", "compilers, installers, and interpreters' version checks"),
 ];
 
 fn root() -> PathBuf {
@@ -73,7 +76,7 @@ fn read(path: &str) -> String {
 
 /// Sources of the published crates.
 fn sources() -> Vec<String> {
-    ["protocol", "sdk", "sdk-macros", "json", "host", "cli"]
+    ["protocol", "sdk", "sdk-macros", "json", "traces", "launch", "host", "cli"]
         .iter()
         .flat_map(|folder| files(&format!("{folder}/src"), "rs"))
         .collect()
@@ -96,13 +99,20 @@ fn complaints(complaints: Vec<String>, hint: &str) {
 #[test]
 fn every_source_begins_with_its_documentation() {
     let mut paths = sources();
-    for folder in
-        ["examples", "fuzz", "tests", "cli/tests", "host/tests", "sdk/tests", "protocol/tests"]
-    {
+    for folder in [
+        "examples",
+        "fuzz",
+        "tests",
+        "cli/tests",
+        "traces/tests",
+        "host/tests",
+        "sdk/tests",
+        "protocol/tests",
+    ] {
         paths.extend(files(folder, "rs"));
     }
     // Cases of compile errors are numbered lines of user code, and templates are rendered.
-    paths.retain(|path| !path.starts_with("tests/ui/"));
+    paths.retain(|path| !path.starts_with("tests/compile-fail/ui/"));
     let missing =
         paths.into_iter().filter(|path| !begins_with_documentation(&read(path))).collect();
     complaints(missing, "do not begin with a `//!` line that says what the file contains");
@@ -159,7 +169,7 @@ fn processes_are_started_in_two_places() {
 
 #[test]
 fn crates_leave_alone_what_is_not_theirs() {
-    let banned: [(&str, &[&str]); 3] = [
+    let banned: [(&str, &[&str]); 4] = [
         (
             "protocol",
             &[
@@ -173,6 +183,18 @@ fn crates_leave_alone_what_is_not_theirs() {
             ],
         ),
         ("host", &["println!", "eprintln!", "process::exit", "clap::", "io::stdout", "io::stderr"]),
+        (
+            "launch",
+            &[
+                "println!",
+                "eprintln!",
+                "process::exit",
+                "io::stdout",
+                "io::stderr",
+                "ureq",
+                "rustls",
+            ],
+        ),
         ("sdk", &["process::exit", "tokio::net", "TcpStream"]),
     ];
     let mut wrong = Vec::new();
@@ -221,7 +243,7 @@ fn unfinished_work_is_not_committed() {
 
 #[test]
 fn every_ui_case_has_its_golden() {
-    let cases = files("tests/ui", "rs");
+    let cases = files("tests/compile-fail/ui", "rs");
     assert!(cases.len() >= 20, "only {} cases of mistakes", cases.len());
     let missing = cases
         .into_iter()

@@ -47,7 +47,7 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
                 Err(code) => code,
             }
         }
-        Command::Schema => schema::schema(),
+        Command::Schema => schema::schema(&runner),
         Command::Init(args) | Command::Evaluator(EvaluatorCommand::Init(args)) => {
             init::init(&args, &runner.runtimes)
         }

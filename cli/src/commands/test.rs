@@ -6,11 +6,12 @@ use std::{
 };
 
 use evaluator_host::{
+    own_tests::targets,
     process::Cancellation,
     run::{RunEvent, Runner},
     runtime::{
         Entrypoint, PrepareError, Runtimes,
-        own_tests::{Output, OwnTests, TestResult, targets},
+        own_tests::{Output, OwnTests, TestResult},
     },
 };
 

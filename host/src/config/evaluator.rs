@@ -128,8 +128,11 @@ fn read_builtin(
     };
     // A metric that does not exist is an error when the run is planned.
     let Some(metric) = name.and_then(|name| metrics.get(name).ok()) else {
-        let settings = metrics.iter().flat_map(|metric| metric.settings());
-        settings.for_each(|setting| fields.allow(setting.key, setting.alias));
+        for setting in metrics.iter().flat_map(|metric| metric.settings()) {
+            if !fields.has_taken(setting.key) {
+                fields.allow(setting.key, setting.alias);
+            }
+        }
         fields.allow("config", None);
         let threshold = threshold.unwrap_or(BuiltinConfig::default().threshold);
         return BuiltinConfig { threshold, judge, ..BuiltinConfig::default() };

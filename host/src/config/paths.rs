@@ -98,9 +98,7 @@ impl Paths {
             let message = format!(
                 "{first}{more} does not exist next to the configuration; the one in the working directory is used"
             );
-            problems
-                .warn(*span, message)
-                .hint("write the path relative to the configuration file");
+            problems.warn(*span, message).hint("write the path relative to the configuration file");
         }
         self.missing.into_inner()
     }

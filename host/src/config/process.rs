@@ -201,7 +201,10 @@ mod tests {
             ("limits: 3", "`limits` must be a mapping, not"),
             ("limits: {output: 0}", "`output` must be at least 1 byte"),
             ("limits: {output: -1}", "`output` must be at least 1 byte"),
-            ("limits: {output: 9223372036854775808}", "`output` exceeds the maximum of 2^63 - 1 bytes"),
+            (
+                "limits: {output: 9223372036854775808}",
+                "`output` exceeds the maximum of 2^63 - 1 bytes",
+            ),
             ("limits: {output: 99999999TiB}", "`output` exceeds the maximum of 2^63 - 1 bytes"),
             ("limits: {output: 1.5}", "`output` must be a number of bytes, or text"),
             ("limits: {output: }", "`output` must be a number of bytes, or text"),

@@ -123,15 +123,10 @@ impl Index {
 fn namesake(names: &mut HashMap<String, PathBuf>, loaded: &LoadedManifest) -> Option<ConfigError> {
     let name = &loaded.manifest.name;
     let other = names.insert(name.to_lowercase(), loaded.file())?;
-    Some(ConfigError {
-        file: loaded.file(),
-        source_text: loaded.source_text.clone(),
-        problems: vec![Problem {
-            message: format!("the name `{name}` is taken by {}", other.display()),
-            place: Some(loaded.name_place),
-            hint: Some("upper and lower case do not tell names apart".to_owned()),
-        }],
-    })
+    let message = format!("the name `{name}` is taken by {}", other.display());
+    let hint = "upper and lower case do not tell names apart".to_owned();
+    let problem = Problem::new(message, Some(loaded.name_place), Some(hint));
+    Some(ConfigError::with(&loaded.file(), &loaded.source_text, vec![problem]))
 }
 
 /// The entry of an evaluator whose folder is reached by `way`.
@@ -154,7 +149,5 @@ fn entry(loaded: LoadedManifest, way: &[String], errors: &mut Vec<ConfigError>) 
 }
 
 fn complaint(file: PathBuf, message: &str, hint: Option<&str>) -> ConfigError {
-    let problem =
-        Problem { message: message.to_owned(), place: None, hint: hint.map(str::to_owned) };
-    ConfigError { file, source_text: String::new(), problems: vec![problem] }
+    ConfigError::new(&file, message.to_owned(), hint.map(str::to_owned))
 }

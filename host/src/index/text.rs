@@ -79,13 +79,12 @@ mod tests {
 
     use super::*;
     use crate::{
-        config::yaml,
         json::{Object, Value},
         manifest::FolderFile,
     };
 
     fn read(text: &str) -> Object {
-        let root = yaml::read(text).unwrap().unwrap().to_json().unwrap();
+        let root = evaluator_document::read_yaml(text).unwrap().unwrap().to_json().unwrap();
         let entries = root.as_object().unwrap().get("evaluators").unwrap();
         let Value::Array(entries) = entries else { panic!("{text}") };
         entries[0].as_object().unwrap().clone()

@@ -6,17 +6,16 @@ use super::{Request, RunEvent, Runner};
 use crate::{
     config::{Config, EvaluatorConfig},
     journal::Journal,
-    metric::{Metric, MetricInput},
+    metric::{self, Metric, MetricInput, Scored},
     process::Cancellation,
     report::{ConversationReport, Partial, Report},
     runtime::{
         Availability, Entrypoint, Launch, PrepareError, PrepareEvent, Runtime, testing::Folder,
     },
-    verdict::{Answer, Verdict},
 };
 
 const TRACE: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/traces/k10_traj_three_turns.json");
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../traces/tests/data/traces/k10_traj_three_turns.json");
 
 /// Panics, cancels the run, or passes, whatever it is called.
 #[derive(Debug)]
@@ -32,13 +31,13 @@ impl Metric for Odd {
     fn description(&self) -> &str {
         ""
     }
-    fn evaluate(&self, input: &MetricInput<'_>) -> Verdict {
+    fn evaluate(&self, input: &MetricInput<'_>) -> metric::Outcome {
         match self.name {
             "panics" => panic!("at {} turns", input.turns.len()),
             "cancels" => self.cancellation.cancel(),
             _ => {}
         }
-        Verdict::Answer(Answer { score: Some(1.0), ..Answer::default() })
+        metric::Outcome::Scored(Scored::new(1.0))
     }
 }
 
@@ -379,8 +378,8 @@ impl Metric for Versioned {
     fn revision(&self) -> Option<&str> {
         self.0
     }
-    fn evaluate(&self, _: &MetricInput<'_>) -> Verdict {
-        Verdict::Answer(Answer { score: Some(1.0), ..Answer::default() })
+    fn evaluate(&self, _: &MetricInput<'_>) -> metric::Outcome {
+        metric::Outcome::Scored(Scored::new(1.0))
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
     manifest::{Reader, noun_of},
     reference::is_file_path,
 };
-use crate::config::yaml::{Node, NodeKind};
+use evaluator_document::{Node, NodeKind};
 
 /// Name of the file.
 pub(super) const FILE: &str = "index.yaml";

@@ -1,10 +1,7 @@
 //! Reads the YAML files that sources are described by, with the place of what is wrong.
 
 use super::{Entry, Reference, SourceError, reference::join};
-use crate::config::{
-    Place,
-    yaml::{self, Node, NodeKind, Span},
-};
+use evaluator_document::{Node, NodeKind, Place, Span, read_yaml};
 
 /// Name of the file that describes an evaluator.
 pub(super) const FILE: &str = "evaluator.yaml";
@@ -58,7 +55,7 @@ impl<'a> Reader<'a> {
 
     /// The entries of the text; `what` says what it must be.
     pub(super) fn root(&self, what: &str) -> Result<Vec<(Node, Node)>, SourceError> {
-        match yaml::read(self.text) {
+        match read_yaml(self.text) {
             Ok(Some(node)) => self.mapping(&node, what).map(<[_]>::to_vec),
             Ok(None) => Err(SourceError::Malformed {
                 place: self.place.to_owned(),

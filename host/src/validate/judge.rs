@@ -1,10 +1,10 @@
 //! Whether an answer is right to the letter.
 
+use evaluator_document::did_you_mean;
 use serde_json::Value;
 
 use super::inputs::THRESHOLD;
 use crate::{
-    config::fields::did_you_mean,
     process::Outcome,
     verdict::{BadAnswer, Evaluation, Verdict},
 };

@@ -2,12 +2,10 @@
 
 use std::path::{Component, Path};
 
+use evaluator_document::{Place, Span};
 use toml_edit::{Document, Item, TableLike};
 
-use crate::{
-    config::{Place, yaml::Span},
-    manifest::{Language, LoadedManifest},
-};
+use crate::manifest::{Language, LoadedManifest};
 
 const MANIFEST: &str = "Cargo.toml";
 

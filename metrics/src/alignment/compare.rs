@@ -8,7 +8,7 @@ use indexmap::IndexMap;
 use regex_lite::Regex;
 
 use super::ToolTrajectoryAlignment;
-use crate::metric::turns::Call;
+use crate::turns::Call;
 
 /// Comparators by the name of the argument; `*` is every argument that is not named.
 pub(super) type Comparators = IndexMap<String, Comparator>;

@@ -13,7 +13,7 @@ use self::{
     pairing::Similarities,
 };
 use super::{Metric, MetricInput, Outcome, Scored, Setting, turns::Call};
-use crate::{conversation::Turn, eval_set::ExpectedTurn};
+use evaluator_traces::{conversation::Turn, eval_set::ExpectedTurn};
 
 /// Scores how well the tool calls of each turn fit the expected ones, with partial credit.
 ///
@@ -109,20 +109,11 @@ impl Metric for ToolTrajectoryAlignment {
     }
 
     fn configure(&self, fields: &mut Fields<'_>) -> Option<Arc<dyn Metric>> {
-        let order = fields.take("order").and_then(|field| field.choice(&Order::NAMED));
-        let args = fields.take("args").map(|field| compare::read("args", field));
-        let tools = fields.take("tools").map(|field| field.named()).unwrap_or_default();
-        let tools = tools.into_iter().map(|(tool, node)| {
-            let key = format!("tools.{tool}");
-            (tool.to_owned(), compare::read(&key, node.field(&key, fields.problems())))
-        });
-        let tools = tools.collect();
-        let (order, args) = (order.unwrap_or_default(), args.unwrap_or_default());
-        Some(Arc::new(Self { order, args, tools }))
+        Some(Arc::new(Self::read(fields)))
     }
 
     fn revision(&self) -> Option<&str> {
-        Some(crate::metric::REVISION)
+        Some(crate::REVISION)
     }
 
     fn evaluate(&self, input: &MetricInput<'_>) -> Outcome {
@@ -158,6 +149,19 @@ impl Metric for ToolTrajectoryAlignment {
 }
 
 impl ToolTrajectoryAlignment {
+    fn read(fields: &mut Fields<'_>) -> Self {
+        let order = fields.take("order").and_then(|field| field.choice(&Order::NAMED));
+        let args = fields.take("args").map(|field| compare::read("args", field));
+        let tools = fields.take("tools").map(|field| field.named()).unwrap_or_default();
+        let tools = tools.into_iter().map(|(tool, node)| {
+            let key = format!("tools.{tool}");
+            (tool.to_owned(), compare::read(&key, node.field(&key, fields.problems())))
+        });
+        let tools = tools.collect();
+        let (order, args) = (order.unwrap_or_default(), args.unwrap_or_default());
+        Self { order, args, tools }
+    }
+
     /// Returns the first comparator of: the tool's for that name, the tool's for `*`, the general one for that name, the
     /// general one for `*`, exact.
     fn comparator(&self, tool: &str, argument: &str) -> &Comparator {

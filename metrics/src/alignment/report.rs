@@ -5,15 +5,14 @@ use std::fmt::Write as _;
 use evaluator_json::{Object, Value, to_python};
 
 use super::{Alignment, Comparator, Difference, Order, Presence, Step};
-use crate::metric::turns::{Call, count, object};
+use crate::turns::{Call, count, object};
 
 /// Characters of a value in the text. The details have the whole value.
 const SHOWN: usize = 200;
 
 pub(super) fn details(turns: &[Alignment<'_>], order: Order) -> Object {
-    let having = |presence| {
-        count(turns.iter().filter(|turn| turn.calls.presence == presence).count())
-    };
+    let having =
+        |presence| count(turns.iter().filter(|turn| turn.calls.presence == presence).count());
     let mut diff = String::new();
     for (index, turn) in turns.iter().enumerate().filter(|(_, turn)| turn.score < 1.0) {
         write_diff(&mut diff, index, turn);

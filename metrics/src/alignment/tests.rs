@@ -5,14 +5,17 @@ use std::slice::from_ref;
 use evaluator_json::{Value, parse_python, to_python};
 use proptest::prelude::*;
 
-use super::{compare::Tolerance, *};
-use crate::{
+use super::{
+    compare::{Pattern, Tolerance},
+    *,
+};
+use crate::turns::{
+    object,
+    testing::{self, not_evaluated, scored},
+};
+use evaluator_traces::{
     conversation::ToolCall,
     eval_set::{EvalCase, ExpectedCall, Unmatched},
-    metric::turns::{
-        object,
-        testing::{self, not_evaluated, scored},
-    },
 };
 
 /// A call as name and arguments.
@@ -100,6 +103,29 @@ fn a_diff_shows_what_became_of_every_call() {
 }
 
 #[test]
+fn settings_are_read() {
+    let read = |yaml| testing::configured(yaml, ToolTrajectoryAlignment::read);
+    assert!(read("{}").args.is_empty());
+    let metric = read(
+        "{order: unordered, args: {a: ignore, b: numeric, c: {compare: numeric, tolerance: 0.5}, \
+         d: {compare: regex, pattern: 'x+'}, e: regex, '*': {compare: set}}, tools: {search: {q: subset}}}",
+    );
+    assert_eq!(metric.order, Order::Unordered);
+    let numeric = |absolute| Comparator::Numeric(Tolerance { absolute, ..Tolerance::default() });
+    let expected = [
+        ("a", Comparator::Ignore),
+        ("b", numeric(0.0)),
+        ("c", numeric(0.5)),
+        ("d", Comparator::Regex(Some(Pattern::new("x+").unwrap()))),
+        ("e", Comparator::Regex(None)),
+        ("*", Comparator::Set),
+    ];
+    let args: Vec<_> = metric.args.iter().map(|(key, it)| (key.as_str(), it.clone())).collect();
+    assert_eq!(args, expected);
+    assert_eq!(metric.comparator("search", "q"), &Comparator::Subset);
+}
+
+#[test]
 fn order_counts_where_it_is_asked_for() {
     let expected = plain(&[("a", "{}"), ("b", "{}"), ("c", "{}")]);
     let actual = plain(&[("c", "{}"), ("a", "{}"), ("b", "{}")]);
@@ -110,7 +136,8 @@ fn order_counts_where_it_is_asked_for() {
 #[test]
 fn turns_without_a_counterpart_score_nothing() {
     let one = plain(&[("f", "{}")]);
-    let found = answer(&[one.clone(), one.clone()], from_ref(&one), ToolTrajectoryAlignment::default());
+    let found =
+        answer(&[one.clone(), one.clone()], from_ref(&one), ToolTrajectoryAlignment::default());
     assert_eq!((found.score, found.per_turn.len()), (0.5, 1));
     assert_eq!(diff(&found), "turn 2: 0.0000 (there is no such turn)\n  - f({})\n");
 
@@ -222,18 +249,21 @@ fn settings() -> impl Strategy<Value = ToolTrajectoryAlignment> {
         0..3,
     )
     .prop_map(|list| list.into_iter().collect::<Comparators>());
-    (prop::sample::select(vec![Order::Ordered, Order::Unordered]), comparators.clone(), comparators).prop_map(
-        |(order, args, of_f)| ToolTrajectoryAlignment {
+    (prop::sample::select(vec![Order::Ordered, Order::Unordered]), comparators.clone(), comparators)
+        .prop_map(|(order, args, of_f)| ToolTrajectoryAlignment {
             order,
             args,
             tools: [("f".to_owned(), of_f)].into(),
-        },
-    )
+        })
 }
 
 /// The score, found by trying every way to pair up calls.
 fn exhaustive(expected: &[Plain], actual: &[Plain], settings: &ToolTrajectoryAlignment) -> f64 {
-    fn best(expected: &[Plain], actual: &[Option<&Plain>], settings: &ToolTrajectoryAlignment) -> f64 {
+    fn best(
+        expected: &[Plain],
+        actual: &[Option<&Plain>],
+        settings: &ToolTrajectoryAlignment,
+    ) -> f64 {
         let Some((first, rest)) = expected.split_first() else { return 0.0 };
         let mut found = best(rest, actual, settings);
         for (index, other) in actual.iter().enumerate() {

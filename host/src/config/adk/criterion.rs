@@ -32,7 +32,7 @@ pub(super) fn read(
         return metric.map(|_| BuiltinConfig { threshold, ..BuiltinConfig::default() });
     }
     let mut fields = field.fields("this criterion")?;
-    let threshold = required_threshold(field.key, has("max"), &mut fields);
+    let threshold = required_threshold(field, has("max"), &mut fields);
     let metric = metric?;
     let judged = metric.asks_judge();
     let (settings, judge) = if judged {
@@ -73,13 +73,18 @@ pub(super) fn plain(field: Field<'_>, has_budget: bool) -> Option<f64> {
     read_threshold(field.key, field, has_budget)
 }
 
-/// Takes the threshold from the criterion of the metric `name`.
+/// Takes the threshold from a criterion.
 pub(super) fn required_threshold(
-    name: &str,
+    criterion: Field<'_>,
     has_budget: bool,
     fields: &mut Fields<'_>,
 ) -> Option<f64> {
-    read_threshold(name, fields.require("threshold")?, has_budget)
+    let name = criterion.key;
+    let Some(threshold) = fields.take("threshold") else {
+        let message = format!("the key `threshold` is missing in the criterion of `{name}`");
+        return criterion.problems.add(criterion.node.span.start(), message).none();
+    };
+    read_threshold(name, threshold, has_budget)
 }
 
 fn read_threshold(name: &str, field: Field<'_>, has_budget: bool) -> Option<f64> {

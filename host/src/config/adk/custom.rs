@@ -161,15 +161,14 @@ impl Custom<'_> {
         let mut command = None;
         let threshold = if let NodeKind::Mapping(entries) = &field.node.kind {
             let mut fields = field.fields("this criterion")?;
-            let threshold = required_threshold(self.name, false, &mut fields);
+            let threshold = required_threshold(field, false, &mut fields);
             command = fields.take("command").map(|field| (field, read_command(field)));
             if let Some(timeout) = fields.take("timeout").and_then(read_timeout) {
                 code.timeout = timeout;
             }
             if let Some(field) = fields.take("on_error") {
                 field.choice(&[("raise", ()), ("fail", ())]);
-                let message =
-                    "`on_error` has no effect here: a metric that breaks is an error";
+                let message = "`on_error` has no effect here: a metric that breaks is an error";
                 field.problems.note(field.node.span, message);
             }
             code.config = settings(entries, field);

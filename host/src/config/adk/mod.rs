@@ -28,9 +28,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use evaluator_document::{
-    Field, JsonDocument, Node, NodeKind, Span, did_you_mean, read_json,
-};
+use evaluator_document::{Field, JsonDocument, Node, NodeKind, Span, did_you_mean, read_json};
 
 use self::custom::Custom;
 use super::{
@@ -134,7 +132,8 @@ pub(super) fn read(
             problems.warn(custom.span, message);
         }
     }
-    let evaluators = entries.iter().filter_map(|(key, node)| evaluator(key, node, &customs, reader));
+    let evaluators =
+        entries.iter().filter_map(|(key, node)| evaluator(key, node, &customs, reader));
     Some(Config { evaluators: evaluators.collect(), ..Config::default() })
 }
 

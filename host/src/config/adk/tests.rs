@@ -6,6 +6,7 @@ use super::recognize;
 use crate::{
     config::{CodeConfig, Config, EvaluatorKind, Interval},
     json,
+    metric::MatchType,
 };
 
 fn parse(text: &str) -> Config {
@@ -126,7 +127,7 @@ fn match_types_are_names_in_any_spelling_or_numbers() {
         );
         Config::parse(&text, Path::new("c.json")).ok().map(|config| {
             let EvaluatorKind::Builtin(builtin) = &config.evaluators[0].kind else { panic!() };
-            builtin.match_type.unwrap()
+            MatchType::named(builtin.settings[MatchType::KEY].as_str().unwrap()).unwrap()
         })
     };
     for (given, expected) in [

@@ -10,7 +10,7 @@ use super::{
     TextSimilarity,
 };
 use crate::{
-    json::{NonFinite, Value, to_string},
+    json::Value,
     metric::{MatchType, Metrics},
 };
 
@@ -32,7 +32,10 @@ fn a_whole_configuration_reads() {
     assert_eq!(config.eval_set.as_deref(), Some(Path::new("sets/trips.json")));
     assert_eq!(config.output, Some(OutputFormat::Json));
     let EvaluatorKind::Builtin(builtin) = &config.evaluators[0].kind else { panic!() };
-    assert_eq!((builtin.threshold, builtin.settings[MatchType::KEY].as_str()), (0.9, Some("any_order")));
+    assert_eq!(
+        (builtin.threshold, builtin.settings[MatchType::KEY].as_str()),
+        (0.9, Some("any_order"))
+    );
     let EvaluatorKind::Code(code) = &config.evaluators[1].kind else { panic!() };
     assert_eq!(
         (code.path.as_path(), code.timeout),
@@ -61,7 +64,8 @@ fn what_a_run_does_about_errors_is_read() {
     };
     assert_eq!(retries(&config), [Some(0), Some(5), None]);
     let mut overridden = config.clone();
-    Overrides { retries: Some(1), ..Overrides::default() }.apply(&mut overridden, &Metrics::default());
+    Overrides { retries: Some(1), ..Overrides::default() }
+        .apply(&mut overridden, &Metrics::default());
     assert_eq!((overridden.retries, retries(&overridden)), (1, vec![None; 3]));
 
     let nothing =
@@ -246,7 +250,7 @@ fn single_problems_say_what_to_write() {
         ),
         (
             "evaluators: [{name: a, type: builtin, path: a.py}]",
-            "c.yaml:1:39: unknown key `path` in this evaluator (known keys: name, type, threshold, judge_model, judge_base_url, credential_ref, trajectory_match_type, ignore_args, max, order, args, tools, rubrics, config, missing_turns)",
+            "c.yaml:1:39: unknown key `path` in this evaluator (known keys: name, type, threshold, judge_model, judge_base_url, credential_ref, max, rubrics, order, args, tools, trajectory_match_type, ignore_args, config, missing_turns)",
         ),
     ] {
         assert_eq!(problems(text), expected, "{text}");
@@ -285,7 +289,8 @@ fn metrics_named_beside_a_configuration_replace_or_join_it() {
     assert_eq!(shown, [("m", true, 0.9), ("n", true, 0.2), ("x", true, 0.9)]);
 
     let mut config = parse(text);
-    Overrides { threshold: Some(0.9), ..Overrides::default() }.apply(&mut config, &Metrics::default());
+    Overrides { threshold: Some(0.9), ..Overrides::default() }
+        .apply(&mut config, &Metrics::default());
     assert_eq!(
         config.evaluators.iter().map(EvaluatorConfig::threshold).collect::<Vec<_>>(),
         [0.1, 0.9]

@@ -191,7 +191,6 @@ impl Service {
             Err(reason) => return unservable(reason),
         };
         let must_choose = known.len() > 1;
-        let chosen: Vec<Described> = chosen.into_iter().map(|one| one.stated(contract)).collect();
         chosen.iter().find_map(|one| {
             let program = match must_choose {
                 true => choosing(&program, &one.name),
@@ -333,7 +332,7 @@ fn choosing(program: &Program, name: &str) -> Program {
 fn defaults(entry: &EvaluatorConfig, from_entry: bool) -> Defaults {
     let config = match &entry.kind {
         EvaluatorKind::Code(code) => code.config.clone(),
-        EvaluatorKind::Remote(remote) => remote.config.clone(),
+        EvaluatorKind::Remote(remote) => remote.program.config.clone(),
         EvaluatorKind::Linked(linked) => linked.config.clone(),
         _ => Object::default(),
     };

@@ -1,0 +1,12 @@
+//! What a panic says.
+
+use std::any::Any;
+
+/// The message of a panic that was caught.
+pub fn message(panic: &(dyn Any + Send)) -> &str {
+    panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("it does not say why")
+}

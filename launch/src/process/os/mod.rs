@@ -1,0 +1,37 @@
+//! What differs between operating systems: groups of processes, noticing an exit without reaping, limits, and what others may
+//! read of this process.
+//!
+//! Every system gives the same two types and the same functions. `Group` is the started process and whatever it starts in turn, as far as the
+//! system can name that; `ExitWatch` waits until the started process is dead *without* collecting its status.
+
+mod secrecy;
+pub use secrecy::hide_memory;
+
+#[cfg(unix)]
+mod identity;
+#[cfg(unix)]
+mod limits;
+#[cfg(unix)]
+mod signals;
+#[cfg(unix)]
+mod unix;
+#[cfg(unix)]
+pub(super) use identity::Identified;
+#[cfg(target_os = "linux")]
+pub(super) use limits::limit_running;
+#[cfg(unix)]
+pub(super) use limits::{CPU_TIME_IS_OVER, KILLED};
+#[cfg(unix)]
+pub use signals::reset as reset_signals;
+#[cfg(unix)]
+pub(super) use unix::{
+    ExitWatch, Group, configure, ending, is_out_of_descriptors, kill_group, read_now,
+};
+
+#[cfg(not(unix))]
+mod other;
+#[cfg(not(unix))]
+pub(super) use other::{
+    CPU_TIME_IS_OVER, ExitWatch, Group, KILLED, configure, ending, is_out_of_descriptors,
+    kill_group, read_now,
+};

@@ -1,0 +1,306 @@
+//! The files that a script is not itself without: what it imports from beside it.
+//!
+//! Found by reading, not by running, so what a script names in other ways than these is not found. What is found too
+//! often (a word in a comment) costs an evaluation that need not have been done again, and nothing else.
+//!
+//! | in the text | counts |
+//! |---|---|
+//! | a word of an `import` of Python | the module or package of that name beside the file, or beside the script |
+//! | a relative path in quotes, where something is imported or required | that file, with the extensions that Node.js tries |
+//! | the name of a file of code, with its extension | that file beside it |
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+};
+
+use super::untraceable;
+
+/// What files of code are called. Others are data, and a script may well write them.
+const CODE: [&str; 20] = [
+    "py", "pyi", "pyd", "so", "js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "node", "sh",
+    "bash", "rb", "pl", "lua", "php", "r",
+];
+
+/// What Python imports by name alone.
+const PYTHON: [&str; 3] = ["py", "so", "pyd"];
+
+/// Extensions that are left out in paths of JavaScript and of Ruby.
+const IMPLIED: [&str; 10] = ["js", "mjs", "cjs", "ts", "mts", "cts", "json", "node", "tsx", "rb"];
+
+/// Longer files are no scripts that name others.
+const MAX_TEXT: u64 = 4 << 20;
+
+/// Folders of things that were made or installed.
+const PASSED_OVER: [&str; 3] = ["node_modules", "__pycache__", "target"];
+
+/// A script with the code that it runs.
+#[derive(Debug, Default)]
+pub(super) struct Companions {
+    /// The script, the files beside it that it imports or names, those that they do, and so on.
+    pub(super) files: BTreeSet<PathBuf>,
+    /// What of its code cannot be found, in words.
+    pub(super) untraceable: Option<String>,
+}
+
+/// Finds the code that a script runs.
+pub(super) fn with_companions(script: &Path) -> Companions {
+    let mut search = Search { script, folders: BTreeMap::new(), found: Companions::default() };
+    let mut unread = vec![script.to_owned()];
+    while let Some(file) = unread.pop() {
+        if search.found.files.insert(file.clone())
+            && let Some(text) = text(&file)
+        {
+            search.named_by(&file, &text, &mut unread);
+        }
+    }
+    search.found
+}
+
+/// The first module that one of these files imports and that is in one of these folders, where another program may have
+/// put it.
+pub fn imported_from(files: &BTreeSet<PathBuf>, folders: &[PathBuf]) -> Option<PathBuf> {
+    let there: Vec<(PathBuf, Vec<Entry>)> =
+        folders.iter().map(|folder| (folder.clone(), entries(folder))).collect();
+    let python = files.iter().filter(|file| is_code(file, &PYTHON));
+    python.filter_map(|file| text(file)).find_map(|text| {
+        let (imported, _) = imports(&text);
+        there.iter().find_map(|(folder, entries)| {
+            let is_imported = |entry: &&Entry| {
+                let stem = entry.name.split('.').next().unwrap_or_default();
+                imported.contains(stem)
+                    && (entry.is_folder || is_code(Path::new(&entry.name), &PYTHON))
+            };
+            Some(folder.join(&entries.iter().find(is_imported)?.name))
+        })
+    })
+}
+
+struct Search<'a> {
+    script: &'a Path,
+    /// What is in the folders that were looked at.
+    folders: BTreeMap<PathBuf, Vec<Entry>>,
+    found: Companions,
+}
+
+#[derive(Clone)]
+struct Entry {
+    name: String,
+    is_folder: bool,
+}
+
+impl Search<'_> {
+    /// Adds the files that `text`, the content of `file`, names.
+    fn named_by(&mut self, file: &Path, text: &str, named: &mut Vec<PathBuf>) {
+        let (mut imported, relative) = imports(text);
+        let traced = untraceable::trace(file, text);
+        imported.extend(traced.modules.iter().flat_map(|name| name.split('.')));
+        if let Some(what) = traced.untraceable {
+            self.found.untraceable.get_or_insert_with(|| format!("{what} in {}", file.display()));
+        }
+        named.extend(traced.files.iter().filter_map(|path| imported_file(path)));
+        let names: BTreeSet<&str> = words(text, |c| c.is_alphanumeric() || "_-.".contains(c))
+            .map(|word| word.trim_matches('.'))
+            .collect();
+        let folders: BTreeSet<&Path> =
+            [file, self.script].into_iter().filter_map(Path::parent).collect();
+        for folder in folders {
+            for Entry { name, is_folder } in self.entries(folder) {
+                let path = folder.join(&name);
+                if is_folder && imported.contains(name.as_str()) {
+                    code_below(&path, named);
+                } else if !is_folder && is_code(&path, &CODE) {
+                    let stem = name.split('.').next().unwrap_or_default();
+                    if names.contains(name.as_str())
+                        || imported.contains(stem) && is_code(&path, &PYTHON)
+                    {
+                        named.push(path);
+                    }
+                }
+            }
+        }
+        let folder = file.parent().unwrap_or(Path::new(""));
+        named.extend(relative.iter().filter_map(|path| imported_file(&folder.join(path))));
+    }
+
+    fn entries(&mut self, folder: &Path) -> Vec<Entry> {
+        self.folders.entry(folder.to_owned()).or_insert_with(|| entries(folder)).clone()
+    }
+}
+
+fn entries(folder: &Path) -> Vec<Entry> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let entry = |entry: fs::DirEntry| {
+        // Links have to be followed, which costs a call for each.
+        let kind = entry.file_type().ok()?;
+        let is_folder = kind.is_dir() || kind.is_symlink() && entry.path().is_dir();
+        Some(Entry { name: entry.file_name().into_string().ok()?, is_folder })
+    };
+    entries.filter_map(entry).collect()
+}
+
+/// The text of a file that is short enough to be code.
+fn text(file: &Path) -> Option<String> {
+    let is_short = fs::metadata(file).ok()?.len() <= MAX_TEXT;
+    is_short
+        .then(|| fs::read(file).ok())
+        .flatten()
+        .map(|bytes| String::from_utf8_lossy(&bytes).into())
+}
+
+/// Words of statements that import something, and relative paths in quotes there.
+fn imports(text: &str) -> (BTreeSet<&str>, BTreeSet<&str>) {
+    let (mut imported, mut relative) = (BTreeSet::new(), BTreeSet::new());
+    let mut goes_on = false;
+    for line in text.lines() {
+        let begins = line.contains("import") || line.trim_start().starts_with("from ");
+        if begins || goes_on {
+            imported.extend(words(line, |c| c.is_alphanumeric() || c == '_'));
+            let open = line.contains('(') || goes_on && !begins;
+            goes_on = line.trim_end().ends_with('\\') || open && !line.contains(')');
+        }
+        if begins || line.contains("require") || line.contains("from") {
+            let in_quotes = line.split(['"', '\'', '`']).skip(1).step_by(2);
+            let by_folder = line.contains("require_relative");
+            let is_relative =
+                |path: &&str| by_folder || path.starts_with("./") || path.starts_with("../");
+            relative.extend(in_quotes.filter(is_relative));
+        }
+    }
+    (imported, relative)
+}
+
+fn words(text: &str, is_part: impl Fn(char) -> bool) -> impl Iterator<Item = &str> {
+    text.split(move |c| !is_part(c)).filter(|word| !word.is_empty())
+}
+
+/// The file that an import of this path means.
+fn imported_file(path: &Path) -> Option<PathBuf> {
+    let mut candidates = vec![path.to_owned()];
+    let with = |extension: &&str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(".");
+        name.push(extension);
+        PathBuf::from(name)
+    };
+    candidates.extend(IMPLIED.iter().map(with));
+    candidates.extend(IMPLIED.iter().map(|extension| path.join("index").with_extension(extension)));
+    // Compilers of TypeScript have the names that files will have when they are compiled.
+    candidates.extend(["ts", "tsx", "mts", "cts"].map(|extension| path.with_extension(extension)));
+    candidates.into_iter().find(|path| path.is_file())?.canonicalize().ok()
+}
+
+/// All files of code in a folder and the folders in it. Links to folders are not followed.
+fn code_below(folder: &Path, found: &mut Vec<PathBuf>) {
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for Entry { name, is_folder } in entries(&folder) {
+            let path = folder.join(&name);
+            if !is_folder && is_code(&path, &CODE) {
+                found.push(path);
+            } else if is_folder
+                && !path.is_symlink()
+                && !name.starts_with('.')
+                && !PASSED_OVER.contains(&name.as_str())
+            {
+                folders.push(path);
+            }
+        }
+    }
+}
+
+fn is_code(path: &Path, extensions: &[&str]) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension
+        .is_some_and(|extension| extensions.iter().any(|it| extension.eq_ignore_ascii_case(it)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::testing::Folder;
+
+    /// The files of a folder that count for the script in it.
+    #[track_caller]
+    fn counts(folder: &Folder, script: &str, expected: &[&str]) {
+        let root = folder.path("");
+        let found = with_companions(&folder.path(script));
+        let found: Vec<String> = found
+            .files
+            .iter()
+            .map(|path| path.strip_prefix(&root).unwrap().to_string_lossy().replace('\\', "/"))
+            .collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn python_imports_modules_and_packages() {
+        let folder = Folder::new("companions-python");
+        folder.file(
+            "check.py",
+            "import json\nfrom helpers import (\n  a,\n  b,\n)\nfrom rules.strict import x\n\
+             late = importlib.import_module('plugin')\nscore = 1\nname = \"data.py\"\n",
+        );
+        folder.file("helpers.py", "from . import \\\n  deep\n");
+        for other in ["deep.py", "plugin.py", "data.py", "score.py", "other.py", "x.txt"] {
+            folder.file(other, "import check");
+        }
+        folder.file("rules/__init__.py", "");
+        folder.file("rules/strict.py", "import score_of\n");
+        folder.file("rules/__pycache__/strict.pyc", "");
+        folder.file("rules/table.json", "");
+        folder.file("score_of.py", "");
+        folder.file("tests/test.py", "");
+        counts(
+            &folder,
+            "check.py",
+            &[
+                "check.py",
+                "data.py",
+                "deep.py",
+                "helpers.py",
+                "plugin.py",
+                "rules/__init__.py",
+                "rules/strict.py",
+                "score_of.py",
+            ],
+        );
+        counts(&folder, "score_of.py", &["score_of.py"]);
+    }
+
+    #[test]
+    fn javascript_imports_relative_paths() {
+        let folder = Folder::new("companions-js");
+        folder.file(
+            "src/check.ts",
+            "import {\n  a\n} from './lib.js';\nconst t = require(\"../table\");\nimport('./folder');\n\
+             import fs from 'fs'; fs.appendFileSync('./log.txt', 'x');\nconst d = './unused.js_';\n",
+        );
+        folder.file("src/lib.ts", "export * from './more.mjs'");
+        folder.file("src/more.mjs", "");
+        folder.file("src/folder/index.js", "");
+        folder.file("src/unused.js", "");
+        folder.file("table.json", "{}");
+        counts(
+            &folder,
+            "src/check.ts",
+            &["src/check.ts", "src/folder/index.js", "src/lib.ts", "src/more.mjs", "table.json"],
+        );
+    }
+
+    #[test]
+    fn what_a_script_writes_beside_it_is_no_part_of_it() {
+        let folder = Folder::new("companions-sh");
+        folder.file(
+            "check",
+            "#!/bin/sh\n. \"$(dirname \"$0\")/common.sh\"\necho x >>starts; echo >>starts.log\n",
+        );
+        folder.file("common.sh", "exit 0");
+        for other in ["starts", "starts.log", "exit", "other.sh"] {
+            folder.file(other, "1");
+        }
+        counts(&folder, "check", &["check", "common.sh"]);
+        counts(&folder, "gone", &["gone"]);
+    }
+}

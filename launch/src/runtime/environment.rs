@@ -1,0 +1,272 @@
+//! The variables and programs of this machine, as runtimes see them.
+
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    fmt,
+    fs::File,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use super::secrets::is_secret_name;
+
+/// A copy of environment variables, taken once, in which runtimes look things up.
+///
+/// A value of its own, because what a runtime finds must be testable without changing the variables of the whole
+/// process.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Environment {
+    vars: Vec<(OsString, OsString)>,
+}
+
+/// Shows names only: values may be secrets.
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.vars.iter().map(|(name, _)| name)).finish()
+    }
+}
+
+impl Environment {
+    /// The variables of this process.
+    #[must_use]
+    pub fn inherited() -> Self {
+        Self { vars: env::vars_os().collect() }
+    }
+
+    /// Exactly these variables.
+    pub fn new<N: Into<OsString>, V: Into<OsString>>(
+        vars: impl IntoIterator<Item = (N, V)>,
+    ) -> Self {
+        Self { vars: vars.into_iter().map(|(name, value)| (name.into(), value.into())).collect() }
+    }
+
+    /// Sets a variable.
+    #[must_use]
+    pub fn with(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        let name = name.into();
+        self.vars.retain(|(known, _)| !same_name(known, &name));
+        self.vars.push((name, value.into()));
+        self
+    }
+
+    /// The value of a variable; one that is set but empty counts as not set.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&OsStr> {
+        self.vars
+            .iter()
+            .find(|(known, _)| same_name(known, OsStr::new(name)))
+            .map(|(_, value)| value.as_os_str())
+            .filter(|value| !value.is_empty())
+    }
+
+    /// All variables.
+    pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        self.vars.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
+
+    /// The folder of this user's caches, `~/.cache` unless it was chosen otherwise; `None` without a home folder.
+    pub(super) fn cache_home(&self) -> Option<PathBuf> {
+        // A relative $XDG_CACHE_HOME is to be ignored, says its specification.
+        let chosen =
+            self.get("XDG_CACHE_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
+        chosen.or_else(|| {
+            if cfg!(windows) {
+                self.get("LOCALAPPDATA").map(PathBuf::from)
+            } else {
+                self.get("HOME").map(|home| Path::new(home).join(".cache"))
+            }
+        })
+    }
+
+    /// Those of the variables that a program gets which came from elsewhere and must not see the secrets of this machine: what it
+    /// takes to start a program and to speak the user's language.
+    #[must_use]
+    pub fn confined(&self) -> Self {
+        // `LC_*` is open to any name.
+        let allowed = |name: &OsStr| {
+            name.to_str().is_some_and(|name| is_harmless(name) && !is_secret_name(name))
+        };
+        Self { vars: self.vars.iter().filter(|(name, _)| allowed(name)).cloned().collect() }
+    }
+
+    /// The absolute path of a program: a name is looked for on `PATH`, anything with a folder in it is taken as it is.
+    #[must_use]
+    pub fn find_program(&self, name: impl AsRef<OsStr>) -> Option<PathBuf> {
+        let name = Path::new(name.as_ref());
+        if name.components().count() > 1 {
+            return std::path::absolute(name).ok().and_then(|path| program_file(&path));
+        }
+        // An empty entry would mean the current folder, where a run must not pick up programs by accident.
+        env::split_paths(self.get("PATH")?)
+            .filter(|folder| !folder.as_os_str().is_empty())
+            .filter_map(|folder| std::path::absolute(folder).ok())
+            .find_map(|folder| program_file(&folder.join(name)))
+    }
+}
+
+/// Whether a variable of this name may be seen by anybody.
+pub(super) fn is_harmless(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "PATH",
+        "HOME",
+        "LANG",
+        "LANGUAGE",
+        "TZ",
+        "TMPDIR",
+        "TEMP",
+        "TMP",
+        // Interpreters that are not installed in the system find their own libraries by these.
+        "LD_LIBRARY_PATH",
+        "DYLD_LIBRARY_PATH",
+        "DYLD_FALLBACK_LIBRARY_PATH",
+    ];
+    // Without them Windows starts nothing that uses the network or a temporary file.
+    const WINDOWS: &[&str] = &[
+        "APPDATA",
+        "COMSPEC",
+        "HOMEDRIVE",
+        "HOMEPATH",
+        "LOCALAPPDATA",
+        "NUMBER_OF_PROCESSORS",
+        "PATHEXT",
+        "PROCESSOR_ARCHITECTURE",
+        "PROGRAMDATA",
+        "PROGRAMFILES",
+        "SYSTEMDRIVE",
+        "SYSTEMROOT",
+        "USERPROFILE",
+        "WINDIR",
+    ];
+    if cfg!(windows) {
+        let name = name.to_ascii_uppercase();
+        return NAMES.contains(&&*name) || WINDOWS.contains(&&*name) || name.starts_with("LC_");
+    }
+    NAMES.contains(&name) || name.starts_with("LC_")
+}
+
+/// Whether two names are those of one variable.
+pub(super) fn same_name(a: &OsStr, b: &OsStr) -> bool {
+    if cfg!(windows) { a.eq_ignore_ascii_case(b) } else { a == b }
+}
+
+/// The file that starting `path` would start: itself, or on Windows itself with the extension of a program.
+fn program_file(path: &Path) -> Option<PathBuf> {
+    if is_executable(path) {
+        return Some(path.to_owned());
+    }
+    if cfg!(windows) {
+        return ["exe", "cmd", "bat"].iter().find_map(|extension| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(".");
+            name.push(extension);
+            let path = PathBuf::from(name);
+            is_executable(&path).then_some(path)
+        });
+    }
+    None
+}
+
+/// Whether a file is a script that names its interpreter in its first line.
+pub(super) fn is_script(path: &Path) -> bool {
+    let mut start = [0; 2];
+    File::open(path)
+        .and_then(|mut file| file.read_exact(&mut start))
+        .is_ok_and(|()| start == *b"#!")
+}
+
+/// The interpreter that a script names in its first line, found on `PATH` if it is named by way of `env`; `None` for what
+/// is no script.
+pub(super) fn interpreter(script: &Path, environment: &Environment) -> Option<PathBuf> {
+    let mut start = Vec::new();
+    File::open(script).ok()?.take(256).read_to_end(&mut start).ok()?;
+    let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let line = String::from_utf8_lossy(line);
+    let mut words = line.split_whitespace();
+    let named = Path::new(words.next()?);
+    // `env -S python3 -u` and `env A=1 python3` name one, too.
+    let by_env = named.file_name().is_some_and(|name| name == "env");
+    let program = words.find(|word| !word.starts_with('-') && !word.contains('='));
+    let found = by_env.then(|| environment.find_program(program?)).flatten();
+    Some(found.unwrap_or_else(|| named.to_owned()))
+}
+
+/// Whether the operating system would start this file.
+#[cfg(unix)]
+pub(super) fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+/// Whether the operating system would start this file.
+#[cfg(not(unix))]
+pub(super) fn is_executable(path: &Path) -> bool {
+    let known = |extension: &OsStr| {
+        ["exe", "cmd", "bat"].iter().any(|program| extension.eq_ignore_ascii_case(program))
+    };
+    path.is_file() && path.extension().is_some_and(known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(unix)]
+    use crate::runtime::testing::Folder;
+
+    #[test]
+    fn an_empty_variable_is_not_set() {
+        let environment = Environment::new([("A", "1"), ("B", "")]).with("A", "2");
+        assert_eq!(environment.get("A"), Some(OsStr::new("2")));
+        assert_eq!(environment.get("B"), None);
+    }
+
+    #[test]
+    fn values_do_not_get_into_logs() {
+        assert_eq!(format!("{:?}", Environment::new([("API_KEY", "secret")])), "{\"API_KEY\"}");
+    }
+
+    #[test]
+    fn a_confined_environment_has_no_secrets() {
+        let harmless =
+            [("PATH", "/bin"), ("HOME", "/h"), ("LC_ALL", "C"), ("LANG", "C"), ("TZ", "UTC")];
+        let others =
+            ["GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "XLC_A", "PYTHONPATH", "LC", "LC_API_KEY"];
+        let all = harmless.into_iter().chain(others.map(|name| (name, "secret")));
+        assert_eq!(Environment::new(all).confined(), Environment::new(harmless));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_script_names_its_interpreter() {
+        let folder = Folder::new("environment-interpreter");
+        let python = folder.program("bin/python3");
+        let environment = Environment::new([("PATH", folder.path("bin"))]);
+        for (text, expected) in [
+            ("#!/bin/sh -e\n", Some(PathBuf::from("/bin/sh"))),
+            ("#! /usr/bin/env python3\nx", Some(python.clone())),
+            ("#!/usr/bin/env -S A=1 python3 -u", Some(python)),
+            ("#!/usr/bin/env gone", Some("/usr/bin/env".into())),
+            ("#!", None),
+            ("", None),
+            ("\u{7f}ELF", None),
+        ] {
+            let script = folder.file("script", text);
+            assert_eq!(interpreter(&script, &environment), expected, "{text}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn programs_are_executable_files_on_the_path() {
+        let folder = Folder::new("environment-path");
+        let tool = folder.program("second/tool");
+        folder.file("first/tool", "is not executable");
+        let path =
+            env::join_paths([folder.path("first"), PathBuf::new(), folder.path("second")]).unwrap();
+        let environment = Environment::new([("PATH", path)]);
+        assert_eq!(environment.find_program("tool"), Some(tool.clone()));
+        assert_eq!(environment.find_program("other"), None);
+        assert_eq!(Environment::default().find_program("tool"), None);
+        assert_eq!(Environment::default().find_program(&tool), Some(tool), "a path needs no PATH");
+    }
+}

@@ -1,0 +1,64 @@
+//! A folder of this program alone, for files that those it starts need for a while.
+
+use std::{
+    env, fs, io,
+    path::{Path, PathBuf},
+};
+
+use tempfile::{Builder, TempDir};
+
+/// A folder among the temporary files that no other user can enter; deleted with all that is in it when this is dropped.
+#[derive(Debug)]
+pub struct PrivateFolder(TempDir);
+
+impl PrivateFolder {
+    /// A new and empty one. `purpose` becomes a part of its name.
+    pub fn new(purpose: &str) -> io::Result<Self> {
+        // Those who are told of it may have another working folder, and may resolve links.
+        let parent = env::temp_dir().canonicalize()?;
+        let prefix = format!("evaluator-{purpose}-");
+        let mut builder = Builder::new();
+        builder.prefix(&prefix);
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        builder.tempdir_in(parent).map(Self)
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Writes a file into it and says where.
+    pub fn write(&self, name: &str, content: &str) -> io::Result<PathBuf> {
+        let path = self.path().join(name);
+        fs::write(&path, content).map(|()| path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_goes_with_all_that_is_in_it() {
+        let (one, other) =
+            (PrivateFolder::new("test").unwrap(), PrivateFolder::new("test").unwrap());
+        let file = one.write("a.txt", "a").unwrap();
+        fs::create_dir(one.path().join("deeper")).unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "a");
+        assert!(one.path().is_absolute() && one.path() != other.path());
+        let path = one.path().to_owned();
+        drop(one);
+        assert!(!path.exists() && other.path().exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nobody_else_can_enter_it() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = PrivateFolder::new("test").unwrap();
+        let mode = fs::metadata(folder.path()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0);
+    }
+}

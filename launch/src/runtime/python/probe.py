@@ -1,0 +1,157 @@
+# Run with -c by an interpreter of the user's choice: answers questions about what it is and which packages it finds.
+#
+# Each argument is a question, its parts separated by U+001F. Each answer is a line "answer <TAB> number of the question
+# <TAB> text". Any version of Python 3 runs this; what other code prints at the start is not mistaken for an answer. No
+# module of an evaluator or of a package is executed.
+import os, sys
+
+if sys.path and sys.path[0] == "":
+    # Files of the working directory must not shadow modules of the standard library.
+    del sys.path[0]
+from importlib import machinery, util
+
+SDK = "agentevals_evaluator_sdk"
+
+
+def is_found(name):
+    """Looks for a module, as far as that can be done without executing a package on the way."""
+    parts = name.split(".")
+    try:
+        spec = util.find_spec(parts[0])
+    except (ImportError, ValueError):
+        spec = None
+    for end in range(2, len(parts) + 1):
+        if spec is None or spec.origin is not None or spec.submodule_search_locations is None:
+            break
+        # A namespace package has no code, so nothing but a search decides what is in it.
+        spec = machinery.PathFinder.find_spec(".".join(parts[:end]), spec.submodule_search_locations)
+    return spec is not None
+
+
+class first_on_path:
+    """Looks for modules in a directory first, until the end of the block, however that ends: the next question is about another evaluator."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def __enter__(self):
+        sys.path.insert(0, self.folder)
+
+    def __exit__(self, *_):
+        del sys.path[0]
+
+
+def imports(file):
+    """Yields (module, line, is certain) for the absolute imports of a file, without those it can do without."""
+    import ast
+
+    def is_named(node, *names):
+        return getattr(node, "id", getattr(node, "attr", None)) in names
+
+    def catches(handler):
+        kinds = getattr(handler.type, "elts", [handler.type])
+        return any(kind is None or is_named(kind, "ImportError", "ModuleNotFoundError", "Exception", "BaseException") for kind in kinds)
+
+    def is_main(test):
+        return any(getattr(part, "value", None) == "__main__" for part in ast.walk(test))
+
+    def visit(nodes, certain):
+        for node in nodes:
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    yield alias.name, node.lineno, certain
+            elif isinstance(node, ast.ImportFrom):
+                if node.level == 0:
+                    yield node.module, node.lineno, certain
+            elif hasattr(node, "handlers"):
+                # An import that may fail, and what replaces it.
+                if not any(catches(handler) for handler in node.handlers):
+                    yield from visit(node.body + node.orelse, certain)
+                yield from visit(node.finalbody, certain)
+            elif isinstance(node, ast.If):
+                if not is_named(node.test, "TYPE_CHECKING"):
+                    yield from visit(node.body, certain and is_main(node.test))
+                yield from visit(node.orelse, False)
+            elif isinstance(node, (ast.With, ast.ClassDef)):
+                yield from visit(node.body, certain)
+            else:
+                yield from visit(ast.iter_child_nodes(node), False)
+
+    with open(file, "rb") as source:
+        tree = ast.parse(source.read(), file)
+    yield from visit(tree.body, True)
+
+
+def beside(folder, name):
+    """The file of a module that belongs to the evaluator, if it is one."""
+    path = os.path.join(folder, *name.split("."))
+    for file in (path + ".py", os.path.join(path, "__init__.py")):
+        if os.path.isfile(file):
+            return file
+    return None
+
+
+def answer_version(name):
+    from importlib import metadata
+
+    return metadata.version(name)
+
+
+def answer_marker(text):
+    try:
+        from packaging.markers import Marker
+    except ImportError:
+        from pip._vendor.packaging.markers import Marker
+    return str(Marker(text).evaluate()).lower()
+
+
+def answer_sdk(folder, *files):
+    """Whether these files of an evaluator import the SDK, and it is there."""
+    for file in files:
+        try:
+            used = any(name.split(".")[0] == SDK for name, _, _ in imports(file))
+        except SyntaxError:
+            # The interpreter will say so when it runs the file.
+            used = False
+        if used:
+            with first_on_path(folder):
+                return "found" if is_found(SDK) else "missing"
+    return "unused"
+
+
+def answer_missing(folder, script):
+    """Modules that the evaluator imports when it starts and that are not found: name, file and line of each."""
+    missing, seen, unread = [], set(), [script]
+    with first_on_path(folder):
+        while unread:
+            file = unread.pop()
+            for name, line, certain in imports(file):
+                if name in seen or not certain:
+                    continue
+                seen.add(name)
+                own = beside(folder, name) or beside(folder, name.split(".")[0])
+                if own is not None:
+                    unread.append(own)
+                elif not is_found(name):
+                    missing.append("%s\x1f%s\x1f%d" % (name, os.path.basename(file), line))
+    return "\x1e".join(missing)
+
+
+def say(*parts):
+    sys.stdout.flush()
+    sys.stdout.buffer.write(("\t".join(parts) + "\n").encode("utf-8", "surrogateescape"))
+    sys.stdout.buffer.flush()
+
+
+executable = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
+venv = "venv" if util.find_spec("venv") and util.find_spec("ensurepip") else "bare"
+say("identity", sys.implementation.cache_tag, sys.version.split()[0], machinery.EXTENSION_SUFFIXES[0], venv, executable)
+say("executable", sys.executable)
+for number, question in enumerate(sys.argv[1:]):
+    kind, *parts = question.split("\x1f")
+    try:
+        text = globals()["answer_" + kind](*parts)
+    except Exception:
+        # No answer: what cannot be told is taken for missing.
+        continue
+    say("answer", str(number), text)

@@ -1,0 +1,433 @@
+//! The runtime of `.py` files.
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use super::{
+    distributions, forks,
+    installer::Installer,
+    interpreter,
+    needs::SDK_MODULE,
+    own_tests,
+    plan::{Plan, Planner, Wanted, by_hand},
+    probe::{MissingModule, Questions},
+    schedule::{self, Job},
+    variables::Variables,
+    venv::Recipe,
+};
+use crate::{
+    process::{Cancellation, CommandSpec},
+    runtime::{
+        Availability, Composition, Entrypoint, Environment, ForkServerOf, Launch, PrepareError,
+        PrepareEvent, Runtime, Syntax,
+        companions::{self, Companions},
+        own_tests::OwnTests,
+        paths, syntax,
+    },
+};
+
+/// How long one call of an installer may take unless said otherwise: enough for large packages over a slow line, or some
+/// that are compiled.
+const INSTALL_LIMIT: Duration = Duration::from_secs(30 * 60);
+
+/// Runs `.py` files with the first interpreter found: `$EVALUATOR_PYTHON`, the active virtual environment, `python3`, `python`.
+///
+/// A file says which packages it needs by an import of the SDK, by its script metadata (PEP 723), or by a
+/// `requirements.txt` beside it. An interpreter that has them is used as it is. Otherwise the file runs in a virtual
+/// environment with the package `agentevals-evaluator-sdk` and all that is named. Environments are made by uv if it is on
+/// `PATH`, else by the interpreter's `venv` and pip, and kept: their names are made of what is named (with the content of
+/// files and folders) and of the interpreter. So evaluators with the same requirements share one, and whatever changes
+/// leads to a new one. What a requirement without a version stood for when it was installed stays until then; deleting the
+/// folder installs anew.
+///
+/// Relative paths in the file start from the working directory, and if what they name is not there, from the folder of the
+/// file. The requirements of an evaluator that was [fetched](Entrypoint::fetched) may only name packages of the index, and
+/// their installation sees no variables but those it needs.
+#[derive(Clone, Debug)]
+pub struct Python {
+    environment: Environment,
+    install_limit: Duration,
+    may_install: bool,
+}
+
+impl Python {
+    /// Looks in `environment` for the interpreter, for uv, for the settings of installers, and for these:
+    ///
+    /// | variable | meaning | default |
+    /// |---|---|---|
+    /// | `EVALUATOR_PYTHON` | the interpreter, as a path or a name on `PATH` | see above |
+    /// | `EVALUATOR_PYTHON_SDK` | installed before the requirements: a requirement, a file, or `none` | `agentevals-evaluator-sdk` |
+    /// | `EVALUATOR_CACHE_DIR` | environments are kept in `venvs` there | `agentevals/venvs` in `$XDG_CACHE_HOME` or `~/.cache` |
+    #[must_use]
+    pub fn new(environment: Environment) -> Self {
+        Self { environment, install_limit: INSTALL_LIMIT, may_install: true }
+    }
+
+    /// How long each call of an installer may take before it is stopped; 30 minutes by default. There are up to three for
+    /// an environment: to make it, for the SDK, for the requirements.
+    #[must_use]
+    pub fn with_install_limit(mut self, limit: Duration) -> Self {
+        self.install_limit = limit;
+        self
+    }
+
+    /// Installs nothing: an evaluator whose packages are neither installed nor in an environment that is kept cannot be run.
+    #[must_use]
+    pub fn without_installing(mut self) -> Self {
+        self.may_install = false;
+        self
+    }
+
+    fn find(&self) -> Result<PathBuf, PrepareError> {
+        interpreter::find(&self.environment)
+            .map_err(|reason| PrepareError::RuntimeMissing { reason })
+    }
+
+    /// Reports an environment that is not there and must not be made.
+    fn refuse(&self, plan: &Plan, wanted: &Wanted) -> Result<(), PrepareError> {
+        if self.may_install || wanted.venv.is_ready() {
+            return Ok(());
+        }
+        Err(PrepareError::RuntimeMissing {
+            reason: format!(
+                "{} needs {}, which {} does not have, and nothing is to be installed; {}",
+                plan.source.file_name().unwrap_or_default().display(),
+                wanted.missing.join(", "),
+                plan.interpreter.display(),
+                wanted.by_hand(&plan.interpreter)
+            ),
+        })
+    }
+}
+
+/// An environment that some evaluators of a run need.
+#[derive(Debug)]
+struct Shared {
+    wanted: Wanted,
+    by_hand: String,
+    fetched: bool,
+    evaluators: Vec<String>,
+}
+
+impl Shared {
+    /// The place of an environment in `all`, where it is added unless it is there.
+    fn place(all: &mut Vec<Self>, plan: &Plan, wanted: Wanted) -> usize {
+        let place = all.iter().position(|it| it.wanted.venv == wanted.venv).unwrap_or_else(|| {
+            let by_hand = wanted.by_hand(&plan.interpreter);
+            all.push(Self { wanted, by_hand, fetched: plan.fetched, evaluators: Vec::new() });
+            all.len() - 1
+        });
+        let shared = &mut all[place];
+        // The strictest wins: what is installed is the same.
+        shared.fetched |= plan.fetched;
+        let name = plan.source.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if !shared.evaluators.contains(&name) {
+            shared.evaluators.push(name);
+        }
+        place
+    }
+}
+
+fn failed(reason: String) -> PrepareError {
+    PrepareError::InstallFailed { reason }
+}
+
+impl Runtime for Python {
+    fn name(&self) -> &str {
+        "Python"
+    }
+
+    fn extensions(&self) -> &[&str] {
+        &[".py"]
+    }
+
+    /// Asks the interpreter for its version: it may be Python 2, or a stub that offers to install one.
+    fn availability(&self) -> Availability {
+        let found = interpreter::find(&self.environment).and_then(|python| {
+            let questions = Questions::default();
+            let answers = questions.ask(&python, &self.environment, &Cancellation::new())?;
+            Ok(format!("{}, version {}", python.display(), answers.identity.version))
+        });
+        match found {
+            Ok(detail) => Availability::Available { detail },
+            Err(reason) => Availability::Missing { reason },
+        }
+    }
+
+    /// Says which interpreter or environment runs the evaluator, and looks there for the modules it imports; builds nothing.
+    fn inspect(&self, entrypoint: &Entrypoint) -> Result<String, PrepareError> {
+        let source = paths::resolve(&entrypoint.path)?;
+        let python = self.find()?;
+        let cancellation = Cancellation::new();
+        let mut planner = Planner::new(&self.environment, &cancellation);
+        planner.checks_imports = true;
+        let entrypoint = Entrypoint { path: source, fetched: entrypoint.fetched };
+        let mut plan = planner.plan(&python, &[entrypoint]).remove(0)?;
+        if let Syntax::Broken { rendered } =
+            syntax::python(&plan.interpreter, &plan.source, &cancellation)
+        {
+            return Err(PrepareError::Unusable { reason: rendered });
+        }
+        let version = plan.version.as_deref().unwrap_or("3");
+        let mut about = format!("{}, version {version}", plan.interpreter.display());
+        let Some(wanted) = plan.wanted.take() else {
+            all_found(&plan.interpreter, &plan.missing_modules)?;
+            if let Some(named_in) = &plan.named_in {
+                about.push_str(&format!(", has the packages of {named_in}"));
+            }
+            return Ok(about);
+        };
+        let named_in = plan.named_in.as_deref().unwrap_or_default();
+        if wanted.venv.is_ready() {
+            let python = wanted.venv.python();
+            let missing = planner
+                .missing_in(&python, &plan)
+                .map_err(|reason| PrepareError::RuntimeMissing { reason })?;
+            all_found(&python, &missing)?;
+            let folder = wanted.venv.folder().display();
+            return Ok(format!("{about}, {named_in}: virtual environment {folder}"));
+        }
+        self.refuse(&plan, &wanted)?;
+        if planner.installer == Installer::Pip && !wanted.has_venv {
+            return Err(failed(format!(
+                "{} cannot make virtual environments\nhint: install its modules venv and ensurepip (on Debian and Ubuntu: \
+                 apt install python3-venv), or uv",
+                python.display()
+            )));
+        }
+        let installer = planner.installer.name();
+        let doubt = doubtful(&plan, &wanted);
+        Ok(format!(
+            "{about}, {named_in}: virtual environment will be built with {installer}{doubt}"
+        ))
+    }
+
+    fn prepare(
+        &self,
+        entrypoints: &[Entrypoint],
+        cancellation: &Cancellation,
+        on_event: &mut dyn FnMut(PrepareEvent),
+    ) -> Vec<Result<Launch, PrepareError>> {
+        let planner = Planner::new(&self.environment, cancellation);
+        let plans = match self.find() {
+            Ok(python) => planner.plan(&python, entrypoints),
+            Err(error) => entrypoints
+                .iter()
+                .map(|entrypoint| paths::resolve(&entrypoint.path).and(Err(error.clone())))
+                .collect(),
+        };
+        let mut environments: Vec<Shared> = Vec::new();
+        let mut interpreter = None;
+        let placed: Vec<_> = plans
+            .into_iter()
+            .map(|plan| {
+                let mut plan = plan?;
+                interpreter.get_or_insert_with(|| plan.interpreter.clone());
+                let Some(wanted) = plan.wanted.take() else { return Ok((plan, None)) };
+                self.refuse(&plan, &wanted)?;
+                let place = Shared::place(&mut environments, &plan, wanted);
+                Ok((plan, Some(place)))
+            })
+            .collect();
+        let built = interpreter.map_or_else(Vec::new, |interpreter| {
+            self.build(&environments, &interpreter, &planner, on_event)
+        });
+        placed
+            .into_iter()
+            .map(|placed| {
+                let (plan, place) = placed?;
+                let program = match place {
+                    None => CommandSpec::new(plan.interpreter),
+                    Some(place) => {
+                        built[place].clone().map_err(failed)?;
+                        // It would make the interpreter look for its packages somewhere else.
+                        let python = environments[place].wanted.venv.python();
+                        CommandSpec::new(python).env_remove("PYTHONHOME")
+                    }
+                };
+                Ok(Launch { one_shot: program.arg(plan.source), worker: None })
+            })
+            .collect()
+    }
+
+    fn has_tests(&self, source: &Path) -> bool {
+        own_tests::has_tests(source)
+    }
+
+    fn own_tests(
+        &self,
+        entrypoint: &Entrypoint,
+        args: &[OsString],
+        cancellation: &Cancellation,
+        on_event: &mut dyn FnMut(PrepareEvent),
+    ) -> Result<OwnTests, PrepareError> {
+        let source = paths::resolve(&entrypoint.path)?;
+        let entrypoint = Entrypoint { path: source.clone(), fetched: entrypoint.fetched };
+        let launch = self.prepare(&[entrypoint], cancellation, on_event).remove(0)?;
+        own_tests::own_tests(&source, &launch, args, &self.environment, cancellation)
+    }
+
+    fn without_installing(&self) -> Option<Arc<dyn Runtime>> {
+        Some(Arc::new(self.clone().without_installing()))
+    }
+
+    /// The file and the modules beside it that it imports, the interpreter, and the packages that are installed for it.
+    fn composition(&self, entrypoint: &Entrypoint, launch: &Launch) -> Composition {
+        let source = paths::resolve(&entrypoint.path).unwrap_or_else(|_| entrypoint.path.clone());
+        let interpreter = PathBuf::from(&launch.one_shot.program);
+        let Companions { files, untraceable } = companions::with_companions(&source);
+        Composition {
+            files,
+            untraceable,
+            notes: distributions::installed_for(&interpreter),
+            programs: [interpreter].into(),
+        }
+    }
+
+    fn fork_server(&self) -> Option<ForkServerOf> {
+        Some(forks::server)
+    }
+
+    fn check_syntax(&self, source: &Path, cancellation: &Cancellation) -> Syntax {
+        match interpreter::find(&self.environment) {
+            Ok(interpreter) => syntax::python(&interpreter, source, cancellation),
+            Err(reason) => Syntax::Unchecked { reason },
+        }
+    }
+}
+
+impl Python {
+    /// Builds the environments that are not there yet; one result for each of all.
+    fn build(
+        &self,
+        environments: &[Shared],
+        python: &Path,
+        planner: &Planner<'_>,
+        on_event: &mut dyn FnMut(PrepareEvent),
+    ) -> Vec<Result<(), String>> {
+        let variables = [false, true].map(|fetched| Variables::new(&self.environment, fetched));
+        let is_missing = |at: &usize| !environments[*at].wanted.venv.is_ready();
+        let missing: Vec<usize> = (0..environments.len()).filter(is_missing).collect();
+        let jobs: Vec<Job<'_>> = missing
+            .iter()
+            .map(|&at| {
+                let Shared { wanted, by_hand, fetched, evaluators } = &environments[at];
+                let recipe = Recipe {
+                    installer: &planner.installer,
+                    interpreter: python,
+                    sdk: &planner.sdk,
+                    needs: &wanted.needs,
+                    by_hand,
+                    variables: &variables[usize::from(*fetched)],
+                    fetched: *fetched,
+                    limit: self.install_limit,
+                };
+                Job { venv: &wanted.venv, recipe, evaluators: evaluators.clone() }
+            })
+            .collect();
+        let mut results = vec![Ok(()); environments.len()];
+        let built = schedule::build(&jobs, planner.cancellation, on_event);
+        for (at, result) in missing.into_iter().zip(built) {
+            results[at] = result;
+        }
+        results
+    }
+}
+
+/// Names modules that an environment may lack which is not built yet: the interpreter lacks them, and no package is called like them.
+fn doubtful(plan: &Plan, wanted: &Wanted) -> String {
+    let is_doubtful = |name: &&str| !(*name == SDK_MODULE || wanted.needs.names(name));
+    let modules: Vec<String> = plan
+        .missing_modules
+        .iter()
+        .map(|module| module.name.split('.').next().unwrap_or(&module.name))
+        .filter(is_doubtful)
+        .map(|name| format!("`{name}`"))
+        .collect();
+    if modules.is_empty() {
+        return String::new();
+    }
+    format!(
+        "; no package is named after what it imports as {}, so this may be missing",
+        modules.join(", ")
+    )
+}
+
+/// Returns an error that names the modules an evaluator imports and would not find, if there are any.
+fn all_found(interpreter: &Path, missing: &[MissingModule]) -> Result<(), PrepareError> {
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let modules: Vec<String> = missing
+        .iter()
+        .map(|MissingModule { name, file, line }| format!("`{name}` ({file}:{line})"))
+        .collect();
+    let (modules, verb) = match &modules[..] {
+        [only] => (format!("module {only}"), "is"),
+        all => (format!("modules {}", all.join(", ")), "are"),
+    };
+    Err(PrepareError::Unusable {
+        reason: format!(
+            "{modules} {verb} not installed for {}; name the package in requirements.txt beside the file or in a \
+             `# /// script` block, or {}",
+            interpreter.display(),
+            by_hand(interpreter, "PACKAGE")
+        ),
+    })
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::runtime::testing::{Folder, no_events};
+
+    #[test]
+    fn the_command_is_interpreter_and_absolute_path() {
+        let folder = Folder::new("python-argv");
+        let python = folder.program("bin/python3");
+        let source = folder.file("check.py", "");
+        let runtime = Python::new(Environment::new([("PATH", folder.path("bin"))]));
+        let results = runtime.prepare(
+            &[source.clone().into(), folder.path("gone.py").into()],
+            &Cancellation::new(),
+            &mut no_events,
+        );
+        assert_eq!(results[0].as_ref().unwrap().one_shot, CommandSpec::new(python).arg(source));
+        assert_eq!(results[1], Err(PrepareError::NotFound { path: folder.path("gone.py") }));
+    }
+
+    #[test]
+    fn an_interpreter_that_does_not_know_itself_is_an_error_of_those_with_requirements() {
+        let folder = Folder::new("python-mute");
+        let python = folder.script("bin/python3", "echo 'no python' >&2; exit 1");
+        let source = folder.file("check.py", "");
+        let other = folder.file("other/check.py", "");
+        folder.file("requirements.txt", "a");
+        let environment = Environment::new([("PATH", folder.path("bin"))]);
+        let prepare = |environment| {
+            Python::new(environment).prepare(
+                &[source.clone().into(), other.clone().into()],
+                &Cancellation::new(),
+                &mut no_events,
+            )
+        };
+        let results = prepare(environment.clone());
+        assert_eq!(
+            results[0].as_ref().unwrap_err().to_string(),
+            format!(
+                "runtime not available: {} does not say which Python 3 it is: no python; point EVALUATOR_PYTHON at another \
+                 one",
+                python.display()
+            )
+        );
+        assert!(results[1].is_ok());
+        folder.script("bin/python3", r"printf 'identity\tcpython-399\t3.99.0\t.so\tvenv\t/base\n'");
+        let results = prepare(environment);
+        let error = results[0].as_ref().unwrap_err().to_string();
+        assert!(error.contains("no home folder"), "{error}");
+    }
+}
