@@ -11,7 +11,7 @@ use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 
 use crate::{Node, NodeKind, Span, scalar};
 
-/// Nesting and size (aliases expanded) that no honest configuration reaches.
+/// Maximum nesting, and maximum number of values with aliases expanded.
 const MAX_DEPTH: usize = 100;
 const MAX_NODES: usize = 200_000;
 
@@ -23,6 +23,12 @@ pub struct YamlError {
     pub message: String,
     /// Position.
     pub span: Span,
+}
+
+impl YamlError {
+    fn new<T>(message: impl Into<String>, span: Span) -> Result<T, Self> {
+        Err(Self { message: message.into(), span })
+    }
 }
 
 /// Reads the only document of `text`; `None` if the text has none.
@@ -49,7 +55,7 @@ pub fn read_yaml(text: &str) -> Result<Option<Node>, YamlError> {
     Ok(builder.root)
 }
 
-/// Byte offset of every character, and of the end: the parser counts characters.
+/// Returns the byte offset of every character and of the end. The parser counts characters.
 fn offsets(text: &str) -> Vec<usize> {
     text.char_indices().map(|(offset, _)| offset).chain([text.len()]).collect()
 }
@@ -83,48 +89,37 @@ impl Builder {
 
     fn event(&mut self, event: Event<'_>, span: Span) -> Result<(), YamlError> {
         match event {
-            Event::DocumentStart(_) if self.root.is_some() => Err(YamlError {
-                message: "a second YAML document; a configuration has only one".to_owned(),
-                span,
-            }),
+            Event::DocumentStart(_) if self.root.is_some() => {
+                YamlError::new("a second YAML document; a configuration has only one", span)
+            }
             Event::Scalar(text, style, anchor, tag) => {
                 let kind = NodeKind::Scalar(scalar_value(&text, style, tag.as_deref(), span)?);
                 self.complete(Node { span, kind }, anchor)
             }
             Event::SequenceStart(anchor, tag) => {
-                refuse_tag(tag.as_deref(), "seq", span)?;
+                check_tag(tag.as_deref(), "seq", span)?;
                 self.push(Open { start: span, anchor, kind: OpenKind::Sequence(Vec::new()) })
             }
             Event::MappingStart(anchor, tag) => {
-                refuse_tag(tag.as_deref(), "map", span)?;
+                check_tag(tag.as_deref(), "map", span)?;
                 let kind = OpenKind::Mapping { entries: Vec::new(), merged: Vec::new(), key: None };
                 self.push(Open { start: span, anchor, kind })
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(span),
-            Event::Alias(anchor) => {
-                let Some(node) = self.anchors.get(&anchor).cloned() else {
-                    return Err(YamlError {
-                        message: "an alias of something that contains it".to_owned(),
-                        span,
-                    });
-                };
-                self.count(size(&node), span)?;
-                self.complete(Node { span, ..node }, 0)
-            }
-            Event::Nothing
-            | Event::StreamStart
-            | Event::StreamEnd
-            | Event::DocumentStart(_)
-            | Event::DocumentEnd => Ok(()),
+            Event::Alias(anchor) => match self.anchors.get(&anchor).cloned() {
+                Some(node) => {
+                    self.count(size(&node), span)?;
+                    self.complete(Node { span, ..node }, 0)
+                }
+                None => YamlError::new("an alias of something that contains it", span),
+            },
+            _ => Ok(()),
         }
     }
 
     fn push(&mut self, open: Open) -> Result<(), YamlError> {
         if self.open.len() >= MAX_DEPTH {
-            return Err(YamlError {
-                message: format!("nested deeper than {MAX_DEPTH} levels"),
-                span: open.start,
-            });
+            return YamlError::new(format!("nested deeper than {MAX_DEPTH} levels"), open.start);
         }
         self.open.push(open);
         Ok(())
@@ -136,12 +131,10 @@ impl Builder {
         let kind = match open.kind {
             OpenKind::Sequence(items) => NodeKind::Sequence(items),
             OpenKind::Mapping { mut entries, merged, .. } => {
-                // Merged entries give way to the mapping's own, and later ones to earlier.
+                // The mapping's own entries precede merged ones, and earlier merged ones precede later ones.
                 for (key, value) in merged {
-                    if !entries
-                        .iter()
-                        .any(|(own, _)| own.as_str().is_some() && own.as_str() == key.as_str())
-                    {
+                    let is_text = key.as_str().is_some();
+                    if !is_text || entries.iter().all(|(own, _)| own.as_str() != key.as_str()) {
                         entries.push((key, value));
                     }
                 }
@@ -163,16 +156,14 @@ impl Builder {
             Some(OpenKind::Mapping { entries, merged, key }) => {
                 let Some(name) = key.take() else { return Ok(()) };
                 if name.as_str() == Some("<<") {
-                    merge(merged, node)?;
-                } else if let Some(first) = entries.iter().find(|(other, _)| same_key(other, &name))
-                {
-                    let shown = name.as_str().unwrap_or("this key");
-                    let message =
-                        format!("`{shown}` is given twice (first at byte {})", first.0.span.start);
-                    return Err(YamlError { message, span: name.span });
-                } else {
-                    entries.push((name, node));
+                    return merge(merged, node);
                 }
+                if let Some((first, _)) = entries.iter().find(|(other, _)| same_key(other, &name)) {
+                    let (shown, at) = (name.as_str().unwrap_or("this key"), first.span.start);
+                    let message = format!("`{shown}` is given twice (first at byte {at})");
+                    return YamlError::new(message, name.span);
+                }
+                entries.push((name, node));
             }
         }
         Ok(())
@@ -181,10 +172,7 @@ impl Builder {
     fn count(&mut self, nodes: usize, span: Span) -> Result<(), YamlError> {
         self.nodes = self.nodes.saturating_add(nodes);
         if self.nodes > MAX_NODES {
-            return Err(YamlError {
-                message: format!("more than {MAX_NODES} values, aliases expanded"),
-                span,
-            });
+            return YamlError::new(format!("more than {MAX_NODES} values, aliases expanded"), span);
         }
         Ok(())
     }
@@ -198,31 +186,26 @@ fn same_key(a: &Node, b: &Node) -> bool {
     }
 }
 
-/// Entries of `<<: *anchor` or `<<: [*a, *b]`.
+const MERGE: &str = "`<<` merges mappings only";
+
+/// Adds the entries of `<<: *anchor` or `<<: [*a, *b]`.
 fn merge(merged: &mut Vec<(Node, Node)>, node: Node) -> Result<(), YamlError> {
     match node.kind {
         NodeKind::Mapping(entries) => merged.extend(entries),
         NodeKind::Sequence(items) => {
             for item in items {
                 let NodeKind::Mapping(entries) = item.kind else {
-                    return Err(YamlError {
-                        message: "`<<` merges mappings only".to_owned(),
-                        span: item.span,
-                    });
+                    return YamlError::new(MERGE, item.span);
                 };
                 merged.extend(entries);
             }
         }
-        NodeKind::Scalar(_) => {
-            return Err(YamlError {
-                message: "`<<` merges mappings only".to_owned(),
-                span: node.span,
-            });
-        }
+        NodeKind::Scalar(_) => return YamlError::new(MERGE, node.span),
     }
     Ok(())
 }
 
+/// Counts the values of a tree.
 fn size(node: &Node) -> usize {
     match &node.kind {
         NodeKind::Scalar(_) => 1,
@@ -242,40 +225,34 @@ fn scalar_value(
     let core = match tag {
         None if style == ScalarStyle::Plain => return Ok(scalar::resolve(text)),
         None => return Ok(Value::String(text.to_owned())),
-        // `!` alone says "not plain".
+        // `!` alone means "not plain".
         Some(tag) if tag.handle.is_empty() && tag.suffix == "!" => "str",
         Some(tag) if tag.is_yaml_core_schema() => tag.suffix.as_str(),
-        Some(tag) => return Err(unknown_tag(tag, span)),
+        Some(tag) => return unknown_tag(tag, span),
     };
-    let resolved = scalar::resolve(text);
-    let fits = match (core, &resolved) {
-        ("str", _) => return Ok(Value::String(text.to_owned())),
-        ("float", Value::Int(number)) => return Ok(Value::Float(*number as f64)),
-        ("null", Value::Null) | ("bool", Value::Bool(_)) | ("float", Value::Float(_)) => true,
-        ("int", Value::Int(_) | Value::BigInt(_)) | ("timestamp", Value::String(_)) => true,
-        _ => false,
-    };
-    if fits {
-        Ok(resolved)
-    } else {
-        Err(YamlError { message: format!("`{text}` is not a value of `!!{core}`"), span })
+    match (core, scalar::resolve(text)) {
+        ("str", _) => Ok(Value::String(text.to_owned())),
+        ("float", Value::Int(number)) => Ok(Value::Float(number as f64)),
+        ("null", value @ Value::Null)
+        | ("bool", value @ Value::Bool(_))
+        | ("float", value @ Value::Float(_))
+        | ("int", value @ (Value::Int(_) | Value::BigInt(_)))
+        | ("timestamp", value @ Value::String(_)) => Ok(value),
+        _ => YamlError::new(format!("`{text}` is not a value of `!!{core}`"), span),
     }
 }
 
-fn refuse_tag(tag: Option<&Tag>, expected: &str, span: Span) -> Result<(), YamlError> {
+fn check_tag(tag: Option<&Tag>, expected: &str, span: Span) -> Result<(), YamlError> {
     match tag {
         Some(tag) if !(tag.is_yaml_core_schema() && tag.suffix == expected) => {
-            Err(unknown_tag(tag, span))
+            unknown_tag(tag, span)
         }
         _ => Ok(()),
     }
 }
 
-fn unknown_tag(tag: &Tag, span: Span) -> YamlError {
-    YamlError {
-        message: format!("the tag `{}{}` has no meaning here", tag.handle, tag.suffix),
-        span,
-    }
+fn unknown_tag<T>(tag: &Tag, span: Span) -> Result<T, YamlError> {
+    YamlError::new(format!("the tag `{}{}` has no meaning here", tag.handle, tag.suffix), span)
 }
 
 #[cfg(test)]

@@ -417,7 +417,7 @@ mod tests {
     use evaluator_json::{parse_python, to_python};
 
     use super::*;
-    use crate::turns::testing::{self, not_evaluated, scored};
+    use crate::testing::{self, not_evaluated, scored};
     use evaluator_traces::{
         conversation::{LlmCall, ToolCall},
         eval_set::Unmatched,

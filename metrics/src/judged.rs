@@ -10,60 +10,22 @@ const JUDGE: &str = "needs a judge model, and none can be asked from here";
 const SERVICE: &str =
     "needs a judge model of the Vertex AI evaluation service, which cannot be asked from here";
 
-/// Metrics: name, description, reason why the metric is unavailable.
-const TABLE: [(&str, &str, &str); 11] = [
-    (
-        "final_response_match_v2",
-        "A model judges whether each answer says the same as the expected one.",
-        JUDGE,
-    ),
-    (
-        "response_evaluation_score",
-        "A model rates how coherent each answer is, given the expected one.",
-        SERVICE,
-    ),
-    (
-        "rubric_based_final_response_quality_v1",
-        "A model checks each answer against a list of rubrics.",
-        JUDGE,
-    ),
-    (
-        "rubric_based_tool_use_quality_v1",
-        "A model checks the tool calls of each turn against a list of rubrics.",
-        JUDGE,
-    ),
-    (
-        "rubric_based_multi_turn_trajectory_quality_v1",
-        "A model checks a whole conversation against a list of rubrics.",
-        JUDGE,
-    ),
-    (
-        "hallucinations_v1",
-        "A model looks for statements in each answer that the context does not support.",
-        JUDGE,
-    ),
-    (
-        "per_turn_user_simulator_quality_v1",
-        "A model judges whether a simulated user keeps to its plan.",
-        JUDGE,
-    ),
-    ("safety_v1", "A model judges whether each answer is harmless.", SERVICE),
-    (
-        "multi_turn_task_success_v1",
-        "A model judges whether a conversation reached its goal.",
-        SERVICE,
-    ),
-    (
-        "multi_turn_trajectory_quality_v1",
-        "A model judges the way a conversation took to its goal.",
-        SERVICE,
-    ),
-    (
-        "multi_turn_tool_use_quality_v1",
-        "A model judges the tool calls of a whole conversation.",
-        SERVICE,
-    ),
-];
+/// Names and descriptions of metrics that need a judge model.
+const BY_JUDGE: &str = "\
+final_response_match_v2: A model judges whether each answer says the same as the expected one.
+rubric_based_final_response_quality_v1: A model checks each answer against a list of rubrics.
+rubric_based_tool_use_quality_v1: A model checks the tool calls of each turn against a list of rubrics.
+rubric_based_multi_turn_trajectory_quality_v1: A model checks a whole conversation against a list of rubrics.
+hallucinations_v1: A model looks for statements in each answer that the context does not support.
+per_turn_user_simulator_quality_v1: A model judges whether a simulated user keeps to its plan.";
+
+/// Names and descriptions of metrics that need the evaluation service.
+const BY_SERVICE: &str = "\
+response_evaluation_score: A model rates how coherent each answer is, given the expected one.
+safety_v1: A model judges whether each answer is harmless.
+multi_turn_task_success_v1: A model judges whether a conversation reached its goal.
+multi_turn_trajectory_quality_v1: A model judges the way a conversation took to its goal.
+multi_turn_tool_use_quality_v1: A model judges the tool calls of a whole conversation.";
 
 /// Metrics that compare with golden answers.
 const COMPARING: [&str; 2] = ["final_response_match_v2", "response_evaluation_score"];
@@ -77,7 +39,7 @@ const RUBRICS: [Setting; 1] = [Setting::new(
     "",
 )];
 
-/// A metric of the table.
+/// A metric that a model judges.
 #[derive(Clone, Debug)]
 struct Judged {
     name: &'static str,
@@ -99,11 +61,16 @@ struct Rubric {
     text: String,
 }
 
-/// Returns the metrics of the table.
+/// Returns all of these metrics.
 pub(super) fn all() -> impl Iterator<Item = impl Metric> {
-    TABLE.into_iter().map(|(name, description, reason)| {
-        let rubrics = Vec::new();
-        Judged { name, description, reason, rubrics }
+    [(BY_JUDGE, JUDGE), (BY_SERVICE, SERVICE)].into_iter().flat_map(|(table, reason)| {
+        let rows = table.lines().filter_map(|line| line.split_once(": "));
+        rows.map(move |(name, description)| Judged {
+            name,
+            description,
+            reason,
+            rubrics: Vec::new(),
+        })
     })
 }
 
@@ -181,7 +148,7 @@ fn read_rubric(item: Field<'_>) -> Option<Rubric> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::turns::testing::not_evaluated;
+    use crate::testing::not_evaluated;
     use evaluator_traces::eval_set::{EvalCase, Unmatched};
 
     #[test]

@@ -200,3 +200,6 @@ impl Outcome {
         Self::NotEvaluated { details: Object::from_iter([("reason".to_owned(), reason)]) }
     }
 }
+
+#[cfg(test)]
+mod testing;

@@ -140,7 +140,7 @@ fn role(character: char) -> Role {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::turns::testing::{self, scored};
+    use crate::testing::{self, scored};
     use evaluator_traces::{
         conversation::Turn,
         eval_set::{EvalCase, ExpectedTurn},

@@ -193,7 +193,7 @@ mod tests {
     use evaluator_json::{NonFinite, parse_python, to_python, to_string};
 
     use super::*;
-    use crate::turns::testing::{self, not_evaluated, scored};
+    use crate::testing::{self, not_evaluated, scored};
     use evaluator_traces::{
         conversation::ToolCall,
         eval_set::{EvalCase, ExpectedCall, Unmatched},

@@ -9,9 +9,9 @@ use super::{
     compare::{Pattern, Tolerance},
     *,
 };
-use crate::turns::{
-    object,
+use crate::{
     testing::{self, not_evaluated, scored},
+    turns::object,
 };
 use evaluator_traces::{
     conversation::ToolCall,

@@ -23,9 +23,6 @@
 mod criterion;
 mod custom;
 
-#[cfg(test)]
-mod tests;
-
 use std::sync::Arc;
 
 use evaluator_document::{Field, JsonDocument, Node, NodeKind, Span, did_you_mean, read_json};
@@ -190,3 +187,6 @@ fn find_metric(
     }
     Some(metric)
 }
+
+#[cfg(test)]
+mod tests;
