@@ -194,6 +194,12 @@ impl<'n> Field<'n> {
         self.problems.noun(self.node)
     }
 
+    /// Returns true if the value is a mapping.
+    #[must_use]
+    pub fn is_mapping(&self) -> bool {
+        matches!(self.node.kind, NodeKind::Mapping(_))
+    }
+
     /// Returns the keys of a mapping; `noun` is its name in messages, e.g. `this rubric`.
     pub fn fields(&self, noun: &'static str) -> Option<Fields<'n>> {
         self.entries()?;
@@ -262,9 +268,9 @@ impl<'n> Field<'n> {
     }
 
     /// Returns the value of the word that stands here.
-    pub fn choice<T: Copy>(&self, choices: &[(&'static str, T)]) -> Option<T> {
+    pub fn choice<T: Clone>(&self, choices: &[(&'static str, T)]) -> Option<T> {
         let word = self.text()?;
-        let found = choices.iter().find(|(name, _)| *name == word).map(|(_, value)| *value);
+        let found = choices.iter().find(|(name, _)| *name == word).map(|(_, value)| value.clone());
         if found.is_none() {
             let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
             let message =

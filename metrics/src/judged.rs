@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use evaluator_document::{Field, Fields, NodeKind};
+use evaluator_document::{Field, Fields};
 
 use super::{Metric, MetricInput, Outcome, Setting};
 
@@ -134,7 +134,7 @@ fn read_rubrics(field: Field<'_>) -> Vec<Rubric> {
 }
 
 fn read_rubric(item: Field<'_>) -> Option<Rubric> {
-    if !matches!(item.node.kind, NodeKind::Mapping(_)) {
+    if !item.is_mapping() {
         let text = Field { key: "rubrics[]", ..item }.sentence()?;
         return Some(Rubric { id: None, text });
     }

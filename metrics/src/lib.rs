@@ -3,6 +3,17 @@
 //! A metric looks at the turns of one conversation and, if it compares, at the golden case of that conversation. It owns its
 //! name, its settings and their documentation: a new metric is a file that implements [`Metric`] and a line in
 //! [`Metrics::default`]. Programs that embed the host add theirs with [`Metrics::register`].
+//!
+//! ```
+//! use evaluator_metrics::{MetricInput, Metrics, Outcome};
+//! use evaluator_traces::eval_set::Unmatched;
+//!
+//! let settings = [("max".to_owned(), 10_i64.into())].into_iter().collect();
+//! let metric = Metrics::default().configured("tool_call_count_v1", &settings)?;
+//! let outcome = metric.evaluate(&MetricInput::new(&[], Err(&Unmatched::NoEvalSet), 1.0));
+//! assert!(matches!(outcome, Outcome::NotEvaluated { .. }), "there are no turns");
+//! # Ok::<(), String>(())
+//! ```
 
 mod alignment;
 mod efficiency;

@@ -11,14 +11,26 @@ use std::{
 const MAX_LINES: usize = 800;
 
 /// Crates and what they may depend on inside the workspace.
-const DEPENDENCIES: [(&str, &[&str]); 12] = [
+const DEPENDENCIES: [(&str, &[&str]); 14] = [
     ("protocol", &[]),
     ("sdk-macros", &[]),
     ("sdk", &["evaluator-protocol", "evaluator-sdk-macros"]),
     ("json", &[]),
+    ("document", &["evaluator-json"]),
     ("traces", &["evaluator-json"]),
+    ("metrics", &["evaluator-document", "evaluator-json", "evaluator-traces"]),
     ("launch", &["evaluator-protocol"]),
-    ("host", &["evaluator-protocol", "evaluator-json", "evaluator-traces", "evaluator-launch"]),
+    (
+        "host",
+        &[
+            "evaluator-protocol",
+            "evaluator-json",
+            "evaluator-document",
+            "evaluator-traces",
+            "evaluator-launch",
+            "evaluator-metrics",
+        ],
+    ),
     ("cli", &["evaluator-host", "evaluator-protocol"]),
     ("examples", &["evaluator-sdk"]),
     ("examples/community", &["evaluator-sdk"]),
@@ -76,10 +88,21 @@ fn read(path: &str) -> String {
 
 /// Sources of the published crates.
 fn sources() -> Vec<String> {
-    ["protocol", "sdk", "sdk-macros", "json", "traces", "launch", "host", "cli"]
-        .iter()
-        .flat_map(|folder| files(&format!("{folder}/src"), "rs"))
-        .collect()
+    [
+        "protocol",
+        "sdk",
+        "sdk-macros",
+        "json",
+        "document",
+        "traces",
+        "launch",
+        "metrics",
+        "host",
+        "cli",
+    ]
+    .iter()
+    .flat_map(|folder| files(&format!("{folder}/src"), "rs"))
+    .collect()
 }
 
 /// The text without its unit tests, which stand at the end of a file.

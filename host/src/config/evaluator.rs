@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use evaluator_document::{Field, Fields, Node, NodeKind, Span, did_you_mean};
+use evaluator_document::{Field, Fields, Node, Span, did_you_mean};
 use evaluator_protocol::Contract;
 
 use super::{
@@ -59,7 +59,7 @@ pub(super) fn read<'n>(
     reader: &'n Reader<'n>,
 ) -> Option<EvaluatorConfig> {
     let entry = node.field("evaluators", &reader.problems);
-    if !matches!(node.kind, NodeKind::Mapping(_)) {
+    if !entry.is_mapping() {
         let noun = node.noun();
         return entry
             .add(format!("an evaluator is a mapping with `name` and `type`, not {noun}"))

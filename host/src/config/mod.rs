@@ -16,10 +16,10 @@ mod schema;
 pub use evaluator_document::{ConfigError, Place, Problem};
 
 pub use model::{
-    BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind, Interval, Isolation,
-    JudgeConfig, LinkedConfig, MetricInfo, MissingTurns, OutputFormat, RemoteConfig, SourcePaths,
+    BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind, Isolation, JudgeConfig,
+    LinkedConfig, MissingTurns, OutputFormat, RemoteConfig, SourcePaths,
 };
-pub use openai_eval::{Grader, LabelModel, Message, OpenAiEvalConfig, Role, TextSimilarity};
+pub use openai_eval::{Grader, LabelModel, Message, OpenAiEvalConfig};
 pub use overrides::Overrides;
 pub use process::{EnvConfig, LimitsConfig, ProcessConfig};
 pub use read::Known;

@@ -220,8 +220,6 @@ pub struct CodeConfig {
     pub isolation: Isolation,
     /// Whether the file was fetched from a source and is therefore trusted less; default: `false`.
     pub fetched: bool,
-    /// Description by the author, from configurations of ADK.
-    pub info: Option<MetricInfo>,
 }
 
 /// Settings of an evaluator that is linked into this program.
@@ -256,38 +254,6 @@ pub enum Isolation {
     Process,
 }
 
-/// Description of a metric by its author.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct MetricInfo {
-    /// Description of what is scored.
-    pub description: Option<String>,
-    /// Possible scores. Scores outside of 0..=1 are errors in any case.
-    pub interval: Option<Interval>,
-}
-
-/// A range of numbers.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Interval {
-    /// Lower bound; may be infinite.
-    pub min: f64,
-    /// Whether `min` is excluded.
-    pub open_at_min: bool,
-    /// Upper bound; may be infinite.
-    pub max: f64,
-    /// Whether `max` is excluded.
-    pub open_at_max: bool,
-}
-
-impl Interval {
-    /// Returns true if the range contains no number.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.min > self.max || (self.min == self.max && (self.open_at_min || self.open_at_max))
-    }
-}
-
 impl Default for CodeConfig {
     fn default() -> Self {
         Self {
@@ -304,7 +270,6 @@ impl Default for CodeConfig {
             process: ProcessConfig::default(),
             isolation: Isolation::default(),
             fetched: false,
-            info: None,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use evaluator_document::{Field, Fields, NodeKind};
+use evaluator_document::{Field, Fields};
 
 /// Default time limit.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -25,44 +25,10 @@ pub struct OpenAiEvalConfig {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Grader {
-    /// Comparison with the expected answer; needs an eval set.
-    TextSimilarity(TextSimilarity),
+    /// Comparison with the expected answer by a measure such as `rouge_l`; needs an eval set.
+    TextSimilarity(&'static str),
     /// A model that labels answers.
     LabelModel(LabelModel),
-}
-
-/// Measure of the similarity of two texts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names are established")]
-pub enum TextSimilarity {
-    FuzzyMatch,
-    Bleu,
-    Gleu,
-    Meteor,
-    Cosine,
-    Rouge1,
-    Rouge2,
-    Rouge3,
-    Rouge4,
-    Rouge5,
-    RougeL,
-}
-
-impl TextSimilarity {
-    /// All of them, with their names in the API.
-    pub const ALL: [(&str, Self); 11] = [
-        ("fuzzy_match", Self::FuzzyMatch),
-        ("bleu", Self::Bleu),
-        ("gleu", Self::Gleu),
-        ("meteor", Self::Meteor),
-        ("cosine", Self::Cosine),
-        ("rouge_1", Self::Rouge1),
-        ("rouge_2", Self::Rouge2),
-        ("rouge_3", Self::Rouge3),
-        ("rouge_4", Self::Rouge4),
-        ("rouge_5", Self::Rouge5),
-        ("rouge_l", Self::RougeL),
-    ];
 }
 
 /// A model that labels every answer.
@@ -83,31 +49,29 @@ pub struct LabelModel {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Message {
-    /// Role of the sender.
-    pub role: Role,
+    /// Role of the sender: `user`, `assistant`, `system` or `developer`.
+    pub role: &'static str,
     /// Text with references such as `{{ item.actual_response }}`.
     pub content: String,
 }
 
-/// Sender of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names are those of the API")]
-pub enum Role {
-    User,
-    Assistant,
-    System,
-    Developer,
-}
+/// Measures of the similarity of two texts, by their names in the API.
+const SIMILARITIES: [&str; 11] = [
+    "fuzzy_match",
+    "bleu",
+    "gleu",
+    "meteor",
+    "cosine",
+    "rouge_1",
+    "rouge_2",
+    "rouge_3",
+    "rouge_4",
+    "rouge_5",
+    "rouge_l",
+];
 
-impl Role {
-    /// All of them, with their names in the API.
-    pub const ALL: [(&str, Self); 4] = [
-        ("user", Self::User),
-        ("assistant", Self::Assistant),
-        ("system", Self::System),
-        ("developer", Self::Developer),
-    ];
-}
+/// Senders of messages, by their names in the API.
+const ROLES: [&str; 4] = ["user", "assistant", "system", "developer"];
 
 /// Keys of the service's own graders whose values come from elsewhere.
 const FILLED_IN: [(&str, &str); 4] = [
@@ -146,7 +110,9 @@ fn read_grader(field: Field<'_>) -> Option<Grader> {
             fields.refuse(key, format!("`{key}` cannot be set in this grader"), instead);
         }
         let metric = fields.require("evaluation_metric");
-        metric.and_then(|field| field.choice(&TextSimilarity::ALL)).map(Grader::TextSimilarity)
+        metric
+            .and_then(|field| field.choice(&SIMILARITIES.map(|name| (name, name))))
+            .map(Grader::TextSimilarity)
     } else {
         read_label_model(&mut fields).map(Grader::LabelModel)
     };
@@ -196,7 +162,7 @@ fn read_input(field: Field<'_>) -> Option<Vec<Message>> {
 
 /// Reads a message and counts its references to the item.
 fn read_message(field: Field<'_>) -> Option<(Message, usize)> {
-    if !matches!(field.node.kind, NodeKind::Mapping(_)) {
+    if !field.is_mapping() {
         let noun = field.noun();
         let message =
             format!("a message of `input` is a mapping with `role` and `content`, not {noun}");
@@ -205,7 +171,8 @@ fn read_message(field: Field<'_>) -> Option<(Message, usize)> {
     let mut fields = field.fields("this message")?;
     // The only type in the API.
     fields.take("type").and_then(|field| field.choice(&[("message", ())]));
-    let role = fields.require("role").and_then(|field| field.choice(&Role::ALL));
+    let role =
+        fields.require("role").and_then(|field| field.choice(&ROLES.map(|name| (name, name))));
     let content = fields.require("content").and_then(read_content);
     fields.finish();
     let content = content?;
@@ -218,7 +185,7 @@ fn read_message(field: Field<'_>) -> Option<(Message, usize)> {
 
 /// Reads text, or a mapping with text.
 fn read_content(field: Field<'_>) -> Option<Field<'_>> {
-    if !matches!(field.node.kind, NodeKind::Mapping(_)) {
+    if !field.is_mapping() {
         return Some(field);
     }
     let mut fields = field.fields("this content")?;

@@ -79,7 +79,7 @@ pub(super) fn read(fields: &mut Fields<'_>, paths: &Paths) -> ProcessConfig {
 }
 
 fn read_limits(field: Field<'_>) -> Option<LimitsConfig> {
-    if !matches!(field.node.kind, NodeKind::Mapping(_)) {
+    if !field.is_mapping() {
         return field.expected("a mapping").hint("for example {memory: 512MiB}").none();
     }
     let mut fields = field.fields("`limits`")?;

@@ -227,7 +227,7 @@ fn read_policy(config: &mut Config, fields: &mut Fields<'_>) {
 }
 
 fn read_sources(field: Field<'_>, paths: &Paths) -> Option<SourcePaths> {
-    if !matches!(field.node.kind, NodeKind::Mapping(_)) {
+    if !field.is_mapping() {
         let hint = "write `sources: {file: PATH}` or `{local: PATH}`";
         return field.expected("a mapping").hint(hint).none();
     }

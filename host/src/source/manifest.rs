@@ -53,7 +53,7 @@ pub(super) fn read<T>(
 /// Returns the keys of a mapping; `what` says what it should be. The caller need not [`finish`](Fields::finish) them, as
 /// newer generators write more keys.
 pub(super) fn mapping<'n>(field: Field<'n>, noun: &'static str, what: &str) -> Option<Fields<'n>> {
-    if !matches!(field.node.kind, NodeKind::Mapping(_)) {
+    if !field.is_mapping() {
         return field.add(format!("{what}, not {}", field.noun())).none();
     }
     let mut fields = field.fields(noun)?;

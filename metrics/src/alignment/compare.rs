@@ -1,8 +1,8 @@
 //! Comparison of an actual call with an expected one.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, mem};
 
-use evaluator_document::{Field, NodeKind};
+use evaluator_document::Field;
 use evaluator_json::{NonFinite, Object, Value, python_eq, to_string};
 use indexmap::IndexMap;
 use regex_lite::Regex;
@@ -99,14 +99,9 @@ impl Comparator {
 
     /// Returns the name in configurations.
     pub(super) fn name(&self) -> &'static str {
-        match self {
-            Self::Exact => "exact",
-            Self::Ignore => "ignore",
-            Self::Subset => "subset",
-            Self::Set => "set",
-            Self::Numeric(_) => "numeric",
-            Self::Regex(_) => "regex",
-        }
+        let is_same = |other: &Self| mem::discriminant(other) == mem::discriminant(self);
+        let named = Self::named().into_iter().find(|(_, other)| is_same(other));
+        named.map_or("", |(name, _)| name)
     }
 }
 
@@ -132,19 +127,16 @@ pub(super) fn read(key: &str, field: Field<'_>) -> Comparators {
 /// Reads a name, or a mapping with the name under `compare`.
 fn read_comparator(field: Field<'_>) -> Option<Comparator> {
     let named = Comparator::named();
-    let names: Vec<(&'static str, usize)> =
-        named.iter().enumerate().map(|(index, (name, _))| (*name, index)).collect();
-    let default = |field: Field<'_>| Some(named[field.choice(&names)?].1.clone());
-    if !matches!(field.node.kind, NodeKind::Mapping(_)) {
-        return default(field);
+    if !field.is_mapping() {
+        return field.choice(&named);
     }
     let mut fields = field.fields("this comparator")?;
     let Some(compare) = fields.take("compare") else {
-        let names: Vec<&str> = named.iter().map(|(name, _)| *name).collect();
+        let names = named.map(|(name, _)| name);
         let report = field.add(format!("the key `compare` is missing in `{}`", field.key));
         return report.hint(format!("one of {}", names.join(", "))).none();
     };
-    let comparator = match default(compare)? {
+    let comparator = match compare.choice(&named)? {
         Comparator::Numeric(default) => {
             let mut tolerance = |key: &'static str, default: f64| {
                 fields.take(key).map_or(Some(default), |field| field.non_negative())

@@ -27,7 +27,7 @@ pub(super) fn read(
     let has = |key| {
         metric.is_some_and(|metric| metric.settings().iter().any(|setting| setting.key == key))
     };
-    if !matches!(field.node.kind, NodeKind::Mapping(_)) {
+    if !field.is_mapping() {
         let threshold = plain(field, has("max"))?;
         return metric.map(|_| BuiltinConfig { threshold, ..BuiltinConfig::default() });
     }

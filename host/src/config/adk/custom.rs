@@ -18,8 +18,7 @@ use evaluator_document::{Field, Node, NodeKind};
 
 use super::{
     super::{
-        CodeConfig, Interval, MetricInfo, ProcessConfig, evaluator::is_identifier, paths::PathKind,
-        process, read::Reader,
+        CodeConfig, ProcessConfig, evaluator::is_identifier, paths::PathKind, process, read::Reader,
     },
     MISSING_TURNS_KEYS,
     criterion::{number, plain, required_threshold},
@@ -44,7 +43,6 @@ pub(super) struct Custom<'n> {
     pub(super) span: evaluator_document::Span,
     /// `code_config.name`; `None` after a problem.
     code: Option<Field<'n>>,
-    info: Option<MetricInfo>,
     process: ProcessConfig,
 }
 
@@ -56,7 +54,7 @@ pub(super) fn read<'n>(
 ) -> Option<Custom<'n>> {
     let name = key.as_str()?;
     let process = ProcessConfig::default();
-    let mut custom = Custom { name, span: key.span, code: None, info: None, process };
+    let mut custom = Custom { name, span: key.span, code: None, process };
     let Some(mut fields) = metric.field(name, &reader.problems).fields("this custom metric") else {
         return Some(custom);
     };
@@ -69,13 +67,10 @@ pub(super) fn read<'n>(
         }
     }
     custom.process = process::read(&mut fields, &reader.paths);
-    let description = fields.take("description").and_then(text_or_empty);
+    fields.take("description").and_then(text_or_empty);
     fields.null_is_absent();
     let info = fields.take_either("metric_info", "metricInfo");
-    custom.info = info.and_then(|field| read_info(name, field));
-    if let Some(description) = description.filter(|description| !description.is_empty()) {
-        custom.info.get_or_insert_default().description.get_or_insert(description);
-    }
+    info.and_then(|field| check_info(name, field));
     fields.finish();
     Some(custom)
 }
@@ -89,8 +84,8 @@ fn read_code(field: Field<'_>) -> Option<Field<'_>> {
     name.filter(|name| name.text().is_some())
 }
 
-/// Reads `metric_info`.
-fn read_info(metric: &str, field: Field<'_>) -> Option<MetricInfo> {
+/// Checks `metric_info`, which describes the metric and has no effect.
+fn check_info(metric: &str, field: Field<'_>) -> Option<()> {
     let mut fields = field.fields("`metric_info`")?;
     if let Some(name) = fields.require_either("metric_name", "metricName")
         && text_or_empty(name).is_some_and(|given| given != metric)
@@ -99,21 +94,20 @@ fn read_info(metric: &str, field: Field<'_>) -> Option<MetricInfo> {
         name.problems.note(name.node.span, message);
     }
     let values = fields.require_either("metric_value_info", "metricValueInfo");
-    let interval = values.and_then(|values| {
-        let mut fields = values.fields("`metric_value_info`")?;
+    if let Some(mut fields) = values.and_then(|values| values.fields("`metric_value_info`")) {
         fields.null_is_absent();
-        let interval = fields.take("interval").and_then(read_interval);
+        fields.take("interval").and_then(check_interval);
         fields.finish();
-        interval
-    });
+    }
     fields.take_either("requires_threshold", "requiresThreshold").and_then(|field| field.flag());
     fields.null_is_absent();
-    let description = fields.take("description").and_then(text_or_empty);
+    fields.take("description").and_then(text_or_empty);
     fields.finish();
-    Some(MetricInfo { description, interval })
+    Some(())
 }
 
-fn read_interval(field: Field<'_>) -> Option<Interval> {
+/// Warns if scores in the interval are impossible or errors.
+fn check_interval(field: Field<'_>) -> Option<()> {
     let mut fields = field.fields("`interval`")?;
     let mut end = |key: &'static str, alias: &'static str| {
         let end = fields.require_either(key, alias)?;
@@ -124,25 +118,21 @@ fn read_interval(field: Field<'_>) -> Option<Interval> {
     let mut flag = |key: &'static str, alias: &'static str| {
         fields.take_either(key, alias).and_then(|field| field.flag()).unwrap_or_default()
     };
-    let open_at_min = flag("open_at_min", "openAtMin");
-    let open_at_max = flag("open_at_max", "openAtMax");
+    let is_open = flag("open_at_min", "openAtMin") | flag("open_at_max", "openAtMax");
     fields.finish();
-    let interval = Interval { min: min?, open_at_min, max: max?, open_at_max };
-    let (min, max) = (interval.min, interval.max);
-    if interval.is_empty() {
-        let message = format!("no number is in an interval from {min} to {max}");
-        field.problems.warn(field.node.span, message);
+    let (min, max) = (min?, max?);
+    let warn = |message: String| field.problems.warn(field.node.span, message);
+    if min > max || (min == max && is_open) {
+        warn(format!("no number is in an interval from {min} to {max}"));
     } else if min < 0.0 || max > 1.0 {
-        let message = "scores outside of 0..=1 are errors here, whatever the interval says";
-        let report = field.problems.warn(field.node.span, message);
-        report.hint("let the metric answer with a share of its range");
+        warn("scores outside of 0..=1 are errors here, whatever the interval says".to_owned())
+            .hint("let the metric answer with a share of its range");
     }
-    Some(interval)
+    Some(())
 }
 
-fn text_or_empty(field: Field<'_>) -> Option<String> {
-    let text = field.node.as_str().map(str::to_owned);
-    text.or_else(|| field.expected("text").none())
+fn text_or_empty(field: Field<'_>) -> Option<&str> {
+    field.node.as_str().or_else(|| field.expected("text").none())
 }
 
 impl Custom<'_> {
@@ -152,12 +142,8 @@ impl Custom<'_> {
         field: Field<'_>,
         reader: &Reader<'_>,
     ) -> Option<CodeConfig> {
-        let mut code = CodeConfig {
-            timeout: TIMEOUT,
-            info: self.info.clone(),
-            process: self.process.clone(),
-            ..CodeConfig::default()
-        };
+        let mut code =
+            CodeConfig { timeout: TIMEOUT, process: self.process.clone(), ..CodeConfig::default() };
         let mut command = None;
         let threshold = if let NodeKind::Mapping(entries) = &field.node.kind {
             let mut fields = field.fields("this criterion")?;

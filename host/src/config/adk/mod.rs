@@ -160,7 +160,7 @@ fn evaluator(
 }
 
 fn missing_turns(criterion: Field<'_>) -> Option<MissingTurns> {
-    if !matches!(criterion.node.kind, NodeKind::Mapping(_)) {
+    if !criterion.is_mapping() {
         return None;
     }
     let (key, alias) = MISSING_TURNS_KEYS;
