@@ -20,10 +20,11 @@ use super::{
     permits::Permits,
     plan::{Program, Work},
     subject::Subject,
+    terms::Terms,
 };
 use crate::{
     config::BuiltinConfig,
-    contract::{Mismatch, Terms},
+    hosts::Mismatch,
     journal::{Digester, Fingerprint, Key},
     linked,
     metric::{Metric, MetricInput},
