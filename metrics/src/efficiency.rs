@@ -43,7 +43,7 @@ struct Quantity {
 }
 
 const fn max(example: &'static str) -> [Setting; 1] {
-    let schema = r#"{"description": "Counting metrics: the budget of a turn. Within it a turn scores 1.",
+    let schema = r#"{"description": "Metrics that count: budget of a turn. A turn within it scores 1.",
                      "type": "number", "minimum": 0}"#;
     [Setting::new("max", schema, example)]
 }

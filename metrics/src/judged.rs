@@ -35,7 +35,7 @@ const RUBRIC_BASED: &str = "rubric_based_";
 
 const RUBRICS: [Setting; 1] = [Setting::new(
     "rubrics",
-    r#"{"description": "What the judge judges by.", "type": ["array", "null"]}"#,
+    r#"{"description": "Statements that the judge checks.", "type": ["array", "null"]}"#,
     "",
 )];
 

@@ -109,25 +109,19 @@ fn of_file(
     let described = description(path, runner, verbose);
     let evaluators = described.map(|description| description.evaluators).unwrap_or_default();
     let mut text = format!("# {}\nevaluators:\n", runtime.name());
-    match evaluators.as_slice() {
+    for one in &evaluators {
         // A program with several evaluators selects one by the name of the entry, which it receives.
-        [_, _, ..] => evaluators.iter().for_each(|one| {
-            let keys = keys_of(one.contract.as_str());
-            text +=
-                &code_entry(&one.name, path, &one.description, &keys, one.config_schema.as_ref());
-        }),
-        [one] => {
-            let (name, keys) = (name.unwrap_or(&one.name), keys_of(&one.contract));
-            text += &code_entry(name, path, &one.description, &keys, one.config_schema.as_ref());
-        }
-        [] => {
-            let name = name.map_or_else(|| name_of(path), str::to_owned);
-            let keys = Mismatch::of(path, None).map(|mismatch| {
-                let function = mismatch.function().map(|it| format!("    function: {it}\n"));
-                keys_of(mismatch.contract().name()) + &function.unwrap_or_default()
-            });
-            text += &code_entry(&name, path, "", &keys.unwrap_or_default(), None);
-        }
+        let name = name.filter(|_| evaluators.len() == 1).unwrap_or(&one.name);
+        let (keys, schema) = (keys_of(&one.contract), one.config_schema.as_ref());
+        text += &code_entry(name, path, &one.description, &keys, schema);
+    }
+    if evaluators.is_empty() {
+        let name = name.map_or_else(|| name_of(path), str::to_owned);
+        let keys = Mismatch::of(path, None).map(|mismatch| {
+            let function = mismatch.function().map(|it| format!("    function: {it}\n"));
+            keys_of(mismatch.contract().name()) + &function.unwrap_or_default()
+        });
+        text += &code_entry(&name, path, "", &keys.unwrap_or_default(), None);
     }
     Ok(text)
 }

@@ -50,11 +50,11 @@ fn remote(mut code: Value) -> Value {
     let keys = &mut code["properties"];
     keys["type"]["const"] = json!("remote");
     keys["source"] = json!({
-        "description": "Where it comes from: github, file, local, or what a host has added.",
+        "description": "Source: github, file, local, or one that a host has registered.",
         "type": "string", "minLength": 1, "not": {"const": "builtin"}, "default": DEFAULT_SOURCE
     });
     keys["ref"] = json!({
-        "description": "Path of its file inside the source.",
+        "description": "Path of the file inside of the source.",
         "type": "string", "minLength": 1, "maxLength": 512, "pattern": REFERENCE
     });
     keys.as_object_mut().map(|keys| keys.remove("path"));
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
     use crate::{config::Config, json};
 
-    /// What the reader itself names as known when it meets a key that it does not know.
+    /// Returns the keys that the reader names as known when it finds an unknown one.
     fn known_keys(text: &str) -> BTreeSet<String> {
         let error = Config::parse(text, Path::new("c.yaml")).unwrap_err().to_string();
         let (_, keys) = error.split_once("(known keys: ").unwrap();
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(properties(&schema), top);
     }
 
-    /// What the schema says of a text.
+    /// Returns true if the schema accepts a text.
     fn accepts(text: &str) -> bool {
         let mut compiler = boon::Compiler::new();
         let mut schemas = boon::Schemas::new();

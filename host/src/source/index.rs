@@ -12,10 +12,10 @@ use super::{
 /// Name of the file.
 pub(super) const FILE: &str = "index.yaml";
 
-/// Bytes an index may have.
+/// Maximum size of an index in bytes.
 pub(super) const MAX_BYTES: u64 = 4 << 20;
 
-/// An index that was read.
+/// Contents of an index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Index {
     entries: Vec<Indexed>,
@@ -27,16 +27,16 @@ struct Indexed {
     files: Option<Vec<IndexedFile>>,
 }
 
-/// A file of an evaluator, as an index describes it.
+/// A file of an evaluator in an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct IndexedFile {
-    /// Path inside the folder of the evaluator.
+    /// Path inside of the directory of the evaluator.
     pub(super) path: String,
     /// Hexadecimal.
     pub(super) sha256: String,
 }
 
-/// The folder of an evaluator with all its files.
+/// Directory of an evaluator with all its files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct IndexedFolder<'a> {
     /// Path inside the source.
@@ -57,7 +57,7 @@ impl Index {
         })
     }
 
-    /// What can be said of the evaluators. A path that nobody can refer to is not shown as one.
+    /// Lists the evaluators. A path that is not a valid reference is a warning.
     pub(super) fn listing(&self) -> Listing {
         let mut listing = Listing::default();
         for Indexed { entry, .. } in &self.entries {
@@ -75,10 +75,10 @@ impl Index {
         listing
     }
 
-    /// The folder of the evaluator that is referred to, if the index says what is in it.
+    /// Returns the directory of the evaluator at `reference`, if the index lists its files.
     ///
-    /// An entry says only where the file is that runs. The folder is what remains of that without the path that the file has
-    /// in the list.
+    /// An entry has the path of the entrypoint only. The directory is that path without the path that the entrypoint has
+    /// among the files.
     pub(super) fn folder_of<'a>(&'a self, reference: &'a str) -> Option<IndexedFolder<'a>> {
         let indexed =
             self.entries.iter().find(|it| it.entry.reference.as_deref() == Some(reference))?;
@@ -115,7 +115,9 @@ fn files(field: Field<'_>) -> Option<Vec<IndexedFile>> {
         let path = text(fields.require("path")?)?.to_owned();
         let sha256 = text(fields.require("sha256")?)?.to_ascii_lowercase();
         if !is_file_path(&path) {
-            return item.add(format!("`{path}` is not a plain path inside the folder")).none();
+            return item
+                .add(format!("`{path}` is not a plain path inside of the directory"))
+                .none();
         }
         if !is_sha256(&sha256) {
             return item.add("`sha256` must be 64 hexadecimal digits").none();
@@ -195,7 +197,7 @@ mod tests {
             ),
             (
                 &file("../a.py", &hash),
-                "index.yaml:5:5: `../a.py` is not a plain path inside the folder",
+                "index.yaml:5:5: `../a.py` is not a plain path inside of the directory",
             ),
             (&file("a.py", "abc"), "index.yaml:5:5: `sha256` must be 64 hexadecimal digits"),
         ] {
