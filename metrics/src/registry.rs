@@ -76,12 +76,14 @@ impl Metrics {
     pub fn configure(&self, metric: &Arc<dyn Metric>, fields: &mut Fields<'_>) -> Arc<dyn Metric> {
         let configured = metric.configure(fields).unwrap_or_else(|| Arc::clone(metric));
         for setting in self.iter().flat_map(|metric| metric.settings()) {
+            if fields.has_taken(setting.key) {
+                continue;
+            }
+            let owners: Vec<&str> = self.with_setting(setting.key).collect();
+            let hint = format!("it belongs to {}", owners.join(", "));
             for key in [Some(setting.key), setting.alias].into_iter().flatten() {
-                if !fields.has_taken(setting.key) && !fields.has_taken(key) {
-                    let owners: Vec<&str> = self.with_setting(key).collect();
-                    let message = format!("`{}` has no setting `{key}`", metric.name());
-                    fields.refuse(key, message, &format!("it belongs to {}", owners.join(", ")));
-                }
+                let message = format!("`{}` has no setting `{key}`", metric.name());
+                fields.refuse(key, message, &hint);
             }
         }
         configured

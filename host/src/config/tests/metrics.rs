@@ -80,6 +80,10 @@ fn settings_of_single_metrics_are_checked() {
             "`response_match_score` has no setting `ignore_args` (it belongs to tool_trajectory_avg_score)",
         ),
         (
+            "name: token_usage_v1, ignoreArgs: true",
+            "`token_usage_v1` has no setting `ignoreArgs` (it belongs to tool_trajectory_avg_score)",
+        ),
+        (
             "name: tool_trajectory_avg_score, ignore_args: maybe",
             "`ignore_args` must be true or false, not text",
         ),
