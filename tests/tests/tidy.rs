@@ -78,14 +78,12 @@ const LONG_FUNCTIONS: [(&str, &str); 15] = [
 
 /// Imports that closed a circle before there was a check: crate, module, imported module. A row goes with its import; none is
 /// added.
-const CYCLES: [(&str, &str, &str); 7] = [
+const CYCLES: [(&str, &str, &str); 5] = [
     ("sdk", "contract", "failure"),
     ("sdk", "evaluator", "program"),
     ("sdk-macros", "check", "parameter"),
     ("json", "opaque", "parse"),
     ("json", "scan", "parse"),
-    ("host", "verdict", "contract"),
-    ("host", "events", "report"),
 ];
 
 /// The only source of the SDK that opens connections: to the proxy of a host, on this machine.

@@ -115,12 +115,8 @@ fn read(
             field.add(complaint.message).maybe_hint(complaint.hint);
         }
     }
-    if let Some((Language::Rust, field)) = language
-        && !folder.join("Cargo.toml").is_file()
-    {
-        let message = format!("there is no Cargo.toml in {}", folder.display());
-        let hint = "`cargo init` makes one; an evaluator in Rust is fetched as a package";
-        field.add(message).hint(hint);
+    if let Some((Language::Rust, field)) = language {
+        check_package(field, folder);
     }
 
     let (name, name_field) = name?;
@@ -133,6 +129,14 @@ fn read(
     manifest.tags = tags;
     manifest.author = author;
     Some((manifest, language, name_field.node.span))
+}
+
+fn check_package(field: Field<'_>, folder: &Path) {
+    if !folder.join("Cargo.toml").is_file() {
+        let message = format!("there is no Cargo.toml in {}", folder.display());
+        let hint = "`cargo init` makes one; an evaluator in Rust is fetched as a package";
+        field.add(message).hint(hint);
+    }
 }
 
 fn check_name(name: &str, field: Field<'_>, folder: &Path) {
