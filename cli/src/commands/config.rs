@@ -10,6 +10,7 @@ use evaluator_host::{
     run::{Description, RunEvent, Runner, describe, name_of},
     runtime::{Environment, Inherit, Runtimes, Visible},
     source::{Freshness, SourceError},
+    trace::TraceFormats,
 };
 
 use serde_json::Value;
@@ -172,7 +173,8 @@ fn builtin_entry(metric: &dyn Metric, metrics: &Metrics) -> String {
         entry(metric.description(), &format!("name: {name}\ntype: builtin\n{threshold}{examples}"))
     };
     // The default threshold depends on the settings.
-    let known = Known { runtimes: &Runtimes::default(), metrics };
+    let trace_formats = &TraceFormats::default();
+    let known = Known { runtimes: &Runtimes::default(), metrics, trace_formats };
     let config = Config::parse_for(&entry(""), Path::new(""), known);
     let threshold = config.map_or(0.5, |config| config.evaluators[0].threshold());
     entry(&format!("threshold: {threshold:?}\n"))

@@ -5,7 +5,7 @@ use evaluator_host::{config, run::Runner};
 use super::print;
 use crate::exit;
 
-/// Prints the JSON Schema of configuration files, with the settings of all registered metrics.
+/// Prints the JSON Schema of configuration files, with the registered metrics and trace formats.
 pub(super) fn schema(runner: &Runner) -> u8 {
-    print(&format!("{:#}\n", config::schema(&runner.metrics)), exit::OK)
+    print(&format!("{:#}\n", config::schema(&runner.metrics, &runner.trace_formats)), exit::OK)
 }

@@ -1,16 +1,17 @@
 //! Types of a configuration.
 
-use std::{path::PathBuf, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use evaluator_document::{Place, Problem};
 use evaluator_protocol::Contract;
+use serde::Serialize;
 
 use super::{OpenAiEvalConfig, ProcessConfig, paths::MissingPath};
 use crate::{
     conversation::GroupBy,
     json::Object,
     source::{Reference, Wanted},
-    trace::Format,
+    trace::TraceFormat,
 };
 
 /// Configuration of a run.
@@ -24,7 +25,7 @@ pub struct Config {
     /// Eval set with the golden cases.
     pub eval_set: Option<PathBuf>,
     /// Format of all trace files; detected if `None`.
-    pub trace_format: Option<Format>,
+    pub trace_format: Option<Arc<dyn TraceFormat>>,
     /// Output format.
     pub output: Option<OutputFormat>,
     /// Grouping of traces into conversations.
@@ -161,7 +162,7 @@ impl EvaluatorConfig {
 }
 
 /// Settings of a built-in metric.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct BuiltinConfig {
     /// Lowest score that passes; default: that of the metric, which is 0.5 for most.
@@ -179,7 +180,7 @@ impl Default for BuiltinConfig {
 }
 
 /// Model that judges.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct JudgeConfig {
     /// Name of the model.

@@ -11,10 +11,8 @@ use super::{
     Config, EvaluatorKind, Grader, OutputFormat, SourcePaths, adk, evaluator,
     paths::{MissingPath, PathKind, Paths},
 };
-use crate::{conversation::GroupBy, metric::Metrics, runtime::Runtimes, trace::Format};
+use crate::{conversation::GroupBy, metric::Metrics, runtime::Runtimes, trace::TraceFormats};
 
-pub(super) const FORMATS: [(&str, Format); 2] =
-    [("jaeger-json", Format::JaegerJson), ("otlp-json", Format::OtlpJson)];
 pub(super) const GROUPINGS: [(&str, GroupBy); 3] =
     [("auto", GroupBy::Auto), ("trace", GroupBy::Trace), ("conversation", GroupBy::Conversation)];
 pub(super) const OUTPUTS: [(&str, OutputFormat); 6] = [
@@ -45,6 +43,8 @@ pub struct Known<'a> {
     pub runtimes: &'a Runtimes,
     /// Metrics.
     pub metrics: &'a Metrics,
+    /// Trace formats.
+    pub trace_formats: &'a TraceFormats,
 }
 
 /// State of reading a configuration.
@@ -64,7 +64,8 @@ impl Config {
     /// [`ConfigError`] with the position of every problem.
     pub fn load(file: &Path) -> Result<Self, ConfigError> {
         let (runtimes, metrics) = (Runtimes::default(), Metrics::default());
-        Self::load_for(file, Known { runtimes: &runtimes, metrics: &metrics })
+        let trace_formats = &TraceFormats::default();
+        Self::load_for(file, Known { runtimes: &runtimes, metrics: &metrics, trace_formats })
     }
 
     /// Reads and checks a configuration file that may name what is `known`.
@@ -83,7 +84,8 @@ impl Config {
     /// [`ConfigError`] with the position of every problem.
     pub fn parse(text: &str, file: &Path) -> Result<Self, ConfigError> {
         let (runtimes, metrics) = (Runtimes::default(), Metrics::default());
-        Self::parse_for(text, file, Known { runtimes: &runtimes, metrics: &metrics })
+        let trace_formats = &TraceFormats::default();
+        Self::parse_for(text, file, Known { runtimes: &runtimes, metrics: &metrics, trace_formats })
     }
 
     /// Checks the text of a configuration that may name what is `known`.
@@ -192,7 +194,10 @@ fn read_root<'n>(root: Option<&'n Node>, reader: &'n Reader<'n>) -> Option<Confi
     fields.null_is_absent();
     let eval_set = fields.take("eval_set");
     config.eval_set = eval_set.and_then(|field| reader.paths.read(field, PathKind::File));
-    config.trace_format = fields.take("trace_format").and_then(|field| field.choice(&FORMATS));
+    let formats = reader.known.trace_formats;
+    let named: Vec<_> = formats.names().iter().map(|name| (*name, *name)).collect();
+    let format = fields.take("trace_format").and_then(|field| field.choice(&named));
+    config.trace_format = format.and_then(|name| formats.find(name).ok());
     config.group_by = fields.take("group_by").and_then(|field| field.choice(&GROUPINGS));
     read_policy(&mut config, &mut fields);
     let output = fields.take_either("output_format", "output");

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::{
     evaluator::{DEFAULT_SOURCE, contracts},
-    read::{FORMATS, GROUPINGS, OUTPUTS},
+    read::{GROUPINGS, OUTPUTS},
 };
-use crate::metric::Metrics;
+use crate::{metric::Metrics, trace::TraceFormats};
 
 /// The schema without values that registries determine, and without evaluators that share the keys of `type: code`.
 const TEMPLATE: &str = include_str!("schema.json");
@@ -17,15 +17,15 @@ const LINKED: [&str; 6] = ["name", "threshold", "missing_turns", "timeout", "con
 /// Pattern of a `ref`. The reader also checks the number of segments and the extension.
 const REFERENCE: &str = r"^[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*(/[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*)*$";
 
-/// Returns a JSON Schema (2020-12) of configurations that may name `metrics`. Editors use it for completion and first checks.
+/// Returns a JSON Schema (2020-12) of configurations that may name `metrics` and `formats`. Editors use it for completion and first checks.
 ///
 /// The schema has the keys, their types and their possible values. [`Runner::check`](crate::run::Runner::check) also checks
 /// what a schema cannot express, such as whether files exist and names are unique.
 #[must_use]
-pub fn schema(metrics: &Metrics) -> Value {
+pub fn schema(metrics: &Metrics, formats: &TraceFormats) -> Value {
     let mut schema: Value = serde_json::from_str(TEMPLATE).unwrap_or_default();
     let top = &mut schema["properties"];
-    top["trace_format"]["enum"] = names(&FORMATS);
+    top["trace_format"]["enum"] = json!(formats.names());
     top["group_by"]["enum"] = names(&GROUPINGS);
     for key in ["output", "output_format"] {
         top[key]["enum"] = names(&OUTPUTS);
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn the_schema_has_the_keys_that_the_reader_knows() {
-        let schema = schema(&Metrics::default());
+        let schema = schema(&Metrics::default(), &TraceFormats::default());
         let entries = &schema["properties"]["evaluators"]["items"]["oneOf"];
         let entry = |more: &str| format!("evaluators: [{{{more}, qqqqqqqqqqqq: 1}}]");
         // Some settings belong to single metrics.
@@ -151,7 +151,9 @@ mod tests {
     fn accepts(text: &str) -> bool {
         let mut compiler = boon::Compiler::new();
         let mut schemas = boon::Schemas::new();
-        compiler.add_resource("schema.json", schema(&Metrics::default())).unwrap();
+        compiler
+            .add_resource("schema.json", schema(&Metrics::default(), &TraceFormats::default()))
+            .unwrap();
         let index = compiler.compile("schema.json", &mut schemas).unwrap();
         let value = evaluator_document::read_yaml(text).unwrap().unwrap().to_json().unwrap();
         let value = serde_json::from_str(&json::to_string(&value, json::NonFinite::Null)).unwrap();

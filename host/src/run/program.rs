@@ -9,7 +9,7 @@ use evaluator_protocol::Contract;
 use indexmap::IndexMap;
 
 use super::{
-    RunEvent, Runner, journaled,
+    RunEvent, Runner, fingerprint,
     originals::Originals,
     plan::{PlannedEvaluator, Program, Work, broken},
     surroundings::Surroundings,
@@ -75,9 +75,9 @@ pub(super) fn prepare(
         );
         if let Ok(launch) = &launch {
             let evaluator = &mut evaluators[candidate.index];
-            let whose = (evaluator.name.as_str(), &candidate);
-            evaluator.fingerprint =
-                journaled::of_launch(whose, &composition, launch, runner, on_event);
+            let whose = (&*evaluator, &candidate);
+            let fingerprint = fingerprint::of_launch(whose, &composition, launch, runner, on_event);
+            evaluator.fingerprint = fingerprint;
         }
         let Candidate { index, code, executor, .. } = candidate;
         let evaluator = &mut evaluators[index];
@@ -144,7 +144,7 @@ const NAME_VARIABLE: &str = "EVALUATOR_NAME";
 
 fn named(launch: Launch, name: &str, contract: Option<Contract>) -> Launch {
     let foreign = contract.and_then(foreign_contract);
-    if foreign.is_none_or(|foreign| foreign.names_evaluator()) {
+    if foreign.is_none_or(|foreign| foreign.names_evaluator) {
         return launch;
     }
     let give = |command: CommandSpec| command.env(NAME_VARIABLE, name);

@@ -70,7 +70,11 @@ fn runner() -> Runner {
 }
 
 fn parse(runner: &Runner, entry: &str) -> Result<Config, String> {
-    let known = Known { runtimes: &runner.runtimes, metrics: &runner.metrics };
+    let known = Known {
+        runtimes: &runner.runtimes,
+        metrics: &runner.metrics,
+        trace_formats: &runner.trace_formats,
+    };
     let text = format!("evaluators:\n  - {entry}\n");
     Config::parse_for(&text, Path::new("c.yaml"), known).map_err(|error| error.to_string())
 }
@@ -115,7 +119,7 @@ fn wrong_settings_are_problems_with_a_position() {
 
 #[test]
 fn settings_of_a_registered_metric_are_in_the_schema() {
-    let schema = evaluator_host::config::schema(&runner().metrics);
+    let schema = evaluator_host::config::schema(&runner().metrics, &runner().trace_formats);
     let builtin = &schema["properties"]["evaluators"]["items"]["oneOf"][0]["properties"];
     assert_eq!(builtin["turns"]["type"], "integer");
     assert_eq!(builtin["config"]["required"][0], "longest");
