@@ -128,15 +128,10 @@ impl Index {
 fn namesake(names: &mut HashMap<String, PathBuf>, loaded: &LoadedManifest) -> Option<ConfigError> {
     let name = &loaded.manifest.name;
     let other = names.insert(name.to_lowercase(), loaded.file())?;
-    Some(ConfigError {
-        file: loaded.file(),
-        source_text: loaded.source_text.clone(),
-        problems: vec![Problem {
-            message: format!("the name `{name}` is taken by {}", other.display()),
-            place: Some(loaded.name_place),
-            hint: Some("upper and lower case do not tell names apart".to_owned()),
-        }],
-    })
+    let message = format!("the name `{name}` is taken by {}", other.display());
+    let hint = "upper and lower case do not tell names apart".to_owned();
+    let problem = Problem::new(message, Some(loaded.name_place), Some(hint));
+    Some(ConfigError::with(&loaded.file(), &loaded.source_text, vec![problem]))
 }
 
 /// Returns the entry of an evaluator whose directory has the path `way`.
@@ -159,9 +154,7 @@ fn entry(loaded: LoadedManifest, way: &[String], errors: &mut Vec<ConfigError>) 
 }
 
 fn complaint(file: PathBuf, message: &str, hint: Option<&str>) -> ConfigError {
-    let problem =
-        Problem { message: message.to_owned(), place: None, hint: hint.map(str::to_owned) };
-    ConfigError { file, source_text: String::new(), problems: vec![problem] }
+    ConfigError::new(&file, message.to_owned(), hint.map(str::to_owned))
 }
 
 /// Writes the whole file, which depends on nothing but the evaluators.
@@ -216,13 +209,12 @@ mod tests {
 
     use super::*;
     use crate::{
-        config::yaml,
         json::{Object, Value},
         manifest::FolderFile,
     };
 
     fn read(text: &str) -> Object {
-        let root = yaml::read(text).unwrap().unwrap().to_json().unwrap();
+        let root = evaluator_document::read_yaml(text).unwrap().unwrap().to_json().unwrap();
         let entries = root.as_object().unwrap().get("evaluators").unwrap();
         let Value::Array(entries) = entries else { panic!("{text}") };
         entries[0].as_object().unwrap().clone()

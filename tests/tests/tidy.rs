@@ -22,10 +22,12 @@ const CRATES: &[(&str, &[&str])] = &[
     ("sdk-macros", &[]),
     ("sdk", &["protocol", "sdk-macros"]),
     ("json", &[]),
+    ("document", &["json"]),
     ("traces", &["json"]),
+    ("metrics", &["json", "document", "traces"]),
     ("launch", &["protocol"]),
     ("hosts", &["protocol", "json", "traces", "launch"]),
-    ("host", &["protocol", "json", "traces", "launch", "hosts"]),
+    ("host", &["protocol", "json", "document", "traces", "metrics", "launch", "hosts"]),
     ("cli", &["protocol", "json", "traces", "launch", "hosts", "host"]),
     ("examples", &["sdk"]),
     ("examples/community", &["sdk"]),
@@ -41,8 +43,19 @@ const CRATES: &[(&str, &[&str])] = &[
 ];
 
 /// Crates that are published: all of their sources are held to the limits below.
-const PUBLISHED: &[&str] =
-    &["protocol", "sdk", "sdk-macros", "json", "traces", "launch", "hosts", "host", "cli"];
+const PUBLISHED: &[&str] = &[
+    "protocol",
+    "sdk",
+    "sdk-macros",
+    "json",
+    "document",
+    "traces",
+    "metrics",
+    "launch",
+    "hosts",
+    "host",
+    "cli",
+];
 
 /// Functions that were longer before there was a limit. A row goes when its function is cut; none is added.
 const LONG_FUNCTIONS: &[(&str, &str)] = &[
@@ -51,10 +64,6 @@ const LONG_FUNCTIONS: &[(&str, &str)] = &[
     ("launch/src/process/session.rs", "converse"),
     ("launch/src/runtime/cargo/runtime.rs", "plan"),
     ("launch/src/runtime/python/schedule.rs", "build"),
-    ("host/src/config/evaluator.rs", "read"),
-    ("host/src/config/run.rs", "read_root"),
-    ("host/src/config/schema.rs", "schema"),
-    ("host/src/manifest/read.rs", "read"),
     ("host/src/pool/worker.rs", "converse"),
     ("host/src/run/plan.rs", "new"),
     ("host/src/run/program.rs", "prepare"),
@@ -67,8 +76,7 @@ const LONG_FUNCTIONS: &[(&str, &str)] = &[
 
 /// Imports that closed a circle before there was a check: crate, module, imported module. A row goes with its import; none is
 /// added.
-const CYCLES: &[(&str, &str, &str)] =
-    &[("sdk", "evaluator", "program"), ("json", "scan", "parse"), ("host", "config", "source")];
+const CYCLES: &[(&str, &str, &str)] = &[("sdk", "evaluator", "program"), ("json", "scan", "parse")];
 
 /// The only source of the SDK that opens connections: to the proxy of a host, on this machine.
 const CONNECTS: &str = "sdk/src/target_client/http.rs";

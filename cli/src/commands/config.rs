@@ -3,11 +3,14 @@
 use std::{path::Path, time::Duration};
 
 use evaluator_host::{
+    config::{Config, Known},
     hosts::Mismatch,
     manifest::{self, LoadedManifest},
+    metric::{Metric, Metrics},
     run::{Description, RunEvent, Runner, describe, name_of},
-    runtime::{Environment, Inherit, Visible},
+    runtime::{Environment, Inherit, Runtimes, Visible},
     source::{Freshness, SourceError},
+    trace::TraceFormats,
 };
 
 use serde_json::Value;
@@ -18,11 +21,10 @@ use crate::{
     exit, render, signals,
 };
 
-/// How long a program may take to say what is in it.
+/// Time limit for asking a program for the evaluators in it.
 pub(super) const DESCRIBE_LIMIT: Duration = Duration::from_secs(10);
 
-/// Prints an entry for `evaluators:` with the settings it can have and their defaults; several, if a program holds several
-/// evaluators.
+/// Prints an entry for `evaluators:` with all settings and their defaults; an entry for each evaluator of a program.
 pub(super) fn config(args: &ConfigArgs, verbose: u8, runner: &Runner) -> u8 {
     match entries(&args.evaluator, &args.places, verbose, runner) {
         Ok(entries) => print(&entries, exit::OK),
@@ -48,10 +50,14 @@ fn entries(
         return of_file(path, None, verbose, runner);
     }
     if let Ok(linked) = runner.linked.get(evaluator) {
-        return Ok(linked_entry(linked.name()));
+        let name = scalar(linked.name());
+        return Ok(entry(
+            "Linked into this program.",
+            &format!("name: {name}\ntype: linked\n{COMMON}"),
+        ));
     }
     match runner.metrics.get(evaluator) {
-        Ok(metric) => Ok(builtin_entry(metric.name(), metric.description())),
+        Ok(metric) => Ok(builtin_entry(metric.as_ref(), &runner.metrics)),
         Err(_) if evaluator.contains(['/', '.']) => Err(format!("no such file: {evaluator}")),
         Err(error) => remote_entry(evaluator, places, runner).ok_or_else(|| {
             format!(
@@ -61,21 +67,22 @@ fn entries(
     }
 }
 
-/// The entry of an evaluator that a source lists. What keeps a source from listing is told.
+/// Returns the entry of an evaluator that a source lists. Sources that cannot be listed are warnings.
 fn remote_entry(name: &str, places: &SourcePlaces, runner: &Runner) -> Option<String> {
     for (source, listed) in list::entries(None, places, Freshness::Cached, runner) {
         match listed {
             Ok(entries) => {
                 let found = entries.into_iter().find(|entry| entry.name == name);
-                let reference = found.as_ref().and_then(|entry| entry.reference.clone());
-                if let (Some(entry), Some(reference)) = (found, reference) {
-                    return Some(format!(
-                        "# {}\nevaluators:\n  - name: {}\n    type: remote\n    source: {}\n    ref: {}\n    threshold: 0.5\n    timeout: 30\n    config: {{}}\n",
-                        comment(&entry.description),
+                if let Some(found) = found
+                    && let Some(reference) = &found.reference
+                {
+                    let keys = format!(
+                        "name: {}\ntype: remote\nsource: {}\nref: {}\n{COMMON}",
                         scalar(name),
                         scalar(&source),
-                        scalar(&reference)
-                    ));
+                        scalar(reference)
+                    );
+                    return Some(entry(&comment(&found.description), &keys));
                 }
             }
             Err(SourceError::NotSetUp { .. }) => {}
@@ -85,13 +92,13 @@ fn remote_entry(name: &str, places: &SourcePlaces, runner: &Runner) -> Option<St
     None
 }
 
-/// A description as a comment: others wrote it, and it must not become a part of the entry.
+/// Converts a description, which is not trusted, to one line that cannot end a comment.
 fn comment(text: &str) -> String {
     let printable: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     printable.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The entries of the evaluators in a file or package; `name` is what its manifest calls it.
+/// Returns the entries of the evaluators in a file or package; `name` is the one in its manifest.
 fn of_file(
     path: &Path,
     name: Option<&str>,
@@ -103,30 +110,24 @@ fn of_file(
     let described = description(path, runner, verbose);
     let evaluators = described.map(|description| description.evaluators).unwrap_or_default();
     let mut text = format!("# {}\nevaluators:\n", runtime.name());
-    match evaluators.as_slice() {
-        // The host hands on the name of the entry, and by that a program with several evaluators finds the one that is meant.
-        [_, _, ..] => evaluators.iter().for_each(|one| {
-            let keys = keys_of(one.contract.as_str());
-            text +=
-                &code_entry(&one.name, path, &one.description, &keys, one.config_schema.as_ref());
-        }),
-        [one] => {
-            let (name, keys) = (name.unwrap_or(&one.name), keys_of(&one.contract));
-            text += &code_entry(name, path, &one.description, &keys, one.config_schema.as_ref());
-        }
-        [] => {
-            let name = name.map_or_else(|| name_of(path), str::to_owned);
-            let keys = Mismatch::of(path, None).map(|mismatch| {
-                let function = mismatch.function().map(|it| format!("    function: {it}\n"));
-                keys_of(mismatch.contract().name()) + &function.unwrap_or_default()
-            });
-            text += &code_entry(&name, path, "", &keys.unwrap_or_default(), None);
-        }
+    for one in &evaluators {
+        // A program with several evaluators selects one by the name of the entry, which it receives.
+        let name = name.filter(|_| evaluators.len() == 1).unwrap_or(&one.name);
+        let (keys, schema) = (keys_of(&one.contract), one.config_schema.as_ref());
+        text += &code_entry(name, path, &one.description, &keys, schema);
+    }
+    if evaluators.is_empty() {
+        let name = name.map_or_else(|| name_of(path), str::to_owned);
+        let keys = Mismatch::of(path, None).map(|mismatch| {
+            let function = mismatch.function().map(|it| format!("    function: {it}\n"));
+            keys_of(mismatch.contract().name()) + &function.unwrap_or_default()
+        });
+        text += &code_entry(&name, path, "", &keys.unwrap_or_default(), None);
     }
     Ok(text)
 }
 
-/// What a compiled program says of itself, if it does. It is built for that.
+/// Builds a program and asks it for its description. Interpreted programs are not asked: that would run them.
 fn description(path: &Path, runner: &Runner, verbose: u8) -> Option<Description> {
     let Runner { runtimes, cancellation, .. } = runner;
     signals::watch(cancellation.clone());
@@ -135,7 +136,6 @@ fn description(path: &Path, runner: &Runner, verbose: u8) -> Option<Description>
         let launch =
             runtimes.prepare_all(&[path.to_owned().into()], cancellation, &mut on_event).pop()?;
         match launch {
-            // A script that was asked would run.
             Ok(launch) if launch.worker.is_none() => None,
             Ok(launch) => {
                 let visible = Visible::new(&Environment::inherited(), Inherit::Open, &[]);
@@ -157,59 +157,30 @@ fn description(path: &Path, runner: &Runner, verbose: u8) -> Option<Description>
     })
 }
 
-fn linked_entry(name: &str) -> String {
-    format!(
-        "# Linked into this program.\nevaluators:\n  - name: {}\n    type: linked\n    threshold: 0.5\n    timeout: 30\n    config: {{}}\n",
-        scalar(name)
-    )
+/// Keys with their defaults that all evaluators with a document have.
+const COMMON: &str = "threshold: 0.5\ntimeout: 30\nconfig: {}\n";
+
+/// Formats an entry: `keys` is YAML that starts with the name.
+fn entry(comment: &str, keys: &str) -> String {
+    let keys = keys.trim_end().replace('\n', "\n    ");
+    format!("# {comment}\nevaluators:\n  - {keys}\n")
 }
 
-fn builtin_entry(name: &str, description: &str) -> String {
-    let (threshold, settings) = settings(name);
-    format!(
-        "# {description}\nevaluators:\n  - name: {name}\n    type: builtin\n    threshold: {threshold}\n{settings}"
-    )
+fn builtin_entry(metric: &dyn Metric, metrics: &Metrics) -> String {
+    let examples = metric.settings().iter().map(|setting| setting.example).collect::<String>();
+    let entry = |threshold: &str| {
+        let name = scalar(metric.name());
+        entry(metric.description(), &format!("name: {name}\ntype: builtin\n{threshold}{examples}"))
+    };
+    // The default threshold depends on the settings.
+    let trace_formats = &TraceFormats::default();
+    let known = Known { runtimes: &Runtimes::default(), metrics, trace_formats };
+    let config = Config::parse_for(&entry(""), Path::new(""), known);
+    let threshold = config.map_or(0.5, |config| config.evaluators[0].threshold());
+    entry(&format!("threshold: {threshold:?}\n"))
 }
 
-/// The threshold and the other settings of a built-in metric.
-fn settings(name: &str) -> (&'static str, &'static str) {
-    match name {
-        "tool_trajectory_avg_score" => (
-            "0.5",
-            "    trajectory_match_type: EXACT  # or IN_ORDER, ANY_ORDER\n    \
-             ignore_args: false  # true: only the names of the tools count\n",
-        ),
-        "tool_trajectory_alignment" => ("0.5", ALIGNMENT),
-        "tool_call_count_v1" => {
-            ("1.0", "    max: 10  # calls per turn; without it nothing is scored\n")
-        }
-        "inference_call_count_v1" => {
-            ("1.0", "    max: 5  # calls per turn; without it nothing is scored\n")
-        }
-        "token_usage_v1" => {
-            ("1.0", "    max: 20000  # tokens per turn; without it nothing is scored\n")
-        }
-        "invocation_duration_v1" => {
-            ("1.0", "    max: 10  # seconds per turn; without it nothing is scored\n")
-        }
-        _ => ("0.5", ""),
-    }
-}
-
-const ALIGNMENT: &str = r"    order: ordered  # or unordered: calls may come in any order
-    # How arguments are compared, by name; `exact` where nothing is said.
-    args:
-      request_id: ignore
-      tags: set  # the same items in any order
-      filter: subset  # the expected members are there, maybe more
-      price: {compare: numeric, tolerance: 0.01}  # or relative_tolerance: 0.05
-      date: {compare: regex, pattern: '\d{4}-\d{2}-\d{2}'}  # without a pattern: the expected text is one
-    # The same for the arguments of one tool; it goes before `args`. `*` is every argument that is not named.
-    tools:
-      search: {query: ignore}
-";
-
-/// The key that names a contract; none for the default one.
+/// Returns the line with the key `contract`, empty for the default contract.
 fn keys_of(contract: &str) -> String {
     match contract {
         "agentevals" => String::new(),
@@ -236,7 +207,7 @@ fn code_entry(
     )
 }
 
-/// The key `config` with the settings of a schema: those that are required, and the others as comments.
+/// Formats the key `config` by a schema: required settings as keys, other ones as comments.
 fn settings_of(schema: Option<&Value>) -> String {
     let member = |key: &str| schema.and_then(|schema| schema.get(key));
     let required: Vec<&str> = member("required")
@@ -264,13 +235,13 @@ fn settings_of(schema: Option<&Value>) -> String {
         |mark: &str| comments.iter().map(|line| format!("{mark}{line}")).collect::<String>();
     match (keys.is_empty(), comments.is_empty()) {
         (true, true) => "    config: {}\n".to_owned(),
-        // Without the `# `, these lines are a mapping.
+        // Without `# `, these lines are a mapping.
         (true, false) => format!("    # config:\n{}", commented("    #   ")),
         (false, _) => format!("    config:\n{keys}{}", commented("      # ")),
     }
 }
 
-/// Text as a YAML scalar: quoted when it could be read as anything else.
+/// Formats text as a YAML scalar, quoted if it could be read as anything else.
 fn scalar(text: &str) -> String {
     let plain = text.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '/'))
         && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/'))
@@ -281,8 +252,6 @@ fn scalar(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use evaluator_host::metric::Metrics;
-
     use super::*;
 
     #[test]
@@ -313,7 +282,7 @@ mod tests {
         assert!(text.starts_with("    # config:\n"), "{text}");
         let text = text.replace("    # ", "    ");
         let text = format!("evaluators:\n  - name: a\n    type: code\n    path: a\n{text}");
-        let config = evaluator_host::config::Config::parse(&text, Path::new("c.yaml")).unwrap();
+        let config = Config::parse(&text, Path::new("c.yaml")).unwrap();
         let evaluator_host::config::EvaluatorKind::Code(code) = &config.evaluators[0].kind else {
             panic!()
         };
@@ -327,7 +296,7 @@ mod tests {
             let path = Path::new(path);
             let text =
                 format!("evaluators:\n{}", code_entry(&name_of(path), path, "x: y # z", "", None));
-            let config = evaluator_host::config::Config::parse(&text, Path::new("c.yaml")).unwrap();
+            let config = Config::parse(&text, Path::new("c.yaml")).unwrap();
             let evaluator_host::config::EvaluatorKind::Code(code) = &config.evaluators[0].kind
             else {
                 panic!()
@@ -335,8 +304,8 @@ mod tests {
             assert_eq!(code.path, path);
         }
         for metric in Metrics::default().iter().filter(|metric| metric.unavailable().is_none()) {
-            let text = builtin_entry(metric.name(), metric.description());
-            let config = evaluator_host::config::Config::parse(&text, Path::new("c.yaml"));
+            let text = builtin_entry(metric.as_ref(), &Metrics::default());
+            let config = Config::parse(&text, Path::new("c.yaml"));
             assert!(config.is_ok(), "{text}{config:?}");
         }
     }

@@ -87,7 +87,7 @@ pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> u8 {
             return exit::USAGE;
         }
     };
-    overrides.apply(&mut config);
+    overrides.apply(&mut config, &runner.metrics);
     config.eval_set = args.eval_set.or(config.eval_set);
     config.trace_format = trace_format(args.format, &runner).or(config.trace_format);
     config.group_by = args.group_by.map(Into::into).or(config.group_by);

@@ -1,21 +1,25 @@
 //! An entry of `evaluators`.
 
-use std::{collections::HashMap, path::PathBuf};
+use std::collections::HashMap;
 
+use evaluator_document::{Field, Fields, Node, Span, did_you_mean};
 use evaluator_protocol::Contract;
 
 use super::{
-    BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind, Isolation, Known, MissingTurns,
-    alignment,
-    fields::{Fields, Problems, choice, non_negative, text},
-    linked, openai_eval,
-    paths::Leads,
-    problem::Place,
-    process, remote, rubrics,
-    run::MAX_RETRIES,
-    yaml::{Node, NodeKind, Span},
+    model::{
+        BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind, Isolation, JudgeConfig,
+        LinkedConfig, MissingTurns, RemoteConfig,
+    },
+    openai_eval,
+    paths::PathKind,
+    process,
+    read::{MAX_RETRIES, Reader},
 };
-use crate::metric::{MatchType, Metrics};
+use crate::{
+    metric::{MatchType, Metrics},
+    runtime::Runtimes,
+    source::{Reference, Wanted},
+};
 
 #[derive(Clone, Copy)]
 enum Type {
@@ -34,298 +38,215 @@ const TYPES: [(&str, Type); 5] = [
     ("linked", Type::Linked),
 ];
 
-/// What evaluations may share, in words.
+/// Values of `isolation`.
 pub(super) const ISOLATIONS: [(&str, Isolation); 2] =
     [("auto", Isolation::Auto), ("process", Isolation::Process)];
 
-/// What becomes of evaluations without some golden turns, in words.
+/// Values of `missing_turns`.
 pub(super) const MISSING_TURNS: [(&str, MissingTurns); 2] =
     [("fail", MissingTurns::Fail), ("ignore", MissingTurns::Ignore)];
 
-/// Built-in metrics that no recording can be judged by, and why.
-pub(super) const UNSUITABLE: [(&str, &str); 1] = [(
-    "per_turn_user_simulator_quality_v1",
-    "it judges a simulated user, and a recording has none",
-)];
+/// Source of remote evaluators that name none.
+pub(super) const DEFAULT_SOURCE: &str = "github";
 
-/// Settings that only some built-in metrics have.
-#[derive(Clone, Copy)]
-enum Own {
-    IgnoreArgs,
-    Max,
-    Alignment,
-}
-
-/// Their keys, and the metrics that have them.
-const OWN_SETTINGS: [(Own, &[&str], &[&str]); 3] = [
-    (Own::IgnoreArgs, &["ignore_args", "ignoreArgs"], &["tool_trajectory_avg_score"]),
-    (
-        Own::Max,
-        &["max"],
-        &[
-            "tool_call_count_v1",
-            "inference_call_count_v1",
-            "token_usage_v1",
-            "invocation_duration_v1",
-        ],
-    ),
-    (Own::Alignment, &["order", "args", "tools"], &["tool_trajectory_alignment"]),
-];
-
-/// Whether a metric counts something that a budget can be set for.
-pub(super) fn has_budget(metric: &str) -> bool {
-    OWN_SETTINGS
-        .iter()
-        .any(|(own, _, metrics)| matches!(own, Own::Max) && metrics.contains(&metric))
-}
-
-/// Names seen so far and where.
-#[derive(Default)]
-pub(super) struct Names {
-    seen: HashMap<String, Span>,
-}
+/// Positions of the names that were read.
+pub(super) type Names = HashMap<String, Span>;
 
 /// Reads an entry.
-pub(super) fn read(
-    node: &Node,
+pub(super) fn read<'n>(
+    node: &'n Node,
     names: &mut Names,
-    known: Known<'_>,
-    problems: &mut Problems<'_>,
+    reader: &'n Reader<'n>,
 ) -> Option<EvaluatorConfig> {
-    let NodeKind::Mapping(entries) = &node.kind else {
-        let hint = Some("write `- name: NAME` with `type:` below it".to_owned());
-        problems.add(
-            node.span,
-            format!("an evaluator is a mapping with `name` and `type`, not {}", node.noun()),
-            hint,
-        );
-        return None;
-    };
-    let mut fields = Fields::new("this evaluator", entries);
-    let name = read_name(&mut fields, node, names, problems);
-    let kind = match fields.take("type") {
-        // The tag is read first: which keys are known depends on it.
-        Some(node) => choice("type", node, &TYPES, problems).map(|kind| (kind, node.span)),
-        None => {
-            problems.add(
-                start_of(node),
-                "the key `type` is missing in this evaluator",
-                Some("builtin, code or remote".to_owned()),
-            );
-            None
-        }
-    };
-    let (kind, span) = kind?;
-    let place = Place::new(problems.text, span);
-    let kind = match (kind, span) {
-        (Type::Builtin, span) => {
-            if let Some((name, why)) =
-                UNSUITABLE.iter().find(|(known, _)| Some(*known) == name.as_deref())
-            {
-                problems.add(span, format!("`{name}` cannot be used here: {why}"), None);
-            }
-            let builtin = read_builtin(name.as_deref(), span, known.metrics, &mut fields, problems);
-            EvaluatorKind::Builtin(builtin)
-        }
-        (Type::Code, _) => EvaluatorKind::Code(read_code(&mut fields, node, problems)),
-        (Type::OpenaiEval, _) => {
-            let Some(openai) = openai_eval::read(&mut fields, start_of(node), problems) else {
-                fields.take("missing_turns");
-                fields.finish(problems);
-                return None;
-            };
-            EvaluatorKind::OpenAiEval(openai)
-        }
-        (Type::Linked, _) => EvaluatorKind::Linked(linked::read(&mut fields, problems)),
-        (Type::Remote, _) => {
-            let extensions: Vec<&str> = known.runtimes.extensions().collect();
-            EvaluatorKind::Remote(remote::read(&mut fields, node, &extensions, problems))
-        }
-    };
-    let missing_turns = fields.choice("missing_turns", &MISSING_TURNS, problems);
-    fields.finish(problems);
-    let missing_turns = missing_turns.unwrap_or_default();
-    Some(EvaluatorConfig { missing_turns, place: Some(place), ..EvaluatorConfig::new(name?, kind) })
-}
-
-fn read_name(
-    fields: &mut Fields<'_>,
-    entry: &Node,
-    names: &mut Names,
-    problems: &mut Problems<'_>,
-) -> Option<String> {
-    let Some(node) = fields.take("name") else {
-        problems.add(start_of(entry), "the key `name` is missing in this evaluator", None);
-        return None;
-    };
-    let name = text("name", node, problems)?;
-    if let Some(first) = names.seen.insert(name.to_owned(), node.span) {
-        let line = Place::new(problems.text, first).line;
-        problems.add(
-            node.span,
-            format!("two evaluators are called `{name}`; the first one is in line {line}"),
-            None,
-        );
+    let entry = node.field("evaluators", &reader.problems);
+    if !entry.is_mapping() {
+        let noun = node.noun();
+        return entry
+            .add(format!("an evaluator is a mapping with `name` and `type`, not {noun}"))
+            .hint("write `- name: NAME` with `type:` below it")
+            .none();
     }
-    Some(name.to_owned())
+    let mut fields = entry.fields("this evaluator")?;
+    let name = fields.require("name").and_then(|field| read_name(field, names));
+    // Which keys are known depends on the type.
+    let Some(type_field) = fields.take("type") else {
+        return fields.missing("type").hint("builtin, code or remote").none();
+    };
+    let kind = match type_field.choice(&TYPES)? {
+        Type::Builtin => {
+            let metrics = reader.known.metrics;
+            let builtin = read_builtin(name, type_field, &mut fields, metrics);
+            Some(EvaluatorKind::Builtin(builtin))
+        }
+        Type::Code => {
+            let path = fields.require("path");
+            let path = path.and_then(|field| reader.paths.read(field, PathKind::File));
+            let program = read_program(&mut fields, reader);
+            Some(EvaluatorKind::Code(CodeConfig { path: path.unwrap_or_default(), ..program }))
+        }
+        Type::Remote => read_remote(&mut fields, reader).map(EvaluatorKind::Remote),
+        Type::OpenaiEval => openai_eval::read(&mut fields).map(EvaluatorKind::OpenAiEval),
+        Type::Linked => {
+            let CodeConfig { threshold, timeout, config, contract, .. } = read_common(&mut fields);
+            Some(EvaluatorKind::Linked(LinkedConfig { threshold, timeout, config, contract }))
+        }
+    };
+    let missing_turns = fields.take("missing_turns");
+    let missing_turns = missing_turns.and_then(|field| field.choice(&MISSING_TURNS));
+    fields.finish();
+    Some(EvaluatorConfig {
+        missing_turns: missing_turns.unwrap_or_default(),
+        place: Some(reader.problems.place(type_field.node.span)),
+        ..EvaluatorConfig::new(name?, kind?)
+    })
 }
 
-/// A match type in any case, as on the command line.
-fn read_match_type(node: &Node, problems: &mut Problems<'_>) -> Option<MatchType> {
-    let key = "trajectory_match_type";
-    let word = text(key, node, problems)?;
-    let choices = MatchType::ALL.map(|known| (known.as_str(), known));
-    word.parse().ok().or_else(|| choice(key, node, &choices, problems))
+fn read_name<'n>(field: Field<'n>, names: &mut Names) -> Option<&'n str> {
+    let name = field.text()?;
+    if let Some(first) = names.insert(name.to_owned(), field.node.span) {
+        let line = field.problems.place(first).line;
+        field.add(format!("two evaluators are called `{name}`; the first one is in line {line}"));
+    }
+    Some(name)
 }
 
 fn read_builtin(
     name: Option<&str>,
-    span: Span,
+    type_field: Field<'_>,
+    fields: &mut Fields<'_>,
     metrics: &Metrics,
-    fields: &mut Fields<'_>,
-    problems: &mut Problems<'_>,
 ) -> BuiltinConfig {
-    let mut builtin = BuiltinConfig::default();
     fields.null_is_absent();
-    let threshold = fields.fraction("threshold", problems);
-    let match_type = fields.take_either("trajectory_match_type", "trajectoryMatchType", problems);
-    builtin.match_type = match_type.and_then(|node| read_match_type(node, problems));
-    let mut optional_text = |key: &'static str, alias: &'static str| {
-        let node = fields.take_either(key, alias, problems)?;
-        text(key, node, problems).map(str::to_owned)
+    let threshold = fields.take("threshold").and_then(|field| field.fraction());
+    let mut text = |key: &'static str, alias: &'static str| {
+        fields.take_either(key, alias)?.text().map(str::to_owned)
     };
-    builtin.judge_model = optional_text("judge_model", "judgeModel");
-    builtin.judge_base_url = optional_text("judge_base_url", "judgeBaseUrl");
-    builtin.credential_ref = optional_text("credential_ref", "credentialRef");
-    if let Some(node) = fields.take("rubrics") {
-        builtin.rubrics = rubrics::read(name, node, problems);
+    let judge = JudgeConfig {
+        model: text("judge_model", "judgeModel"),
+        base_url: text("judge_base_url", "judgeBaseUrl"),
+        credential_ref: text("credential_ref", "credentialRef"),
+    };
+    // A metric that does not exist is an error when the run is planned.
+    let Some(metric) = name.and_then(|name| metrics.get(name).ok()) else {
+        for setting in metrics.iter().flat_map(|metric| metric.settings()) {
+            if !fields.has_taken(setting.key) {
+                fields.allow(setting.key, setting.alias);
+            }
+        }
+        fields.allow("config", None);
+        let threshold = threshold.unwrap_or(BuiltinConfig::default().threshold);
+        return BuiltinConfig { threshold, judge, ..BuiltinConfig::default() };
+    };
+    if let Some(reason) = metric.unsuitable() {
+        type_field.add(format!("`{}` cannot be used here: {reason}", metric.name()));
     }
-    read_own(name, &mut builtin, fields, problems);
-    let span = fields.peek("config").map_or(span, |node| node.span);
-    builtin.config = fields.object("config", problems).unwrap_or_default();
-    // A metric that does not exist is an error of its own.
-    if let Some(Ok(metric)) = name.map(|name| metrics.get(name))
-        && let Err(problem) = metric.check_config(&builtin.config)
+    // agentevals accepts this key for every metric.
+    if !metric.settings().iter().any(|setting| setting.key == MatchType::KEY) {
+        MatchType::take(fields);
+    }
+    let position = fields.position();
+    let configured = metrics.configure(&metric, fields);
+    let settings = fields.taken_since(position);
+    if !fields.has_taken("config")
+        && let Some(field) = fields.take("config")
+        && let Some(key) = field.object().and_then(|config| config.keys().next().cloned())
     {
-        problems.add(span, problem, None);
+        field.add(format!("`{}` has no setting `config.{key}`", metric.name()));
     }
-    // Half as good as the budget allows is not what a limit is understood to be.
-    let default = if builtin.max.is_some() { 1.0 } else { builtin.threshold };
-    builtin.threshold = threshold.unwrap_or(default);
-    builtin
+    let threshold = threshold.unwrap_or(configured.default_threshold());
+    BuiltinConfig { threshold, judge, settings }
 }
 
-/// Reads the settings that only some metrics have, and refuses them in the entries of others.
-pub(super) fn read_own(
-    name: Option<&str>,
-    builtin: &mut BuiltinConfig,
-    fields: &mut Fields<'_>,
-    problems: &mut Problems<'_>,
-) {
-    for (own, keys, metrics) in OWN_SETTINGS {
-        if name.is_some_and(|name| metrics.contains(&name)) {
-            match own {
-                Own::IgnoreArgs => {
-                    let flag = fields.flag("ignore_args", "ignoreArgs", problems);
-                    builtin.ignore_args = flag.unwrap_or_default();
-                }
-                Own::Max => {
-                    let node = fields.take("max");
-                    builtin.max = node.and_then(|node| non_negative("max", node, problems));
-                }
-                Own::Alignment => builtin.alignment = alignment::read(fields, problems),
-            }
-            continue;
-        }
-        for key in keys {
-            let given = fields.take_replaced(key);
-            // An entry without a name is refused for that alone.
-            if let (Some((key_node, _)), Some(name)) = (given, name) {
-                let hint = format!("it belongs to {}", metrics.join(", "));
-                problems.add(key_node.span, format!("`{name}` has no setting `{key}`"), Some(hint));
-            }
-        }
-    }
-}
-
-fn read_code(fields: &mut Fields<'_>, entry: &Node, problems: &mut Problems<'_>) -> CodeConfig {
-    let path = match fields.take("path") {
-        Some(node) => match text("path", node, problems) {
-            Some(path) => problems.locate("path", path, node.span, Leads::File),
-            None => PathBuf::new(),
-        },
-        None => {
-            problems.add(start_of(entry), "the key `path` is missing in this evaluator", None);
-            PathBuf::new()
-        }
-    };
-    CodeConfig { path, ..read_program(fields, problems) }
-}
-
-/// The settings that all programs have, wherever they are.
-pub(super) fn read_program(fields: &mut Fields<'_>, problems: &mut Problems<'_>) -> CodeConfig {
-    let mut code = read_judgement(fields, problems);
-    code.function = read_function(code.contract, fields, problems);
-    code.retries = fields.whole("retries", 0..=MAX_RETRIES, problems);
-    if let Some(executor) = fields.text("executor", problems) {
+/// Takes the keys of a program, wherever its file is.
+fn read_program(fields: &mut Fields<'_>, reader: &Reader<'_>) -> CodeConfig {
+    let mut code = read_common(fields);
+    let function = fields.take("function");
+    code.function = function.and_then(|field| read_function(field, code.contract));
+    code.retries = fields.take("retries").and_then(|field| field.whole(0..=MAX_RETRIES));
+    if let Some(executor) = fields.take("executor").and_then(|field| field.text()) {
         code.executor = executor.to_owned();
     }
-    code.process = process::read(fields, problems);
-    code.isolation = fields.choice("isolation", &ISOLATIONS, problems).unwrap_or_default();
+    code.process = process::read(fields, &reader.paths);
+    let isolation = fields.take("isolation").and_then(|field| field.choice(&ISOLATIONS));
+    code.isolation = isolation.unwrap_or_default();
     code
 }
 
-/// The settings that all evaluators have that are given a document.
-pub(super) fn read_judgement(fields: &mut Fields<'_>, problems: &mut Problems<'_>) -> CodeConfig {
-    let mut code = CodeConfig::default();
-    if let Some(threshold) = fields.fraction("threshold", problems) {
-        code.threshold = threshold;
+/// Takes the keys of all evaluators that receive a document.
+fn read_common(fields: &mut Fields<'_>) -> CodeConfig {
+    let default = CodeConfig::default();
+    let threshold = fields.take("threshold").and_then(|field| field.fraction());
+    let timeout = fields.take("timeout").and_then(|field| field.seconds());
+    let config = fields.take("config").and_then(|field| field.object());
+    CodeConfig {
+        threshold: threshold.unwrap_or(default.threshold),
+        timeout: timeout.unwrap_or(default.timeout),
+        config: config.unwrap_or_default(),
+        contract: fields.take("contract").and_then(|field| field.choice(&contracts())),
+        ..default
     }
-    if let Some(timeout) = fields.seconds("timeout", problems) {
-        code.timeout = timeout;
-    }
-    if let Some(config) = fields.object("config", problems) {
-        code.config = config;
-    }
-    code.contract = fields.choice("contract", &contracts(), problems);
-    code
 }
 
-/// The contracts, by name.
+/// Returns the contracts by name.
 pub(super) fn contracts() -> [(&'static str, Contract); 4] {
     Contract::ALL.map(|contract| (contract.name(), contract))
 }
 
-/// The function to call, where the host of the contract calls functions.
-fn read_function(
-    contract: Option<Contract>,
-    fields: &mut Fields<'_>,
-    problems: &mut Problems<'_>,
-) -> Option<String> {
-    let node = fields.take("function")?;
-    let function = text("function", node, problems)?;
+/// Reads the name of the function to call. Only the hosts of some contracts call functions.
+fn read_function(field: Field<'_>, contract: Option<Contract>) -> Option<String> {
+    let function = field.text()?;
     if !matches!(contract, Some(Contract::Adk | Contract::Agenta)) {
         let message = "`function` belongs to `contract: adk` and `contract: agenta`, whose hosts call functions";
-        problems.add(
-            node.span,
-            message,
-            Some("add one of them, or leave `function` out".to_owned()),
-        );
-        return None;
+        return field.add(message).hint("add one of them, or leave `function` out").none();
     }
-    let is_name = |part: &str| {
-        part.starts_with(|c: char| c == '_' || c.is_alphabetic())
-            && part.chars().all(|c| c == '_' || c.is_alphanumeric())
-    };
-    if !function.split('.').all(is_name) {
+    if !function.split('.').all(is_identifier) {
         let message = format!("`function` must be the name of a Python function, not `{function}`");
-        problems.add(node.span, message, None);
-        return None;
+        return field.add(message).none();
     }
     Some(function.to_owned())
 }
 
-/// The first character: underlining a whole entry would say nothing.
-pub(super) fn start_of(node: &Node) -> Span {
-    Span { start: node.span.start, end: node.span.start + 1 }
+/// Returns true if `name` is an identifier in Python.
+pub(super) fn is_identifier(name: &str) -> bool {
+    name.starts_with(|c: char| c == '_' || c.is_alphabetic())
+        && name.chars().all(|c| c == '_' || c.is_alphanumeric())
+}
+
+fn read_remote(fields: &mut Fields<'_>, reader: &Reader<'_>) -> Option<RemoteConfig> {
+    let source = fields.take("source");
+    let source = source.and_then(|field| match field.text()? {
+        "builtin" => {
+            let message = "the source `builtin` has nothing to fetch";
+            field.add(message).hint("write `type: builtin`").none()
+        }
+        source => Some(source),
+    });
+    let reference = match fields.take("ref") {
+        Some(field) => read_reference(field, reader.known.runtimes),
+        None => fields.missing("ref").hint("e.g. evaluators/NAME/NAME.py").none(),
+    };
+    let program = read_program(fields, reader);
+    let source = source.unwrap_or(DEFAULT_SOURCE).to_owned();
+    Some(RemoteConfig { wanted: Wanted { source, reference: reference? }, program })
+}
+
+fn read_reference(field: Field<'_>, runtimes: &Runtimes) -> Option<Reference> {
+    let reference = match Reference::parse(field.text()?) {
+        Ok(reference) => reference,
+        Err(error) => return field.add(format!("`ref` {error}")).none(),
+    };
+    let extensions: Vec<&str> = runtimes.extensions().collect();
+    let extension = reference.extension();
+    if extensions.contains(&extension.as_str()) {
+        return Some(reference);
+    }
+    let known = extensions.join(", ");
+    if extension.is_empty() {
+        let message = format!("`ref` must name a file with the extension of a language ({known})");
+        return field.add(message).none();
+    }
+    field
+        .add(format!("no runtime runs `{extension}` files ({known} are known)"))
+        .maybe_hint(did_you_mean(&extension, extensions))
+        .none()
 }

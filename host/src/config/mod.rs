@@ -1,41 +1,29 @@
-//! Run configuration: which evaluators run, with which settings.
+//! Run configuration: the evaluators of a run and their settings.
 //!
-//! A configuration is read whole before anything runs: every problem in it is reported at once, each with its place, and
-//! a key that nothing reads is a problem too, because a misspelt `treshold` would otherwise silently change a verdict.
+//! A configuration is read completely before anything runs. All problems are reported at once, each with its position. A key
+//! that nothing reads is a problem, too: a misspelt `treshold` would otherwise silently change a verdict.
 
 mod adk;
-mod alignment;
-pub(crate) mod document;
-mod environment;
 mod evaluator;
-pub(crate) mod fields;
-mod json;
-mod linked;
 mod model;
 mod openai_eval;
 mod overrides;
 mod paths;
-mod problem;
 mod process;
-mod remote;
-mod rubrics;
-mod run;
-mod runnable;
+mod read;
 mod schema;
-pub(crate) mod size;
-pub(crate) mod yaml;
+
+pub use evaluator_document::{ConfigError, Place, Problem};
+
+pub use model::{
+    BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind, Isolation, JudgeConfig,
+    LinkedConfig, MissingTurns, OutputFormat, RemoteConfig, SourcePaths,
+};
+pub use openai_eval::{Grader, LabelModel, Message, OpenAiEvalConfig};
+pub use overrides::Overrides;
+pub use process::{EnvConfig, LimitsConfig, ProcessConfig};
+pub use read::Known;
+pub use schema::schema;
 
 #[cfg(test)]
 mod tests;
-
-pub use environment::EnvConfig;
-pub use model::{
-    BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind, Interval, Isolation,
-    LinkedConfig, MetricInfo, MissingTurns, OutputFormat, RemoteConfig, Rubric, SourcePaths,
-};
-pub use openai_eval::{Grader, LabelModel, Message, OpenAiEvalConfig, Role, TextSimilarity};
-pub use overrides::Overrides;
-pub use problem::{ConfigError, Place, Problem};
-pub use process::{LimitsConfig, ProcessConfig};
-pub use run::Known;
-pub use schema::schema;

@@ -1,75 +1,74 @@
-//! A configuration that has been checked.
+//! Types of a configuration.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
+use evaluator_document::{Place, Problem};
 use evaluator_protocol::Contract;
+use serde::Serialize;
 
-use super::{OpenAiEvalConfig, Place, Problem, ProcessConfig, paths::MissingPath};
+use super::{OpenAiEvalConfig, ProcessConfig, paths::MissingPath};
 use crate::{
     conversation::GroupBy,
     json::Object,
-    metric::{AlignmentSettings, MatchType},
     source::{Reference, Wanted},
     trace::TraceFormat,
 };
 
-/// What to run, over what, and how to report it.
+/// Configuration of a run.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Config {
-    /// The file it was read from, `None` when it was made otherwise.
+    /// File that the configuration was read from; `None` if it was created otherwise.
     pub file: Option<PathBuf>,
-    /// Evaluators in the order of the file; names are unique.
+    /// Evaluators in the order of the file, with unique names.
     pub evaluators: Vec<EvaluatorConfig>,
-    /// Eval set to compare with.
+    /// Eval set with the golden cases.
     pub eval_set: Option<PathBuf>,
-    /// Format of all trace files; detected from their content when `None`.
+    /// Format of all trace files; detected if `None`.
     pub trace_format: Option<Arc<dyn TraceFormat>>,
     /// Output format.
     pub output: Option<OutputFormat>,
-    /// How traces become conversations.
+    /// Grouping of traces into conversations.
     pub group_by: Option<GroupBy>,
-    /// Whether a run fails in which some evaluator has scored nothing, or some golden case has no recording; no by
-    /// default.
+    /// Whether the run fails if an evaluator has scored nothing, or a golden case has no recording; default: `false`.
     pub require_evaluated: bool,
-    /// Whether a run fails in which some golden case has no recording; no by default.
+    /// Whether the run fails if a golden case has no recording; default: `false`.
     pub require_all_cases: bool,
-    /// Whether a run may pass in which nothing was scored; no by default.
+    /// Whether the run may pass if nothing was scored; default: `false`.
     pub allow_unevaluated: bool,
-    /// Whether the only golden case and the only conversation belong together only if their prompts are equal; no by
-    /// default.
+    /// Whether the only golden case and the only conversation are paired only if their prompts are equal; default:
+    /// `false`.
     pub strict_matching: bool,
-    /// The share of errors (evaluations that broke, and trace files that could not be used) up to which they are
-    /// tolerated, in 0..=1; none by default.
+    /// Tolerated share of errors (evaluations that broke, and unusable trace files), in 0..=1; default: 0.
     pub max_error_rate: f64,
-    /// Whether nothing new begins after the first failure or error; no by default.
+    /// Whether the run stops after the first failure or error; default: `false`.
     pub fail_fast: bool,
-    /// How often an evaluation is tried again whose verdict may be transient, for evaluators that do not say so
-    /// themselves; never by default.
+    /// Number of retries of an evaluation whose verdict may be transient, for evaluators without a number of their own;
+    /// default: 0.
     pub retries: u32,
-    /// Where the sources `file` and `local` are.
+    /// Paths of the sources `file` and `local`.
     pub sources: SourcePaths,
-    /// What is in the file and probably not meant so.
+    /// Probable mistakes in the file.
     pub warnings: Vec<Problem>,
-    /// What is in the file and has no effect here, as it should be.
+    /// Entries of the file that have no effect, as expected.
     pub notes: Vec<Problem>,
-    /// The text of the file, for showing places in it.
+    /// Text of the file, for showing excerpts.
     pub source_text: String,
-    /// Paths in it that do not exist.
+    /// Paths that do not exist.
     pub(crate) missing: Vec<MissingPath>,
 }
 
-/// Where the sources on this machine are; paths as given. Variables of the environment say so where nothing is said here.
+/// Paths of the sources on this machine, as given. Environment variables replace those that are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SourcePaths {
-    /// Index of the source `file`, or a folder with an `index.yaml`.
+    /// Index of the source `file`, or a directory with an `index.yaml`.
     pub file: Option<PathBuf>,
-    /// Folder of the source `local`.
+    /// Directory of the source `local`.
     pub local: Option<PathBuf>,
 }
 
-/// Form of the report.
+/// Format of the report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OutputFormat {
     /// A table per conversation.
@@ -93,173 +92,148 @@ pub enum OutputFormat {
 pub struct EvaluatorConfig {
     /// Name, unique in the run; sent to the evaluator as `metric_name`.
     pub name: String,
-    /// What it is.
+    /// Type of the evaluator, with its settings.
     pub kind: EvaluatorKind,
-    /// What becomes of an evaluation where golden turns are not recorded.
+    /// Effect of golden turns without a recording.
     pub missing_turns: MissingTurns,
-    /// Where the file says what it is; `None` when no file does.
+    /// Position of its type in the file; `None` if it is not from a file.
     pub place: Option<Place>,
 }
 
-/// What becomes of an evaluation where the golden case has more turns than the recording.
+/// Effect of golden turns without a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MissingTurns {
-    /// It fails, whatever its score is.
+    /// The evaluation fails, whatever its score is.
     #[default]
     Fail,
-    /// Its score decides.
+    /// The score decides.
     Ignore,
 }
 
-/// What an evaluator is.
+/// Type of an evaluator.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum EvaluatorKind {
-    /// A metric of this crate; its name is the evaluator's.
+    /// A built-in metric of the same name.
     Builtin(BuiltinConfig),
     /// A program.
     Code(CodeConfig),
-    /// A grader of OpenAI's evaluation service. It can be read, and not be run: see [`Config::ensure_runnable`].
+    /// A grader of OpenAI's evaluation service. It cannot be run yet, see [`Config::ensure_runnable`].
     OpenAiEval(OpenAiEvalConfig),
     /// A program that is fetched from a source.
     Remote(RemoteConfig),
-    /// A function of this program, see [`linked`](crate::linked); its name is the evaluator's.
+    /// A function of this program of the same name, see [`linked`](crate::linked).
     Linked(LinkedConfig),
 }
 
 impl EvaluatorConfig {
-    /// The built-in metric of that name with default settings.
+    /// Creates an evaluator that is the built-in metric of that name with default settings.
     pub fn builtin(name: impl Into<String>) -> Self {
         Self::new(name, EvaluatorKind::Builtin(BuiltinConfig::default()))
     }
 
-    /// The program at `path` with default settings.
+    /// Creates an evaluator that is the program at `path` with default settings.
     pub fn code(name: impl Into<String>, path: impl Into<PathBuf>) -> Self {
         let code = CodeConfig { path: path.into(), ..CodeConfig::default() };
         Self::new(name, EvaluatorKind::Code(code))
     }
 
-    /// The evaluator of that name that is linked into this program, with default settings.
+    /// Creates an evaluator that is linked into this program, with default settings.
     pub fn linked(name: impl Into<String>) -> Self {
         Self::new(name, EvaluatorKind::Linked(LinkedConfig::default()))
     }
 
-    /// An evaluator that no file speaks of.
+    /// Creates an evaluator that is not from a file.
     pub(super) fn new(name: impl Into<String>, kind: EvaluatorKind) -> Self {
         Self { name: name.into(), kind, missing_turns: MissingTurns::default(), place: None }
     }
 
-    /// Score from which on an evaluation passes.
+    /// Returns the lowest score that passes.
     #[must_use]
     pub fn threshold(&self) -> f64 {
         match &self.kind {
             EvaluatorKind::Builtin(builtin) => builtin.threshold,
             EvaluatorKind::Code(code) => code.threshold,
             EvaluatorKind::OpenAiEval(openai) => openai.threshold,
-            EvaluatorKind::Remote(remote) => remote.threshold,
+            EvaluatorKind::Remote(remote) => remote.program.threshold,
             EvaluatorKind::Linked(linked) => linked.threshold,
         }
     }
 }
 
 /// Settings of a built-in metric.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct BuiltinConfig {
-    /// Score from which on an evaluation passes; 0.5 by default, and in a file that gives a `max`, 1.
+    /// Lowest score that passes; default: that of the metric, which is 0.5 for most.
     pub threshold: f64,
-    /// How tool calls are compared; `Exact` when `None`.
-    pub match_type: Option<MatchType>,
-    /// Whether only the names of tools are compared; no by default.
-    pub ignore_args: bool,
-    /// The most a turn may take, in the unit of the metric; at least 0. `None` only measures.
-    pub max: Option<f64>,
-    /// How `tool_trajectory_alignment` compares.
-    pub alignment: AlignmentSettings,
-    /// Model that judges.
-    pub judge_model: Option<String>,
-    /// Base URL of the judge's API.
-    pub judge_base_url: Option<String>,
-    /// Name of the credential the judge uses.
-    pub credential_ref: Option<String>,
-    /// What the judge judges by; ids are unique.
-    pub rubrics: Vec<Rubric>,
-    /// Settings of a metric that was registered; empty by default.
-    pub config: Object,
+    /// Settings of the metric, see [`Metric::configure`](crate::metric::Metric::configure).
+    pub settings: Object,
+    /// Settings of the judge, for metrics that have one.
+    pub judge: JudgeConfig,
 }
 
 impl Default for BuiltinConfig {
     fn default() -> Self {
-        Self {
-            threshold: 0.5,
-            match_type: None,
-            ignore_args: false,
-            max: None,
-            alignment: AlignmentSettings::default(),
-            judge_model: None,
-            judge_base_url: None,
-            credential_ref: None,
-            rubrics: Vec::new(),
-            config: Object::default(),
-        }
+        Self { threshold: 0.5, settings: Object::default(), judge: JudgeConfig::default() }
     }
 }
 
-/// Something a judge checks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Model that judges.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Rubric {
-    /// Name that results are reported under; `None` where only the text was given.
-    pub id: Option<String>,
-    /// What has to be true; never blank.
-    pub text: String,
+pub struct JudgeConfig {
+    /// Name of the model.
+    pub model: Option<String>,
+    /// Base URL of its API.
+    pub base_url: Option<String>,
+    /// Name of the credential for its API.
+    pub credential_ref: Option<String>,
 }
 
 /// Settings of a program.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CodeConfig {
-    /// The file, as given: relative to the working directory, and if it is not there, to the configuration file.
+    /// File of the program; empty for a remote program that was not fetched yet.
     pub path: PathBuf,
-    /// Whether `path` may also be the name of a command, to be found on `PATH`; no by default.
+    /// Whether `path` may also be the name of a command on `PATH`; default: `false`.
     pub command: bool,
-    /// Arguments of the program; none by default.
+    /// Arguments of the program; default: none.
     pub args: Vec<String>,
-    /// Score from which on an evaluation passes; 0.5 by default.
+    /// Lowest score that passes; default: 0.5.
     pub threshold: f64,
-    /// Time one evaluation may take; 30 s by default. Building is not part of it.
+    /// Time limit of one evaluation, without fetching and building; default: 30 s.
     pub timeout: Duration,
-    /// How often an evaluation is tried again whose verdict may be transient; as often as the run says by default.
+    /// Number of retries of an evaluation whose verdict may be transient; default: that of the run.
     pub retries: Option<u32>,
-    /// Settings sent to the evaluator; empty by default.
+    /// Settings sent to the evaluator; default: empty.
     pub config: Object,
-    /// The contract it is written for; where none is named, the default one, and answers of other hosts are errors.
+    /// Contract of the evaluator. If `None`, the default one, and answers in the terms of another one are errors.
     pub contract: Option<Contract>,
-    /// The function of a Python file that is called, for contracts whose hosts call functions.
+    /// Function of a Python file to call, for contracts whose hosts call functions.
     pub function: Option<String>,
-    /// Name of the executor; `local` by default.
+    /// Name of the executor; default: `local`.
     pub executor: String,
-    /// What its process may use and see.
+    /// Limits and environment of the process.
     pub process: ProcessConfig,
-    /// What evaluations may share; whatever changes no result, by default.
+    /// State that evaluations may share.
     pub isolation: Isolation,
-    /// Whether the file was fetched from a source of evaluators, so that less of it is trusted; no by default.
+    /// Whether the file was fetched from a source and is therefore trusted less; default: `false`.
     pub fetched: bool,
-    /// What its author says of it, where the file has a place for that.
-    pub info: Option<MetricInfo>,
 }
 
 /// Settings of an evaluator that is linked into this program.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LinkedConfig {
-    /// Score from which on an evaluation passes; 0.5 by default.
+    /// Lowest score that passes; default: 0.5.
     pub threshold: f64,
-    /// Time after which nobody waits for an evaluation any more; 30 s by default.
+    /// Time limit of one evaluation; default: 30 s.
     pub timeout: Duration,
-    /// Settings sent to the evaluator; empty by default.
+    /// Settings sent to the evaluator; default: empty.
     pub config: Object,
-    /// The contract in whose terms it is asked; the default one if `None`.
+    /// Contract of its documents; the default one if `None`.
     pub contract: Option<Contract>,
 }
 
@@ -270,47 +244,15 @@ impl Default for LinkedConfig {
     }
 }
 
-/// What evaluations of one program may have in common.
+/// State that the evaluations of one program may share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Isolation {
-    /// What makes them fast and changes no result: a process that stays for the next document, if the program says that it
-    /// can, one that is forked from an interpreter that has done its imports, or one that finds what an earlier one has compiled.
+    /// State that makes them faster and does not change results: a process that reads several documents, if the program
+    /// supports that, an interpreter that has done its imports and is forked, or a cache of compiled code.
     #[default]
     Auto,
-    /// Nothing: every evaluation is a process that is started for it alone.
+    /// None: every evaluation starts a process of its own.
     Process,
-}
-
-/// What the author of a metric says of it.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct MetricInfo {
-    /// What it scores.
-    pub description: Option<String>,
-    /// The scores it may give. Here they are in 0..=1 whatever is said.
-    pub interval: Option<Interval>,
-}
-
-/// A range of numbers.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Interval {
-    /// The smaller end; may be infinite.
-    pub min: f64,
-    /// Whether `min` itself is outside of it.
-    pub open_at_min: bool,
-    /// The larger end; may be infinite.
-    pub max: f64,
-    /// Whether `max` itself is outside of it.
-    pub open_at_max: bool,
-}
-
-impl Interval {
-    /// Whether no number is in it.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.min > self.max || (self.min == self.max && (self.open_at_min || self.open_at_max))
-    }
 }
 
 impl Default for CodeConfig {
@@ -329,77 +271,31 @@ impl Default for CodeConfig {
             process: ProcessConfig::default(),
             isolation: Isolation::default(),
             fetched: false,
-            info: None,
         }
     }
 }
 
-/// Settings of a program that is fetched from a source.
+/// A program from a source.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RemoteConfig {
-    /// Which evaluator of which source; of `github` by default.
+    /// Source and path of the program.
     pub wanted: Wanted,
-    /// Score from which on an evaluation passes; 0.5 by default.
-    pub threshold: f64,
-    /// Time one evaluation may take; 30 s by default. Fetching and building are not part of it.
-    pub timeout: Duration,
-    /// How often an evaluation is tried again whose verdict may be transient; as often as the run says by default.
-    pub retries: Option<u32>,
-    /// Settings sent to the evaluator; empty by default.
-    pub config: Object,
-    /// The contract it is written for; where none is named, the default one, and answers of other hosts are errors.
-    pub contract: Option<Contract>,
-    /// The function of a Python file that is called, for contracts whose hosts call functions.
-    pub function: Option<String>,
-    /// Name of the executor; `local` by default.
-    pub executor: String,
-    /// What its process may use and see; of the environment less than that of other programs.
-    pub process: ProcessConfig,
-    /// What evaluations may share; whatever changes no result, by default.
-    pub isolation: Isolation,
+    /// Settings of the program; its path is empty.
+    pub program: CodeConfig,
 }
 
 impl RemoteConfig {
-    /// Default settings.
+    /// Creates a program with default settings.
     #[must_use]
     pub fn new(source: impl Into<String>, reference: Reference) -> Self {
         let wanted = Wanted { source: source.into(), reference };
-        Self::of_program(wanted, CodeConfig::default())
+        Self { wanted, program: CodeConfig::default() }
     }
 
-    /// The settings of a program that is fetched.
-    pub(super) fn of_program(wanted: Wanted, program: CodeConfig) -> Self {
-        Self {
-            wanted,
-            threshold: program.threshold,
-            timeout: program.timeout,
-            retries: program.retries,
-            config: program.config,
-            contract: program.contract,
-            function: program.function,
-            executor: program.executor,
-            process: program.process,
-            isolation: program.isolation,
-        }
-    }
-
-    /// The same program once it is here.
+    /// Returns the program after it was fetched to `path`.
     #[must_use]
     pub fn at(&self, path: impl Into<PathBuf>) -> CodeConfig {
-        CodeConfig {
-            path: path.into(),
-            threshold: self.threshold,
-            timeout: self.timeout,
-            retries: self.retries,
-            config: self.config.clone(),
-            contract: self.contract,
-            function: self.function.clone(),
-            executor: self.executor.clone(),
-            process: self.process.clone(),
-            isolation: self.isolation,
-            fetched: true,
-            ..CodeConfig::default()
-        }
+        CodeConfig { path: path.into(), fetched: true, ..self.program.clone() }
     }
 }

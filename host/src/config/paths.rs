@@ -5,105 +5,91 @@
 //! both. The name of a command is looked for next to the configuration, then on `PATH`.
 
 use std::{
-    io,
+    cell::RefCell,
+    io, mem,
     path::{Path, PathBuf},
 };
 
-use super::{
-    fields::Problems,
-    problem::{Place, Problem},
-    yaml::Span,
-};
+use evaluator_document::{Field, Problem, Problems, Span};
+
 use crate::runtime::Environment;
 
-/// What a path must lead to.
+/// Required kind of the file at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Leads {
+pub(super) enum PathKind {
     File,
     Directory,
     /// The file of a program, or a command on `PATH` if the path is a bare name.
     Command,
 }
 
-/// Paths of one configuration, resolved while it is read.
+/// Resolves the paths of one configuration while it is read.
 #[derive(Debug, Default)]
 pub(super) struct Paths {
-    /// Directory of the configuration; `None` if the configuration is not a file, and its paths are left as they are.
+    /// Directory of the configuration; `None` if the configuration is not a file, and its paths are not resolved.
     directory: Option<PathBuf>,
     /// Paths that do not exist.
-    missing: Vec<MissingPath>,
+    missing: RefCell<Vec<MissingPath>>,
     /// Paths that exist in the working directory only.
-    in_working_directory: Vec<(Span, String)>,
+    in_working_directory: RefCell<Vec<(Span, String)>>,
 }
 
-/// A path that leads nowhere.
+/// A path that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MissingPath {
-    /// Path as it was resolved.
+    /// Resolved path.
     pub(super) path: PathBuf,
     pub(super) is_eval_set: bool,
     pub(super) problem: Problem,
 }
 
 impl Paths {
-    /// For the configuration `file`.
+    /// Creates the resolver of the configuration `file`.
     pub(super) fn of(file: &Path) -> Self {
-        // There is nothing next to a pipe, and next to /dev/stdin only what was not meant.
+        // Paths in a configuration from a pipe or /dev/stdin are relative to the working directory.
         let is_file = file.metadata().is_ok_and(|found| found.is_file());
         let directory = if is_file { file.parent().unwrap_or(file) } else { Path::new("") };
         Self { directory: Some(directory.to_owned()), ..Self::default() }
     }
-}
 
-impl Problems<'_> {
-    /// Path of the file that `text`, the value of `key` at `span`, stands for. What does not exist is kept for
+    /// Resolves a field that is a path.
+    pub(super) fn read(&self, field: Field<'_>, kind: PathKind) -> Option<PathBuf> {
+        Some(self.locate(field, field.text()?, kind))
+    }
+
+    /// Resolves `text`, the path in `field`. A path that does not exist is reported by
     /// [`Config::ensure_runnable`](super::Config::ensure_runnable).
-    pub(super) fn locate(&mut self, key: &str, text: &str, span: Span, leads: Leads) -> PathBuf {
+    pub(super) fn locate(&self, field: Field<'_>, text: &str, kind: PathKind) -> PathBuf {
         let written = PathBuf::from(text);
-        let Some(directory) = &self.paths.directory else { return written };
+        let Some(directory) = &self.directory else { return written };
         let path = directory.join(&written);
-        let error = match reach(&path, leads) {
+        let error = match check(&path, kind) {
             Ok(()) => return path,
             Err(error) => error,
         };
-        let is_elsewhere = path != written && reach(&written, leads).is_ok();
-        let is_bare = written.components().count() == 1;
-        if leads == Leads::Command
-            && is_bare
-            && let Some(program) = Environment::inherited().find_program(&written)
-        {
+        let is_command = kind == PathKind::Command && written.components().count() == 1;
+        if is_command && let Some(program) = Environment::inherited().find_program(&written) {
             return program;
         }
-        if is_elsewhere {
-            self.paths.in_working_directory.push((span, format!("`{key}: {text}`")));
+        let (key, span) = (field.key, field.node.span);
+        if path != written && check(&written, kind).is_ok() {
+            self.in_working_directory.borrow_mut().push((span, format!("`{key}: {text}`")));
             return written;
         }
         let absolute = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
-        let also = match leads {
-            Leads::Command if is_bare => ", and no command on PATH has this name",
-            _ => "",
-        };
-        let hint = if written.is_relative() && !directory.as_os_str().is_empty() {
-            Some("paths are relative to the configuration file".to_owned())
-        } else {
-            None
-        };
-        let problem = Problem {
-            message: format!("`{key}` names {}, {error}{also}", absolute.display()),
-            place: Some(Place::new(self.text, span)),
-            hint,
-        };
-        self.paths.missing.push(MissingPath {
-            path: path.clone(),
-            is_eval_set: key == "eval_set",
-            problem,
-        });
+        let also = if is_command { ", and no command on PATH has this name" } else { "" };
+        let message = format!("`{key}` names {}, {error}{also}", absolute.display());
+        let hint = (written.is_relative() && !directory.as_os_str().is_empty())
+            .then(|| "paths are relative to the configuration file".to_owned());
+        let problem = Problem::new(message, Some(field.problems.place(span)), hint);
+        let (is_eval_set, missing) = (key == "eval_set", path.clone());
+        self.missing.borrow_mut().push(MissingPath { path: missing, is_eval_set, problem });
         path
     }
 
-    /// Warns of paths that exist in the working directory only, and returns those that exist nowhere.
-    pub(super) fn finish_paths(&mut self) -> Vec<MissingPath> {
-        let elsewhere = std::mem::take(&mut self.paths.in_working_directory);
+    /// Warns of paths that exist in the working directory only, and returns those that do not exist.
+    pub(super) fn finish(self, problems: &Problems<'_>) -> Vec<MissingPath> {
+        let elsewhere = mem::take(&mut *self.in_working_directory.borrow_mut());
         if let Some((span, first)) = elsewhere.first() {
             let more = match elsewhere.len() {
                 1 => String::new(),
@@ -112,26 +98,22 @@ impl Problems<'_> {
             let message = format!(
                 "{first}{more} does not exist next to the configuration; the one in the working directory is used"
             );
-            let hint = "write the path relative to the configuration file".to_owned();
-            self.warn(*span, message, Some(hint));
+            problems.warn(*span, message).hint("write the path relative to the configuration file");
         }
-        std::mem::take(&mut self.paths.missing)
+        self.missing.into_inner()
     }
 }
 
-/// Whether something of this kind is at `path`; the error is read after the path.
-fn reach(path: &Path, leads: Leads) -> Result<(), String> {
+/// Checks that a file of this kind is at `path`. The error continues a sentence that ends with the path.
+fn check(path: &Path, kind: PathKind) -> Result<(), String> {
+    let wrong = |message: &str| Err(message.to_owned());
     match path.metadata() {
-        Ok(found) if leads == Leads::Directory && !found.is_dir() => {
-            Err("which is not a directory".to_owned())
+        Ok(found) if kind == PathKind::Directory && !found.is_dir() => {
+            wrong("which is not a directory")
         }
-        Ok(found) if leads == Leads::Command && found.is_dir() => {
-            Err("which is a directory".to_owned())
-        }
+        Ok(found) if kind == PathKind::Command && found.is_dir() => wrong("which is a directory"),
         Ok(_) => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Err("which does not exist".to_owned())
-        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => wrong("which does not exist"),
         Err(error) => Err(format!("which cannot be used: {error}")),
     }
 }

@@ -1,44 +1,39 @@
-//! What the process of an evaluator may use and see: `limits`, `env`, `inherit_env` and `cwd`.
+//! Limits, environment variables and working directory of an evaluator's process: `limits`, `env`, `inherit_env`, `cwd`.
 
 use std::path::PathBuf;
 
-use super::{
-    EnvConfig, environment,
-    fields::{Fields, Problems, number, text},
-    paths::Leads,
-    size,
-    yaml::{Node, NodeKind},
-};
+use evaluator_document::{Field, Fields, Node, NodeKind};
+
+use super::paths::{PathKind, Paths};
 use crate::process::{Limits, Resources};
 
-/// What the process of an evaluator may use and see.
+/// Limits and environment of an evaluator's process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ProcessConfig {
-    /// How much it may use.
+    /// Resource limits.
     pub limits: LimitsConfig,
-    /// Which variables it sees.
+    /// Environment variables.
     pub env: EnvConfig,
-    /// Its working directory, as given: relative to ours, and if it is not there, to the configuration file. Ours when
-    /// `None`.
+    /// Working directory; that of this process if `None`.
     pub cwd: Option<PathBuf>,
 }
 
-/// How much the process of an evaluator may use.
+/// Resource limits of an evaluator's process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LimitsConfig {
     /// Bytes of standard output that are accepted; 64 MiB by default.
     pub output: Option<usize>,
-    /// Bytes of standard error that are kept, a quarter of them from its beginning and the others from its end; 64 KiB by
+    /// Bytes of standard error that are kept, a quarter of them from the start and the rest from the end; 64 KiB by
     /// default.
     pub stderr: Option<usize>,
-    /// What the system sets bounds to; none by default.
+    /// Limits that the operating system enforces; none by default.
     pub resources: Resources,
 }
 
 impl LimitsConfig {
-    /// `limits` with what is said here.
+    /// Returns `limits` changed by this configuration.
     #[must_use]
     pub fn apply(&self, mut limits: Limits) -> Limits {
         if let Some(output) = self.output {
@@ -52,61 +47,118 @@ impl LimitsConfig {
     }
 }
 
-/// The smallest limit of memory: with less not even a shell starts, so somebody meant another unit.
+/// Environment variables of a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EnvConfig {
+    /// Whether the program gets all variables of this process (`true`), or only those that programs need to start
+    /// (`false`). If `None`, it gets all but [secrets](crate::runtime::secrets); a fetched program gets as with `false`.
+    pub inherit: Option<bool>,
+    /// Additional variables by name: with the value in this process (`None`), or with another one.
+    pub variables: Vec<(String, Option<String>)>,
+}
+
+/// Minimum limit of memory. With less not even a shell starts, so another unit was intended.
 pub(super) const MIN_MEMORY: u64 = 1 << 20;
 
-/// The smallest number of open files: the three standard streams.
-pub(super) const MIN_OPEN_FILES: u64 = 3;
+/// Minimum number of open files: the three standard streams.
+pub(super) const MIN_OPEN_FILES: u32 = 3;
 
-/// Reads the keys out of an entry.
-pub(super) fn read(fields: &mut Fields<'_>, problems: &mut Problems<'_>) -> ProcessConfig {
-    let limits = fields.take("limits").map(|node| limits(node, problems)).unwrap_or_default();
-    let env = environment::read(fields, problems);
-    let cwd = fields.take("cwd").and_then(|node| folder(node, problems));
-    ProcessConfig { limits, env, cwd }
+/// Takes the keys from an entry.
+pub(super) fn read(fields: &mut Fields<'_>, paths: &Paths) -> ProcessConfig {
+    let limits = fields.take("limits").and_then(read_limits).unwrap_or_default();
+    let variables = fields.take("env").map(read_variables).unwrap_or_default();
+    let inherit = fields.take_either("inherit_env", "inheritEnv").and_then(|field| field.flag());
+    let cwd = fields.take("cwd").and_then(|field| {
+        if field.text()?.contains('\0') {
+            return field.add("`cwd` has a NUL character").none();
+        }
+        paths.read(field, PathKind::Directory)
+    });
+    ProcessConfig { limits, env: EnvConfig { inherit, variables }, cwd }
 }
 
-fn folder(node: &Node, problems: &mut Problems<'_>) -> Option<PathBuf> {
-    let folder = text("cwd", node, problems)?;
-    if folder.contains('\0') {
-        problems.add(node.span, "`cwd` has a NUL character", None);
-        return None;
+fn read_limits(field: Field<'_>) -> Option<LimitsConfig> {
+    if !field.is_mapping() {
+        return field.expected("a mapping").hint("for example {memory: 512MiB}").none();
     }
-    Some(problems.locate("cwd", folder, node.span, Leads::Directory))
-}
-
-fn limits(node: &Node, problems: &mut Problems<'_>) -> LimitsConfig {
-    let mut limits = LimitsConfig::default();
-    let NodeKind::Mapping(entries) = &node.kind else {
-        let message = format!("`limits` must be a mapping, not {}", node.noun());
-        problems.add(node.span, message, Some("for example {memory: 512MiB}".to_owned()));
-        return limits;
-    };
-    let mut fields = Fields::new("`limits`", entries);
-    let mut bytes = |key: &'static str, min: u64, problems: &mut Problems<'_>| {
-        size::read(key, fields.take(key)?, min, problems)
-    };
-    // Where memory is counted in less than 64 bits, more than it can hold is as good as all of it.
+    let mut fields = field.fields("`limits`")?;
+    let mut size = |key: &'static str, min: u64| fields.take(key)?.size(min);
+    // On 32-bit systems a larger size is as good as no limit.
     let in_memory = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
-    limits.output = bytes("output", 1, problems).map(in_memory);
-    limits.stderr = bytes("stderr", 0, problems).map(in_memory);
-    limits.resources.memory = bytes("memory", MIN_MEMORY, problems);
-    limits.resources.cpu = fields.seconds("cpu", problems).map(|time| time.as_secs());
-    limits.resources.open_files =
-        fields.take("open_files").and_then(|node| count("open_files", node, problems));
-    fields.finish(problems);
-    limits
+    let output = size("output", 1).map(in_memory);
+    let stderr = size("stderr", 0).map(in_memory);
+    let memory = size("memory", MIN_MEMORY);
+    let cpu = fields.take("cpu").and_then(|field| field.seconds()).map(|time| time.as_secs());
+    let what = format!("a whole number, at least {MIN_OPEN_FILES}");
+    let open_files = fields.take("open_files");
+    let open_files = open_files.and_then(|field| field.at_least(MIN_OPEN_FILES, &what, "256"));
+    fields.finish();
+    Some(LimitsConfig { output, stderr, resources: Resources { memory, cpu, open_files } })
 }
 
-fn count(key: &str, node: &Node, problems: &mut Problems<'_>) -> Option<u64> {
-    // Far more than any system has, and exact as a floating point number.
-    let range = MIN_OPEN_FILES as f64..=1e9;
-    let count = number(node).filter(|n| n.fract() == 0.0 && range.contains(n));
-    if count.is_none() {
-        let message = format!("`{key}` must be a whole number, at least {MIN_OPEN_FILES}");
-        problems.add(node.span, message, Some("for example 256".to_owned()));
+/// Reads a list of names, or a mapping with values.
+fn read_variables(field: Field<'_>) -> Vec<(String, Option<String>)> {
+    let given: Vec<(&Node, Option<&Node>)> = match &field.node.kind {
+        NodeKind::Sequence(names) => names.iter().map(|name| (name, None)).collect(),
+        NodeKind::Mapping(entries) => {
+            entries.iter().map(|(name, value)| (name, Some(value))).collect()
+        }
+        NodeKind::Scalar(_) => {
+            field.expected("a list of names or a mapping").hint("for example [OPENAI_API_KEY]");
+            return Vec::new();
+        }
+    };
+    let mut variables: Vec<(String, Option<String>)> = Vec::with_capacity(given.len());
+    for (name_node, value) in given {
+        let name = read_variable_name(Field { node: name_node, ..field });
+        let value = match value {
+            Some(node) if !node.is_null() => {
+                Some(read_value(name.unwrap_or_default(), Field { node, ..field }))
+            }
+            _ => None,
+        };
+        let Some(name) = name else { continue };
+        if variables.iter().any(|(known, _)| known == name) {
+            field.problems.add(name_node.span, format!("`{name}` is in `env` twice"));
+            continue;
+        }
+        variables.push((name.to_owned(), value.map(Option::unwrap_or_default)));
     }
-    count.map(|count| count as u64)
+    variables
+}
+
+fn read_variable_name(field: Field<'_>) -> Option<&str> {
+    let Some(name) = field.node.as_str() else {
+        let message = format!("`env` must have names of variables, not {}", field.noun());
+        let hint = match field.node.kind {
+            NodeKind::Mapping(_) => "write `env:` as a mapping, without the dashes",
+            _ => "for example OPENAI_API_KEY",
+        };
+        return field.add(message).hint(hint).none();
+    };
+    if let Some((before, _)) = name.split_once('=') {
+        let hint = format!("write `env:` as a mapping, with `{before}: VALUE`");
+        return field.add(format!("`{name}` is not a name of a variable")).hint(hint).none();
+    }
+    if name.is_empty() || name.contains('\0') || name.trim() != name {
+        return field.add(format!("{name:?} is not a name of a variable")).none();
+    }
+    Some(name)
+}
+
+/// Reads the value of a variable. Numbers and booleans would not arrive as they are written (`010`, `on`).
+fn read_value(name: &str, field: Field<'_>) -> Option<String> {
+    let Some(text) = field.node.as_str() else {
+        let hint = matches!(field.node.kind, NodeKind::Scalar(_))
+            .then(|| "put it in quotes, and it arrives as it is written".to_owned());
+        let message = format!("`{name}` in `env` must be text, not {}", field.noun());
+        return field.add(message).maybe_hint(hint).none();
+    };
+    if text.contains('\0') {
+        return field.add(format!("`{name}` in `env` has a NUL character")).none();
+    }
+    Some(text.to_owned())
 }
 
 #[cfg(test)]
@@ -122,6 +174,10 @@ mod tests {
             Config::parse(&text, Path::new("c.yaml")).map_err(|error| error.to_string())?;
         let EvaluatorKind::Code(code) = &config.evaluators[0].kind else { panic!("{config:?}") };
         Ok(code.process.clone())
+    }
+
+    fn env(keys: &str) -> Result<EnvConfig, String> {
+        read(keys).map(|process| process.env)
     }
 
     #[test]
@@ -145,8 +201,11 @@ mod tests {
             ("limits: 3", "`limits` must be a mapping, not"),
             ("limits: {output: 0}", "`output` must be at least 1 byte"),
             ("limits: {output: -1}", "`output` must be at least 1 byte"),
-            ("limits: {output: 9223372036854775808}", "`output` is more than there can be"),
-            ("limits: {output: 99999999TiB}", "`output` is more than there can be"),
+            (
+                "limits: {output: 9223372036854775808}",
+                "`output` exceeds the maximum of 2^63 - 1 bytes",
+            ),
+            ("limits: {output: 99999999TiB}", "`output` exceeds the maximum of 2^63 - 1 bytes"),
             ("limits: {output: 1.5}", "`output` must be a number of bytes, or text"),
             ("limits: {output: }", "`output` must be a number of bytes, or text"),
             ("limits: {memory: 512}", "`memory` must be at least 1MiB"),
@@ -167,6 +226,50 @@ mod tests {
             let error = read(keys).unwrap_err();
             assert!(error.contains(message), "{keys}: {error}");
             assert!(error.contains("c.yaml:2:"), "{keys}: {error}");
+        }
+    }
+
+    fn variables(keys: &str) -> Vec<(String, Option<String>)> {
+        env(keys).unwrap().variables
+    }
+
+    #[test]
+    fn names_are_passed_on_and_values_are_set() {
+        let passed = |name: &str| (name.to_owned(), None);
+        let set = |name: &str, value: &str| (name.to_owned(), Some(value.to_owned()));
+        assert_eq!(variables("env: [A, B_KEY]"), [passed("A"), passed("B_KEY")]);
+        assert_eq!(
+            variables("env: {A: , B: null, C: '', D: '010', E: x y}"),
+            [passed("A"), passed("B"), set("C", ""), set("D", "010"), set("E", "x y")]
+        );
+        assert_eq!(variables("env: []"), []);
+        assert_eq!(env("timeout: 3"), Ok(EnvConfig::default()));
+        for (word, inherit) in [("true", true), ("no", false)] {
+            assert_eq!(env(&format!("inherit_env: {word}")).unwrap().inherit, Some(inherit));
+        }
+    }
+
+    #[test]
+    fn what_is_no_variable_is_refused() {
+        for (keys, message) in [
+            ("env: A", "`env` must be a list of names or a mapping, not text"),
+            ("env: ", "`env` must be a list of names or a mapping, not nothing"),
+            ("env: [1]", "`env` must have names of variables, not"),
+            ("env: [A: 1]", "write `env:` as a mapping, without the dashes"),
+            ("env: [A=1]", "write `env:` as a mapping, with `A: VALUE`"),
+            ("env: ['']", r#""" is not a name of a variable"#),
+            ("env: ['A ']", r#""A " is not a name of a variable"#),
+            ("env: [\"A\\0\"]", "is not a name of a variable"),
+            ("env: [A, A]", "`A` is in `env` twice"),
+            ("env: {A: 8080}", "`A` in `env` must be text, not"),
+            ("env: {A: on}", "put it in quotes, and it arrives as it is written"),
+            ("env: {A: [x]}", "`A` in `env` must be text, not"),
+            ("env: {A: \"x\\0\"}", "`A` in `env` has a NUL character"),
+            ("inherit_env: sometimes", "`inherit_env` must be true or false, not text"),
+            ("inherit_en: true", "did you mean `inherit_env`?"),
+        ] {
+            let error = read(keys).unwrap_err();
+            assert!(error.contains(message), "{keys}: {error}");
         }
     }
 }

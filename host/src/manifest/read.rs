@@ -2,20 +2,16 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use evaluator_document::{
+    self as document, ConfigError, Field, Node, NodeKind, Place, Problems, Span,
+};
 use evaluator_protocol::Manifest;
 
 use super::{
     Language,
     discover::{has_manifest, misnamed},
 };
-use crate::{
-    config::{
-        ConfigError, Place, Problem, document,
-        fields::{Fields, Problems, choice, text},
-        yaml::{Node, NodeKind, Span},
-    },
-    source::is_plain,
-};
+use crate::source::is_plain;
 
 /// File name of a manifest.
 pub const FILE_NAME: &str = "evaluator.yaml";
@@ -45,11 +41,7 @@ impl LoadedManifest {
     /// [`ConfigError`] with the position of every problem.
     pub fn load(folder: &Path) -> Result<Self, ConfigError> {
         let file = folder.join(FILE_NAME);
-        let wrong = |message: &str, hint: Option<String>| ConfigError {
-            file: file.clone(),
-            source_text: String::new(),
-            problems: vec![Problem { message: message.to_owned(), place: None, hint }],
-        };
+        let wrong = |message: &str, hint| ConfigError::new(&file, message.to_owned(), hint);
         if !has_manifest(folder) {
             let misnamed = misnamed(folder).ok().flatten();
             let hint = misnamed.map(|other| format!("rename {}", other.display()));
@@ -83,57 +75,50 @@ impl LoadedManifest {
 fn read(
     root: Option<&Node>,
     folder: &Path,
-    problems: &mut Problems<'_>,
+    problems: &Problems<'_>,
 ) -> Option<(Manifest, Language, Span)> {
-    let Some(Node { kind: NodeKind::Mapping(entries), span }) = root else {
-        let found = root.map_or("nothing", Node::noun);
-        problems.found.push(Problem {
-            message: format!("a manifest is a mapping with the key `name` and others, not {found}"),
-            place: root.map(|node| Place::new(problems.text, node.span)),
-            hint: None,
-        });
-        return None;
+    let Some(node @ Node { kind: NodeKind::Mapping(_), span }) = root else {
+        let message = |noun: &str| {
+            format!("a manifest is a mapping with the key `name` and others, not {noun}")
+        };
+        return match root {
+            Some(node) => problems.add(node.span, message(node.noun())).none(),
+            None => problems.add_to_file(message("nothing")).none(),
+        };
     };
     let start = Span { start: span.start, end: span.start };
-    let mut fields = Fields::new("the manifest", entries);
-    let mut required = |key: &'static str, problems: &mut Problems<'_>| {
-        let node = fields.take(key);
-        if node.is_none() {
-            problems.add(start, format!("the key `{key}` is missing"), None);
+    let mut fields = node.field("", problems).fields("the manifest")?;
+    let mut required = |key: &'static str| {
+        let field = fields.take(key);
+        if field.is_none() {
+            problems.add(start, format!("the key `{key}` is missing"));
         }
-        node.and_then(|node| Some((text(key, node, problems)?, node)))
+        field.and_then(|field| Some((field.text()?, field)))
     };
-    let name = required("name", problems);
-    let description = required("description", problems);
-    let language = required("language", problems)
-        .and_then(|(_, node)| Some((choice("language", node, &Language::NAMED, problems)?, node)));
-    let entrypoint = required("entrypoint", problems);
+    let name = required("name");
+    let description = required("description");
+    let language =
+        required("language").and_then(|(_, field)| Some((field.choice(&Language::NAMED)?, field)));
+    let entrypoint = required("entrypoint");
     fields.null_is_absent();
-    let tags = fields.take("tags").map(|node| tags(node, problems)).unwrap_or_default();
-    let author = fields.take("author").map(|node| author(node, problems)).unwrap_or_default();
-    fields.finish(problems);
+    let tags = fields.take("tags").map(tags).unwrap_or_default();
+    let author = fields.take("author").map(author).unwrap_or_default();
+    fields.finish();
 
-    if let Some((name, node)) = name {
-        check_name(name, node, folder, problems);
+    if let Some((name, field)) = name {
+        check_name(name, field, folder);
     }
-    if let Some((path, node)) = entrypoint {
+    if let Some((path, field)) = entrypoint {
         let language = language.map(|(language, _)| language);
         if let Err(complaint) = check_entrypoint(folder, path, language) {
-            problems.add(node.span, complaint.message, complaint.hint);
+            field.add(complaint.message).maybe_hint(complaint.hint);
         }
     }
-    if let Some((Language::Rust, node)) = language
-        && !folder.join("Cargo.toml").is_file()
-    {
-        let hint = "`cargo init` makes one; an evaluator in Rust is fetched as a package";
-        problems.add(
-            node.span,
-            format!("there is no Cargo.toml in {}", folder.display()),
-            Some(hint.to_owned()),
-        );
+    if let Some((Language::Rust, field)) = language {
+        check_package(field, folder);
     }
 
-    let (name, name_node) = name?;
+    let (name, name_field) = name?;
     let mut manifest = Manifest::default();
     manifest.name = name.to_owned();
     manifest.description = description?.0.to_owned();
@@ -142,25 +127,30 @@ fn read(
     manifest.entrypoint = entrypoint?.0.to_owned();
     manifest.tags = tags;
     manifest.author = author;
-    Some((manifest, language, name_node.span))
+    Some((manifest, language, name_field.node.span))
 }
 
-fn check_name(name: &str, node: &Node, folder: &Path, problems: &mut Problems<'_>) {
+fn check_package(field: Field<'_>, folder: &Path) {
+    if !folder.join("Cargo.toml").is_file() {
+        let message = format!("there is no Cargo.toml in {}", folder.display());
+        let hint = "`cargo init` makes one; an evaluator in Rust is fetched as a package";
+        field.add(message).hint(hint);
+    }
+}
+
+fn check_name(name: &str, field: Field<'_>, folder: &Path) {
     if !is_plain(name) {
-        problems.add(
-            node.span,
-            format!("`name` cannot be `{name}`: hosts would not fetch a folder of that name"),
-            Some("use letters, digits, `_`, `-`, and dots between them".to_owned()),
-        );
+        let message =
+            format!("`name` cannot be `{name}`: hosts would not fetch a folder of that name");
+        field.add(message).hint("use letters, digits, `_`, `-`, and dots between them");
         return;
     }
     match name_of(folder) {
-        Some(folder_name) if folder_name != name => problems.add(
-            node.span,
-            format!("`name` is `{name}`, but the folder is called `{folder_name}`"),
-            Some("give both the same name".to_owned()),
-        ),
-        // The root of a file system has no name.
+        Some(folder_name) if folder_name != name => {
+            let message = format!("`name` is `{name}`, but the folder is called `{folder_name}`");
+            field.add(message).hint("give both the same name");
+        }
+        // The root of a file system has no name to compare with.
         _ => {}
     }
 }
@@ -174,21 +164,20 @@ fn name_of(folder: &Path) -> Option<String> {
     Some(written?.to_string_lossy().into_owned())
 }
 
-fn tags(node: &Node, problems: &mut Problems<'_>) -> Vec<String> {
-    let NodeKind::Sequence(items) = &node.kind else {
-        let hint = "for example [quality, tools]";
-        let message = format!("`tags` must be a list, not {}", node.noun());
-        problems.add(node.span, message, Some(hint.to_owned()));
+fn tags(field: Field<'_>) -> Vec<String> {
+    if !matches!(field.node.kind, NodeKind::Sequence(_)) {
+        field.expected("a list").hint("for example [quality, tools]");
         return Vec::new();
-    };
-    items.iter().filter_map(|item| text("tags", item, problems)).map(str::to_owned).collect()
+    }
+    let items = field.items().unwrap_or_default();
+    items.iter().filter_map(|item| item.text()).map(str::to_owned).collect()
 }
 
-/// Reads the author, which is empty in a new scaffold.
-fn author(node: &Node, problems: &mut Problems<'_>) -> String {
-    match node.as_str() {
+/// A scaffold has an empty one until its author fills it in.
+fn author(field: Field<'_>) -> String {
+    match field.node.as_str() {
         Some("") => String::new(),
-        _ => text("author", node, problems).unwrap_or_default().to_owned(),
+        _ => field.text().unwrap_or_default().to_owned(),
     }
 }
 

@@ -66,8 +66,8 @@ impl Runner {
     }
 
     fn check_remote(&self, remote: &RemoteConfig, config: &Config) -> Result<String, String> {
-        self.executors.get(&remote.executor).map_err(|error| error.to_string())?;
-        working_folder(remote.process.cwd.as_deref())?;
+        self.executors.get(&remote.program.executor).map_err(|error| error.to_string())?;
+        working_folder(remote.program.process.cwd.as_deref())?;
         let (found, cached) =
             self.peek(&remote.wanted, config).map_err(|error| error.to_string())?;
         if let Some(path) = cached {

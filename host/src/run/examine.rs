@@ -3,11 +3,12 @@
 
 use std::time::Duration;
 
+use evaluator_document::did_you_mean;
 use serde_json::Value;
 
 use super::{Finding, RunEvent, Runner, describe, program::program_file};
 use crate::{
-    config::{CodeConfig, Config, EvaluatorKind, fields::did_you_mean},
+    config::{CodeConfig, Config, EvaluatorKind},
     json,
     runtime::{Built, Entrypoint, Environment, Inherit, Launch, PrepareError, Visible},
 };

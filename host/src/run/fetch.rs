@@ -65,7 +65,7 @@ impl Runner {
         work(Context {
             sources: &self.sources_of(config),
             cache: &self.cache,
-            lock_file: &Pins::file_of(config),
+            lock_file: &Pins::file_of(config.file.as_deref()),
             locked: self.locked,
             cancellation: &self.cancellation,
         })

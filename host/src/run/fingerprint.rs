@@ -166,7 +166,6 @@ fn settings(code: &CodeConfig) -> Value {
         process: ProcessConfig { limits: LimitsConfig { output, stderr, resources }, env, cwd },
         isolation,
         fetched,
-        info: _,
     } = code;
     let variables: BTreeMap<&str, Option<String>> = env
         .variables

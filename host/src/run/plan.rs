@@ -15,7 +15,7 @@ use crate::{
     hosts::{Driver, Mismatch},
     json::Object,
     linked::LinkedEvaluator,
-    metric::{Metric, MetricSettings},
+    metric::Metric,
     process::CommandSpec,
     report::run_file::Fingerprint,
     runtime::{CompileCacheOf, ForkServerOf},
@@ -70,7 +70,7 @@ impl PlannedEvaluator {
 pub(super) enum Work {
     Metric {
         metric: Arc<dyn Metric>,
-        settings: MetricSettings,
+        settings: BuiltinConfig,
     },
     Program(Box<Program>),
     Linked {
@@ -132,14 +132,16 @@ impl Plan {
                     }
                     Err(error) => broken(error.to_string()),
                 },
-                EvaluatorKind::Remote(remote) => match runner.executors.get(&remote.executor) {
-                    Ok(executor) => {
-                        remotes.push((index, remote, executor));
-                        // Stands until its source has answered.
-                        broken(format!("no source answered for {}", remote.wanted))
+                EvaluatorKind::Remote(remote) => {
+                    match runner.executors.get(&remote.program.executor) {
+                        Ok(executor) => {
+                            remotes.push((index, remote, executor));
+                            // Stands until its source has answered.
+                            broken(format!("no source answered for {}", remote.wanted))
+                        }
+                        Err(error) => broken(error.to_string()),
                     }
-                    Err(error) => broken(error.to_string()),
-                },
+                }
                 EvaluatorKind::Linked(linked) => match runner.linked.get(&evaluator.name) {
                     Ok(evaluator) => {
                         let LinkedConfig { timeout, config, contract, .. } = linked.clone();
@@ -175,7 +177,10 @@ impl Plan {
             }
         }
         if !pinned.is_empty() {
-            on_event(RunEvent::Pinned { evaluators: pinned, file: Pins::file_of(config) });
+            on_event(RunEvent::Pinned {
+                evaluators: pinned,
+                file: Pins::file_of(config.file.as_deref()),
+            });
         }
         prepare(&mut evaluators, programs, config, runner, on_event);
         Self { evaluators }
@@ -208,31 +213,20 @@ pub(super) fn broken(reason: String) -> Work {
 }
 
 fn metric(evaluator: &EvaluatorConfig, builtin: &BuiltinConfig, runner: &Runner) -> Work {
-    match runner.metrics.get(&evaluator.name) {
-        Ok(metric) => {
-            let settings = MetricSettings {
-                trajectory_match_type: builtin.match_type.unwrap_or_default(),
-                ignore_args: builtin.ignore_args,
-                max: builtin.max,
-                alignment: builtin.alignment.clone(),
-                judge_model: builtin.judge_model.clone(),
-                config: builtin.config.clone(),
-                credential_ref: builtin.credential_ref.clone(),
-            };
-            Work::Metric { metric, settings }
-        }
-        Err(error) => Work::Broken(Verdict::MetricFailed { reason: error.to_string() }),
+    match runner.metrics.configured(&evaluator.name, &builtin.settings) {
+        Ok(metric) => Work::Metric { metric, settings: builtin.clone() },
+        Err(reason) => Work::Broken(Verdict::MetricFailed { reason }),
     }
 }
 
-/// Tells of settings for a judge that no judge will see. A judge's model may come from the command line, for all metrics of
-/// the run at once, so it is told of only when no metric asks a judge.
+/// Reports settings of a judge that no judge uses. The model of the judge may come from the command line, for all metrics of
+/// the run, so it is reported only if no metric asks a judge.
 fn tell_unused(config: &Config, runner: &Runner, on_event: &mut dyn FnMut(RunEvent)) {
     let builtins: Vec<_> = config
         .evaluators
         .iter()
         .filter_map(|evaluator| match &evaluator.kind {
-            // A metric that nobody knows is an error of its own.
+            // An unknown metric is an error of its own.
             EvaluatorKind::Builtin(builtin) => {
                 Some((&evaluator.name, builtin, runner.metrics.get(&evaluator.name).ok()?))
             }
@@ -242,8 +236,8 @@ fn tell_unused(config: &Config, runner: &Runner, on_event: &mut dyn FnMut(RunEve
     let anyone_asks = builtins.iter().any(|(_, _, metric)| metric.asks_judge());
     for (name, builtin, _) in builtins.iter().filter(|(_, _, metric)| !metric.asks_judge()) {
         let given = [
-            ("judge_model", builtin.judge_model.is_some() && !anyone_asks),
-            ("judge_base_url", builtin.judge_base_url.is_some()),
+            ("judge_model", builtin.judge.model.is_some() && !anyone_asks),
+            ("judge_base_url", builtin.judge.base_url.is_some()),
         ];
         let settings: Vec<_> =
             given.into_iter().filter(|(_, given)| *given).map(|(key, _)| key).collect();

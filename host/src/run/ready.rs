@@ -23,9 +23,10 @@ use super::{
     terms::Terms,
 };
 use crate::{
+    config::BuiltinConfig,
     hosts::Mismatch,
     linked,
-    metric::{Metric, MetricInput, MetricSettings},
+    metric::{Metric, MetricInput},
     pool::{Document, Pool, WorkerFault},
     process::{self, Cancellation, CommandSpec},
     report::run_file::{Digest, Digester, Fingerprint},
@@ -312,20 +313,16 @@ impl Ready {
     fn compute(
         &self,
         metric: &dyn Metric,
-        settings: &MetricSettings,
+        settings: &BuiltinConfig,
         subject: &Subject,
     ) -> Evaluation {
         let begun = Instant::now();
         if self.cancellation.is_cancelled() {
             return Evaluation::without_process(Verdict::Cancelled, begun.elapsed());
         }
-        let verdict = metric.evaluate(&MetricInput {
-            turns: &subject.conversation().turns,
-            golden: subject.golden(),
-            threshold: self.evaluator.threshold,
-            settings,
-        });
-        let verdict = match (verdict, &settings.credential_ref) {
+        let (turns, golden) = (&subject.conversation().turns, subject.golden());
+        let outcome = metric.evaluate(&MetricInput::new(turns, golden, self.evaluator.threshold));
+        let verdict = match (Verdict::from(outcome), &settings.judge.credential_ref) {
             (Verdict::Answer(answer), Some(credential)) if answer.score.is_some() => {
                 let name = self.name();
                 let reason = format!(

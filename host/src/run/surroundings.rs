@@ -5,8 +5,10 @@ use std::{
     time::Duration,
 };
 
+use evaluator_document::size;
+
 use crate::{
-    config::{CodeConfig, LimitsConfig, size},
+    config::{CodeConfig, LimitsConfig},
     process::{CommandSpec, Limits, Resources},
     runtime::{Environment, Inherit, Launch, Visible},
     verdict::Verdict,

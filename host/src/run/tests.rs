@@ -5,13 +5,12 @@ use std::{path::Path, sync::Arc, time::Duration};
 use super::{Request, RunEvent, Runner};
 use crate::{
     config::{Config, EvaluatorConfig},
-    metric::{Metric, MetricInput},
+    metric::{self, Metric, MetricInput, Scored},
     process::Cancellation,
     report::{ConversationReport, Partial, Report, run_file::RunFile},
     runtime::{
         Availability, Entrypoint, Launch, PrepareError, PrepareEvent, Runtime, testing::Folder,
     },
-    verdict::{Answer, Verdict},
 };
 
 const TRACE: &str =
@@ -31,13 +30,13 @@ impl Metric for Odd {
     fn description(&self) -> &str {
         ""
     }
-    fn evaluate(&self, input: &MetricInput<'_>) -> Verdict {
+    fn evaluate(&self, input: &MetricInput<'_>) -> metric::Outcome {
         match self.name {
             "panics" => panic!("at {} turns", input.turns.len()),
             "cancels" => self.cancellation.cancel(),
             _ => {}
         }
-        Verdict::Answer(Answer { score: Some(1.0), ..Answer::default() })
+        metric::Outcome::Scored(Scored::new(1.0))
     }
 }
 
@@ -378,8 +377,8 @@ impl Metric for Versioned {
     fn revision(&self) -> Option<&str> {
         self.0
     }
-    fn evaluate(&self, _: &MetricInput<'_>) -> Verdict {
-        Verdict::Answer(Answer { score: Some(1.0), ..Answer::default() })
+    fn evaluate(&self, _: &MetricInput<'_>) -> metric::Outcome {
+        metric::Outcome::Scored(Scored::new(1.0))
     }
 }
 

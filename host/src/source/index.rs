@@ -1,20 +1,21 @@
 //! `index.yaml`: the evaluators of a source, in one file.
 
+use evaluator_document::Field;
+
 use super::{
     Entry, Listing, Reference, SourceError,
     hash::is_sha256,
-    manifest::{Reader, noun_of},
+    manifest::{entry_fields, mapping, read, text},
     reference::is_file_path,
 };
-use crate::config::yaml::{Node, NodeKind};
 
 /// Name of the file.
 pub(super) const FILE: &str = "index.yaml";
 
-/// Bytes an index may have.
+/// Maximum size of an index in bytes.
 pub(super) const MAX_BYTES: u64 = 4 << 20;
 
-/// An index that was read.
+/// Contents of an index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Index {
     entries: Vec<Indexed>,
@@ -26,16 +27,16 @@ struct Indexed {
     files: Option<Vec<IndexedFile>>,
 }
 
-/// A file of an evaluator, as an index describes it.
+/// A file of an evaluator in an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct IndexedFile {
-    /// Path inside the folder of the evaluator.
+    /// Path inside of the directory of the evaluator.
     pub(super) path: String,
     /// Hexadecimal.
     pub(super) sha256: String,
 }
 
-/// The folder of an evaluator with all its files.
+/// Directory of an evaluator with all its files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct IndexedFolder<'a> {
     /// Path inside the source.
@@ -44,27 +45,19 @@ pub(super) struct IndexedFolder<'a> {
 }
 
 impl Index {
-    /// Reads the text of an index; `place` is what messages call it.
+    /// Reads the text of an index; `place` is its name in messages.
     pub(super) fn parse(bytes: &[u8], place: &str) -> Result<Self, SourceError> {
-        let reader = Reader::new(bytes, place)?;
-        let root = reader.root("an index is a mapping with the key `evaluators`")?;
-        let Some(list) = reader.find(&root, "evaluators") else {
-            return Err(reader.error_at(0, "the key `evaluators` is missing"));
-        };
-        let items = match &list.kind {
-            NodeKind::Sequence(items) => &items[..],
-            // An index without evaluators, as generators write it.
-            _ if list.is_null() => &[],
-            _ => {
-                return Err(reader
-                    .error(list, &format!("`evaluators` must be a list, not {}", list.noun())));
-            }
-        };
-        let entries = items.iter().map(|item| indexed(&reader, item)).collect::<Result<_, _>>()?;
-        Ok(Self { entries })
+        read(bytes, place, |root| {
+            let what = "an index is a mapping with the key `evaluators`";
+            mapping(root, "this index", what)?;
+            let list = root.fields("this index")?.require("evaluators")?;
+            // Generators write `null` for an index without evaluators.
+            let items = if list.node.is_null() { Vec::new() } else { list.items()? };
+            Some(Self { entries: items.into_iter().map(indexed).collect::<Option<_>>()? })
+        })
     }
 
-    /// What can be said of the evaluators. A path that nobody can refer to is not shown as one.
+    /// Lists the evaluators. A path that is not a valid reference is a warning.
     pub(super) fn listing(&self) -> Listing {
         let mut listing = Listing::default();
         for Indexed { entry, .. } in &self.entries {
@@ -82,10 +75,10 @@ impl Index {
         listing
     }
 
-    /// The folder of the evaluator that is referred to, if the index says what is in it.
+    /// Returns the directory of the evaluator at `reference`, if the index lists its files.
     ///
-    /// An entry says only where the file is that runs. The folder is what remains of that without the path that the file has
-    /// in the list.
+    /// An entry has the path of the entrypoint only. The directory is that path without the path that the entrypoint has
+    /// among the files.
     pub(super) fn folder_of<'a>(&'a self, reference: &'a str) -> Option<IndexedFolder<'a>> {
         let indexed =
             self.entries.iter().find(|it| it.entry.reference.as_deref() == Some(reference))?;
@@ -100,53 +93,41 @@ impl Index {
     }
 }
 
-fn indexed(reader: &Reader<'_>, item: &Node) -> Result<Indexed, SourceError> {
-    let entries = reader.mapping(item, "an evaluator is a mapping with `name` and `path`")?;
-    let Some(name) = reader.text(entries, "name")? else {
-        return Err(reader.error(item, "the key `name` is missing in this evaluator"));
-    };
-    let entry = Entry {
-        name,
-        description: reader.text(entries, "description")?.unwrap_or_default(),
-        language: reader.text(entries, "language")?.unwrap_or_default(),
-        reference: reader.text(entries, "path")?,
-        tags: reader.texts(entries, "tags")?,
-        author: reader.text(entries, "author")?.unwrap_or_default(),
-    };
-    let files = match reader.value(entries, "files") {
+fn indexed(item: Field<'_>) -> Option<Indexed> {
+    let what = "an evaluator is a mapping with `name` and `path`";
+    let mut fields = mapping(item, "this evaluator", what)?;
+    let mut entry = entry_fields(&mut fields)?;
+    if let Some(path) = fields.take("path") {
+        entry.reference = Some(text(path)?.to_owned());
+    }
+    let files = match fields.take("files") {
+        Some(field) => Some(files(field)?),
         None => None,
-        Some(node) => Some(files(reader, node)?),
     };
-    Ok(Indexed { entry, files })
+    Some(Indexed { entry, files })
 }
 
-fn files(reader: &Reader<'_>, node: &Node) -> Result<Vec<IndexedFile>, SourceError> {
-    let NodeKind::Sequence(items) = &node.kind else {
-        return Err(reader.error(node, &format!("`files` must be a list, not {}", noun_of(node))));
-    };
-    let mut files: Vec<IndexedFile> = Vec::with_capacity(items.len());
-    for item in items {
-        let entries = reader.mapping(item, "a file is a mapping with `path` and `sha256`")?;
-        let (Some(path), Some(sha256)) =
-            (reader.text(entries, "path")?, reader.text(entries, "sha256")?)
-        else {
-            return Err(reader.error(item, "a file needs `path` and `sha256`"));
-        };
+fn files(field: Field<'_>) -> Option<Vec<IndexedFile>> {
+    let mut files: Vec<IndexedFile> = Vec::new();
+    for item in field.items()? {
+        let mut fields =
+            mapping(item, "this file", "a file is a mapping with `path` and `sha256`")?;
+        let path = text(fields.require("path")?)?.to_owned();
+        let sha256 = text(fields.require("sha256")?)?.to_ascii_lowercase();
         if !is_file_path(&path) {
-            return Err(
-                reader.error(item, &format!("`{path}` is not a plain path inside the folder"))
-            );
+            return item
+                .add(format!("`{path}` is not a plain path inside of the directory"))
+                .none();
         }
-        let sha256 = sha256.to_ascii_lowercase();
         if !is_sha256(&sha256) {
-            return Err(reader.error(item, "`sha256` must be 64 hexadecimal digits"));
+            return item.add("`sha256` must be 64 hexadecimal digits").none();
         }
         if files.iter().any(|file| file.path == path) {
-            return Err(reader.error(item, &format!("`{path}` is listed twice")));
+            return item.add(format!("`{path}` is listed twice")).none();
         }
         files.push(IndexedFile { path, sha256 });
     }
-    Ok(files)
+    Some(files)
 }
 
 #[cfg(test)]
@@ -199,7 +180,7 @@ mod tests {
         for (text, expected) in [
             ("", "index.yaml: an index is a mapping with the key `evaluators`, not nothing"),
             ("[]", "index.yaml:1:1: an index is a mapping with the key `evaluators`, not a list"),
-            ("graders: []\n", "index.yaml:1:1: the key `evaluators` is missing"),
+            ("graders: []\n", "index.yaml:1:1: the key `evaluators` is missing in this index"),
             ("evaluators: 5", "index.yaml:1:13: `evaluators` must be a list, not a number"),
             (
                 "evaluators:\n- 5\n",
@@ -216,7 +197,7 @@ mod tests {
             ),
             (
                 &file("../a.py", &hash),
-                "index.yaml:5:5: `../a.py` is not a plain path inside the folder",
+                "index.yaml:5:5: `../a.py` is not a plain path inside of the directory",
             ),
             (&file("a.py", "abc"), "index.yaml:5:5: `sha256` must be 64 hexadecimal digits"),
         ] {

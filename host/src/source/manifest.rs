@@ -1,138 +1,90 @@
-//! Reads the YAML files that sources are described by, with the place of what is wrong.
+//! The YAML files that describe the evaluators of a source.
+
+use std::path::Path;
+
+use evaluator_document::{Field, Fields, NodeKind};
 
 use super::{Entry, Reference, SourceError, reference::join};
-use crate::config::{
-    Place,
-    yaml::{self, Node, NodeKind, Span},
-};
 
 /// Name of the file that describes an evaluator.
 pub(super) const FILE: &str = "evaluator.yaml";
 
-/// Bytes it may have.
+/// Maximum size of the file in bytes.
 pub(super) const MAX_BYTES: u64 = 1 << 20;
 
-/// Reads a manifest; `folder` is the evaluator's, as a path inside the source.
+/// Reads a manifest; `folder` is the directory of the evaluator, as a path inside the source.
 pub(super) fn entry(bytes: &[u8], place: &str, folder: &str) -> Result<Entry, SourceError> {
-    let reader = Reader::new(bytes, place)?;
-    let root = reader.root("a manifest is a mapping with `name` and `entrypoint`")?;
-    let required = |key: &str| {
-        reader
-            .text(&root, key)?
-            .ok_or_else(|| reader.error_at(0, &format!("the key `{key}` is missing")))
-    };
-    let name = required("name")?;
-    let path = join(folder, &required("entrypoint")?);
-    if let Err(error) = Reference::parse(&path) {
-        let node = reader.value(&root, "entrypoint");
-        let span = node.map_or(Span { start: 0, end: 0 }, |node| node.span);
-        return Err(reader.error_in(span, &format!("the path of its file {error}: `{path}`")));
-    }
-    Ok(Entry {
-        name,
-        reference: Some(path),
-        description: reader.text(&root, "description")?.unwrap_or_default(),
-        language: reader.text(&root, "language")?.unwrap_or_default(),
-        tags: reader.texts(&root, "tags")?,
-        author: reader.text(&root, "author")?.unwrap_or_default(),
+    read(bytes, place, |root| {
+        let mut fields =
+            mapping(root, "this manifest", "a manifest is a mapping with `name` and `entrypoint`")?;
+        let mut entry = entry_fields(&mut fields)?;
+        let entrypoint = fields.require("entrypoint")?;
+        let path = join(folder, text(entrypoint)?);
+        if let Err(error) = Reference::parse(&path) {
+            return entrypoint.add(format!("the path of its file {error}: `{path}`")).none();
+        }
+        entry.reference = Some(path);
+        Some(entry)
     })
 }
 
-/// A YAML text, and what to call it in messages. Unknown keys are left alone: newer generators write them.
-pub(super) struct Reader<'a> {
-    text: &'a str,
-    place: &'a str,
+/// Reads YAML with `read`, which returns `None` only after it has added a problem; `place` is its name in messages.
+pub(super) fn read<T>(
+    bytes: &[u8],
+    place: &str,
+    read: impl FnOnce(Field<'_>) -> Option<T>,
+) -> Result<T, SourceError> {
+    let malformed = |place: String, reason| SourceError::Malformed { place, reason };
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        malformed(place.to_owned(), format!("it is not UTF-8 (byte {})", error.valid_up_to()))
+    })?;
+    let empty = evaluator_document::Node::from(&crate::json::Value::Null);
+    let parsed = evaluator_document::parse(text, Path::new(place), |root, problems| {
+        read(root.unwrap_or(&empty).field("", problems))
+    });
+    parsed.map_err(|mut error| {
+        let first = error.problems.swap_remove(0);
+        let at = first.place.filter(|_| !text.is_empty());
+        let at = at.map(|at| format!(":{}:{}", at.line, at.column)).unwrap_or_default();
+        malformed(format!("{place}{at}"), first.message)
+    })
 }
 
-/// The entries of a mapping.
-pub(super) type Entries = [(Node, Node)];
-
-impl<'a> Reader<'a> {
-    pub(super) fn new(bytes: &'a [u8], place: &'a str) -> Result<Self, SourceError> {
-        let text = std::str::from_utf8(bytes).map_err(|error| SourceError::Malformed {
-            place: place.to_owned(),
-            reason: format!("it is not UTF-8 (byte {})", error.valid_up_to()),
-        })?;
-        Ok(Self { text, place })
+/// Returns the keys of a mapping; `what` says what it should be. The caller need not [`finish`](Fields::finish) them, as
+/// newer generators write more keys.
+pub(super) fn mapping<'n>(field: Field<'n>, noun: &'static str, what: &str) -> Option<Fields<'n>> {
+    if !field.is_mapping() {
+        return field.add(format!("{what}, not {}", field.noun())).none();
     }
-
-    /// The entries of the text; `what` says what it must be.
-    pub(super) fn root(&self, what: &str) -> Result<Vec<(Node, Node)>, SourceError> {
-        match yaml::read(self.text) {
-            Ok(Some(node)) => self.mapping(&node, what).map(<[_]>::to_vec),
-            Ok(None) => Err(SourceError::Malformed {
-                place: self.place.to_owned(),
-                reason: format!("{what}, not nothing"),
-            }),
-            Err(error) => Err(self.error_in(error.span, &error.message)),
-        }
-    }
-
-    pub(super) fn mapping<'n>(
-        &self,
-        node: &'n Node,
-        what: &str,
-    ) -> Result<&'n Entries, SourceError> {
-        match &node.kind {
-            NodeKind::Mapping(entries) => Ok(entries),
-            _ => Err(self.error(node, &format!("{what}, not {}", node.noun()))),
-        }
-    }
-
-    /// The value of a key.
-    pub(super) fn find<'n>(&self, entries: &'n Entries, key: &str) -> Option<&'n Node> {
-        entries.iter().find(|(name, _)| name.as_str() == Some(key)).map(|(_, value)| value)
-    }
-
-    /// The value of a key; `null` counts as absent.
-    pub(super) fn value<'n>(&self, entries: &'n Entries, key: &str) -> Option<&'n Node> {
-        self.find(entries, key).filter(|value| !value.is_null())
-    }
-
-    pub(super) fn text(&self, entries: &Entries, key: &str) -> Result<Option<String>, SourceError> {
-        let Some(node) = self.value(entries, key) else { return Ok(None) };
-        match node.as_str() {
-            Some(text) => Ok(Some(text.to_owned())),
-            None => Err(self.error(node, &format!("`{key}` must be text, not {}", node.noun()))),
-        }
-    }
-
-    pub(super) fn texts(&self, entries: &Entries, key: &str) -> Result<Vec<String>, SourceError> {
-        let Some(node) = self.value(entries, key) else { return Ok(Vec::new()) };
-        let texts = match &node.kind {
-            NodeKind::Sequence(items) => {
-                items.iter().map(|item| item.as_str().map(str::to_owned)).collect()
-            }
-            _ => None,
-        };
-        texts.ok_or_else(|| {
-            self.error(node, &format!("`{key}` must be a list of texts, not {}", noun_of(node)))
-        })
-    }
-
-    pub(super) fn error(&self, node: &Node, message: &str) -> SourceError {
-        self.error_in(node.span, message)
-    }
-
-    pub(super) fn error_at(&self, offset: usize, message: &str) -> SourceError {
-        self.error_in(Span { start: offset, end: offset }, message)
-    }
-
-    fn error_in(&self, span: Span, message: &str) -> SourceError {
-        let place = Place::new(self.text, span);
-        SourceError::Malformed {
-            place: format!("{}:{}:{}", self.place, place.line, place.column),
-            reason: message.to_owned(),
-        }
-    }
+    let mut fields = field.fields(noun)?;
+    fields.null_is_absent();
+    Some(fields)
 }
 
-/// What a person calls it, where a list was expected or one of other things.
-pub(super) fn noun_of(node: &Node) -> &'static str {
-    match node.kind {
-        NodeKind::Sequence(_) => "a list of other things",
-        _ => node.noun(),
-    }
+/// Takes the keys that manifests and indexes share.
+pub(super) fn entry_fields(fields: &mut Fields<'_>) -> Option<Entry> {
+    let name = text(fields.require("name")?)?.to_owned();
+    let mut optional = |key| match fields.take(key) {
+        Some(field) => text(field).map(str::to_owned),
+        None => Some(String::new()),
+    };
+    let (description, language) = (optional("description")?, optional("language")?);
+    let author = optional("author")?;
+    let tags = fields.take("tags").map_or(Some(Vec::new()), texts)?;
+    Some(Entry { name, description, language, tags, author, reference: None })
+}
+
+/// Returns text, which may be empty.
+pub(super) fn text(field: Field<'_>) -> Option<&str> {
+    field.node.as_str().or_else(|| field.expected("text").none())
+}
+
+fn texts(field: Field<'_>) -> Option<Vec<String>> {
+    let NodeKind::Sequence(items) = &field.node.kind else {
+        return field.expected("a list of texts").none();
+    };
+    let texts: Option<_> = items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
+    texts.or_else(|| field.add("`tags` must be a list of texts, not a list of other things").none())
 }
 
 #[cfg(test)]
@@ -150,7 +102,7 @@ mod tests {
     #[test]
     fn what_is_missing_or_wrong_is_said_with_its_place() {
         for (text, expected) in [
-            ("name: a\n", "m:1:1: the key `entrypoint` is missing"),
+            ("name: a\n", "m:1:1: the key `entrypoint` is missing in this manifest"),
             ("name: 5\nentrypoint: a.py\n", "m:1:7: `name` must be text, not a number"),
             (
                 "name: a\nentrypoint: a.py\ntags: [a, 1]\n",

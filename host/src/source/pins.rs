@@ -6,10 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use evaluator_document::{Place, Span};
 use toml_edit::{Item, Table, Value};
 
 use super::{ContentHash, Reference, SourceError, Wanted, disk, reference::is_plain};
-use crate::config::{Config, Place, yaml::Span};
 
 /// Name of the file, beside the configuration.
 pub const LOCK_FILE: &str = "evaluators.lock";
@@ -74,8 +74,8 @@ pub enum PinError {
 impl Pins {
     /// The lock file of a configuration: beside its file, or in the working directory.
     #[must_use]
-    pub fn file_of(config: &Config) -> PathBuf {
-        let folder = config.file.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+    pub fn file_of(config: Option<&Path>) -> PathBuf {
+        let folder = config.and_then(Path::parent).unwrap_or(Path::new(""));
         folder.join(LOCK_FILE)
     }
 

@@ -71,11 +71,6 @@ impl Reference {
         Ok(Self(text.to_owned()))
     }
 
-    /// A reference that stands where a wrong one was, in what is thrown away because of that.
-    pub(crate) fn placeholder() -> Self {
-        Self("wrong".to_owned())
-    }
-
     /// The text.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -9,8 +9,9 @@ use super::{
     examine::{Ready, counted},
     inputs::{self, Input, THRESHOLD},
 };
+use evaluator_document::did_you_mean;
+
 use crate::{
-    config::fields::did_you_mean,
     process::{self, Cancellation, Ending, Limits, Outcome},
     runtime::Launch,
     verdict::{BadAnswer, Evaluation, Verdict},

@@ -8,8 +8,9 @@ use std::{
 
 use toml_edit::{Document, Item, TableLike};
 
+use evaluator_document::{Place, Span};
+
 use crate::{
-    config::{Place, yaml::Span},
     manifest::{Language, LoadedManifest},
     runtime::requirements::check_plain,
 };

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use evaluator_metrics::Outcome;
 use evaluator_protocol::ScoreCount;
 
 use crate::{
@@ -99,5 +100,24 @@ impl Verdict {
 impl From<SpawnError> for Verdict {
     fn from(error: SpawnError) -> Self {
         Self::SpawnFailed { reason: error.to_string(), transient: error.transient }
+    }
+}
+
+impl From<Outcome> for Verdict {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Scored(scored) => Self::Answer(Answer {
+                score: Some(scored.score),
+                status: scored.passed.map(|yes| if yes { Status::Passed } else { Status::Failed }),
+                per_invocation_scores: scored.per_turn,
+                details: scored.details,
+            }),
+            Outcome::NotEvaluated { details } => Self::Answer(Answer {
+                status: Some(Status::NotEvaluated),
+                details: Some(details),
+                ..Answer::default()
+            }),
+            Outcome::Failed { reason } => Self::MetricFailed { reason },
+        }
     }
 }

@@ -1,29 +1,31 @@
-//! Metrics that a host registers: their settings are read, checked and passed on as those of programs are.
+//! Metrics that a host registers: they read and check their settings as built-in metrics do.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use evaluator_host::{
     config::{Config, Known},
-    json::{Object, Value},
-    metric::{Metric, MetricInput},
+    document::Fields,
+    metric::{Metric, MetricInput, Outcome, Scored, Setting},
     run::{Request, Runner},
-    verdict::{Answer, Verdict},
 };
 
-/// Scores 1 if the answers of the agent are at most `config.longest` bytes long in all.
-#[derive(Debug)]
-struct Brevity;
-
-impl Brevity {
-    fn longest(config: &Object) -> Result<usize, String> {
-        match config.get("longest").and_then(Value::as_i128) {
-            Some(longest) if longest >= 0 => Ok(usize::try_from(longest).unwrap()),
-            _ => Err("`config.longest` must be a number of bytes, at least 0".to_owned()),
-        }
-    }
+/// Scores 1 if the answers of the agent are at most `config.longest` bytes long in all, and there are at most `turns` turns.
+#[derive(Debug, Default)]
+struct Brevity {
+    longest: u32,
+    turns: Option<u32>,
 }
+
+const SETTINGS: [Setting; 2] = [
+    Setting::new(
+        "config",
+        r#"{"type": "object", "required": ["longest"]}"#,
+        "config: {longest: 9}\n",
+    ),
+    Setting::new("turns", r#"{"type": "integer"}"#, "turns: 5\n").alias("maxTurns"),
+];
 
 impl Metric for Brevity {
     fn name(&self) -> &str {
@@ -34,25 +36,36 @@ impl Metric for Brevity {
         "Whether the answers are short"
     }
 
-    fn check_config(&self, config: &Object) -> Result<(), String> {
-        Self::longest(config).map(|_| ())
+    fn settings(&self) -> &'static [Setting] {
+        &SETTINGS
     }
 
-    fn evaluate(&self, input: &MetricInput<'_>) -> Verdict {
-        let longest = Self::longest(&input.settings.config).unwrap();
+    fn configure(&self, fields: &mut Fields<'_>) -> Option<Arc<dyn Metric>> {
+        let longest = fields.require("config").and_then(|field| {
+            let mut fields = field.fields("`config`")?;
+            let longest = fields.require("longest").and_then(|field| field.whole(0..=1_000_000));
+            fields.finish();
+            longest
+        });
+        let turns = fields.take_either("turns", "maxTurns").and_then(|field| field.whole(1..=100));
+        Some(Arc::new(Self { longest: longest.unwrap_or_default(), turns }))
+    }
+
+    fn evaluate(&self, input: &MetricInput<'_>) -> Outcome {
         let length: usize = input
             .turns
             .iter()
             .map(|turn| turn.final_text.as_deref().unwrap_or_default().len())
             .sum();
-        let score = if length <= longest { 1.0 } else { 0.0 };
-        Verdict::Answer(Answer { score: Some(score), ..Answer::default() })
+        let few = self.turns.is_none_or(|most| input.turns.len() <= most as usize);
+        let score = if few && length <= self.longest as usize { 1.0 } else { 0.0 };
+        Outcome::Scored(Scored::new(score))
     }
 }
 
 fn runner() -> Runner {
     let mut runner = Runner::default();
-    runner.metrics.register(Brevity);
+    runner.metrics.register(Brevity::default());
     runner
 }
 
@@ -91,10 +104,25 @@ fn wrong_settings_are_problems_with_a_position() {
     let wrong = parse(&runner(), "{name: brevity, type: builtin, config: {longest: short}}");
     assert_eq!(
         wrong.unwrap_err(),
-        "c.yaml:2:44: `config.longest` must be a number of bytes, at least 0"
+        "c.yaml:2:54: `longest` must be a whole number in 0..=1000000, not text"
     );
     let absent = parse(&runner(), "{name: brevity, type: builtin}").unwrap_err();
-    assert!(absent.contains("c.yaml:2:") && absent.contains("`config.longest`"), "{absent}");
+    assert_eq!(absent, "c.yaml:2:5: the key `config` is missing in this evaluator");
+    let unknown = parse(&runner(), "{name: brevity, type: builtin, config: {longest: 1, x: 2}}");
+    assert!(unknown.unwrap_err().contains("unknown key `x` in `config`"));
+    let foreign = parse(&runner(), "{name: token_usage_v1, type: builtin, maxTurns: 3}");
+    assert_eq!(
+        foreign.unwrap_err(),
+        "c.yaml:2:43: `token_usage_v1` has no setting `maxTurns` (it belongs to brevity)"
+    );
+}
+
+#[test]
+fn settings_of_a_registered_metric_are_in_the_schema() {
+    let schema = evaluator_host::config::schema(&runner().metrics, &runner().trace_formats);
+    let builtin = &schema["properties"]["evaluators"]["items"]["oneOf"][0]["properties"];
+    assert_eq!(builtin["turns"]["type"], "integer");
+    assert_eq!(builtin["config"]["required"][0], "longest");
 }
 
 #[test]
@@ -102,7 +130,7 @@ fn a_metric_without_settings_refuses_them() {
     let entry = "{name: response_match_score, type: builtin, config: {longest: 3}}";
     let refused = parse(&runner(), entry).unwrap_err();
     assert!(
-        refused.contains("`response_match_score` has no setting `config.longest`"),
+        refused.contains("`response_match_score` has no setting `config` (it belongs to brevity)"),
         "{refused}"
     );
 }

@@ -1,123 +1,206 @@
 //! The criterion of a built-in metric.
 
+use std::sync::Arc;
+
+use evaluator_document::{Field, Fields, NodeKind, did_you_mean};
+
 use super::{
-    judge,
-    numbers::{noun, threshold},
-    read::MISSING_TURNS_KEYS,
+    super::{BuiltinConfig, JudgeConfig},
+    MISSING_TURNS_KEYS,
 };
 use crate::{
-    config::{
-        BuiltinConfig,
-        evaluator::{has_budget, read_own},
-        fields::{Fields, Problems, did_you_mean},
-        yaml::{Node, NodeKind, Span},
-    },
-    json::Value,
-    metric::{MatchType, Metrics},
+    json::{Object, Value, parse_float},
+    metric::{MatchType, Metric, Metrics},
 };
 
 /// A key that every criterion may have, in both spellings.
 const INTERMEDIATE: (&str, &str) =
     ("include_intermediate_responses_in_final", "includeIntermediateResponsesInFinal");
 
-/// Reads a number, or an object with `threshold` and, of a metric that is `known`, its settings.
+/// Reads a number, or an object with `threshold` and the settings of the metric. Without a `metric`, only checks the
+/// threshold.
 pub(super) fn read(
-    name: &str,
-    node: &Node,
-    known: bool,
-    problems: &mut Problems<'_>,
+    field: Field<'_>,
+    metric: Option<&Arc<dyn Metric>>,
+    metrics: &Metrics,
 ) -> Option<BuiltinConfig> {
-    let mut builtin = BuiltinConfig::default();
-    let counts = has_budget(name);
-    let NodeKind::Mapping(entries) = &node.kind else {
-        builtin.threshold = plain(name, node, counts, problems)?;
-        return Some(builtin);
+    let has = |key| {
+        metric.is_some_and(|metric| metric.settings().iter().any(|setting| setting.key == key))
     };
-    let mut fields = Fields::new("this criterion", entries);
-    let threshold = required_threshold(name, node, counts, &mut fields, problems);
-    if !known {
-        return None;
+    if !field.is_mapping() {
+        let threshold = plain(field, has("max"))?;
+        return metric.map(|_| BuiltinConfig { threshold, ..BuiltinConfig::default() });
     }
-    if name == "tool_trajectory_avg_score" {
-        let node = fields.take_either("match_type", "matchType", problems);
-        builtin.match_type = node.and_then(|node| match_type(node, problems));
-    }
-    let judged = Metrics::default().get(name).is_ok_and(|metric| metric.unavailable().is_some());
-    if judged {
-        judge::read(name, &mut builtin, &mut fields, problems);
-    }
-    read_own(Some(name), &mut builtin, &mut fields, problems);
-    // The key is read together with that of programs.
-    let (key, alias) = MISSING_TURNS_KEYS;
-    fields.take(key);
-    fields.take_replaced(alias);
-    let (key, alias) = INTERMEDIATE;
-    let given = fields.peek(key).or(fields.peek(alias));
-    if let (Some(node), Some(true), false) = (given, fields.flag(key, alias, problems), judged) {
-        problems.note(node.span, format!("`{key}` has an effect on judged metrics only"));
-    }
-    fields.finish(problems);
-    builtin.threshold = threshold?;
-    Some(builtin)
-}
-
-/// A criterion that is only a threshold.
-pub(super) fn plain(
-    name: &str,
-    node: &Node,
-    counts: bool,
-    problems: &mut Problems<'_>,
-) -> Option<f64> {
-    match &node.kind {
-        NodeKind::Sequence(_) | NodeKind::Scalar(Value::Null) => {
-            let hint = r#"for example 0.8 or {"threshold": 0.8}"#.to_owned();
-            let message = format!(
-                "the criterion of `{name}` must be a number or an object, not {}",
-                noun(node)
-            );
-            problems.add(node.span, message, Some(hint));
-            None
+    let mut fields = field.fields("this criterion")?;
+    let threshold = required_threshold(field, has("max"), &mut fields);
+    let metric = metric?;
+    let judged = metric.asks_judge();
+    let (settings, judge) = if judged {
+        read_judge(metric.name(), &mut fields)
+    } else {
+        let match_type = has(MatchType::KEY).then(|| fields.take_either("match_type", "matchType"));
+        let match_type = match_type.flatten().and_then(read_match_type);
+        let position = fields.position();
+        metrics.configure(metric, &mut fields);
+        let mut settings = fields.taken_since(position);
+        if let Some(match_type) = match_type {
+            settings.insert(MatchType::KEY.to_owned(), match_type.as_str().into());
         }
-        _ => threshold(name, node, counts, problems),
+        (settings, JudgeConfig::default())
+    };
+    // Read separately, as the criteria of programs have it, too.
+    fields.allow(MISSING_TURNS_KEYS.0, Some(MISSING_TURNS_KEYS.1));
+    if let Some(field) = fields.take_either(INTERMEDIATE.0, INTERMEDIATE.1)
+        && field.flag() == Some(true)
+        && !judged
+    {
+        let message = format!("`{}` has an effect on judged metrics only", INTERMEDIATE.0);
+        field.problems.note(field.node.span, message);
+    }
+    fields.finish();
+    Some(BuiltinConfig { threshold: threshold?, settings, judge })
+}
+
+/// Reads a criterion that is only a threshold; `has_budget` if the metric has a setting `max`.
+pub(super) fn plain(field: Field<'_>, has_budget: bool) -> Option<f64> {
+    if matches!(field.node.kind, NodeKind::Sequence(_)) || field.node.is_null() {
+        let (name, noun) = (field.key, field.noun());
+        return field
+            .add(format!("the criterion of `{name}` must be a number or an object, not {noun}"))
+            .hint(r#"for example 0.8 or {"threshold": 0.8}"#)
+            .none();
+    }
+    read_threshold(field.key, field, has_budget)
+}
+
+/// Takes the threshold from a criterion.
+pub(super) fn required_threshold(
+    criterion: Field<'_>,
+    has_budget: bool,
+    fields: &mut Fields<'_>,
+) -> Option<f64> {
+    let name = criterion.key;
+    let Some(threshold) = fields.take("threshold") else {
+        let message = format!("the key `threshold` is missing in the criterion of `{name}`");
+        return criterion.problems.add(criterion.node.span.start(), message).none();
+    };
+    read_threshold(name, threshold, has_budget)
+}
+
+fn read_threshold(name: &str, field: Field<'_>, has_budget: bool) -> Option<f64> {
+    let Some(threshold) = number(field) else {
+        let noun = field.noun();
+        return field.add(format!("the threshold of `{name}` must be a number, not {noun}")).none();
+    };
+    if !(0.0..=1.0).contains(&threshold) {
+        let hint = if has_budget {
+            r#"a budget is `max`, for example {"threshold": 1, "max": 5}"#
+        } else {
+            "here scores are in 0..=1, whatever they are in ADK"
+        };
+        let message = format!("the threshold of `{name}` must be in 0..=1, not {threshold}");
+        return field.add(message).hint(hint).none();
+    }
+    Some(threshold)
+}
+
+/// Returns a number as pydantic does: numeric text and booleans are numbers.
+pub(super) fn number(field: Field<'_>) -> Option<f64> {
+    let NodeKind::Scalar(scalar) = &field.node.kind else { return None };
+    match scalar {
+        Value::Bool(flag) => Some(f64::from(u8::from(*flag))),
+        Value::BigInt(digits) => digits.parse().ok(),
+        Value::String(text) => parse_float(text),
+        _ => field.number(),
     }
 }
 
-/// The threshold in the criterion at `node`.
-pub(super) fn required_threshold(
-    name: &str,
-    node: &Node,
-    counts: bool,
-    fields: &mut Fields<'_>,
-    problems: &mut Problems<'_>,
-) -> Option<f64> {
-    let Some(given) = fields.take("threshold") else {
-        let start = node.span.start;
-        let message = format!("the key `threshold` is missing in the criterion of `{name}`");
-        problems.add(Span { start, end: start + 1 }, message, None);
-        return None;
-    };
-    threshold(name, given, counts, problems)
-}
-
-/// A name however it is written, or the number that ADK has for it.
-fn match_type(node: &Node, problems: &mut Problems<'_>) -> Option<MatchType> {
-    let number = match &node.kind {
-        NodeKind::Scalar(Value::Bool(flag)) => Some(f64::from(u8::from(*flag))),
-        NodeKind::Scalar(Value::Int(number)) => Some(*number as f64),
-        NodeKind::Scalar(Value::Float(number)) => Some(*number),
-        _ => None,
-    };
-    let word = node.as_str().map(|word| word.trim().to_uppercase().replace(['-', ' '], "_"));
-    let numbered = [0.0, 1.0, 2.0].into_iter().zip(MatchType::ALL);
+/// Reads a name, in any case and with any separator, or ADK's number for the match type.
+fn read_match_type(field: Field<'_>) -> Option<MatchType> {
+    let word = field.node.as_str().map(|word| word.trim().to_uppercase().replace(['-', ' '], "_"));
     let found = match &word {
-        Some(word) => word.parse().ok(),
-        None => numbered.into_iter().find(|(n, _)| Some(*n) == number).map(|(_, found)| found),
+        Some(word) => MatchType::named(word),
+        None => {
+            let numbered = [0.0, 1.0, 2.0].into_iter().zip(MatchType::ALL);
+            let value = number(field);
+            numbered.into_iter().find(|(n, _)| Some(*n) == value).map(|(_, found)| found)
+        }
     };
     if found.is_none() {
         let names = MatchType::ALL.map(MatchType::as_str);
-        let hint = word.and_then(|word| did_you_mean(&word, names));
         let message = format!("`match_type` must be one of {} (or 0, 1, 2)", names.join(", "));
-        problems.add(node.span, message, hint);
+        field.add(message).maybe_hint(word.and_then(|word| did_you_mean(&word, names)));
     }
     found
+}
+
+/// Takes the settings of a metric that a model judges. These metrics cannot be computed yet; mistakes in their settings are
+/// reported all the same.
+fn read_judge(metric: &str, fields: &mut Fields<'_>) -> (Object, JudgeConfig) {
+    let options = fields.take_either("judge_model_options", "judgeModelOptions");
+    let model = options.and_then(read_judge_model);
+    let mut settings = Object::default();
+    if metric.starts_with("rubric_based_")
+        && let Some(field) = fields.take("rubrics")
+    {
+        settings.insert("rubrics".to_owned(), Value::Array(read_rubrics(field)));
+    }
+    if metric == "hallucinations_v1" {
+        let (key, alias) =
+            ("evaluate_intermediate_nl_responses", "evaluateIntermediateNlResponses");
+        fields.take_either(key, alias).and_then(|field| field.flag());
+    }
+    (settings, JudgeConfig { model, ..JudgeConfig::default() })
+}
+
+fn read_judge_model(field: Field<'_>) -> Option<String> {
+    let mut fields = field.fields("`judge_model_options`")?;
+    let model = fields.take_either("judge_model", "judgeModel").and_then(|field| field.sentence());
+    if let Some(config) = fields.take_either("judge_model_config", "judgeModelConfig")
+        && !config.node.is_null()
+    {
+        config.entries();
+    }
+    for (key, alias) in [("num_samples", "numSamples"), ("parallelism_limit", "parallelismLimit")] {
+        let Some(field) = fields.take_either(key, alias) else { continue };
+        if !number(field).is_some_and(|count| count >= 1.0 && count.fract() == 0.0) {
+            field.add(format!("`{key}` must be a whole number, at least 1"));
+        }
+    }
+    fields.finish();
+    model
+}
+
+/// Reads rubrics and returns them as the setting `rubrics` has them in YAML.
+fn read_rubrics(field: Field<'_>) -> Vec<Value> {
+    let mut rubrics: Vec<(String, String)> = Vec::new();
+    for item in field.items().unwrap_or_default() {
+        let Some(rubric) = read_rubric(Field { key: "rubrics[]", ..item }) else { continue };
+        if rubrics.iter().any(|(id, _)| *id == rubric.0) {
+            item.add(format!("two rubrics have the id `{}`", rubric.0));
+        }
+        rubrics.push(rubric);
+    }
+    let value = |(id, text): (String, String)| {
+        let members = [("id".to_owned(), id.into()), ("text".to_owned(), text.into())];
+        Value::Object(Object::from_iter(members))
+    };
+    rubrics.into_iter().map(value).collect()
+}
+
+fn read_rubric(item: Field<'_>) -> Option<(String, String)> {
+    let mut fields = item.fields("this rubric")?;
+    let id = fields.require_either("rubric_id", "rubricId").and_then(|field| field.sentence());
+    let text = fields.require_either("rubric_content", "rubricContent").and_then(|content| {
+        let mut fields = content.fields("`rubric_content`")?;
+        let text = fields.require_either("text_property", "textProperty");
+        fields.finish();
+        text?.sentence()
+    });
+    fields.null_is_absent();
+    for key in ["description", "type"] {
+        fields.take(key).and_then(|field| field.sentence());
+    }
+    fields.finish();
+    Some((id?, text?))
 }

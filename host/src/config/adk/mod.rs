@@ -12,26 +12,181 @@
 //! }
 //! ```
 //!
-//! It says the same as a configuration in YAML and is read into the same [`Config`](super::Config): a criterion is an entry,
-//! a name with an entry in `custom_metrics` is a program, any other the built-in metric of that name. In ADK `code_config`
-//! names a Python function. Here it names a file or a command, and what else the program needs stands in the criterion,
-//! which ADK lets have any keys. What the program may use and see (`limits`, `env`, `inherit_env`, `cwd`) stands beside
-//! `code_config`, where no key is the program's own.
+//! The file is read into the same [`Config`] as a configuration in YAML: a criterion is an entry; a name with an entry in
+//! `custom_metrics` is a program, any other name is a built-in metric. In ADK `code_config` names a Python function. Here it
+//! names a file or a command; further settings of the program are in the criterion, which in ADK may have any keys. Limits
+//! and environment of the program (`limits`, `env`, `inherit_env`, `cwd`) are next to `code_config`.
 //!
-//! ADK ignores keys that it does not know, on most levels. Here they are problems, as in YAML: a misspelt key would
-//! silently change a verdict. Keys that are known and that nothing is done with are told with `-v`.
+//! ADK ignores most unknown keys. Here they are problems, as in YAML: a misspelt key would silently change a verdict. Known
+//! keys without an effect are reported with `-v`.
 
 mod criterion;
 mod custom;
-mod detect;
-mod info;
-mod judge;
-mod numbers;
-mod program;
-mod read;
+
+use std::sync::Arc;
+
+use evaluator_document::{Field, JsonDocument, Node, NodeKind, Span, did_you_mean, read_json};
+
+use self::custom::Custom;
+use super::{
+    Config, EvaluatorConfig, EvaluatorKind, MissingTurns, evaluator::MISSING_TURNS, read::Reader,
+};
+use crate::{json::ParseError, metric::Metric};
+
+/// Keys of the top level, in both spellings, that no other configuration has.
+const KEYS: [&str; 7] = [
+    "criteria",
+    "custom_metrics",
+    "customMetrics",
+    "user_simulator_config",
+    "userSimulatorConfig",
+    "live_model_config",
+    "liveModelConfig",
+];
+
+/// Required key of configurations that are not ADK's.
+const OTHERS: &str = "evaluators";
+
+/// Keys for agents that are run, with the reason why they have no effect.
+const ABOUT_RUNNING: [(&str, &str, &str); 2] = [
+    (
+        "user_simulator_config",
+        "userSimulatorConfig",
+        "`user_simulator_config` has no effect here: recordings are evaluated, and no user is simulated",
+    ),
+    (
+        "live_model_config",
+        "liveModelConfig",
+        "`live_model_config` has no effect here: recordings are evaluated, and no agent is run",
+    ),
+];
+
+/// Key of the criteria of programs and built-in metrics, in both spellings.
+const MISSING_TURNS_KEYS: (&str, &str) = ("missing_turns", "missingTurns");
+
+/// Parses `text` if its content is a configuration of ADK; `None` for anything else, such as another configuration as JSON.
+/// Invalid JSON is recognized by the keys that it mentions.
+pub(super) fn recognize(text: &str) -> Option<Result<JsonDocument, ParseError>> {
+    let start = text.trim_start_matches(|c: char| c == '\u{feff}' || c.is_whitespace());
+    if !start.starts_with('{') {
+        return None;
+    }
+    match read_json(text) {
+        Ok(document) => {
+            let NodeKind::Mapping(entries) = &document.root.kind else { return None };
+            let has = |key: &str| entries.iter().any(|(name, _)| name.as_str() == Some(key));
+            (!has(OTHERS) && KEYS.iter().any(|key| has(key))).then_some(Ok(document))
+        }
+        Err(error) => {
+            let mentions = |key: &&str| text.contains(&format!("\"{key}\""));
+            (!text.contains(OTHERS) && KEYS.iter().any(mentions)).then_some(Err(error))
+        }
+    }
+}
+
+/// Reads a configuration that [was recognized](recognize).
+pub(super) fn read(
+    document: Result<JsonDocument, ParseError>,
+    reader: &Reader<'_>,
+) -> Option<Config> {
+    let problems = &reader.problems;
+    let document = match document {
+        Ok(document) => document,
+        Err(error) => {
+            let span = Span { start: error.offset, end: error.offset };
+            return problems.add(span, format!("not JSON: {}", error.kind)).none();
+        }
+    };
+    for repeated in &document.repeated {
+        let line = problems.place(repeated.first).line;
+        let message = format!("`{}` is given twice; the first one is in line {line}", repeated.key);
+        problems.add(repeated.again, message).hint("keep one of them");
+    }
+    let mut fields = document.root.field("", problems).fields("an EvalConfig of ADK")?;
+    let criteria = fields.take("criteria");
+    if criteria.is_none() {
+        let hint = r#"for example {"criteria": {"response_match_score": 0.8}}"#;
+        problems.add(document.root.span.start(), "the key `criteria` is missing").hint(hint);
+    }
+    fields.null_is_absent();
+    let customs = fields.take_either("custom_metrics", "customMetrics");
+    let customs = customs.and_then(|field| field.entries()).unwrap_or_default();
+    let customs: Vec<_> =
+        customs.iter().filter_map(|(name, node)| custom::read(name, node, reader)).collect();
+    for (key, alias, note) in ABOUT_RUNNING {
+        if let Some(field) = fields.take_either(key, alias) {
+            problems.note(field.node.span, note);
+        }
+    }
+    fields.finish();
+    let entries = criteria?.entries()?;
+    if entries.is_empty() {
+        return criteria?.add("`criteria` is empty, so nothing would be evaluated").none();
+    }
+    for custom in &customs {
+        if !entries.iter().any(|(name, _)| name.as_str() == Some(custom.name)) {
+            let message = format!("`{}` is not in `criteria`, so it is not evaluated", custom.name);
+            problems.warn(custom.span, message);
+        }
+    }
+    let evaluators =
+        entries.iter().filter_map(|(key, node)| evaluator(key, node, &customs, reader));
+    Some(Config { evaluators: evaluators.collect(), ..Config::default() })
+}
+
+/// Reads a criterion.
+fn evaluator(
+    key: &Node,
+    node: &Node,
+    customs: &[Custom<'_>],
+    reader: &Reader<'_>,
+) -> Option<EvaluatorConfig> {
+    let name = key.as_str()?;
+    if name.is_empty() {
+        return reader.problems.add(key.span, "a metric needs a name").none();
+    }
+    let criterion = node.field(name, &reader.problems);
+    let kind = match customs.iter().find(|custom| custom.name == name) {
+        Some(custom) => EvaluatorKind::Code(custom.read_criterion(criterion, reader)?),
+        None => {
+            let metric = find_metric(key.field(name, &reader.problems), customs, reader);
+            let builtin = criterion::read(criterion, metric.as_ref(), reader.known.metrics);
+            EvaluatorKind::Builtin(builtin?)
+        }
+    };
+    let place = Some(reader.problems.place(key.span));
+    let missing_turns = missing_turns(criterion).unwrap_or_default();
+    Some(EvaluatorConfig { missing_turns, place, ..EvaluatorConfig::new(name, kind) })
+}
+
+fn missing_turns(criterion: Field<'_>) -> Option<MissingTurns> {
+    if !criterion.is_mapping() {
+        return None;
+    }
+    let (key, alias) = MISSING_TURNS_KEYS;
+    criterion.fields("this criterion")?.take_either(key, alias)?.choice(&MISSING_TURNS)
+}
+
+/// Finds the built-in metric that `field` names.
+fn find_metric(
+    field: Field<'_>,
+    customs: &[Custom<'_>],
+    reader: &Reader<'_>,
+) -> Option<Arc<dyn Metric>> {
+    let (name, metrics) = (field.key, reader.known.metrics);
+    let Ok(metric) = metrics.get(name) else {
+        let names = metrics.iter().map(|metric| metric.name());
+        let names = names.chain(customs.iter().map(|custom| custom.name));
+        let hint = did_you_mean(name, names)
+            .unwrap_or_else(|| "`evaluator list` shows the built-in ones".to_owned());
+        let message = format!("`{name}` is neither in `custom_metrics` nor a built-in metric");
+        return field.add(message).hint(hint).none();
+    };
+    if let Some(reason) = metric.unsuitable() {
+        return field.add(format!("`{name}` cannot be used here: {reason}")).none();
+    }
+    Some(metric)
+}
 
 #[cfg(test)]
 mod tests;
-
-pub(super) use detect::recognize;
-pub(super) use read::read;

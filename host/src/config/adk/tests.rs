@@ -2,8 +2,9 @@
 
 use std::{path::Path, time::Duration};
 
+use super::recognize;
 use crate::{
-    config::{CodeConfig, Config, EvaluatorKind, Interval},
+    config::{CodeConfig, Config, EvaluatorKind},
     json,
     metric::MatchType,
 };
@@ -41,14 +42,18 @@ fn criteria_are_entries_in_their_order() {
         (mine.path.as_path(), mine.timeout),
         (Path::new("checks/mine.rs"), Duration::from_secs(60))
     );
-    assert_eq!((mine.args.len(), mine.executor.as_str(), &mine.info), (0, "local", &None));
+    assert_eq!((mine.args.len(), mine.executor.as_str()), (0, "local"));
     let settings = json::Value::Object(mine.config.clone());
     assert_eq!(
         json::to_string(&settings, json::NonFinite::Null),
         r#"{"min_length":10,"fooBar":{"x_y":null},"n":100.0}"#
     );
     let EvaluatorKind::Builtin(builtin) = &config.evaluators[2].kind else { panic!() };
-    assert_eq!((builtin.match_type, builtin.ignore_args), (Some(MatchType::AnyOrder), true));
+    let settings = json::Value::Object(builtin.settings.clone());
+    assert_eq!(
+        json::to_string(&settings, json::NonFinite::Null),
+        r#"{"ignore_args":"Yes","trajectory_match_type":"ANY_ORDER"}"#
+    );
     assert_eq!(config.evaluators[1].place.unwrap().line, 3);
     assert_eq!((config.warnings, config.notes), (vec![], vec![]));
 }
@@ -122,7 +127,7 @@ fn match_types_are_names_in_any_spelling_or_numbers() {
         );
         Config::parse(&text, Path::new("c.json")).ok().map(|config| {
             let EvaluatorKind::Builtin(builtin) = &config.evaluators[0].kind else { panic!() };
-            builtin.match_type.unwrap()
+            MatchType::named(builtin.settings[MatchType::KEY].as_str().unwrap()).unwrap()
         })
     };
     for (given, expected) in [
@@ -280,7 +285,7 @@ fn every_problem_is_reported_with_its_place() {
 }
 
 #[test]
-fn what_is_said_of_a_metric_is_carried_and_checked() {
+fn descriptions_of_metrics_are_checked() {
     let metric = |more: &str| {
         format!(
             r#"{{"criteria": {{"m": 0.5}}, "custom_metrics": {{"m": {{"code_config": {{"name": "m.py"}}, {more}}}}}}}"#
@@ -291,21 +296,21 @@ fn what_is_said_of_a_metric_is_carried_and_checked() {
             r#""metricInfo": {{"metricName": "m", "description": "d", "metricValueInfo": {{"interval": {interval}}}}}"#
         ))
     };
-    let config = parse(&interval(r#"{"min_value": "0", "maxValue": true, "openAtMax": 1}"#));
-    let info = code(&config, 0).info.clone().unwrap();
-    assert_eq!(info.description.as_deref(), Some("d"));
-    assert_eq!(
-        info.interval,
-        Some(Interval { min: 0.0, open_at_min: false, max: 1.0, open_at_max: true })
-    );
-    assert_eq!(config.warnings, []);
-    let described = parse(&metric(r#""description": "says it", "metric_info": null"#));
-    assert_eq!(code(&described, 0).info.clone().unwrap().description.as_deref(), Some("says it"));
+    for described in [
+        interval(r#"{"min_value": "0", "maxValue": true, "openAtMax": 1}"#),
+        metric(r#""description": "says it", "metric_info": null"#),
+    ] {
+        assert_eq!(parse(&described).warnings, []);
+    }
 
     let warned = |text: &str| parse(text).warnings.pop().unwrap().message;
     assert_eq!(
         warned(&interval(r#"{"min_value": 2, "max_value": 1}"#)),
         "no number is in an interval from 2 to 1"
+    );
+    assert_eq!(
+        warned(&interval(r#"{"min_value": 1, "max_value": 1, "open_at_min": true}"#)),
+        "no number is in an interval from 1 to 1"
     );
     assert_eq!(
         warned(&interval(r#"{"min_value": -1, "max_value": Infinity}"#)),
@@ -349,8 +354,9 @@ fn metrics_that_ask_a_judge_are_read_with_their_settings() {
             "user_simulator_config": {"anything": [1]}, "liveModelConfig": {}}"#,
     );
     let EvaluatorKind::Builtin(builtin) = &config.evaluators[0].kind else { panic!() };
-    assert_eq!(builtin.judge_model.as_deref(), Some("m"));
-    assert_eq!(builtin.rubrics[0].text, "is kind");
+    assert_eq!(builtin.judge.model.as_deref(), Some("m"));
+    let rubric = &builtin.settings["rubrics"].as_array().unwrap()[0];
+    assert_eq!(rubric.get("text").and_then(json::Value::as_str), Some("is kind"));
     assert_eq!(config.notes.len(), 2);
     let found = problems(
         r#"{"criteria": {"rubric_based_tool_use_quality_v1": {"threshold": 0.5, "judge_model_options": {"num_samples": 0},
@@ -359,7 +365,7 @@ fn metrics_that_ask_a_judge_are_read_with_their_settings() {
     for part in [
         "`num_samples` must be a whole number, at least 1",
         "the key `rubric_content` is missing in this rubric",
-        "a rubric must be an object, not a number",
+        "`rubrics[]` must be an object, not a number",
         "unknown key `rubrics` in this criterion",
     ] {
         assert!(found.contains(part), "{part}: {found}");
@@ -388,4 +394,27 @@ fn a_custom_metric_says_what_its_program_may_use_and_see() {
         r#"{"criteria": {"mine": 0.5}, "custom_metrics": {"mine": {"code_config": {"name": "mine.py"}, "limits": {"cpu": 0}}}}"#,
     );
     assert!(wrong.contains("`cpu` must be a whole number of seconds, at least 1"), "{wrong}");
+}
+
+#[test]
+fn content_decides() {
+    for (text, expected) in [
+        (r#"{"criteria": {}}"#, Some(true)),
+        (" \n{\"customMetrics\": {}}", Some(true)),
+        (r#"{"user_simulator_config": {}}"#, Some(true)),
+        (r#"{"criteria": {"a": 0.5},}"#, Some(false)),
+        ("\u{feff}{\"criteria\": {}}", Some(false)),
+        (r#"{"custom_metrics": {"#, Some(false)),
+        (r#"{"evaluators": [], "criteria": {}}"#, None),
+        (r#"{"evaluators": [{"name": "criteria""#, None),
+        (r#"{"criterai": {}}"#, None),
+        ("{}", None),
+        ("{evaluators: []}", None),
+        (r#"{"eval_set": "criteria"}"#, None),
+        ("criteria: {a: 0.5}", None),
+        (r#"["criteria"]"#, None),
+        ("", None),
+    ] {
+        assert_eq!(recognize(text).map(|read| read.is_ok()), expected, "{text}");
+    }
 }

@@ -13,12 +13,12 @@ fn graders_of_openai_read() {
     let config = parse(text);
     let EvaluatorKind::OpenAiEval(similar) = &config.evaluators[0].kind else { panic!() };
     assert_eq!((similar.threshold, similar.timeout), (0.8, Duration::from_secs(120)));
-    assert_eq!(similar.grader, Grader::TextSimilarity(TextSimilarity::FuzzyMatch));
+    assert_eq!(similar.grader, Grader::TextSimilarity("fuzzy_match"));
     let EvaluatorKind::OpenAiEval(labels) = &config.evaluators[1].kind else { panic!() };
     assert_eq!((labels.threshold, labels.timeout), (0.5, Duration::from_secs(60)));
     let Grader::LabelModel(model) = &labels.grader else { panic!() };
     assert_eq!(model.input[1].content, "Is {{ item.actual_response }} kind?");
-    assert_eq!(model.input[0].role, Role::Developer);
+    assert_eq!(model.input[0].role, "developer");
     assert_eq!(config.warnings, []);
 
     let error = config.ensure_runnable().unwrap_err().to_string();
@@ -37,7 +37,7 @@ fn graders_of_openai_read() {
     );
     // What the command line puts in its place can be run.
     let metrics = vec!["sim".to_owned(), "kind".to_owned()];
-    Overrides { metrics, ..Overrides::default() }.apply(&mut config);
+    Overrides { metrics, ..Overrides::default() }.apply(&mut config, &Metrics::default());
     assert!(config.ensure_runnable().is_ok());
 }
 
@@ -88,5 +88,5 @@ fn graders_of_openai_are_checked() {
     );
     let silent = "evaluators: [{name: a, type: openai_eval, grader: {type: label_model, model: m, labels: [a, b], \
                   passing_labels: [a], input: [{role: user, content: Is it kind?}]}}]";
-    assert!(problems(silent).contains("no message of `input` speaks of the item"));
+    assert!(problems(silent).contains("no message of `input` refers to the item"));
 }

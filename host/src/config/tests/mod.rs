@@ -5,13 +5,10 @@ mod metrics;
 
 use std::{path::Path, time::Duration};
 
-use super::{
-    Config, EvaluatorConfig, EvaluatorKind, Grader, Isolation, OutputFormat, Overrides, Role,
-    TextSimilarity,
-};
+use super::{Config, EvaluatorConfig, EvaluatorKind, Grader, Isolation, OutputFormat, Overrides};
 use crate::{
     json::Value,
-    metric::{AlignmentSettings, Comparator, MatchType, Order, Pattern, Tolerance},
+    metric::{MatchType, Metrics},
 };
 
 fn parse(text: &str) -> Config {
@@ -32,7 +29,10 @@ fn a_whole_configuration_reads() {
     assert_eq!(config.eval_set.as_deref(), Some(Path::new("sets/trips.json")));
     assert_eq!(config.output, Some(OutputFormat::Json));
     let EvaluatorKind::Builtin(builtin) = &config.evaluators[0].kind else { panic!() };
-    assert_eq!((builtin.threshold, builtin.match_type), (0.9, Some(MatchType::AnyOrder)));
+    assert_eq!(
+        (builtin.threshold, builtin.settings[MatchType::KEY].as_str()),
+        (0.9, Some("any_order"))
+    );
     let EvaluatorKind::Code(code) = &config.evaluators[1].kind else { panic!() };
     assert_eq!(
         (code.path.as_path(), code.timeout),
@@ -61,7 +61,8 @@ fn what_a_run_does_about_errors_is_read() {
     };
     assert_eq!(retries(&config), [Some(0), Some(5), None]);
     let mut overridden = config.clone();
-    Overrides { retries: Some(1), ..Overrides::default() }.apply(&mut overridden);
+    Overrides { retries: Some(1), ..Overrides::default() }
+        .apply(&mut overridden, &Metrics::default());
     assert_eq!((overridden.retries, retries(&overridden)), (1, vec![None; 3]));
 
     let nothing =
@@ -106,7 +107,7 @@ fn a_key_left_without_a_value_has_its_default_where_that_is_to_have_none() {
     );
     assert_eq!((config.eval_set, config.output, config.group_by), (None, None, None));
     let EvaluatorKind::Builtin(builtin) = &config.evaluators[0].kind else { panic!() };
-    assert_eq!((builtin.threshold, builtin.match_type), (0.5, None));
+    assert_eq!((builtin.threshold, builtin.settings.len()), (0.5, 0));
     assert_eq!(
         problems("evaluators: [{name: a, type: code, path: a.py, threshold: }]"),
         "c.yaml:1:57: `threshold` must be a number in 0..=1, not nothing"
@@ -247,7 +248,7 @@ fn single_problems_say_what_to_write() {
         ),
         (
             "evaluators: [{name: a, type: builtin, path: a.py}]",
-            "c.yaml:1:39: unknown key `path` in this evaluator (known keys: name, type, threshold, trajectory_match_type, judge_model, judge_base_url, credential_ref, rubrics, config, missing_turns)",
+            "c.yaml:1:39: unknown key `path` in this evaluator (known keys: name, type, threshold, judge_model, judge_base_url, credential_ref, max, rubrics, order, args, tools, trajectory_match_type, ignore_args, config, missing_turns)",
         ),
     ] {
         assert_eq!(problems(text), expected, "{text}");
@@ -277,7 +278,7 @@ fn metrics_named_beside_a_configuration_replace_or_join_it() {
         ..Overrides::default()
     };
     let mut config = parse(text);
-    overrides.apply(&mut config);
+    overrides.apply(&mut config, &Metrics::default());
     let shown: Vec<(&str, bool, f64)> = config
         .evaluators
         .iter()
@@ -286,14 +287,15 @@ fn metrics_named_beside_a_configuration_replace_or_join_it() {
     assert_eq!(shown, [("m", true, 0.9), ("n", true, 0.2), ("x", true, 0.9)]);
 
     let mut config = parse(text);
-    Overrides { threshold: Some(0.9), ..Overrides::default() }.apply(&mut config);
+    Overrides { threshold: Some(0.9), ..Overrides::default() }
+        .apply(&mut config, &Metrics::default());
     assert_eq!(
         config.evaluators.iter().map(EvaluatorConfig::threshold).collect::<Vec<_>>(),
         [0.1, 0.9]
     );
 
     let mut config = Config::default();
-    Overrides::default().apply(&mut config);
+    Overrides::default().apply(&mut config, &Metrics::default());
     assert_eq!(config.evaluators[0].name, "tool_trajectory_avg_score");
 }
 

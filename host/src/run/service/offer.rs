@@ -318,7 +318,7 @@ fn choosing(program: &Program, name: &str) -> Program {
 fn defaults(entry: &EvaluatorConfig, from_entry: bool) -> Defaults {
     let config = match &entry.kind {
         EvaluatorKind::Code(code) => code.config.clone(),
-        EvaluatorKind::Remote(remote) => remote.config.clone(),
+        EvaluatorKind::Remote(remote) => remote.program.config.clone(),
         EvaluatorKind::Linked(linked) => linked.config.clone(),
         _ => Object::default(),
     };

@@ -9,7 +9,7 @@ use evaluator_host::{
     conversation::{Conversation, GroupBy, RunPerformance, extract},
     eval_set::{CaseIndex, EvalCase, EvalSet, Unmatched},
     json::{self, Value},
-    metric::{MetricInput, MetricSettings, Metrics},
+    metric::{MatchType, MetricInput, Metrics},
     trace::{self, TraceFormats},
     verdict::Verdict,
 };
@@ -126,17 +126,15 @@ impl Case {
             return;
         }
         let match_type = self.option("--trajectory-match-type").unwrap_or("EXACT");
-        let settings = MetricSettings {
-            trajectory_match_type: match_type.parse().unwrap(),
-            ..MetricSettings::default()
-        };
-        let input =
-            MetricInput { turns: &conversation.turns, golden, threshold: 0.5, settings: &settings };
+        let input = MetricInput::new(&conversation.turns, golden, 0.5);
         let metrics = Metrics::default();
         for expected in expected.get("metrics").and_then(Value::as_array).unwrap_or_default() {
             let name = expected.get("metric_name").and_then(Value::as_str).unwrap();
-            let Ok(metric) = metrics.get(name) else { continue };
-            let Verdict::Answer(answer) = metric.evaluate(&input) else {
+            let has_match_type = metrics.with_setting(MatchType::KEY).any(|other| other == name);
+            let settings = (MatchType::KEY.to_owned(), Value::from(match_type));
+            let settings = has_match_type.then_some(settings).into_iter().collect();
+            let Ok(metric) = metrics.configured(name, &settings) else { continue };
+            let Verdict::Answer(answer) = metric.evaluate(&input).into() else {
                 found.push(format!("{name} failed"));
                 continue;
             };

@@ -1,0 +1,216 @@
+//! Reads JSON into the same tree with positions as YAML.
+//!
+//! The YAML reader would misread JSON silently where the two differ: `1e5` is text in YAML, and syntax errors are
+//! described in terms of blocks and indentation.
+
+use std::collections::HashMap;
+
+use evaluator_json::{self as json, ParseError, ParseOptions, Value};
+
+use crate::{Node, NodeKind, Span};
+
+/// Maximum nesting; the tree is walked by recursion.
+const MAX_DEPTH: usize = 100;
+
+/// A JSON text as a tree.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct JsonDocument {
+    /// Value of the text. Objects have the first value of each repeated key.
+    pub root: Node,
+    /// Further occurrences of keys.
+    pub repeated: Vec<RepeatedKey>,
+}
+
+/// A key that occurs again in its object.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct RepeatedKey {
+    /// Key.
+    pub key: String,
+    /// Position of the first occurrence.
+    pub first: Span,
+    /// Position of this occurrence.
+    pub again: Span,
+}
+
+/// Reads one JSON value.
+///
+/// # Errors
+///
+/// The text is not JSON, or is nested deeper than 100 levels.
+pub fn read_json(text: &str) -> Result<JsonDocument, ParseError> {
+    let options = ParseOptions { max_depth: MAX_DEPTH, ..ParseOptions::default() };
+    // The scanner below relies on the text being JSON and only finds its tokens.
+    json::parse(text, &options)?;
+    let mut scanner = Scanner { text, at: 0, repeated: Vec::new() };
+    let root = scanner.value();
+    Ok(JsonDocument { root, repeated: scanner.repeated })
+}
+
+/// Scanner of a text that is valid JSON.
+struct Scanner<'a> {
+    text: &'a str,
+    at: usize,
+    repeated: Vec<RepeatedKey>,
+}
+
+impl Scanner<'_> {
+    fn value(&mut self) -> Node {
+        let start = self.skip(is_space);
+        let kind = match self.peek() {
+            Some(b'{') => self.object(),
+            Some(b'[') => self.array(),
+            _ => NodeKind::Scalar(self.scalar()),
+        };
+        Node { span: Span { start, end: self.at }, kind }
+    }
+
+    fn object(&mut self) -> NodeKind {
+        let mut entries = Vec::new();
+        let mut seen: HashMap<String, Span> = HashMap::new();
+        self.at += 1;
+        while self.has_next(b'}') {
+            let key = self.value();
+            self.skip(|byte| is_space(byte) || byte == b':');
+            let value = self.value();
+            let name = key.as_str().unwrap_or_default();
+            match seen.get(name) {
+                Some(&first) => {
+                    self.repeated.push(RepeatedKey {
+                        key: name.to_owned(),
+                        first,
+                        again: key.span,
+                    });
+                }
+                None => {
+                    seen.insert(name.to_owned(), key.span);
+                    entries.push((key, value));
+                }
+            }
+        }
+        NodeKind::Mapping(entries)
+    }
+
+    fn array(&mut self) -> NodeKind {
+        let mut items = Vec::new();
+        self.at += 1;
+        while self.has_next(b']') {
+            items.push(self.value());
+        }
+        NodeKind::Sequence(items)
+    }
+
+    /// Returns true if another item follows; else consumes the closing character.
+    fn has_next(&mut self, close: u8) -> bool {
+        self.skip(|byte| is_space(byte) || byte == b',');
+        match self.peek() {
+            None => false,
+            Some(byte) if byte == close => {
+                self.at += 1;
+                false
+            }
+            Some(_) => true,
+        }
+    }
+
+    fn scalar(&mut self) -> Value {
+        let start = self.at;
+        if self.peek() == Some(b'"') {
+            self.at += 1;
+            while self.skip(|byte| !matches!(byte, b'"' | b'\\')) < self.text.len() {
+                match self.peek() {
+                    Some(b'\\') => self.at += 2,
+                    _ => break,
+                }
+            }
+            self.at += 1;
+        } else {
+            self.skip(|byte| !(is_space(byte) || matches!(byte, b',' | b']' | b'}')));
+        }
+        self.at = self.at.min(self.text.len());
+        let token = self.text.get(start..self.at).unwrap_or_default();
+        json::parse(token, &ParseOptions::default()).map(|parsed| parsed.value).unwrap_or_default()
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    /// Advances while `wanted` holds; returns the new position.
+    fn skip(&mut self, wanted: impl Fn(u8) -> bool) -> usize {
+        while self.peek().is_some_and(&wanted) {
+            self.at += 1;
+        }
+        self.at
+    }
+}
+
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn json_values() -> impl Strategy<Value = serde_json::Value> {
+        let leaf = prop_oneof![
+            Just(serde_json::Value::Null),
+            any::<bool>().prop_map(Into::into),
+            any::<i64>().prop_map(Into::into),
+            any::<f64>().prop_map(Into::into),
+            ".*".prop_map(Into::into),
+        ];
+        leaf.prop_recursive(4, 40, 5, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..5).prop_map(Into::into),
+                prop::collection::btree_map(".*", inner, 0..5)
+                    .prop_map(|map| serde_json::Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn the_tree_is_what_the_parser_reads(value in json_values(), pretty: bool) {
+            let text = if pretty { format!("{value:#}") } else { value.to_string() };
+            let expected = json::parse(&text, &ParseOptions::default()).unwrap().value;
+            let document = read_json(&text).unwrap();
+            prop_assert!(document.repeated.is_empty());
+            let found = document.root.to_json().unwrap();
+            prop_assert_eq!(json::to_string(&found, json::NonFinite::Null), json::to_string(&expected, json::NonFinite::Null));
+            prop_assert_eq!((document.root.span.start, document.root.span.end), (0, text.len()));
+        }
+
+        #[test]
+        fn no_text_is_a_panic(text in r#"[\[\]{}:,"\\ \n0-9a-eu.é-]{0,40}"#) {
+            let _ = read_json(&text);
+        }
+    }
+
+    #[test]
+    fn places_are_those_of_the_tokens() {
+        let text = "{\"a\" :\t[1e5, \"q\\\"\\u00e9\", {}],\n \"a\": null}";
+        let document = read_json(text).unwrap();
+        let NodeKind::Mapping(entries) = &document.root.kind else { panic!("{document:?}") };
+        let NodeKind::Sequence(items) = &entries[0].1.kind else { panic!("{document:?}") };
+        let shown: Vec<&str> =
+            items.iter().map(|item| &text[item.span.start..item.span.end]).collect();
+        assert_eq!(shown, ["1e5", "\"q\\\"\\u00e9\"", "{}"]);
+        assert_eq!(items[1].as_str(), Some("q\"é"));
+        assert!(matches!(items[0].kind, NodeKind::Scalar(Value::Float(1e5))));
+        let [repeated] = &document.repeated[..] else { panic!("{document:?}") };
+        assert_eq!((repeated.key.as_str(), repeated.first.start), ("a", 1));
+        assert_eq!(&text[repeated.again.start..], "\"a\": null}");
+    }
+
+    #[test]
+    fn what_is_not_json_has_its_place() {
+        let error = read_json("{\"a\": [1,\n  2,]}").unwrap_err();
+        assert_eq!((error.line, error.column), (2, 4));
+        assert!(read_json(&"[".repeat(5000)).is_err());
+    }
+}

@@ -1,0 +1,80 @@
+//! Text files as a tree with positions: YAML and JSON, read field by field, every problem with its place.
+//!
+//! A reader asks for the [`Fields`] of a mapping one by one. A [`Field`] converts itself to the type that is wanted and
+//! adds a problem to [`Problems`] where it cannot; keys that nothing asked for are problems as well.
+//!
+//! ```
+//! use std::path::Path;
+//!
+//! let text = "name: polite\ntimeout: soon\n";
+//! let error = evaluator_document::parse(text, Path::new("check.yaml"), |root, problems| {
+//!     let mut fields = root?.field("the file", problems).fields("this check")?;
+//!     let name = fields.require("name")?.text()?.to_owned();
+//!     let timeout = fields.take("timeout").and_then(|field| field.seconds());
+//!     fields.finish();
+//!     Some((name, timeout))
+//! })
+//! .unwrap_err();
+//! assert_eq!(
+//!     error.to_string(),
+//!     "check.yaml:2:10: `timeout` must be a whole number of seconds, at least 1 (for example 30)"
+//! );
+//! ```
+
+mod fields;
+mod json;
+mod node;
+mod problem;
+mod scalar;
+pub mod size;
+mod yaml;
+
+use std::path::Path;
+
+pub use fields::{Field, Fields};
+pub use json::{JsonDocument, RepeatedKey, read_json};
+pub use node::{Node, NodeKind, Span};
+pub use problem::{ConfigError, Place, Problem, Problems, Report, Syntax, did_you_mean};
+pub use yaml::{YamlError, read_yaml};
+
+/// Reads the text of a file; `noun` is what messages call the file, e.g. `configuration`.
+///
+/// # Errors
+///
+/// The file cannot be read or is not UTF-8.
+pub fn load(file: &Path, noun: &str) -> Result<String, ConfigError> {
+    let bytes = std::fs::read(file).map_err(|error| {
+        ConfigError::new(file, format!("cannot read the {noun}: {error}"), None)
+    })?;
+    String::from_utf8(bytes).map_err(|error| {
+        let message =
+            format!("the {noun} is not UTF-8 (byte {})", error.utf8_error().valid_up_to());
+        ConfigError::new(file, message, Some("save it as UTF-8".to_owned()))
+    })
+}
+
+/// Parses a text as YAML and converts it with `read`, which returns `None` only after it has added a problem; `file` is
+/// the name of the text in messages.
+///
+/// # Errors
+///
+/// The text is not YAML, or `read` added a problem.
+pub fn parse<T>(
+    text: &str,
+    file: &Path,
+    read: impl FnOnce(Option<&Node>, &Problems<'_>) -> Option<T>,
+) -> Result<T, ConfigError> {
+    let problems = Problems::new(text, Syntax::Yaml);
+    let value = match read_yaml(text) {
+        Ok(root) => read(root.as_ref(), &problems),
+        Err(error) => problems.add(error.span, error.message).none(),
+    };
+    match (problems.error(file), value) {
+        (None, Some(value)) => Ok(value),
+        (Some(error), _) => Err(error),
+        (None, None) => {
+            let message = "internal error: the text was rejected without a reason".to_owned();
+            Err(ConfigError::new(file, message, None))
+        }
+    }
+}

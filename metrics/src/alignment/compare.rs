@@ -1,0 +1,409 @@
+//! Comparison of an actual call with an expected one.
+
+use std::{borrow::Cow, mem};
+
+use evaluator_document::Field;
+use evaluator_json::{NonFinite, Object, Value, python_eq, to_string};
+use indexmap::IndexMap;
+use regex_lite::Regex;
+
+use super::ToolTrajectoryAlignment;
+use crate::turns::Call;
+
+/// Comparators by the name of the argument; `*` is every argument that is not named.
+pub(super) type Comparators = IndexMap<String, Comparator>;
+
+/// Rule by which an argument is as expected.
+///
+/// A missing or unexpected argument is a difference for every comparator except `Ignore`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) enum Comparator {
+    /// Both are equal in Python: `1`, `1.0` and `true` are; keys of objects have no order, items of lists have.
+    #[default]
+    Exact,
+    /// The argument is not compared.
+    Ignore,
+    /// The expected value is part of the actual one. Of an object each member is, under the same key; of a list each item
+    /// is part of some actual item; anything else is equal.
+    Subset,
+    /// Both are lists with the same items, whatever their order and however often each is there; anything else is equal.
+    Set,
+    /// Both are numbers, or text that is one, and close enough; anything else is equal.
+    Numeric(Tolerance),
+    /// The whole actual value matches the pattern; without a pattern, the expected text is one. A value that is not text is
+    /// matched by its JSON.
+    Regex(Option<Pattern>),
+}
+
+/// Maximum difference of numbers: `|actual - expected| <= max(absolute, relative * |expected|)`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Tolerance {
+    /// Finite and at least 0; 0 by default.
+    pub(super) absolute: f64,
+    /// Finite and at least 0; 1e-9 by default, to allow for rounding errors.
+    pub(super) relative: f64,
+}
+
+impl Default for Tolerance {
+    fn default() -> Self {
+        Self { absolute: 0.0, relative: 1e-9 }
+    }
+}
+
+impl Tolerance {
+    fn allows(self, expected: f64, actual: f64) -> bool {
+        // The first condition holds for infinities, whose difference is NaN.
+        expected == actual
+            || (expected.is_finite()
+                && (actual - expected).abs() <= self.absolute.max(self.relative * expected.abs()))
+    }
+}
+
+/// A regular expression that has to match the whole of a value.
+///
+/// The syntax is that of the `regex` crate without Unicode classes: `\d`, `\w`, `\s` and `(?i)` know ASCII only, `.` and
+/// literal characters are any. Matching takes time proportional to the lengths of pattern and value.
+#[derive(Clone, Debug)]
+pub(super) struct Pattern {
+    pub(super) source: String,
+    regex: Regex,
+}
+
+impl Pattern {
+    pub(super) fn new(source: &str) -> Result<Self, regex_lite::Error> {
+        // `a)|(b` is not a pattern, but would be one inside of the parentheses below.
+        Regex::new(source)?;
+        let regex = Regex::new(&format!(r"\A(?:{source})\z"))?;
+        Ok(Self { source: source.to_owned(), regex })
+    }
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.source == other.source
+    }
+}
+
+impl Comparator {
+    /// Default comparators with their names in configurations.
+    fn named() -> [(&'static str, Self); 6] {
+        [
+            ("exact", Self::Exact),
+            ("ignore", Self::Ignore),
+            ("subset", Self::Subset),
+            ("set", Self::Set),
+            ("numeric", Self::Numeric(Tolerance::default())),
+            ("regex", Self::Regex(None)),
+        ]
+    }
+
+    /// Returns the name in configurations.
+    pub(super) fn name(&self) -> &'static str {
+        let is_same = |other: &Self| mem::discriminant(other) == mem::discriminant(self);
+        let named = Self::named().into_iter().find(|(_, other)| is_same(other));
+        named.map_or("", |(name, _)| name)
+    }
+}
+
+/// Reads comparators by argument:
+///
+/// ```yaml
+/// request_id: ignore
+/// tags: set
+/// price: {compare: numeric, tolerance: 0.01}
+/// date: {compare: regex, pattern: '\d{4}-\d{2}-\d{2}'}
+/// '*': subset                                          # every argument that is not named
+/// ```
+pub(super) fn read(key: &str, field: Field<'_>) -> Comparators {
+    let named = field.named().into_iter();
+    named
+        .filter_map(|(argument, node)| {
+            let key = format!("{key}.{argument}");
+            Some((argument.to_owned(), read_comparator(node.field(&key, field.problems))?))
+        })
+        .collect()
+}
+
+/// Reads a name, or a mapping with the name under `compare`.
+fn read_comparator(field: Field<'_>) -> Option<Comparator> {
+    let named = Comparator::named();
+    if !field.is_mapping() {
+        return field.choice(&named);
+    }
+    let mut fields = field.fields("this comparator")?;
+    let Some(compare) = fields.take("compare") else {
+        let names = named.map(|(name, _)| name);
+        let report = field.add(format!("the key `compare` is missing in `{}`", field.key));
+        return report.hint(format!("one of {}", names.join(", "))).none();
+    };
+    let comparator = match compare.choice(&named)? {
+        Comparator::Numeric(default) => {
+            let mut tolerance = |key: &'static str, default: f64| {
+                fields.take(key).map_or(Some(default), |field| field.non_negative())
+            };
+            let absolute = tolerance("tolerance", default.absolute);
+            let relative = tolerance("relative_tolerance", default.relative);
+            absolute
+                .zip(relative)
+                .map(|(absolute, relative)| Comparator::Numeric(Tolerance { absolute, relative }))
+        }
+        Comparator::Regex(_) => match fields.take("pattern") {
+            Some(field) => read_pattern(field).map(|pattern| Comparator::Regex(Some(pattern))),
+            None => Some(Comparator::Regex(None)),
+        },
+        other => Some(other),
+    };
+    fields.finish();
+    comparator
+}
+
+fn read_pattern(field: Field<'_>) -> Option<Pattern> {
+    match Pattern::new(field.text()?) {
+        Ok(pattern) => Some(pattern),
+        Err(error) => field.add(format!("`pattern` is not a regular expression: {error}")).none(),
+    }
+}
+
+/// An expected call with a comparator for each of its arguments.
+#[derive(Debug)]
+pub(super) struct Expectation<'a> {
+    tool: &'a str,
+    args: &'a Object,
+    comparators: Vec<Cow<'a, Comparator>>,
+    metric: &'a ToolTrajectoryAlignment,
+}
+
+/// An expected text that is not a pattern.
+#[derive(Debug, thiserror::Error)]
+#[error("the expected `{argument}` of `{tool}` is not a regular expression: {source}")]
+pub(super) struct BadExpectation {
+    tool: String,
+    argument: String,
+    source: regex_lite::Error,
+}
+
+/// An argument that differs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Difference<'a> {
+    pub(super) argument: &'a str,
+    pub(super) comparator: &'a Comparator,
+    /// `None` if the argument was not expected.
+    pub(super) expected: Option<&'a Value>,
+    /// `None` if the argument is missing.
+    pub(super) actual: Option<&'a Value>,
+}
+
+/// Returns the arguments of a call, empty if it has none.
+fn args<'a>(call: &'a Call<'_>) -> &'a Object {
+    static NONE: std::sync::LazyLock<Object> = std::sync::LazyLock::new(Object::default);
+    call.args.as_object().unwrap_or(&NONE)
+}
+
+impl<'a> Expectation<'a> {
+    pub(super) fn new(
+        call: &'a Call<'a>,
+        metric: &'a ToolTrajectoryAlignment,
+    ) -> Result<Self, BadExpectation> {
+        let args = args(call);
+        let comparators = args.iter().map(|(argument, expected)| {
+            let comparator = metric.comparator(call.name(), argument);
+            match (comparator, expected) {
+                (Comparator::Regex(None), Value::String(text)) => Pattern::new(text)
+                    .map(|pattern| Cow::Owned(Comparator::Regex(Some(pattern))))
+                    .map_err(|source| BadExpectation {
+                        tool: call.name().to_owned(),
+                        argument: argument.clone(),
+                        source,
+                    }),
+                _ => Ok(Cow::Borrowed(comparator)),
+            }
+        });
+        let comparators = comparators.collect::<Result<_, _>>()?;
+        Ok(Self { tool: call.name(), args, comparators, metric })
+    }
+
+    /// Returns `(1 + equal arguments) / (1 + compared arguments)`, or 0 for another tool. The arguments of both calls are
+    /// compared, except ignored ones.
+    pub(super) fn similarity(&self, actual: &Call<'_>) -> f64 {
+        if self.tool != actual.name() {
+            return 0.0;
+        }
+        let (mut compared, mut same) = (1_u32, 1_u32);
+        self.compare(actual, |difference| {
+            compared += 1;
+            same += u32::from(difference.is_none());
+        });
+        f64::from(same) / f64::from(compared)
+    }
+
+    /// Returns the arguments that differ: those of the expected call, then those of the actual one only.
+    pub(super) fn differences<'s>(&'s self, actual: &'s Call<'_>) -> Vec<Difference<'s>> {
+        let mut differences = Vec::new();
+        self.compare(actual, |difference| differences.extend(difference));
+        differences
+    }
+
+    /// Calls `report` for each compared argument, with the difference if there is one.
+    fn compare<'s>(&'s self, actual: &'s Call<'_>, mut report: impl FnMut(Option<Difference<'s>>)) {
+        let actual = args(actual);
+        for ((argument, expected), comparator) in self.args.iter().zip(&self.comparators) {
+            let comparator: &Comparator = comparator;
+            if *comparator == Comparator::Ignore {
+                continue;
+            }
+            let actual = actual.get(argument);
+            let same = actual.is_some_and(|actual| comparator.accepts(expected, actual));
+            let expected = Some(expected);
+            report((!same).then_some(Difference { argument, comparator, expected, actual }));
+        }
+        for (argument, value) in actual {
+            let comparator = self.metric.comparator(self.tool, argument);
+            if !self.args.contains_key(argument) && *comparator != Comparator::Ignore {
+                let (expected, actual) = (None, Some(value));
+                report(Some(Difference { argument, comparator, expected, actual }));
+            }
+        }
+    }
+}
+
+impl Comparator {
+    /// Returns true if the actual value is as expected.
+    fn accepts(&self, expected: &Value, actual: &Value) -> bool {
+        match self {
+            Self::Exact | Self::Regex(None) => python_eq(expected, actual),
+            Self::Ignore => true,
+            Self::Subset => is_part(expected, actual),
+            Self::Set => same_items(expected, actual),
+            Self::Numeric(tolerance) => match (number(expected), number(actual)) {
+                (Some(expected), Some(actual)) => tolerance.allows(expected, actual),
+                _ => python_eq(expected, actual),
+            },
+            Self::Regex(Some(pattern)) => match actual {
+                Value::String(text) => pattern.regex.is_match(text),
+                other => pattern.regex.is_match(&to_string(other, NonFinite::Literal)),
+            },
+        }
+    }
+}
+
+fn is_part(expected: &Value, actual: &Value) -> bool {
+    match (expected, actual) {
+        (Value::Object(expected), Value::Object(actual)) => expected
+            .iter()
+            .all(|(key, expected)| actual.get(key).is_some_and(|actual| is_part(expected, actual))),
+        (Value::Array(expected), Value::Array(actual)) => {
+            expected.iter().all(|expected| actual.iter().any(|actual| is_part(expected, actual)))
+        }
+        _ => python_eq(expected, actual),
+    }
+}
+
+fn same_items(expected: &Value, actual: &Value) -> bool {
+    let within = |part: &[Value], whole: &[Value]| {
+        part.iter().all(|item| whole.iter().any(|other| python_eq(item, other)))
+    };
+    match (expected, actual) {
+        (Value::Array(expected), Value::Array(actual)) => {
+            within(expected, actual) && within(actual, expected)
+        }
+        _ => python_eq(expected, actual),
+    }
+}
+
+/// Returns the number that a value is, or that its text represents. Booleans are not numbers.
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        #[expect(clippy::cast_precision_loss, reason = "compared with a tolerance")]
+        Value::Int(int) => Some(*int as f64),
+        Value::BigInt(digits) => digits.parse().ok(),
+        Value::Float(float) => Some(*float),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evaluator_json::parse_python;
+
+    use super::*;
+
+    fn accepts(comparator: &Comparator, expected: &str, actual: &str) -> bool {
+        comparator.accepts(&parse_python(expected).unwrap(), &parse_python(actual).unwrap())
+    }
+
+    #[test]
+    fn comparators_accept_what_they_say() {
+        let tolerance = Tolerance { absolute: 0.5, ..Tolerance::default() };
+        let numeric = Comparator::Numeric(tolerance);
+        let digits = Comparator::Regex(Some(Pattern::new("[0-9]+").unwrap()));
+        for (comparator, expected, actual, accepted) in [
+            (Comparator::Exact, "[1, 2]", "[1.0, 2]", true),
+            (Comparator::Exact, "[1, 2]", "[2, 1]", false),
+            (Comparator::Subset, r#"{"a": {"b": 1}}"#, r#"{"a": {"b": 1, "c": 2}}"#, true),
+            (Comparator::Subset, r#"{"a": 1, "b": null}"#, r#"{"a": 1}"#, false),
+            (Comparator::Subset, r#"[{}, {"a": 1}]"#, r#"[{"a": 1, "b": 2}]"#, true),
+            (Comparator::Subset, "[3]", "[1, 2]", false),
+            (Comparator::Subset, r#""par""#, r#""part""#, false),
+            (Comparator::Set, "[1, 2, 2]", "[2, 1]", true),
+            (Comparator::Set, "[1, 2]", "[1]", false),
+            (Comparator::Set, "[1]", "[1, 2]", false),
+            (Comparator::Set, r#""a""#, r#""a""#, true),
+            (Comparator::Set, "1", "[1]", false),
+            (numeric.clone(), "10", r#"" 10.5 ""#, true),
+            (numeric.clone(), "10", "9.4", false),
+            (numeric.clone(), "100000000000000000000", "1e20", true),
+            (numeric.clone(), "1", "true", true),
+            (numeric.clone(), r#""a""#, r#""a""#, true),
+            (numeric, "1", "[1]", false),
+            (digits.clone(), "null", "42", true),
+            (digits.clone(), "null", r#""42""#, true),
+            (digits, "42", r#""x42""#, false),
+        ] {
+            let found = accepts(&comparator, expected, actual);
+            assert_eq!(found, accepted, "{comparator:?} {expected} {actual}");
+        }
+    }
+
+    #[test]
+    fn what_is_said_of_a_tool_goes_first() {
+        let comparators = |list: &[(&str, Comparator)]| -> Comparators {
+            list.iter().map(|(name, comparator)| ((*name).to_owned(), comparator.clone())).collect()
+        };
+        let settings = ToolTrajectoryAlignment {
+            args: comparators(&[("a", Comparator::Set), ("*", Comparator::Subset)]),
+            tools: [
+                ("f".to_owned(), comparators(&[("b", Comparator::Ignore)])),
+                ("g".to_owned(), comparators(&[("*", Comparator::Ignore)])),
+            ]
+            .into(),
+            ..ToolTrajectoryAlignment::default()
+        };
+        let name = |tool, argument| settings.comparator(tool, argument).name();
+        assert_eq!([name("f", "a"), name("f", "b"), name("f", "c")], ["set", "ignore", "subset"]);
+        assert_eq!([name("g", "a"), name("h", "a"), name("h", "b")], ["ignore", "set", "subset"]);
+        assert_eq!(ToolTrajectoryAlignment::default().comparator("f", "a").name(), "exact");
+    }
+
+    #[test]
+    fn a_pattern_matches_a_whole_value() {
+        let matches = |pattern, text| Pattern::new(pattern).unwrap().regex.is_match(text);
+        assert!(matches("a|ab", "ab") && matches(r"\d{4}-\d{2}", "2024-05") && matches("", ""));
+        assert!(!matches("a|ab", "abc") && !matches("b", "ab") && !matches("a", "a\n"));
+        for bad in ["(", "a)|(b", "[z-a]", "x{5,2}"] {
+            assert!(!Pattern::new(bad).unwrap_err().to_string().is_empty(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn tolerances_are_absolute_or_relative_to_what_is_expected() {
+        let tolerance = Tolerance { absolute: 0.5, relative: 0.1 };
+        assert!(tolerance.allows(1.0, 1.5) && tolerance.allows(100.0, 110.0));
+        assert!(!tolerance.allows(1.0, 1.6) && !tolerance.allows(100.0, 111.0));
+        assert!(Tolerance::default().allows(0.3, 0.1 + 0.2));
+        let infinite = f64::INFINITY;
+        assert!(tolerance.allows(infinite, infinite));
+        assert!(!tolerance.allows(infinite, 1.0) && !tolerance.allows(1.0, infinite));
+        assert!(!tolerance.allows(f64::NAN, f64::NAN) && !tolerance.allows(1.0, f64::NAN));
+    }
+}

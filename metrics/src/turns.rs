@@ -1,0 +1,87 @@
+//! Tool calls and turns as metrics compare them.
+
+use std::borrow::Cow;
+
+use evaluator_json::{Object, Value, python_eq};
+
+use super::{Outcome, Scored};
+use evaluator_traces::{
+    conversation::{ToolCall, Turn},
+    eval_set::{ExpectedCall, ExpectedTurn},
+};
+
+/// Name and arguments of a tool call. Ids and results are not compared.
+#[derive(Clone, Debug)]
+pub(super) struct Call<'a> {
+    /// `None` if an eval set does not name the tool.
+    pub(super) name: Option<&'a str>,
+    pub(super) args: Cow<'a, Value>,
+}
+
+impl<'a> Call<'a> {
+    /// Converts a recorded call. Its arguments become an object: none an empty one, any other value its member `value`.
+    pub(super) fn actual(call: &'a ToolCall) -> Self {
+        let args = match &call.arguments {
+            arguments @ Value::Object(_) => Cow::Borrowed(arguments),
+            Value::Null => Cow::Owned(object([])),
+            other => Cow::Owned(object([("value", other.clone())])),
+        };
+        Self { name: Some(&call.name), args }
+    }
+
+    /// Converts an expected call. Its arguments are an object, or `Null` if the eval set has none.
+    pub(super) fn expected(call: &'a ExpectedCall) -> Self {
+        Self { name: call.name.as_deref(), args: Cow::Borrowed(&call.args) }
+    }
+
+    /// Returns the name, empty if there is none.
+    pub(super) fn name(&self) -> &'a str {
+        self.name.unwrap_or_default()
+    }
+
+    pub(super) fn is_same(&self, other: &Self, ignore_args: bool) -> bool {
+        self.name == other.name && (ignore_args || python_eq(&self.args, &other.args))
+    }
+
+    pub(super) fn to_value(&self) -> Value {
+        let name = self.name.map_or(Value::Null, Value::from);
+        object([("name", name), ("args", self.args.clone().into_owned())])
+    }
+}
+
+/// Creates an object.
+pub(super) fn object<'k>(members: impl IntoIterator<Item = (&'k str, Value)>) -> Value {
+    Value::Object(members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+}
+
+/// Converts a number of things.
+pub(super) fn count(count: usize) -> Value {
+    Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
+}
+
+/// Scores each turn that has a golden turn of the same number; the score is their mean.
+///
+/// Turns without a counterpart are counted in the details and do not change the score.
+pub(super) fn mean_over_turns<'a>(
+    actual: &'a [Turn],
+    expected: &'a [ExpectedTurn],
+    mut details: Object,
+    score: impl FnMut((&'a Turn, &'a ExpectedTurn)) -> f64,
+) -> Outcome {
+    let scores: Vec<f64> = actual.iter().zip(expected).map(score).collect();
+    if scores.is_empty() {
+        return Outcome::not_evaluated("no turns to compare");
+    }
+    let (recorded, golden) = (actual.len(), expected.len());
+    if recorded != golden {
+        details.insert("missing_turns".to_owned(), count(golden.saturating_sub(recorded)));
+        details.insert("unexpected_turns".to_owned(), count(recorded.saturating_sub(golden)));
+    }
+    #[expect(clippy::cast_precision_loss, reason = "there are fewer than 2^53 turns")]
+    let mean = scores.iter().sum::<f64>() / scores.len() as f64;
+    Outcome::Scored(Scored {
+        per_turn: scores.into_iter().map(Some).collect(),
+        details: (!details.is_empty()).then_some(details),
+        ..Scored::new(mean)
+    })
+}
