@@ -70,6 +70,6 @@ impl Call {
         args.extend(launch.one_shot.args);
         args.extend([self.contract.name().into(), self.function.clone().into()]);
         let one_shot = CommandSpec { args, ..launch.one_shot };
-        Ok((Launch { one_shot, worker: None }, Driver { _folder: Arc::new(folder) }))
+        Ok((Launch::new(one_shot).with_reuse(launch.reuse), Driver { _folder: Arc::new(folder) }))
     }
 }

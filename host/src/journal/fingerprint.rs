@@ -12,7 +12,7 @@ use super::{
     Key,
     digest::{Digest, Digester},
 };
-use crate::{runtime::Composition, stamp::Stamp};
+use crate::{runtime::Inputs, stamp::Stamp};
 
 /// An evaluator as it was when the run began: what it consists of and how it is set up.
 #[derive(Clone, Debug)]
@@ -42,17 +42,17 @@ impl Fingerprint {
     /// # Errors
     ///
     /// One of them cannot be read.
-    pub fn of_program(composition: &Composition, settings: Digester) -> Result<Self, Unreadable> {
+    pub fn of_program(inputs: &Inputs, settings: Digester) -> Result<Self, Unreadable> {
         let mut digester = settings;
-        let mut files = Vec::with_capacity(composition.files.len());
-        for path in &composition.files {
+        let mut files = Vec::with_capacity(inputs.files.len());
+        for path in &inputs.files {
             let (stamp, content) = content(path).map_err(|source| unreadable(path, source))?;
             digester = digester
                 .bytes("file", path.as_os_str().as_encoded_bytes())
                 .bytes("content", &content);
             files.push((path.clone(), stamp));
         }
-        for path in &composition.programs {
+        for path in &inputs.programs {
             let found =
                 path.canonicalize().and_then(|real| Ok((Stamp::of(&fs::metadata(&real)?), real)));
             let (stamp, real) = found.map_err(|source| unreadable(path, source))?;
@@ -63,7 +63,7 @@ impl Fingerprint {
                 .bytes("length", &stamp.length.to_le_bytes())
                 .bytes("modified", &stamp.modified.to_le_bytes());
         }
-        for note in &composition.notes {
+        for note in &inputs.notes {
             digester = digester.bytes("note", note.as_bytes());
         }
         Ok(Self { digest: digester.finish(), files })
@@ -124,21 +124,21 @@ mod tests {
         let check = folder.file("check.py", "1");
         let helper = folder.file("helper.py", "1");
         let python = folder.file("python", "x");
-        let composition = |files: &[&PathBuf]| Composition {
+        let inputs = |files: &[&PathBuf]| Inputs {
             files: files.iter().map(|path| (*path).clone()).collect(),
             programs: BTreeSet::from([python.clone()]),
-            ..Composition::default()
+            ..Inputs::default()
         };
-        let both = composition(&[&check, &helper]);
-        let key = |composition: &Composition, settings: &str| {
+        let both = inputs(&[&check, &helper]);
+        let key = |inputs: &Inputs, settings: &str| {
             let settings = Digester::new("program").bytes("settings", settings.as_bytes());
-            Fingerprint::of_program(composition, settings).unwrap().key(&[0; 32])
+            Fingerprint::of_program(inputs, settings).unwrap().key(&[0; 32])
         };
         let before = key(&both, "a");
         assert_eq!(before, key(&both, "a"));
-        assert_eq!(before, key(&composition(&[&helper, &check]), "a"));
-        let noted = Composition { notes: vec!["sdk 1".to_owned()], ..both.clone() };
-        for other in [key(&both, "b"), key(&composition(&[&check]), "a"), key(&noted, "a")] {
+        assert_eq!(before, key(&inputs(&[&helper, &check]), "a"));
+        let noted = Inputs { notes: vec!["sdk 1".to_owned()], ..both.clone() };
+        for other in [key(&both, "b"), key(&inputs(&[&check]), "a"), key(&noted, "a")] {
             assert_ne!(before, other);
         }
         let fingerprint = Fingerprint::of_program(&both, Digester::new("")).unwrap();
@@ -155,11 +155,11 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_named() {
         let folder = Folder::new("journal-unreadable");
-        let mut composition = Composition::default();
-        composition.files.insert(folder.path("gone.py"));
-        let error = Fingerprint::of_program(&composition, Digester::new("")).unwrap_err();
+        let mut inputs = Inputs::default();
+        inputs.files.insert(folder.path("gone.py"));
+        let error = Fingerprint::of_program(&inputs, Digester::new("")).unwrap_err();
         assert!(error.to_string().contains("gone.py"), "{error}");
-        composition.files = BTreeSet::from([folder.path("")]);
-        assert!(Fingerprint::of_program(&composition, Digester::new("")).is_err());
+        inputs.files = BTreeSet::from([folder.path("")]);
+        assert!(Fingerprint::of_program(&inputs, Digester::new("")).is_err());
     }
 }

@@ -320,13 +320,9 @@ impl Execution<'_, '_> {
             }
         };
         let subject = Arc::clone(&active.subject);
-        if let Some(reason) = evaluator.take_unforked() {
+        if let Some(reason) = evaluator.take_unshared() {
             let evaluator = evaluator.name().to_owned();
-            (self.progress.on_event)(RunEvent::NotForked { evaluator, reason });
-        }
-        if let Some(reason) = evaluator.take_uncached() {
-            let evaluator = evaluator.name().to_owned();
-            (self.progress.on_event)(RunEvent::NotCached { evaluator, reason });
+            (self.progress.on_event)(RunEvent::NotReused { evaluator, reason });
         }
         let stderr = evaluation.end_of_stderr().into_owned();
         let report = evaluator.report_on(evaluation, &subject);

@@ -15,7 +15,7 @@ use crate::{
     config::CodeConfig,
     journal::{Digester, Fingerprint, Journal},
     report::Report,
-    runtime::{Composition, Launch, imported_from, secrets::is_secret_name},
+    runtime::{Inputs, Launch, imported_from, secrets::is_secret_name},
     verdict::{Evaluation, Verdict},
 };
 
@@ -74,8 +74,8 @@ pub(super) fn of_this_program(
         Work::Linked { timeout, .. } => {
             let digester = Digester::new("linked").bytes("name", name).shown("timeout", timeout);
             let files = [running_program()].into();
-            let composition = Composition { files, ..Composition::default() };
-            of_program(&evaluator.name, &composition, digester, on_event)
+            let inputs = Inputs { files, ..Inputs::default() };
+            of_program(&evaluator.name, &inputs, digester, on_event)
         }
         Work::Program(_) | Work::Broken(_) => None,
     }
@@ -90,13 +90,13 @@ fn running_program() -> PathBuf {
 /// What a program is that was made ready; `None` when nobody asks, or it cannot be known.
 pub(super) fn of_launch(
     (evaluator, candidate): (&str, &Candidate),
-    composition: &Composition,
+    inputs: &Inputs,
     launch: &Launch,
     runner: &Runner,
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Option<Fingerprint> {
     runner.journal.as_ref()?;
-    if let Some(what) = untraceable(candidate, composition, launch) {
+    if let Some(what) = untraceable(candidate, inputs, launch) {
         let reason = format!(
             "it runs code whose changes would not be noticed ({what}), so it is evaluated again in every run"
         );
@@ -121,17 +121,13 @@ pub(super) fn of_launch(
     if let Some(pin) = &candidate.pin {
         digester = digester.bytes("pin", pin.as_str().as_bytes());
     }
-    of_program(evaluator, composition, digester, on_event)
+    of_program(evaluator, inputs, digester, on_event)
 }
 
-/// Code of the evaluator that is not part of its composition, in words.
-fn untraceable(
-    candidate: &Candidate,
-    composition: &Composition,
-    launch: &Launch,
-) -> Option<String> {
-    if composition.untraceable.is_some() {
-        return composition.untraceable.clone();
+/// Code of the evaluator that is not part of its inputs, in words.
+fn untraceable(candidate: &Candidate, inputs: &Inputs, launch: &Launch) -> Option<String> {
+    if inputs.untraceable.is_some() {
+        return inputs.untraceable.clone();
     }
     let own = candidate.code.process.env.variables.iter().find(|(name, _)| *name == "PYTHONPATH");
     let folders = match own.and_then(|(_, value)| value.clone()) {
@@ -139,17 +135,17 @@ fn untraceable(
         None => launch.one_shot.variable("PYTHONPATH")?,
     };
     let folders: Vec<PathBuf> = env::split_paths(&folders).collect();
-    let module = imported_from(&composition.files, &folders)?;
+    let module = imported_from(&inputs.files, &folders)?;
     Some(format!("{}, found by PYTHONPATH", module.display()))
 }
 
 fn of_program(
     evaluator: &str,
-    composition: &Composition,
+    inputs: &Inputs,
     settings: Digester,
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Option<Fingerprint> {
-    let error = match Fingerprint::of_program(composition, settings) {
+    let error = match Fingerprint::of_program(inputs, settings) {
         Ok(fingerprint) => return Some(fingerprint),
         Err(error) => error,
     };

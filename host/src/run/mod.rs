@@ -15,8 +15,7 @@
 //! | `surroundings` | what a program runs in: its working directory, variables and limits |
 //! | `ready` | one evaluator during a run: its workers, its evaluations |
 //! | `told` | what is told of an evaluation |
-//! | `forked` | evaluations that are forked from a server |
-//! | `cached` | evaluations whose processes keep for each other what they have compiled |
+//! | `reuse` | evaluations that are forked from a server or share compiled code |
 //! | `originals` | the files that make a program, as they were when the run began |
 //! | `permits` | who may begin: a bounded number at a time, and nobody after a stop |
 //! | `retry` | trying again what may have gone wrong by chance |
@@ -25,7 +24,6 @@
 //! | `service` | evaluators that are kept ready for documents from outside |
 //! | `event` | what a caller can show while it waits |
 
-mod cached;
 mod check;
 mod conversations;
 mod describe;
@@ -35,7 +33,6 @@ mod event;
 mod examine;
 mod execute;
 mod fetch;
-mod forked;
 mod inspect;
 mod journaled;
 mod loaders;
@@ -45,6 +42,7 @@ mod plan;
 mod program;
 mod ready;
 mod retry;
+mod reuse;
 mod runner;
 mod service;
 mod subject;

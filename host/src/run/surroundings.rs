@@ -239,10 +239,7 @@ mod tests {
 
     #[test]
     fn time_of_processors_is_counted_for_each_conversation() {
-        let launch = || Launch {
-            one_shot: CommandSpec::new("/built"),
-            worker: Some(CommandSpec::new("/built").arg("--stream")),
-        };
+        let launch = || Launch::new(CommandSpec::new("/built")).with_stream();
         let worker = |here: Surroundings| {
             here.give_to(launch()).worker.map(|worker| worker.program.into_string().unwrap())
         };

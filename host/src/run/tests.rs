@@ -9,9 +9,7 @@ use crate::{
     metric::{Metric, MetricInput},
     process::Cancellation,
     report::{ConversationReport, Partial, Report},
-    runtime::{
-        Availability, Entrypoint, Launch, PrepareError, PrepareEvent, Runtime, testing::Folder,
-    },
+    runtime::{Entrypoint, Launch, PrepareError, PrepareEvent, Runtime, testing::Folder},
     verdict::{Answer, Verdict},
 };
 
@@ -129,8 +127,8 @@ impl Runtime for Slow {
     fn claims(&self, _: &Path) -> bool {
         true
     }
-    fn availability(&self) -> Availability {
-        Availability::Available { detail: String::new() }
+    fn availability(&self) -> Result<String, String> {
+        Ok(String::new())
     }
     fn prepare(
         &self,

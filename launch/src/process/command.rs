@@ -1,8 +1,8 @@
-//! What to start, as a value: runtimes make it, executors may wrap it, only this module's siblings start it.
+//! What to start, for how long and with which resources: the values that describe a process.
 
-use std::{env, ffi::OsString, fmt, path::PathBuf, process::Command};
+use std::{env, ffi::OsString, fmt, path::PathBuf, process::Command, time::Duration};
 
-use super::Resources;
+use super::os;
 
 /// A command line with its environment, working directory and limits.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -98,6 +98,85 @@ impl CommandSpec {
             command.current_dir(folder);
         }
     }
+}
+
+/// How long a process may run and how much of its output is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How long it may run from its start on. Default 30 s; [`Duration::MAX`] for no limit.
+    pub timeout: Duration,
+    /// Bytes kept of standard output (of a process that is spoken to in lines: of one line). Default 64 MiB.
+    pub stdout_cap: usize,
+    /// Bytes kept of the beginning of standard error. Default 16 KiB.
+    pub stderr_head: usize,
+    /// Bytes kept of the end of standard error. Default 48 KiB.
+    pub stderr_tail: usize,
+    /// How long it may take to end by itself after it was asked to (`TERM`). Default 50 ms.
+    pub term_grace: Duration,
+    /// How long to wait for the end of its outputs after it has exited. Default 100 ms.
+    pub eof_grace: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            timeout: Duration::from_secs(30),
+            stdout_cap: 64 << 20,
+            stderr_head: 16 << 10,
+            stderr_tail: 48 << 10,
+            term_grace: Duration::from_millis(50),
+            eof_grace: Duration::from_millis(100),
+        }
+    }
+}
+
+impl Limits {
+    /// The default limits with another timeout.
+    #[must_use]
+    pub fn with_timeout(timeout: Duration) -> Self {
+        Self { timeout, ..Self::default() }
+    }
+}
+
+/// Limits that the system enforces on a process, and on each of those it starts in turn by itself. `None` leaves a limit as it
+/// is for this process; a limit that is stricter already stays.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Resources {
+    /// Bytes of memory it may write to: heap, stacks of threads, and other private mappings. On Linux that is `RLIMIT_DATA`,
+    /// because `RLIMIT_AS` would also count the gigabytes of addresses that V8, Go and allocators reserve and never use.
+    /// Other systems only have `RLIMIT_AS` for what allocators use.
+    pub memory: Option<u64>,
+    /// Seconds of processor time: when they are used up it gets `SIGXCPU`, and if it goes on, `SIGKILL` a second later.
+    pub cpu: Option<u64>,
+    /// Files it may have open at a time, with its standard streams.
+    pub open_files: Option<u64>,
+}
+
+impl Resources {
+    /// Whether nothing is limited.
+    #[must_use]
+    pub fn is_unlimited(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether a process that ended with this code was told that its processor time is used up. The code of a signal is its
+    /// negative number, or, as shells hand it on, 128 more than it.
+    #[must_use]
+    pub fn cpu_is_over(&self, code: i32) -> bool {
+        self.cpu.is_some() && is_of(os::CPU_TIME_IS_OVER, code)
+    }
+
+    /// Whether a process that ended with this code was killed, which limits do as a last resort, and not only they.
+    #[must_use]
+    pub fn may_have_killed(&self, code: i32) -> bool {
+        !self.is_unlimited() && is_of(os::KILLED, code)
+    }
+}
+
+fn is_of(signal: Option<i32>, code: i32) -> bool {
+    signal.is_some_and(|signal| {
+        Some(code) == signal.checked_neg() || Some(code) == signal.checked_add(128)
+    })
 }
 
 #[cfg(test)]

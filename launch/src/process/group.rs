@@ -4,7 +4,12 @@ use std::process::Stdio;
 
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
-use super::{CommandSpec, Ending, SpawnError, forks::Forked, living::Listed, os, spawn};
+use super::{
+    CommandSpec, Ending, SpawnError,
+    forks::Forked,
+    os,
+    spawn::{self, Listed},
+};
 
 /// A started process with everything it starts in turn.
 ///

@@ -15,35 +15,24 @@
 //! Everything runs on the caller's tokio runtime, which needs its I/O and time drivers enabled; a current-thread
 //! runtime is enough, and no thread is started.
 
-mod cancel;
-mod capture;
 mod command;
 pub mod forks;
 mod group;
-mod limits;
-mod lines;
-mod living;
-mod notes;
 mod os;
 mod outcome;
 mod pump;
-mod resources;
 mod run;
 mod session;
 mod spawn;
+mod stderr;
 
-pub use cancel::Cancellation;
-pub use capture::Captured;
-pub use command::CommandSpec;
-pub use limits::Limits;
-pub use living::kill_all;
-pub use living::{Listed, start as start_listed};
-pub use notes::Notes;
+pub use command::{CommandSpec, Limits, Resources};
 pub use os::hide_memory;
 #[cfg(unix)]
-pub use os::reset_signals;
-pub use outcome::{Ending, Outcome};
-pub use resources::Resources;
+pub(crate) use os::reset_signals;
+pub use outcome::{Cancellation, Captured, Ending, Outcome};
 pub use run::run;
 pub use session::{Exit, Mouth, Next, Parting, Session, Talk};
-pub use spawn::SpawnError;
+pub(crate) use spawn::{Listed, start as start_listed};
+pub use spawn::{SpawnError, kill_all};
+pub use stderr::Notes;

@@ -11,11 +11,10 @@ use tokio::{
 use super::{
     Cancellation, Captured, CommandSpec, Ending, Limits, SpawnError,
     group::Started,
-    lines::Lines,
-    notes::Notes,
     os,
-    pump::{Outgoing, drain, feed, read_some},
+    pump::{Lines, Outgoing, drain, feed, read_some},
     run::{KILL_PATIENCE, LAST_WORDS},
+    stderr::Notes,
 };
 use crate::clock;
 

@@ -2,7 +2,6 @@
 
 mod cargo;
 mod companions;
-mod composition;
 mod environment;
 mod executable;
 mod model;
@@ -19,20 +18,18 @@ mod syntax;
 pub mod testing;
 mod tool;
 mod untraceable;
-mod visible;
 
 pub use cargo::Cargo;
+#[doc(hidden)]
 pub use companions::imported_from;
-pub use composition::Composition;
-pub use environment::Environment;
+pub use environment::{Environment, Inherit, Visible};
 pub use executable::Executable;
 pub use model::{
-    Availability, Built, CachedCommand, CompileCacheOf, Entrypoint, ForkServerOf, Launch,
-    PrepareError, PrepareEvent, Runtime,
+    Built, CachedCommand, Entrypoint, Inputs, Launch, PrepareError, PrepareEvent, Reuse, Runtime,
 };
 pub use node::Node;
+#[doc(hidden)]
 pub use private_folder::PrivateFolder;
 pub use python::{Python, requirements};
 pub use registry::Runtimes;
 pub use syntax::Syntax;
-pub use visible::{Inherit, Visible};

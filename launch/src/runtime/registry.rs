@@ -9,8 +9,8 @@ use std::{
 use indexmap::IndexSet;
 
 use super::{
-    Cargo, Composition, Entrypoint, Environment, Executable, Launch, Node, PrepareError,
-    PrepareEvent, Python, Runtime, paths,
+    Cargo, Entrypoint, Environment, Executable, Inputs, Launch, Node, PrepareError, PrepareEvent,
+    Python, Runtime, paths,
 };
 use crate::process::Cancellation;
 
@@ -152,15 +152,13 @@ impl Runtimes {
             .collect()
     }
 
-    /// What an evaluator consists of that was made ready to be launched so.
+    /// Lists what a prepared evaluator consists of, see [`Runtime::inputs`].
     #[must_use]
-    pub fn composition(&self, entrypoint: &Entrypoint, launch: &Launch) -> Composition {
+    pub fn inputs(&self, entrypoint: &Entrypoint, launch: &Launch) -> Inputs {
         match self.for_path(&entrypoint.path) {
-            Ok(runtime) => runtime.composition(entrypoint, launch),
-            // It is gone since: nobody can read it, and nobody will.
-            Err(_) => {
-                Composition { files: [entrypoint.path.clone()].into(), ..Composition::default() }
-            }
+            Ok(runtime) => runtime.inputs(entrypoint, launch),
+            // The file was deleted meanwhile.
+            Err(_) => Inputs { files: [entrypoint.path.clone()].into(), ..Inputs::default() },
         }
     }
 
@@ -190,10 +188,7 @@ mod tests {
     use super::*;
     use crate::{
         process::CommandSpec,
-        runtime::{
-            Availability,
-            testing::{Folder, no_events},
-        },
+        runtime::testing::{Folder, no_events},
     };
 
     /// Remembers what it was asked to prepare, fails for files called `bad` and panics for those called `panic`.
@@ -217,8 +212,8 @@ mod tests {
         fn extensions(&self) -> &[&str] {
             self.extensions
         }
-        fn availability(&self) -> Availability {
-            Availability::Available { detail: String::new() }
+        fn availability(&self) -> Result<String, String> {
+            Ok(String::new())
         }
         fn prepare(
             &self,
@@ -236,10 +231,7 @@ mod tests {
                     Some(stem) if stem == "bad" => {
                         Err(PrepareError::Unusable { reason: "bad".to_owned() })
                     }
-                    _ => Ok(Launch {
-                        one_shot: CommandSpec::new(self.name).arg(source),
-                        worker: None,
-                    }),
+                    _ => Ok(Launch::new(CommandSpec::new(self.name).arg(source))),
                 })
                 .take_while(|_| self.name != "lazy")
                 .collect()

@@ -18,77 +18,37 @@
 //!
 //! Never withheld because of their names: `PWD`, `OLDPWD`, `XDG_*` and `AWS_CA_BUNDLE`.
 
-/// Begin names of which all are withheld.
-const PREFIXES: [&str; 3] = ["AWS_", "AZURE_", "OP_SESSION_"];
+use super::environment::is_listed;
 
-/// Begin names of which none is. Certificates to trust are no secret, whoever is to trust them.
-const OPEN_PREFIXES: [&str; 3] = ["XDG_", "GIT_CONFIG_KEY_", "AWS_CA_BUNDLE"];
+/// Prefixes of names that are withheld.
+const PREFIXES: &str = "AWS_ AZURE_ OP_SESSION_";
 
-const NAMES: [&str; 6] =
-    ["BW_SESSION", "DOCKER_AUTH_CONFIG", "KUBECONFIG", "NETRC", "PGPASSFILE", "SSH_AUTH_SOCK"];
+/// Prefixes of names that are not withheld. Certificates to trust are not secret.
+const OPEN_PREFIXES: &str = "XDG_ GIT_CONFIG_KEY_ AWS_CA_BUNDLE";
+
+const NAMES: &str = "BW_SESSION DOCKER_AUTH_CONFIG KUBECONFIG NETRC PGPASSFILE SSH_AUTH_SOCK";
 
 /// Anywhere in a name.
-const PARTS: [&str; 9] = [
-    "CONNECTION_STRING",
-    "CONNECTIONSTRING",
-    "CONN_STR",
-    "CONNSTR",
-    "CREDENTIAL",
-    "PASSPHRASE",
-    "PASSWD",
-    "PASSWORD",
-    "SECRET",
-];
+const PARTS: &str = "CONNECTION_STRING CONNECTIONSTRING CONN_STR CONNSTR CREDENTIAL PASSPHRASE PASSWD PASSWORD SECRET";
 
-const WORDS: [&str; 9] =
-    ["ASKPASS", "AUTHORIZATION", "BEARER", "DBPASS", "DSN", "JWT", "PASS", "SSHPASS", "PASSKEY"];
+const WORDS: &str = "ASKPASS AUTHORIZATION BEARER DBPASS DSN JWT PASS SSHPASS PASSKEY";
 
 /// The last of several words.
-const LAST_WORDS: [&str; 7] = ["AUTH", "COOKIE", "COOKIES", "HEADERS", "PAT", "PWD", "WEBHOOK"];
+const LAST_WORDS: &str = "AUTH COOKIE COOKIES HEADERS PAT PWD WEBHOOK";
 
 /// What `KEY` is written together with. Other words that end so are hotkeys, monkeys and turkeys.
-const KEYS: [&str; 12] = [
-    "ACCESSKEY",
-    "ACCOUNTKEY",
-    "APIKEY",
-    "APPKEY",
-    "AUTHKEY",
-    "DEPLOYKEY",
-    "ENCRYPTIONKEY",
-    "MASTERKEY",
-    "PRIVATEKEY",
-    "PRIVKEY",
-    "SIGNINGKEY",
-    "SSHKEY",
-];
+const KEYS: &str = "\
+    ACCESSKEY ACCOUNTKEY APIKEY APPKEY AUTHKEY DEPLOYKEY ENCRYPTIONKEY MASTERKEY PRIVATEKEY PRIVKEY SIGNINGKEY \
+    SSHKEY";
 
 /// With one of these a name speaks of how many tokens there are, or of how long they are good.
-const AMOUNTS: [&str; 15] = [
-    "BUDGET", "COUNT", "LENGTH", "LIMIT", "LIMITS", "MAX", "MAXIMUM", "MIN", "MINIMUM", "NUM",
-    "NUMBER", "PER", "SIZE", "TTL", "WINDOW",
-];
+const AMOUNTS: &str =
+    "BUDGET COUNT LENGTH LIMIT LIMITS MAX MAXIMUM MIN MINIMUM NUM NUMBER PER SIZE TTL WINDOW";
 
 /// Things whose addresses hold the way in.
-const SERVICES: [&str; 18] = [
-    "AMQP",
-    "BROKER",
-    "CLICKHOUSE",
-    "CLOUDAMQP",
-    "DATABASE",
-    "DB",
-    "ELASTICSEARCH",
-    "MARIADB",
-    "MONGO",
-    "MONGODB",
-    "MYSQL",
-    "PG",
-    "POSTGRES",
-    "POSTGRESQL",
-    "RABBITMQ",
-    "REDIS",
-    "SQLALCHEMY",
-    "WEBHOOK",
-];
+const SERVICES: &str = "\
+    AMQP BROKER CLICKHOUSE CLOUDAMQP DATABASE DB ELASTICSEARCH MARIADB MONGO MONGODB MYSQL PG POSTGRES POSTGRESQL \
+    RABBITMQ REDIS SQLALCHEMY WEBHOOK";
 
 /// Whether a variable looks like a secret, by its name or because its value holds a password.
 #[must_use]
@@ -100,12 +60,12 @@ pub fn looks_secret(name: &str, value: &str) -> bool {
 #[must_use]
 pub fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    if OPEN_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
+    if OPEN_PREFIXES.split(' ').any(|prefix| name.starts_with(prefix)) {
         return false;
     }
-    let named = PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-        || NAMES.contains(&&*name)
-        || PARTS.iter().any(|part| name.contains(part));
+    let named = PREFIXES.split(' ').any(|prefix| name.starts_with(prefix))
+        || is_listed(&name, NAMES)
+        || PARTS.split(' ').any(|part| name.contains(part));
     let words: Vec<&str> = name
         .split(|c: char| !c.is_ascii_alphanumeric())
         .map(|word| word.trim_end_matches(|c: char| c.is_ascii_digit()))
@@ -115,18 +75,18 @@ pub fn is_secret_name(name: &str) -> bool {
 }
 
 fn is_secret_by_words(words: &[&str]) -> bool {
-    let has = |known: &[&str]| words.iter().any(|word| known.contains(word));
+    let has = |known: &str| words.iter().any(|word| is_listed(word, known));
     let is_key = |word: &&str| {
         matches!(*word, "KEY" | "KEYS")
-            || KEYS.iter().any(|key| word.trim_end_matches('S').ends_with(key))
+            || KEYS.split(' ').any(|key| word.trim_end_matches('S').ends_with(key))
     };
     let is_token = |word: &&str| word.trim_end_matches('S').ends_with("TOKEN");
     let Some((last, others)) = words.split_last() else { return false };
-    has(&WORDS)
-        || words.iter().any(is_key) && !has(&["PUBLIC"])
-        || words.iter().any(is_token) && !has(&AMOUNTS)
-        || !others.is_empty() && LAST_WORDS.contains(last)
-        || matches!(*last, "URL" | "URLS" | "URI") && has(&SERVICES)
+    has(WORDS)
+        || words.iter().any(is_key) && !has("PUBLIC")
+        || words.iter().any(is_token) && !has(AMOUNTS)
+        || !others.is_empty() && is_listed(last, LAST_WORDS)
+        || matches!(*last, "URL" | "URLS" | "URI") && has(SERVICES)
 }
 
 /// Whether a value is or holds a URL that somebody logs in with.

@@ -18,6 +18,8 @@ use std::{
 
 use regex_lite::Regex;
 
+use super::environment::is_listed;
+
 /// What a script does to run code, as far as one file of it says.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Traced {
@@ -121,36 +123,9 @@ static PYTHON_CALLS: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// What may stand beside texts in an expression that is a path in the folder of the script.
-const IN_FOLDER: [&str; 28] = [
-    "os",
-    "path",
-    "join",
-    "dirname",
-    "abspath",
-    "realpath",
-    "normpath",
-    "__file__",
-    "Path",
-    "pathlib",
-    "parent",
-    "parents",
-    "resolve",
-    "absolute",
-    "str",
-    "with_name",
-    "joinpath",
-    "open",
-    "read",
-    "read_text",
-    "compile",
-    "exec",
-    "globals",
-    "None",
-    "__name__",
-    "__package__",
-    "package",
-    "name",
-];
+const IN_FOLDER: &str = "\
+    os path join dirname abspath realpath normpath __file__ Path pathlib parent parents resolve absolute str \
+    with_name joinpath open read read_text compile exec globals None __name__ __package__ package name";
 
 fn python(file: &Path, code: &str, traced: &mut Traced) {
     traced.untraceable = first_match(&PYTHON_PATHS, code);
@@ -230,7 +205,7 @@ fn spelled_out(file: &Path, expression: &str) -> Option<PathBuf> {
     }
     let mut words = others.split(|c: char| !c.is_alphanumeric() && c != '_');
     // Numbers choose one of the parents; the letters of texts with a prefix (`f"..."`) are no known word.
-    let is_known = |word: &str| word.is_empty() || word == "0" || IN_FOLDER.contains(&word);
+    let is_known = |word: &str| word.is_empty() || word == "0" || is_listed(word, IN_FOLDER);
     if !words.all(is_known) {
         return None;
     }

@@ -32,13 +32,11 @@ use std::any::Any;
 use super::CommandSpec;
 
 #[cfg(unix)]
-mod child;
+mod unix;
 #[cfg(unix)]
-mod server;
+pub use unix::ForkServer;
 #[cfg(unix)]
-pub(super) use child::Forked;
-#[cfg(unix)]
-pub use server::ForkServer;
+pub(super) use unix::Forked;
 
 #[cfg(not(unix))]
 mod other;

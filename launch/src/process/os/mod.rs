@@ -8,24 +8,18 @@ mod secrecy;
 pub use secrecy::hide_memory;
 
 #[cfg(unix)]
-mod identity;
-#[cfg(unix)]
-mod limits;
-#[cfg(unix)]
-mod signals;
+mod exec;
 #[cfg(unix)]
 mod unix;
-#[cfg(unix)]
-pub(super) use identity::Identified;
 #[cfg(target_os = "linux")]
-pub(super) use limits::limit_running;
+pub(super) use exec::limit_running;
 #[cfg(unix)]
-pub(super) use limits::{CPU_TIME_IS_OVER, KILLED};
+pub(crate) use exec::reset as reset_signals;
 #[cfg(unix)]
-pub use signals::reset as reset_signals;
+pub(super) use exec::{CPU_TIME_IS_OVER, KILLED};
 #[cfg(unix)]
 pub(super) use unix::{
-    ExitWatch, Group, configure, ending, is_out_of_descriptors, kill_group, read_now,
+    ExitWatch, Group, Identified, configure, ending, is_out_of_descriptors, kill_group, read_now,
 };
 
 #[cfg(not(unix))]

@@ -21,10 +21,8 @@ use tokio::{
     time::sleep,
 };
 
-use super::{
-    super::{Ending, Resources},
-    limits, signals,
-};
+use super::exec;
+use crate::process::{Ending, Resources};
 
 /// How often to look for the exit even if no signal told of it: the threads of this process that may be interrupted by
 /// `SIGCHLD` may have ended.
@@ -33,9 +31,9 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// Makes the process lead a group of its own, within these limits.
 pub(in super::super) fn configure(command: &mut Command, resources: &Resources) -> io::Result<()> {
     command.process_group(0);
-    signals::reset(command.as_std_mut());
+    exec::reset(command.as_std_mut());
     if !resources.is_unlimited() {
-        limits::limit(command, resources);
+        exec::limit(command, resources);
     }
     Ok(())
 }
@@ -113,7 +111,7 @@ impl ExitWatch {
     /// Starts to listen; to be made before the process is started, so that no exit is missed.
     pub(in super::super) fn new() -> io::Result<Self> {
         let child_signals = signal(SignalKind::child())?;
-        signals::unblock_child_signal();
+        exec::unblock_child_signal();
         Ok(Self { child_signals })
     }
 
@@ -140,5 +138,44 @@ fn peek(leader: Pid) -> Result<bool, Errno> {
         Ok(status) => Ok(status.is_some()),
         Err(Errno::INTR) => Ok(false),
         Err(error) => Err(error),
+    }
+}
+
+/// A process by more than its number, which belongs to somebody else once the process was reaped.
+#[cfg(target_os = "linux")]
+#[derive(Debug)]
+pub(in super::super) struct Identified(std::os::fd::OwnedFd);
+
+#[cfg(target_os = "linux")]
+impl Identified {
+    /// The process of that number; `None` when the kernel is too old (before 5.3).
+    pub(in super::super) fn new(process: Pid) -> Option<Self> {
+        use rustix::process::{PidfdFlags, pidfd_open};
+        pidfd_open(process, PidfdFlags::empty()).ok().map(Self)
+    }
+
+    /// Whether the process is not dead, so that its number is still its own.
+    pub(in super::super) fn lives(&self) -> bool {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let mut ended = [PollFd::new(&self.0, PollFlags::IN)];
+        matches!(poll(&mut ended, Some(&Timespec::default())), Ok(0))
+    }
+}
+
+/// There is no such name on this system.
+#[cfg(not(target_os = "linux"))]
+#[derive(Debug)]
+pub(in super::super) struct Identified {}
+
+#[cfg(not(target_os = "linux"))]
+impl Identified {
+    /// Always `None`.
+    pub(in super::super) fn new(_process: Pid) -> Option<Self> {
+        None
+    }
+
+    /// Whether the process is certainly alive.
+    pub(in super::super) fn lives(&self) -> bool {
+        false
     }
 }

@@ -1,21 +1,25 @@
-//! How cargo is called, and what it is asked to build.
+//! Calls of cargo: what it builds, and the environment in which it would run the result.
+//!
+//! A program is started directly, in both of its forms: `cargo run` would check all sources first, every time, and block
+//! every other cargo meanwhile. The variables that `cargo run` adds are added here.
 
 use std::{
-    ffi::OsString,
+    env,
+    ffi::{OsStr, OsString},
+    fs,
     path::{Path, PathBuf},
     time::Duration,
 };
 
+use serde::Deserialize;
+
 use super::{
-    launch::Built,
+    environment::LIBRARY_PATH,
     log::{Failure, Log, headline},
 };
 use crate::{
     process::{Cancellation, CommandSpec},
-    runtime::{
-        PrepareError, PrepareEvent,
-        tool::{self, Stream, ToolError},
-    },
+    runtime::{PrepareError, PrepareEvent, tool},
 };
 
 /// How long cargo may take for what compiles nothing. It may wait for another cargo to let go of the package cache.
@@ -70,7 +74,7 @@ impl Unit {
         if self.kind == ProgramKind::Example {
             path.push("examples");
         }
-        path.join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+        path.join(format!("{name}{}", env::consts::EXE_SUFFIX))
     }
 
     /// Where cargo keeps what it made on the way to a program in this folder.
@@ -108,23 +112,19 @@ impl ProgramKind {
 impl Toolchain {
     /// The version of cargo.
     pub(super) fn version(&self) -> Result<String, String> {
-        let (mut answer, mut complaint) = (None, String::new());
-        let command = self.call(["--version"]);
-        let outcome =
-            tool::run(&command, VERSION_LIMIT, &self.cancellation, &mut |stream, line| {
-                if stream == Stream::Stdout {
-                    answer = line.split(' ').nth(1).map(str::to_owned);
-                } else if complaint.is_empty() {
-                    line.clone_into(&mut complaint);
+        let problem =
+            match tool::output(&self.call(["--version"]), VERSION_LIMIT, &self.cancellation) {
+                Ok(output) => {
+                    let version = output.stdout.lines().last().and_then(|it| it.split(' ').nth(1));
+                    match version.filter(|_| output.status.success()) {
+                        Some(version) => return Ok(version.to_owned()),
+                        None => output.stderr.lines().next().unwrap_or_default().to_owned(),
+                    }
                 }
-            });
-        let trouble = match (outcome, answer) {
-            (Ok(status), Some(version)) if status.success() => return Ok(version),
-            (Ok(_), _) => complaint,
-            (Err(error), _) => error.to_string(),
-        };
+                Err(error) => error.to_string(),
+            };
         Err(format!(
-            "`{} --version` fails: {trouble}; install Rust from https://rustup.rs",
+            "`{} --version` fails: {problem}; install Rust from https://rustup.rs",
             self.cargo.display()
         ))
     }
@@ -135,24 +135,20 @@ impl Toolchain {
             .call(["metadata", "--no-deps", "--format-version", "1", "--color", "never"])
             .arg("--manifest-path")
             .arg(manifest);
-        let (mut answer, mut complaint) = (String::new(), String::new());
-        let outcome = tool::run(&command, QUERY_LIMIT, &self.cancellation, &mut |stream, line| {
-            let text = if stream == Stream::Stdout { &mut answer } else { &mut complaint };
-            text.push_str(line);
-            text.push('\n');
-        });
-        match outcome {
-            Ok(status) if status.success() => Ok(answer),
-            Ok(_) => Err(PrepareError::BuildFailed {
-                summary: format!(
-                    "cargo cannot read {}: {}",
-                    manifest.display(),
-                    headline(&complaint).as_deref().unwrap_or("it says nothing")
-                ),
-                rendered: complaint,
-            }),
-            Err(error) => Err(unusable(&error)),
+        let output = tool::output(&command, QUERY_LIMIT, &self.cancellation)
+            .map_err(|error| PrepareError::unusable(error.to_string()))?;
+        if output.status.success() {
+            return Ok(output.stdout);
         }
+        let headline = headline(&output.stderr);
+        Err(PrepareError::BuildFailed {
+            summary: format!(
+                "cargo cannot read {}: {}",
+                manifest.display(),
+                headline.as_deref().unwrap_or("it prints no error message")
+            ),
+            rendered: output.stderr,
+        })
     }
 
     /// Chooses the versions of dependencies among those that are on this machine already, if that can be done.
@@ -164,10 +160,9 @@ impl Toolchain {
             .call(["generate-lockfile", "--offline", "--quiet"])
             .arg("--manifest-path")
             .arg(manifest);
-        match tool::run(&command, QUERY_LIMIT, &self.cancellation, &mut |_, _| ()) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(unusable(&error)),
-        }
+        tool::output(&command, QUERY_LIMIT, &self.cancellation)
+            .map(drop)
+            .map_err(|error| PrepareError::unusable(error.to_string()))
     }
 
     /// Builds programs of one unit; one result for each.
@@ -218,6 +213,275 @@ impl Toolchain {
     }
 }
 
-fn unusable(error: &ToolError) -> PrepareError {
-    PrepareError::Unusable { reason: error.to_string() }
+/// The files that a program was made of, from the list that cargo writes next to it; `None` if there is none.
+pub(super) fn parts(program: &Path) -> Option<Vec<PathBuf>> {
+    let list = fs::read_to_string(program.with_extension("d")).ok()?;
+    // `PROGRAM: FILE FILE ..`, as make reads it. What stands before the colon is the program again.
+    let mut files = words(list.lines().next()?).into_iter().skip(1).map(PathBuf::from);
+    let first = files.next()?;
+    Some(std::iter::once(first).chain(files).collect())
+}
+
+/// Returns true if the program exists and none of `parts` is missing or was changed after it.
+pub(super) fn is_newest(program: &Path, parts: &[PathBuf]) -> bool {
+    let changed = |path: &Path| path.metadata().and_then(|found| found.modified()).ok();
+    let Some(built) = changed(program) else { return false };
+    parts.iter().all(|part| changed(part).is_some_and(|changed| changed <= built))
+}
+
+/// Words with blanks between them, where `\\ ` is a blank of a word.
+fn words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut characters = line.chars().peekable();
+    while let Some(character) = characters.next() {
+        let current = words.last_mut().filter(|_| character != ' ');
+        match (character, current) {
+            ('\\', Some(word)) if characters.peek() == Some(&' ') => {
+                characters.next();
+                word.push(' ');
+            }
+            (_, Some(word)) => word.push(character),
+            (_, None) => words.push(String::new()),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// A program that was built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Built {
+    pub(super) program: PathBuf,
+    /// What to set for it, as [`CommandSpec::env`].
+    pub(super) environment: Vec<(OsString, Option<OsString>)>,
+}
+
+/// What builds said that matters to the program when it runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Findings {
+    /// Folders in which build scripts of any package put libraries, as they named them.
+    pub(super) linked: Vec<String>,
+    /// Whether a Rust library is linked when the program starts.
+    pub(super) has_dylibs: bool,
+    /// What the build script of the program's own package sets.
+    pub(super) own: Vec<(String, String)>,
+    /// Where that script wrote its files.
+    pub(super) out_dir: Option<PathBuf>,
+}
+
+/// What a build script said, as cargo passes it on.
+#[derive(Debug, Deserialize)]
+pub(super) struct ScriptOutput {
+    package_id: String,
+    #[serde(default)]
+    linked_paths: Vec<String>,
+    #[serde(default)]
+    env: Vec<(String, String)>,
+    out_dir: Option<PathBuf>,
+}
+
+impl Findings {
+    /// What matters to a program of this package.
+    pub(super) fn new(scripts: &[ScriptOutput], package: Option<&str>, has_dylibs: bool) -> Self {
+        let own = scripts.iter().find(|script| Some(&*script.package_id) == package);
+        Self {
+            linked: scripts.iter().flat_map(|script| script.linked_paths.iter().cloned()).collect(),
+            has_dylibs,
+            own: own.map(|script| script.env.clone()).unwrap_or_default(),
+            out_dir: own.and_then(|script| script.out_dir.clone()),
+        }
+    }
+
+    /// The variables for a program of this unit, relative to an environment whose library path is `inherited`.
+    pub(super) fn environment(
+        &self,
+        unit: &Unit,
+        program: &Path,
+        inherited: Option<&OsStr>,
+        rust_libraries: Option<PathBuf>,
+    ) -> Vec<(OsString, Option<OsString>)> {
+        let mut variables: Vec<(OsString, Option<OsString>)> = Vec::new();
+        let mut set = |name: &str, value: OsString| variables.push((name.into(), Some(value)));
+        if let Some(folder) = unit.manifest.parent() {
+            set("CARGO_MANIFEST_DIR", folder.into());
+            set("CARGO_MANIFEST_PATH", unit.manifest.clone().into());
+        }
+        if let Some(folder) = &self.out_dir {
+            set("OUT_DIR", folder.into());
+        }
+        for (name, value) in &self.own {
+            set(name, value.into());
+        }
+        if let Some(paths) = self.library_path(unit, program, inherited, rust_libraries) {
+            set(LIBRARY_PATH, paths);
+        }
+        variables
+    }
+
+    /// The library path, if there is anything to be found on it that the system does not find by itself.
+    fn library_path(
+        &self,
+        unit: &Unit,
+        program: &Path,
+        inherited: Option<&OsStr>,
+        rust_libraries: Option<PathBuf>,
+    ) -> Option<OsString> {
+        let folder = program.parent()?;
+        // Examples are in a folder inside the profile's.
+        let profile = if folder.ends_with("examples") { folder.parent()? } else { folder };
+        let intermediate = unit.intermediate(profile);
+        // What lies elsewhere is the system's, or would make the program depend on something that is not part of the build.
+        let mut paths: Vec<PathBuf> = self
+            .linked
+            .iter()
+            .map(|path| without_kind(path))
+            .filter(|path| path.starts_with(&intermediate))
+            .collect();
+        if paths.is_empty() && !self.has_dylibs {
+            return None;
+        }
+        paths.extend([intermediate.join("deps"), profile.to_owned()]);
+        paths.extend(rust_libraries);
+        paths.extend(inherited.into_iter().flat_map(env::split_paths));
+        // A folder whose name has a separator in it cannot be on any path.
+        env::join_paths(paths).ok()
+    }
+}
+
+/// `native=/p` is `/p`.
+fn without_kind(path: &str) -> PathBuf {
+    const KINDS: [&str; 5] = ["native", "crate", "dependency", "framework", "all"];
+    match path.split_once('=') {
+        Some((kind, path)) if KINDS.contains(&kind) => path.into(),
+        _ => path.into(),
+    }
+}
+
+impl Toolchain {
+    /// What makes programs of a manifest ready to be started.
+    pub(super) fn launcher(
+        &self,
+        unit: &Unit,
+        has_dylibs: bool,
+    ) -> impl Fn(Findings, PathBuf) -> Built {
+        let rust_libraries = if has_dylibs { self.rust_libraries() } else { None };
+        let inherited = self.library_path();
+        move |findings, program| {
+            let (inherited, libraries) = (inherited.as_deref(), rust_libraries.clone());
+            let environment = findings.environment(unit, &program, inherited, libraries);
+            Built { program, environment }
+        }
+    }
+
+    /// The library path that programs inherit, without what an outer cargo has put there.
+    fn library_path(&self) -> Option<OsString> {
+        let changed = self.environment.iter().find(|(name, _)| name == LIBRARY_PATH);
+        match changed {
+            Some((_, value)) => value.clone(),
+            None if self.clear_environment => None,
+            None => env::var_os(LIBRARY_PATH),
+        }
+    }
+
+    /// Where the compiler keeps the libraries of Rust itself, for programs that link them when they start.
+    fn rust_libraries(&self) -> Option<PathBuf> {
+        let rustc = self.cargo.with_file_name(format!("rustc{}", env::consts::EXE_SUFFIX));
+        let mut command =
+            CommandSpec { program: rustc.into(), ..self.call(["--print", "target-libdir"]) };
+        command.cwd = None;
+        // Without it, the program reports itself what it does not find.
+        let output = tool::output(&command, QUERY_LIMIT, &self.cancellation).ok()?;
+        let folder = output.stdout.lines().last().filter(|_| output.status.success())?;
+        Some(PathBuf::from(folder.trim()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use super::*;
+    use crate::runtime::testing::Folder;
+
+    #[test]
+    fn a_program_is_stale_when_a_part_of_it_is_newer_or_gone() {
+        let folder = Folder::new("cargo-freshness");
+        let source = folder.file("a b.rs", "");
+        let program = folder.file("check", "");
+        assert_eq!(parts(&program), None);
+        let escaped = source.display().to_string().replace(' ', "\\ ");
+        folder.file("check.d", &format!("{}: {escaped}\n", program.display()));
+        assert_eq!(parts(&program), Some(vec![source.clone()]));
+        let built = SystemTime::now();
+        let set = |path: &Path, time| {
+            fs::File::options().append(true).open(path).unwrap().set_modified(time).unwrap()
+        };
+        set(&program, built);
+        set(&source, built - Duration::from_secs(1));
+        assert!(is_newest(&program, std::slice::from_ref(&source)));
+        set(&source, built + Duration::from_secs(1));
+        assert!(!is_newest(&program, std::slice::from_ref(&source)));
+        fs::remove_file(&source).unwrap();
+        assert!(!is_newest(&program, &[source]));
+        assert!(!is_newest(&folder.path("gone"), &[]));
+    }
+}
+
+#[cfg(test)]
+mod launch_tests {
+    use super::{super::build::ProgramKind, *};
+
+    fn variables(findings: &Findings, program: &str) -> Vec<(String, String)> {
+        let unit = Unit {
+            manifest: "/p/Cargo.toml".into(),
+            package: None,
+            target_folder: "/t/evaluator/p".into(),
+            build_folder: Some("/t".into()),
+            features: Vec::new(),
+            kind: ProgramKind::Bin,
+            lone_file: None,
+            renames: Vec::new(),
+        };
+        findings
+            .environment(&unit, Path::new(program), Some("/opt/lib".as_ref()), None)
+            .into_iter()
+            .map(|(name, value)| {
+                (name.into_string().unwrap(), value.unwrap().into_string().unwrap())
+            })
+            .collect()
+    }
+
+    fn of(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn a_plain_program_is_told_where_its_package_is() {
+        let expected = [("CARGO_MANIFEST_DIR", "/p"), ("CARGO_MANIFEST_PATH", "/p/Cargo.toml")];
+        let system = Findings { linked: vec!["native=/usr/lib".to_owned()], ..Findings::default() };
+        for findings in [Findings::default(), system] {
+            assert_eq!(variables(&findings, "/t/evaluator/p/debug/a"), of(&expected));
+        }
+    }
+
+    #[cfg(all(unix, not(target_os = "macos")))]
+    #[test]
+    fn what_build_scripts_made_is_found() {
+        let findings = Findings {
+            linked: vec!["native=/t/debug/build/x/out".to_owned(), "/usr/lib".to_owned()],
+            own: of(&[("MODEL", "small")]),
+            out_dir: Some("/t/debug/build/a/out".into()),
+            ..Findings::default()
+        };
+        let expected = [
+            ("CARGO_MANIFEST_DIR", "/p"),
+            ("CARGO_MANIFEST_PATH", "/p/Cargo.toml"),
+            ("OUT_DIR", "/t/debug/build/a/out"),
+            ("MODEL", "small"),
+            ("LD_LIBRARY_PATH", "/t/debug/build/x/out:/t/debug/deps:/t/evaluator/p/debug:/opt/lib"),
+        ];
+        for program in ["/t/evaluator/p/debug/a", "/t/evaluator/p/debug/examples/a"] {
+            assert_eq!(variables(&findings, program), of(&expected), "{program}");
+        }
+    }
 }

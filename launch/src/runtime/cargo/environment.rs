@@ -10,11 +10,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::runtime::{Environment, environment::is_harmless};
+use crate::runtime::{
+    Environment,
+    environment::{is_harmless, is_listed},
+};
 
 /// Variables that say where results of builds go.
-const TARGET_FOLDERS: [&str; 3] =
-    ["CARGO_BUILD_BUILD_DIR", "CARGO_BUILD_TARGET_DIR", "CARGO_TARGET_DIR"];
+const TARGET_DIRECTORIES: &str = "CARGO_BUILD_BUILD_DIR CARGO_BUILD_TARGET_DIR CARGO_TARGET_DIR";
 
 /// Where the dynamic linker looks for libraries, which cargo extends for the programs that it runs.
 pub(super) const LIBRARY_PATH: &str = if cfg!(windows) {
@@ -38,7 +40,7 @@ pub(super) fn changes(
         .iter()
         .filter(|(name, _)| {
             name.to_str().is_some_and(|name| {
-                is_scrubbed(name) || is_nested && TARGET_FOLDERS.contains(&name)
+                is_scrubbed(name) || is_nested && is_listed(name, TARGET_DIRECTORIES)
             })
         })
         .map(|(name, _)| (name.to_owned(), None))
@@ -59,26 +61,16 @@ pub(super) fn changes(
 /// Cargo must find its own things and reach crates. Credentials of registries are not among the variables, nor are proxies
 /// that need a password.
 pub(super) fn confined(inherited: &Environment) -> Vec<(OsString, Option<OsString>)> {
-    const NAMES: &[&str] = &[
-        "CARGO_HOME",
-        "RUSTUP_HOME",
-        "RUSTUP_TOOLCHAIN",
-        "RUSTUP_AUTO_INSTALL",
-        "SSL_CERT_FILE",
-        "SSL_CERT_DIR",
-        "NO_PROXY",
-        "no_proxy",
-    ];
-    const PROXIES: &[&str] =
-        &["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+    const CONFINED: &str = "CARGO_HOME RUSTUP_HOME RUSTUP_TOOLCHAIN RUSTUP_AUTO_INSTALL SSL_CERT_FILE SSL_CERT_DIR NO_PROXY no_proxy";
+    const PROXIES: &str = "HTTPS_PROXY https_proxy HTTP_PROXY http_proxy ALL_PROXY all_proxy";
     let kept = inherited.iter().filter(|(name, value)| {
         let Some(name) = name.to_str() else { return false };
         let is_open = || value.to_str().is_some_and(|value| !value.contains('@'));
         is_harmless(name)
-            || NAMES.contains(&name)
+            || is_listed(name, CONFINED)
             || name.starts_with("CARGO_NET_")
             || name.starts_with("CARGO_HTTP_") && is_open()
-            || PROXIES.contains(&name) && is_open()
+            || is_listed(name, PROXIES) && is_open()
     });
     kept.map(|(name, value)| (name.to_owned(), Some(value.to_owned()))).collect()
 }
@@ -89,32 +81,14 @@ pub(super) fn confined(inherited: &Environment) -> Vec<(OsString, Option<OsStrin
 /// stays: it is either what the user asked for, or what rustup would choose for this folder anyway. So do `CARGO_HOME`,
 /// `CARGO_NET_*`, `CARGO_HTTP_*`, `CARGO_REGISTRIES_*` and the like: they say how to reach crates, not what to build.
 fn is_scrubbed(name: &str) -> bool {
-    const NAMES: &[&str] = &[
-        "CARGO",
-        "CARGO_BIN_NAME",
-        "CARGO_BUILD_RUSTFLAGS",
-        "CARGO_CRATE_NAME",
-        "CARGO_ENCODED_RUSTDOCFLAGS",
-        "CARGO_ENCODED_RUSTFLAGS",
-        "CARGO_MAKEFLAGS",
-        "CARGO_MANIFEST_DIR",
-        "CARGO_MANIFEST_LINKS",
-        "CARGO_MANIFEST_PATH",
-        "CARGO_PRIMARY_PACKAGE",
-        "CARGO_TARGET_TMPDIR",
-        "OUT_DIR",
-        "RUSTC",
-        "RUSTC_LINKER",
-        "RUSTC_WORKSPACE_WRAPPER",
-        "RUSTC_WRAPPER",
-        "RUSTDOC",
-        "RUSTDOCFLAGS",
-        "RUSTFLAGS",
-        "RUST_RECURSION_COUNT",
-    ];
-    const PREFIXES: &[&str] = &["CARGO_BIN_EXE_", "CARGO_CFG_", "CARGO_FEATURE_", "CARGO_PKG_"];
-    NAMES.contains(&name)
-        || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    const NAMES: &str = "\
+        CARGO CARGO_BIN_NAME CARGO_BUILD_RUSTFLAGS CARGO_CRATE_NAME CARGO_ENCODED_RUSTDOCFLAGS \
+        CARGO_ENCODED_RUSTFLAGS CARGO_MAKEFLAGS CARGO_MANIFEST_DIR CARGO_MANIFEST_LINKS CARGO_MANIFEST_PATH \
+        CARGO_PRIMARY_PACKAGE CARGO_TARGET_TMPDIR OUT_DIR RUSTC RUSTC_LINKER RUSTC_WORKSPACE_WRAPPER RUSTC_WRAPPER \
+        RUSTDOC RUSTDOCFLAGS RUSTFLAGS RUST_RECURSION_COUNT";
+    const PREFIXES: &str = "CARGO_BIN_EXE_ CARGO_CFG_ CARGO_FEATURE_ CARGO_PKG_";
+    is_listed(name, NAMES)
+        || PREFIXES.split(' ').any(|prefix| name.starts_with(prefix))
         || (name.starts_with("CARGO_TARGET_") && name.ends_with("_RUSTFLAGS"))
 }
 

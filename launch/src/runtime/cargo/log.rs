@@ -8,10 +8,7 @@ use std::{
 
 use serde::Deserialize;
 
-use super::{
-    build::Unit,
-    launch::{Findings, ScriptOutput},
-};
+use super::build::{Findings, ScriptOutput, Unit};
 use crate::runtime::{
     PrepareEvent,
     tool::{Stream, ToolError},

@@ -8,7 +8,7 @@ use std::{
 
 use serde::Deserialize;
 
-use super::embedded;
+use super::manifest;
 use crate::runtime::{PrepareError, paths};
 
 /// What has to be built to run a source.
@@ -116,7 +116,7 @@ impl<'a> Owners<'a> {
             return self.of_package(&resolved);
         }
         // A file with a manifest of its own is a package of its own, wherever it lies.
-        if embedded::read(&resolved)?.is_some() {
+        if manifest::read(&resolved)?.is_some() {
             return Ok(Owner::LoneFile { source: resolved });
         }
         let manifest = resolved

@@ -4,24 +4,24 @@ use std::{
     collections::HashMap,
     env,
     ffi::OsString,
+    fs::{self, File},
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use super::{
-    build::{ProgramKind, Toolchain, Unit},
-    environment, freshness,
-    launch::{Built as Program, Findings},
+    build::{self, Built as Program, Findings, ProgramKind, Toolchain, Unit},
+    environment,
     manifest::SdkSource,
-    own_tests,
     owner::{self, Owner, Owners},
     script::{self, Script},
 };
 use crate::{
     process::{Cancellation, CommandSpec},
     runtime::{
-        Availability, Built, Composition, Entrypoint, Environment, Launch, PrepareError,
-        PrepareEvent, Runtime, own_tests::OwnTests, paths,
+        Built, Entrypoint, Environment, Inputs, Launch, PrepareError, PrepareEvent, Runtime,
+        own_tests::{OwnTests, TestCount},
+        paths,
     },
 };
 
@@ -113,10 +113,6 @@ impl Cargo {
             limit: self.build_limit,
             cancellation: cancellation.clone(),
         })
-    }
-
-    pub(super) fn sdk(&self) -> &SdkSource {
-        &self.sdk
     }
 
     /// Builds programs that share what their builds may see.
@@ -240,21 +236,10 @@ impl Runtime for Cargo {
     }
 
     /// Asks cargo for its version: rustup may have put it on `PATH` without a toolchain behind it.
-    fn availability(&self) -> Availability {
-        let toolchain = match self.toolchain(false, &Cancellation::new()) {
-            Ok(toolchain) => toolchain,
-            Err(PrepareError::RuntimeMissing { reason }) => {
-                return Availability::Missing { reason };
-            }
-            Err(error) => return Availability::Missing { reason: error.to_string() },
-        };
-        match toolchain.version() {
-            Ok(version) => {
-                let cargo = toolchain.cargo.display();
-                Availability::Available { detail: format!("{cargo}, version {version}") }
-            }
-            Err(reason) => Availability::Missing { reason },
-        }
+    fn availability(&self) -> Result<String, String> {
+        let toolchain = self.toolchain(false, &Cancellation::new()).map_err(|_| MISSING)?;
+        let version = toolchain.version()?;
+        Ok(format!("{}, version {version}", toolchain.cargo.display()))
     }
 
     fn prepare(
@@ -280,7 +265,7 @@ impl Runtime for Cargo {
     }
 
     fn has_tests(&self, source: &Path) -> bool {
-        own_tests::has_tests(source)
+        fs::read_to_string(source).is_ok_and(|text| text.contains("#[test]"))
     }
 
     fn own_tests(
@@ -290,7 +275,28 @@ impl Runtime for Cargo {
         cancellation: &Cancellation,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Result<OwnTests, PrepareError> {
-        own_tests::own_tests(self, entrypoint, args, cancellation, on_event)
+        let toolchain = self.toolchain(entrypoint.fetched, cancellation)?;
+        let mut metadata = |manifest: &Path| toolchain.metadata(manifest);
+        let (mut owners, mut jobs) = (Owners::new(&mut metadata), Vec::new());
+        self.plan(0, &entrypoint.path, &mut owners, &mut jobs)?;
+        let Some(Job { unit, script, programs }) = jobs.pop() else {
+            let hint = "it is not a program".to_owned();
+            return Err(PrepareError::NoTests { path: entrypoint.path.clone(), hint });
+        };
+        let lock =
+            script.as_ref().map(|it| generate(it, &toolchain, &self.sdk, on_event)).transpose()?;
+        let mut command = toolchain.select(toolchain.call(["test"]), &unit);
+        // The tests of an example run only if it is named.
+        if let (ProgramKind::Example, [(program, _), ..]) = (unit.kind, &programs[..]) {
+            command = command.args(["--example", program]);
+        }
+        Ok(OwnTests {
+            command: command.arg("--").args(args.iter().cloned()),
+            count: TestCount::cargo(),
+            renames: unit.renames,
+            hint: "it has no function with #[test], or all are left out".to_owned(),
+            lock,
+        })
     }
 
     fn built(&self, entrypoint: &Entrypoint) -> Built {
@@ -306,12 +312,9 @@ impl Runtime for Cargo {
             .map_or(Built::Stale, |launch| Built::Ready(Box::new(launch)))
     }
 
-    /// What was built: it follows from the sources, the lock file, the toolchain and the profile.
-    fn composition(&self, _entrypoint: &Entrypoint, launch: &Launch) -> Composition {
-        Composition {
-            files: [launch.one_shot.program.clone().into()].into(),
-            ..Composition::default()
-        }
+    /// The program: it follows from the sources, the lock file, the toolchain and the profile.
+    fn inputs(&self, _entrypoint: &Entrypoint, launch: &Launch) -> Inputs {
+        Inputs { files: [launch.one_shot.program.clone().into()].into(), ..Inputs::default() }
     }
 }
 
@@ -364,9 +367,9 @@ impl Job {
     fn built(&self, source: &Path, toolchain: &Toolchain) -> Option<Launch> {
         let (name, _) = self.programs.first()?;
         let program = self.unit.program(name, &toolchain.profile);
-        let mut parts = freshness::parts(&program)?;
+        let mut parts = build::parts(&program)?;
         parts.extend([source.to_owned(), self.unit.manifest.clone()]);
-        freshness::is_newest(&program, &parts).then_some(())?;
+        build::is_newest(&program, &parts).then_some(())?;
         let built = toolchain.launcher(&self.unit, false)(Findings::default(), program);
         Some(launch_of(&built))
     }
@@ -417,7 +420,7 @@ impl Job {
 fn launch_of(built: &Program) -> Launch {
     let mut one_shot = CommandSpec::new(&built.program);
     one_shot.env.clone_from(&built.environment);
-    Launch { worker: Some(one_shot.clone().arg("--stream")), one_shot }
+    Launch::new(one_shot).with_stream()
 }
 
 /// Writes the package of a script and returns the lock that keeps others from it.
@@ -426,7 +429,7 @@ pub(super) fn generate(
     toolchain: &Toolchain,
     sdk: &SdkSource,
     on_event: &mut dyn FnMut(PrepareEvent),
-) -> Result<std::fs::File, PrepareError> {
+) -> Result<File, PrepareError> {
     let lock = script.lock(on_event)?;
     script.generate(sdk)?;
     if !script.has_lockfile() {
@@ -452,7 +455,7 @@ mod tests {
         );
         assert_eq!(results[0], Err(PrepareError::RuntimeMissing { reason: MISSING.to_owned() }));
         assert!(matches!(results[1], Err(PrepareError::NotFound { .. })), "{results:?}");
-        assert_eq!(runtime.availability(), Availability::Missing { reason: MISSING.to_owned() });
+        assert_eq!(runtime.availability(), Err(MISSING.to_owned()));
     }
 
     #[test]

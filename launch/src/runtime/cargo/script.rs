@@ -6,10 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{
-    embedded,
-    manifest::{self, Parts, SdkSource},
-};
+use super::manifest::{self, Parts, SdkSource};
 use crate::{
     files::{WriteOptions, atomic_write},
     runtime::{Environment, PrepareError, PrepareEvent},
@@ -106,7 +103,7 @@ impl Script {
     ///
     /// The source is read here, under the lock, so that a run which waited for another does not bring back an older state.
     pub(super) fn generate(&self, sdk: &SdkSource) -> Result<(), PrepareError> {
-        let embedded = embedded::read(&self.source)?;
+        let embedded = manifest::read(&self.source)?;
         let plain_source = embedded.as_ref().and_then(|embedded| embedded.plain_source.as_deref());
         let copy = self.copy();
         let manifest = manifest::render(&Parts {

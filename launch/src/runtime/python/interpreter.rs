@@ -1,16 +1,21 @@
-//! Which interpreter runs evaluators, and what it is.
+//! Python interpreters: which one is used, what it is, and which packages it has.
+//!
+//! All questions of a run are answered by one start of the interpreter, before the clock of any evaluation starts.
 
 use std::{
+    collections::{BTreeSet, HashMap},
+    ffi::OsString,
+    fs,
     path::{Path, PathBuf},
     time::Duration,
 };
 
+use serde::Deserialize;
+use serde_json::Value;
+
 use crate::{
     process::{Cancellation, CommandSpec},
-    runtime::{
-        Environment, environment,
-        tool::{self, Stream},
-    },
+    runtime::{Environment, environment, tool},
 };
 
 /// Variable that names the interpreter, as a path or a name on `PATH`.
@@ -57,18 +62,213 @@ pub(super) fn unwrapped(interpreter: PathBuf, cancellation: &Cancellation) -> Pa
         return interpreter;
     }
     let ask = CommandSpec::new(&interpreter).args(["-c", "import sys; print(sys.executable)"]);
-    let mut answer = None;
-    let status = tool::run(&ask, ANSWER_LIMIT, cancellation, &mut |stream, line| {
-        if stream == Stream::Stdout {
-            answer = Some(PathBuf::from(line));
-        }
-    });
-    match (status, answer) {
-        (Ok(status), Some(real)) if status.success() && real.is_absolute() && real.is_file() => {
-            real
-        }
-        _ => interpreter,
+    let Ok(output) = tool::output(&ask, ANSWER_LIMIT, cancellation) else { return interpreter };
+    let real = output.stdout.lines().last().map(PathBuf::from);
+    let is_usable = |real: &PathBuf| real.is_absolute() && real.is_file();
+    real.filter(|real| output.status.success() && is_usable(real)).unwrap_or(interpreter)
+}
+
+const SCRIPT: &str = include_str!("probe.py");
+
+/// Separates the parts of a question.
+const PART: &str = "\u{1f}";
+
+/// What decides whether an environment that was built for one interpreter fits another.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(super) struct Identity {
+    /// Implementation and version in short, e.g. `cpython-311`.
+    pub(super) tag: String,
+    /// Version, e.g. `3.11.7`.
+    pub(super) version: String,
+    /// Suffix of extension modules, which holds the ABI and the platform, e.g. `.cpython-311-x86_64-linux-gnu.so`.
+    pub(super) abi: String,
+    /// True if it can create a virtual environment with pip in it.
+    pub(super) has_venv: bool,
+    /// File of the interpreter itself: not that of a virtual environment, and not a link.
+    pub(super) base: String,
+}
+
+/// What the script prints, in one line.
+#[derive(Deserialize)]
+struct Report {
+    identity: Identity,
+    executable: PathBuf,
+    /// One for each question; `null` if it cannot be answered.
+    answers: Vec<Value>,
+}
+
+/// Questions that one start of an interpreter answers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Questions {
+    asked: Vec<OsString>,
+}
+
+impl Questions {
+    /// Adds the question for the installed version of a distribution.
+    pub(super) fn version(&mut self, distribution: &str) {
+        self.add("version", [distribution.as_ref()]);
     }
+
+    /// Adds the question whether an environment marker holds.
+    pub(super) fn marker(&mut self, marker: &str) {
+        self.add("marker", [marker.as_ref()]);
+    }
+
+    /// Adds the question whether `files` of the evaluator in `folder` import the SDK, and whether it is there.
+    pub(super) fn sdk(&mut self, folder: &Path, files: &[PathBuf]) {
+        self.add("sdk", [folder].into_iter().chain(files.iter().map(PathBuf::as_path)));
+    }
+
+    /// Adds the question which modules that a script imports when it starts are missing.
+    pub(super) fn missing(&mut self, folder: &Path, script: &Path) {
+        self.add("missing", [folder, script]);
+    }
+
+    fn add<'a>(&mut self, kind: &str, parts: impl IntoIterator<Item = &'a Path>) {
+        let question = question(kind, parts);
+        if !self.asked.contains(&question) {
+            self.asked.push(question);
+        }
+    }
+
+    /// Asks an interpreter that sees the variables of `environment`.
+    ///
+    /// # Errors
+    ///
+    /// The interpreter does not start, or is not Python 3.
+    pub(super) fn ask(
+        self,
+        interpreter: &Path,
+        environment: &Environment,
+        cancellation: &Cancellation,
+    ) -> Result<Answers, String> {
+        let command = CommandSpec::new(interpreter).args(["-c", SCRIPT]).args(&self.asked);
+        let command = environment.give_to(command);
+        let problem = match tool::output(&command, ANSWER_LIMIT, cancellation) {
+            Ok(output) => {
+                // Other code may print at the start and at the end of the interpreter.
+                let report = |line: &str| serde_json::from_str::<Report>(line).ok();
+                let report = output.stdout.lines().find_map(report);
+                match report.filter(|_| output.status.success()) {
+                    Some(Report { identity, executable, answers }) => {
+                        let executable =
+                            Some(executable).filter(|it| it.is_absolute() && it.is_file());
+                        let answers = self.asked.into_iter().zip(answers).collect();
+                        return Ok(Answers { identity, executable, answers });
+                    }
+                    None => {
+                        let mut lines = output.stderr.lines().rev().map(str::trim);
+                        lines.find(|line| !line.is_empty()).unwrap_or_default().to_owned()
+                    }
+                }
+            }
+            Err(error) => error.to_string(),
+        };
+        Err(format!(
+            "{} does not report which Python 3 it is: {problem}; point {INTERPRETER_VARIABLE} at another one",
+            interpreter.display()
+        ))
+    }
+}
+
+fn question<'a>(kind: &str, parts: impl IntoIterator<Item = &'a Path>) -> OsString {
+    let mut question = OsString::from(kind);
+    for part in parts {
+        question.push(PART);
+        question.push(part);
+    }
+    question
+}
+
+/// What an interpreter has answered. What it could not tell is missing.
+#[derive(Clone, Debug)]
+pub(super) struct Answers {
+    pub(super) identity: Identity,
+    /// The interpreter behind a wrapper script.
+    pub(super) executable: Option<PathBuf>,
+    answers: HashMap<OsString, Value>,
+}
+
+/// Whether an evaluator imports the SDK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SdkUse {
+    /// It does not.
+    Unused,
+    /// It does, and the interpreter finds it.
+    Found,
+    /// It does, and the interpreter does not find it or could not tell.
+    Missing,
+}
+
+/// A module that is imported and not found.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(super) struct MissingModule {
+    pub(super) name: String,
+    /// Name of the file that imports it.
+    pub(super) file: String,
+    pub(super) line: u32,
+}
+
+impl Answers {
+    /// The installed version of a distribution.
+    pub(super) fn version(&self, distribution: &str) -> Option<&str> {
+        self.get("version", [distribution.as_ref()])?.as_str()
+    }
+
+    /// Returns whether an environment marker holds; `None` if the interpreter cannot tell.
+    pub(super) fn marker(&self, marker: &str) -> Option<bool> {
+        self.get("marker", [marker.as_ref()])?.as_bool()
+    }
+
+    pub(super) fn sdk(&self, folder: &Path, files: &[PathBuf]) -> SdkUse {
+        let parts = [folder].into_iter().chain(files.iter().map(PathBuf::as_path));
+        match self.get("sdk", parts).and_then(Value::as_str) {
+            Some("unused") => SdkUse::Unused,
+            Some("found") => SdkUse::Found,
+            _ => SdkUse::Missing,
+        }
+    }
+
+    /// Modules that a script imports when it starts and that are not found; empty if the interpreter cannot tell.
+    pub(super) fn missing(&self, folder: &Path, script: &Path) -> Vec<MissingModule> {
+        let answer = self.get("missing", [folder, script]).cloned();
+        answer.and_then(|answer| serde_json::from_value(answer).ok()).unwrap_or_default()
+    }
+
+    fn get<'a>(&self, kind: &str, parts: impl IntoIterator<Item = &'a Path>) -> Option<&Value> {
+        self.answers.get(&question(kind, parts))
+    }
+}
+
+/// Names and versions of the packages that are installed for an interpreter, sorted: those of its virtual environment, and
+/// of the installation that it was made from. Each package has a folder or file named so beside its modules.
+///
+/// Empty where nothing is found; packages that are found by other ways (`PYTHONPATH`, `.pth` files) are not listed.
+pub(super) fn installed_for(interpreter: &Path) -> Vec<String> {
+    let real = interpreter.canonicalize().ok();
+    let prefixes = [Some(interpreter), real.as_deref()].into_iter().flatten();
+    let mut found = BTreeSet::new();
+    for prefix in prefixes.filter_map(|program| program.parent()?.parent()) {
+        list(&prefix.join("Lib/site-packages"), &mut found);
+        for lib in ["lib", "lib64", "local/lib"].map(|lib| prefix.join(lib)) {
+            for python in names(&lib).filter(|name| name.starts_with("python3")) {
+                for packages in ["site-packages", "dist-packages"] {
+                    list(&lib.join(&python).join(packages), &mut found);
+                }
+            }
+        }
+    }
+    found.into_iter().collect()
+}
+
+fn list(packages: &Path, found: &mut BTreeSet<String>) {
+    let describes = |name: &String| name.ends_with(".dist-info") || name.ends_with(".egg-info");
+    found.extend(names(packages).filter(describes));
+}
+
+fn names(folder: &Path) -> impl Iterator<Item = String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned())
 }
 
 #[cfg(all(test, unix))]
@@ -133,5 +333,29 @@ mod tests {
             reason,
             "python3 was not found on PATH; install Python 3 or point EVALUATOR_PYTHON at it"
         );
+    }
+}
+
+#[cfg(all(test, unix))]
+mod distributions_tests {
+    use super::*;
+    use crate::runtime::testing::Folder;
+
+    #[test]
+    fn an_environment_has_its_own_packages_and_those_below_it() {
+        let folder = Folder::new("python-distributions");
+        let system = folder.program("usr/bin/python3.12");
+        folder.file("usr/lib/python3/dist-packages/six-1.16.0.egg-info", "");
+        folder.file("usr/lib/python3.12/os.py", "");
+        folder.file("venv/lib/python3.12/site-packages/pydantic-2.7.0.dist-info/RECORD", "");
+        folder.file("venv/lib/python3.12/site-packages/pydantic/main.py", "");
+        folder.file("venv/bin/activate", "");
+        std::os::unix::fs::symlink(&system, folder.path("venv/bin/python")).unwrap();
+        assert_eq!(
+            installed_for(&folder.path("venv/bin/python")),
+            ["pydantic-2.7.0.dist-info", "six-1.16.0.egg-info"]
+        );
+        assert_eq!(installed_for(&system), ["six-1.16.0.egg-info"]);
+        assert!(installed_for(Path::new("python3")).is_empty());
     }
 }

@@ -3,11 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    installer::Installer,
-    interpreter::{self, INTERPRETER_VARIABLE},
+    interpreter::{self, Answers, INTERPRETER_VARIABLE, MissingModule, Questions},
     needs::Needs,
-    probe::{Answers, MissingModule, Questions},
-    venv::{self, Sdk, Venv},
+    venv::{self, Installer, Sdk, Venv},
 };
 use crate::{
     process::Cancellation,

@@ -3,29 +3,29 @@
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
+    thread,
+    time::{Duration, Instant},
 };
 
 use super::{
-    distributions, forks,
-    installer::Installer,
-    interpreter,
+    forks,
+    interpreter::{self, MissingModule, Questions},
     needs::SDK_MODULE,
-    own_tests,
     plan::{Plan, Planner, Wanted, by_hand},
-    probe::{MissingModule, Questions},
-    schedule::{self, Job},
-    variables::Variables,
-    venv::Recipe,
+    venv::{Installer, Recipe, Venv, installer_environment},
 };
 use crate::{
     process::{Cancellation, CommandSpec},
     runtime::{
-        Availability, Composition, Entrypoint, Environment, ForkServerOf, Launch, PrepareError,
-        PrepareEvent, Runtime, Syntax,
+        Entrypoint, Environment, Inputs, Launch, PrepareError, PrepareEvent, Reuse, Runtime,
+        Syntax,
         companions::{self, Companions},
-        own_tests::OwnTests,
+        own_tests::{Convention, OwnTests, TestCount},
         paths, syntax,
     },
 };
@@ -146,16 +146,10 @@ impl Runtime for Python {
     }
 
     /// Asks the interpreter for its version: it may be Python 2, or a stub that offers to install one.
-    fn availability(&self) -> Availability {
-        let found = interpreter::find(&self.environment).and_then(|python| {
-            let questions = Questions::default();
-            let answers = questions.ask(&python, &self.environment, &Cancellation::new())?;
-            Ok(format!("{}, version {}", python.display(), answers.identity.version))
-        });
-        match found {
-            Ok(detail) => Availability::Available { detail },
-            Err(reason) => Availability::Missing { reason },
-        }
+    fn availability(&self) -> Result<String, String> {
+        let python = interpreter::find(&self.environment)?;
+        let answers = Questions::default().ask(&python, &self.environment, &Cancellation::new())?;
+        Ok(format!("{}, version {}", python.display(), answers.identity.version))
     }
 
     /// Says which interpreter or environment runs the evaluator, and looks there for the modules it imports; builds nothing.
@@ -249,13 +243,13 @@ impl Runtime for Python {
                         CommandSpec::new(python).env_remove("PYTHONHOME")
                     }
                 };
-                Ok(Launch { one_shot: program.arg(plan.source), worker: None })
+                Ok(Launch::new(program.arg(plan.source)).with_reuse(Reuse::Fork(forks::server)))
             })
             .collect()
     }
 
     fn has_tests(&self, source: &Path) -> bool {
-        own_tests::has_tests(source)
+        TESTS.has_tests(source)
     }
 
     fn own_tests(
@@ -268,28 +262,47 @@ impl Runtime for Python {
         let source = paths::resolve(&entrypoint.path)?;
         let entrypoint = Entrypoint { path: source.clone(), fetched: entrypoint.fetched };
         let launch = self.prepare(&[entrypoint], cancellation, on_event).remove(0)?;
-        own_tests::own_tests(&source, &launch, args, &self.environment, cancellation)
+        let files = TESTS.find(&source)?;
+        let python = Path::new(&launch.one_shot.program);
+        let mut questions = Questions::default();
+        questions.version("pytest");
+        let answers = questions
+            .ask(python, &self.environment, cancellation)
+            .map_err(|reason| PrepareError::RuntimeMissing { reason })?;
+        let (count, module, hint) = match answers.version("pytest") {
+            Some(_) => (TestCount::pytest(), "pytest", TESTS.places.to_owned()),
+            None => {
+                let python = python.display();
+                let hint =
+                    format!("unittest finds methods of TestCase only, and {python} has no pytest");
+                (TestCount::unittest(), "unittest", hint)
+            }
+        };
+        let directory = source.parent().unwrap_or(&source);
+        // unittest takes the names of files for names of modules, below the working directory.
+        let relative = files.iter().map(|file| file.strip_prefix(directory).unwrap_or(file));
+        let mut command =
+            CommandSpec::new(python).args(["-m", module]).args(args.iter().cloned()).args(relative);
+        command.env.clone_from(&launch.one_shot.env);
+        command.cwd = Some(directory.to_owned());
+        Ok(OwnTests { command, count, renames: Vec::new(), hint, lock: None })
     }
 
     fn without_installing(&self) -> Option<Arc<dyn Runtime>> {
         Some(Arc::new(self.clone().without_installing()))
     }
 
-    /// The file and the modules beside it that it imports, the interpreter, and the packages that are installed for it.
-    fn composition(&self, entrypoint: &Entrypoint, launch: &Launch) -> Composition {
+    /// The file and the modules next to it that it imports, the interpreter, and its installed packages.
+    fn inputs(&self, entrypoint: &Entrypoint, launch: &Launch) -> Inputs {
         let source = paths::resolve(&entrypoint.path).unwrap_or_else(|_| entrypoint.path.clone());
         let interpreter = PathBuf::from(&launch.one_shot.program);
         let Companions { files, untraceable } = companions::with_companions(&source);
-        Composition {
+        Inputs {
             files,
             untraceable,
-            notes: distributions::installed_for(&interpreter),
+            notes: interpreter::installed_for(&interpreter),
             programs: [interpreter].into(),
         }
-    }
-
-    fn fork_server(&self) -> Option<ForkServerOf> {
-        Some(forks::server)
     }
 
     fn check_syntax(&self, source: &Path, cancellation: &Cancellation) -> Syntax {
@@ -309,7 +322,8 @@ impl Python {
         planner: &Planner<'_>,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<(), String>> {
-        let variables = [false, true].map(|fetched| Variables::new(&self.environment, fetched));
+        let variables =
+            [false, true].map(|fetched| installer_environment(&self.environment, fetched));
         let is_missing = |at: &usize| !environments[*at].wanted.venv.is_ready();
         let missing: Vec<usize> = (0..environments.len()).filter(is_missing).collect();
         let jobs: Vec<Job<'_>> = missing
@@ -330,7 +344,7 @@ impl Python {
             })
             .collect();
         let mut results = vec![Ok(()); environments.len()];
-        let built = schedule::build(&jobs, planner.cancellation, on_event);
+        let built = build_all(&jobs, planner.cancellation, on_event);
         for (at, result) in missing.into_iter().zip(built) {
             results[at] = result;
         }
@@ -338,7 +352,6 @@ impl Python {
     }
 }
 
-/// Reports modules that an evaluator imports and would not find.
 /// Names modules that an environment may lack which is not built yet: the interpreter lacks them, and no package is called like them.
 fn doubtful(plan: &Plan, wanted: &Wanted) -> String {
     let is_doubtful = |name: &&str| !(*name == SDK_MODULE || wanted.needs.names(name));
@@ -358,6 +371,7 @@ fn doubtful(plan: &Plan, wanted: &Wanted) -> String {
     )
 }
 
+/// Reports modules that an evaluator imports and that the interpreter does not find.
 fn all_found(interpreter: &Path, missing: &[MissingModule]) -> Result<(), PrepareError> {
     if missing.is_empty() {
         return Ok(());
@@ -378,6 +392,101 @@ fn all_found(interpreter: &Path, missing: &[MissingModule]) -> Result<(), Prepar
             by_hand(interpreter, "PACKAGE")
         ),
     })
+}
+
+/// Builds at a time, at most. Installers spend half of their time waiting for the network, the other half computing.
+const AT_ONCE: usize = 4;
+
+/// An environment to build, and for whom.
+#[derive(Debug)]
+struct Job<'a> {
+    venv: &'a Venv,
+    recipe: Recipe<'a>,
+    /// File names of its evaluators; at least one.
+    evaluators: Vec<String>,
+}
+
+/// Builds environments; one result for each, in their order.
+fn build_all(
+    jobs: &[Job<'_>],
+    cancellation: &Cancellation,
+    on_event: &mut dyn FnMut(PrepareEvent),
+) -> Vec<Result<(), String>> {
+    if jobs.is_empty() {
+        return Vec::new();
+    }
+    let begun = Instant::now();
+    let evaluators: Vec<&String> = jobs.iter().flat_map(|job| &job.evaluators).collect();
+    let whose = match evaluators[..] {
+        [only] => only.clone(),
+        _ => format!("{} Python evaluators", evaluators.len()),
+    };
+    on_event(PrepareEvent::Started { what: format!("installing requirements of {whose}") });
+    let line = format!("Installing with {}", jobs[0].recipe.installer.name());
+    on_event(PrepareEvent::Progress { line });
+
+    let mut results: Vec<_> = jobs.iter().map(|_| Err("it was not begun".to_owned())).collect();
+    let next = AtomicUsize::new(0);
+    let (sender, news) = mpsc::channel();
+    let workers = thread::available_parallelism().map_or(1, usize::from).min(AT_ONCE);
+    thread::scope(|scope| {
+        for _ in 0..workers.min(jobs.len()) {
+            let (sender, next) = (sender.clone(), &next);
+            scope.spawn(move || {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(job) = jobs.get(index) else { break };
+                    // Nobody listens any more when the caller's callback panicked.
+                    let tell = |news| drop(sender.send((index, news)));
+                    let mut on_line = |line: &str| tell(News::Line(line.to_owned()));
+                    tell(News::Result(job.venv.build(&job.recipe, cancellation, &mut on_line)));
+                }
+            });
+        }
+        drop(sender);
+        for (index, news) in news {
+            match news {
+                News::Line(line) if jobs.len() == 1 => on_event(PrepareEvent::Progress { line }),
+                News::Line(line) => {
+                    let line = format!("{}: {line}", jobs[index].evaluators.join(", "));
+                    on_event(PrepareEvent::Progress { line });
+                }
+                News::Result(result) => results[index] = result,
+            }
+        }
+    });
+    let failed = results.iter().filter(|result| result.is_err()).count();
+    let seconds = begun.elapsed().as_secs_f64();
+    let outcome = match failed {
+        0 => format!("installed requirements of {whose} in {seconds:.1} s"),
+        _ if jobs.len() == 1 => {
+            format!("requirements of {whose} could not be installed ({seconds:.1} s)")
+        }
+        _ => format!(
+            "requirements of {whose}: {failed} of {} environments could not be built ({seconds:.1} s)",
+            jobs.len()
+        ),
+    };
+    on_event(PrepareEvent::Finished { what: outcome });
+    results
+}
+
+enum News {
+    Line(String),
+    Result(Result<(), String>),
+}
+
+const TESTS: Convention = Convention {
+    is_test,
+    directories: &["tests", "test"],
+    signs: &["import unittest", "def test_"],
+    places: "tests are looked for in test_*.py and *_test.py beside it and in tests/, where they mention its name, and \
+             in the file itself",
+};
+
+fn is_test(name: &str) -> bool {
+    name.strip_suffix(".py")
+        .is_some_and(|stem| stem.starts_with("test_") || stem.ends_with("_test"))
 }
 
 #[cfg(all(test, unix))]
@@ -419,13 +528,13 @@ mod tests {
         assert_eq!(
             results[0].as_ref().unwrap_err().to_string(),
             format!(
-                "runtime not available: {} does not say which Python 3 it is: no python; point EVALUATOR_PYTHON at another \
+                "runtime not available: {} does not report which Python 3 it is: no python; point EVALUATOR_PYTHON at another \
                  one",
                 python.display()
             )
         );
         assert!(results[1].is_ok());
-        folder.script("bin/python3", r"printf 'identity\tcpython-399\t3.99.0\t.so\tvenv\t/base\n'");
+        folder.script("bin/python3", r#"echo '{"identity": {"tag": "cpython-399", "version": "3.99.0", "abi": ".so", "has_venv": true, "base": "/base"}, "executable": "", "answers": []}'"#);
         let results = prepare(environment);
         let error = results[0].as_ref().unwrap_err().to_string();
         assert!(error.contains("no home folder"), "{error}");

@@ -1,10 +1,12 @@
-//! One cached virtual environment.
+//! Cached virtual environments, and the installers (uv, or `venv` and pip) that fill them.
 
 use std::{
+    collections::VecDeque,
     ffi::{OsStr, OsString},
     fs::{self, File, TryLockError},
     io,
     path::{Path, PathBuf},
+    process::ExitStatus,
     thread,
     time::{Duration, Instant},
 };
@@ -12,15 +14,18 @@ use std::{
 use sha2::{Digest, Sha256};
 
 use super::{
-    installer::{Call, Installer},
-    interpreter,
+    interpreter::{self, Identity},
     needs::Needs,
-    plain,
-    probe::Identity,
-    references,
-    variables::Variables,
+    requirements,
 };
-use crate::{process::Cancellation, runtime::Environment};
+use crate::{
+    process::{Cancellation, CommandSpec},
+    runtime::{
+        Environment,
+        environment::is_listed,
+        tool::{self, Stream},
+    },
+};
 
 /// Written last into a finished environment.
 const MARKER: &str = "evaluator-complete";
@@ -69,7 +74,7 @@ impl Sdk {
     /// The requirement, if it names a package of the index.
     pub(super) fn plain(&self) -> Option<&str> {
         let text = self.0.as_ref()?.to_str()?;
-        let is_plain = plain::parse(text).is_ok_and(|parsed| parsed == [text]);
+        let is_plain = requirements::parse(text).is_ok_and(|parsed| parsed == [text]);
         (is_plain && !Path::new(text).exists()).then_some(text)
     }
 
@@ -81,7 +86,7 @@ impl Sdk {
     fn digest_into(&self, digest: &mut Sha256) {
         if let Some(requirement) = &self.0 {
             digest.update(requirement.as_encoded_bytes());
-            references::content_into(Path::new(requirement), digest);
+            requirements::content_into(Path::new(requirement), digest);
         }
         digest.update([0]);
     }
@@ -105,7 +110,7 @@ pub(super) struct Recipe<'a> {
     pub(super) needs: &'a Needs,
     /// What to do where packages cannot be fetched.
     pub(super) by_hand: &'a str,
-    pub(super) variables: &'a Variables,
+    pub(super) variables: &'a Environment,
     /// Whether the requirements came with an evaluator that was fetched.
     pub(super) fetched: bool,
     /// How long each call of the installer may take.
@@ -289,4 +294,359 @@ fn cannot(verb: &str, path: &Path, error: &io::Error) -> String {
         "set EVALUATOR_CACHE_DIR to a folder that can be written"
     };
     format!("cannot {verb} {}: {error}\nhint: {hint}", path.display())
+}
+
+/// Lines shown of what an installer said, from its end.
+const SHOWN_LINES: usize = 15;
+
+/// Hint where the index cannot be reached. What to do by hand follows it.
+const UNREACHABLE: &str = "the package index cannot be reached; is there a network? For an index of your own or a proxy set \
+     PIP_INDEX_URL (with uv: UV_INDEX_URL) or HTTPS_PROXY";
+
+/// Signs in what installers say, and what to do about them. The first that is there counts: an index that cannot be reached
+/// is also told as a package that does not exist.
+const HINTS: [(&[&str], &str); 5] = [
+    (
+        &["No space left", "Disk quota exceeded", "os error 28", "Errno 28", "Errno 122"],
+        "the disk is full; free some space, or set EVALUATOR_CACHE_DIR to a folder on another one",
+    ),
+    (
+        &["ensurepip", "No module named venv", "No module named pip", "python3-venv"],
+        "this Python lacks the module that makes virtual environments (on Debian and Ubuntu: apt install python3-venv); \
+         install it, or uv",
+    ),
+    (
+        &["Permission denied", "Read-only file system", "Errno 13", "Errno 30"],
+        "set EVALUATOR_CACHE_DIR to a folder that can be written",
+    ),
+    (
+        &[
+            "NewConnectionError",
+            "ConnectTimeoutError",
+            "Max retries exceeded",
+            "ProxyError",
+            "SSLError",
+            "Temporary failure in name resolution",
+            "Network is unreachable",
+            "error sending request",
+            "dns error",
+            "Failed to fetch",
+            "Network connectivity is disabled",
+        ],
+        UNREACHABLE,
+    ),
+    (
+        &["No matching distribution", "No solution found", "not found in the package registry"],
+        // With `PIP_RETRIES=0`, pip does not say that the index could not be reached.
+        "no such package or version is in the index for this Python, if the index can be reached; correct the requirement",
+    ),
+];
+
+/// The hint where nothing is known.
+const ANY_HINT: &str = "correct the requirements, or install them by hand to see more";
+
+/// The program that makes environments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Installer {
+    /// uv, found here.
+    Uv(PathBuf),
+    /// The interpreter's own modules.
+    Pip,
+}
+
+/// What every call of an installer needs.
+pub(super) struct Call<'a> {
+    pub(super) variables: &'a Environment,
+    /// Kept locked until all that was started has ended.
+    pub(super) lock: &'a File,
+    pub(super) limit: Duration,
+    /// What to do where packages cannot be fetched.
+    pub(super) by_hand: &'a str,
+    pub(super) cancellation: &'a Cancellation,
+    pub(super) on_line: &'a mut dyn FnMut(&str),
+}
+
+impl Installer {
+    /// uv if it is there: it takes a fraction of the time.
+    pub(super) fn find(environment: &Environment) -> Self {
+        environment.find_program("uv").map_or(Self::Pip, Self::Uv)
+    }
+
+    /// What is used, for people.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Uv(_) => "uv",
+            Self::Pip => "venv and pip",
+        }
+    }
+
+    /// Makes an empty environment in `folder`, which must not exist.
+    pub(super) fn create(
+        &self,
+        interpreter: &Path,
+        folder: &Path,
+        call: &mut Call<'_>,
+    ) -> Result<(), String> {
+        let mut command = match self {
+            Self::Uv(uv) => {
+                CommandSpec::new(uv).arg("venv").arg(folder).arg("--python").arg(interpreter)
+            }
+            Self::Pip => CommandSpec::new(interpreter).args(["-m", "venv"]).arg(folder),
+        };
+        // Not where a project might be, of which uv would take settings.
+        command.cwd = folder.parent().map(Path::to_owned);
+        let tool = if *self == Self::Pip { "python -m venv" } else { "uv venv" };
+        call.run(command, tool, &format!("make an environment with {}", interpreter.display()))
+    }
+
+    /// Arguments for packages that lie on this machine: what is cached of them may be older than they are.
+    pub(super) fn of_this_machine(&self) -> &'static [&'static str] {
+        match self {
+            // It looks at the age of their manifest only.
+            Self::Uv(_) => &["--refresh"],
+            // It builds them each time.
+            Self::Pip => &[],
+        }
+    }
+
+    /// Installs into the environment in `folder`. `what` goes on after "cannot install".
+    pub(super) fn install(
+        &self,
+        folder: &Path,
+        packages: &[&OsStr],
+        cwd: Option<&Path>,
+        what: &str,
+        call: &mut Call<'_>,
+    ) -> Result<(), String> {
+        let python = interpreter::in_virtual_environment(folder);
+        let mut command = match self {
+            Self::Uv(uv) => {
+                // Compiled now, as pip does it, and not while the clock of the first evaluation runs.
+                CommandSpec::new(uv)
+                    .args(["pip", "install", "--compile-bytecode", "--python"])
+                    .arg(python)
+            }
+            Self::Pip => CommandSpec::new(python)
+                .args(["-m", "pip", "install", "--disable-pip-version-check", "--no-input"])
+                .args(["--progress-bar", "off"]),
+        };
+        command.args.extend(packages.iter().copied().map(OsString::from));
+        command.cwd = cwd.map(Path::to_owned);
+        let tool = if *self == Self::Pip { "pip" } else { "uv" };
+        call.run(command, tool, &format!("install {what}"))
+    }
+}
+
+impl Call<'_> {
+    /// Runs an installer to its end; if that is bad, says what it could not do, why, and what may help.
+    fn run(&mut self, command: CommandSpec, tool: &str, what: &str) -> Result<(), String> {
+        let command = self.variables.give_to(command).env("NO_COLOR", "1");
+        let mut said = Said::default();
+        let status = tool::run_locked(
+            &command,
+            self.lock,
+            self.limit,
+            self.cancellation,
+            &mut |stream, line| {
+                said.add(stream, line);
+                if !line.trim().is_empty() {
+                    (self.on_line)(line.trim());
+                }
+            },
+        );
+        match status {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => {
+                Err(said
+                    .explain(&format!("{tool} cannot {what} ({})", ending(status)), self.by_hand))
+            }
+            Err(error) => {
+                Err(said.explain(&format!("{tool} cannot {what}: {error}"), self.by_hand))
+            }
+        }
+    }
+}
+
+fn ending(status: ExitStatus) -> String {
+    status.code().map_or_else(|| status.to_string(), |code| format!("exit code {code}"))
+}
+
+/// The last lines of both outputs.
+#[derive(Debug, Default)]
+struct Said {
+    stdout: VecDeque<String>,
+    stderr: VecDeque<String>,
+}
+
+impl Said {
+    fn add(&mut self, stream: Stream, line: &str) {
+        let lines = if stream == Stream::Stdout { &mut self.stdout } else { &mut self.stderr };
+        if line.trim().is_empty() || line.starts_with("[notice]") {
+            return;
+        }
+        if lines.len() == SHOWN_LINES {
+            lines.pop_front();
+        }
+        lines.push_back(line.trim_end().to_owned());
+    }
+
+    /// The headline, the last lines, a hint. `venv` complains on standard output.
+    fn explain(&self, headline: &str, by_hand: &str) -> String {
+        let lines = if self.stderr.is_empty() { &self.stdout } else { &self.stderr };
+        let is_there = |sign: &str| {
+            self.stdout.iter().chain(&self.stderr).any(|line| line.contains(sign))
+                || headline.contains(sign)
+        };
+        let hint = HINTS
+            .iter()
+            .find(|(signs, _)| signs.iter().any(|sign| is_there(sign)))
+            .map_or(ANY_HINT, |(_, hint)| hint);
+        let lines: String = lines.iter().map(|line| format!("\n{line}")).collect();
+        let by_hand = if hint == UNREACHABLE { format!("; {by_hand}") } else { String::new() };
+        format!("{headline}{lines}\nhint: {hint}{by_hand}")
+    }
+}
+
+/// Variables that would make an installer put packages elsewhere, use packages of elsewhere, or do nothing: the environment
+/// would look complete and would not be.
+const MISLEADING: &str = "\
+    PYTHONHOME PYTHONPATH PYTHONUSERBASE __PYVENV_LAUNCHER__ VIRTUAL_ENV CONDA_PREFIX PIP_DRY_RUN PIP_EDITABLE \
+    PIP_NO_DEPS PIP_PREFIX PIP_PYTHON PIP_REPORT PIP_REQUIREMENT PIP_ROOT PIP_TARGET PIP_USER UV_NO_DEPS UV_PREFIX \
+    UV_PYTHON UV_SYSTEM_PYTHON UV_TARGET UV_VENV_CLEAR UV_VENV_SEED UV_WORKING_DIRECTORY";
+
+/// What an installer sees for a fetched evaluator, and with it the code that a package runs while it is installed: locations of
+/// programs, home and temporary directories, how to reach the index, and what Windows needs to start anything.
+const MINIMAL: &str = "\
+    PATH HOME USER LOGNAME TMPDIR TEMP TMP XDG_CACHE_HOME XDG_CONFIG_DIRS XDG_CONFIG_HOME XDG_DATA_HOME LANG \
+    LANGUAGE LD_LIBRARY_PATH DYLD_FALLBACK_LIBRARY_PATH HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY SSL_CERT_FILE \
+    SSL_CERT_DIR SSL_CLIENT_CERT REQUESTS_CA_BUNDLE CURL_CA_BUNDLE NIX_SSL_CERT_FILE NETRC APPDATA COMSPEC \
+    LOCALAPPDATA NUMBER_OF_PROCESSORS PATHEXT PROCESSOR_ARCHITECTURE PROGRAMDATA SYSTEMDRIVE SYSTEMROOT \
+    USERPROFILE WINDIR";
+
+/// The environment of an installer: all of `inherited` that does not mislead it; for a `fetched` evaluator, only what an
+/// installation needs.
+pub(super) fn installer_environment(inherited: &Environment, fetched: bool) -> Environment {
+    inherited.retaining(|name, _| {
+        let name = name.to_string_lossy().to_uppercase();
+        !is_listed(&name, MISLEADING) && (!fetched || is_minimal(&name))
+    })
+}
+
+/// `name` in upper case: names of proxies are written in either.
+fn is_minimal(name: &str) -> bool {
+    // Settings of the installers themselves: which index, how, and where its certificates are. Not what they publish or
+    // fetch other things with.
+    let is_setting = (name.starts_with("PIP_") || name.starts_with("UV_"))
+        && !name.starts_with("UV_PUBLISH_")
+        && !name.ends_with("_TOKEN");
+    is_setting || name.starts_with("LC_") || is_listed(name, MINIMAL)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn explained(stdout: &[&str], stderr: &[&str]) -> String {
+        let mut said = Said::default();
+        stdout.iter().for_each(|line| said.add(Stream::Stdout, line));
+        stderr.iter().for_each(|line| said.add(Stream::Stderr, line));
+        said.explain("pip cannot install x (exit code 1)", "type it")
+    }
+
+    #[test]
+    fn a_failure_shows_the_end_of_stderr_and_a_hint() {
+        let lines: Vec<String> = (0..40).map(|n| format!("line {n}")).collect();
+        let mut lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        lines.extend(["", "ERROR: No matching distribution found for nope", "[notice] upgrade"]);
+        let text = explained(&["Collecting nope"], &lines);
+        assert!(text.starts_with("pip cannot install x (exit code 1)\nline 26\n"), "{text}");
+        assert!(
+            text.ends_with(
+                "found for nope\nhint: no such package or version is in the index for this Python, if the index can be reached; correct the requirement"
+            ),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn the_first_cause_decides_the_hint() {
+        let hint = |line: &str| {
+            explained(&[], &[line, "No matching distribution"]).lines().last().unwrap().to_owned()
+        };
+        let unreachable = hint("NewConnectionError(...)");
+        assert!(unreachable.contains("is there a network?"), "{unreachable}");
+        assert!(unreachable.ends_with("HTTPS_PROXY; type it"), "{unreachable}");
+        assert!(hint("OSError: [Errno 28] No space left on device").contains("the disk is full"));
+        assert!(hint("[Errno 13] Permission denied: '/c'").contains("EVALUATOR_CACHE_DIR"));
+    }
+
+    #[test]
+    fn what_venv_says_on_stdout_is_shown_when_it_says_nothing_else() {
+        let text = explained(&["because ensurepip is not available"], &[]);
+        assert!(text.contains("\nbecause ensurepip is not available\nhint: "), "{text}");
+        assert!(text.contains("apt install python3-venv"), "{text}");
+    }
+
+    #[test]
+    fn what_nobody_knows_has_a_hint_too() {
+        assert!(explained(&[], &["odd"]).ends_with(ANY_HINT));
+    }
+}
+
+#[cfg(test)]
+mod variables_tests {
+    use super::*;
+
+    const INHERITED: [(&str, &str); 15] = [
+        ("PATH", "/bin"),
+        ("HOME", "/h"),
+        ("OPENAI_API_KEY", "secret"),
+        ("GITHUB_TOKEN", "secret"),
+        ("UV_PUBLISH_PASSWORD", "secret"),
+        ("UV_GITHUB_TOKEN", "secret"),
+        ("PIP_INDEX_URL", "https://index"),
+        ("PIP_CONFIG_FILE", "/pip.conf"),
+        ("UV_INDEX_URL", "https://index"),
+        ("UV_DEFAULT_INDEX", "https://index"),
+        ("https_proxy", "p"),
+        ("SSL_CERT_FILE", "/c"),
+        ("LC_ALL", "C"),
+        ("PIP_TARGET", "/elsewhere"),
+        ("PYTHONPATH", "/lib"),
+    ];
+
+    fn names(fetched: bool) -> Vec<String> {
+        let variables = installer_environment(&Environment::new(INHERITED), fetched);
+        let command = variables.give_to(CommandSpec::new("pip"));
+        assert!(command.clear_env);
+        command.env.into_iter().map(|(name, _)| name.into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn for_fetched_evaluators_only_what_an_installation_needs_is_there() {
+        assert_eq!(
+            names(true),
+            [
+                "PATH",
+                "HOME",
+                "PIP_INDEX_URL",
+                "PIP_CONFIG_FILE",
+                "UV_INDEX_URL",
+                "UV_DEFAULT_INDEX",
+                "https_proxy",
+                "SSL_CERT_FILE",
+                "LC_ALL"
+            ]
+        );
+    }
+
+    #[test]
+    fn for_others_only_what_misleads_is_taken_away() {
+        let taken: Vec<&str> = INHERITED
+            .iter()
+            .map(|(name, _)| *name)
+            .filter(|name| !names(false).iter().any(|kept| kept == name))
+            .collect();
+        assert_eq!(taken, ["PIP_TARGET", "PYTHONPATH"]);
+    }
 }

@@ -1,8 +1,4 @@
-//! What programs inherit of signals: which are blocked, and which are ignored.
-//!
-//! Both outlive the start of another program. A parent that blocks or ignores signals for reasons of its own would decide
-//! how evaluators behave: one that blocks `CHLD` keeps them from noticing that a process of theirs has exited, one that
-//! ignores it makes the exit codes of such processes unknown.
+//! What a process is given between fork and exec: resource limits and signal dispositions.
 
 #![expect(
     unsafe_code,
@@ -10,6 +6,70 @@
 )]
 
 use std::{io, mem::MaybeUninit, os::unix::process::CommandExt, process::Command, ptr};
+
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
+
+use crate::process::Resources;
+
+#[cfg(target_os = "linux")]
+use rustix::process::{Pid, prlimit};
+
+/// The signal a process gets when its processor time is used up.
+pub(in super::super) const CPU_TIME_IS_OVER: Option<i32> = Some(Signal::XCPU.as_raw());
+
+/// The signal that cannot be caught.
+pub(in super::super) const KILLED: Option<i32> = Some(Signal::KILL.as_raw());
+
+/// What counts against the limit of memory.
+const MEMORY: Resource = if cfg!(target_os = "linux") { Resource::Data } else { Resource::As };
+
+/// Limits the program that the command starts.
+///
+/// To be asked for only where there is a limit: a command with such a step is started by `fork` instead of `posix_spawn`, which costs
+/// more the more memory this process has.
+pub(in super::super) fn limit(command: &mut tokio::process::Command, resources: &Resources) {
+    // Everything is computed here. What is left for the child is one system call for each.
+    let limits = limits_for(resources);
+    let set = move || {
+        limits
+            .iter()
+            .flatten()
+            .try_for_each(|(resource, limit)| setrlimit(*resource, *limit))
+            .map_err(io::Error::from)
+    };
+    // SAFETY: the closure makes system calls and nothing else: it allocates nothing, takes no lock and cannot panic. An
+    // error number becomes an `io::Error` without allocation.
+    unsafe { command.pre_exec(set) };
+}
+
+/// Limits a process that runs already and has not yet begun with its program.
+#[cfg(target_os = "linux")]
+pub(in super::super) fn limit_running(process: Pid, resources: &Resources) -> io::Result<()> {
+    limits_for(resources)
+        .into_iter()
+        .flatten()
+        .try_for_each(|(resource, limit)| prlimit(Some(process), resource, limit).map(drop))
+        .map_err(io::Error::from)
+}
+
+/// What is to be set, no looser than it is here: what we start has inherited that.
+fn limits_for(resources: &Resources) -> [Option<(Resource, Rlimit)>; 3] {
+    [
+        (MEMORY, resources.memory.map(|bytes| (bytes, bytes))),
+        // A program that does not mind being told is killed a second later.
+        (Resource::Cpu, resources.cpu.map(|seconds| (seconds, seconds.saturating_add(1)))),
+        (Resource::Nofile, resources.open_files.map(|files| (files, files))),
+    ]
+    .map(|(resource, wanted)| {
+        wanted.map(|(soft, hard)| (resource, within(getrlimit(resource), soft, hard)))
+    })
+}
+
+/// The limit to set where one is set already, which may be stricter.
+fn within(present: Rlimit, soft: u64, hard: u64) -> Rlimit {
+    let bounded = |wanted: u64| present.maximum.map_or(wanted, |maximum| wanted.min(maximum));
+    Rlimit { current: Some(bounded(soft)), maximum: Some(bounded(hard)) }
+}
 
 /// Signals that are not ignored by what is started here, whoever ignores them: those by which programs learn of the exit of
 /// their own processes, are asked to end, and are told that their processor time is used up. `HUP`, `INT` and `QUIT` stay as
@@ -21,7 +81,7 @@ const DEFAULT: [libc::c_int; 3] = [libc::SIGCHLD, libc::SIGTERM, libc::SIGXCPU];
 ///
 /// Changes the command only where something is blocked or ignored here: a command with such a step is started by `fork`
 /// instead of `posix_spawn`, which costs more the more memory this process has.
-pub fn reset(command: &mut Command) {
+pub(crate) fn reset(command: &mut Command) {
     if !is_any_blocked() && !DEFAULT.iter().any(|signal| is_ignored(*signal)) {
         return;
     }
@@ -81,5 +141,19 @@ fn is_ignored(signal: libc::c_int) -> bool {
     unsafe {
         libc::sigaction(signal, ptr::null(), action.as_mut_ptr()) == 0
             && action.assume_init().sa_sigaction == libc::SIG_IGN
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stricter_limit_stays() {
+        let present = |maximum| Rlimit { current: Some(1), maximum };
+        let limit = |soft, hard| Rlimit { current: Some(soft), maximum: Some(hard) };
+        assert_eq!(within(present(None), 5, 6), limit(5, 6));
+        assert_eq!(within(present(Some(10)), 5, 6), limit(5, 6));
+        assert_eq!(within(present(Some(3)), 5, 6), limit(3, 3));
     }
 }

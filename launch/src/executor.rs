@@ -1,4 +1,4 @@
-//! The [`Executor`] trait and the table of known executors.
+//! The [`Executor`] trait, the local executor and the table of known executors.
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 

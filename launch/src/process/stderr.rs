@@ -1,4 +1,4 @@
-//! Standard error of a process that works on one document after the other.
+//! Standard error of a worker, split by document.
 
 use std::collections::VecDeque;
 
