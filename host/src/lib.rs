@@ -23,16 +23,15 @@
 pub mod config;
 pub mod conform;
 pub mod contract;
-pub mod conversation;
-pub mod eval_set;
 pub mod events;
 pub mod export;
 pub mod index;
 pub mod journal;
 pub mod own_tests;
 pub use evaluator_json as json;
-use evaluator_launch::{clock, panic, stamp};
+use evaluator_launch::{clock, panic};
 pub use evaluator_launch::{executor, files, process, runtime};
+pub use evaluator_traces::{conversation, eval_set, trace};
 pub mod linked;
 pub mod manifest;
 pub mod metric;
@@ -42,6 +41,5 @@ pub mod run;
 #[cfg(feature = "serve")]
 pub mod serve;
 pub mod source;
-pub mod trace;
 pub mod validate;
 pub mod verdict;

@@ -8,5 +8,3 @@ pub mod files;
 pub mod panic;
 pub mod process;
 pub mod runtime;
-#[doc(hidden)]
-pub mod stamp;

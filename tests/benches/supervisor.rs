@@ -23,10 +23,10 @@ use evaluator_host::{
     process::{self, Cancellation, CommandSpec, Limits},
     verdict::from_outcome,
 };
-use evaluator_tests::{
-    bench::is_wanted,
-    leftovers::{self, Mark, open_descriptors, threads, unreaped_children},
+use evaluator_test_support::processes::{
+    MARK_VARIABLE, Mark, open_descriptors, threads, unreaped_children,
 };
+use evaluator_tests::bench::is_wanted;
 use tokio::task::JoinSet;
 
 /// Runs of each kind, and how many of them at a time.
@@ -105,7 +105,7 @@ where
 fn command(fault: &str, mark: &Mark) -> CommandSpec {
     CommandSpec::new(env!("CARGO_BIN_EXE_process-fault"))
         .arg(fault)
-        .env(leftovers::VARIABLE, mark.as_str())
+        .env(MARK_VARIABLE, mark.as_str())
 }
 
 async fn one_shot(fault: &'static str, mark: Arc<Mark>) -> Duration {

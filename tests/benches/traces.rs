@@ -34,7 +34,7 @@ fn main() {
         _ if measure::is_measuring() || !is_wanted() => return,
         _ => {}
     }
-    let folder = Folder::new("traces");
+    let folder = Folder::new();
     let (traces, set) = (folder.file("traces.json"), folder.file("eval_set.json"));
     let number = std::env::var("BENCH_TRACES").map_or(1000, |number| number.parse().unwrap());
     recording::write_traces(&traces, number);

@@ -25,7 +25,7 @@ fn main() {
     if !is_wanted() {
         return;
     }
-    let folder = Folder::new("waits");
+    let folder = Folder::new();
     run(cargo(root()).args(["fetch", "--quiet", "--locked"]));
     run(cargo(root()).args(["build", "--quiet", "-p", "evaluator-cli"]));
     println!("{:<64} {:>10} {:>10}  compared with", "what", "measured", "to reach");

@@ -1,8 +1,6 @@
-//! What tests and benchmarks that cross crates share. The tests stand in `tests/`, the benchmarks in `benches/`.
+//! What the benchmarks in `benches/` and the tests under real hosts share.
 
 pub mod bench;
-pub mod folder;
-pub mod leftovers;
 
 /// The examples of this page are compiled.
 #[cfg(doctest)]

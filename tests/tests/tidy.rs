@@ -11,16 +11,18 @@ use std::{
 const MAX_LINES: usize = 800;
 
 /// Crates and what they may depend on inside the workspace.
-const DEPENDENCIES: [(&str, &[&str]); 10] = [
+const DEPENDENCIES: [(&str, &[&str]); 12] = [
     ("protocol", &[]),
     ("sdk-macros", &[]),
     ("sdk", &["evaluator-protocol", "evaluator-sdk-macros"]),
     ("json", &[]),
+    ("traces", &["evaluator-json"]),
     ("launch", &["evaluator-protocol"]),
-    ("host", &["evaluator-protocol", "evaluator-json", "evaluator-launch"]),
+    ("host", &["evaluator-protocol", "evaluator-json", "evaluator-traces", "evaluator-launch"]),
     ("cli", &["evaluator-host", "evaluator-protocol"]),
     ("examples", &["evaluator-sdk"]),
     ("examples/community", &["evaluator-sdk"]),
+    ("tests/compile-fail", &["evaluator-sdk"]),
     // Tests may look at everything.
     ("tests", &["evaluator-protocol", "evaluator-sdk", "evaluator-host", "evaluator-cli"]),
 ];
@@ -74,7 +76,7 @@ fn read(path: &str) -> String {
 
 /// Sources of the published crates.
 fn sources() -> Vec<String> {
-    ["protocol", "sdk", "sdk-macros", "json", "launch", "host", "cli"]
+    ["protocol", "sdk", "sdk-macros", "json", "traces", "launch", "host", "cli"]
         .iter()
         .flat_map(|folder| files(&format!("{folder}/src"), "rs"))
         .collect()
@@ -97,13 +99,20 @@ fn complaints(complaints: Vec<String>, hint: &str) {
 #[test]
 fn every_source_begins_with_its_documentation() {
     let mut paths = sources();
-    for folder in
-        ["examples", "fuzz", "tests", "cli/tests", "host/tests", "sdk/tests", "protocol/tests"]
-    {
+    for folder in [
+        "examples",
+        "fuzz",
+        "tests",
+        "cli/tests",
+        "traces/tests",
+        "host/tests",
+        "sdk/tests",
+        "protocol/tests",
+    ] {
         paths.extend(files(folder, "rs"));
     }
     // Cases of compile errors are numbered lines of user code, and templates are rendered.
-    paths.retain(|path| !path.starts_with("tests/ui/"));
+    paths.retain(|path| !path.starts_with("tests/compile-fail/ui/"));
     let missing =
         paths.into_iter().filter(|path| !begins_with_documentation(&read(path))).collect();
     complaints(missing, "do not begin with a `//!` line that says what the file contains");
@@ -234,7 +243,7 @@ fn unfinished_work_is_not_committed() {
 
 #[test]
 fn every_ui_case_has_its_golden() {
-    let cases = files("tests/ui", "rs");
+    let cases = files("tests/compile-fail/ui", "rs");
     assert!(cases.len() >= 20, "only {} cases of mistakes", cases.len());
     let missing = cases
         .into_iter()

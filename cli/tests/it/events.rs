@@ -6,7 +6,7 @@ use std::{fs, path::Path, time::Duration};
 
 use crate::support::{
     self, Folder, Ran,
-    collector::{Collector, decoded},
+    collector::{collector, decoded},
     finish, has, trace,
 };
 use serde_json::{Value, json};
@@ -68,7 +68,7 @@ fn events_are_those_that_agentevals_exports() {
         let capture: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
         let args: Vec<&str> =
             capture["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap()).collect();
-        let collector = Collector::answering("200 OK");
+        let collector = collector("200 OK");
         let explanation = capture["explanation"].to_string();
         let variables = [
             (ENDPOINT, &*collector.url()),
@@ -103,8 +103,8 @@ fn the_report_is_the_same_whatever_becomes_of_the_events() {
     let args = [&*trace, "-e", &goldens, "-o", "summary"];
     let without_time = |ran: &Ran| ran.stdout.split(" [").next().unwrap().to_owned();
     let plain = run(folder.path(), &args, &[]).exits(1);
-    let broken = Collector::answering("400 Bad Request");
-    let moved = Collector::answering("307 Temporary Redirect");
+    let broken = collector("400 Bad Request");
+    let moved = collector("307 Temporary Redirect");
     // Nobody listens there: the port belongs to a socket that is closed again.
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -144,7 +144,7 @@ fn the_report_is_the_same_whatever_becomes_of_the_events() {
 fn nothing_is_sent_unless_it_is_asked_for() {
     let folder = Folder::new();
     let trace = trace("a01_otlp_basic_parts");
-    let collector = Collector::answering("200 OK");
+    let collector = collector("200 OK");
     let url = collector.url();
     for (args, variables) in [
         (&[][..], &[][..]),

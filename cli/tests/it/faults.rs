@@ -6,7 +6,7 @@ use std::{fs, process::Child, thread, time::Duration};
 
 use crate::support::{
     Folder, Ran, finish,
-    processes::{assert_gone, is_zombie, signal, wait_for},
+    processes::{assert_gone, is_zombie, signal, wait_for_line},
     trace,
 };
 
@@ -71,7 +71,7 @@ fn whatever_others_do_the_result_of_a_good_evaluator_is_kept() {
         "ERROR: 2 passed, 0 failed, 8 errored, 0 not evaluated (10 evaluations in 1 conversation), 2 scored of 10 in total",
     );
     for pid in ["hang.pid", "leak.pid"] {
-        assert_gone(&wait_for(&folder.path().join(pid)));
+        assert_gone(&wait_for_line(&folder.path().join(pid)));
     }
 }
 
@@ -92,7 +92,7 @@ fn interrupted(signals: &[&str]) -> (Ran, String) {
 fn interrupted_as(form: &str, signals: &[&str]) -> (Ran, String) {
     let folder = Folder::new();
     let child = hanging_run(&folder, form);
-    let hanging = wait_for(&folder.path().join("hang.pid"));
+    let hanging = wait_for_line(&folder.path().join("hang.pid"));
     for name in signals {
         assert!(signal(name, &child.id().to_string()));
     }
@@ -162,7 +162,7 @@ fn nothing_is_tried_again_once_a_run_is_cancelled() {
     folder.file("c.yaml", config(&[("hang", ", retries: 5")]));
     let trace = trace("a01_otlp_basic_parts");
     let child = folder.command(&["run", &trace, "-c", "c.yaml", "-o", "json"]).spawn().unwrap();
-    wait_for(&folder.path().join("hang.pid"));
+    wait_for_line(&folder.path().join("hang.pid"));
     assert!(signal("INT", &child.id().to_string()));
     let ran = finish(child).exits(3);
     assert_eq!(ran.evaluations(0), ["hang ERROR cancelled"]);
@@ -179,13 +179,13 @@ fn a_second_signal_leaves_nothing_behind_that_ignores_the_first() {
     folder.file("c.yaml", config(&[("stubborn", "")]));
     let trace = trace("a01_otlp_basic_parts");
     let child = folder.command(&["run", &trace, "-c", "c.yaml"]).spawn().unwrap();
-    let stubborn = wait_for(&folder.path().join("hang.pid"));
+    let stubborn = wait_for_line(&folder.path().join("hang.pid"));
     let pid = child.id().to_string();
     // Two different ones: two of the same that come too fast are one.
     assert!(signal("INT", &format!("{pid} && kill -TERM {pid}")));
     finish(child).exits(130).reports_nothing();
     assert_gone(&stubborn);
-    assert_gone(&wait_for(&folder.path().join("child.pid")));
+    assert_gone(&wait_for_line(&folder.path().join("child.pid")));
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn an_interrupted_build_is_stopped() {
         .env("PATH", format!("{}:{path}", folder.path().join("bin").display()))
         .env("EVALUATOR_CACHE_DIR", folder.path().join("cache"));
     let child = command.spawn().unwrap();
-    let cargo = wait_for(&folder.path().join("cargo.pid"));
+    let cargo = wait_for_line(&folder.path().join("cargo.pid"));
     assert!(signal("INT", &child.id().to_string()));
     let ran = finish(child).exits(3);
     assert_eq!(ran.evaluations(0), ["rust ERROR cancelled", "good ERROR cancelled"]);

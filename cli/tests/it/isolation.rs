@@ -5,7 +5,7 @@ use std::fs;
 
 use crate::support::{
     Folder, has,
-    processes::{assert_gone, signal, wait_for},
+    processes::{assert_gone, signal, wait_for_line},
     trace,
 };
 use serde_json::Value;
@@ -168,7 +168,7 @@ fn no_fork_outlives_a_run_that_is_killed() {
         .command(&["run", &traces, "-c", "c.yaml", "-o", "json", "--jobs", "1"])
         .spawn()
         .expect("the command starts");
-    let pids = wait_for(&folder.path().join("pids"));
+    let pids = wait_for_line(&folder.path().join("pids"));
     let pids: Vec<&str> = pids.split_whitespace().collect();
     assert!(pids.iter().all(|pid| signal("0", pid)), "all are there");
     let server = fs::read_to_string(format!("/proc/{}/cmdline", pids[2]));

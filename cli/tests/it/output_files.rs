@@ -23,12 +23,6 @@ fn run(folder: &Folder, args: &[&str]) -> Ran {
     folder.run(&[&[trace.as_str(), "-c", "c.yaml"], args].concat())
 }
 
-#[expect(clippy::disallowed_methods, reason = "the standard library makes no named pipes")]
-fn make_pipe(path: &Path) {
-    let made = Command::new("mkfifo").arg(path).status().expect("it can be started");
-    assert!(made.success());
-}
-
 #[test]
 fn a_link_stays_a_link_and_its_target_has_the_report() {
     let folder = folder();
@@ -57,8 +51,7 @@ fn a_file_keeps_its_mode() {
 #[test]
 fn a_pipe_is_written_to_and_stays() {
     let folder = folder();
-    let pipe = folder.path().join("pipe");
-    make_pipe(&pipe);
+    let pipe = folder.pipe("pipe");
     let reader = thread::spawn({
         let pipe = pipe.clone();
         move || fs::read_to_string(pipe).unwrap()
@@ -74,8 +67,7 @@ fn an_index_is_written_to_a_pipe() {
     let manifest = "name: good\ndescription: Good.\nlanguage: python\nentrypoint: good.py\n";
     folder.file("good/evaluator.yaml", manifest);
     folder.file("good/good.py", "print('{\"score\": 1}')\n");
-    let pipe = folder.path().join("pipe");
-    make_pipe(&pipe);
+    let pipe = folder.pipe("pipe");
     let reader = thread::spawn({
         let pipe = pipe.clone();
         move || fs::read_to_string(pipe).unwrap()

@@ -471,7 +471,7 @@ fn two_users_share_one_environment() {
     };
     folder.file("hold", "");
     let first = command(&folder, &args).env("EVALUATOR_PYTHON", python).spawn().unwrap();
-    crate::support::processes::wait_for(&folder.path().join("uv.pids"));
+    crate::support::processes::wait_for_line(&folder.path().join("uv.pids"));
     // The lock file is that of the first user, and the other may only read it.
     let stderr = fs::File::create(folder.path().join("other")).unwrap();
     let second = other.env("EVALUATOR_PYTHON", python).stderr(stderr).spawn().unwrap();

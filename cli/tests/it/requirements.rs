@@ -15,7 +15,7 @@ use std::{
 
 use crate::support::{
     Folder, Ran, finish, has,
-    processes::{assert_gone, signal, wait_for},
+    processes::{assert_gone, signal, wait_for_line},
     trace,
 };
 
@@ -156,7 +156,7 @@ fn two_runs_at_once_build_once() {
     let Some(folder) = with_uv("first\n") else { return };
     folder.file("hold", "");
     let first = start(&folder, "first");
-    wait_for(&folder.path().join("uv.pids"));
+    wait_for_line(&folder.path().join("uv.pids"));
     let second = start(&folder, "second");
     wait_until_said(
         &folder,
@@ -175,7 +175,7 @@ fn what_a_killed_run_has_left_is_waited_for_and_built_anew() {
     let Some(folder) = with_uv("first\n") else { return };
     folder.file("hold", "");
     let mut killed = start(&folder, "killed");
-    wait_for(&folder.path().join("uv.pids"));
+    wait_for_line(&folder.path().join("uv.pids"));
     killed.kill().unwrap();
     killed.wait().unwrap();
     let [half_built] = &environments(&folder)[..] else { panic!("one was begun") };
@@ -206,7 +206,7 @@ fn an_interrupted_installation_leaves_nothing() {
     let Some(folder) = with_uv("first\n") else { return };
     folder.file("hold", "");
     let run = start(&folder, "stderr");
-    let pids = wait_for(&folder.path().join("uv.pids"));
+    let pids = wait_for_line(&folder.path().join("uv.pids"));
     assert!(signal("INT", &run.id().to_string()));
     let ran = finish(run).exits(3);
     assert_eq!(ran.evaluations(0), ["good ERROR cancelled"]);

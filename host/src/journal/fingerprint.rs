@@ -12,7 +12,7 @@ use super::{
     Key,
     digest::{Digest, Digester},
 };
-use crate::{runtime::Inputs, stamp::Stamp};
+use crate::{runtime::Inputs, trace::stamp::Stamp};
 
 /// An evaluator as it was when the run began: what it consists of and how it is set up.
 #[derive(Clone, Debug)]

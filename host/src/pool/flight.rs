@@ -80,6 +80,9 @@ pub(super) struct Lost {
     pub(super) blamed: Option<(Sent, Verdict, Vec<u8>)>,
     /// Those that need another worker, in order.
     pub(super) again: Vec<Job>,
+    /// Index in `again` of the document that the worker was processing, if it said so. It may be the cause of how the
+    /// worker exited, which its evaluation by another worker will show.
+    pub(super) processing: Option<usize>,
 }
 
 impl Flight {
@@ -304,8 +307,10 @@ impl Flight {
             }
             Trouble::Doubt => None,
         };
-        let again = self.documents.into_iter().filter(|sent| !sent.job.is_given_up());
-        Lost { blamed, again: again.map(|sent| sent.job.again()).collect() }
+        let again: Vec<Sent> =
+            self.documents.into_iter().filter(|sent| !sent.job.is_given_up()).collect();
+        let processing = again.iter().position(|sent| Some(sent.number) == begun);
+        Lost { blamed, again: again.into_iter().map(|sent| sent.job.again()).collect(), processing }
     }
 
     /// The verdict on what a process printed last that has ended well.
@@ -348,4 +353,33 @@ fn more_than_one_line() -> Verdict {
 
 fn not_an_answer(reason: &str) -> Verdict {
     Verdict::BadAnswer(BadAnswer::NotJson { reason: reason.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three numbered documents, the first of which was answered, and answered again.
+    fn after_a_repeated_answer(jobs: Vec<Job>) -> Flight {
+        let mut flight = Flight::new(true, Expected::default());
+        for (job, end) in jobs.into_iter().zip(1..) {
+            flight.push(job, end);
+        }
+        assert!(flight.hear(br#"0 {"score": 1}"#, b"", 3).is_some());
+        assert!(flight.hear(br#"0 {"score": 1}"#, b"", 3).is_none());
+        assert!(flight.is_in_trouble());
+        flight
+    }
+
+    #[test]
+    fn the_document_being_processed_is_known_where_none_is_to_blame() {
+        let exited = Parting::Ended(Exit { ending: Ending::Exited(3), leaked_pipe: false });
+        for (begun, expected) in [(0, None), (1, Some(0)), (2, Some(1))] {
+            let (jobs, _waiting): (Vec<_>, Vec<_>) =
+                (0..3).map(|_| Job::new(b"{}".into(), Duration::MAX)).unzip();
+            let lost = after_a_repeated_answer(jobs).part(&exited, b"", Some(Number(begun)));
+            assert!(lost.blamed.is_none());
+            assert_eq!((lost.again.len(), lost.processing), (2, expected), "begun {begun}");
+        }
+    }
 }

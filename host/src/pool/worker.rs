@@ -142,16 +142,18 @@ async fn converse(
     if flight.is_out_of_step() {
         shared.report_fault(WorkerFault::OutOfStep);
     }
-    let Lost { blamed, mut again } = flight.part(&parting, &rest, begun);
+    let Lost { blamed, mut again, processing } = flight.part(&parting, &rest, begun);
     if let Parting::Ended(exit) = &parting
         && blamed.is_none()
         && let Some(verdict) = verdict_on_exit(exit)
     {
         let fault = bad_exit_fault(verdict, session.notes());
-        match again.first_mut() {
-            // A program that numbers its documents has said that it has not begun this one.
-            Some(head) if !shared.numbered => head.suspected = Some(Box::new(fault)),
-            _ => shared.report_fault(fault),
+        // A program that numbers its answers also says which document it is processing. Of another program, that is the
+        // first one that has no answer.
+        let suspect = if shared.numbered { processing } else { Some(0) };
+        match suspect.and_then(|index| again.get_mut(index)) {
+            Some(job) => job.suspected = Some(Box::new(fault)),
+            None => shared.report_fault(fault),
         }
     }
     let again = first.into_iter().chain(again);

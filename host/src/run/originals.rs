@@ -7,7 +7,7 @@ use std::{
     path::PathBuf,
 };
 
-use crate::{process::CommandSpec, runtime::Inputs, stamp::Stamp, verdict::Verdict};
+use crate::{process::CommandSpec, runtime::Inputs, trace::stamp::Stamp, verdict::Verdict};
 
 /// The program of a command, and the script that it runs with everything that the script imports from beside it.
 #[derive(Debug)]

@@ -14,7 +14,7 @@ use crate::{
 };
 
 const TRACE: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/traces/k10_traj_three_turns.json");
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../traces/tests/data/traces/k10_traj_three_turns.json");
 
 /// Panics, cancels the run, or passes, whatever it is called.
 #[derive(Debug)]

@@ -2,12 +2,9 @@
 
 mod cargo_runtime;
 mod conversations;
-mod eval_sets;
 mod events;
 #[cfg(unix)]
 mod hostile_collectors;
 mod python_requirements;
 mod registered_metrics;
 mod surroundings;
-mod trace_attributes;
-mod trace_loading;

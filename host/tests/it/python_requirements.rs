@@ -21,7 +21,7 @@ use evaluator_host::{
 };
 
 const TRACE: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/traces/k10_traj_three_turns.json");
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../traces/tests/data/traces/k10_traj_three_turns.json");
 
 /// Says which Python it is, and otherwise answers like an evaluator.
 const PYTHON: &str = r#"

@@ -67,7 +67,7 @@ fn score(longest: usize) -> Option<f64> {
     let runner = runner();
     let entry = format!("{{name: brevity, type: builtin, config: {{longest: {longest}}}}}");
     let config = parse(&runner, &entry).unwrap();
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../traces/tests/data");
     let traces = vec![data.join("traces/a01_otlp_basic_parts.json")];
     let request = Request { traces, config, ..Request::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

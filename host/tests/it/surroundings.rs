@@ -14,7 +14,7 @@ use evaluator_host::{
 };
 
 const TRACE: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/traces/k10_traj_three_turns.json");
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../traces/tests/data/traces/k10_traj_three_turns.json");
 
 fn shell(script: &str, resources: Resources) -> CommandSpec {
     CommandSpec { resources, ..CommandSpec::new("/bin/sh").args(["-c", script]) }

@@ -193,7 +193,7 @@ impl TestCount {
 
     /// Adds tests that ran.
     pub fn add(&mut self, more: usize) {
-        *self.ran.get_or_insert(0) += more;
+        self.ran = Some(self.ran.unwrap_or(0).saturating_add(more));
     }
 
     fn line(&mut self, line: &str) {
@@ -227,7 +227,7 @@ impl TestCount {
                 let (_, counts) = result.split_once(". ").unwrap_or(("", result));
                 let (passed, failed) = (before(counts, "passed"), before(counts, "failed"));
                 count.failed |= failed > 0;
-                count.add(passed + failed);
+                count.add(passed.saturating_add(failed));
             }
             // A program that did not even print a result has failed, too.
             count.failed |= line.starts_with("error: test failed")
@@ -272,10 +272,12 @@ impl TestCount {
                 return;
             }
             let counts = counts.replace(',', ";");
-            let number = |word| before(&counts, word);
-            let failed = number("failed") + number("error") + number("errors");
+            let sum = |words: &[&str]| {
+                words.iter().map(|word| before(&counts, word)).fold(0, usize::saturating_add)
+            };
+            let failed = sum(&["failed", "error", "errors"]);
             count.failed = failed > 0;
-            count.ran = Some(number("passed") + failed + number("xfailed") + number("xpassed"));
+            count.ran = Some(failed.saturating_add(sum(&["passed", "xfailed", "xpassed"])));
         })
     }
 
@@ -443,6 +445,18 @@ mod count_tests {
         counts("# tests 0\n# pass 0\n# fail 0\n", 0, TestResult::NoneRan);
         counts(&summary(1, 1, 0), 1, failed(2));
         counts("node: bad option: --test\n", 9, broke(9));
+    }
+
+    #[test]
+    fn counts_of_any_size_are_read() {
+        let most = usize::MAX;
+        for (count, output) in [
+            (TestCount::cargo(), format!("test result: FAILED. {most} passed; {most} failed\n")),
+            (TestCount::pytest(), format!("{most} failed, {most} passed in 0.1s\n")),
+            (TestCount::node(Vec::new()), format!("# pass {most}\n# fail {most}\n")),
+        ] {
+            counts(count, &output, 1, failed(most));
+        }
     }
 
     #[test]

@@ -78,12 +78,19 @@ fn language(file: &Path, text: &str) -> Language {
 
 /// The text without lines that are comments as a whole.
 fn without_comments(text: &str, language: Language) -> String {
-    let marks: &[&str] = match language {
-        Language::JavaScript => &["//", "*", "/*"],
-        _ => &["#"],
+    let is_comment = |line: &str| match language {
+        Language::JavaScript => is_javascript_comment(line),
+        _ => line.starts_with('#'),
     };
-    let is_code = |line: &&str| !marks.iter().any(|mark| line.trim_start().starts_with(mark));
+    let is_code = |line: &&str| !is_comment(line.trim());
     text.lines().filter(is_code).collect::<Vec<_>>().join("\n")
+}
+
+/// Whether a line is a comment of JavaScript, or one of the lines of a long one. Code may follow the end of a comment.
+fn is_javascript_comment(line: &str) -> bool {
+    let begins = line.starts_with("/*") || line == "*" || line.starts_with("* ") || line == "*/";
+    line.starts_with("//")
+        || begins && line.split_once("*/").is_none_or(|(_, rest)| rest.is_empty())
 }
 
 fn regex(pattern: &str) -> Regex {
@@ -372,6 +379,7 @@ mod tests {
                 "const require = createRequire(import.meta.url); require('./x')\nre.exec(text)",
             ),
             ("a.ts", "// require(x)\nimport type { A } from './a.js'"),
+            ("a.js", "/* require(x)\n * require(y)\n *\n * require(z) */\n/** import(x) */"),
             (
                 "a.sh",
                 ". ./rules.sh\n. \"$(dirname \"$0\")/lib/rules.sh\"\nsource \"${BASH_SOURCE%/*}/rules.sh\"; x=1",
@@ -417,6 +425,9 @@ mod tests {
             ("a.js", "require(name)", "`require(name)`"),
             ("a.js", "require(`./${name}`)", "`require(`./${name}`)`"),
             ("a.js", "require('./' + name)", "`require('./' + name)`"),
+            ("a.js", "/* istanbul ignore next */ require(name)", "`require(name)`"),
+            ("a.js", "/*\n * rules */ require(name)", "`require(name)`"),
+            ("a.js", "class A {\n  *load(name) { yield require(name) }\n}", "`require(name)`"),
             (
                 "a.mjs",
                 "await import(new URL(x, import.meta.url))",

@@ -35,7 +35,7 @@ impl Bench {
     /// Builds what is measured. Without `compares`, nothing is installed for comparison.
     pub(crate) fn new(compares: bool) -> Self {
         Self {
-            folder: Folder::new("figures"),
+            folder: Folder::new(),
             evaluator: build::evaluator(),
             compares,
             agentevals: OnceCell::new(),

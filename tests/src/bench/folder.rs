@@ -1,31 +1,34 @@
-//! Where the files of a benchmark are.
+//! Directory with the files of a benchmark.
 
 use std::{
     env, fs,
     path::{Path, PathBuf},
 };
 
-/// A folder that goes away, unless `BENCH_FOLDER` names one: that one stays, to look at what was measured.
+use evaluator_test_support::TestDirectory;
+
+/// A directory that is removed in the end, or the one that `BENCH_FOLDER` names, which is kept.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
-    stays: bool,
+    _temporary: Option<TestDirectory>,
 }
 
 impl Folder {
-    /// Creates it, for a benchmark of that name.
+    /// Creates it.
     ///
     /// # Panics
     ///
     /// If it cannot be created.
+    #[expect(clippy::new_without_default, reason = "each one is another directory")]
     #[must_use]
-    pub fn new(benchmark: &str) -> Self {
-        let wanted = env::var_os("BENCH_FOLDER").map(PathBuf::from);
-        let stays = wanted.is_some();
-        let own = || env::temp_dir().join(format!("evaluator-{benchmark}-{}", std::process::id()));
-        let path = wanted.unwrap_or_else(own);
-        fs::create_dir_all(&path).unwrap();
-        Self { path, stays }
+    pub fn new() -> Self {
+        if let Some(path) = env::var_os("BENCH_FOLDER").map(PathBuf::from) {
+            fs::create_dir_all(&path).unwrap();
+            return Self { path, _temporary: None };
+        }
+        let temporary = TestDirectory::new();
+        Self { path: temporary.path().to_owned(), _temporary: Some(temporary) }
     }
 
     /// Its path.
@@ -34,13 +37,13 @@ impl Folder {
         &self.path
     }
 
-    /// The path of a file in it.
+    /// Path of a file in it.
     #[must_use]
     pub fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// Writes a file in it; its path.
+    /// Writes a file in it. Returns its path.
     ///
     /// # Panics
     ///
@@ -49,13 +52,5 @@ impl Folder {
         let path = self.file(name);
         fs::write(&path, text).unwrap();
         path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        if !self.stays {
-            let _ = fs::remove_dir_all(&self.path);
-        }
     }
 }

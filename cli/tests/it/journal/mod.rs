@@ -11,7 +11,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::support::{self, Folder, Ran, eval_set, finish, processes::wait_for, trace};
+use crate::support::{self, Folder, Ran, eval_set, finish, processes::wait_for_line, trace};
 
 /// Scores by what it is given, and says something on stderr. Writes a line for each start into `starts.$RUN`, and kills the
 /// program that started it when there were as many as the file `kill-at` says.
@@ -262,7 +262,7 @@ echo '{"score": 1}'"#;
     folder.script("one", waits);
     folder.file("c.yaml", config(&["one"]));
     let child = command(&folder, "0", &[&RESUME[..], &["--jobs", "1"]].concat()).spawn().unwrap();
-    let host = wait_for(&folder.path().join("now"));
+    let host = wait_for_line(&folder.path().join("now"));
     assert!(support::processes::signal("INT", &host));
     let interrupted = finish(child);
     assert!(interrupted.json()["traces"].as_array().unwrap().len() == CONVERSATIONS);

@@ -49,7 +49,7 @@ fn two_runs_do_not_write_the_same_journal() {
     folder.script("waits", "cat >/dev/null; echo $$ >waits.pid; sleep 600");
     folder.file("c.yaml", config(&["waits"]));
     let first = command(&folder, "0", &JOURNAL).spawn().unwrap();
-    wait_for(&folder.path().join("waits.pid"));
+    wait_for_line(&folder.path().join("waits.pid"));
     run(&folder, "1", &RESUME)
         .exits(2)
         .says("j.jsonl is the journal of another run that has not ended; wait for it, or name another file")

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{AGENTEVALS, SAME, WAIT, WEBHOOK};
 use crate::support::{
     self, Folder,
-    processes::{assert_gone, signal, wait_for},
+    processes::{assert_gone, signal, wait_for_line},
     serving::{Serving, request, response},
 };
 
@@ -65,7 +65,7 @@ fn what_nobody_waits_for_any_more_is_ended() {
     let server = Serving::start(&folder, &["wait", "-j", "1"]);
     let mut stream = server.connect();
     stream.write_all(request("POST", "/", &[], AGENTEVALS).as_bytes()).unwrap();
-    let pid = wait_for(&folder.path().join("began"));
+    let pid = wait_for_line(&folder.path().join("began"));
     drop(stream);
     assert_gone(&pid);
     server.says("whoever asked went away");
@@ -81,7 +81,7 @@ fn what_was_begun_is_finished() {
     let mut idle = server.connect();
     let mut stream = server.connect();
     stream.write_all(request("POST", "/", &[], AGENTEVALS).as_bytes()).unwrap();
-    wait_for(&folder.path().join("began"));
+    wait_for_line(&folder.path().join("began"));
     assert!(signal("TERM", &server.pid()));
     server.says("what was begun is finished first");
     // Nothing new begins.
@@ -105,7 +105,7 @@ fn what_does_not_end_in_time_is_ended_and_told_so() {
     let mut server = Serving::start(&folder, &["wait", "--grace", "0"]);
     let mut stream = server.connect();
     stream.write_all(request("POST", "/invoke", &[], WEBHOOK).as_bytes()).unwrap();
-    let pid = wait_for(&folder.path().join("began"));
+    let pid = wait_for_line(&folder.path().join("began"));
     assert!(signal("INT", &server.pid()));
     let answer = response(&mut stream).is(503);
     assert!(answer.text().contains("going down"), "{}", answer.body);

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{AGENTEVALS, SAME, SHOW, WAIT, WEBHOOK};
 use crate::support::{
     Folder,
-    processes::{signal, wait_for},
+    processes::{signal, wait_for_line},
     serving::{Serving, request, response},
 };
 
@@ -73,7 +73,7 @@ fn nobody_waits_without_end() {
             stream
         })
         .collect();
-    wait_for(&folder.path().join("began"));
+    wait_for_line(&folder.path().join("began"));
     // All places are taken as soon as the third has been read.
     let busy = (0..1000)
         .find_map(|_| {

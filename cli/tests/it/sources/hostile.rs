@@ -1,50 +1,26 @@
 //! Sources and files of sources that somebody means harm with.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
 
-use std::{
-    fs,
-    io::{Read, Write},
-    net::TcpListener,
-    os::unix::fs::symlink,
-    thread,
-    time::Duration,
-};
+use std::{fs, net::TcpListener, os::unix::fs::symlink, time::Duration};
+
+use evaluator_test_support::server::Server;
 
 use super::*;
-
-/// A server that sends `beginning`, and then `piece` again and again, as long as anybody listens.
-fn endless(beginning: &'static str, piece: &'static [u8], pause: Duration) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = format!("http://{}", listener.local_addr().unwrap());
-    thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            thread::spawn(move || -> Option<()> {
-                let _ = stream.read(&mut [0; 65536]).ok()?;
-                stream.write_all(beginning.as_bytes()).ok()?;
-                loop {
-                    stream.write_all(piece).ok()?;
-                    thread::sleep(pause);
-                }
-            });
-        }
-    });
-    address
-}
 
 #[test]
 fn answers_without_end_are_errors_and_nothing_is_kept() {
     let place = Place::new(CONFIG);
     let (quick, slow) = (Duration::ZERO, Duration::from_millis(100));
-    for (address, expected) in [
-        (endless("HTTP/1.1 200 OK\r\n\r\n", &[b'#'; 65536], quick), ""),
-        (endless("HTTP/1.1 200 OK\r\n\r\n", b"#", slow), "no answer from"),
-        (endless("HTTP/1.1 200 OK\r\n", b"x: y\r\n", slow), "no answer from"),
-        (endless("HTTP/1.1 200 OK\r\nx: ", b"yyyyyyyyyyyyyyyy", quick), ""),
-        (endless("HTTP/1.1 200 OK\r\ncontent-length: 99999999999\r\n\r\n", b"#", slow), ""),
+    for (server, expected) in [
+        (Server::endless("HTTP/1.1 200 OK\r\n\r\n", &[b'#'; 65536], quick), ""),
+        (Server::endless("HTTP/1.1 200 OK\r\n\r\n", b"#", slow), "no answer from"),
+        (Server::endless("HTTP/1.1 200 OK\r\n", b"x: y\r\n", slow), "no answer from"),
+        (Server::endless("HTTP/1.1 200 OK\r\nx: ", b"yyyyyyyyyyyyyyyy", quick), ""),
+        (Server::endless("HTTP/1.1 200 OK\r\ncontent-length: 99999999999\r\n\r\n", b"#", slow), ""),
     ] {
         let mut command = place.command(&["run", &trace(TRACE), "-c", "c.yaml", "-o", "json"]);
         command
-            .env("AGENTEVALS_EVALUATOR_BASE_URL", &address)
+            .env("AGENTEVALS_EVALUATOR_BASE_URL", server.url())
             .env("AGENTEVALS_EVALUATOR_TIMEOUT", "2");
         let ran = finish(command.spawn().unwrap()).exits(3);
         let error = ran.error_of("polite");
@@ -132,8 +108,7 @@ fn a_lock_file_that_was_tampered_with_is_refused_and_kept() {
 fn a_lock_file_or_an_index_that_is_not_a_file_does_not_hang_a_run() {
     let place = Place::new(CONFIG);
     place.server.file(POLITE, scores(1.0));
-    let fifo = place.folder.path().join("evaluators.lock");
-    make_fifo(&fifo);
+    let fifo = place.folder.pipe("evaluators.lock");
     let error = place.run(&[]).exits(3).error_of("polite");
     assert!(error.contains("evaluators.lock") && error.contains("not a regular file"), "{error}");
     fs::remove_file(&fifo).unwrap();
@@ -141,15 +116,9 @@ fn a_lock_file_or_an_index_that_is_not_a_file_does_not_hang_a_run() {
     let error = place.run(&[]).exits(3).error_of("polite");
     assert!(error.contains("evaluators.lock"), "{error}");
     fs::remove_dir(&fifo).unwrap();
-    make_fifo(&place.folder.path().join("index.yaml"));
+    place.folder.pipe("index.yaml");
     let ran = place.evaluator(&["list", "--source", "file", "--index", "index.yaml"]).exits(3);
     assert!(ran.stderr.contains("index.yaml"), "{}", ran.stderr);
-}
-
-fn make_fifo(path: &std::path::Path) {
-    #[expect(clippy::disallowed_methods, reason = "makes a file of the test")]
-    let made = std::process::Command::new("mkfifo").arg(path).status().unwrap();
-    assert!(made.success());
 }
 
 #[test]

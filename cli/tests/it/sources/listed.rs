@@ -22,7 +22,7 @@ fn lists_are_kept_for_a_day_unless_they_are_asked_for_anew() {
         "{}",
         all.stdout
     );
-    assert_eq!(place.server.asked(&raw("index.yaml")), 1);
+    assert_eq!(place.server.count(&raw("index.yaml")), 1);
 
     place.server.forget();
     list(&["--source", "github"]).exits(0);

@@ -47,7 +47,7 @@ fn an_evaluator_is_fetched_once_pinned_and_then_needs_no_network() {
     ] {
         assert!(lock.contains(part), "{part}: {lock}");
     }
-    assert_eq!(place.server.asked(&raw(POLITE)), 1);
+    assert_eq!(place.server.count(&raw(POLITE)), 1);
 
     place.server.forget();
     let ran = place.run(&["--locked"]).exits(0);
@@ -87,7 +87,7 @@ fn whatever_goes_wrong_while_fetching_is_the_evaluators_error_and_nothing_is_kep
         assert!(!place.cached("github").join(POLITE).exists(), "{answer:?}");
         assert_eq!(place.lock(), "");
     }
-    assert_eq!(place.server.asked("/elsewhere"), 0);
+    assert_eq!(place.server.count("/elsewhere"), 0);
     // The requirements are a part of the evaluator: without them it must not run.
     place.server.file(POLITE, scores(1.0));
     place.server.answer(&raw("evaluators/polite/requirements.txt"), Answer::Truncated);
@@ -104,7 +104,7 @@ fn nobody_there_and_no_secure_connection_are_told_apart() {
         finish(ran).exits(3).error_of("polite")
     };
     assert!(fetch("http://127.0.0.1:9").contains("cannot fetch http://127.0.0.1:9/"));
-    let plain_where_tls_is_expected = fetch(&place.server.address().replace("http:", "https:"));
+    let plain_where_tls_is_expected = fetch(&place.server.url().replace("http:", "https:"));
     assert!(
         plain_where_tls_is_expected.contains("no secure connection"),
         "{plain_where_tls_is_expected}"
@@ -123,10 +123,10 @@ fn a_token_goes_to_this_machine_and_is_never_shown() {
     assert!(!format!("{}{}", ran.stdout, ran.stderr).contains("s3cr3t"));
     let requests = place.server.requests();
     assert!(
-        requests.iter().all(|(_, headers)| headers.contains("authorization: token s3cr3t")),
+        requests.iter().all(|it| it.headers["authorization"] == "token s3cr3t"),
         "{requests:?}"
     );
-    assert_eq!(place.server.asked("/elsewhere"), 0);
+    assert_eq!(place.server.count("/elsewhere"), 0);
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn two_runs_at_once_get_the_same_whole_evaluator() {
     for child in children {
         assert_eq!(finish(child).exits(0).evaluations(0)[0], "polite PASSED");
     }
-    assert_eq!(place.server.asked(&raw(POLITE)), 1, "the others wait for the first");
+    assert_eq!(place.server.count(&raw(POLITE)), 1, "the others wait for the first");
     assert_eq!(place.lock().matches("[[evaluator]]").count(), 1);
     let left: Vec<_> = fs::read_dir(place.cached("github/evaluators/polite"))
         .unwrap()

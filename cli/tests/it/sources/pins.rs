@@ -136,8 +136,8 @@ fn several_are_pinned_together_and_one_that_fails_does_not_keep_the_others() {
         "Unknown evaluator source 'githb'. Available: ['builtin', 'file', 'github', 'local']"
     );
     assert_eq!(place.lock().matches("[[evaluator]]").count(), 11);
-    assert_eq!(place.server.asked(&raw("e/e0/e.py")), 1);
-    assert_eq!(place.server.asked(&raw("index.yaml")), 1);
+    assert_eq!(place.server.count(&raw("e/e0/e.py")), 1);
+    assert_eq!(place.server.count(&raw("index.yaml")), 1);
 }
 
 #[test]

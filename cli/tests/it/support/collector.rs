@@ -1,71 +1,11 @@
 //! A collector of OTLP over HTTP, and just enough protobuf to read what it is sent.
 
-use std::{
-    collections::BTreeMap,
-    io::{BufRead, BufReader, Read, Write},
-    net::{SocketAddr, TcpListener, TcpStream},
-    sync::{Arc, Mutex},
-    thread,
-};
-
+use evaluator_test_support::server::{Server, response};
 use serde_json::{Value, json};
 
-/// Answers every request with the same status, as long as the test lasts.
-#[derive(Debug)]
-pub(crate) struct Collector {
-    address: SocketAddr,
-    requests: Arc<Mutex<Vec<Request>>>,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct Request {
-    pub(crate) path: String,
-    pub(crate) headers: BTreeMap<String, String>,
-    pub(crate) body: Vec<u8>,
-}
-
-impl Collector {
-    pub(crate) fn answering(status: &'static str) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let requests = Arc::default();
-        let seen = Arc::clone(&requests);
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                serve(stream, status, &seen);
-            }
-        });
-        Self { address, requests }
-    }
-
-    pub(crate) fn url(&self) -> String {
-        format!("http://{}", self.address)
-    }
-
-    pub(crate) fn requests(&self) -> Vec<Request> {
-        self.requests.lock().unwrap().clone()
-    }
-}
-
-fn serve(stream: TcpStream, status: &str, seen: &Mutex<Vec<Request>>) -> Option<()> {
-    let mut reader = BufReader::new(stream.try_clone().ok()?);
-    let mut line = String::new();
-    reader.read_line(&mut line).ok()?;
-    let path = line.split(' ').nth(1)?.to_owned();
-    let mut headers = BTreeMap::new();
-    loop {
-        line.clear();
-        reader.read_line(&mut line).ok()?;
-        let Some((name, value)) = line.trim().split_once(':') else { break };
-        headers.insert(name.to_lowercase(), value.trim().to_owned());
-    }
-    let mut body = vec![0; headers.get("content-length")?.parse().ok()?];
-    reader.read_exact(&mut body).ok()?;
-    seen.lock().unwrap().push(Request { path, headers, body });
-    let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 4\r\nconnection: close\r\n\r\nnope");
-    let empty = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
-    let answer = if status.starts_with('2') { empty } else { answer };
-    (&stream).write_all(answer.as_bytes()).ok()
+/// Starts a collector that gives every request the same status.
+pub(crate) fn collector(status: &str) -> Server {
+    Server::always(response(status, &[], if status.starts_with('2') { "" } else { "nope" }))
 }
 
 /// An export request in protobuf, with the names that the recorded ones have.

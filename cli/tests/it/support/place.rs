@@ -38,8 +38,8 @@ impl Place {
             .env("CARGO_HOME", tools("CARGO_HOME", ".cargo"))
             .env("RUSTUP_HOME", tools("RUSTUP_HOME", ".rustup"))
             .env("HOME", self.folder.path().join("home"))
-            .env("AGENTEVALS_EVALUATOR_BASE_URL", self.server.address())
-            .env("AGENTEVALS_EVALUATOR_API_URL", self.server.address());
+            .env("AGENTEVALS_EVALUATOR_BASE_URL", self.server.url())
+            .env("AGENTEVALS_EVALUATOR_API_URL", self.server.url());
         for variable in [
             "AGENTEVALS_EVALUATOR_REPO",
             "AGENTEVALS_EVALUATOR_BRANCH",

@@ -6,10 +6,10 @@ use std::{
     process::Child,
     sync::{Arc, Mutex},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use super::Folder;
+use super::{Folder, processes::wait_until};
 
 /// Far above what anything here takes.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -44,23 +44,17 @@ impl Serving {
                 *kept.lock().unwrap() += &(line + "\n");
             }
         });
-        let begun = Instant::now();
-        loop {
+        let mut address = None;
+        wait_until("a server that listens", || {
             let said = stderr.lock().unwrap().clone();
-            let address = said.lines().find_map(|line| {
-                line.strip_prefix("evaluator: listening on http://")?
-                    .split(' ')
-                    .next()?
-                    .parse()
-                    .ok()
-            });
-            if let Some(address) = address {
-                return Self { child, address, stderr };
-            }
-            assert!(begun.elapsed() < PATIENCE, "it does not listen: {said}");
-            assert!(child.try_wait().unwrap().is_none(), "it ended: {said}");
-            thread::sleep(Duration::from_millis(5));
-        }
+            assert!(child.try_wait().unwrap().is_none(), "it exited: {said}");
+            let lines = said.lines();
+            let mut url =
+                lines.filter_map(|line| line.strip_prefix("evaluator: listening on http://"));
+            address = url.next().and_then(|url| url.split(' ').next()?.parse().ok());
+            address.is_some()
+        });
+        Self { child, address: address.unwrap(), stderr }
     }
 
     /// What it has said so far.
@@ -71,11 +65,7 @@ impl Serving {
     /// Waits until it has said that.
     #[track_caller]
     pub(crate) fn says(&self, text: &str) {
-        let begun = Instant::now();
-        while !self.said().contains(text) {
-            assert!(begun.elapsed() < PATIENCE, "`{text}` is not there: {}", self.said());
-            thread::sleep(Duration::from_millis(5));
-        }
+        wait_until(text, || self.said().contains(text));
     }
 
     pub(crate) fn pid(&self) -> String {
@@ -113,14 +103,12 @@ impl Serving {
     /// Waits for its end; the exit code.
     #[track_caller]
     pub(crate) fn ended(&mut self) -> Option<i32> {
-        let begun = Instant::now();
-        loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                return status.code();
-            }
-            assert!(begun.elapsed() < PATIENCE, "it does not end: {}", self.said());
-            thread::sleep(Duration::from_millis(5));
-        }
+        let mut status = None;
+        wait_until("the end of the server", || {
+            status = self.child.try_wait().unwrap();
+            status.is_some()
+        });
+        status.unwrap().code()
     }
 }
 

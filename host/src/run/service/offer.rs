@@ -191,7 +191,6 @@ impl Service {
             Err(reason) => return unservable(reason),
         };
         let must_choose = known.len() > 1;
-        let chosen: Vec<Described> = chosen.into_iter().map(|one| one.stated(contract)).collect();
         chosen.iter().find_map(|one| {
             let program = match must_choose {
                 true => choosing(&program, &one.name),

@@ -359,3 +359,27 @@ mod distributions_tests {
         assert!(installed_for(Path::new("python3")).is_empty());
     }
 }
+
+#[cfg(test)]
+mod probe_tests {
+    use super::*;
+    use crate::runtime::testing::Folder;
+
+    #[test]
+    fn a_file_that_cannot_be_read_changes_nothing_for_other_evaluators() {
+        let environment = Environment::inherited();
+        let Some(python) = environment.find_program("python3") else { return };
+        let folder = Folder::new("python-probe");
+        let broken = folder.file("one/broken.py", "import os\ndef");
+        folder.file("one/only_in_one.py", "");
+        let script = folder.file("two/check.py", "import only_in_one");
+        let mut questions = Questions::default();
+        questions.missing(&folder.path("one"), &broken);
+        questions.missing(&folder.path("two"), &script);
+        let answers = questions.ask(&python, &environment, &Cancellation::new()).unwrap();
+        assert_eq!(answers.missing(&folder.path("one"), &broken), []);
+        let missing = answers.missing(&folder.path("two"), &script);
+        let names: Vec<&str> = missing.iter().map(|module| module.name.as_str()).collect();
+        assert_eq!(names, ["only_in_one"]);
+    }
+}

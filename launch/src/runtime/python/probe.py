@@ -27,6 +27,19 @@ def is_found(name):
     return spec is not None
 
 
+class first_on_path:
+    """Looks for modules in a directory first, until the end of the block, however that ends: the next question is about another evaluator."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def __enter__(self):
+        sys.path.insert(0, self.folder)
+
+    def __exit__(self, *_):
+        del sys.path[0]
+
+
 def imports(file):
     """Yields (module, line, is certain) for the absolute imports of a file, without those it can do without."""
     import ast
@@ -100,29 +113,26 @@ def answer_sdk(folder, *files):
             # The interpreter will say so when it runs the file.
             used = False
         if used:
-            sys.path.insert(0, folder)
-            found = is_found(SDK)
-            del sys.path[0]
-            return "found" if found else "missing"
+            with first_on_path(folder):
+                return "found" if is_found(SDK) else "missing"
     return "unused"
 
 
 def answer_missing(folder, script):
     """Modules that the evaluator imports when it starts and that are not found: name, file and line of each."""
     missing, seen, unread = [], set(), [script]
-    sys.path.insert(0, folder)
-    while unread:
-        file = unread.pop()
-        for name, line, certain in imports(file):
-            if name in seen or not certain:
-                continue
-            seen.add(name)
-            own = beside(folder, name) or beside(folder, name.split(".")[0])
-            if own is not None:
-                unread.append(own)
-            elif not is_found(name):
-                missing.append({"name": name, "file": os.path.basename(file), "line": line})
-    del sys.path[0]
+    with first_on_path(folder):
+        while unread:
+            file = unread.pop()
+            for name, line, certain in imports(file):
+                if name in seen or not certain:
+                    continue
+                seen.add(name)
+                own = beside(folder, name) or beside(folder, name.split(".")[0])
+                if own is not None:
+                    unread.append(own)
+                elif not is_found(name):
+                    missing.append({"name": name, "file": os.path.basename(file), "line": line})
     return missing
 
 

@@ -1,0 +1,87 @@
+//! A Node.js evaluator whose compiled code is kept does what it does when it is compiled anew, to the byte.
+
+mod scripts;
+mod supervision;
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use evaluator_host::{
+    process::{Cancellation, CommandSpec, Ending, Limits, Outcome, run},
+    runtime::{CachedCommand, Entrypoint, Environment, Node, Reuse, Runtime},
+};
+use evaluator_test_support::TestDirectory;
+
+/// Far above what anything here takes.
+const BOUNDED: Duration = Duration::from_secs(60);
+
+/// Folders of the `node`s to try: those in `EVALUATOR_TEST_NODES`, separated by colons, or that on `PATH`.
+fn nodes() -> Vec<PathBuf> {
+    if let Some(named) = env::var_os("EVALUATOR_TEST_NODES") {
+        return env::split_paths(&named).collect();
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    let found = env::split_paths(&path).find(|folder| folder.join("node").is_file());
+    if found.is_none() {
+        println!("skipped: no node");
+    }
+    found.into_iter().collect()
+}
+
+/// A folder for one test, with packages in it, so that there is something to compile.
+fn folder() -> TestDirectory {
+    let folder = TestDirectory::new();
+    folder.file("node_modules/mean/package.json", r#"{"name": "mean", "main": "mean.js"}"#);
+    folder.file(
+        "node_modules/mean/mean.js",
+        "exports.mean = (values) => values.reduce((a, b) => a + b, 0) / values.length;\n\
+         exports.fail = function fail() { throw new TypeError('from a package'); };\n",
+    );
+    folder
+}
+
+/// What starts a file, and what starts it so that compiled code is kept; `None` where this Node.js cannot, with the reason.
+fn commands(node: &Path, file: &Path) -> Result<(CommandSpec, CachedCommand), String> {
+    let environment = Environment::new([("PATH", node)]);
+    let is_typescript = file.extension().is_some_and(|it| it.to_string_lossy().ends_with("ts"));
+    let runtime =
+        if is_typescript { Node::typescript(environment) } else { Node::javascript(environment) };
+    let entrypoint = Entrypoint::from(file.to_owned());
+    let cancellation = Cancellation::new();
+    let launch = runtime
+        .prepare(std::slice::from_ref(&entrypoint), &cancellation, &mut |_| {})
+        .remove(0)
+        .map_err(|error| error.to_string())?;
+    // Whoever runs these tests may have chosen some. Certificates are read by a thread of its own, at any time.
+    let command = launch.one_shot.env_remove("NODE_OPTIONS").env_remove("NODE_EXTRA_CA_CERTS");
+    let command = command.env("CHOSEN", "é b");
+    let cached = match launch.reuse {
+        Reuse::CompiledCode(make) => make(&command)?,
+        Reuse::Unavailable { reason } => return Err(reason),
+        _ => return Err("there is nothing to gain".to_owned()),
+    };
+    Ok((command, cached))
+}
+
+async fn started(command: &CommandSpec, input: &[u8], limits: &Limits) -> Outcome {
+    run(command, input, limits, &Cancellation::new()).await
+}
+
+/// All that can be seen of a process, but for its number, which Node.js puts before warnings, and addresses.
+fn seen(outcome: &Outcome) -> (Ending, bool, String, bool, String) {
+    let text = String::from_utf8_lossy(outcome.stdout.head()).into_owned();
+    let stderr = without_numbers_after("(node:", &outcome.stderr.text());
+    let stderr = without_numbers_after("0x", &stderr);
+    (outcome.ending.clone(), outcome.stdout.ended(), text, outcome.stderr.ended(), stderr)
+}
+
+fn without_numbers_after(mark: &str, text: &str) -> String {
+    let mut pieces = text.split(mark);
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |text, piece| {
+        text + mark + piece.trim_start_matches(|c: char| c.is_ascii_hexdigit())
+    })
+}

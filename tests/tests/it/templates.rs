@@ -1,0 +1,224 @@
+//! Every template is rendered, and what its README says is done.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    time::Duration,
+};
+
+use evaluator_cli::scaffold::{Created, Language, Request, SdkSource, Template, render};
+use evaluator_host::{
+    config::{Config, EvaluatorKind},
+    runtime::{Environment, Runtimes},
+    validate::{Standing, Validator},
+};
+use evaluator_protocol::{EvalResult, Manifest, Score, decode};
+use saphyr_parser::{Event, Parser};
+use serde_json::{Map, Value};
+
+/// A rendered template that goes away with the test.
+struct Scaffold {
+    created: Created,
+    folder: PathBuf,
+}
+
+impl Scaffold {
+    fn new(prefix: &str, template: Template) -> Self {
+        // A name with a hyphen: package, function and files have to agree about what becomes of it.
+        let name = format!("{prefix}-{}", template.name());
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(&name);
+        if folder.exists() {
+            fs::remove_dir_all(&folder).unwrap();
+        }
+        let request = Request::new(&folder, None, Some(template)).unwrap();
+        let created = render(&request, &SdkSource::of_this_build()).unwrap();
+        assert_eq!(created.folder(), folder);
+        if template.language() == Language::Rust {
+            // The versions this workspace was built with are on this machine; others may not be.
+            let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.lock");
+            fs::copy(lock, folder.join("Cargo.lock")).unwrap();
+        }
+        Self { created, folder }
+    }
+
+    /// Runs a line of shell in the folder.
+    fn sh(&self, line: &str) -> Output {
+        let output = Command::new("sh")
+            .args(["-c", line])
+            .current_dir(&self.folder)
+            .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("templates"))
+            .env("CARGO_NET_OFFLINE", "true")
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{line}\n{stdout}\n{stderr}");
+        assert!(!stderr.contains("warning"), "{line}\n{stderr}");
+        output
+    }
+
+    /// Does what the README says first: tests the evaluator and runs it on a document.
+    fn follow_the_readme(&self) {
+        let readme = fs::read_to_string(self.folder.join("README.md")).unwrap();
+        let block = readme.split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
+        let lines: Vec<&str> = block.lines().collect();
+        let [test, run] = lines.as_slice() else { panic!("two commands expected: {block}") };
+        self.sh(test);
+        let answer: EvalResult = decode(&self.sh(run).stdout).unwrap();
+        assert_eq!(answer.score, Score::ONE);
+    }
+}
+
+impl Drop for Scaffold {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// What a program says its version is; `None`, and a word about it, when it is not on this machine.
+fn version(program: &str) -> Option<String> {
+    let output = Command::new(program).arg("--version").output();
+    match output {
+        Ok(output) => Some(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
+        Err(error) => {
+            eprintln!("SKIPPED: {program} cannot be run here: {error}");
+            None
+        }
+    }
+}
+
+fn rust(template: Template) {
+    let scaffold = Scaffold::new("readme", template);
+    scaffold.sh("cargo fmt --check");
+    scaffold.follow_the_readme();
+}
+
+#[test]
+fn basic() {
+    rust(Template::Basic);
+}
+
+#[test]
+fn typed_config() {
+    rust(Template::TypedConfig);
+}
+
+#[test]
+fn tool_trajectory() {
+    rust(Template::ToolTrajectory);
+}
+
+#[test]
+fn python() {
+    if version("python3").is_some() {
+        Scaffold::new("readme", Template::Python).follow_the_readme();
+    }
+}
+
+#[test]
+fn javascript() {
+    if version("node").is_some() {
+        Scaffold::new("readme", Template::Javascript).follow_the_readme();
+    }
+}
+
+#[test]
+fn typescript() {
+    let Some(version) = version("node") else { return };
+    let mut numbers =
+        version.trim_start_matches('v').split('.').map_while(|part| part.parse().ok());
+    let version: (u32, u32) =
+        (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
+    if version >= (23, 6) || (version.0 == 22 && version >= (22, 18)) {
+        Scaffold::new("readme", Template::Typescript).follow_the_readme();
+    } else {
+        eprintln!("SKIPPED: node {version:?} does not run TypeScript; 22.18 does");
+    }
+}
+
+#[test]
+fn the_printed_configuration_is_one() {
+    for template in Template::ALL {
+        let scaffold = Scaffold::new("config", template);
+        let file = scaffold.folder.join("eval_config.yaml");
+        fs::write(&file, scaffold.created.config()).unwrap();
+
+        let config = Config::load(&file).unwrap();
+
+        let [entry] = config.evaluators.as_slice() else { panic!("one entry expected") };
+        assert_eq!(entry.name, format!("config_{}", template.name().replace('-', "_")));
+        let EvaluatorKind::Code(code) = &entry.kind else { panic!("a code entry expected") };
+        assert_eq!(code.path, scaffold.created.entrypoint());
+        assert!(code.path.is_file());
+    }
+}
+
+#[test]
+fn the_manifest_describes_the_evaluator() {
+    for template in Template::ALL {
+        let scaffold = Scaffold::new("manifest", template);
+        let text = fs::read_to_string(scaffold.folder.join("evaluator.yaml")).unwrap();
+
+        let manifest: Manifest = serde_json::from_value(flat_yaml(&text)).unwrap();
+
+        assert_eq!(manifest.name, format!("manifest-{}", template.name()));
+        assert_eq!(manifest.language, template.language().name().to_lowercase());
+        assert_eq!(scaffold.folder.join(manifest.entrypoint), scaffold.created.entrypoint());
+        assert!(!manifest.description.is_empty() && !manifest.tags.is_empty());
+    }
+}
+
+#[test]
+fn what_is_created_is_valid() {
+    // The first build of each takes a while, and cargo's lock is shared: one after the other.
+    for template in Template::ALL {
+        let scaffold = Scaffold::new("valid", template);
+        let environment = Environment::inherited()
+            .with("CARGO_NET_OFFLINE", "true")
+            .with("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("templates"));
+        let validator = Validator {
+            runtimes: Runtimes::in_environment(&environment),
+            timeout: Duration::from_secs(120),
+            ..Validator::default()
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let folders = [scaffold.folder.clone()];
+
+        let validations = runtime.block_on(validator.validate(&folders, &mut |_| ()));
+
+        let [validation] = validations.as_slice() else { panic!("one expected") };
+        match validation.standing() {
+            Standing::Valid => {}
+            Standing::Incomplete => eprintln!("SKIPPED: {:?}", validation.checks),
+            Standing::Invalid => panic!("{validation:#?}"),
+        }
+    }
+}
+
+/// Reads a mapping whose values are texts and lists of texts.
+fn flat_yaml(text: &str) -> Value {
+    let mut map = Map::new();
+    let mut key: Option<String> = None;
+    let mut list: Option<Vec<Value>> = None;
+    for event in Parser::new_from_str(text) {
+        match event.unwrap().0 {
+            Event::SequenceStart(..) => list = Some(Vec::new()),
+            Event::SequenceEnd => {
+                map.insert(key.take().unwrap(), list.take().into());
+            }
+            Event::Scalar(value, ..) => match (&mut list, key.take()) {
+                (Some(list), name) => {
+                    list.push(value.into_owned().into());
+                    key = name;
+                }
+                (None, Some(name)) => {
+                    map.insert(name, value.into_owned().into());
+                }
+                (None, None) => key = Some(value.into_owned()),
+            },
+            _ => {}
+        }
+    }
+    map.into()
+}

@@ -1,0 +1,38 @@
+//! Extracts conversations (turns with LLM calls and tool calls) from traces.
+//!
+//! | step | module |
+//! |---|---|
+//! | which traces belong together | `group` |
+//! | one reading of each span, whatever convention it follows | `view`, `message` |
+//! | the tree of spans, and which of them anchor turns | `tree` |
+//! | logical LLM calls, tool calls | `llm_calls`, `tool_calls` |
+//! | turns of a trace, and turns that continue others | `turns`, `join` |
+//! | latencies and counts | `performance` |
+
+mod extract;
+mod group;
+mod join;
+mod llm_calls;
+mod message;
+mod model;
+mod performance;
+mod recorded;
+#[cfg(test)]
+mod recording;
+mod tool_calls;
+mod tree;
+mod turns;
+mod view;
+
+pub use extract::{extract, extract_group};
+pub use group::{GROUPING, Groups, group_indexed};
+pub use group::{Group, GroupBy, GroupedBy, group};
+pub use model::{
+    Conversation, Counts, JudgedSpan, Latency, LlmCall, PerformanceMetrics, Stats, Tokens,
+    ToolCall, Turn, Usage,
+};
+pub use performance::RunSums;
+pub use performance::{
+    Percentiles, RunCounts, RunLatency, RunPerformance, RunTokens, TokensPerTrace,
+};
+pub use recorded::Recorded;

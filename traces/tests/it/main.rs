@@ -1,0 +1,5 @@
+//! Tests of the traces library over recorded files.
+
+mod eval_sets;
+mod trace_attributes;
+mod trace_loading;
