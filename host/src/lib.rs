@@ -29,7 +29,7 @@ pub mod index;
 pub mod journal;
 pub mod own_tests;
 pub use evaluator_json as json;
-use evaluator_launch::{clock, panic};
+use evaluator_launch::panic;
 pub use evaluator_launch::{executor, files, process, runtime};
 pub use evaluator_traces::{conversation, eval_set, trace};
 pub mod linked;

@@ -7,7 +7,7 @@ use evaluator_host::{
     export::Contract,
     manifest::{self, LoadedManifest},
     run::{Description, RunEvent, Runner, describe, name_of},
-    runtime::{Environment, Inherit, Visible},
+    runtime::{Environment, EnvironmentFilter, Inherit},
     source::{Freshness, SourceError},
 };
 
@@ -142,7 +142,7 @@ fn description(path: &Path, runner: &Runner, verbose: u8) -> Option<Description>
             // A script that was asked would run.
             Ok(launch) if launch.worker.is_none() => None,
             Ok(launch) => {
-                let visible = Visible::new(&Environment::inherited(), Inherit::Open, &[]);
+                let visible = EnvironmentFilter::new(&Environment::inherited(), Inherit::Open, &[]);
                 let command = launch.seeing(&visible).one_shot;
                 describe(&command, DESCRIBE_LIMIT, cancellation).await
             }

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     json::Object,
     process::{self, Cancellation, CommandSpec, Ending, Limits, Outcome, SpawnError},
-    runtime::PrivateFolder,
+    runtime::PrivateDirectory,
 };
 
 /// After so many cases whose time ran out the others are not played: it would most likely take as long again for each.
@@ -129,7 +129,7 @@ impl Kit {
         // Removed when the program has ended, as the host does it.
         let folder = match case.body.file() {
             Some(content) => {
-                let folder = PrivateFolder::new("conform").map_err(no_file)?;
+                let folder = PrivateDirectory::new("conform").map_err(no_file)?;
                 let file = folder.write("output.json", &content).map_err(no_file)?;
                 Some((folder, file))
             }

@@ -11,7 +11,9 @@ use tokio::{sync::mpsc, task};
 use crate::{
     contract::{Defined, functions_of},
     process::{Cancellation, CommandSpec},
-    runtime::{Entrypoint, Environment, Inherit, PrepareError, PrepareEvent, Runtimes, Visible},
+    runtime::{
+        Entrypoint, Environment, EnvironmentFilter, Inherit, PrepareError, PrepareEvent, Runtimes,
+    },
 };
 
 /// A program that is ready to be started.
@@ -79,7 +81,7 @@ impl Program {
             true => launched(first, runtimes, cancellation, on_event).await?,
             false => CommandSpec::new(first),
         };
-        let visible = Visible::new(&Environment::inherited(), Inherit::Open, &[]);
+        let visible = EnvironmentFilter::new(&Environment::inherited(), Inherit::Open, &[]);
         // What is tried leaves nothing behind beside its source.
         let command = visible.give_to(command.args(rest)).env("PYTHONDONTWRITEBYTECODE", "1");
         Ok(Self { command })

@@ -10,7 +10,7 @@ use evaluator_protocol::Contract;
 use super::source::{AGENTA, is_agenta, may_define};
 use crate::{
     process::CommandSpec,
-    runtime::{Launch, PrivateFolder},
+    runtime::{Launch, PrivateDirectory},
 };
 
 const CALL: &str = include_str!("call.py");
@@ -25,7 +25,7 @@ pub struct Call {
 /// The file that calls it; deleted when nothing needs it any more.
 #[derive(Clone, Debug)]
 pub(crate) struct Driver {
-    _folder: Arc<PrivateFolder>,
+    _folder: Arc<PrivateDirectory>,
 }
 
 impl Call {
@@ -62,7 +62,7 @@ impl Call {
 
     /// The launch of a program that calls the function; `launch` would run its file.
     pub(crate) fn drive(&self, launch: Launch) -> Result<(Launch, Driver), String> {
-        let folder = PrivateFolder::new("call")
+        let folder = PrivateDirectory::new("call")
             .and_then(|folder| Ok((folder.write("call.py", CALL)?, folder)));
         let (file, folder) =
             folder.map_err(|error| format!("no folder for the file that calls it: {error}"))?;

@@ -8,7 +8,7 @@ use crate::verdict::Verdict;
 pub enum WorkerFault {
     /// A program that does not number its lines has printed more answers than it was given documents, so some of its
     /// answers may have been taken for those to other documents.
-    OutOfStep,
+    Desynchronized,
     /// A worker exited badly when it had answered everything it was given, or when no document could be blamed for it. A
     /// process that is started for one document would have broken in the same way.
     BadExit {
@@ -24,7 +24,7 @@ impl WorkerFault {
     #[must_use]
     pub fn explain(&self, name: &str) -> String {
         let (verdict, stderr) = match self {
-            Self::OutOfStep => {
+            Self::Desynchronized => {
                 return format!(
                     "{name}: it printed more answers than it was given documents, so its answers may stand with other \
                      conversations than they are about. It has to print one line for each document; until then give it \

@@ -16,7 +16,7 @@
 
 mod document;
 mod fault;
-mod flight;
+mod in_flight;
 mod job;
 mod pace;
 mod shared;

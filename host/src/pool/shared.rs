@@ -58,9 +58,9 @@ pub(super) struct State {
     queue: VecDeque<Job>,
     /// Since when the queue has not been empty.
     behind_since: Option<Instant>,
-    seats: Vec<Seat>,
-    /// How many seats there have been.
-    seated: u64,
+    slots: Vec<WorkerSlot>,
+    /// How many slots there have been.
+    slots_created: u64,
     tasks: Vec<JoinHandle<()>>,
     /// Whether somebody looks from time to time if one more worker is worth it.
     growing: bool,
@@ -72,22 +72,22 @@ pub(super) struct State {
 
 /// A place of a worker. Its process may be replaced.
 #[derive(Debug)]
-struct Seat {
+struct WorkerSlot {
     id: u64,
-    condition: Condition,
+    state_of_slot: SlotState,
     called: bool,
     waker: Option<Waker>,
 }
 
 /// What a worker could do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Condition {
+pub(super) enum SlotState {
     /// There is no process yet.
-    Arriving,
+    Starting,
     /// It has nothing to do.
     Idle,
     /// It is busy with so many documents and would take one more.
-    Willing(usize),
+    Accepting(usize),
     /// It takes no more for now.
     Busy,
 }
@@ -98,7 +98,7 @@ pub(super) enum Offer {
     /// Nothing for this worker, now.
     Nothing,
     /// Something that wants a worker of its own, and this is none that is new.
-    ForAFreshOne,
+    NeedsFreshWorker,
     Closed,
 }
 
@@ -125,7 +125,7 @@ impl Shared {
     }
 
     /// Why no process is to be started any more, if that is so.
-    pub(super) fn hindrance(&self) -> Option<Verdict> {
+    pub(super) fn start_error(&self) -> Option<Verdict> {
         (self.check.0)()
     }
 
@@ -169,25 +169,25 @@ impl Shared {
 
     /// Calls the worker that has least to do. If nobody can take more, there may have to be another.
     fn call_one(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
-        let load = |seat: &Seat| match seat.condition {
-            Condition::Idle => Some(0),
-            Condition::Willing(documents) => Some(documents),
-            Condition::Arriving | Condition::Busy => None,
+        let load = |slot: &WorkerSlot| match slot.state_of_slot {
+            SlotState::Idle => Some(0),
+            SlotState::Accepting(documents) => Some(documents),
+            SlotState::Starting | SlotState::Busy => None,
         };
         let least = state
-            .seats
+            .slots
             .iter_mut()
-            .filter(|seat| load(seat).is_some())
-            .min_by_key(|seat| load(seat));
-        if let Some(seat) = least {
+            .filter(|slot| load(slot).is_some())
+            .min_by_key(|slot| load(slot));
+        if let Some(slot) = least {
             // It is not called a second time before it has had a look.
-            seat.condition = Condition::Busy;
-            let waker = seat.call();
+            slot.state_of_slot = SlotState::Busy;
+            let waker = slot.call();
             drop(state);
             waker.into_iter().for_each(Waker::wake);
-        } else if state.seats.is_empty() {
-            self.seat(&mut state);
-        } else if !state.growing && state.seats.len() < self.size {
+        } else if state.slots.is_empty() {
+            self.slot(&mut state);
+        } else if !state.growing && state.slots.len() < self.size {
             state.growing = true;
             drop(state);
             // It ends by itself, soon after nobody waits.
@@ -196,10 +196,15 @@ impl Shared {
     }
 
     /// One more worker.
-    fn seat(self: &Arc<Self>, state: &mut State) {
-        let id = state.seated;
-        state.seated += 1;
-        state.seats.push(Seat { id, condition: Condition::Arriving, called: false, waker: None });
+    fn slot(self: &Arc<Self>, state: &mut State) {
+        let id = state.slots_created;
+        state.slots_created += 1;
+        state.slots.push(WorkerSlot {
+            id,
+            state_of_slot: SlotState::Starting,
+            called: false,
+            waker: None,
+        });
         state.tasks.retain(|task| !task.is_finished());
         state.tasks.push(tokio::spawn(worker::work(Arc::clone(self), id)));
     }
@@ -209,38 +214,38 @@ impl Shared {
         let mut state = self.state();
         let is_over = state.queue.is_empty()
             || state.closed.is_some()
-            || state.seats.len() >= self.size
+            || state.slots.len() >= self.size
             || self.cancellation.is_cancelled();
         if is_over {
             state.growing = false;
             return false;
         }
         // Those that wait for a permit, or for their process to start, will do first.
-        let is_arriving = state.seats.iter().any(|seat| seat.condition == Condition::Arriving);
+        let is_arriving = state.slots.iter().any(|slot| slot.state_of_slot == SlotState::Starting);
         let waiting = u32::try_from(state.queue.len()).unwrap_or(u32::MAX);
         let is_much = state.mean.is_none_or(|mean| mean.saturating_mul(waiting) > START);
         let is_old = state.behind_since.is_some_and(|since| since.elapsed() > ALWAYS_BEHIND);
         if !is_arriving && (is_much || is_old) {
-            self.seat(&mut state);
+            self.slot(&mut state);
         }
         true
     }
 
-    /// Gives up the seat of a worker if there is nothing to do.
+    /// Gives up the slot of a worker if there is nothing to do.
     pub(super) fn leave(&self, id: u64) -> bool {
         let mut state = self.state();
         let leaves = state.queue.is_empty() || state.closed.is_some();
         if leaves {
-            state.seats.retain(|seat| seat.id != id);
+            state.slots.retain(|slot| slot.id != id);
         }
         leaves
     }
 
-    /// Gives up the seat of a worker whose task has ended, however it ended.
-    pub(super) fn vanish(&self, id: u64) {
+    /// Gives up the slot of a worker whose task has ended, however it ended.
+    pub(super) fn remove_slot(&self, id: u64) {
         let mut state = self.state();
-        state.seats.retain(|seat| seat.id != id);
-        if state.seats.is_empty() {
+        state.slots.retain(|slot| slot.id != id);
+        if state.slots.is_empty() {
             // Nobody is left who would work on these. Whoever waits for them is told.
             let queue = std::mem::take(&mut state.queue);
             drop(state);
@@ -252,10 +257,10 @@ impl Shared {
     /// been given any. If there is nothing, it will be called.
     pub(super) fn offer(&self, id: u64, documents: usize, fresh: bool) -> Offer {
         let mut state = self.state();
-        if let Some(seat) = state.seat(id) {
-            seat.condition = match documents {
-                0 => Condition::Idle,
-                documents => Condition::Willing(documents),
+        if let Some(slot) = state.slot(id) {
+            slot.state_of_slot = match documents {
+                0 => SlotState::Idle,
+                documents => SlotState::Accepting(documents),
             };
         }
         if state.closed.is_some() {
@@ -264,11 +269,12 @@ impl Shared {
         while state.queue.front().is_some_and(Job::is_given_up) {
             state.queue.pop_front();
         }
-        let somebody_is_idle =
-            || state.seats.iter().any(|seat| seat.id != id && seat.condition == Condition::Idle);
+        let somebody_is_idle = || {
+            state.slots.iter().any(|slot| slot.id != id && slot.state_of_slot == SlotState::Idle)
+        };
         let offer = match state.queue.front() {
             None => Offer::Nothing,
-            Some(job) if job.wants_to_be_alone() && !fresh => Offer::ForAFreshOne,
+            Some(job) if job.wants_to_be_alone() && !fresh => Offer::NeedsFreshWorker,
             // Whoever is idle was called, and is on the way.
             Some(_) if documents > 0 && somebody_is_idle() => Offer::Nothing,
             Some(_) => state.queue.pop_front().map_or(Offer::Nothing, Offer::Job),
@@ -280,9 +286,9 @@ impl Shared {
     }
 
     /// A worker takes no more for now, or has no process yet.
-    pub(super) fn tell(&self, id: u64, condition: Condition) {
-        if let Some(seat) = self.state().seat(id) {
-            seat.condition = condition;
+    pub(super) fn tell(&self, id: u64, state_of_slot: SlotState) {
+        if let Some(slot) = self.state().slot(id) {
+            slot.state_of_slot = state_of_slot;
         }
     }
 
@@ -294,12 +300,12 @@ impl Shared {
     /// Ready when the worker was called since the last time.
     pub(super) fn poll_called(&self, id: u64, context: &mut Context<'_>) -> Poll<()> {
         let mut state = self.state();
-        let Some(seat) = state.seat(id) else { return Poll::Pending };
-        if std::mem::take(&mut seat.called) {
+        let Some(slot) = state.slot(id) else { return Poll::Pending };
+        if std::mem::take(&mut slot.called) {
             return Poll::Ready(());
         }
-        if !seat.waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
-            seat.waker = Some(context.waker().clone());
+        if !slot.waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
+            slot.waker = Some(context.waker().clone());
         }
         Poll::Pending
     }
@@ -313,7 +319,7 @@ impl Shared {
     pub(super) fn close(&self, patience: Duration) -> Vec<JoinHandle<()>> {
         let mut state = self.state();
         state.closed.get_or_insert(patience);
-        let wakers: Vec<Waker> = state.seats.iter_mut().filter_map(Seat::call).collect();
+        let wakers: Vec<Waker> = state.slots.iter_mut().filter_map(WorkerSlot::call).collect();
         let (tasks, queue) = (std::mem::take(&mut state.tasks), std::mem::take(&mut state.queue));
         drop(state);
         drop(queue);
@@ -334,12 +340,12 @@ impl Shared {
 }
 
 impl State {
-    fn seat(&mut self, id: u64) -> Option<&mut Seat> {
-        self.seats.iter_mut().find(|seat| seat.id == id)
+    fn slot(&mut self, id: u64) -> Option<&mut WorkerSlot> {
+        self.slots.iter_mut().find(|slot| slot.id == id)
     }
 }
 
-impl Seat {
+impl WorkerSlot {
     fn call(&mut self) -> Option<Waker> {
         self.called = true;
         self.waker.take()
@@ -355,9 +361,9 @@ mod tests {
         let command = CommandSpec::new("/no/such/program");
         let shared = Arc::new(Shared::new(command, 20, Limits::default(), Cancellation::new()));
         let mut state = shared.state();
-        let condition = Condition::Busy;
-        state.seats.push(Seat { id: 0, condition, called: false, waker: None });
-        state.seated = 1;
+        let state_of_slot = SlotState::Busy;
+        state.slots.push(WorkerSlot { id: 0, state_of_slot, called: false, waker: None });
+        state.slots_created = 1;
         for _ in 0..20 {
             state.queue.push_back(Job::new(b"1".into(), Duration::MAX).0);
         }
@@ -373,7 +379,7 @@ mod tests {
         let workers = |mean, since| {
             let shared = behind(mean, since);
             assert!(shared.grow(), "documents still wait");
-            shared.state().seats.len()
+            shared.state().slots.len()
         };
         assert_eq!(workers(Some(Duration::from_micros(10)), later), 1, "20 of them take 0.2 ms");
         assert_eq!(workers(Some(Duration::from_millis(1)), later), 2);

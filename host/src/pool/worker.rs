@@ -15,16 +15,16 @@ use tokio::{
 };
 
 use crate::{
-    process::{Exit, Mouth, Next, Notes, Parting, Session, Talk},
+    process::{Exit, LineWriter, Next, Session, SessionDriver, SessionEnd, StderrSections},
     verdict::{self, Evaluation, Verdict},
 };
 
 use super::{
     fault::WorkerFault,
-    flight::{Answered, Flight, Lost, Sent, holds_answer},
+    in_flight::{Answered, InFlight, Lost, Sent, holds_answer},
     job::Job,
     pace::Pace,
-    shared::{Condition, Offer, PATIENCE, Shared},
+    shared::{Offer, PATIENCE, Shared, SlotState},
 };
 
 /// How long a worker keeps its permit while others may want it.
@@ -39,7 +39,7 @@ pub(super) async fn work(shared: Arc<Shared>, id: u64) {
     while let Some(permit) = permit(&place).await {
         let job = match shared.offer(id, 0, true) {
             Offer::Job(job) => job,
-            Offer::Nothing | Offer::ForAFreshOne | Offer::Closed => {
+            Offer::Nothing | Offer::NeedsFreshWorker | Offer::Closed => {
                 // Others were faster.
                 drop(permit);
                 if shared.leave(id) {
@@ -52,7 +52,7 @@ pub(super) async fn work(shared: Arc<Shared>, id: u64) {
             Ok(session) => converse(&shared, id, session, job, permit).await,
             Err(verdict) => job.refuse(verdict),
         }
-        shared.tell(id, Condition::Arriving);
+        shared.tell(id, SlotState::Starting);
         if shared.leave(id) {
             break;
         }
@@ -61,12 +61,12 @@ pub(super) async fn work(shared: Arc<Shared>, id: u64) {
 
 /// Starts a process, if that would still be the same program as at the beginning.
 async fn start(shared: &Shared) -> Result<Session, Verdict> {
-    if let Some(verdict) = shared.hindrance() {
+    if let Some(verdict) = shared.start_error() {
         return Err(verdict);
     }
     let session = Session::start(&shared.command, &shared.limits, shared.numbered).await?;
     // What has changed just now may have changed before the system looked at it.
-    match shared.hindrance() {
+    match shared.start_error() {
         None => Ok(session),
         Some(verdict) => Err(verdict),
     }
@@ -118,32 +118,33 @@ async fn converse(
     first: Job,
     permit: OwnedSemaphorePermit,
 ) {
-    let mut talker = Talker {
+    let mut driver = WorkerDriver {
         shared,
         id,
         first: Some(first),
-        flight: Flight::new(shared.numbered, shared.expected),
+        in_flight: InFlight::new(shared.numbered, shared.expected),
         pace: Pace::new(shared.numbered),
         permit: Some((permit, Instant::now())),
         asking: None,
         retires: false,
         learned: false,
     };
-    let parting = session.converse(&mut talker, &shared.cancellation).await;
-    let Talker { mut flight, permit, first, .. } = talker;
+    let end = session.converse(&mut driver, &shared.cancellation).await;
+    let WorkerDriver { mut in_flight, permit, first, .. } = driver;
     let begun = session.notes().begun();
     let rest = session.take_rest();
-    if let Some(answered) = flight.settle(&rest) {
+    if let Some(answered) = in_flight.settle(&rest) {
         give(answered, session.notes(), shared);
     }
-    flight.overhear(&rest);
-    let was_idle = !shared.numbered && flight.is_empty();
-    let left_in_peace = parting == Parting::Wanted && flight.is_empty() && !flight.is_in_trouble();
-    if flight.is_out_of_step() {
-        shared.report_fault(WorkerFault::OutOfStep);
+    in_flight.overhear(&rest);
+    let was_idle = !shared.numbered && in_flight.is_empty();
+    let left_in_peace =
+        end == SessionEnd::Stopped && in_flight.is_empty() && !in_flight.is_in_trouble();
+    if in_flight.is_desynchronized() {
+        shared.report_fault(WorkerFault::Desynchronized);
     }
-    let Lost { blamed, mut again, processing } = flight.part(&parting, &rest, begun);
-    if let Parting::Ended(exit) = &parting
+    let Lost { blamed, mut again, processing } = in_flight.part(&end, &rest, begun);
+    if let SessionEnd::Exited(exit) = &end
         && blamed.is_none()
         && let Some(verdict) = verdict_on_exit(exit)
     {
@@ -157,7 +158,7 @@ async fn converse(
         }
     }
     let again = first.into_iter().chain(again);
-    if parting == Parting::Cancelled {
+    if end == SessionEnd::Cancelled {
         again.for_each(|job| job.refuse(Verdict::Cancelled));
     } else {
         shared.put_back(again.collect());
@@ -168,7 +169,7 @@ async fn converse(
         shared.report_fault(bad_exit_fault(verdict, session.notes()));
     }
     if was_idle && holds_answer(&session.take_rest()) {
-        shared.report_fault(WorkerFault::OutOfStep);
+        shared.report_fault(WorkerFault::Desynchronized);
     }
     if let Some((sent, verdict, printed)) = blamed {
         let notes = session.notes().take(sent.number);
@@ -192,7 +193,7 @@ async fn end_in_peace(shared: &Shared, session: &mut Session) -> Option<Verdict>
     }
 }
 
-fn bad_exit_fault(verdict: Verdict, notes: &mut Notes) -> WorkerFault {
+fn bad_exit_fault(verdict: Verdict, notes: &mut StderrSections) -> WorkerFault {
     // All that no document has been given.
     let stderr = notes.take(Number(u64::MAX));
     let evaluation = Evaluation::new(verdict, Duration::ZERO, &stderr, &[]);
@@ -206,7 +207,7 @@ fn verdict_on_exit(exit: &Exit) -> Option<Verdict> {
 }
 
 /// Gives whoever waits for it an answer that was heard.
-fn give(answered: Answered, notes: &mut Notes, shared: &Shared) {
+fn give(answered: Answered, notes: &mut StderrSections, shared: &Shared) {
     let Answered { sent, verdict, printed, took } = answered;
     let evaluation = Evaluation::new(verdict, took, &notes.take(sent.number), &printed);
     finish(sent, evaluation, &printed, shared);
@@ -223,12 +224,12 @@ fn finish(mut sent: Sent, evaluation: Evaluation, printed: &[u8], shared: &Share
 }
 
 /// Speaks with a process.
-struct Talker<'a> {
+struct WorkerDriver<'a> {
     shared: &'a Arc<Shared>,
     id: u64,
     /// For which the process was started.
     first: Option<Job>,
-    flight: Flight,
+    in_flight: InFlight,
     pace: Pace,
     /// The right to be busy, and since when.
     permit: Option<(OwnedSemaphorePermit, Instant)>,
@@ -243,17 +244,17 @@ struct Talker<'a> {
 type Asking =
     Pin<Box<dyn Future<Output = Result<OwnedSemaphorePermit, AcquireError>> + Send + Sync>>;
 
-impl Talk for Talker<'_> {
-    fn next(&mut self, mouth: &mut Mouth<'_>) -> Next {
-        let is_given_up = self.flight.head().is_some_and(|head| head.job.is_given_up());
-        if self.flight.is_in_trouble() || is_given_up {
-            return Next::Part;
+impl SessionDriver for WorkerDriver<'_> {
+    fn next(&mut self, writer: &mut LineWriter<'_>) -> Next {
+        let is_given_up = self.in_flight.head().is_some_and(|head| head.job.is_given_up());
+        if self.in_flight.is_in_trouble() || is_given_up {
+            return Next::Stop;
         }
-        match self.flight.settles_at() {
+        match self.in_flight.settles_at() {
             Some(end) if end > Instant::now() => return Next::Pause(end.into()),
-            Some(_) => match self.flight.settle(mouth.rest()) {
-                Some(answered) => self.answered(answered, mouth.notes),
-                None => return Next::Part,
+            Some(_) => match self.in_flight.settle(writer.rest()) {
+                Some(answered) => self.answered(answered, writer.notes),
+                None => return Next::Stop,
             },
             None => {}
         }
@@ -263,29 +264,29 @@ impl Talk for Talker<'_> {
             self.shared.learn(mean);
         }
         loop {
-            match self.take(mouth) {
+            match self.take(writer) {
                 Take::Sent => {}
                 Take::Nothing => break,
                 Take::Busy => {
-                    self.shared.tell(self.id, Condition::Busy);
+                    self.shared.tell(self.id, SlotState::Busy);
                     break;
                 }
-                Take::Part => return Next::Part,
+                Take::Stop => return Next::Stop,
             }
         }
-        if self.flight.is_empty() && self.asking.is_none() {
+        if self.in_flight.is_empty() && self.asking.is_none() {
             self.permit = None;
         }
-        Next::Listen(self.flight.head().and_then(deadline))
+        Next::Wait(self.in_flight.head().and_then(deadline))
     }
 
-    fn hear(&mut self, line: &[u8], rest: &[u8], written: u64, notes: &mut Notes) {
-        if let Some(answered) = self.flight.hear(line, rest, written) {
+    fn hear(&mut self, line: &[u8], rest: &[u8], written: u64, notes: &mut StderrSections) {
+        if let Some(answered) = self.in_flight.hear(line, rest, written) {
             self.answered(answered, notes);
         }
     }
 
-    fn poll_news(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    fn poll_wake(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if let Some(asking) = &mut self.asking
             && let Poll::Ready(permit) = asking.as_mut().poll(context)
         {
@@ -293,7 +294,7 @@ impl Talk for Talker<'_> {
             self.permit = permit.ok().map(|permit| (permit, Instant::now()));
             return Poll::Ready(());
         }
-        if let Some(head) = self.flight.head_mut()
+        if let Some(head) = self.in_flight.head_mut()
             && head.job.poll_given_up(context).is_ready()
         {
             return Poll::Ready(());
@@ -311,28 +312,28 @@ enum Take {
     /// It will look again when it has answered, or may be busy.
     Busy,
     /// The process cannot be used any more.
-    Part,
+    Stop,
 }
 
-impl Talker<'_> {
-    fn answered(&mut self, answered: Answered, notes: &mut Notes) {
+impl WorkerDriver<'_> {
+    fn answered(&mut self, answered: Answered, notes: &mut StderrSections) {
         self.pace.answered(answered.took);
         self.learned = true;
         give(answered, notes, self.shared);
     }
 
     /// Sends one more document if there is one and it may.
-    fn take(&mut self, mouth: &mut Mouth<'_>) -> Take {
-        let is_empty = self.flight.is_empty();
+    fn take(&mut self, writer: &mut LineWriter<'_>) -> Take {
+        let is_empty = self.in_flight.is_empty();
         if let Some(first) = self.first.take() {
-            return self.send(first, mouth);
+            return self.send(first, writer);
         }
         if self.retires {
-            return if is_empty { Take::Part } else { Take::Busy };
+            return if is_empty { Take::Stop } else { Take::Busy };
         }
         let turn_is_over = self.permit.as_ref().is_some_and(|(_, since)| since.elapsed() > TURN);
         if !is_empty
-            && (turn_is_over || !self.pace.has_room(self.flight.len(), self.flight.bytes()))
+            && (turn_is_over || !self.pace.has_room(self.in_flight.len(), self.in_flight.bytes()))
         {
             return Take::Busy;
         }
@@ -343,23 +344,23 @@ impl Talker<'_> {
         if self.asking.is_some() {
             return Take::Busy;
         }
-        let fresh = self.flight.sent() == 0;
+        let fresh = self.in_flight.sent() == 0;
         // Only what there is to do is worth asking for a permit.
-        let job = match self.shared.offer(self.id, self.flight.len(), fresh) {
+        let job = match self.shared.offer(self.id, self.in_flight.len(), fresh) {
             Offer::Job(job) => job,
             Offer::Nothing => return Take::Nothing,
-            Offer::ForAFreshOne | Offer::Closed if is_empty => return Take::Part,
-            Offer::ForAFreshOne | Offer::Closed => return Take::Busy,
+            Offer::NeedsFreshWorker | Offer::Closed if is_empty => return Take::Stop,
+            Offer::NeedsFreshWorker | Offer::Closed => return Take::Busy,
         };
         if self.shared.permits.is_closed() {
             // Nothing is to begin any more.
             job.refuse(Verdict::NotRun);
             return Take::Sent;
         }
-        if is_empty && !mouth.is_free() {
+        if is_empty && !writer.is_free() {
             // Said something unasked, or died, while it had nothing to do. That is nobody's fault.
             self.first = Some(job);
-            return Take::Part;
+            return Take::Stop;
         }
         if self.permit.is_none() {
             match Arc::clone(&self.shared.permits).try_acquire_owned() {
@@ -371,20 +372,20 @@ impl Talker<'_> {
                 }
             }
         }
-        self.send(job, mouth)
+        self.send(job, writer)
     }
 
-    fn send(&mut self, job: Job, mouth: &mut Mouth<'_>) -> Take {
+    fn send(&mut self, job: Job, writer: &mut LineWriter<'_>) -> Take {
         self.retires = job.wants_to_be_alone();
-        let number = self.flight.next_number();
-        mouth.notes.expect(number);
+        let number = self.in_flight.next_number();
+        writer.notes.expect(number);
         let [own, shared] = job.document.parts();
         let end = if self.shared.numbered {
-            mouth.send([format!("{number} ").as_bytes(), own, shared])
+            writer.send([format!("{number} ").as_bytes(), own, shared])
         } else {
-            mouth.send([own, shared])
+            writer.send([own, shared])
         };
-        self.flight.push(job, end);
+        self.in_flight.push(job, end);
         Take::Sent
     }
 }
@@ -395,7 +396,7 @@ fn deadline(head: &Sent) -> Option<tokio::time::Instant> {
     head.since.checked_add(head.job.timeout).map(Into::into)
 }
 
-/// The seat of a worker; free when dropped, even if its task is given up.
+/// The slot of a worker; free when dropped, even if its task is given up.
 struct Place<'a> {
     shared: &'a Arc<Shared>,
     id: u64,
@@ -403,6 +404,6 @@ struct Place<'a> {
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        self.shared.vanish(self.id);
+        self.shared.remove_slot(self.id);
     }
 }

@@ -96,7 +96,7 @@ pub(super) fn of_launch(
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Option<Fingerprint> {
     runner.journal.as_ref()?;
-    if let Some(what) = untraceable(candidate, inputs, launch) {
+    if let Some(what) = dynamic_code(candidate, inputs, launch) {
         let reason = format!(
             "it runs code whose changes would not be noticed ({what}), so it is evaluated again in every run"
         );
@@ -125,9 +125,9 @@ pub(super) fn of_launch(
 }
 
 /// Code of the evaluator that is not part of its inputs, in words.
-fn untraceable(candidate: &Candidate, inputs: &Inputs, launch: &Launch) -> Option<String> {
-    if inputs.untraceable.is_some() {
-        return inputs.untraceable.clone();
+fn dynamic_code(candidate: &Candidate, inputs: &Inputs, launch: &Launch) -> Option<String> {
+    if inputs.dynamic_code.is_some() {
+        return inputs.dynamic_code.clone();
     }
     let own = candidate.code.process.env.variables.iter().find(|(name, _)| *name == "PYTHONPATH");
     let folders = match own.and_then(|(_, value)| value.clone()) {

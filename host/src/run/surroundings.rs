@@ -8,7 +8,7 @@ use std::{
 use crate::{
     config::{CodeConfig, LimitsConfig, size},
     process::{CommandSpec, Limits, Resources},
-    runtime::{Environment, Inherit, Launch, Visible},
+    runtime::{Environment, EnvironmentFilter, Inherit, Launch},
     verdict::Verdict,
 };
 
@@ -16,7 +16,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(super) struct Surroundings {
     folder: Option<PathBuf>,
-    visible: Visible,
+    visible: EnvironmentFilter,
     limits: LimitsConfig,
 }
 
@@ -31,7 +31,7 @@ impl Surroundings {
         };
         Ok(Self {
             folder: working_folder(code.process.cwd.as_deref())?,
-            visible: Visible::new(inherited, inherit, &env.variables),
+            visible: EnvironmentFilter::new(inherited, inherit, &env.variables),
             limits: code.process.limits,
         })
     }

@@ -8,7 +8,7 @@ use std::{
 use super::python::REQUIREMENTS;
 use crate::{
     manifest::{self, FolderFile, Language},
-    runtime::{Launch, PrivateFolder},
+    runtime::{Launch, PrivateDirectory},
 };
 
 /// An evaluator that is ready to run in its folder, and where that may make a difference without it.
@@ -45,14 +45,14 @@ pub(super) fn has_companions(language: Language, entrypoint: &str, files: &[Fold
 /// What hosts fetch of an evaluator, in a folder that is removed in the end.
 pub(super) struct Copy {
     /// Removed when this is dropped.
-    _folder: PrivateFolder,
+    _folder: PrivateDirectory,
     pub(super) entrypoint: PathBuf,
 }
 
 impl Copy {
     pub(super) fn new(entrypoint: &Path) -> io::Result<Self> {
         let name = entrypoint.file_name().unwrap_or_default();
-        let folder = PrivateFolder::new("alone")?;
+        let folder = PrivateDirectory::new("alone")?;
         let requirements = folder.path().join(REQUIREMENTS);
         let copy = Self { entrypoint: folder.path().join(name), _folder: folder };
         fs::copy(entrypoint, &copy.entrypoint)?;

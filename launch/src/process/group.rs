@@ -8,7 +8,7 @@ use super::{
     CommandSpec, Ending, SpawnError,
     forks::Forked,
     os,
-    spawn::{self, Listed},
+    spawn::{self, Registered},
 };
 
 /// A started process with everything it starts in turn.
@@ -26,7 +26,7 @@ enum Origin {
     /// Ours.
     Spawned {
         /// As long as its number is its own: dropped before the child, which that may reap.
-        listed: Option<Listed>,
+        listed: Option<Registered>,
         child: Child,
         group: Option<os::Group>,
         watch: os::ExitWatch,

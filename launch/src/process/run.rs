@@ -12,10 +12,10 @@ use super::{
 
 /// How long a killed process may take to die. The kernel needs next to nothing, unless the process is stuck in a
 /// system call that cannot be interrupted (a dead network disk); then the runtime reaps it later.
-pub(super) const KILL_PATIENCE: Duration = Duration::from_secs(1);
+pub(super) const KILL_GRACE: Duration = Duration::from_secs(1);
 
 /// How long to read what a killed group has left in its pipes. Nobody is there to write more.
-pub(super) const LAST_WORDS: Duration = Duration::from_millis(20);
+pub(super) const DRAIN_AFTER_KILL: Duration = Duration::from_millis(20);
 
 /// Starts a process, writes `input` to its standard input, reads its outputs, and supervises it to its end.
 ///
@@ -102,9 +102,9 @@ async fn stop(started: &mut Started, pumps: &mut Pumps<'_>, limits: &Limits) {
     if pumps.pump_until(timeout(limits.term_grace, started.exited())).await.is_err() {
         started.kill();
         // A process that cannot even be killed is left to the runtime.
-        let _ = pumps.pump_until(timeout(KILL_PATIENCE, started.exited())).await;
+        let _ = pumps.pump_until(timeout(KILL_GRACE, started.exited())).await;
     }
     // The status says nothing more than that we ended it.
     let _ = started.reap();
-    pumps.finish(LAST_WORDS).await;
+    pumps.finish(DRAIN_AFTER_KILL).await;
 }

@@ -13,8 +13,8 @@ use super::{
     group::Started,
     os,
     pump::{Lines, Outgoing, drain, feed, read_some},
-    run::{KILL_PATIENCE, LAST_WORDS},
-    stderr::Notes,
+    run::{DRAIN_AFTER_KILL, KILL_GRACE},
+    stderr::StderrSections,
 };
 use crate::clock;
 
@@ -46,46 +46,46 @@ pub struct Session {
     stdout: Option<ChildStdout>,
     lines: Lines,
     stderr: Option<ChildStderr>,
-    notes: Notes,
+    notes: StderrSections,
     limits: Limits,
 }
 
 /// Who speaks with a process: says what is sent, and hears what comes.
-pub trait Talk {
+pub trait SessionDriver {
     /// Called at the beginning and whenever something has happened: may send lines, and says how long to wait for what
     /// comes next.
-    fn next(&mut self, mouth: &mut Mouth<'_>) -> Next;
+    fn next(&mut self, writer: &mut LineWriter<'_>) -> Next;
 
     /// A line came, without its line feed, when this many bytes of the input had been written; `rest` came behind it.
-    fn hear(&mut self, line: &[u8], rest: &[u8], written: u64, notes: &mut Notes);
+    fn hear(&mut self, line: &[u8], rest: &[u8], written: u64, notes: &mut StderrSections);
 
     /// Ready when [`next`](Self::next) may have something new to say.
-    fn poll_news(&mut self, context: &mut Context<'_>) -> std::task::Poll<()>;
+    fn poll_wake(&mut self, context: &mut Context<'_>) -> std::task::Poll<()>;
 }
 
 /// What is to be done next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// Listen, until then at most.
-    Listen(Option<Instant>),
+    Wait(Option<Instant>),
     /// Listen until then, and ask again if nothing has come.
     Pause(Instant),
     /// No more of this.
-    Part,
+    Stop,
 }
 
 /// Where a line is put that the process is to be sent, and what is known of the process.
 #[derive(Debug)]
-pub struct Mouth<'a> {
+pub struct LineWriter<'a> {
     outgoing: &'a mut Outgoing<'static>,
     /// What it wrote to standard error.
-    pub notes: &'a mut Notes,
+    pub notes: &'a mut StderrSections,
     lines: &'a mut Lines,
     stdout: &'a Option<ChildStdout>,
     chunk: &'a mut [u8],
 }
 
-impl Mouth<'_> {
+impl LineWriter<'_> {
     /// Sends a line made of these parts; says up to which byte of the input it goes. Line ends in it become blanks.
     pub fn send<'p>(&mut self, parts: impl IntoIterator<Item = &'p [u8]>) -> u64 {
         self.outgoing.push_line(parts);
@@ -127,11 +127,11 @@ pub struct Exit {
 
 /// Why nobody speaks with the process any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Parting {
+pub enum SessionEnd {
     /// The one who spoke wanted it so. The process still runs.
-    Wanted,
+    Stopped,
     /// What was waited for did not come in time. The process still runs, and may still answer.
-    Late,
+    TimedOut,
     /// The run was cancelled. The process still runs.
     Cancelled,
     /// The line is longer than accepted.
@@ -140,7 +140,7 @@ pub enum Parting {
         limit: usize,
     },
     /// The process has ended.
-    Ended(Exit),
+    Exited(Exit),
 }
 
 impl Session {
@@ -164,7 +164,7 @@ impl Session {
             stdout: pipes.stdout,
             lines: Lines::default(),
             stderr: pipes.stderr,
-            notes: Notes::new(limits, marked),
+            notes: StderrSections::new(limits, marked),
             limits: limits.clone(),
         })
     }
@@ -173,25 +173,29 @@ impl Session {
     ///
     /// Before a line is heard, everything has been read from standard error that was written there earlier, where the
     /// system lets that be done.
-    pub async fn converse(&mut self, talk: &mut impl Talk, cancellation: &Cancellation) -> Parting {
+    pub async fn converse(
+        &mut self,
+        talk: &mut impl SessionDriver,
+        cancellation: &Cancellation,
+    ) -> SessionEnd {
         let Self { started, stdin, outgoing, stdout, lines, stderr, notes, limits, .. } = self;
         let (mut chunk, mut stderr_chunk) = (vec![0; CHUNK], vec![0; STDERR_CHUNK]);
         let (mut exited, mut too_long) = (false, false);
         // How much was read when the time was up already.
         let mut late = 0;
-        let parting = {
+        let end = {
             let mut exit = pin!(started.exited());
             let mut cancelled = pin!(cancellation.cancelled());
             // It is set when somebody waits for less; a wait that ended before costs nothing more.
             let mut alarm = pin!(sleep_until(Instant::now()));
             let mut due = None;
             loop {
-                let mut mouth = Mouth { outgoing, notes, lines, stdout, chunk: &mut chunk };
-                let (deadline, wake) = match talk.next(&mut mouth) {
-                    Next::Part => break Parting::Wanted,
+                let mut writer = LineWriter { outgoing, notes, lines, stdout, chunk: &mut chunk };
+                let (deadline, wake) = match talk.next(&mut writer) {
+                    Next::Stop => break SessionEnd::Stopped,
                     // From now on it has only so long to be read.
-                    Next::Listen(_) | Next::Pause(_) if exited => (due, due),
-                    Next::Listen(deadline) => (deadline, deadline),
+                    Next::Wait(_) | Next::Pause(_) if exited => (due, due),
+                    Next::Wait(deadline) => (deadline, deadline),
                     Next::Pause(end) => (None, Some(end)),
                 };
                 if let Some(wake) = wake
@@ -204,7 +208,7 @@ impl Session {
                     biased;
                     // The outputs may never cease to have something to read. So what must be noticed comes first, or, as the time
                     // that is up, is looked at with every read; standard error comes last, and is also read with each line.
-                    () = &mut cancelled => break Parting::Cancelled,
+                    () = &mut cancelled => break SessionEnd::Cancelled,
                     // An answer at the last moment is still an answer, as long as it may have been in the pipe by then; of an
                     // endless one hardly anything is kept.
                     bytes = read_some(stdout, &mut chunk), if stdout.is_some() => {
@@ -212,10 +216,10 @@ impl Session {
                         if too_long {
                             // Its end is waited for, as that of a program that prints one document.
                             if memchr(b'\n', bytes).is_some() {
-                                break Parting::LineTooLong { limit: limits.stdout_cap };
+                                break SessionEnd::LineTooLong { limit: limits.stdout_cap };
                             }
                             if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
-                                break Parting::Late;
+                                break SessionEnd::TimedOut;
                             }
                         } else {
                             let bytes_read = bytes.len();
@@ -230,7 +234,7 @@ impl Session {
                             let is_late = deadline.is_some_and(|deadline| deadline <= now);
                             late = if has_heard || !is_late { 0 } else { late + bytes_read };
                             if late > PIPE {
-                                break Parting::Late;
+                                break SessionEnd::TimedOut;
                             }
                             too_long = lines.rest().len() > limits.stdout_cap;
                             if too_long {
@@ -243,13 +247,13 @@ impl Session {
                             alarm.as_mut().reset(end);
                         }
                         if exited && stdout.is_none() {
-                            break Parting::Wanted;
+                            break SessionEnd::Stopped;
                         }
                     }
                     () = &mut exit, if !exited => {
                         exited = true;
                         if stdout.is_none() {
-                            break Parting::Wanted;
+                            break SessionEnd::Stopped;
                         }
                         // What is in the pipe still counts.
                         let end = clock::after(Instant::now(), limits.eof_grace);
@@ -259,18 +263,18 @@ impl Session {
                     () = &mut alarm, if due.is_some() => {
                         due = None;
                         if exited {
-                            break Parting::Wanted;
+                            break SessionEnd::Stopped;
                         }
                         if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
-                            break Parting::Late;
+                            break SessionEnd::TimedOut;
                         }
                         if too_long {
                             // It has said all it had to say.
-                            break Parting::LineTooLong { limit: limits.stdout_cap };
+                            break SessionEnd::LineTooLong { limit: limits.stdout_cap };
                         }
                     }
                     () = feed(stdin, outgoing), if stdin.is_some() && !outgoing.is_empty() => {}
-                    () = poll_fn(|context| talk.poll_news(context)) => {}
+                    () = poll_fn(|context| talk.poll_wake(context)) => {}
                     bytes = read_some(stderr, &mut stderr_chunk), if stderr.is_some() => {
                         notes.push(bytes.unwrap_or_default());
                     }
@@ -283,15 +287,15 @@ impl Session {
             let leaked_pipe = self.stdout.is_some();
             let (ending, limit) = (self.reap().await, self.limits.stdout_cap);
             if too_long && ending == Ending::Exited(0) && !leaked_pipe {
-                return Parting::LineTooLong { limit };
+                return SessionEnd::LineTooLong { limit };
             }
-            return Parting::Ended(Exit { ending, leaked_pipe });
+            return SessionEnd::Exited(Exit { ending, leaked_pipe });
         }
-        parting
+        end
     }
 
     /// What the process wrote to standard error, as far as it was read.
-    pub fn notes(&mut self) -> &mut Notes {
+    pub fn notes(&mut self) -> &mut StderrSections {
         &mut self.notes
     }
 
@@ -323,11 +327,11 @@ impl Session {
         if !self.exits_within(self.limits.term_grace).await {
             self.started.kill();
             // A process that cannot even be killed is left to the runtime.
-            let _ = self.exits_within(KILL_PATIENCE).await;
+            let _ = self.exits_within(KILL_GRACE).await;
         }
         // What is left of its group goes at once, so that nobody waits for the end of outputs that it holds open.
         let ending = self.started.reap();
-        self.collect(ending, LAST_WORDS).await;
+        self.collect(ending, DRAIN_AFTER_KILL).await;
         None
     }
 
@@ -384,7 +388,7 @@ impl Session {
 }
 
 /// Reads what is in standard error by now.
-fn catch_up(stderr: &Option<ChildStderr>, notes: &mut Notes, chunk: &mut [u8]) {
+fn catch_up(stderr: &Option<ChildStderr>, notes: &mut StderrSections, chunk: &mut [u8]) {
     let Some(stderr) = stderr else { return };
     for _ in 0..CATCH_UP {
         let read = os::read_now(stderr, chunk).unwrap_or_default();
@@ -396,7 +400,7 @@ fn catch_up(stderr: &Option<ChildStderr>, notes: &mut Notes, chunk: &mut [u8]) {
 }
 
 /// Reads standard error to its end.
-async fn note(stderr: &mut Option<ChildStderr>, notes: &mut Notes) {
+async fn note(stderr: &mut Option<ChildStderr>, notes: &mut StderrSections) {
     let mut chunk = vec![0; STDERR_CHUNK];
     while let Some(bytes) = read_some(stderr, &mut chunk).await {
         notes.push(bytes);

@@ -49,7 +49,7 @@ pub struct SpawnError {
 pub(super) async fn spawn(
     spec: &CommandSpec,
     stdin: impl Fn() -> Stdio,
-) -> Result<(Child, Listed), SpawnError> {
+) -> Result<(Child, Registered), SpawnError> {
     let mut command = command(spec, stdin()).map_err(|error| explain(spec, &error))?;
     let mut waits = BUSY_RETRIES.iter();
     loop {
@@ -111,7 +111,7 @@ fn is_transient(error: &io::Error) -> bool {
 /// How long to wait for a process that is being started just then.
 const START_PATIENCE: Duration = Duration::from_millis(500);
 
-static ALL: Living = Living::new();
+static ALL: ProcessRegistry = ProcessRegistry::new();
 
 /// Kills every process group that this library has started and that still runs, and starts no process any more: for a
 /// program that is about to end. Whoever waits for one of them finds it ended by a signal.
@@ -126,18 +126,18 @@ pub fn kill_all() {
 pub(crate) fn start<C>(
     start: impl FnOnce() -> io::Result<C>,
     id: impl FnOnce(&C) -> Option<u32>,
-) -> io::Result<(C, Listed)> {
+) -> io::Result<(C, Registered)> {
     ALL.start(start, id)
 }
 
 /// A process that is listed as long as this lives.
 #[derive(Debug)]
-pub(crate) struct Listed {
+pub(crate) struct Registered {
     leader: Option<u32>,
-    list: &'static Living,
+    list: &'static ProcessRegistry,
 }
 
-impl Drop for Listed {
+impl Drop for Registered {
     fn drop(&mut self) {
         if let Some(leader) = self.leader {
             self.list.leaders().remove(&leader);
@@ -146,14 +146,14 @@ impl Drop for Listed {
 }
 
 #[derive(Debug)]
-struct Living {
+struct ProcessRegistry {
     leaders: Mutex<BTreeSet<u32>>,
     /// How many are being started and are not listed yet.
     starting: AtomicUsize,
     over: AtomicBool,
 }
 
-impl Living {
+impl ProcessRegistry {
     const fn new() -> Self {
         Self {
             leaders: Mutex::new(BTreeSet::new()),
@@ -166,7 +166,7 @@ impl Living {
         &'static self,
         start: impl FnOnce() -> io::Result<C>,
         id: impl FnOnce(&C) -> Option<u32>,
-    ) -> io::Result<(C, Listed)> {
+    ) -> io::Result<(C, Registered)> {
         // Counted first and looked second, so that either this sees that it is over, or `kill_all` sees this. No lock is held:
         // starting may take as long as the file system does.
         let _starting = Counted::new(&self.starting);
@@ -178,7 +178,7 @@ impl Living {
         if let Some(leader) = leader {
             self.leaders().insert(leader);
         }
-        Ok((started, Listed { leader, list: self }))
+        Ok((started, Registered { leader, list: self }))
     }
 
     fn kill_all(&self) {
@@ -265,7 +265,7 @@ mod living_tests {
 
     #[test]
     fn all_that_is_listed_ends_and_nothing_begins() {
-        static LIST: Living = Living::new();
+        static LIST: ProcessRegistry = ProcessRegistry::new();
         let (mut stubborn, _listed) =
             LIST.start(|| shell("trap '' TERM INT; while :; do sleep 600; done"), id).unwrap();
         let (mut gone, listed) = LIST.start(|| shell("exit 3"), id).unwrap();

@@ -12,7 +12,7 @@ const LONGEST_MARK: usize = 1 + 20 + 1;
 
 /// What a process wrote to standard error, document by document, as far as it [marks](Number::mark) them.
 #[derive(Debug)]
-pub struct Notes {
+pub struct StderrSections {
     /// Bytes kept of the beginning and of the end of what is written for a document.
     caps: (usize, usize),
     /// Whether there may be marks.
@@ -29,7 +29,7 @@ pub struct Notes {
     unsure: Vec<u8>,
 }
 
-impl Notes {
+impl StderrSections {
     pub(super) fn new(limits: &Limits, marked: bool) -> Self {
         let caps = (limits.stderr_head, limits.stderr_tail);
         Self {
@@ -149,8 +149,8 @@ fn mark(text: &[u8]) -> Mark {
 mod tests {
     use super::*;
 
-    fn notes(marked: bool, pieces: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Notes {
-        let mut notes = Notes::new(&Limits::default(), marked);
+    fn notes(marked: bool, pieces: impl IntoIterator<Item = impl AsRef<[u8]>>) -> StderrSections {
+        let mut notes = StderrSections::new(&Limits::default(), marked);
         notes.expect(Number(u64::MAX));
         pieces.into_iter().for_each(|piece| notes.push(piece.as_ref()));
         notes

@@ -214,7 +214,7 @@ pub enum Inherit {
 
 /// The variables of an evaluator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Visible {
+pub struct EnvironmentFilter {
     /// All that is there but for what is set; `None` leaves what this process has, without what is withheld.
     only: Option<Environment>,
     withheld: Vec<OsString>,
@@ -222,7 +222,7 @@ pub struct Visible {
     absent: Vec<String>,
 }
 
-impl Visible {
+impl EnvironmentFilter {
     /// What is inherited of the environment, and `variables`: by name, with the value they have here (`None`) or another one.
     #[must_use]
     pub fn new(
@@ -366,16 +366,16 @@ mod visible_tests {
         ("https_proxy", "http://me:pw@p:1"),
     ];
 
-    fn visible(inherit: Inherit, variables: &[(&str, Option<&str>)]) -> Visible {
+    fn visible(inherit: Inherit, variables: &[(&str, Option<&str>)]) -> EnvironmentFilter {
         let variables: Vec<_> = variables
             .iter()
             .map(|(name, value)| ((*name).to_owned(), value.map(str::to_owned)))
             .collect();
-        Visible::new(&Environment::new(INHERITED), inherit, &variables)
+        EnvironmentFilter::new(&Environment::new(INHERITED), inherit, &variables)
     }
 
     /// What a program sees in the end whose runtime sets `OWN`, and `RUST_LOG` to another value.
-    fn seen(visible: &Visible) -> Vec<(String, String)> {
+    fn seen(visible: &EnvironmentFilter) -> Vec<(String, String)> {
         let command = CommandSpec::new("x").env("OWN", "1").env("RUST_LOG", "runtime");
         let command = visible.give_to(command);
         let start =
@@ -394,7 +394,7 @@ mod visible_tests {
         seen
     }
 
-    fn names(visible: &Visible) -> Vec<String> {
+    fn names(visible: &EnvironmentFilter) -> Vec<String> {
         seen(visible).into_iter().map(|(name, _)| name).collect()
     }
 

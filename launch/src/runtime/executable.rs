@@ -4,8 +4,9 @@ use std::path::Path;
 
 use super::{
     Built, Entrypoint, Environment, Inputs, Launch, PrepareError, PrepareEvent, Runtime,
-    companions::{self, Companions},
-    environment, paths,
+    environment,
+    imports::{self, Imports},
+    paths,
 };
 use crate::process::{Cancellation, CommandSpec};
 
@@ -69,7 +70,7 @@ impl Runtime for Executable {
         let Some(interpreter) = environment::interpreter(program, &Environment::inherited()) else {
             return Inputs { files: [program.to_owned()].into(), ..Inputs::default() };
         };
-        let Companions { files, untraceable } = companions::with_companions(program);
-        Inputs { files, untraceable, programs: [interpreter].into(), notes: Vec::new() }
+        let Imports { files, dynamic_code } = imports::of_script(program);
+        Inputs { files, dynamic_code, programs: [interpreter].into(), notes: Vec::new() }
     }
 }

@@ -1,15 +1,16 @@
 //! Runtimes: how a source file of some language becomes a command that can be started.
 
 mod cargo;
-mod companions;
+mod dynamic;
 mod environment;
 mod executable;
+mod imports;
 mod model;
 mod node;
 pub mod own_tests;
 #[doc(hidden)]
 pub mod paths;
-mod private_folder;
+mod private_directory;
 mod python;
 mod registry;
 pub mod secrets;
@@ -17,19 +18,18 @@ mod syntax;
 #[doc(hidden)]
 pub mod testing;
 mod tool;
-mod untraceable;
 
 pub use cargo::Cargo;
-#[doc(hidden)]
-pub use companions::imported_from;
-pub use environment::{Environment, Inherit, Visible};
+pub use environment::{Environment, EnvironmentFilter, Inherit};
 pub use executable::Executable;
+#[doc(hidden)]
+pub use imports::imported_from;
 pub use model::{
     Built, CachedCommand, Entrypoint, Inputs, Launch, PrepareError, PrepareEvent, Reuse, Runtime,
 };
 pub use node::Node;
 #[doc(hidden)]
-pub use private_folder::PrivateFolder;
+pub use private_directory::PrivateDirectory;
 pub use python::{Python, requirements};
 pub use registry::Runtimes;
 pub use syntax::Syntax;

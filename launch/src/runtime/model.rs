@@ -10,7 +10,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{Syntax, Visible, own_tests::OwnTests, paths};
+use super::{EnvironmentFilter, Syntax, own_tests::OwnTests, paths};
 use crate::process::{Cancellation, CommandSpec, forks::ServerCommand};
 
 /// Maps files of one language to commands.
@@ -153,7 +153,7 @@ pub struct Inputs {
     pub notes: Vec<String>,
     /// Description of code that runs and is not among `files`, because its location is decided at run time, e.g. "`sys.path`
     /// in check.py". Whether it has changed cannot be known.
-    pub untraceable: Option<String>,
+    pub dynamic_code: Option<String>,
 }
 
 /// How to start a prepared evaluator.
@@ -245,7 +245,7 @@ impl Launch {
 
     /// Gives these variables to both commands.
     #[must_use]
-    pub fn seeing(self, visible: &Visible) -> Self {
+    pub fn seeing(self, visible: &EnvironmentFilter) -> Self {
         if visible.is_all() {
             return self;
         }

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::process::{Cancellation, CommandSpec, Listed, start_listed};
+use crate::process::{Cancellation, CommandSpec, Registered, start_registered};
 
 /// Interval at which the exit is polled while a pipe stays open.
 const POLL: Duration = Duration::from_millis(50);
@@ -145,7 +145,7 @@ struct Running {
     child: Child,
     status: Option<ExitStatus>,
     /// Dropped last: the process stays registered until it is reaped.
-    _listed: Listed,
+    _listed: Registered,
 }
 
 impl Running {
@@ -186,7 +186,7 @@ fn stop_group(_: &Child) {}
 
 /// Starts a program that may have just been written. A process that another thread forks meanwhile holds the file open until
 /// its own exec, and until then the system refuses to run the file.
-fn start_when_written(spec: &CommandSpec, stdin: Option<&File>) -> io::Result<(Child, Listed)> {
+fn start_when_written(spec: &CommandSpec, stdin: Option<&File>) -> io::Result<(Child, Registered)> {
     for _ in 0..20 {
         match start(spec, stdin) {
             Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
@@ -218,7 +218,7 @@ fn pump(stream: Stream, pipe: impl Read + Send + 'static, lines: Sender<(Stream,
     clippy::disallowed_methods,
     reason = "tools that prepare evaluators are started here and nowhere else"
 )]
-fn start(spec: &CommandSpec, stdin: Option<&File>) -> io::Result<(Child, Listed)> {
+fn start(spec: &CommandSpec, stdin: Option<&File>) -> io::Result<(Child, Registered)> {
     let stdin = stdin.map(File::try_clone).transpose()?.map_or_else(Stdio::null, Stdio::from);
     let mut command = Command::new(&spec.program);
     spec.configure(&mut command);
@@ -228,7 +228,7 @@ fn start(spec: &CommandSpec, stdin: Option<&File>) -> io::Result<(Child, Listed)
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         crate::process::reset_signals(&mut command);
     }
-    start_listed(|| command.spawn(), |child| Some(child.id()))
+    start_registered(|| command.spawn(), |child| Some(child.id()))
 }
 
 #[cfg(all(test, unix))]

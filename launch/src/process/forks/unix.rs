@@ -25,8 +25,8 @@ use crate::process::{
     group::{NOT_ENDED, Pipes, Started},
     os::Identified,
     pump::drain,
-    run::{KILL_PATIENCE, nothing, supervise},
-    spawn::{self, Listed},
+    run::{KILL_GRACE, nothing, supervise},
+    spawn::{self, Registered},
 };
 
 #[cfg(target_os = "linux")]
@@ -136,7 +136,7 @@ impl ForkServer {
         if timeout(patience, self.started.exited()).await.is_err() {
             self.started.kill();
             // One that cannot even be killed is left to the runtime.
-            let _ = timeout(KILL_PATIENCE, self.started.exited()).await;
+            let _ = timeout(KILL_GRACE, self.started.exited()).await;
         }
         // Nobody waits for an answer of it any more.
         let _ = self.started.reap();
@@ -279,7 +279,7 @@ pub(in super::super) struct Forked {
     /// Names the process even when the server is gone and anybody may have reaped it.
     identified: Option<Identified>,
     /// As long as its number is its own: dropped before the socket is closed, which has it reaped.
-    listed: Option<Listed>,
+    listed: Option<Registered>,
     /// `None` once the process may be reaped.
     status: Option<UnixStream>,
     received: Vec<u8>,
@@ -291,7 +291,7 @@ pub(in super::super) struct Forked {
 impl Forked {
     /// A process that has been started. `received` is what the server has said after that.
     pub(super) fn new(
-        (leader, listed): (Pid, Listed),
+        (leader, listed): (Pid, Registered),
         status: UnixStream,
         received: Vec<u8>,
     ) -> Self {

@@ -12,7 +12,7 @@ use std::{fs, path::Path};
 
 use crate::{
     process::CommandSpec,
-    runtime::{CachedCommand, PrivateFolder, companions},
+    runtime::{CachedCommand, PrivateDirectory, imports},
 };
 
 const PRELOAD: &str = include_str!("compile_cache.cjs");
@@ -38,8 +38,7 @@ pub(super) fn has_much_to_compile(source: &Path) -> bool {
     let mut folders = source.ancestors().skip(1);
     let size = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
     folders.any(|folder| folder.join("node_modules").is_dir())
-        || companions::with_companions(source).files.iter().map(|file| size(file)).sum::<u64>()
-            >= MUCH
+        || imports::of_script(source).files.iter().map(|file| size(file)).sum::<u64>() >= MUCH
 }
 
 /// Makes the command that does what `command` does with the cache enabled.
@@ -54,7 +53,7 @@ pub(super) fn cached(command: &CommandSpec) -> Result<CachedCommand, String> {
     if !options.to_str().is_some_and(is_harmless) {
         return Err("NODE_OPTIONS is set".to_owned());
     }
-    let folder = PrivateFolder::new("compiled");
+    let folder = PrivateDirectory::new("compiled");
     let preload = folder.and_then(|folder| Ok((folder.write("preload.cjs", PRELOAD)?, folder)));
     let (preload, folder) =
         preload.map_err(|error| format!("no directory for compiled code: {error}"))?;

@@ -14,8 +14,8 @@ use crate::{
     runtime::{
         Entrypoint, Environment, Inputs, Launch, PrepareError, PrepareEvent, Reuse, Runtime,
         Syntax,
-        companions::{self, Companions},
         environment::is_script,
+        imports::{self, Imports},
         own_tests::{Convention, OwnTests, TestCount},
         paths, syntax, tool,
     },
@@ -270,9 +270,9 @@ impl Runtime for Node {
     /// The file and its relative imports, its package with the locked or installed versions, and the program that runs it.
     fn inputs(&self, entrypoint: &Entrypoint, launch: &Launch) -> Inputs {
         let source = paths::resolve(&entrypoint.path).unwrap_or_else(|_| entrypoint.path.clone());
-        let Companions { mut files, mut untraceable } = companions::with_companions(&source);
+        let Imports { mut files, mut dynamic_code } = imports::of_script(&source);
         if launch.one_shot.variable("NODE_PATH").is_some_and(|value| !value.is_empty()) {
-            untraceable.get_or_insert_with(|| "NODE_PATH, which is set".to_owned());
+            dynamic_code.get_or_insert_with(|| "NODE_PATH, which is set".to_owned());
         }
         let mut directories = source.ancestors().skip(1);
         if let Some(package) = directories.find(|path| path.join("package.json").is_file()) {
@@ -280,7 +280,7 @@ impl Runtime for Node {
             files.extend(there.filter(|path| path.is_file()));
         }
         let programs = [launch.one_shot.program.clone().into()].into();
-        Inputs { files, programs, notes: Vec::new(), untraceable }
+        Inputs { files, programs, notes: Vec::new(), dynamic_code }
     }
 
     fn check_syntax(&self, source: &Path, cancellation: &Cancellation) -> Syntax {

@@ -8,7 +8,7 @@ use std::{ffi::OsStr, fmt::Write as _, path::Path};
 
 use crate::{
     process::{CommandSpec, forks::ServerCommand},
-    runtime::{PrivateFolder, environment::is_script},
+    runtime::{PrivateDirectory, environment::is_script},
 };
 
 const SERVER: &str = include_str!("fork_server.py");
@@ -26,7 +26,7 @@ pub(super) fn server(command: &CommandSpec) -> Result<ServerCommand, String> {
         return Err("its entry limits what it may use".to_owned());
     }
     // The server deletes it as soon as it runs.
-    let folder = PrivateFolder::new("forks")
+    let folder = PrivateDirectory::new("forks")
         .and_then(|folder| folder.write("sitecustomize.py", SERVER).map(|_| folder))
         .map_err(|error| format!("no folder for the server: {error}"))?;
     let before = command.variable(SEARCH_PATH);

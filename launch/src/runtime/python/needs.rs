@@ -15,7 +15,7 @@ use super::{
     requirements::{self, References, Requirements},
     venv::Sdk,
 };
-use crate::runtime::{PrepareError, companions};
+use crate::runtime::{PrepareError, imports};
 
 /// The module of the Python SDK, the only one whose package is known without being named.
 pub(super) const SDK_MODULE: &str = "agentevals_evaluator_sdk";
@@ -232,7 +232,7 @@ fn files_with_sdk(source: &Path) -> Vec<PathBuf> {
         fs::read(path)
             .is_ok_and(|text| memchr::memmem::find(&text, SDK_MODULE.as_bytes()).is_some())
     };
-    let files = companions::with_companions(source).files;
+    let files = imports::of_script(source).files;
     files.into_iter().filter(is_source).filter(mentions).collect()
 }
 

@@ -24,7 +24,7 @@ use crate::{
     runtime::{
         Entrypoint, Environment, Inputs, Launch, PrepareError, PrepareEvent, Reuse, Runtime,
         Syntax,
-        companions::{self, Companions},
+        imports::{self, Imports},
         own_tests::{Convention, OwnTests, TestCount},
         paths, syntax,
     },
@@ -296,10 +296,10 @@ impl Runtime for Python {
     fn inputs(&self, entrypoint: &Entrypoint, launch: &Launch) -> Inputs {
         let source = paths::resolve(&entrypoint.path).unwrap_or_else(|_| entrypoint.path.clone());
         let interpreter = PathBuf::from(&launch.one_shot.program);
-        let Companions { files, untraceable } = companions::with_companions(&source);
+        let Imports { files, dynamic_code } = imports::of_script(&source);
         Inputs {
             files,
-            untraceable,
+            dynamic_code,
             notes: interpreter::installed_for(&interpreter),
             programs: [interpreter].into(),
         }

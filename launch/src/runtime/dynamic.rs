@@ -28,7 +28,7 @@ pub(super) struct Traced {
     /// Modules that it imports by name outside of import statements.
     pub(super) modules: Vec<String>,
     /// What cannot be followed; the first of it.
-    pub(super) untraceable: Option<String>,
+    pub(super) dynamic_code: Option<String>,
 }
 
 /// The languages that are told apart here.
@@ -49,7 +49,7 @@ pub(super) fn trace(file: &Path, text: &str) -> Traced {
         Language::Python => python(file, &code, &mut traced),
         Language::JavaScript => javascript(file, &code, &mut traced),
         Language::Shell => shell(file, &code, &mut traced),
-        Language::Other => traced.untraceable = first_match(&OTHER, &code),
+        Language::Other => traced.dynamic_code = first_match(&OTHER, &code),
     }
     traced
 }
@@ -135,7 +135,7 @@ const IN_FOLDER: &str = "\
     with_name joinpath open read read_text compile exec globals None __name__ __package__ package name";
 
 fn python(file: &Path, code: &str, traced: &mut Traced) {
-    traced.untraceable = first_match(&PYTHON_PATHS, code);
+    traced.dynamic_code = first_match(&PYTHON_PATHS, code);
     for found in PYTHON_CALLS.find_iter(code) {
         let rest = &code[found.end()..];
         let called = found.as_str().trim_end_matches(['(', ' ']);
@@ -150,7 +150,7 @@ fn python(file: &Path, code: &str, traced: &mut Traced) {
                     continue;
                 }
                 None => {
-                    traced.untraceable.get_or_insert_with(|| shown(line));
+                    traced.dynamic_code.get_or_insert_with(|| shown(line));
                     continue;
                 }
             }
@@ -170,7 +170,7 @@ fn python(file: &Path, code: &str, traced: &mut Traced) {
             spelled_out(file, arguments).map(|path| traced.files.push(path)).is_some()
         };
         if !is_followed {
-            traced.untraceable.get_or_insert_with(|| shown(&format!("{called}({arguments})")));
+            traced.dynamic_code.get_or_insert_with(|| shown(&format!("{called}({arguments})")));
         }
     }
 }
@@ -242,7 +242,7 @@ static JAVASCRIPT_OTHERS: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 fn javascript(file: &Path, code: &str, traced: &mut Traced) {
-    traced.untraceable = JAVASCRIPT_OTHERS
+    traced.dynamic_code = JAVASCRIPT_OTHERS
         .find_iter(code)
         .map(|it| it.as_str())
         .find(|it| !is_own_require(it))
@@ -255,7 +255,7 @@ fn javascript(file: &Path, code: &str, traced: &mut Traced) {
             None if arguments.trim().is_empty() => {}
             None => {
                 let called = found.as_str().trim_start_matches(|c: char| !c.is_alphabetic());
-                traced.untraceable.get_or_insert_with(|| shown(&format!("{called}{arguments})")));
+                traced.dynamic_code.get_or_insert_with(|| shown(&format!("{called}{arguments})")));
             }
         }
     }
@@ -311,14 +311,14 @@ fn shell(file: &Path, code: &str, traced: &mut Traced) {
         let is_made = argument.contains(['$', '`', '~', '*']);
         if command == "eval" {
             if rest.contains(['$', '`']) {
-                traced.untraceable.get_or_insert_with(|| shown(&format!("eval {rest}")));
+                traced.dynamic_code.get_or_insert_with(|| shown(&format!("eval {rest}")));
             }
         } else if is_made {
-            traced.untraceable.get_or_insert_with(|| shown(&format!("{command} {rest}")));
+            traced.dynamic_code.get_or_insert_with(|| shown(&format!("{command} {rest}")));
         } else if let Some(path) = shell_file(&folder, argument) {
             traced.files.push(path);
         } else if sources {
-            traced.untraceable.get_or_insert_with(|| shown(&format!("{command} {rest}")));
+            traced.dynamic_code.get_or_insert_with(|| shown(&format!("{command} {rest}")));
         }
     }
 }
@@ -347,12 +347,12 @@ mod tests {
     use crate::runtime::testing::Folder;
 
     fn reason(name: &str, text: &str) -> Option<String> {
-        let folder = Folder::new("untraceable");
+        let folder = Folder::new("dynamic_code");
         for other in ["rules.py", "lib/rules.py", "rules.sh", "lib/rules.sh", "rules.rb"] {
             folder.file(other, "");
         }
         let file = folder.file(name, text);
-        trace(&file, text).untraceable
+        trace(&file, text).dynamic_code
     }
 
     #[test]

@@ -15,7 +15,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::untraceable;
+use super::dynamic;
 
 /// What files of code are called. Others are data, and a script may well write them.
 const CODE: [&str; 20] = [
@@ -37,16 +37,16 @@ const PASSED_OVER: [&str; 3] = ["node_modules", "__pycache__", "target"];
 
 /// A script with the code that it runs.
 #[derive(Debug, Default)]
-pub(super) struct Companions {
+pub(super) struct Imports {
     /// The script, the files beside it that it imports or names, those that they do, and so on.
     pub(super) files: BTreeSet<PathBuf>,
     /// What of its code cannot be found, in words.
-    pub(super) untraceable: Option<String>,
+    pub(super) dynamic_code: Option<String>,
 }
 
 /// Finds the code that a script runs.
-pub(super) fn with_companions(script: &Path) -> Companions {
-    let mut search = Search { script, folders: BTreeMap::new(), found: Companions::default() };
+pub(super) fn of_script(script: &Path) -> Imports {
+    let mut search = Search { script, folders: BTreeMap::new(), found: Imports::default() };
     let mut unread = vec![script.to_owned()];
     while let Some(file) = unread.pop() {
         if search.found.files.insert(file.clone())
@@ -81,7 +81,7 @@ struct Search<'a> {
     script: &'a Path,
     /// What is in the folders that were looked at.
     folders: BTreeMap<PathBuf, Vec<Entry>>,
-    found: Companions,
+    found: Imports,
 }
 
 #[derive(Clone)]
@@ -94,10 +94,10 @@ impl Search<'_> {
     /// Adds the files that `text`, the content of `file`, names.
     fn named_by(&mut self, file: &Path, text: &str, named: &mut Vec<PathBuf>) {
         let (mut imported, relative) = imports(text);
-        let traced = untraceable::trace(file, text);
+        let traced = dynamic::trace(file, text);
         imported.extend(traced.modules.iter().flat_map(|name| name.split('.')));
-        if let Some(what) = traced.untraceable {
-            self.found.untraceable.get_or_insert_with(|| format!("{what} in {}", file.display()));
+        if let Some(what) = traced.dynamic_code {
+            self.found.dynamic_code.get_or_insert_with(|| format!("{what} in {}", file.display()));
         }
         named.extend(traced.files.iter().filter_map(|path| imported_file(path)));
         let names: BTreeSet<&str> = words(text, |c| c.is_alphanumeric() || "_-.".contains(c))
@@ -225,7 +225,7 @@ mod tests {
     #[track_caller]
     fn counts(folder: &Folder, script: &str, expected: &[&str]) {
         let root = folder.path("");
-        let found = with_companions(&folder.path(script));
+        let found = of_script(&folder.path(script));
         let found: Vec<String> = found
             .files
             .iter()
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn python_imports_modules_and_packages() {
-        let folder = Folder::new("companions-python");
+        let folder = Folder::new("imports-python");
         folder.file(
             "check.py",
             "import json\nfrom helpers import (\n  a,\n  b,\n)\nfrom rules.strict import x\n\
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn javascript_imports_relative_paths() {
-        let folder = Folder::new("companions-js");
+        let folder = Folder::new("imports-js");
         folder.file(
             "src/check.ts",
             "import {\n  a\n} from './lib.js';\nconst t = require(\"../table\");\nimport('./folder');\n\
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn what_a_script_writes_beside_it_is_no_part_of_it() {
-        let folder = Folder::new("companions-sh");
+        let folder = Folder::new("imports-sh");
         folder.file(
             "check",
             "#!/bin/sh\n. \"$(dirname \"$0\")/common.sh\"\necho x >>starts; echo >>starts.log\n",

@@ -13,7 +13,7 @@ use std::{
 use evaluator_protocol::Number;
 
 use crate::{
-    process::{Ending, Exit, Parting},
+    process::{Ending, Exit, SessionEnd},
     verdict::{self, BadAnswer, Expected, Verdict},
 };
 
@@ -39,7 +39,7 @@ pub(super) struct Sent {
 
 /// All of them, in order.
 #[derive(Debug)]
-pub(super) struct Flight {
+pub(super) struct InFlight {
     /// Whether the worker says which document a line belongs to.
     numbered: bool,
     /// What its lines have to be.
@@ -85,7 +85,7 @@ pub(super) struct Lost {
     pub(super) processing: Option<usize>,
 }
 
-impl Flight {
+impl InFlight {
     pub(super) fn new(numbered: bool, expected: Expected) -> Self {
         let documents = VecDeque::new();
         Self {
@@ -146,7 +146,7 @@ impl Flight {
 
     /// Whether the program has printed more answers than it was given documents, so that some of them may be answers to
     /// others than they were taken for. Numbers rule that out.
-    pub(super) fn is_out_of_step(&self) -> bool {
+    pub(super) fn is_desynchronized(&self) -> bool {
         self.surplus
     }
 
@@ -258,7 +258,7 @@ impl Flight {
 
     /// What becomes of the documents now that the worker is not used any more. `rest` came behind the last line, `begun` is
     /// the last document that the worker says to have begun.
-    pub(super) fn part(mut self, parting: &Parting, rest: &[u8], begun: Option<Number>) -> Lost {
+    pub(super) fn part(mut self, end: &SessionEnd, rest: &[u8], begun: Option<Number>) -> Lost {
         let head = self.documents.front();
         let is_own =
             |head: &Sent| Number::split(rest).is_some_and(|(number, _)| number == head.number);
@@ -266,14 +266,14 @@ impl Flight {
             (_, None) => return Lost::default(),
             (Some(trouble), Some(_)) => trouble,
             (None, Some(head)) => {
-                let (verdict, sure) = match parting {
-                    Parting::Late => (Verdict::TimedOut { limit: head.job.timeout }, true),
-                    Parting::Cancelled => (Verdict::Cancelled, true),
-                    Parting::LineTooLong { limit } => {
+                let (verdict, sure) = match end {
+                    SessionEnd::TimedOut => (Verdict::TimedOut { limit: head.job.timeout }, true),
+                    SessionEnd::Cancelled => (Verdict::Cancelled, true),
+                    SessionEnd::LineTooLong { limit } => {
                         let verdict = Verdict::BadAnswer(BadAnswer::TooLarge { limit: *limit });
                         (verdict, head.alone || is_own(head))
                     }
-                    Parting::Ended(Exit { ending, leaked_pipe }) => {
+                    SessionEnd::Exited(Exit { ending, leaked_pipe }) => {
                         let verdict = match verdict::from_ending(ending) {
                             Some(verdict) => verdict,
                             None if *leaked_pipe => Verdict::LeakedPipe,
@@ -292,7 +292,7 @@ impl Flight {
                         (verdict, sure)
                     }
                     // It was not waited for.
-                    Parting::Wanted => (Verdict::Cancelled, false),
+                    SessionEnd::Stopped => (Verdict::Cancelled, false),
                 };
                 if sure {
                     Trouble::Head { verdict, printed: rest.to_vec() }
@@ -360,20 +360,20 @@ mod tests {
     use super::*;
 
     /// Three numbered documents, the first of which was answered, and answered again.
-    fn after_a_repeated_answer(jobs: Vec<Job>) -> Flight {
-        let mut flight = Flight::new(true, Expected::default());
+    fn after_a_repeated_answer(jobs: Vec<Job>) -> InFlight {
+        let mut in_flight = InFlight::new(true, Expected::default());
         for (job, end) in jobs.into_iter().zip(1..) {
-            flight.push(job, end);
+            in_flight.push(job, end);
         }
-        assert!(flight.hear(br#"0 {"score": 1}"#, b"", 3).is_some());
-        assert!(flight.hear(br#"0 {"score": 1}"#, b"", 3).is_none());
-        assert!(flight.is_in_trouble());
-        flight
+        assert!(in_flight.hear(br#"0 {"score": 1}"#, b"", 3).is_some());
+        assert!(in_flight.hear(br#"0 {"score": 1}"#, b"", 3).is_none());
+        assert!(in_flight.is_in_trouble());
+        in_flight
     }
 
     #[test]
     fn the_document_being_processed_is_known_where_none_is_to_blame() {
-        let exited = Parting::Ended(Exit { ending: Ending::Exited(3), leaked_pipe: false });
+        let exited = SessionEnd::Exited(Exit { ending: Ending::Exited(3), leaked_pipe: false });
         for (begun, expected) in [(0, None), (1, Some(0)), (2, Some(1))] {
             let (jobs, _waiting): (Vec<_>, Vec<_>) =
                 (0..3).map(|_| Job::new(b"{}".into(), Duration::MAX)).unzip();

@@ -9,9 +9,9 @@ use tempfile::{Builder, TempDir};
 
 /// A folder among the temporary files that no other user can enter; deleted with all that is in it when this is dropped.
 #[derive(Debug)]
-pub struct PrivateFolder(TempDir);
+pub struct PrivateDirectory(TempDir);
 
-impl PrivateFolder {
+impl PrivateDirectory {
     /// A new and empty one. `purpose` becomes a part of its name.
     pub fn new(purpose: &str) -> io::Result<Self> {
         // Those who are told of it may have another working folder, and may resolve links.
@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn it_goes_with_all_that_is_in_it() {
         let (one, other) =
-            (PrivateFolder::new("test").unwrap(), PrivateFolder::new("test").unwrap());
+            (PrivateDirectory::new("test").unwrap(), PrivateDirectory::new("test").unwrap());
         let file = one.write("a.txt", "a").unwrap();
         fs::create_dir(one.path().join("deeper")).unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), "a");
@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn nobody_else_can_enter_it() {
         use std::os::unix::fs::PermissionsExt;
-        let folder = PrivateFolder::new("test").unwrap();
+        let folder = PrivateDirectory::new("test").unwrap();
         let mode = fs::metadata(folder.path()).unwrap().permissions().mode();
         assert_eq!(mode & 0o077, 0);
     }
