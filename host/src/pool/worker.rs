@@ -1,4 +1,4 @@
-//! One place of a pool: a process, its documents, and the next process if that one is lost.
+//! A worker of a pool: a process, its documents, and the next process if that one is lost.
 
 use std::{
     future::poll_fn,
@@ -27,22 +27,23 @@ use super::{
     shared::{Offer, PATIENCE, Shared, SlotState},
 };
 
-/// How long a worker keeps its permit while others may want it.
+/// Time for which a worker keeps its permit while others may wait for it.
 const TURN: Duration = Duration::from_millis(20);
 
-/// How long a worker that another one is to replace has to end by itself.
+/// Time that a worker has to exit when another one replaces it.
 const REPLACEMENT_PATIENCE: Duration = Duration::from_millis(200);
 
-/// Works on what is in the queue, with one process after the other if need be, until there is nothing to do and no process.
+/// Evaluates documents of the queue, with one process after the other if necessary, until the queue is empty and no
+/// process is left.
 pub(super) async fn work(shared: Arc<Shared>, id: u64) {
-    let place = Place { shared: &shared, id };
+    let place = SlotGuard { shared: &shared, id };
     while let Some(permit) = permit(&place).await {
         let job = match shared.offer(id, 0, true) {
             Offer::Job(job) => job,
             Offer::Nothing | Offer::NeedsFreshWorker | Offer::Closed => {
-                // Others were faster.
+                // Another worker took the document.
                 drop(permit);
-                if shared.leave(id) {
+                if shared.release_slot(id) {
                     break;
                 }
                 continue;
@@ -52,31 +53,31 @@ pub(super) async fn work(shared: Arc<Shared>, id: u64) {
             Ok(session) => converse(&shared, id, session, job, permit).await,
             Err(verdict) => job.refuse(verdict),
         }
-        shared.tell(id, SlotState::Starting);
-        if shared.leave(id) {
+        shared.set_state(id, SlotState::Starting);
+        if shared.release_slot(id) {
             break;
         }
     }
 }
 
-/// Starts a process, if that would still be the same program as at the beginning.
+/// Starts a process, if its program is still the one that the run started with.
 async fn start(shared: &Shared) -> Result<Session, Verdict> {
     if let Some(verdict) = shared.start_error() {
         return Err(verdict);
     }
     let session = Session::start(&shared.command, &shared.limits, shared.numbered).await?;
-    // What has changed just now may have changed before the system looked at it.
+    // A file that has changed just now may have changed before the system read it.
     match shared.start_error() {
         None => Ok(session),
         Some(verdict) => Err(verdict),
     }
 }
 
-/// Asks from time to time whether one more worker is worth it.
+/// Checks regularly whether another worker pays.
 pub(super) async fn grow(shared: Weak<Shared>) {
     loop {
         sleep(PATIENCE).await;
-        // Nobody waits for anything when the pool is gone.
+        // The pool was dropped.
         let Some(shared) = shared.upgrade() else { return };
         if !shared.grow() {
             return;
@@ -84,8 +85,8 @@ pub(super) async fn grow(shared: Weak<Shared>) {
     }
 }
 
-/// The right to be busy; `None` when there is nothing to be busy with any more.
-async fn permit(place: &Place<'_>) -> Option<OwnedSemaphorePermit> {
+/// Waits for the permit to be busy; `None` if there is nothing to do any more.
+async fn permit(place: &SlotGuard<'_>) -> Option<OwnedSemaphorePermit> {
     let shared = place.shared;
     loop {
         if shared.closed().is_some() {
@@ -99,18 +100,18 @@ async fn permit(place: &Place<'_>) -> Option<OwnedSemaphorePermit> {
             }
             permit = Arc::clone(&shared.permits).acquire_owned() => {
                 if permit.is_err() || shared.permits.is_closed() {
-                    // Nothing is to begin any more.
+                    // The run starts no evaluation any more.
                     shared.refuse_all(&Verdict::NotRun);
                     return None;
                 }
                 return permit.ok();
             }
-            () = poll_fn(|context| shared.poll_called(place.id, context)) => {}
+            () = poll_fn(|context| shared.poll_woken(place.id, context)) => {}
         }
     }
 }
 
-/// Has documents evaluated by a process, until it is lost or not needed any more.
+/// Has documents evaluated by a process until it is lost or not needed any more.
 async fn converse(
     shared: &Arc<Shared>,
     id: u64,
@@ -180,33 +181,33 @@ async fn converse(
     drop(permit);
 }
 
-/// Ends a worker that has answered everything it was given. Returns what is wrong with how it ends, unless it is killed
-/// because it is to be replaced.
+/// Ends a worker that has answered every document. Returns what is wrong with its exit, unless it is killed because it
+/// is replaced.
 async fn end_in_peace(shared: &Shared, session: &mut Session) -> Option<Verdict> {
     let closed = shared.closed();
     let patience = closed.unwrap_or(REPLACEMENT_PATIENCE);
     match session.end(patience, &shared.cancellation).await {
         Some(exit) => verdict_on_exit(&exit),
         None if shared.cancellation.is_cancelled() => closed.map(|_| Verdict::Cancelled),
-        // A pool that is dropped waits for nothing.
+        // A dropped pool does not wait.
         None => closed.filter(|it| !it.is_zero()).map(|limit| Verdict::TimedOut { limit }),
     }
 }
 
 fn bad_exit_fault(verdict: Verdict, notes: &mut StderrSections) -> WorkerFault {
-    // All that no document has been given.
+    // All sections that belong to no answered document.
     let stderr = notes.take(Number(u64::MAX));
     let evaluation = Evaluation::new(verdict, Duration::ZERO, &stderr, &[]);
     let stderr = evaluation.end_of_stderr().into_owned();
     WorkerFault::BadExit { verdict: evaluation.verdict, stderr }
 }
 
-/// The verdict on a worker that exited by itself, which no document is to blame for; `None` if it exited well.
+/// The verdict on a worker that exited by itself without a document as the cause; `None` if it exited well.
 fn verdict_on_exit(exit: &Exit) -> Option<Verdict> {
     verdict::from_ending(&exit.ending).or_else(|| exit.leaked_pipe.then_some(Verdict::LeakedPipe))
 }
 
-/// Gives whoever waits for it an answer that was heard.
+/// Sends an answer to its caller.
 fn give(answered: Answered, notes: &mut StderrSections, shared: &Shared) {
     let Answered { sent, verdict, printed, took } = answered;
     let evaluation = Evaluation::new(verdict, took, &notes.take(sent.number), &printed);
@@ -223,21 +224,21 @@ fn finish(mut sent: Sent, evaluation: Evaluation, printed: &[u8], shared: &Share
     sent.job.finish(evaluation.with_answer(text, shared.expected).noting_blame(text));
 }
 
-/// Speaks with a process.
+/// Drives the session with a process.
 struct WorkerDriver<'a> {
     shared: &'a Arc<Shared>,
     id: u64,
-    /// For which the process was started.
+    /// The document for which the process was started.
     first: Option<Job>,
     in_flight: InFlight,
     pace: Pace,
-    /// The right to be busy, and since when.
+    /// The permit to be busy, and when it was obtained.
     permit: Option<(OwnedSemaphorePermit, Instant)>,
-    /// Waits for that right.
+    /// A pending request for a permit.
     asking: Option<Asking>,
-    /// It was given a document that wants to be alone.
+    /// True if it has a document that needs a worker of its own.
     retires: bool,
-    /// There were answers, which tell how long documents take.
+    /// True if answers have changed the average duration.
     learned: bool,
 }
 
@@ -268,7 +269,7 @@ impl SessionDriver for WorkerDriver<'_> {
                 Take::Sent => {}
                 Take::Nothing => break,
                 Take::Busy => {
-                    self.shared.tell(self.id, SlotState::Busy);
+                    self.shared.set_state(self.id, SlotState::Busy);
                     break;
                 }
                 Take::Stop => return Next::Stop,
@@ -299,17 +300,17 @@ impl SessionDriver for WorkerDriver<'_> {
         {
             return Poll::Ready(());
         }
-        self.shared.poll_called(self.id, context)
+        self.shared.poll_woken(self.id, context)
     }
 }
 
-/// What came of looking for a document.
+/// Result of looking for a document.
 enum Take {
-    /// Sent, or told that nothing is to begin any more.
+    /// A document was sent, or refused.
     Sent,
-    /// There is none. The worker will be called.
+    /// There is none. The worker will be woken.
     Nothing,
-    /// It will look again when it has answered, or may be busy.
+    /// The worker looks again after its next answer or with a permit.
     Busy,
     /// The process cannot be used any more.
     Stop,
@@ -322,7 +323,7 @@ impl WorkerDriver<'_> {
         give(answered, notes, self.shared);
     }
 
-    /// Sends one more document if there is one and it may.
+    /// Sends one more document if there is one and the worker may take it.
     fn take(&mut self, writer: &mut LineWriter<'_>) -> Take {
         let is_empty = self.in_flight.is_empty();
         if let Some(first) = self.first.take() {
@@ -338,14 +339,14 @@ impl WorkerDriver<'_> {
             return Take::Busy;
         }
         if turn_is_over {
-            // Those who wait come first.
+            // Workers that wait for a permit come first.
             self.permit = None;
         }
         if self.asking.is_some() {
             return Take::Busy;
         }
         let fresh = self.in_flight.sent() == 0;
-        // Only what there is to do is worth asking for a permit.
+        // A permit is requested only if there is a document.
         let job = match self.shared.offer(self.id, self.in_flight.len(), fresh) {
             Offer::Job(job) => job,
             Offer::Nothing => return Take::Nothing,
@@ -353,12 +354,12 @@ impl WorkerDriver<'_> {
             Offer::NeedsFreshWorker | Offer::Closed => return Take::Busy,
         };
         if self.shared.permits.is_closed() {
-            // Nothing is to begin any more.
+            // The run starts no evaluation any more.
             job.refuse(Verdict::NotRun);
             return Take::Sent;
         }
         if is_empty && !writer.is_free() {
-            // Said something unasked, or died, while it had nothing to do. That is nobody's fault.
+            // The idle process has printed something or died. The document is not the cause.
             self.first = Some(job);
             return Take::Stop;
         }
@@ -390,19 +391,19 @@ impl WorkerDriver<'_> {
     }
 }
 
-/// When a document has taken too long.
+/// When a document times out.
 fn deadline(head: &Sent) -> Option<tokio::time::Instant> {
-    // A limit beyond what the clock can show is none.
+    // A limit beyond the range of the clock is no limit.
     head.since.checked_add(head.job.timeout).map(Into::into)
 }
 
-/// The slot of a worker; free when dropped, even if its task is given up.
-struct Place<'a> {
+/// The slot of a worker, removed on drop even if its task is aborted.
+struct SlotGuard<'a> {
     shared: &'a Arc<Shared>,
     id: u64,
 }
 
-impl Drop for Place<'_> {
+impl Drop for SlotGuard<'_> {
     fn drop(&mut self) {
         self.shared.remove_slot(self.id);
     }

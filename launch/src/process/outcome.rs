@@ -6,25 +6,25 @@ use tokio::sync::watch;
 
 use super::SpawnError;
 
-/// What came of one process.
+/// Result of one process.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// How it ended.
+    /// How the process ended.
     pub ending: Ending,
     /// Its standard output.
     pub stdout: Captured,
     /// Its standard error.
     pub stderr: Captured,
-    /// Bytes of its input that nobody had taken when it ended or closed its standard input. A pipe takes some that are never
-    /// read, so zero does not mean that all was read.
+    /// Bytes of the input that were not written before it exited or closed its standard input. A pipe accepts bytes
+    /// that are never read, so zero does not mean that all were read.
     pub unsent: u64,
-    /// From before its start until nothing of it was left.
+    /// Time from before the start until nothing of the process was left.
     pub duration: Duration,
 }
 
 impl Outcome {
-    /// Whether it ended by itself while something it had started kept its standard output open, so that more might
-    /// have come.
+    /// Returns true if the process exited by itself while one of its children kept the standard output open, so that
+    /// the output may be incomplete.
     #[must_use]
     pub fn leaked_pipe(&self) -> bool {
         matches!(self.ending, Ending::Exited(_) | Ending::Signalled(_)) && !self.stdout.ended()
@@ -34,27 +34,27 @@ impl Outcome {
 /// How a process ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// By itself, with this exit code.
+    /// It exited with this code.
     Exited(i32),
-    /// By this signal, which was not ours.
+    /// It was killed by this signal, which was not sent by the supervisor.
     Signalled(i32),
-    /// It was ended because its time was up.
+    /// It was stopped at its time limit.
     TimedOut {
-        /// The limit that was passed.
+        /// The time limit.
         limit: Duration,
     },
-    /// It was ended, or not even started, because the run was cancelled.
+    /// It was stopped, or not started, because the run was cancelled.
     Cancelled,
     /// It could not be started.
     SpawnFailed(SpawnError),
-    /// It ended, but the system could not say how.
+    /// It ended, and its exit status is not available.
     Lost {
-        /// What the system said.
+        /// Message of the system.
         reason: String,
     },
 }
 
-/// The beginning and the end of an output; what lies between them was read and thrown away.
+/// The beginning and the end of an output; the bytes between them were dropped.
 #[derive(Clone, Debug, Default)]
 pub struct Captured {
     head: Vec<u8>,
@@ -83,31 +83,31 @@ impl Captured {
         Self { ended: false, ..Self::complete(bytes) }
     }
 
-    /// The first bytes, all of them unless [`omitted`](Self::omitted) is above zero.
+    /// The first bytes; all of them unless [`omitted`](Self::omitted) is above zero.
     #[must_use]
     pub fn head(&self) -> &[u8] {
         &self.head
     }
 
-    /// How many bytes are in neither the kept beginning nor the kept end.
+    /// Number of bytes that are in neither the beginning nor the end.
     #[must_use]
     pub fn omitted(&self) -> u64 {
         self.omitted
     }
 
-    /// Whether more came than the beginning holds.
+    /// Returns true if the output is longer than the beginning.
     #[must_use]
     pub fn overflowed(&self) -> bool {
         self.omitted > 0 || !self.tail.is_empty()
     }
 
-    /// Whether the output was read to its end. If not, something still had it open when reading was given up.
+    /// Returns true if the output was read to its end. Otherwise another process still had it open.
     #[must_use]
     pub fn ended(&self) -> bool {
         self.ended
     }
 
-    /// What was kept, as text for people: invalid UTF-8 is replaced, and a note stands where bytes were left out.
+    /// The kept output as text: invalid UTF-8 is replaced, and a note marks dropped bytes.
     #[must_use]
     pub fn text(&self) -> String {
         if self.head.is_empty() && self.tail.is_empty() && self.omitted == 0 {
@@ -134,11 +134,11 @@ impl Captured {
         self.omitted += (skipped.len() + excess) as u64;
     }
 
-    /// Puts another output behind this one.
+    /// Appends another output.
     pub(super) fn append(&mut self, other: &Self) {
         self.push(&other.head);
         let (front, back) = other.tail.as_slices();
-        // What was left out there is left out here.
+        // Bytes that are missing there are missing here.
         self.omitted += other.omitted;
         self.push(front);
         self.push(back);
@@ -149,7 +149,7 @@ impl Captured {
     }
 }
 
-/// Stops running processes when told to. Clones share one state, and cancelling cannot be undone.
+/// Cancels running processes. Clones share one state; cancelling cannot be undone.
 #[derive(Clone, Debug)]
 pub struct Cancellation {
     cancelled: Arc<watch::Sender<bool>>,
@@ -162,18 +162,18 @@ impl Default for Cancellation {
 }
 
 impl Cancellation {
-    /// A handle that nobody has used yet.
+    /// Creates a handle that is not cancelled.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Cancels: what runs is ended, what would start does not.
+    /// Cancels: running processes are stopped, and no other is started.
     pub fn cancel(&self) {
         self.cancelled.send_replace(true);
     }
 
-    /// Whether [`Cancellation::cancel`] was called on any clone.
+    /// Returns true if any clone was [cancelled](Self::cancel).
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         *self.cancelled.borrow()
@@ -181,7 +181,7 @@ impl Cancellation {
 
     /// Returns once cancelled. Cancel safe.
     pub async fn cancelled(&self) {
-        // The sender lives as long as `self`, so the only way to return is that the value is true.
+        // The sender lives as long as `self`, so this returns only when the value is true.
         let _ = self.cancelled.subscribe().wait_for(|cancelled| *cancelled).await;
     }
 }

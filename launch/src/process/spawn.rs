@@ -21,8 +21,8 @@ use tokio::{
 
 use super::{CommandSpec, os};
 
-/// Waits between attempts to start a file that something still has open for writing. A file written a moment ago may
-/// be open in a child of another thread that was forked, but has not yet executed its own program.
+/// Waits between attempts to start a file that is open for writing. A file that was just written may be open in a child
+/// that another thread has forked and that has not called exec yet.
 const BUSY_RETRIES: [Duration; 5] = [
     Duration::from_millis(5),
     Duration::from_millis(10),
@@ -31,17 +31,16 @@ const BUSY_RETRIES: [Duration; 5] = [
     Duration::from_millis(100),
 ];
 
-/// Why a process could not be started.
+/// Error of a process that cannot be started.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("failed to start `{}`: {reason}", .program.display())]
 #[non_exhaustive]
 pub struct SpawnError {
     /// The program as it was given.
     pub program: OsString,
-    /// What is wrong, with a hint where there is one.
+    /// What is wrong, with a hint if there is one.
     pub reason: String,
-    /// Whether the system was out of something just then (processes, memory, descriptors), so that it may be started a
-    /// moment later.
+    /// True if the system lacks a resource (processes, memory, descriptors), so that another attempt may succeed.
     pub transient: bool,
 }
 
@@ -71,7 +70,7 @@ fn command(spec: &CommandSpec, stdin: Stdio) -> io::Result<Command> {
     let mut command = Command::new(&spec.program);
     spec.configure(command.as_std_mut());
     command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // The net below the net: groups are ended by `Group`, this ends the leader if even that is skipped.
+    // Fallback: groups are killed by `Group`; this kills the leader if that is skipped.
     command.kill_on_drop(true);
     os::configure(&mut command, &spec.resources)?;
     Ok(command)
@@ -101,28 +100,28 @@ pub(super) fn explain(spec: &CommandSpec, error: &io::Error) -> SpawnError {
     SpawnError { program: spec.program.clone(), reason, transient: is_transient(error) }
 }
 
-/// Whether the same start may succeed a moment later, though nobody changes anything.
+/// Returns true if the same start may succeed a moment later.
 fn is_transient(error: &io::Error) -> bool {
     use io::ErrorKind::{ExecutableFileBusy, Interrupted, OutOfMemory, WouldBlock};
     matches!(error.kind(), ExecutableFileBusy | Interrupted | OutOfMemory | WouldBlock)
         || os::is_out_of_descriptors(error)
 }
 
-/// How long to wait for a process that is being started just then.
+/// Time to wait for processes that are being started.
 const START_PATIENCE: Duration = Duration::from_millis(500);
 
 static ALL: ProcessRegistry = ProcessRegistry::new();
 
-/// Kills every process group that this library has started and that still runs, and starts no process any more: for a
-/// program that is about to end. Whoever waits for one of them finds it ended by a signal.
+/// Kills every process group that this library has started and that still runs, and prevents further starts: for a
+/// program that is about to exit. Pending calls find their processes ended by a signal.
 ///
-/// Takes half a second at most, and usually no time at all. Where there are no process groups it kills nothing.
+/// Takes at most half a second, and usually no time. Kills nothing where there are no process groups.
 pub fn kill_all() {
     ALL.kill_all();
 }
 
-/// Starts a process by `start`, which gives what it has started, and lists it by the `id` of its leader until the
-/// returned guard is dropped. That is to happen before the leader is reaped.
+/// Starts a process by `start`, and registers it by the `id` of its leader until the returned guard is dropped. The
+/// guard must be dropped before the leader is reaped.
 pub(crate) fn start<C>(
     start: impl FnOnce() -> io::Result<C>,
     id: impl FnOnce(&C) -> Option<u32>,
@@ -130,7 +129,7 @@ pub(crate) fn start<C>(
     ALL.start(start, id)
 }
 
-/// A process that is listed as long as this lives.
+/// Keeps a process registered while this lives.
 #[derive(Debug)]
 pub(crate) struct Registered {
     leader: Option<u32>,
@@ -148,7 +147,7 @@ impl Drop for Registered {
 #[derive(Debug)]
 struct ProcessRegistry {
     leaders: Mutex<BTreeSet<u32>>,
-    /// How many are being started and are not listed yet.
+    /// Number of processes that are being started and not registered yet.
     starting: AtomicUsize,
     over: AtomicBool,
 }
@@ -167,8 +166,8 @@ impl ProcessRegistry {
         start: impl FnOnce() -> io::Result<C>,
         id: impl FnOnce(&C) -> Option<u32>,
     ) -> io::Result<(C, Registered)> {
-        // Counted first and looked second, so that either this sees that it is over, or `kill_all` sees this. No lock is held:
-        // starting may take as long as the file system does.
+        // Counted first and checked second, so that either this sees the flag, or `kill_all` sees the count. No lock is
+        // held: a start may take as long as the file system does.
         let _starting = Counted::new(&self.starting);
         if self.over.load(Ordering::SeqCst) {
             return Err(io::Error::other("this program is ending"));
@@ -186,7 +185,7 @@ impl ProcessRegistry {
         let begun = Instant::now();
         loop {
             let last = self.starting.load(Ordering::SeqCst) == 0;
-            // Under the lock none of them is taken from the list, so none is reaped, and its number is its own.
+            // Under the lock no process is unregistered, so none is reaped, and its id is valid.
             self.leaders().iter().for_each(|leader| os::kill_group(*leader));
             if last || begun.elapsed() > START_PATIENCE {
                 return;
@@ -196,7 +195,7 @@ impl ProcessRegistry {
     }
 
     fn leaders(&self) -> MutexGuard<'_, BTreeSet<u32>> {
-        // Nothing can panic halfway through a change.
+        // No code panics halfway through a change.
         self.leaders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -10,22 +10,22 @@ use super::{Captured, Limits};
 /// The longest mark: its character, the digits of a number, a line feed.
 const LONGEST_MARK: usize = 1 + 20 + 1;
 
-/// What a process wrote to standard error, document by document, as far as it [marks](Number::mark) them.
+/// Standard error of a process, split by document as far as the process [marks](Number::mark) them.
 #[derive(Debug)]
 pub struct StderrSections {
-    /// Bytes kept of the beginning and of the end of what is written for a document.
+    /// Bytes kept of the beginning and of the end of each section.
     caps: (usize, usize),
-    /// Whether there may be marks.
+    /// True if the process writes marks.
     marked: bool,
-    /// The last document that the process was sent: it cannot have begun a later one.
+    /// The last document that was sent: a later one cannot have been started.
     sent: Option<Number>,
     /// The last mark.
     begun: Option<Number>,
-    /// Before the first mark: the start of the program, which every document would see that has a process of its own.
+    /// Text before the first mark: the start of the program, which belongs to every document.
     start: Captured,
-    /// Texts that were not taken, in order. Most documents have none.
+    /// Sections that were not taken, in order. Most documents have none.
     sections: VecDeque<(Number, Captured)>,
-    /// The end of what was read, when it may be the beginning of a mark.
+    /// The end of what was read, if it may be the start of a mark.
     unsure: Vec<u8>,
 }
 
@@ -43,12 +43,12 @@ impl StderrSections {
         }
     }
 
-    /// The last document that was begun, if they are marked.
+    /// The last document that was marked as started.
     pub fn begun(&self) -> Option<Number> {
         self.begun
     }
 
-    /// The process is sent this document.
+    /// Registers a document that is sent.
     pub fn expect(&mut self, document: Number) {
         self.sent = Some(document);
     }
@@ -62,13 +62,14 @@ impl StderrSections {
         self.scan(&bytes);
     }
 
-    /// No more will come.
+    /// Called at the end of the output.
     pub(super) fn finish(&mut self) {
         let rest = std::mem::take(&mut self.unsure);
         self.add(&rest);
     }
 
-    /// What belongs to a document, and what nobody has taken before it. Without marks that is everything.
+    /// Takes the text of a document, with the text of earlier documents that was not taken. Without marks, takes
+    /// everything.
     pub fn take(&mut self, document: Number) -> Captured {
         if !self.marked {
             let empty = Captured::new(self.caps.0, self.caps.1);
@@ -126,13 +127,13 @@ impl StderrSections {
 }
 
 enum Mark {
-    /// So many bytes are a mark.
+    /// A mark of this length.
     Is(Number, usize),
     MayBecome,
     IsNot,
 }
 
-/// What `text` begins with, whose first character is that of marks.
+/// Parses the start of `text`, whose first character is that of marks.
 fn mark(text: &[u8]) -> Mark {
     let digits = text[1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     match text.get(1 + digits) {

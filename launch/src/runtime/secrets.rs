@@ -34,7 +34,7 @@ const PARTS: &str = "CONNECTION_STRING CONNECTIONSTRING CONN_STR CONNSTR CREDENT
 const WORDS: &str = "ASKPASS AUTHORIZATION BEARER DBPASS DSN JWT PASS SSHPASS PASSKEY";
 
 /// The last of several words.
-const DRAIN_AFTER_KILL: &str = "AUTH COOKIE COOKIES HEADERS PAT PWD WEBHOOK";
+const LAST_WORDS: &str = "AUTH COOKIE COOKIES HEADERS PAT PWD WEBHOOK";
 
 /// What `KEY` is written together with. Other words that end so are hotkeys, monkeys and turkeys.
 const KEYS: &str = "\
@@ -85,7 +85,7 @@ fn is_secret_by_words(words: &[&str]) -> bool {
     has(WORDS)
         || words.iter().any(is_key) && !has("PUBLIC")
         || words.iter().any(is_token) && !has(AMOUNTS)
-        || !others.is_empty() && is_listed(last, DRAIN_AFTER_KILL)
+        || !others.is_empty() && is_listed(last, LAST_WORDS)
         || matches!(*last, "URL" | "URLS" | "URI") && has(SERVICES)
 }
 

@@ -1,4 +1,4 @@
-//! Systems where processes cannot be forked: there is no server, and no process came from one.
+//! Systems that cannot fork: there is no server and no forked process.
 
 use std::{convert::Infallible, time::Duration};
 

@@ -32,20 +32,20 @@ use crate::process::{
 #[cfg(target_os = "linux")]
 use crate::process::os;
 
-/// How long a server may take to fork. It needs some milliseconds, unless the machine is very busy.
+/// Time limit for a fork. It takes some milliseconds, unless the machine is very busy.
 const FORK_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Bytes kept of what a server printed before it was ready, to show them.
+/// Bytes kept of what a server printed before it was ready, for messages.
 const PRINTED: usize = 1 << 10;
 
 /// A running program that forks a process for each request; see [the module](super).
 ///
-/// Dropping it kills it, and with it what it has forked.
+/// Dropping it kills it and its forks.
 #[derive(Debug)]
 pub struct ForkServer {
     control: UnixStream,
     started: Started,
-    /// What each fork may use. The server itself is not limited: it works for all of them.
+    /// Resource limits of each fork. The server itself is not limited: it works for all of them.
     resources: Resources,
 }
 
@@ -54,7 +54,7 @@ impl ForkServer {
     ///
     /// # Errors
     ///
-    /// [`ForkError`] when it does not start, or is not used.
+    /// [`ForkError`] if it does not start or cannot be used.
     pub async fn start(
         server: ServerCommand,
         patience: Duration,
@@ -77,13 +77,13 @@ impl ForkServer {
         ours.set_nonblocking(true).map_err(unusual)?;
         let mut control = UnixStream::from_std(ours).map_err(unusual)?;
         let theirs = OwnedFd::from(theirs);
-        // A copy that cannot be made becomes a closed standard input, with which the server ends at once.
+        // If the copy fails, standard input is closed, and the server exits at once.
         let stdin = || theirs.try_clone().map_or_else(|_| Stdio::null(), Stdio::from);
         let (started, mut pipes) = Started::start_with(&server.command, stdin)
             .await
             .map_err(|error| ForkError::Unusual { reason: error.to_string() })?;
         drop(theirs);
-        // A server that is gone already has said why, or says nothing below.
+        // A server that has exited already has reported why, or reports nothing below.
         let _ = control.write_all(&server.greeting).await;
         let mut out = Captured::new(PRINTED, 0);
         let mut err = Captured::new(0, PRINTED);
@@ -103,13 +103,13 @@ impl ForkServer {
         Err(ForkError::Unusual { reason })
     }
 
-    /// Forks a process, writes `input` to its standard input, reads its outputs, and supervises it to its end, all as
-    /// [`run`](crate::process::run) does with one that it starts.
+    /// Forks a process, writes `input` to its standard input, reads its outputs, and supervises it to its end, as
+    /// [`run`](crate::process::run) does.
     ///
     /// # Errors
     ///
-    /// [`ForkError`] when there was no process. When the server dies after it has forked, that is the
-    /// [ending](Ending::Lost) of the process.
+    /// [`ForkError`] if there was no process. If the server dies after the fork, that is the [ending](Ending::Lost) of
+    /// the process.
     pub async fn run(
         &self,
         input: &[u8],
@@ -130,15 +130,15 @@ impl ForkServer {
         Ok(supervise(begun, forked, input, limits, cancellation).await)
     }
 
-    /// Ends the server, which has `patience` to do so by itself.
+    /// Ends the server, which may exit by itself within `patience`.
     pub async fn end(mut self, patience: Duration) {
         drop(self.control);
         if timeout(patience, self.started.exited()).await.is_err() {
             self.started.kill();
-            // One that cannot even be killed is left to the runtime.
+            // A server that survives this is left to the runtime.
             let _ = timeout(KILL_GRACE, self.started.exited()).await;
         }
-        // Nobody waits for an answer of it any more.
+        // Its status is not needed.
         let _ = self.started.reap();
     }
 
@@ -146,7 +146,7 @@ impl ForkServer {
         let streams = Streams::new().map_err(no_descriptors)?;
         let (mut status, theirs) = UnixStream::pair().map_err(no_descriptors)?;
         let theirs = theirs.into_std().map_err(no_descriptors)?;
-        // For the server it is an ordinary, blocking socket.
+        // The server expects a blocking socket.
         theirs.set_nonblocking(false).map_err(no_descriptors)?;
         let Streams { stdin: (their_stdin, stdin), stdout, stderr } = streams;
         let ((stdout, their_stdout), (stderr, their_stderr)) = (stdout, stderr);
@@ -158,7 +158,7 @@ impl ForkServer {
         ])
         .await
         .map_err(|error| died(&error.to_string()))?;
-        // Ours would keep the pipes open after the process has closed its own.
+        // Our copies would keep the pipes open after the process has closed its own.
         drop((their_stdin, their_stdout, their_stderr, theirs));
 
         let mut received = Vec::new();
@@ -172,7 +172,7 @@ impl ForkServer {
             spawn::start(|| Ok(leader), |leader| leader.as_raw_nonzero().get().try_into().ok());
         // Dropping the socket ends the process.
         let (leader, listed) = listed.map_err(no_descriptors)?;
-        // It waits, so it has used nothing yet.
+        // The process waits and has used nothing yet.
         limit(leader, &self.resources)?;
         status.write_all(b"g").await.map_err(|_| died("it is gone"))?;
         let started = Started::forked(Forked::new((leader, listed), status, received));
@@ -225,7 +225,7 @@ fn limit(_process: Pid, resources: &Resources) -> Result<(), ForkError> {
     Err(ForkError::Unusual { reason })
 }
 
-/// The pipes of a process, each with both ends.
+/// The pipes of a process, with both ends.
 struct Streams {
     stdin: (PipeReader, PipeWriter),
     stdout: (PipeReader, PipeWriter),
@@ -250,7 +250,7 @@ async fn first_line(socket: &mut UnixStream) -> Option<String> {
     line(socket, &mut Vec::new()).await
 }
 
-/// The next line; `None` when the other side is gone. What came after it is left in `received`.
+/// Reads the next line; `None` if the other side has closed. Bytes after it stay in `received`.
 async fn line(socket: &mut UnixStream, received: &mut Vec<u8>) -> Option<String> {
     loop {
         if let Some(line) = take_line(received) {
@@ -267,29 +267,31 @@ fn last_line(text: &str) -> &str {
     text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default()
 }
 
-/// A line of the server is not longer than this.
+/// Maximum length of a line of the server.
 const LINE: usize = 4096;
 
-/// A process that a server has forked, and the socket on which it says what became of it.
+/// A forked process, and the socket on which the server reports its end.
 ///
-/// As long as the socket is open, the server leaves the process unreaped, so its number and that of its group are its own.
+/// As long as the socket is open, the server does not reap the process, so the ids of the process and of its group are
+/// valid.
 #[derive(Debug)]
 pub(in super::super) struct Forked {
     leader: Pid,
-    /// Names the process even when the server is gone and anybody may have reaped it.
+    /// Identifies the process even if the server is gone and any process may have reaped it.
     identified: Option<Identified>,
-    /// As long as its number is its own: dropped before the socket is closed, which has it reaped.
+    /// Keeps the process registered while its id is valid; dropped before the socket is closed, which has the process
+    /// reaped.
     listed: Option<Registered>,
     /// `None` once the process may be reaped.
     status: Option<UnixStream>,
     received: Vec<u8>,
     ending: Option<Ending>,
-    /// The server died first.
+    /// True if the server died first.
     orphan: bool,
 }
 
 impl Forked {
-    /// A process that has been started. `received` is what the server has said after that.
+    /// A process that has been started. `received` holds what the server sent after that.
     pub(super) fn new(
         (leader, listed): (Pid, Registered),
         status: UnixStream,
@@ -306,7 +308,7 @@ impl Forked {
         }
     }
 
-    /// Returns when the process is dead, or nobody is left to say so. Cancel safe.
+    /// Returns when the process is dead, or when its end cannot be reported any more. Cancel safe.
     pub(in super::super) async fn exited(&mut self) {
         while !self.has_exited() {
             let Some(status) = &self.status else { return };
@@ -316,7 +318,7 @@ impl Forked {
         }
     }
 
-    /// Whether the process is dead, or nobody is left to say so.
+    /// Returns true if the process is dead, or if its end cannot be reported any more.
     pub(in super::super) fn has_exited(&mut self) -> bool {
         while self.ending.is_none() {
             if let Some(line) = take_line(&mut self.received) {
@@ -340,17 +342,17 @@ impl Forked {
         true
     }
 
-    /// Asks the group to end.
+    /// Sends `SIGTERM` to the group.
     pub(in super::super) fn terminate(&mut self) {
         self.signal(Signal::TERM);
     }
 
-    /// Ends the group.
+    /// Kills the group.
     pub(in super::super) fn kill(&mut self) {
         self.signal(Signal::KILL);
     }
 
-    /// Ends the group, has the process reaped and says how it ended.
+    /// Kills the group, has the process reaped and returns how it ended.
     pub(in super::super) fn reap(&mut self) -> Ending {
         self.has_exited();
         self.kill();
@@ -360,7 +362,7 @@ impl Forked {
     }
 
     fn lose(&mut self) {
-        // Anybody may reap it now.
+        // Any process may reap it now.
         self.listed = None;
         self.orphan = true;
         let reason = "the interpreter that it was forked from has died".to_owned();
@@ -371,19 +373,19 @@ impl Forked {
         if self.status.is_none() {
             return;
         }
-        // Also finds out whether the server is still there.
+        // This also checks whether the server is still there.
         self.has_exited();
-        // An orphan's number is its own only as long as it lives; what it has left behind is out of reach then.
+        // The id of an orphan is valid only as long as the orphan lives.
         if self.orphan && !self.identified.as_ref().is_some_and(Identified::lives) {
             return;
         }
-        // It can fail when no member is left but the zombie of the leader, or when all of them changed their user.
-        // Neither can be helped, and the wait that follows is bounded.
+        // It fails if only the zombie of the leader is left, or if all members changed their user. The following wait
+        // is bounded.
         let _ = kill_process_group(self.leader, signal);
     }
 }
 
-/// How a process ended, in the words of the server.
+/// Parses how the server reports the end of a process.
 fn ending(line: &[u8]) -> Option<Ending> {
     let (how, number) = std::str::from_utf8(line).ok()?.split_once(' ')?;
     let number = number.parse().ok()?;
@@ -394,7 +396,7 @@ fn ending(line: &[u8]) -> Option<Ending> {
     }
 }
 
-/// The first complete line, without its line feed.
+/// Takes the first complete line, without its line feed.
 pub(super) fn take_line(received: &mut Vec<u8>) -> Option<Vec<u8>> {
     let end = received.iter().position(|&byte| byte == b'\n')?;
     let line = received.drain(..=end).take(end).collect();

@@ -14,21 +14,21 @@ use crate::process::Resources;
 #[cfg(target_os = "linux")]
 use rustix::process::{Pid, prlimit};
 
-/// The signal a process gets when its processor time is used up.
+/// Signal of a process whose processor time is used up.
 pub(in super::super) const CPU_TIME_IS_OVER: Option<i32> = Some(Signal::XCPU.as_raw());
 
 /// The signal that cannot be caught.
 pub(in super::super) const KILLED: Option<i32> = Some(Signal::KILL.as_raw());
 
-/// What counts against the limit of memory.
+/// The resource that is limited as memory.
 const MEMORY: Resource = if cfg!(target_os = "linux") { Resource::Data } else { Resource::As };
 
 /// Limits the program that the command starts.
 ///
-/// To be asked for only where there is a limit: a command with such a step is started by `fork` instead of `posix_spawn`, which costs
+/// To be called only if there is a limit: such a command is started by `fork` instead of `posix_spawn`, which costs
 /// more the more memory this process has.
 pub(in super::super) fn limit(command: &mut tokio::process::Command, resources: &Resources) {
-    // Everything is computed here. What is left for the child is one system call for each.
+    // Everything is computed here. The child only makes one system call for each limit.
     let limits = limits_for(resources);
     let set = move || {
         limits
@@ -42,7 +42,7 @@ pub(in super::super) fn limit(command: &mut tokio::process::Command, resources: 
     unsafe { command.pre_exec(set) };
 }
 
-/// Limits a process that runs already and has not yet begun with its program.
+/// Limits a process that runs already and has not started its program.
 #[cfg(target_os = "linux")]
 pub(in super::super) fn limit_running(process: Pid, resources: &Resources) -> io::Result<()> {
     limits_for(resources)
@@ -52,11 +52,11 @@ pub(in super::super) fn limit_running(process: Pid, resources: &Resources) -> io
         .map_err(io::Error::from)
 }
 
-/// What is to be set, no looser than it is here: what we start has inherited that.
+/// Limits to set, bounded by those of this process, which its children inherit.
 fn limits_for(resources: &Resources) -> [Option<(Resource, Rlimit)>; 3] {
     [
         (MEMORY, resources.memory.map(|bytes| (bytes, bytes))),
-        // A program that does not mind being told is killed a second later.
+        // A program that ignores the signal is killed a second later.
         (Resource::Cpu, resources.cpu.map(|seconds| (seconds, seconds.saturating_add(1)))),
         (Resource::Nofile, resources.open_files.map(|files| (files, files))),
     ]
@@ -65,29 +65,30 @@ fn limits_for(resources: &Resources) -> [Option<(Resource, Rlimit)>; 3] {
     })
 }
 
-/// The limit to set where one is set already, which may be stricter.
+/// The limit to set, given the inherited one, which may be stricter.
 fn within(present: Rlimit, soft: u64, hard: u64) -> Rlimit {
     let bounded = |wanted: u64| present.maximum.map_or(wanted, |maximum| wanted.min(maximum));
     Rlimit { current: Some(bounded(soft)), maximum: Some(bounded(hard)) }
 }
 
-/// Signals that are not ignored by what is started here, whoever ignores them: those by which programs learn of the exit of
-/// their own processes, are asked to end, and are told that their processor time is used up. `HUP`, `INT` and `QUIT` stay as
-/// they are: `nohup` and shells ignore them on behalf of programs.
+/// Signals that are reset to their default action even if this process ignores them: those that report the exit of
+/// child processes, request termination, and report that the processor time is used up. `HUP`, `INT` and `QUIT` are
+/// inherited: `nohup` and shells ignore them on purpose.
 const DEFAULT: [libc::c_int; 3] = [libc::SIGCHLD, libc::SIGTERM, libc::SIGXCPU];
 
-/// Has the program that the command starts begin with no signal blocked, and with the default actions of the
-/// signals in [`DEFAULT`].
+/// Makes the program of the command start with no signal blocked, and with the default actions of the signals in
+/// [`DEFAULT`]. Blocked and ignored signals are inherited: a program with `CHLD` blocked does not notice the exit of
+/// its children, one that ignores it loses their exit codes.
 ///
-/// Changes the command only where something is blocked or ignored here: a command with such a step is started by `fork`
-/// instead of `posix_spawn`, which costs more the more memory this process has.
+/// Changes the command only if something is blocked or ignored here: such a command is started by `fork` instead of
+/// `posix_spawn`, which costs more the more memory this process has.
 pub(crate) fn reset(command: &mut Command) {
     if !is_any_blocked() && !DEFAULT.iter().any(|signal| is_ignored(*signal)) {
         return;
     }
     let step = || {
         let mut none = MaybeUninit::<libc::sigset_t>::uninit();
-        // SAFETY: all of these may be called between fork and exec, and `none` is written before it is read.
+        // SAFETY: these functions may be called between fork and exec, and `none` is written before it is read.
         unsafe {
             for signal in DEFAULT {
                 if libc::signal(signal, libc::SIG_DFL) == libc::SIG_ERR {
@@ -102,12 +103,12 @@ pub(crate) fn reset(command: &mut Command) {
             }
         }
     };
-    // SAFETY: the closure makes system calls and nothing else: it allocates nothing, takes no lock and cannot panic.
+    // SAFETY: the closure only makes system calls: it allocates nothing, takes no lock and cannot panic.
     unsafe { command.pre_exec(step) };
 }
 
-/// Lets `CHLD` reach this thread, so that the exit of a process is noticed at once, and not when it is looked for. To be
-/// called when something listens to it.
+/// Unblocks `CHLD` for this thread, so that the exit of a process is noticed at once. To be called when something
+/// listens to it.
 pub(super) fn unblock_child_signal() {
     let mut child = MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: the set is written before it is read. Errors are impossible with these arguments.
@@ -118,17 +119,17 @@ pub(super) fn unblock_child_signal() {
     }
 }
 
-/// Whether this thread blocks any signal.
+/// Returns true if this thread blocks any signal.
 fn is_any_blocked() -> bool {
     let mut mask = MaybeUninit::<libc::sigset_t>::uninit();
-    // SAFETY: without a new mask this only writes the present one, and does so unless it fails.
+    // SAFETY: without a new mask this only writes the current one, unless it fails.
     let mask = unsafe {
         if libc::pthread_sigmask(libc::SIG_BLOCK, ptr::null(), mask.as_mut_ptr()) != 0 {
             return false;
         }
         mask.assume_init()
     };
-    // SAFETY: the mask is initialized. Numbers that are no signal are an error (-1), not a member.
+    // SAFETY: the mask is initialized. Numbers that are not signals are an error (-1), not a member.
     (1..=HIGHEST).any(|signal| unsafe { libc::sigismember(&raw const mask, signal) } == 1)
 }
 
@@ -137,7 +138,7 @@ const HIGHEST: libc::c_int = 128;
 
 fn is_ignored(signal: libc::c_int) -> bool {
     let mut action = MaybeUninit::<libc::sigaction>::uninit();
-    // SAFETY: without a new action this only writes the present one, and does so unless it fails.
+    // SAFETY: without a new action this only writes the current one, unless it fails.
     unsafe {
         libc::sigaction(signal, ptr::null(), action.as_mut_ptr()) == 0
             && action.assume_init().sa_sigaction == libc::SIG_IGN

@@ -1,8 +1,9 @@
-//! What differs between operating systems: groups of processes, noticing an exit without reaping, limits, and what others may
-//! read of this process.
+//! What differs between operating systems: process groups, noticing an exit without reaping, limits, and access to the
+//! memory of this process.
 //!
-//! Every system gives the same two types and the same functions. `Group` is the started process and whatever it starts in turn, as far as the
-//! system can name that; `ExitWatch` waits until the started process is dead *without* collecting its status.
+//! Every system provides the same two types and the same functions. `Group` is a started process with its child
+//! processes, as far as the system can address them; `ExitWatch` waits until the started process is dead *without*
+//! reaping it.
 
 mod secrecy;
 pub use secrecy::hide_memory;
