@@ -1,4 +1,4 @@
-//! Writing files so that a reader finds the old content or the new one, and never half of either.
+//! Writes files so that a reader finds the old content or the new one, and never a part.
 
 use std::{
     fs::{self, File, OpenOptions, Permissions},
@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Symbolic links that are followed from one path. Linux follows as many.
+/// Maximum number of symbolic links that are followed, as on Linux.
 const MAX_LINKS: usize = 40;
 
 /// How [`atomic_write`] writes a file. The default keeps the mode of an existing file and gives a new one the mode that
@@ -165,7 +165,7 @@ fn replace(
     if options.durable { sync_directory(directory) } else { Ok(()) }
 }
 
-/// The permissions that a new file is opened with, before the umask takes its part.
+/// Permissions of a new file before the umask is applied.
 #[cfg(unix)]
 fn new_permissions(options: WriteOptions) -> Option<Permissions> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -178,7 +178,7 @@ fn new_permissions(_: WriteOptions) -> Option<Permissions> {
     None
 }
 
-/// Gives `new` the mode and the owner of the file that it is about to replace, if there is one.
+/// Copies mode and owner of the file that is about to be replaced, if there is one.
 #[cfg(unix)]
 fn take_over(file: &Path, new: &File) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -190,7 +190,7 @@ fn take_over(file: &Path, new: &File) -> io::Result<()> {
             .or_else(|_| std::os::unix::fs::fchown(new, None, Some(old.gid())));
     }
     let mode = old.mode() & 0o777;
-    // Some file systems have no modes to set.
+    // Some file systems do not support modes.
     if new.metadata()?.mode() & 0o777 == mode {
         return Ok(());
     }
@@ -202,7 +202,11 @@ fn take_over(_: &Path, _: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Forces the entries of a directory to the disk. Where directories cannot be opened, the system does it.
+/// Writes the entries of a directory to the disk, where directories can be opened.
+///
+/// # Errors
+///
+/// The system cannot open or write the directory.
 pub fn sync_directory(directory: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
 }

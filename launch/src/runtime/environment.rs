@@ -1,4 +1,4 @@
-//! Environment variables: a copy of them in which runtimes look things up, and what of it an evaluator sees.
+//! Environment variables: a snapshot in which runtimes look things up, and the variables that an evaluator gets.
 
 use std::{
     env,
@@ -12,10 +12,9 @@ use std::{
 use super::secrets::{is_secret_name, looks_secret};
 use crate::process::CommandSpec;
 
-/// A copy of environment variables, taken once, in which runtimes look things up.
+/// A snapshot of environment variables, in which runtimes look things up.
 ///
-/// A value of its own, because what a runtime finds must be testable without changing the variables of the whole
-/// process.
+/// A value of its own, so that tests need not change the variables of the whole process.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     vars: Vec<(OsString, OsString)>,
@@ -51,7 +50,7 @@ impl Environment {
         self
     }
 
-    /// The value of a variable; one that is set but empty counts as not set.
+    /// Returns the value of a variable; an empty one counts as not set.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&OsStr> {
         self.vars
@@ -66,9 +65,9 @@ impl Environment {
         self.vars.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
     }
 
-    /// The folder of this user's caches, `~/.cache` unless it was chosen otherwise; `None` without a home folder.
+    /// The cache directory of the user, by default `~/.cache`; `None` without a home directory.
     pub(super) fn cache_home(&self) -> Option<PathBuf> {
-        // A relative $XDG_CACHE_HOME is to be ignored, says its specification.
+        // The specification requires a relative $XDG_CACHE_HOME to be ignored.
         let chosen =
             self.get("XDG_CACHE_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
         chosen.or_else(|| {
@@ -80,11 +79,11 @@ impl Environment {
         })
     }
 
-    /// Those of the variables that a program gets which came from elsewhere and must not see the secrets of this machine: what it
-    /// takes to start a program and to speak the user's language.
+    /// The variables for a fetched program, which must not see secrets of this machine: those needed to start a program
+    /// and to use the language of the user.
     #[must_use]
     pub fn confined(&self) -> Self {
-        // `LC_*` is open to any name.
+        // Any name may start with `LC_`.
         let allowed = |name: &OsStr| {
             name.to_str().is_some_and(|name| is_harmless(name) && !is_secret_name(name))
         };
@@ -104,14 +103,15 @@ impl Environment {
         command
     }
 
-    /// The absolute path of a program: a name is looked for on `PATH`, anything with a folder in it is taken as it is.
+    /// Returns the absolute path of a program: a name is looked up on `PATH`, anything with a directory is taken as it
+    /// is.
     #[must_use]
     pub fn find_program(&self, name: impl AsRef<OsStr>) -> Option<PathBuf> {
         let name = Path::new(name.as_ref());
         if name.components().count() > 1 {
             return std::path::absolute(name).ok().and_then(|path| program_file(&path));
         }
-        // An empty entry would mean the current folder, where a run must not pick up programs by accident.
+        // An empty entry means the current directory, where a run must not pick up programs by accident.
         env::split_paths(self.get("PATH")?)
             .filter(|folder| !folder.as_os_str().is_empty())
             .filter_map(|folder| std::path::absolute(folder).ok())
@@ -119,10 +119,11 @@ impl Environment {
     }
 }
 
-/// Whether a variable of this name may be seen by anybody.
+/// Returns true if any program may see a variable of this name. `*_LIBRARY_PATH` is needed by interpreters that are not
+/// installed in the system.
 pub(super) fn is_harmless(name: &str) -> bool {
     const NAMES: &str = "PATH HOME LANG LANGUAGE TZ TMPDIR TEMP TMP LD_LIBRARY_PATH DYLD_LIBRARY_PATH DYLD_FALLBACK_LIBRARY_PATH";
-    // Without them Windows starts nothing that uses the network or a temporary file.
+    // Needed on Windows by programs that use the network or temporary files.
     const WINDOWS: &str = "\
         APPDATA COMSPEC HOMEDRIVE HOMEPATH LOCALAPPDATA NUMBER_OF_PROCESSORS PATHEXT PROCESSOR_ARCHITECTURE \
         PROGRAMDATA PROGRAMFILES SYSTEMDRIVE SYSTEMROOT USERPROFILE WINDIR";
@@ -138,12 +139,12 @@ pub(super) fn is_listed(name: &str, list: &str) -> bool {
     list.split_ascii_whitespace().any(|listed| listed == name)
 }
 
-/// Whether two names are those of one variable.
+/// Returns true if two names denote the same variable.
 pub(super) fn same_name(a: &OsStr, b: &OsStr) -> bool {
     if cfg!(windows) { a.eq_ignore_ascii_case(b) } else { a == b }
 }
 
-/// The file that starting `path` would start: itself, or on Windows itself with the extension of a program.
+/// The file that starting `path` would start: itself or, on Windows, itself with the extension of a program.
 fn program_file(path: &Path) -> Option<PathBuf> {
     if is_executable(path) {
         return Some(path.to_owned());
@@ -160,7 +161,7 @@ fn program_file(path: &Path) -> Option<PathBuf> {
     None
 }
 
-/// Whether a file is a script that names its interpreter in its first line.
+/// Returns true if a file is a script with a `#!` line.
 pub(super) fn is_script(path: &Path) -> bool {
     let mut start = [0; 2];
     File::open(path)
@@ -168,8 +169,8 @@ pub(super) fn is_script(path: &Path) -> bool {
         .is_ok_and(|()| start == *b"#!")
 }
 
-/// The interpreter that a script names in its first line, found on `PATH` if it is named by way of `env`; `None` for what
-/// is no script.
+/// The interpreter in the first line of a script, looked up on `PATH` if it is named by way of `env`; `None` for other
+/// files.
 pub(super) fn interpreter(script: &Path, environment: &Environment) -> Option<PathBuf> {
     let mut start = Vec::new();
     File::open(script).ok()?.take(256).read_to_end(&mut start).ok()?;
@@ -177,21 +178,21 @@ pub(super) fn interpreter(script: &Path, environment: &Environment) -> Option<Pa
     let line = String::from_utf8_lossy(line);
     let mut words = line.split_whitespace();
     let named = Path::new(words.next()?);
-    // `env -S python3 -u` and `env A=1 python3` name one, too.
+    // Also `env -S python3 -u` and `env A=1 python3`.
     let by_env = named.file_name().is_some_and(|name| name == "env");
     let program = words.find(|word| !word.starts_with('-') && !word.contains('='));
     let found = by_env.then(|| environment.find_program(program?)).flatten();
     Some(found.unwrap_or_else(|| named.to_owned()))
 }
 
-/// Whether the operating system would start this file.
+/// Returns true if the operating system can start this file.
 #[cfg(unix)]
 pub(super) fn is_executable(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
-/// Whether the operating system would start this file.
+/// Returns true if the operating system can start this file.
 #[cfg(not(unix))]
 pub(super) fn is_executable(path: &Path) -> bool {
     let known = |extension: &OsStr| {
@@ -203,19 +204,19 @@ pub(super) fn is_executable(path: &Path) -> bool {
 /// Which variables of this process an evaluator inherits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Inherit {
-    /// All of them.
+    /// All variables.
     All,
-    /// All but [secrets](super::secrets).
+    /// All variables except [secrets](super::secrets).
     #[default]
     Open,
-    /// What it takes to start a program and to speak the user's language, see [`Environment::confined`].
+    /// Only those needed to start a program, see [`Environment::confined`].
     Confined,
 }
 
-/// The variables of an evaluator.
+/// The variables that an evaluator gets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EnvironmentFilter {
-    /// All that is there but for what is set; `None` leaves what this process has, without what is withheld.
+    /// All variables except those in `set`; `None` for those of this process without `withheld`.
     only: Option<Environment>,
     withheld: Vec<OsString>,
     set: Vec<(String, String)>,
@@ -223,7 +224,8 @@ pub struct EnvironmentFilter {
 }
 
 impl EnvironmentFilter {
-    /// What is inherited of the environment, and `variables`: by name, with the value they have here (`None`) or another one.
+    /// Combines inherited variables with `variables`: each by name, with a value or, for `None`, with the inherited
+    /// value.
     #[must_use]
     pub fn new(
         inherited: &Environment,
@@ -255,24 +257,25 @@ impl EnvironmentFilter {
         Self { only, withheld, set, absent }
     }
 
-    /// Secrets of this process that the evaluator does not see.
+    /// Secrets of this process that are withheld from the evaluator.
     pub fn withheld(&self) -> impl Iterator<Item = String> {
         self.withheld.iter().map(|name| name.to_string_lossy().into_owned())
     }
 
-    /// Variables that were to be passed on and are not set here.
+    /// Variables that were to be passed on and are not set.
     #[must_use]
     pub fn absent(&self) -> &[String] {
         &self.absent
     }
 
-    /// Whether it is what this process sees itself.
+    /// Returns true if nothing is changed.
     #[must_use]
     pub fn is_all(&self) -> bool {
         self.only.is_none() && self.withheld.is_empty() && self.set.is_empty()
     }
 
-    /// The command with these variables. Those that its runtime sets are kept, but for what the evaluator's own entry sets.
+    /// Applies the variables to a command. Those that its runtime sets are kept, unless the configuration of the
+    /// evaluator sets them.
     #[must_use]
     pub fn give_to(&self, mut command: CommandSpec) -> CommandSpec {
         let runtimes = std::mem::take(&mut command.env);

@@ -1,13 +1,13 @@
-//! The files that a script is not itself without: what it imports from beside it.
+//! The files that a script runs: its imports from the directories of its sources.
 //!
-//! Found by reading, not by running, so what a script names in other ways than these is not found. What is found too
-//! often (a word in a comment) costs an evaluation that need not have been done again, and nothing else.
+//! They are found by reading the text, not by running it, so imports in other forms are not found. A false match (a
+//! word in a comment) only costs an evaluation that could have been reused.
 //!
-//! | in the text | counts |
+//! | in the text | file |
 //! |---|---|
-//! | a word of an `import` of Python | the module or package of that name beside the file, or beside the script |
-//! | a relative path in quotes, where something is imported or required | that file, with the extensions that Node.js tries |
-//! | the name of a file of code, with its extension | that file beside it |
+//! | a word of a Python `import` | the module or package of that name next to the file, or next to the script |
+//! | a relative path in quotes, in a line with an import | that file, with the extensions that Node.js tries |
+//! | the name of a source file, with its extension | that file next to it |
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,34 +17,34 @@ use std::{
 
 use super::dynamic;
 
-/// What files of code are called. Others are data, and a script may well write them.
+/// Extensions of source files. Other files are data, which a script may write.
 const CODE: [&str; 20] = [
     "py", "pyi", "pyd", "so", "js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "node", "sh",
     "bash", "rb", "pl", "lua", "php", "r",
 ];
 
-/// What Python imports by name alone.
+/// Extensions of files that Python imports by name.
 const PYTHON: [&str; 3] = ["py", "so", "pyd"];
 
-/// Extensions that are left out in paths of JavaScript and of Ruby.
+/// Extensions that may be left out in JavaScript and Ruby.
 const IMPLIED: [&str; 10] = ["js", "mjs", "cjs", "ts", "mts", "cts", "json", "node", "tsx", "rb"];
 
-/// Longer files are no scripts that name others.
+/// Maximum size of a script in bytes.
 const MAX_TEXT: u64 = 4 << 20;
 
-/// Folders of things that were made or installed.
+/// Directories of installed or generated files.
 const PASSED_OVER: [&str; 3] = ["node_modules", "__pycache__", "target"];
 
-/// A script with the code that it runs.
+/// The source files that a script runs.
 #[derive(Debug, Default)]
 pub(super) struct Imports {
-    /// The script, the files beside it that it imports or names, those that they do, and so on.
+    /// The script, the files next to it that it imports or names, and theirs in turn.
     pub(super) files: BTreeSet<PathBuf>,
-    /// What of its code cannot be found, in words.
+    /// Description of code that cannot be found.
     pub(super) dynamic_code: Option<String>,
 }
 
-/// Finds the code that a script runs.
+/// Finds the source files that a script runs.
 pub(super) fn of_script(script: &Path) -> Imports {
     let mut search = Search { script, folders: BTreeMap::new(), found: Imports::default() };
     let mut unread = vec![script.to_owned()];
@@ -58,8 +58,7 @@ pub(super) fn of_script(script: &Path) -> Imports {
     search.found
 }
 
-/// The first module that one of these files imports and that is in one of these folders, where another program may have
-/// put it.
+/// The first module that one of these files imports from one of these directories.
 pub fn imported_from(files: &BTreeSet<PathBuf>, folders: &[PathBuf]) -> Option<PathBuf> {
     let there: Vec<(PathBuf, Vec<Entry>)> =
         folders.iter().map(|folder| (folder.clone(), entries(folder))).collect();
@@ -79,7 +78,7 @@ pub fn imported_from(files: &BTreeSet<PathBuf>, folders: &[PathBuf]) -> Option<P
 
 struct Search<'a> {
     script: &'a Path,
-    /// What is in the folders that were looked at.
+    /// Entries of the directories that were read.
     folders: BTreeMap<PathBuf, Vec<Entry>>,
     found: Imports,
 }
@@ -132,7 +131,7 @@ impl Search<'_> {
 fn entries(folder: &Path) -> Vec<Entry> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let entry = |entry: fs::DirEntry| {
-        // Links have to be followed, which costs a call for each.
+        // Following a link costs a system call.
         let kind = entry.file_type().ok()?;
         let is_folder = kind.is_dir() || kind.is_symlink() && entry.path().is_dir();
         Some(Entry { name: entry.file_name().into_string().ok()?, is_folder })
@@ -140,7 +139,7 @@ fn entries(folder: &Path) -> Vec<Entry> {
     entries.filter_map(entry).collect()
 }
 
-/// The text of a file that is short enough to be code.
+/// The text of a file that is short enough to be a script.
 fn text(file: &Path) -> Option<String> {
     let is_short = fs::metadata(file).ok()?.len() <= MAX_TEXT;
     is_short
@@ -149,7 +148,7 @@ fn text(file: &Path) -> Option<String> {
         .map(|bytes| String::from_utf8_lossy(&bytes).into())
 }
 
-/// Words of statements that import something, and relative paths in quotes there.
+/// Words of import statements, and relative paths in quotes.
 fn imports(text: &str) -> (BTreeSet<&str>, BTreeSet<&str>) {
     let (mut imported, mut relative) = (BTreeSet::new(), BTreeSet::new());
     let mut goes_on = false;
@@ -175,7 +174,7 @@ fn words(text: &str, is_part: impl Fn(char) -> bool) -> impl Iterator<Item = &st
     text.split(move |c| !is_part(c)).filter(|word| !word.is_empty())
 }
 
-/// The file that an import of this path means.
+/// The file that an imported path refers to.
 fn imported_file(path: &Path) -> Option<PathBuf> {
     let mut candidates = vec![path.to_owned()];
     let with = |extension: &&str| {
@@ -186,12 +185,12 @@ fn imported_file(path: &Path) -> Option<PathBuf> {
     };
     candidates.extend(IMPLIED.iter().map(with));
     candidates.extend(IMPLIED.iter().map(|extension| path.join("index").with_extension(extension)));
-    // Compilers of TypeScript have the names that files will have when they are compiled.
+    // TypeScript imports use the names of the compiled files.
     candidates.extend(["ts", "tsx", "mts", "cts"].map(|extension| path.with_extension(extension)));
     candidates.into_iter().find(|path| path.is_file())?.canonicalize().ok()
 }
 
-/// All files of code in a folder and the folders in it. Links to folders are not followed.
+/// All source files below a directory. Links to directories are not followed.
 fn code_below(folder: &Path, found: &mut Vec<PathBuf>) {
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {

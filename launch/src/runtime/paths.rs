@@ -1,10 +1,14 @@
-//! From the path a person wrote to the path of a file that exists.
+//! Paths of evaluator files.
 
 use std::path::{Path, PathBuf};
 
 use super::PrepareError;
 
-/// The absolute path of an existing file or folder, without symbolic links.
+/// Returns the absolute path of an existing file or directory, without symbolic links.
+///
+/// # Errors
+///
+/// [`PrepareError`] if it does not exist or cannot be opened.
 pub fn resolve(path: &Path) -> Result<PathBuf, PrepareError> {
     match path.canonicalize() {
         Ok(resolved) => Ok(plain(resolved)),
@@ -15,12 +19,12 @@ pub fn resolve(path: &Path) -> Result<PathBuf, PrepareError> {
     }
 }
 
-/// The error for a path where nothing is.
+/// The error for a path that does not exist.
 pub(super) fn not_found(path: &Path) -> PrepareError {
     PrepareError::NotFound { path: absolute(path) }
 }
 
-/// The error for a folder that no runtime can run.
+/// The error for a directory that no runtime can run.
 pub(super) fn not_a_package(folder: &Path) -> PrepareError {
     let folder = folder.display();
     PrepareError::Unusable {
@@ -30,7 +34,7 @@ pub(super) fn not_a_package(folder: &Path) -> PrepareError {
     }
 }
 
-/// An absolute path for something that may not exist: `..` is resolved as far as the folder exists.
+/// Returns an absolute path for a file that may not exist: `..` is resolved as far as the directory exists.
 pub(super) fn absolute(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     match (absolute.parent().and_then(|folder| folder.canonicalize().ok()), absolute.file_name()) {
@@ -39,7 +43,7 @@ pub(super) fn absolute(path: &Path) -> PathBuf {
     }
 }
 
-/// Takes off the `\\?\` that Windows puts before canonical paths: compilers and people do not expect it.
+/// Removes the `\\?\` of canonical paths on Windows, which compilers do not expect.
 fn plain(path: PathBuf) -> PathBuf {
     if !cfg!(windows) {
         return path;
@@ -52,7 +56,7 @@ fn plain(path: PathBuf) -> PathBuf {
     short.unwrap_or(path)
 }
 
-/// Whether the file name ends in one of these extensions (with their dot), in any case.
+/// Returns true if the file name ends in one of these extensions (with their dot), in any case.
 pub fn has_extension(path: &Path, extensions: &[&str]) -> bool {
     let Some(extension) = path.extension() else { return false };
     extensions

@@ -1,4 +1,4 @@
-//! The table of known runtimes.
+//! The registry of runtimes.
 
 use std::{
     path::Path,
@@ -14,9 +14,9 @@ use super::{
 };
 use crate::process::Cancellation;
 
-/// The runtimes a run may use.
+/// The runtimes that a run may use.
 ///
-/// The default is what this crate knows: Python, JavaScript, TypeScript, Rust, and executable files.
+/// The default contains Python, JavaScript, TypeScript, Rust, and executable files.
 #[derive(Clone, Debug)]
 pub struct Runtimes {
     runtimes: Vec<Arc<dyn Runtime>>,
@@ -29,13 +29,13 @@ impl Default for Runtimes {
 }
 
 impl Runtimes {
-    /// No runtime at all, to be filled with [`register`](Self::register).
+    /// A registry without runtimes, to be filled with [`register`](Self::register).
     #[must_use]
     pub fn empty() -> Self {
         Self { runtimes: Vec::new() }
     }
 
-    /// The default runtimes, which look for interpreters, compilers and settings in `environment`.
+    /// The default runtimes, which look up interpreters, compilers and settings in `environment`.
     #[must_use]
     pub fn in_environment(environment: &Environment) -> Self {
         let mut runtimes = Self::empty();
@@ -47,12 +47,12 @@ impl Runtimes {
         runtimes
     }
 
-    /// Adds a runtime. For an extension that is known already, the one registered last is used.
+    /// Adds a runtime. If several have the same extension, the last one is used.
     pub fn register(&mut self, runtime: impl Runtime + 'static) {
         self.runtimes.push(Arc::new(runtime));
     }
 
-    /// The same runtimes, none of which installs packages to make an evaluator ready.
+    /// The same runtimes, none of which installs packages.
     #[must_use]
     pub fn without_installing(mut self) -> Self {
         for runtime in &mut self.runtimes {
@@ -75,21 +75,21 @@ impl Runtimes {
         known.into_iter()
     }
 
-    /// The runtime that runs an evaluator: a file, or the folder or manifest of a Rust package.
+    /// Returns the runtime of an evaluator: a file, or the directory or manifest of a Rust package.
     ///
     /// # Errors
     ///
-    /// [`PrepareError::NotFound`], [`PrepareError::UnknownExtension`], or [`PrepareError::Unusable`] for a folder that no
-    /// runtime takes.
+    /// [`PrepareError::NotFound`], [`PrepareError::UnknownExtension`], or [`PrepareError::Unusable`] for a directory
+    /// that no runtime claims.
     pub fn for_path(&self, path: &Path) -> Result<Arc<dyn Runtime>, PrepareError> {
         self.position(path).map(|position| Arc::clone(&self.runtimes[position]))
     }
 
-    /// Makes evaluators ready to be launched; one result for each, in their order.
+    /// Prepares evaluators to be started; one result for each, in their order.
     ///
-    /// Each runtime is asked once, for all its evaluators, so that it can share work between them, and all runtimes work
-    /// at the same time. An evaluator that cannot be made ready does not keep the others from it. Blocks until all is
-    /// done, which may take minutes, or soon after `cancellation` says so.
+    /// Each runtime is called once, with all its evaluators, so that it can share work; all runtimes work at the same
+    /// time. An evaluator that cannot be prepared does not affect the others. Blocks until all work is done, which may
+    /// take minutes, or until soon after a cancellation.
     #[must_use = "an evaluator that could not be made ready must be reported"]
     pub fn prepare_all(
         &self,
@@ -104,7 +104,7 @@ impl Runtimes {
             .iter()
             .zip(&distinct)
             .map(|(runtime, entrypoint)| match runtime {
-                // Stands until the runtime gives its own answer.
+                // Replaced by the result of the runtime.
                 Ok(position) => Err(PrepareError::Unusable {
                     reason: format!(
                         "runtime `{}` gave no result for {}; this is a mistake of the runtime",
@@ -129,7 +129,7 @@ impl Runtimes {
                     mine.iter().map(|&index| distinct[index].clone()).collect();
                 let sender = sender.clone();
                 let work = move || {
-                    // Nobody listens any more when the caller's callback panicked.
+                    // The receiver is gone if the callback of the caller panicked.
                     runtime.prepare(&theirs, cancellation, &mut |event| drop(sender.send(event)))
                 };
                 working.push((mine, scope.spawn(work)));
@@ -139,7 +139,7 @@ impl Runtimes {
                 on_event(event);
             }
             for (mine, thread) in working {
-                // A runtime that panicked gave no results; what stands in their place says so.
+                // A runtime that panicked returned no results, so the initial ones stay.
                 for (index, result) in mine.into_iter().zip(thread.join().unwrap_or_default()) {
                     results[index] = result;
                 }

@@ -22,48 +22,48 @@ use crate::{
     runtime::{PrepareError, PrepareEvent, tool},
 };
 
-/// How long cargo may take for what compiles nothing. It may wait for another cargo to let go of the package cache.
+/// Time limit for calls that compile nothing. They may wait for the lock of the package cache.
 pub(super) const QUERY_LIMIT: Duration = Duration::from_secs(5 * 60);
 
-/// How long cargo may take to say its version.
+/// Time limit for `cargo --version`.
 const VERSION_LIMIT: Duration = Duration::from_secs(20);
 
-/// Cargo, and how it is called here.
+/// Cargo, and how it is called.
 #[derive(Clone, Debug)]
 pub(super) struct Toolchain {
     /// The program.
     pub(super) cargo: PathBuf,
     /// Changes to the inherited environment.
     pub(super) environment: Vec<(OsString, Option<OsString>)>,
-    /// Inherit nothing that those do not name.
+    /// True to inherit nothing else.
     pub(super) clear_environment: bool,
     /// Profile of all builds.
     pub(super) profile: String,
-    /// How long one build may take.
+    /// Time limit for a build.
     pub(super) limit: Duration,
     /// Stops every call.
     pub(super) cancellation: Cancellation,
 }
 
-/// What one call of cargo builds programs of.
+/// What one call of cargo builds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Unit {
     pub(super) manifest: PathBuf,
-    /// Package id, needed where the manifest is part of a workspace.
+    /// Package id, needed if the manifest is part of a workspace.
     pub(super) package: Option<String>,
     pub(super) target_folder: PathBuf,
-    /// Where what is made on the way goes, dependencies above all; the target folder if there is no choice.
+    /// Directory of intermediate results, mainly dependencies; the target directory if it cannot be chosen.
     pub(super) build_folder: Option<PathBuf>,
     pub(super) features: Vec<String>,
     pub(super) kind: ProgramKind,
-    /// The file a package was generated around: its user knows no other name for the program.
+    /// The file around which the package was generated: the user knows no other name for the program.
     pub(super) lone_file: Option<String>,
-    /// Texts to replace in what cargo and the compiler say.
+    /// Texts to replace in the output of cargo and the compiler, with their replacements.
     pub(super) renames: Vec<(String, String)>,
 }
 
 impl Unit {
-    /// Where a build of this profile puts a program.
+    /// Path of a program that is built with this profile.
     pub(super) fn program(&self, name: &str, profile: &str) -> PathBuf {
         let folder = match profile {
             "dev" | "test" => "debug",
@@ -77,7 +77,7 @@ impl Unit {
         path.join(format!("{name}{}", env::consts::EXE_SUFFIX))
     }
 
-    /// Where cargo keeps what it made on the way to a program in this folder.
+    /// Directory of the intermediate results of a program in this directory.
     pub(super) fn intermediate(&self, folder: &Path) -> PathBuf {
         match (&self.build_folder, folder.strip_prefix(&self.target_folder)) {
             (Some(build), Ok(profile)) => build.join(profile),
@@ -86,7 +86,7 @@ impl Unit {
     }
 }
 
-/// The two kinds of target that can be run.
+/// Kinds of targets that can be run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ProgramKind {
     Bin,
@@ -110,7 +110,7 @@ impl ProgramKind {
 }
 
 impl Toolchain {
-    /// The version of cargo.
+    /// Returns the version of cargo.
     pub(super) fn version(&self) -> Result<String, String> {
         let problem =
             match tool::output(&self.call(["--version"]), VERSION_LIMIT, &self.cancellation) {
@@ -151,10 +151,10 @@ impl Toolchain {
         })
     }
 
-    /// Chooses the versions of dependencies among those that are on this machine already, if that can be done.
+    /// Locks dependencies to versions that are on this machine, if possible.
     ///
-    /// A first run then needs no network where the crates are there, and no answer from the registry before it starts.
-    /// When some are missing, nothing is written, and the build asks the registry as usual.
+    /// So a first run needs no network if the crates are there. If some are missing, nothing is written, and the build
+    /// asks the registry as usual.
     pub(super) fn lock_offline(&self, manifest: &Path) -> Result<(), PrepareError> {
         let command = self
             .call(["generate-lockfile", "--offline", "--quiet"])
@@ -165,14 +165,14 @@ impl Toolchain {
             .map_err(|error| PrepareError::unusable(error.to_string()))
     }
 
-    /// Builds programs of one unit; one result for each.
+    /// Builds the programs of one unit; one result for each.
     pub(super) fn build(
         &self,
         unit: &Unit,
         programs: &[&str],
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Built, Failure>> {
-        // The others go on when one does not compile.
+        // A program that does not compile does not stop the others.
         let command = self.call(["build", "--message-format=json", "--keep-going"]);
         let command = programs.iter().fold(self.select(command, unit), |command, program| {
             command.arg(unit.kind.flag()).arg(program)
@@ -213,10 +213,10 @@ impl Toolchain {
     }
 }
 
-/// The files that a program was made of, from the list that cargo writes next to it; `None` if there is none.
+/// The source files of a program, from the list that cargo writes next to it; `None` if there is none.
 pub(super) fn parts(program: &Path) -> Option<Vec<PathBuf>> {
     let list = fs::read_to_string(program.with_extension("d")).ok()?;
-    // `PROGRAM: FILE FILE ..`, as make reads it. What stands before the colon is the program again.
+    // `PROGRAM: FILE FILE ..`, in the format of make. The text before the colon is the program.
     let mut files = words(list.lines().next()?).into_iter().skip(1).map(PathBuf::from);
     let first = files.next()?;
     Some(std::iter::once(first).chain(files).collect())
@@ -229,7 +229,7 @@ pub(super) fn is_newest(program: &Path, parts: &[PathBuf]) -> bool {
     parts.iter().all(|part| changed(part).is_some_and(|changed| changed <= built))
 }
 
-/// Words with blanks between them, where `\\ ` is a blank of a word.
+/// Splits at blanks, where `\\ ` is a blank inside a word.
 fn words(line: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut characters = line.chars().peekable();
@@ -248,28 +248,28 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// A program that was built.
+/// A built program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Built {
     pub(super) program: PathBuf,
-    /// What to set for it, as [`CommandSpec::env`].
+    /// Variables to set, as in [`CommandSpec::env`].
     pub(super) environment: Vec<(OsString, Option<OsString>)>,
 }
 
-/// What builds said that matters to the program when it runs.
+/// Results of build scripts and of linking that a program needs at run time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Findings {
-    /// Folders in which build scripts of any package put libraries, as they named them.
+    /// Library directories of all build scripts, as they print them.
     pub(super) linked: Vec<String>,
-    /// Whether a Rust library is linked when the program starts.
+    /// True if the program links a Rust library dynamically.
     pub(super) has_dylibs: bool,
-    /// What the build script of the program's own package sets.
+    /// Variables that the build script of its own package sets.
     pub(super) own: Vec<(String, String)>,
-    /// Where that script wrote its files.
+    /// Output directory of that script.
     pub(super) out_dir: Option<PathBuf>,
 }
 
-/// What a build script said, as cargo passes it on.
+/// Output of a build script, as reported by cargo.
 #[derive(Debug, Deserialize)]
 pub(super) struct ScriptOutput {
     package_id: String,
@@ -281,7 +281,7 @@ pub(super) struct ScriptOutput {
 }
 
 impl Findings {
-    /// What matters to a program of this package.
+    /// The results that a program of this package needs.
     pub(super) fn new(scripts: &[ScriptOutput], package: Option<&str>, has_dylibs: bool) -> Self {
         let own = scripts.iter().find(|script| Some(&*script.package_id) == package);
         Self {
@@ -292,7 +292,7 @@ impl Findings {
         }
     }
 
-    /// The variables for a program of this unit, relative to an environment whose library path is `inherited`.
+    /// The variables for a program of this unit; `inherited` is the inherited library path.
     pub(super) fn environment(
         &self,
         unit: &Unit,
@@ -318,7 +318,7 @@ impl Findings {
         variables
     }
 
-    /// The library path, if there is anything to be found on it that the system does not find by itself.
+    /// The library path; `None` if the program needs no library that the system does not find itself.
     fn library_path(
         &self,
         unit: &Unit,
@@ -327,10 +327,10 @@ impl Findings {
         rust_libraries: Option<PathBuf>,
     ) -> Option<OsString> {
         let folder = program.parent()?;
-        // Examples are in a folder inside the profile's.
+        // Examples are in a subdirectory of the profile.
         let profile = if folder.ends_with("examples") { folder.parent()? } else { folder };
         let intermediate = unit.intermediate(profile);
-        // What lies elsewhere is the system's, or would make the program depend on something that is not part of the build.
+        // Other directories belong to the system, or would make the program depend on files outside of the build.
         let mut paths: Vec<PathBuf> = self
             .linked
             .iter()
@@ -343,12 +343,12 @@ impl Findings {
         paths.extend([intermediate.join("deps"), profile.to_owned()]);
         paths.extend(rust_libraries);
         paths.extend(inherited.into_iter().flat_map(env::split_paths));
-        // A folder whose name has a separator in it cannot be on any path.
+        // A directory whose name contains a separator cannot be on any path.
         env::join_paths(paths).ok()
     }
 }
 
-/// `native=/p` is `/p`.
+/// Turns `native=/p` into `/p`.
 fn without_kind(path: &str) -> PathBuf {
     const KINDS: [&str; 5] = ["native", "crate", "dependency", "framework", "all"];
     match path.split_once('=') {
@@ -358,7 +358,7 @@ fn without_kind(path: &str) -> PathBuf {
 }
 
 impl Toolchain {
-    /// What makes programs of a manifest ready to be started.
+    /// Returns the function that adds the environment to the programs of a unit.
     pub(super) fn launcher(
         &self,
         unit: &Unit,
@@ -373,7 +373,7 @@ impl Toolchain {
         }
     }
 
-    /// The library path that programs inherit, without what an outer cargo has put there.
+    /// The library path that programs inherit, without the directories of an outer cargo.
     fn library_path(&self) -> Option<OsString> {
         let changed = self.environment.iter().find(|(name, _)| name == LIBRARY_PATH);
         match changed {
@@ -383,7 +383,7 @@ impl Toolchain {
         }
     }
 
-    /// Where the compiler keeps the libraries of Rust itself, for programs that link them when they start.
+    /// Directory of the dynamic libraries of Rust itself.
     fn rust_libraries(&self) -> Option<PathBuf> {
         let rustc = self.cargo.with_file_name(format!("rustc{}", env::consts::EXE_SUFFIX));
         let mut command =

@@ -14,17 +14,18 @@ use crate::runtime::PrepareError;
 
 const SDK: &str = "evaluator-sdk";
 
-/// Where the SDK comes from that lone files get as a dependency.
+/// Source of the SDK for lone files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum SdkSource {
-    /// A folder of this machine.
+    /// A directory of this machine.
     Path(PathBuf),
     /// A version requirement, from the registry.
     Version(String),
 }
 
 impl SdkSource {
-    /// The SDK that belongs to this program: from the same checkout while that exists, else of the same version.
+    /// The SDK that belongs to this program: that of the same checkout if it exists, else the same version from the
+    /// registry.
     pub(super) fn of_this_build() -> Self {
         let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("sdk");
         if checkout.join("Cargo.toml").is_file() {
@@ -35,14 +36,14 @@ impl SdkSource {
     }
 }
 
-/// What a generated manifest is made of.
+/// Inputs of a generated manifest.
 #[derive(Debug)]
 pub(super) struct Parts<'a> {
-    /// The file the user wrote, absolute.
+    /// The file of the user, as an absolute path.
     pub(super) script: &'a Path,
     /// The manifest in it.
     pub(super) embedded: Option<&'a Embedded>,
-    /// Name of the package and of its only target.
+    /// Name of the package and of its target.
     pub(super) name: &'a str,
     /// The file to compile: `script`, or a copy of it.
     pub(super) main: &'a Path,
@@ -50,7 +51,7 @@ pub(super) struct Parts<'a> {
     pub(super) sdk: &'a SdkSource,
 }
 
-/// The text of the manifest.
+/// Renders the manifest.
 pub(super) fn render(parts: &Parts<'_>) -> Result<String, PrepareError> {
     let mut document = match parts.embedded {
         Some(embedded) => parse(parts.script, embedded)?,
@@ -68,7 +69,7 @@ pub(super) fn render(parts: &Parts<'_>) -> Result<String, PrepareError> {
     package.entry("version").or_insert(value("0.0.0"));
     package.entry("edition").or_insert(value("2024"));
     package.entry("publish").or_insert(value(false));
-    // Nothing is found by the place of files: the only target is named below.
+    // No target is found by its location: the only one is named below.
     package.insert("build", value(false));
     package.insert("autobins", value(false));
 
@@ -76,7 +77,7 @@ pub(super) fn render(parts: &Parts<'_>) -> Result<String, PrepareError> {
     if !dependencies.iter().any(|(name, dependency)| package_of(name, dependency) == SDK) {
         dependencies.insert(SDK, Item::Value(Value::InlineTable(InlineTable::new())));
     }
-    // The SDK depends on both, so they cost nothing; a manifest that adds a crate does not take them away.
+    // The SDK depends on both, so they cost nothing.
     if !dependencies.contains_key("serde") {
         let mut serde = InlineTable::new();
         serde.insert("version", "1".into());
@@ -97,9 +98,9 @@ pub(super) fn render(parts: &Parts<'_>) -> Result<String, PrepareError> {
     targets.push(target);
     document.insert("bin", Item::ArrayOfTables(targets));
 
-    // A workspace of its own, whatever lies above the folder.
+    // The generated package is not part of any workspace above it.
     document.insert("workspace", Item::Table(Table::new()));
-    // Line numbers in backtraces are enough, and halve the time to link after an edit.
+    // Line tables are enough for backtraces, and halve the link time.
     let profiles = section(parts, document.as_table_mut(), "profile")?;
     if !profiles.contains_key("dev") {
         let mut dev = Table::new();
@@ -122,7 +123,7 @@ fn parse(script: &Path, embedded: &Embedded) -> Result<DocumentMut, PrepareError
     })
 }
 
-/// The layout of the generated package is not the script's to choose.
+/// Refuses keys that define the layout of the package.
 fn refuse_layout_keys(
     script: &Path,
     embedded: &Embedded,
@@ -141,7 +142,7 @@ fn refuse_layout_keys(
     }
 }
 
-/// The table `key`, which is made when it is absent.
+/// Returns the table `key`, which is created if it is absent.
 fn section<'a>(
     parts: &Parts<'_>,
     parent: &'a mut Table,
@@ -158,26 +159,25 @@ fn section<'a>(
     )
 }
 
-/// A table whose header is written only when it has keys of its own.
+/// A table whose header is written only if it has keys of its own.
 fn new_section() -> Table {
     let mut table = Table::new();
     table.set_implicit(true);
     table
 }
 
-/// Name of the package that a dependency is, which may be used under another name.
+/// Name of the package of a dependency, which may have another name in the manifest.
 fn package_of<'a>(name: &'a str, dependency: &'a Item) -> &'a str {
     let renamed =
         dependency.as_table_like().and_then(|table| table.get("package")).and_then(Item::as_str);
     renamed.unwrap_or(name)
 }
 
-/// Adds where a crate comes from to the entries of crates that every lone file can use, if they do not say it: an entry
-/// may name features only.
+/// Adds the source of the SDK and the version of `serde` and `serde_json` to entries that only name features.
 fn complete(dependencies: &mut dyn TableLike, sdk: &SdkSource) -> Result<(), PrepareError> {
     for (name, dependency) in dependencies.iter_mut() {
         let package = package_of(name.get(), dependency).to_owned();
-        // A requirement as text is one that `version` has.
+        // A string is a version requirement.
         if package == SDK
             && let (Some(version), SdkSource::Path(_)) = (dependency.as_str(), sdk)
         {
@@ -207,7 +207,7 @@ fn complete(dependencies: &mut dyn TableLike, sdk: &SdkSource) -> Result<(), Pre
     Ok(())
 }
 
-/// Relative paths of dependencies are relative to the directory of the script, not to that of the generated manifest.
+/// Makes relative paths of dependencies absolute: they are relative to the script, not to the generated manifest.
 fn make_paths_absolute(document: &mut DocumentMut, folder: &Path) -> Result<(), PrepareError> {
     let kinds = ["dependencies", "dev-dependencies", "build-dependencies"];
     for_each_dependencies(document, &kinds, &mut |table| dependency_paths(table, folder))?;
@@ -225,7 +225,7 @@ fn make_paths_absolute(document: &mut DocumentMut, folder: &Path) -> Result<(), 
     Ok(())
 }
 
-/// Calls `change` with the tables of these kinds, e.g. `dependencies`, and with those of single platforms.
+/// Calls `change` with the tables of these kinds, e.g. `dependencies`, including those of platforms.
 fn for_each_dependencies(
     document: &mut DocumentMut,
     kinds: &[&str],
@@ -271,13 +271,13 @@ fn text_of(path: &Path) -> Result<&str, PrepareError> {
 pub(super) struct Embedded {
     /// The manifest's TOML.
     pub(super) toml: String,
-    /// How many lines of the file come before the first line of `toml`.
+    /// Number of lines of the file before the first line of `toml`.
     pub(super) lines_before: usize,
-    /// The source as stable compilers can read it, with the same line numbers; `None` when that is the file itself.
+    /// The source that stable compilers can read, with the same line numbers; `None` if that is the file itself.
     pub(super) plain_source: Option<String>,
 }
 
-/// An embedded manifest that is not well formed.
+/// An embedded manifest with an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Malformed {
     /// Line of the file, from 1.
@@ -286,7 +286,7 @@ struct Malformed {
     reason: String,
 }
 
-/// The manifest embedded in a file. One that is not text has none, and the compiler will say so.
+/// Reads the manifest embedded in a file. A file that is not text has none; the compiler will report it.
 pub(super) fn read(path: &Path) -> Result<Option<Embedded>, PrepareError> {
     let bytes = fs::read(path).map_err(|error| PrepareError::Unusable {
         reason: format!("cannot read {}: {error}", path.display()),
@@ -348,7 +348,7 @@ fn frontmatter(source: &str) -> Result<Option<Embedded>, Malformed> {
             reason: "nothing may follow the dashes that close frontmatter".to_owned(),
         });
     }
-    // Every line stays, so that the compiler's line numbers are those of the file.
+    // Line numbers of the compiler must be those of the file.
     let mut plain_source = "\n".repeat(closing + 1);
     plain_source.extend(lines[closing + 1..].iter().copied());
     Ok(Some(Embedded {
@@ -399,7 +399,7 @@ fn unclosed_block(line: usize) -> Malformed {
     }
 }
 
-/// A `#!` line, and not the start of an inner attribute.
+/// Returns true for a `#!` line that is not the start of an inner attribute.
 fn is_shebang(line: &str) -> bool {
     line.strip_prefix("#!").is_some_and(|rest| !rest.trim_start().starts_with('['))
 }

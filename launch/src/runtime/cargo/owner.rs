@@ -1,4 +1,4 @@
-//! What a `.rs` source belongs to: a target of a package, or nothing.
+//! The package that a `.rs` source belongs to, if any.
 
 use std::{
     collections::HashMap,
@@ -22,18 +22,18 @@ pub(super) enum Owner {
         /// Index into [`Package::targets`].
         target: usize,
     },
-    /// A file that needs a package around it.
+    /// A file without a package.
     LoneFile { source: PathBuf },
 }
 
-/// What `cargo metadata --no-deps` says, as far as it matters here.
+/// Relevant part of the output of `cargo metadata --no-deps`.
 #[derive(Debug, Deserialize)]
 pub(super) struct Workspace {
     /// The packages of the workspace.
     pub(super) packages: Vec<Package>,
-    /// Where `cargo build` would put its results.
+    /// Directory of build results.
     pub(super) target_directory: PathBuf,
-    /// Where it would put what it makes on the way; cargo says so from 1.91 on, from when on it can be chosen.
+    /// Directory of intermediate results, which can be chosen from cargo 1.91 on; older versions do not report it.
     pub(super) build_directory: Option<PathBuf>,
 }
 
@@ -61,7 +61,7 @@ impl PackageTarget {
         self.kind.iter().any(|kind| kind == "bin")
     }
 
-    /// Whether building it gives something that can be run and `cargo run` would take.
+    /// Returns true if `cargo run` would run it.
     fn is_program(&self) -> bool {
         self.is_bin()
             || (self.kind.iter().any(|kind| kind == "example")
@@ -89,7 +89,7 @@ impl Package {
     }
 }
 
-/// Finds owners; asks cargo about each workspace once.
+/// Finds owners; calls cargo once for each workspace.
 pub(super) struct Owners<'a> {
     /// Runs `cargo metadata --no-deps` for a manifest and returns what it printed.
     metadata: &'a mut dyn FnMut(&Path) -> Result<String, PrepareError>,
@@ -101,7 +101,7 @@ impl<'a> Owners<'a> {
         Self { metadata, known: HashMap::new() }
     }
 
-    /// The owner of a `.rs` file, of the folder of a package, or of its manifest.
+    /// Returns the owner of a `.rs` file, of the directory of a package, or of its manifest.
     pub(super) fn find(&mut self, source: &Path) -> Result<Owner, PrepareError> {
         let resolved = paths::resolve(source)?;
         if resolved.is_dir() {
@@ -115,7 +115,7 @@ impl<'a> Owners<'a> {
         if is_manifest(&resolved) {
             return self.of_package(&resolved);
         }
-        // A file with a manifest of its own is a package of its own, wherever it lies.
+        // A file with an embedded manifest is its own package.
         if manifest::read(&resolved)?.is_some() {
             return Ok(Owner::LoneFile { source: resolved });
         }
@@ -237,7 +237,7 @@ impl<'a> Owners<'a> {
     }
 }
 
-/// Whether `path` is called like a manifest.
+/// Returns true if the file name is that of a manifest.
 pub(super) fn is_manifest(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == "Cargo.toml")
 }

@@ -27,27 +27,28 @@ use crate::{
 
 const MISSING: &str = "cargo was not found on PATH; install Rust from https://rustup.rs";
 
-/// How long a build may take unless said otherwise: enough for a cold one with many dependencies on a slow machine.
+/// Default time limit of a build: enough for a cold one with many dependencies on a slow machine.
 const BUILD_LIMIT: Duration = Duration::from_secs(30 * 60);
 
-/// Builds Rust evaluators with cargo and runs the programs it makes: what `cargo run` does, in two steps. `cargo build`
-/// comes before the clock of any evaluation starts; the program is then started in the environment that cargo would give
-/// it (`CARGO_MANIFEST_DIR`, what its build script sets, the folders of libraries that were built for it).
+/// Builds Rust evaluators with cargo and runs the programs: what `cargo run` does, in two steps. `cargo build` runs
+/// before the clock of any evaluation starts; the program is then started in the environment that cargo would give it
+/// (`CARGO_MANIFEST_DIR`, variables of its build script, directories of libraries that were built for it).
 ///
 /// A source is one of:
 /// - a file that is a binary or an example of a package;
-/// - a package: its folder or its `Cargo.toml`, with one binary or a `default-run`;
-/// - any other `.rs` file, which gets a package around it. It may carry its own manifest, as frontmatter between `---` lines
-///   or in a <code>```cargo</code> block of its leading `//!` comment; without one it can use `evaluator-sdk`, `serde` (with
-///   derive) and `serde_json`.
+/// - a package: its directory or its `Cargo.toml`, with one binary or a `default-run`;
+/// - any other `.rs` file, around which a package is generated. It may contain its own manifest, as frontmatter between
+///   `---` lines or in a <code>```cargo</code> block of its leading `//!` comment; without one it can use
+///   `evaluator-sdk`, `serde` (with derive) and `serde_json`.
 ///
-/// Cargo works in the current folder, as with `cargo build --manifest-path`, so its configuration and the choice of the
-/// toolchain are those of the place where the run was started. Programs of a package go to `evaluator/` inside its target
-/// folder, where the user's own builds do not replace them. What cargo makes on the way is shared with these builds from
-/// cargo 1.91 on: dependencies that `cargo test` has compiled are not compiled again.
+/// Cargo works in the current directory, as with `cargo build --manifest-path`, so its configuration and toolchain are
+/// those of the directory in which the run was started. Programs of a package go to `evaluator/` inside its target
+/// directory, where builds of the user do not replace them. From cargo 1.91 on, intermediate results are shared with
+/// those builds: dependencies that `cargo test` has compiled are not compiled again.
 ///
-/// A file with frontmatter is compiled from a copy, because stable compilers do not read frontmatter: `mod` and `include!`
-/// of files beside it do not work there. Everything else, the <code>```cargo</code> block too, is compiled in its place.
+/// A file with frontmatter is compiled from a copy, because stable compilers do not read frontmatter: `mod` and
+/// `include!` of files next to it do not work. All other files, also those with a <code>```cargo</code> block, are
+/// compiled in place.
 #[derive(Clone, Debug)]
 pub struct Cargo {
     environment: Environment,
@@ -75,22 +76,22 @@ impl Cargo {
         }
     }
 
-    /// Builds with this cargo profile, e.g. `release`.
+    /// Sets the cargo profile of builds, e.g. `release`.
     #[must_use]
     pub fn with_profile(mut self, profile: impl Into<String>) -> Self {
         self.profile = profile.into();
         self
     }
 
-    /// How long one build may take before it is stopped; 30 minutes by default.
+    /// Sets the time limit of one build; 30 minutes by default.
     #[must_use]
     pub fn with_build_limit(mut self, limit: Duration) -> Self {
         self.build_limit = limit;
         self
     }
 
-    /// The build of an evaluator that was `fetched` sees the variables by which cargo finds its own things, and so do build scripts
-    /// and macros.
+    /// Returns cargo. For a `fetched` evaluator, the build (with its scripts and macros) gets only the variables by
+    /// which cargo finds its own files.
     pub(super) fn toolchain(
         &self,
         fetched: bool,
@@ -115,7 +116,7 @@ impl Cargo {
         })
     }
 
-    /// Builds programs that share what their builds may see.
+    /// Builds programs whose builds get the same variables.
     fn build(
         &self,
         sources: &[PathBuf],
@@ -138,7 +139,7 @@ impl Cargo {
             .enumerate()
             .map(|(index, source)| {
                 self.plan(index, source, &mut owners, &mut jobs)?;
-                // Stands until the job gives its own answer.
+                // Replaced by the result of the job.
                 Err(not_built(source))
             })
             .collect();
@@ -165,7 +166,7 @@ impl Cargo {
                 let unit = Unit {
                     manifest: package.manifest_path.clone(),
                     package: Some(package.id.clone()),
-                    // Programs of other packages may have the same name. A folder for each costs nothing where
+                    // Programs of other packages may have the same name. A directory for each costs nothing if
                     // dependencies are kept elsewhere.
                     target_folder: match &workspace.build_directory {
                         Some(_) => own.join(script::package_name(package.folder())),
@@ -318,8 +319,7 @@ impl Runtime for Cargo {
     }
 }
 
-/// Refuses programs that a later build has put another program in the place of: two packages of a workspace may have
-/// programs of the same name.
+/// Refuses programs that a later build has replaced: two packages of a workspace may have programs of the same name.
 fn refuse_replaced(jobs: &[Job], results: &mut [Result<Launch, PrepareError>]) {
     let mut last: HashMap<OsString, usize> = HashMap::new();
     for (number, job) in jobs.iter().enumerate() {
@@ -345,25 +345,25 @@ fn refuse_replaced(jobs: &[Job], results: &mut [Result<Launch, PrepareError>]) {
     }
 }
 
-/// What is said of a program that no build answered for.
+/// The error for a program without a build result.
 fn not_built(source: &Path) -> PrepareError {
     PrepareError::Unusable { reason: format!("{} was not built", source.display()) }
 }
 
 /// Programs that one call of cargo builds.
 ///
-/// They share everything that decides which features dependencies are built with, so that none is compiled anew when
-/// another evaluator of its package is run by itself.
+/// They share everything that decides about features of dependencies, so that none is recompiled when another evaluator
+/// of the package runs alone.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) unit: Unit,
     pub(super) script: Option<Script>,
-    /// The programs, and which sources they answer for.
+    /// Names of the programs, and the sources that each belongs to.
     pub(super) programs: Vec<(String, Vec<usize>)>,
 }
 
 impl Job {
-    /// The program that an earlier build made, unless something of it has changed since.
+    /// The program of an earlier build, unless its sources have changed since.
     fn built(&self, source: &Path, toolchain: &Toolchain) -> Option<Launch> {
         let (name, _) = self.programs.first()?;
         let program = self.unit.program(name, &toolchain.profile);
@@ -389,7 +389,7 @@ impl Job {
         results: &mut [Result<Launch, PrepareError>],
         on_event: &mut dyn FnMut(PrepareEvent),
     ) {
-        // Held until the build is over.
+        // Held until the build has ended.
         let _lock =
             match self.script.as_ref().map(|script| generate(script, toolchain, sdk, on_event)) {
                 None => None,
@@ -423,7 +423,7 @@ fn launch_of(built: &Program) -> Launch {
     Launch::new(one_shot).with_stream()
 }
 
-/// Writes the package of a script and returns the lock that keeps others from it.
+/// Writes the package of a script and returns its lock.
 pub(super) fn generate(
     script: &Script,
     toolchain: &Toolchain,

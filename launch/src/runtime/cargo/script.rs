@@ -1,4 +1,4 @@
-//! The package that is generated around a lone file, on disk.
+//! The package that is generated around a lone file.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -12,7 +12,7 @@ use crate::{
     runtime::{Environment, PrepareError, PrepareEvent},
 };
 
-/// Where generated packages are kept, unless `EVALUATOR_CACHE_DIR` says otherwise.
+/// Directory of generated packages.
 pub(super) fn cache_folder(environment: &Environment) -> Option<PathBuf> {
     if let Some(folder) = environment.get("EVALUATOR_CACHE_DIR") {
         return std::path::absolute(folder).ok();
@@ -20,7 +20,7 @@ pub(super) fn cache_folder(environment: &Environment) -> Option<PathBuf> {
     environment.cache_home().map(|base| base.join("evaluator"))
 }
 
-/// A lone file and the folder of its generated package.
+/// A lone file and the directory of its generated package.
 #[derive(Clone, Debug)]
 pub(super) struct Script {
     source: PathBuf,
@@ -29,7 +29,7 @@ pub(super) struct Script {
 }
 
 impl Script {
-    /// `source` is absolute and resolved: it decides the name, so that one file is one package.
+    /// `source` must be absolute and resolved: it decides the name, so that one file is one package.
     pub(super) fn new(source: PathBuf, cache: &Path) -> Self {
         let name = package_name(&source);
         let folder = cache.join("scripts").join(&name);
@@ -51,10 +51,9 @@ impl Script {
         self.package().join("Cargo.toml")
     }
 
-    /// The copy that is compiled of a source with frontmatter.
+    /// The copy of a source with frontmatter, which is compiled.
     ///
-    /// It is not inside the package, so that the compiler calls it by its full path, which can be told from any other text
-    /// and replaced.
+    /// It is not inside the package, so that the compiler prints its full path, which can be recognized and replaced.
     fn copy(&self) -> PathBuf {
         self.folder.join("main.rs")
     }
@@ -63,7 +62,7 @@ impl Script {
         self.folder.join("package")
     }
 
-    /// What cargo and the compiler call the files, and what the user calls them.
+    /// Names that cargo and the compiler use, and the names that the user knows.
     pub(super) fn renames(&self) -> Vec<(String, String)> {
         let source = self.source.display().to_string();
         [self.copy(), self.manifest()]
@@ -71,7 +70,7 @@ impl Script {
             .into()
     }
 
-    /// Keeps other runs from generating or building this package until the result is dropped.
+    /// Locks the package until the result is dropped.
     pub(super) fn lock(
         &self,
         on_event: &mut dyn FnMut(PrepareEvent),
@@ -88,8 +87,8 @@ impl Script {
                 on_event(PrepareEvent::Progress { line });
                 file.lock().map_err(cannot)?;
             }
-            // Some network file systems have no locks. Files are replaced whole and cargo locks its own folder where it
-            // can, so two runs at once are then unlikely, and not worth refusing to run at all, to disturb each other.
+            // Some network file systems do not support locks. Files are replaced atomically and cargo locks its own
+            // directory where it can, so running without a lock is acceptable.
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
                 let line = format!("cannot lock {}: {error}; going on without", path.display());
                 on_event(PrepareEvent::Progress { line });
@@ -99,9 +98,9 @@ impl Script {
         Ok(file)
     }
 
-    /// Writes the package. Files that have not changed keep their times, or cargo would build again.
+    /// Writes the package. Unchanged files keep their times, or cargo would build again.
     ///
-    /// The source is read here, under the lock, so that a run which waited for another does not bring back an older state.
+    /// The source is read under the lock, so that a run that waited for another does not restore an older state.
     pub(super) fn generate(&self, sdk: &SdkSource) -> Result<(), PrepareError> {
         let embedded = manifest::read(&self.source)?;
         let plain_source = embedded.as_ref().and_then(|embedded| embedded.plain_source.as_deref());
@@ -119,17 +118,17 @@ impl Script {
         plain_source.map_or(Ok(()), |source| write_if_changed(&copy, source))
     }
 
-    /// Whether versions of the dependencies were chosen before.
+    /// Returns true if the versions of the dependencies are locked.
     pub(super) fn has_lockfile(&self) -> bool {
         self.package().join("Cargo.lock").is_file()
     }
 }
 
-/// A name for the package of `source`: readable, valid for cargo whatever the file is called, and of this file only.
+/// Returns a package name for `source`: readable, valid for cargo, and unique to this file.
 ///
-/// All scripts share one target folder, where programs of the same name would replace each other.
+/// All scripts share one target directory, where programs of the same name would replace each other.
 pub(super) fn package_name(source: &Path) -> String {
-    /// File systems bound the length of names; the compiler adds to this one.
+    /// File systems limit the length of names, and the compiler adds to this one.
     const LONGEST: usize = 48;
     let stem =
         source.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
@@ -144,14 +143,14 @@ pub(super) fn package_name(source: &Path) -> String {
     format!("{name}-{:016x}", fnv1a(source.as_os_str().as_encoded_bytes()))
 }
 
-/// The 64 bit FNV-1a hash: the same on every machine and with every version of the standard library.
+/// The 64-bit FNV-1a hash, which is the same on every machine.
 fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
 }
 
-/// Replaces the file in one step, so that nobody ever reads half of it.
+/// Replaces a file atomically if its content differs.
 fn write_if_changed(path: &Path, text: &str) -> Result<(), PrepareError> {
     if fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
         return Ok(());

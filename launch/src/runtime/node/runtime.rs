@@ -27,7 +27,7 @@ const MISSING: &str =
 /// Time limit for `node --version`.
 const VERSION_LIMIT: Duration = Duration::from_secs(20);
 
-/// What says which package a file belongs to and which others that has.
+/// Files that define the package of a source and its dependencies.
 const PACKAGE_FILES: [&str; 7] = [
     "package.json",
     "package-lock.json",
@@ -40,13 +40,14 @@ const PACKAGE_FILES: [&str; 7] = [
 
 /// Runs JavaScript or TypeScript files with the `node` found on `PATH`.
 ///
-/// TypeScript is run as this version of Node.js can: newer ones strip types themselves; for older ones `tsx` is used when
-/// the project or the machine has it, and otherwise the file has to be free of type annotations and no ES module.
+/// How TypeScript runs depends on the version of Node.js: newer ones strip types themselves; for older ones `tsx` is
+/// used if the project or the machine has it, and otherwise the file must not contain type annotations nor be an ES
+/// module.
 #[derive(Debug)]
 pub struct Node {
     language: Language,
     environment: Environment,
-    /// Asking costs a process start, so it is done once, and only for TypeScript.
+    /// Asked once, and only if it matters: it costs a process start.
     version: OnceLock<Result<Version, String>>,
 }
 
@@ -111,14 +112,14 @@ impl Node {
         } else if is_typescript && !version.caches_stripped_types() && !has_much() {
             Reuse::None
         } else if is_script(node) {
-            // A wrapper may pass on other arguments than it is given.
+            // A wrapper may not pass on its arguments.
             unavailable(&format!("{} is a script", node.display()))
         } else {
             Reuse::CompiledCode(compile_cache::cached)
         }
     }
 
-    /// The command that runs a TypeScript file, and what a person should know of it: one decision for runs and checks.
+    /// Returns the command that runs a TypeScript file, and a note for the user. Runs and checks share this decision.
     fn typescript_command(
         &self,
         node: &Path,
@@ -134,7 +135,7 @@ impl Node {
             }
             TypeStripping::Never => match self.find_tsx(source) {
                 Some(tsx) => Ok((CommandSpec::new(tsx).arg(source), None)),
-                // Refused by Node.js, as a file of unknown kind or for its types.
+                // Node.js would refuse the file, by its kind or for its types.
                 None if in_module_package(source)
                     || paths::has_extension(source, &[".mts"])
                     || syntax::typescript(node, source, cancellation) != Syntax::Sound =>
@@ -153,7 +154,7 @@ impl Node {
         }
     }
 
-    /// `tsx` of the project the file belongs to, or of the machine.
+    /// Returns `tsx` of the project of the file, or of the machine.
     fn find_tsx(&self, source: &Path) -> Option<PathBuf> {
         source
             .ancestors()
@@ -178,7 +179,7 @@ impl Runtime for Node {
         }
     }
 
-    /// Asks Node.js for its version. A machine runs TypeScript if it runs files with type annotations.
+    /// Asks Node.js for its version. TypeScript is available if files with type annotations can run.
     fn availability(&self) -> Result<String, String> {
         let node = self.environment.find_program("node").ok_or_else(|| MISSING.to_owned())?;
         let version = self.known_version(&node, &Cancellation::new())?;
@@ -190,7 +191,7 @@ impl Runtime for Node {
         Ok(format!("{}, version {version}", node.display()))
     }
 
-    /// Says what runs the file; decides that as [`prepare`](Runtime::prepare) does.
+    /// Decides as [`prepare`](Runtime::prepare) does.
     fn inspect(&self, entrypoint: &Entrypoint) -> Result<String, PrepareError> {
         let source = paths::resolve(&entrypoint.path)?;
         let node = self.find()?;
@@ -300,7 +301,7 @@ fn too_old(version: Version) -> String {
     )
 }
 
-/// Whether the nearest `package.json` makes files ES modules, as Node.js decides it.
+/// Returns true if the nearest `package.json` makes files ES modules.
 fn in_module_package(source: &Path) -> bool {
     #[derive(serde::Deserialize)]
     struct Package {
@@ -314,7 +315,7 @@ fn in_module_package(source: &Path) -> bool {
         .is_some_and(|package| package.r#type.as_deref() == Some("module"))
 }
 
-/// A version of Node.js, as far as it matters here.
+/// A version of Node.js.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Version {
     major: u32,
@@ -335,12 +336,12 @@ enum TypeStripping {
 }
 
 impl Version {
-    /// Whether it can keep what it has compiled of modules, those of ECMAScript included. It could since 22.1, not for all of them.
+    /// Returns true if compiled code of all modules can be kept. Versions since 22.1 keep that of some modules only.
     fn caches_modules(self) -> bool {
         matches!((self.major, self.minor), (24.., _) | (23, 4..) | (22, 12..))
     }
 
-    /// Whether what it keeps includes TypeScript without its types.
+    /// Returns true if compiled code of TypeScript can be kept.
     fn caches_stripped_types(self) -> bool {
         matches!((self.major, self.minor), (24.., _) | (23, 11..))
     }
@@ -385,7 +386,7 @@ const TESTS: Convention = Convention {
              mention its name, and in the file itself",
 };
 
-/// Whether Node.js takes a file of this name for one of tests, wherever it is.
+/// Returns true if Node.js treats a file of this name as a test file.
 fn is_test(name: &str) -> bool {
     let Some((stem, extension)) = name.rsplit_once('.') else { return false };
     let is_named = stem.starts_with("test-")

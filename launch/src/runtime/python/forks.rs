@@ -1,8 +1,8 @@
-//! From the command that runs a Python file to that of a server which forks processes that run it.
+//! Fork servers for Python files.
 //!
-//! The server is the same interpreter, told to run the same file with the same arguments. What makes it a server is a
-//! module called `sitecustomize`, which an interpreter imports at the end of its own start, and which it finds first because
-//! `PYTHONPATH` begins with its folder. See `fork_server.py`, which is that module, for everything else.
+//! The server is the same interpreter with the same file and arguments. It becomes a server by a module called
+//! `sitecustomize`, which an interpreter imports at the end of its own start, and which it finds first because
+//! `PYTHONPATH` starts with its directory. `fork_server.py` is that module.
 
 use std::{ffi::OsStr, fmt::Write as _, path::Path};
 
@@ -15,17 +15,17 @@ const SERVER: &str = include_str!("fork_server.py");
 
 const SEARCH_PATH: &str = "PYTHONPATH";
 
-/// The command of a server that forks what `command` would start.
+/// Makes the command of a server that forks what `command` would start.
 pub(super) fn server(command: &CommandSpec) -> Result<ServerCommand, String> {
     if is_script(Path::new(&command.program)) {
-        // It may start the interpreter in a way in which it does not find the server, and runs the file instead.
+        // A wrapper may start the interpreter so that it does not find the server, and runs the file instead.
         return Err(format!("{} is a script", command.program.display()));
     }
     if !command.resources.is_unlimited() && !cfg!(target_os = "linux") {
-        // Elsewhere they can only be given to a process by itself.
+        // Elsewhere only a process can limit itself.
         return Err("its entry limits what it may use".to_owned());
     }
-    // The server deletes it as soon as it runs.
+    // The server deletes it when it runs.
     let folder = PrivateDirectory::new("forks")
         .and_then(|folder| folder.write("sitecustomize.py", SERVER).map(|_| folder))
         .map_err(|error| format!("no folder for the server: {error}"))?;
@@ -47,7 +47,7 @@ fn greeting(search_path: Option<&OsStr>) -> Vec<u8> {
     match search_path {
         None => line.push('-'),
         Some(value) => {
-            // An empty value is marked, too: it is not the same as none.
+            // An empty value differs from an unset variable.
             line.push('=');
             for byte in value.as_encoded_bytes() {
                 // Writing to a string cannot fail.

@@ -21,10 +21,10 @@ use crate::{
 /// Variable that names the interpreter, as a path or a name on `PATH`.
 pub(super) const INTERPRETER_VARIABLE: &str = "EVALUATOR_PYTHON";
 
-/// How long an interpreter may take to say what it is.
+/// Time limit for questions to an interpreter.
 pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 
-/// The first interpreter found: `$EVALUATOR_PYTHON`, the active virtual environment, `python3`, `python`.
+/// Returns the first interpreter found: `$EVALUATOR_PYTHON`, the active virtual environment, `python3`, `python`.
 pub(super) fn find(environment: &Environment) -> Result<PathBuf, String> {
     if let Some(chosen) = environment.get(INTERPRETER_VARIABLE) {
         return environment.find_program(chosen).ok_or_else(|| {
@@ -44,19 +44,19 @@ pub(super) fn find(environment: &Environment) -> Result<PathBuf, String> {
         })
 }
 
-/// The interpreter of `$VIRTUAL_ENV`. It may be gone: a shell keeps the variable after the folder was deleted.
+/// The interpreter of `$VIRTUAL_ENV`. A shell keeps the variable after the directory was deleted.
 fn active_virtual_environment(environment: &Environment) -> Option<PathBuf> {
     let folder = Path::new(environment.get("VIRTUAL_ENV")?);
     environment.find_program(in_virtual_environment(folder))
 }
 
-/// Where the interpreter of a virtual environment is.
+/// Path of the interpreter in a virtual environment.
 pub(super) fn in_virtual_environment(folder: &Path) -> PathBuf {
     folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
 }
 
-/// The interpreter behind a wrapper script. Version managers put such scripts on `PATH`, and looking the version up again
-/// for every evaluation costs more than the interpreter itself needs to start. What does not answer is used as it is.
+/// Returns the interpreter behind a wrapper script of a version manager, which would look up the version for every
+/// evaluation. An interpreter that does not answer is used as it is.
 pub(super) fn unwrapped(interpreter: PathBuf, cancellation: &Cancellation) -> PathBuf {
     if !environment::is_script(&interpreter) {
         return interpreter;
@@ -131,7 +131,7 @@ impl Questions {
         }
     }
 
-    /// Asks an interpreter that sees the variables of `environment`.
+    /// Asks an interpreter, which gets the variables of `environment`.
     ///
     /// # Errors
     ///
@@ -180,7 +180,7 @@ fn question<'a>(kind: &str, parts: impl IntoIterator<Item = &'a Path>) -> OsStri
     question
 }
 
-/// What an interpreter has answered. What it could not tell is missing.
+/// Answers of an interpreter. A question that it cannot answer has none.
 #[derive(Clone, Debug)]
 pub(super) struct Answers {
     pub(super) identity: Identity,
@@ -192,11 +192,11 @@ pub(super) struct Answers {
 /// Whether an evaluator imports the SDK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SdkUse {
-    /// It does not.
+    /// It does not import the SDK.
     Unused,
-    /// It does, and the interpreter finds it.
+    /// It imports the SDK, which is installed.
     Found,
-    /// It does, and the interpreter does not find it or could not tell.
+    /// It imports the SDK, which is not installed or cannot be looked up.
     Missing,
 }
 
@@ -240,10 +240,10 @@ impl Answers {
     }
 }
 
-/// Names and versions of the packages that are installed for an interpreter, sorted: those of its virtual environment, and
-/// of the installation that it was made from. Each package has a folder or file named so beside its modules.
+/// Names and versions of the packages that are installed for an interpreter, sorted: those of its virtual environment,
+/// and of the installation it was made from. Each has a directory or file of that name next to its modules.
 ///
-/// Empty where nothing is found; packages that are found by other ways (`PYTHONPATH`, `.pth` files) are not listed.
+/// Packages that are found by other ways (`PYTHONPATH`, `.pth` files) are not listed.
 pub(super) fn installed_for(interpreter: &Path) -> Vec<String> {
     let real = interpreter.canonicalize().ok();
     let prefixes = [Some(interpreter), real.as_deref()].into_iter().flatten();

@@ -17,25 +17,25 @@ use super::{
 };
 use crate::runtime::{PrepareError, imports};
 
-/// The module of the Python SDK, the only one whose package is known without being named.
+/// The module of the Python SDK, the only one whose package need not be named.
 pub(super) const SDK_MODULE: &str = "agentevals_evaluator_sdk";
 
-/// Packages that an evaluator needs: those of a `requirements.txt` beside it, those of its own `# /// script` block, and the
-/// SDK if a file of it mentions the SDK.
+/// Packages that an evaluator needs: those of a `requirements.txt` next to it, those of its `# /// script` block, and
+/// the SDK if one of its files mentions it.
 #[derive(Clone, Debug)]
 pub(super) struct Needs {
     source: PathBuf,
     fetched: bool,
     file: Option<Requirements>,
     block: Option<Metadata>,
-    /// Paths that direct references of the block name.
+    /// Paths in direct references of the block.
     references: References,
     /// Files that mention the SDK.
     sdk_files: Vec<PathBuf>,
 }
 
 impl Needs {
-    /// Reads what an evaluator needs; `None` if it needs nothing but an interpreter. Starts nothing.
+    /// Reads what an evaluator needs; `None` if it only needs an interpreter. Starts nothing.
     ///
     /// # Errors
     ///
@@ -44,7 +44,7 @@ impl Needs {
         let file = Requirements::beside(source, fetched)
             .transpose()
             .map_err(|reason| PrepareError::InstallFailed { reason })?;
-        // A file that cannot be read cannot be run either, and the interpreter will say why.
+        // The interpreter will report a file that cannot be read.
         let text = fs::read(source).unwrap_or_default();
         let block = Metadata::read(source, &String::from_utf8_lossy(&text), fetched)
             .map_err(|reason| PrepareError::Unusable { reason })?;
@@ -100,8 +100,8 @@ impl Needs {
         })
     }
 
-    /// Requirements that the interpreter does not meet, or of which that cannot be told, as words of a command line. Empty
-    /// if nothing has to be installed.
+    /// Requirements that the interpreter does not meet, or may not meet, as command-line words. Empty if nothing has to
+    /// be installed.
     pub(super) fn missing(&self, sdk: &Sdk, answers: &Answers) -> Vec<String> {
         let is_met = |requirement: &&str| is_met(requirement, answers);
         let mut missing: Vec<String> =
@@ -117,7 +117,7 @@ impl Needs {
         } else {
             answers.sdk(self.folder(), &self.sdk_files)
         };
-        // One that was chosen is not any other that is there.
+        // A chosen SDK must be installed in that version.
         let is_there = match (sdk_use, sdk.plain()) {
             (SdkUse::Unused, _) => true,
             (_, _) if sdk.is_default() => sdk_use == SdkUse::Found,
@@ -131,7 +131,7 @@ impl Needs {
         missing
     }
 
-    /// Whether a package is named that is called like this, or like this module.
+    /// Returns true if a package of this name is required; also for the name of a module.
     pub(super) fn names(&self, name: &str) -> bool {
         let name = requirements::normalized(name);
         self.plain().any(|requirement| {
@@ -139,7 +139,7 @@ impl Needs {
         })
     }
 
-    /// Packages to install, beside those of a file to install from.
+    /// Packages to install in addition to those of the file.
     pub(super) fn dependencies(&self) -> &[String] {
         self.block.as_ref().map_or(&[], |block| &block.dependencies)
     }
@@ -159,17 +159,17 @@ impl Needs {
         }
     }
 
-    /// The folder that relative paths start from; `None` if there are none.
+    /// Directory of relative paths; `None` if there are none.
     pub(super) fn base(&self) -> Option<&Path> {
         self.file.as_ref().and_then(Requirements::base)
     }
 
-    /// Whether a file or folder of this machine is named.
+    /// Returns true if a file or directory of this machine is named.
     pub(super) fn names_files(&self) -> bool {
         self.base().is_some() || self.references.base().is_some()
     }
 
-    /// Adds to a digest what decides which packages are installed.
+    /// Adds everything that decides which packages are installed to a digest.
     pub(super) fn digest_into(&self, digest: &mut Sha256) {
         match &self.file {
             Some(file) => file.digest_into(digest),
@@ -182,7 +182,7 @@ impl Needs {
         }
     }
 
-    /// Whether the files name something else than when they were read.
+    /// Returns true if the files have changed since they were read.
     pub(super) fn have_changed(&self) -> bool {
         self.file.as_ref().is_some_and(Requirements::have_changed)
             || fs::read(&self.source).map_or(true, |text| {
@@ -203,12 +203,12 @@ impl Needs {
     }
 }
 
-/// A word of a command line.
+/// Quotes a command-line word.
 fn word(text: &str) -> String {
     shell_words::quote(text).into_owned()
 }
 
-/// Whether an interpreter has what a plain requirement names. Where that cannot be told, it has not.
+/// Returns true if an interpreter has what a plain requirement names; false if that is unknown.
 fn is_met(requirement: &str, answers: &Answers) -> bool {
     let parts = requirements::split(requirement);
     match parts.marker.map(|marker| answers.marker(marker)) {
@@ -224,7 +224,7 @@ fn is_met(requirement: &str, answers: &Answers) -> bool {
     }
 }
 
-/// The evaluator's own sources that mention the module of the SDK.
+/// The source files of the evaluator that mention the module of the SDK.
 fn files_with_sdk(source: &Path) -> Vec<PathBuf> {
     let is_source =
         |path: &PathBuf| path.extension().is_some_and(|found| found.eq_ignore_ascii_case("py"));
@@ -236,10 +236,10 @@ fn files_with_sdk(source: &Path) -> Vec<PathBuf> {
     files.into_iter().filter(is_source).filter(mentions).collect()
 }
 
-/// Type of the block that names dependencies. Blocks of other types are meant for other tools.
+/// Type of the block that names dependencies. Blocks of other types are for other tools.
 const TYPE: &str = "script";
 
-/// What the block of a file says. A `[tool]` table in it is for other tools, and is not read.
+/// Content of the block of a file. A `[tool]` table in it is for other tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Metadata {
     /// Requirements, as they are written.
@@ -267,7 +267,7 @@ impl Metadata {
     /// The line of `requires-python` and the versions it accepts.
     pub(super) fn accepts(&self, version: &str) -> Result<(), (usize, String)> {
         let Some((line, wanted)) = &self.requires_python else { return Ok(()) };
-        // Builds from a checkout call themselves `3.14.0a1+`.
+        // Builds from a checkout report versions such as `3.14.0a1+`.
         match Version::from_str(version.trim_end_matches('+')) {
             Ok(version) if wanted.contains(&version) => Ok(()),
             _ => Err((*line, wanted.to_string())),
@@ -275,7 +275,7 @@ impl Metadata {
     }
 }
 
-/// A mistake in a block.
+/// A problem in a block.
 #[derive(Debug)]
 struct Problem {
     /// Line of the file, from 1.
@@ -291,7 +291,7 @@ struct Block {
     toml: String,
 }
 
-/// Finds the block. It goes on for as long as there are comments, and ends with the last `# ///` among them.
+/// Finds the block. It extends over consecutive comments, up to the last `# ///` among them.
 fn find(text: &str) -> Result<Option<Block>, Problem> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines: Vec<&str> = text.lines().collect();
@@ -329,14 +329,14 @@ fn find(text: &str) -> Result<Option<Block>, Problem> {
     Ok(found)
 }
 
-/// The type of the block that this line opens.
+/// The type of the block that starts with this line.
 fn opening(line: &str) -> Option<&str> {
     let kind = line.strip_prefix("# /// ")?;
     let is_type = |c: char| c.is_ascii_alphanumeric() || c == '-';
     (!kind.is_empty() && kind.chars().all(is_type)).then_some(kind)
 }
 
-/// What a line of a block holds, without its comment sign.
+/// The content of a line of a block, without its comment sign.
 fn content(line: &str) -> Option<&str> {
     if line == "#" { Some("") } else { line.strip_prefix("# ") }
 }
@@ -416,7 +416,7 @@ impl Block {
         Problem { line: self.line(at), reason }
     }
 
-    /// Line of the file where a byte of the block is.
+    /// Line of the file that contains a byte of the block.
     fn line(&self, at: usize) -> usize {
         let before = self.toml.get(..at).unwrap_or(&self.toml);
         self.lines_before + before.matches('\n').count() + 1

@@ -1,4 +1,4 @@
-//! Which interpreter or environment runs an evaluator: one decision for runs and checks.
+//! Which interpreter or environment runs an evaluator. Runs and checks share this decision.
 
 use std::path::{Path, PathBuf};
 
@@ -12,20 +12,20 @@ use crate::{
     runtime::{Entrypoint, Environment, PrepareError, environment::is_script, paths},
 };
 
-/// How an evaluator is run.
+/// How an evaluator runs.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) source: PathBuf,
-    /// Whether it came from a source of evaluators.
+    /// True if it was fetched from a source.
     pub(super) fetched: bool,
     pub(super) interpreter: PathBuf,
-    /// Version of the interpreter, where it was asked for.
+    /// Version of the interpreter, if it was asked.
     pub(super) version: Option<String>,
-    /// The packages it names, and where that is; `None` if it names none.
+    /// Where it names packages; `None` if it names none.
     pub(super) named_in: Option<String>,
-    /// The environment it needs; `None` if the interpreter has all of its packages.
+    /// The environment it needs; `None` if the interpreter has all packages.
     pub(super) wanted: Option<Wanted>,
-    /// Modules it imports that the interpreter does not find, where that was asked for.
+    /// Modules it imports that the interpreter does not find, if that was asked.
     pub(super) missing_modules: Vec<MissingModule>,
 }
 
@@ -34,20 +34,20 @@ pub(super) struct Plan {
 pub(super) struct Wanted {
     pub(super) venv: Venv,
     pub(super) needs: Needs,
-    /// What the interpreter lacks, as words of a command line.
+    /// What the interpreter lacks, as command-line words.
     pub(super) missing: Vec<String>,
-    /// Whether the interpreter can make an environment by itself.
+    /// True if the interpreter can create an environment.
     pub(super) has_venv: bool,
 }
 
 impl Wanted {
-    /// Where the packages come from if they are not installed here.
+    /// How to provide the packages without an installation by this program.
     pub(super) fn by_hand(&self, interpreter: &Path) -> String {
         by_hand(interpreter, &self.missing.join(" "))
     }
 }
 
-/// The command that installs packages for an interpreter, and the other way out.
+/// The command that installs packages for an interpreter, and the alternative.
 pub(super) fn by_hand(interpreter: &Path, packages: &str) -> String {
     let python = interpreter.display().to_string();
     format!(
@@ -56,13 +56,13 @@ pub(super) fn by_hand(interpreter: &Path, packages: &str) -> String {
     )
 }
 
-/// Decides how evaluators are run.
+/// Decides how evaluators run.
 #[derive(Debug)]
 pub(super) struct Planner<'a> {
     pub(super) environment: &'a Environment,
     pub(super) sdk: Sdk,
     pub(super) installer: Installer,
-    /// Whether to look for the modules that evaluators import.
+    /// True to look for the modules that evaluators import.
     pub(super) checks_imports: bool,
     pub(super) cancellation: &'a Cancellation,
 }
@@ -78,8 +78,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Plans evaluators, in their order. Starts the interpreter once for those of the user and once for fetched ones, and
-    /// not at all where none names a package.
+    /// Plans evaluators, in their order. Starts the interpreter at most once for those of the user and once for fetched
+    /// ones, and not at all if none names a package.
     pub(super) fn plan(
         &self,
         python: &Path,
@@ -116,7 +116,7 @@ impl<'a> Planner<'a> {
             .collect()
     }
 
-    /// Looks for the modules that a script imports in an environment that is there.
+    /// Looks for the modules that a script imports in an existing environment.
     ///
     /// # Errors
     ///
@@ -135,7 +135,7 @@ impl<'a> Planner<'a> {
         Ok(answers.missing(folder, &plan.source))
     }
 
-    /// Asks the interpreter all that has to be known for these evaluators; `None` if that is nothing.
+    /// Asks the interpreter everything needed for these evaluators; `None` if that is nothing.
     fn ask(
         &self,
         python: &Path,
@@ -150,7 +150,7 @@ impl<'a> Planner<'a> {
             read.iter().for_each(|(source, _)| questions.missing(folder(source), source));
         }
         let has_needs = read.iter().any(|(_, needs)| needs.is_some());
-        // An evaluator that was fetched is started with these variables only, so others must not decide what it finds.
+        // A fetched evaluator gets only these variables, so others must not affect the answers.
         let confined = fetched.then(|| self.environment.confined());
         let seen = confined.as_ref().unwrap_or(self.environment);
         (has_needs || self.checks_imports && !read.is_empty())
@@ -176,7 +176,7 @@ impl<'a> Planner<'a> {
         };
         let answers = match answers {
             None => return Ok(plan),
-            // Others have asked.
+            // Asked for another evaluator.
             Some(_) if needs.is_none() && !self.checks_imports => return Ok(plan),
             Some(answers) => answers
                 .as_ref()

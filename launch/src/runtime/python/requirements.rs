@@ -40,13 +40,13 @@ impl NotPlain {
     }
 }
 
-/// Checks that requirements name packages of the index and nothing else: names with extras, versions, markers and hashes,
-/// and comments. No options, addresses, paths or references to variables, by which a file could choose where packages come
-/// from.
+/// Checks that requirements only name packages of the index: names with extras, versions, markers and hashes, and
+/// comments. Options, addresses, paths and references to variables are refused, because they can choose where packages
+/// come from.
 ///
 /// # Errors
 ///
-/// The first line that has anything else.
+/// The first line that contains anything else.
 pub fn check_plain(text: &str) -> Result<(), NotPlain> {
     parse(text).map(drop)
 }
@@ -57,21 +57,21 @@ pub(super) struct Requirements {
     /// The file.
     pub(super) path: PathBuf,
     content: Vec<u8>,
-    /// The packages, if nothing but packages of the index is named.
+    /// The packages, if only packages of the index are named; otherwise the reason.
     plain: Result<Vec<String>, String>,
-    /// Files and folders that are named, if something else is.
+    /// Named files and directories, if anything else is named.
     references: References,
 }
 
 impl Requirements {
-    /// The file beside an evaluator; `None` if there is none.
+    /// Reads the file next to an evaluator; `None` if there is none.
     ///
     /// # Errors
     ///
-    /// Why it cannot be read; for a `fetched` evaluator also what may not be in it.
+    /// Why it cannot be read; for a `fetched` evaluator also what it may not contain.
     pub(super) fn beside(source: &Path, fetched: bool) -> Option<Result<Self, String>> {
         let path = source.with_file_name(FILE_NAME);
-        // A link that leads nowhere is not the same as no file.
+        // A dangling link is not a missing file.
         match path.symlink_metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
             _ => {}
@@ -103,39 +103,39 @@ impl Requirements {
         Ok(Self { path, content, plain, references })
     }
 
-    /// The packages, if nothing but packages of the index is named.
+    /// The packages, if only packages of the index are named.
     pub(super) fn packages(&self) -> Option<&[String]> {
         self.plain.as_deref().ok()
     }
 
-    /// The folder that relative paths in the file start from; `None` if it has none.
+    /// Directory of relative paths in the file; `None` if there are none.
     pub(super) fn base(&self) -> Option<&Path> {
         self.references.base()
     }
 
-    /// Adds to a digest what decides which packages are installed.
+    /// Adds everything that decides which packages are installed to a digest.
     pub(super) fn digest_into(&self, digest: &mut Sha256) {
         digest.update((self.content.len() as u64).to_le_bytes());
         digest.update(&self.content);
         self.references.digest_into(digest);
     }
 
-    /// Whether the file is another than was read. A file that is gone counts as one.
+    /// Returns true if the file has changed since it was read, or is gone.
     pub(super) fn have_changed(&self) -> bool {
         fs::read(&self.path).map_or(true, |content| content != self.content)
     }
 }
 
-/// Endings by which installers take a name for a file.
+/// Extensions by which installers recognize files.
 const ARCHIVES: [&str; 7] = [".whl", ".zip", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar"];
 
-/// The requirements of a text, each in a line of its own, without comments and blank lines.
+/// Returns the requirements of a text, one for each line, without comments and blank lines.
 pub(super) fn parse(text: &str) -> Result<Vec<String>, NotPlain> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut requirements = Vec::new();
     for (index, line) in lines(text).enumerate() {
         let refused = |reason| NotPlain::new(index + 1, reason, line);
-        // Other characters may end a line for an installer, and so hide one in a comment.
+        // Installers may treat other characters as line ends, which could hide a requirement in a comment.
         if line.chars().any(|char| char != '\t' && (char.is_control() || is_separator(char))) {
             return Err(refused("control characters and unusual line ends are not allowed"));
         }
@@ -154,7 +154,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<String>, NotPlain> {
     Ok(requirements)
 }
 
-/// Lines as Python ends them.
+/// Lines as Python separates them.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.split('\n').flat_map(|line| line.strip_suffix('\r').unwrap_or(line).split('\r'))
 }
@@ -163,7 +163,7 @@ fn is_separator(char: char) -> bool {
     matches!(char, '\u{2028}' | '\u{2029}')
 }
 
-/// A comment begins at the start of a line or after a blank.
+/// Removes a comment, which starts at the start of a line or after a blank.
 pub(super) fn without_comment(line: &str) -> &str {
     let begins = |(at, _): &(usize, &str)| {
         line[..*at].chars().next_back().is_none_or(|before| before.is_ascii_whitespace())
@@ -171,7 +171,7 @@ pub(super) fn without_comment(line: &str) -> &str {
     line.match_indices('#').find(begins).map_or(line, |(at, _)| &line[..at])
 }
 
-/// Whether installers would take this for a file, by how it ends.
+/// Returns true if installers treat this name as a file.
 pub(super) fn is_archive(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ARCHIVES.iter().any(|ending| name.ends_with(ending))
@@ -181,7 +181,7 @@ fn problem(requirement: &str) -> Option<&'static str> {
     if requirement.starts_with('-') {
         return Some("installer options are not allowed");
     }
-    // Installers look for options behind any blank.
+    // Installers look for options after any blank.
     let options = requirement.match_indices([' ', '\t']).map(|(at, _)| at);
     let (named, hashes) = options
         .clone()
@@ -218,7 +218,7 @@ fn problem(requirement: &str) -> Option<&'static str> {
     None
 }
 
-/// Checks for `NAME @ URL`, a package that says where it comes from, as PEP 508 writes it.
+/// Returns true for `NAME @ URL`, a direct reference of PEP 508.
 pub(super) fn is_direct_reference(requirement: &str) -> bool {
     let mut rest = Rest(requirement);
     let name = rest.take_while(|char| char.is_ascii_alphanumeric() || "-_.".contains(char));
@@ -240,7 +240,7 @@ pub(super) fn is_direct_reference(requirement: &str) -> bool {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Parts<'a> {
     pub(super) name: &'a str,
-    /// True if it names extras or hashes: more than a version then decides whether it is installed.
+    /// True if it names extras or hashes: its version alone then does not show that it is installed.
     pub(super) has_more: bool,
     /// Accepted versions, empty for all.
     pub(super) versions: &'a str,
@@ -282,7 +282,7 @@ fn is_hash(word: &str) -> bool {
     )
 }
 
-/// What is still to be read of a requirement.
+/// The rest of a requirement that is being parsed.
 struct Rest<'a>(&'a str);
 
 impl<'a> Rest<'a> {
@@ -333,7 +333,7 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// Whether a text is made of what markers are made of. Whether it means something is for the installer to say.
+/// Returns true if a text consists of tokens of markers. The installer checks their meaning.
 fn is_marker(text: &str) -> bool {
     let mut rest = Rest(text.trim());
     if rest.0.is_empty() {
@@ -356,16 +356,16 @@ fn is_marker(text: &str) -> bool {
     true
 }
 
-/// Other requirements that include further ones are followed this deep.
+/// Maximum depth of included requirements.
 const DEEPEST: usize = 8;
 
-/// Larger files count by their size and time alone.
+/// Larger files are compared by size and time.
 const READ_WHOLE: u64 = 1 << 20;
 
-/// Names in a folder that building a package writes, or that are no part of it.
+/// Entries of a directory that are not part of a package, or are written by its build.
 const NOT_CONTENT: [&str; 5] = ["build", "dist", "__pycache__", "node_modules", "venv"];
 
-/// What requirements name on this machine.
+/// Files and directories that requirements name.
 #[derive(Clone, Debug, Default)]
 pub(super) struct References {
     base: Option<PathBuf>,
@@ -377,13 +377,13 @@ pub(super) struct References {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Local {
     path: PathBuf,
-    /// Installed as a link to the folder, so that what is in it may change.
+    /// Installed as a link to the directory, whose content may change.
     editable: bool,
 }
 
 impl References {
-    /// What the text of `file` names. Relative paths start from `here`, the working directory, as they always do with
-    /// pip; unless not all of them are there, then from the folder of the file.
+    /// Finds what the text of `file` names. Relative paths start from `here`, the working directory, as with pip;
+    /// unless one of them does not exist there, then from the directory of the file.
     pub(super) fn of(file: &Path, text: &str, here: Option<&Path>) -> Self {
         let mut references = Self::default();
         references.read(file, text, 0);
@@ -400,12 +400,12 @@ impl References {
         references
     }
 
-    /// Where relative paths start; `None` if there are none.
+    /// Directory of relative paths; `None` if there are none.
     pub(super) fn base(&self) -> Option<&Path> {
         self.base.as_deref()
     }
 
-    /// Adds what is named to a digest.
+    /// Adds the content of everything that is named to a digest.
     pub(super) fn digest_into(&self, digest: &mut Sha256) {
         for (_, content) in &self.included {
             bytes_into(content.as_deref().unwrap_or_default(), digest);
@@ -446,7 +446,7 @@ enum Named {
     Local(Local),
 }
 
-/// The file or folder that a line names, if it names one.
+/// The file or directory that a line names, if any.
 fn reference(line: &str) -> Option<Named> {
     if let Some(path) =
         option(line, &["-r", "--requirement"]).or_else(|| option(line, &["-c", "--constraint"]))
@@ -471,7 +471,7 @@ fn option<'a>(line: &'a str, names: &[&str; 2]) -> Option<&'a str> {
     Some(value.trim().trim_matches(['"', '\''])).filter(|value| !value.is_empty())
 }
 
-/// The path in a requirement; `is_path` if nothing else can stand there but an address.
+/// The path in a requirement; `is_path` if only a path or an address can be there.
 fn local_path(requirement: &str, is_path: bool) -> Option<PathBuf> {
     // A direct reference: `name @ file:///path`.
     let target = requirement.split_once('@').map_or(requirement, |(name, target)| {
@@ -500,7 +500,7 @@ fn bytes_into(bytes: &[u8], digest: &mut Sha256) {
     digest.update(bytes);
 }
 
-/// Adds a file, or all files of a folder, to a digest. What cannot be read counts as nothing: the installer will say so.
+/// Adds a file, or all files of a directory, to a digest. Unreadable files are skipped: the installer will report them.
 pub(super) fn content_into(path: &Path, digest: &mut Sha256) {
     let Ok(meta) = path.metadata() else { return };
     if meta.is_dir() {
@@ -514,7 +514,7 @@ pub(super) fn content_into(path: &Path, digest: &mut Sha256) {
         for name in names {
             let path = path.join(name);
             name_into(&path, digest);
-            // A link to a folder may lead in circles.
+            // A link to a directory may form a cycle.
             if !(path.is_symlink() && path.is_dir()) {
                 content_into(&path, digest);
             }

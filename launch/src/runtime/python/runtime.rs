@@ -30,23 +30,24 @@ use crate::{
     },
 };
 
-/// How long one call of an installer may take unless said otherwise: enough for large packages over a slow line, or some
-/// that are compiled.
+/// Default time limit of one call of an installer: enough for large packages over a slow line, or some that are
+/// compiled.
 const INSTALL_LIMIT: Duration = Duration::from_secs(30 * 60);
 
-/// Runs `.py` files with the first interpreter found: `$EVALUATOR_PYTHON`, the active virtual environment, `python3`, `python`.
+/// Runs `.py` files with the first interpreter found: `$EVALUATOR_PYTHON`, the active virtual environment, `python3`,
+/// `python`.
 ///
-/// A file says which packages it needs by an import of the SDK, by its script metadata (PEP 723), or by a
-/// `requirements.txt` beside it. An interpreter that has them is used as it is. Otherwise the file runs in a virtual
-/// environment with the package `agentevals-evaluator-sdk` and all that is named. Environments are made by uv if it is on
-/// `PATH`, else by the interpreter's `venv` and pip, and kept: their names are made of what is named (with the content of
-/// files and folders) and of the interpreter. So evaluators with the same requirements share one, and whatever changes
-/// leads to a new one. What a requirement without a version stood for when it was installed stays until then; deleting the
-/// folder installs anew.
+/// A file names the packages it needs by an import of the SDK, by its script metadata (PEP 723), or by a
+/// `requirements.txt` next to it. An interpreter that has them is used as it is. Otherwise the file runs in a virtual
+/// environment with the package `agentevals-evaluator-sdk` and all named packages. Environments are created by uv if it
+/// is on `PATH`, else by `venv` and pip, and kept. The name of an environment is derived from the requirements (with
+/// the content of named files and directories) and the interpreter. So evaluators with the same requirements share one,
+/// and a change leads to a new one. A requirement without a version keeps the version that was installed until then;
+/// deleting the directory installs again.
 ///
-/// Relative paths in the file start from the working directory, and if what they name is not there, from the folder of the
-/// file. The requirements of an evaluator that was [fetched](Entrypoint::fetched) may only name packages of the index, and
-/// their installation sees no variables but those it needs.
+/// Relative paths in the file start from the working directory or, if one does not exist there, from the directory of
+/// the file. The requirements of a [fetched](Entrypoint::fetched) evaluator may only name packages of the index, and
+/// their installation gets only the variables it needs.
 #[derive(Clone, Debug)]
 pub struct Python {
     environment: Environment,
@@ -67,15 +68,15 @@ impl Python {
         Self { environment, install_limit: INSTALL_LIMIT, may_install: true }
     }
 
-    /// How long each call of an installer may take before it is stopped; 30 minutes by default. There are up to three for
-    /// an environment: to make it, for the SDK, for the requirements.
+    /// Sets the time limit of each call of an installer; 30 minutes by default. An environment needs up to three calls:
+    /// to create it, for the SDK, for the requirements.
     #[must_use]
     pub fn with_install_limit(mut self, limit: Duration) -> Self {
         self.install_limit = limit;
         self
     }
 
-    /// Installs nothing: an evaluator whose packages are neither installed nor in an environment that is kept cannot be run.
+    /// Installs nothing: an evaluator whose packages are neither installed nor in a kept environment cannot run.
     #[must_use]
     pub fn without_installing(mut self) -> Self {
         self.may_install = false;
@@ -87,7 +88,7 @@ impl Python {
             .map_err(|reason| PrepareError::RuntimeMissing { reason })
     }
 
-    /// Reports an environment that is not there and must not be made.
+    /// Returns an error for an environment that does not exist and must not be created.
     fn refuse(&self, plan: &Plan, wanted: &Wanted) -> Result<(), PrepareError> {
         if self.may_install || wanted.venv.is_ready() {
             return Ok(());
@@ -114,7 +115,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// The place of an environment in `all`, where it is added unless it is there.
+    /// Returns the index of an environment in `all`, and adds it if necessary.
     fn place(all: &mut Vec<Self>, plan: &Plan, wanted: Wanted) -> usize {
         let place = all.iter().position(|it| it.wanted.venv == wanted.venv).unwrap_or_else(|| {
             let by_hand = wanted.by_hand(&plan.interpreter);
@@ -122,7 +123,7 @@ impl Shared {
             all.len() - 1
         });
         let shared = &mut all[place];
-        // The strictest wins: what is installed is the same.
+        // The strictest rule applies: the installed packages are the same.
         shared.fetched |= plan.fetched;
         let name = plan.source.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if !shared.evaluators.contains(&name) {
@@ -152,7 +153,7 @@ impl Runtime for Python {
         Ok(format!("{}, version {}", python.display(), answers.identity.version))
     }
 
-    /// Says which interpreter or environment runs the evaluator, and looks there for the modules it imports; builds nothing.
+    /// Names the interpreter or environment that runs the evaluator, and looks there for its imports; builds nothing.
     fn inspect(&self, entrypoint: &Entrypoint) -> Result<String, PrepareError> {
         let source = paths::resolve(&entrypoint.path)?;
         let python = self.find()?;
@@ -238,7 +239,7 @@ impl Runtime for Python {
                     None => CommandSpec::new(plan.interpreter),
                     Some(place) => {
                         built[place].clone().map_err(failed)?;
-                        // It would make the interpreter look for its packages somewhere else.
+                        // It would make the interpreter look for its packages elsewhere.
                         let python = environments[place].wanted.venv.python();
                         CommandSpec::new(python).env_remove("PYTHONHOME")
                     }
@@ -279,7 +280,7 @@ impl Runtime for Python {
             }
         };
         let directory = source.parent().unwrap_or(&source);
-        // unittest takes the names of files for names of modules, below the working directory.
+        // unittest treats file names as module names, relative to the working directory.
         let relative = files.iter().map(|file| file.strip_prefix(directory).unwrap_or(file));
         let mut command =
             CommandSpec::new(python).args(["-m", module]).args(args.iter().cloned()).args(relative);
@@ -314,7 +315,7 @@ impl Runtime for Python {
 }
 
 impl Python {
-    /// Builds the environments that are not there yet; one result for each of all.
+    /// Builds the environments that do not exist; one result for each of all.
     fn build(
         &self,
         environments: &[Shared],
@@ -352,7 +353,7 @@ impl Python {
     }
 }
 
-/// Names modules that an environment may lack which is not built yet: the interpreter lacks them, and no package is called like them.
+/// Names modules that a new environment may lack: the interpreter lacks them, and no required package has their name.
 fn doubtful(plan: &Plan, wanted: &Wanted) -> String {
     let is_doubtful = |name: &&str| !(*name == SDK_MODULE || wanted.needs.names(name));
     let modules: Vec<String> = plan
@@ -371,7 +372,7 @@ fn doubtful(plan: &Plan, wanted: &Wanted) -> String {
     )
 }
 
-/// Reports modules that an evaluator imports and that the interpreter does not find.
+/// Returns an error that names the modules that an evaluator imports and the interpreter does not find.
 fn all_found(interpreter: &Path, missing: &[MissingModule]) -> Result<(), PrepareError> {
     if missing.is_empty() {
         return Ok(());
@@ -394,7 +395,7 @@ fn all_found(interpreter: &Path, missing: &[MissingModule]) -> Result<(), Prepar
     })
 }
 
-/// Builds at a time, at most. Installers spend half of their time waiting for the network, the other half computing.
+/// Maximum number of concurrent builds. Installers wait for the network half of the time.
 const AT_ONCE: usize = 4;
 
 /// An environment to build, and for whom.
@@ -436,7 +437,7 @@ fn build_all(
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(job) = jobs.get(index) else { break };
-                    // Nobody listens any more when the caller's callback panicked.
+                    // The receiver is gone if the callback of the caller panicked.
                     let tell = |news| drop(sender.send((index, news)));
                     let mut on_line = |line: &str| tell(News::Line(line.to_owned()));
                     tell(News::Result(job.venv.build(&job.recipe, cancellation, &mut on_line)));

@@ -27,16 +27,16 @@ use crate::{
     },
 };
 
-/// Written last into a finished environment.
+/// Written last into a complete environment.
 const MARKER: &str = "evaluator-complete";
 
-/// Requirements of a fetched evaluator as they are given to the installer.
+/// Requirements of a fetched evaluator, as they are given to the installer.
 const OWN_REQUIREMENTS: &str = "evaluator-requirements.txt";
 
-/// How often a lock that another process holds is tried again.
+/// Interval between attempts to get a lock.
 const LOCK_POLL: Duration = Duration::from_millis(50);
 
-/// The folder of all environments, where agentevals has its own too.
+/// Directory of all environments, which agentevals uses, too.
 pub(super) fn root(environment: &Environment) -> Option<PathBuf> {
     if let Some(folder) = environment.get("EVALUATOR_CACHE_DIR") {
         return std::path::absolute(folder).ok().map(|folder| folder.join("venvs"));
@@ -47,7 +47,7 @@ pub(super) fn root(environment: &Environment) -> Option<PathBuf> {
 /// The published package of the SDK.
 const SDK: &str = "agentevals-evaluator-sdk";
 
-/// The package every environment begins with, so that evaluators need not name it.
+/// The package that is installed into every environment, so that evaluators need not name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Sdk(Option<OsString>);
 
@@ -57,7 +57,7 @@ impl Sdk {
         let chosen = match environment.get("EVALUATOR_PYTHON_SDK") {
             None => Some(SDK.into()),
             Some(none) if none == "none" => None,
-            // Installers are started in other folders.
+            // Installers run in other directories.
             Some(path) if Path::new(path).exists() => {
                 std::path::absolute(path).ok().map(PathBuf::into_os_string)
             }
@@ -66,7 +66,7 @@ impl Sdk {
         Self(chosen)
     }
 
-    /// What is installed; `None` if nothing is.
+    /// The requirement to install; `None` if there is none.
     pub(super) fn requirement(&self) -> Option<&OsStr> {
         self.0.as_deref()
     }
@@ -78,7 +78,7 @@ impl Sdk {
         (is_plain && !Path::new(text).exists()).then_some(text)
     }
 
-    /// Whether any version of the published package will do.
+    /// Returns true if any version of the published package is accepted.
     pub(super) fn is_default(&self) -> bool {
         self.0.as_ref().is_some_and(|requirement| requirement == SDK)
     }
@@ -92,10 +92,10 @@ impl Sdk {
     }
 }
 
-/// A place for an environment, which holds a finished one or not.
+/// The location of an environment, which may exist or not.
 ///
-/// Its name is made of all that decides what is in it. So evaluators with the same requirements share one, and whatever
-/// changes leads to another one.
+/// Its name is derived from everything that decides about its content. So evaluators with the same requirements share
+/// one, and a change leads to another one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Venv {
     folder: PathBuf,
@@ -108,12 +108,12 @@ pub(super) struct Recipe<'a> {
     pub(super) interpreter: &'a Path,
     pub(super) sdk: &'a Sdk,
     pub(super) needs: &'a Needs,
-    /// What to do where packages cannot be fetched.
+    /// How to provide the packages by hand if they cannot be fetched.
     pub(super) by_hand: &'a str,
     pub(super) variables: &'a Environment,
-    /// Whether the requirements came with an evaluator that was fetched.
+    /// True if the requirements belong to a fetched evaluator.
     pub(super) fetched: bool,
-    /// How long each call of the installer may take.
+    /// Time limit of each call of the installer.
     pub(super) limit: Duration,
 }
 
@@ -140,16 +140,16 @@ impl Venv {
         interpreter::in_virtual_environment(&self.folder)
     }
 
-    /// Whether it was built to its end, and the interpreter it is a link to is still there.
+    /// Returns true if it is complete, and the interpreter that it links to exists.
     pub(super) fn is_ready(&self) -> bool {
         self.folder.join(MARKER).is_file() && self.python().is_file()
     }
 
-    /// Builds it, unless another process has by the time it is this one's turn.
+    /// Builds the environment, unless another process has built it meanwhile.
     ///
     /// # Errors
     ///
-    /// Why there is none; nothing is left of it then.
+    /// Why it cannot be built; nothing is left of it then.
     pub(super) fn build(
         &self,
         recipe: &Recipe<'_>,
@@ -160,7 +160,7 @@ impl Venv {
             Some(lock) if !self.is_ready() => lock,
             _ => return Ok(()),
         };
-        // What is there is what a build that was interrupted has left.
+        // Removes what an interrupted build has left.
         self.remove()?;
         let call = &mut Call {
             variables: recipe.variables,
@@ -172,7 +172,7 @@ impl Venv {
         };
         let built = self.fill(recipe, call);
         if built.is_err() {
-            // The next build would remove it too; the error that led here is the one to tell.
+            // The first error is the one to report; the next build removes the rest.
             let _ = self.remove();
         }
         built
@@ -181,7 +181,7 @@ impl Venv {
     fn fill(&self, recipe: &Recipe<'_>, call: &mut Call<'_>) -> Result<(), String> {
         let Recipe { installer, needs, .. } = recipe;
         installer.create(recipe.interpreter, &self.folder, call)?;
-        // A package that lies in the working folder would be taken before that of the index.
+        // A package in the working directory would be preferred to that of the index.
         let cwd = if recipe.fetched { Some(self.folder.as_path()) } else { needs.base() };
         if let Some(sdk) = recipe.sdk.requirement() {
             let what = format!("{}, which every Python evaluator gets", sdk.display());
@@ -213,8 +213,8 @@ impl Venv {
             .map_err(|error| cannot("write", &marker, &error))
     }
 
-    /// The file to install from, if one names anything. For a fetched evaluator only what was understood of it: installers
-    /// may read the same bytes in another encoding, or a file that has changed since.
+    /// The file to install from, if it names anything. For a fetched evaluator it contains only parsed requirements:
+    /// installers may read the same bytes in another encoding, or a file that has changed since.
     fn file_to_install(&self, recipe: &Recipe<'_>) -> Result<Option<PathBuf>, String> {
         let Some(file) = recipe.needs.file() else { return Ok(None) };
         match file.packages() {
@@ -230,7 +230,7 @@ impl Venv {
     }
 
     fn remove(&self) -> Result<(), String> {
-        // In this order an environment that is half removed is not taken for a finished one.
+        // In this order, a partly removed environment is never taken for a complete one.
         let _ = fs::remove_file(self.folder.join(MARKER));
         match fs::remove_dir_all(&self.folder) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -240,8 +240,8 @@ impl Venv {
         }
     }
 
-    /// Keeps other processes from building this environment until the result is dropped; `None` if one of them has built it
-    /// meanwhile. Something that their installer left running may then still hold the lock.
+    /// Locks the environment until the result is dropped; `None` if another process has built it meanwhile, whose
+    /// installer may have left a process that still holds the lock.
     fn lock(
         &self,
         limit: Duration,
@@ -253,7 +253,7 @@ impl Venv {
             fs::create_dir_all(root).map_err(|error| cannot("create", root, &error))?;
         }
         let file = match File::options().create(true).read(true).append(true).open(&path) {
-            // The file of another user, who shares the folder: it can be waited for.
+            // The file belongs to another user who shares the directory; it can be locked.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => File::open(&path),
             opened => opened,
         };
@@ -263,7 +263,7 @@ impl Venv {
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(Some(file)),
-                // Without a lock, two runs could write into one environment and both take it for finished.
+                // Without a lock, two runs could write into one environment.
                 Err(TryLockError::Error(error)) => return Err(cannot("lock", &path, &error)),
                 Err(TryLockError::WouldBlock) if self.is_ready() => return Ok(None),
                 Err(TryLockError::WouldBlock) => {}
@@ -296,15 +296,15 @@ fn cannot(verb: &str, path: &Path, error: &io::Error) -> String {
     format!("cannot {verb} {}: {error}\nhint: {hint}", path.display())
 }
 
-/// Lines shown of what an installer said, from its end.
+/// Number of last lines of an installer that are shown.
 const SHOWN_LINES: usize = 15;
 
-/// Hint where the index cannot be reached. What to do by hand follows it.
+/// Hint if the index cannot be reached, followed by how to install by hand.
 const UNREACHABLE: &str = "the package index cannot be reached; is there a network? For an index of your own or a proxy set \
      PIP_INDEX_URL (with uv: UV_INDEX_URL) or HTTPS_PROXY";
 
-/// Signs in what installers say, and what to do about them. The first that is there counts: an index that cannot be reached
-/// is also told as a package that does not exist.
+/// Texts in the output of installers, and hints for them. The first match counts: an unreachable index is also reported
+/// as a missing package.
 const HINTS: [(&[&str], &str); 5] = [
     (
         &["No space left", "Disk quota exceeded", "os error 28", "Errno 28", "Errno 122"],
@@ -337,42 +337,42 @@ const HINTS: [(&[&str], &str); 5] = [
     ),
     (
         &["No matching distribution", "No solution found", "not found in the package registry"],
-        // With `PIP_RETRIES=0`, pip does not say that the index could not be reached.
+        // With `PIP_RETRIES=0`, pip does not report an unreachable index.
         "no such package or version is in the index for this Python, if the index can be reached; correct the requirement",
     ),
 ];
 
-/// The hint where nothing is known.
+/// Hint for other failures.
 const ANY_HINT: &str = "correct the requirements, or install them by hand to see more";
 
-/// The program that makes environments.
+/// The program that creates environments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Installer {
     /// uv, found here.
     Uv(PathBuf),
-    /// The interpreter's own modules.
+    /// `venv` and pip of the interpreter.
     Pip,
 }
 
-/// What every call of an installer needs.
+/// Parameters of all calls of an installer.
 pub(super) struct Call<'a> {
     pub(super) variables: &'a Environment,
-    /// Kept locked until all that was started has ended.
+    /// Stays locked until the installer and its child processes have ended.
     pub(super) lock: &'a File,
     pub(super) limit: Duration,
-    /// What to do where packages cannot be fetched.
+    /// How to provide the packages by hand if they cannot be fetched.
     pub(super) by_hand: &'a str,
     pub(super) cancellation: &'a Cancellation,
     pub(super) on_line: &'a mut dyn FnMut(&str),
 }
 
 impl Installer {
-    /// uv if it is there: it takes a fraction of the time.
+    /// Chooses uv if it is on `PATH`: it takes a fraction of the time.
     pub(super) fn find(environment: &Environment) -> Self {
         environment.find_program("uv").map_or(Self::Pip, Self::Uv)
     }
 
-    /// What is used, for people.
+    /// Name for messages.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Uv(_) => "uv",
@@ -380,7 +380,7 @@ impl Installer {
         }
     }
 
-    /// Makes an empty environment in `folder`, which must not exist.
+    /// Creates an empty environment in `folder`, which must not exist.
     pub(super) fn create(
         &self,
         interpreter: &Path,
@@ -393,23 +393,23 @@ impl Installer {
             }
             Self::Pip => CommandSpec::new(interpreter).args(["-m", "venv"]).arg(folder),
         };
-        // Not where a project might be, of which uv would take settings.
+        // uv would read settings of a project in the working directory.
         command.cwd = folder.parent().map(Path::to_owned);
         let tool = if *self == Self::Pip { "python -m venv" } else { "uv venv" };
         call.run(command, tool, &format!("make an environment with {}", interpreter.display()))
     }
 
-    /// Arguments for packages that lie on this machine: what is cached of them may be older than they are.
+    /// Arguments for packages of this machine, whose cached builds may be outdated.
     pub(super) fn of_this_machine(&self) -> &'static [&'static str] {
         match self {
-            // It looks at the age of their manifest only.
+            // It only checks the time of their manifest.
             Self::Uv(_) => &["--refresh"],
             // It builds them each time.
             Self::Pip => &[],
         }
     }
 
-    /// Installs into the environment in `folder`. `what` goes on after "cannot install".
+    /// Installs into the environment in `folder`. `what` follows "cannot install" in messages.
     pub(super) fn install(
         &self,
         folder: &Path,
@@ -421,7 +421,7 @@ impl Installer {
         let python = interpreter::in_virtual_environment(folder);
         let mut command = match self {
             Self::Uv(uv) => {
-                // Compiled now, as pip does it, and not while the clock of the first evaluation runs.
+                // Compiles now, as pip does, and not during the first evaluation.
                 CommandSpec::new(uv)
                     .args(["pip", "install", "--compile-bytecode", "--python"])
                     .arg(python)
@@ -438,7 +438,7 @@ impl Installer {
 }
 
 impl Call<'_> {
-    /// Runs an installer to its end; if that is bad, says what it could not do, why, and what may help.
+    /// Runs an installer. Its error says what failed, why, and what may help.
     fn run(&mut self, command: CommandSpec, tool: &str, what: &str) -> Result<(), String> {
         let command = self.variables.give_to(command).env("NO_COLOR", "1");
         let mut said = Said::default();
@@ -490,7 +490,7 @@ impl Said {
         lines.push_back(line.trim_end().to_owned());
     }
 
-    /// The headline, the last lines, a hint. `venv` complains on standard output.
+    /// Headline, last lines, and a hint. `venv` reports errors on standard output.
     fn explain(&self, headline: &str, by_hand: &str) -> String {
         let lines = if self.stderr.is_empty() { &self.stdout } else { &self.stderr };
         let is_there = |sign: &str| {
@@ -532,10 +532,9 @@ pub(super) fn installer_environment(inherited: &Environment, fetched: bool) -> E
     })
 }
 
-/// `name` in upper case: names of proxies are written in either.
+/// `name` is in upper case: names of proxies occur in both.
 fn is_minimal(name: &str) -> bool {
-    // Settings of the installers themselves: which index, how, and where its certificates are. Not what they publish or
-    // fetch other things with.
+    // Settings of the installers: index, mode, certificates. Not those for publishing.
     let is_setting = (name.starts_with("PIP_") || name.starts_with("UV_"))
         && !name.starts_with("UV_PUBLISH_")
         && !name.ends_with("_TOKEN");
