@@ -94,8 +94,8 @@ impl CommandSpec {
                 None => command.env_remove(name),
             };
         }
-        if let Some(folder) = &self.cwd {
-            command.current_dir(folder);
+        if let Some(directory) = &self.cwd {
+            command.current_dir(directory);
         }
     }
 }

@@ -130,7 +130,7 @@ static PYTHON_CALLS: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Identifiers in an expression that, with literals, is a path below the directory of the script.
-const IN_FOLDER: &str = "\
+const IN_DIRECTORY: &str = "\
     os path join dirname abspath realpath normpath __file__ Path pathlib parent parents resolve absolute str \
     with_name joinpath open read read_text compile exec globals None __name__ __package__ package name";
 
@@ -212,15 +212,15 @@ fn spelled_out(file: &Path, expression: &str) -> Option<PathBuf> {
     }
     let mut words = others.split(|c: char| !c.is_alphanumeric() && c != '_');
     // Numbers select a parent directory; the prefix of a literal (`f"..."`) is not a known identifier.
-    let is_known = |word: &str| word.is_empty() || word == "0" || is_listed(word, IN_FOLDER);
+    let is_known = |word: &str| word.is_empty() || word == "0" || is_listed(word, IN_DIRECTORY);
     if !words.all(is_known) {
         return None;
     }
-    let folder = file.parent()?;
+    let directory = file.parent()?;
     let joined: PathBuf = texts.iter().collect();
     let mut candidates = vec![joined];
     candidates.extend(texts.iter().map(PathBuf::from));
-    let mut files = candidates.iter().map(|path| folder.join(path));
+    let mut files = candidates.iter().map(|path| directory.join(path));
     files.find(|path| path.is_file()).or_else(|| {
         // Such a path is relative to the working directory.
         candidates
@@ -298,12 +298,12 @@ const HERE: [&str; 12] = [
 ];
 
 fn shell(file: &Path, code: &str, traced: &mut Traced) {
-    let folder = file.parent().unwrap_or(Path::new("")).to_string_lossy().into_owned();
+    let directory = file.parent().unwrap_or(Path::new("")).to_string_lossy().into_owned();
     for found in SHELL_RUNS.captures_iter(code) {
         let Some(command) = found.get(3) else { continue };
         let rest = code[command.end()..].lines().next().unwrap_or_default().trim();
         let command = command.as_str();
-        let rest = HERE.iter().fold(rest.to_owned(), |rest, here| rest.replace(here, &folder));
+        let rest = HERE.iter().fold(rest.to_owned(), |rest, here| rest.replace(here, &directory));
         let plain = rest.replace(['"', '\''], "");
         let argument =
             plain.split([' ', '\t', ';', '&', '|', ')', '<', '>']).next().unwrap_or_default();
@@ -315,7 +315,7 @@ fn shell(file: &Path, code: &str, traced: &mut Traced) {
             }
         } else if is_made {
             traced.dynamic_code.get_or_insert_with(|| shown(&format!("{command} {rest}")));
-        } else if let Some(path) = shell_file(&folder, argument) {
+        } else if let Some(path) = shell_file(&directory, argument) {
             traced.files.push(path);
         } else if sources {
             traced.dynamic_code.get_or_insert_with(|| shown(&format!("{command} {rest}")));
@@ -325,13 +325,13 @@ fn shell(file: &Path, code: &str, traced: &mut Traced) {
 
 /// The file that a shell command refers to: relative to the working directory, or next to the script, which is often
 /// the same.
-fn shell_file(folder: &str, argument: &str) -> Option<PathBuf> {
+fn shell_file(directory: &str, argument: &str) -> Option<PathBuf> {
     if argument.is_empty() || argument.starts_with('-') {
         return None;
     }
     let here = Path::new(argument);
     let found = here.is_file().then(|| here.canonicalize().ok()).flatten();
-    found.or_else(|| Some(Path::new(folder).join(argument)).filter(|path| path.is_file()))
+    found.or_else(|| Some(Path::new(directory).join(argument)).filter(|path| path.is_file()))
 }
 
 /// Changes of the search path, or loading by a variable, in Ruby, Perl, PHP, Lua and R.
@@ -347,11 +347,11 @@ mod tests {
     use crate::runtime::testing::Folder;
 
     fn reason(name: &str, text: &str) -> Option<String> {
-        let folder = Folder::new("dynamic_code");
+        let directory = Folder::new("dynamic_code");
         for other in ["rules.py", "lib/rules.py", "rules.sh", "lib/rules.sh", "rules.rb"] {
-            folder.file(other, "");
+            directory.file(other, "");
         }
-        let file = folder.file(name, text);
+        let file = directory.file(name, text);
         trace(&file, text).dynamic_code
     }
 

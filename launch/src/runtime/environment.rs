@@ -68,8 +68,10 @@ impl Environment {
     /// The cache directory of the user, by default `~/.cache`; `None` without a home directory.
     pub(super) fn cache_home(&self) -> Option<PathBuf> {
         // The specification requires a relative $XDG_CACHE_HOME to be ignored.
-        let chosen =
-            self.get("XDG_CACHE_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
+        let chosen = self
+            .get("XDG_CACHE_HOME")
+            .map(PathBuf::from)
+            .filter(|directory| directory.is_absolute());
         chosen.or_else(|| {
             if cfg!(windows) {
                 self.get("LOCALAPPDATA").map(PathBuf::from)
@@ -113,9 +115,9 @@ impl Environment {
         }
         // An empty entry means the current directory, where a run must not pick up programs by accident.
         env::split_paths(self.get("PATH")?)
-            .filter(|folder| !folder.as_os_str().is_empty())
-            .filter_map(|folder| std::path::absolute(folder).ok())
-            .find_map(|folder| program_file(&folder.join(name)))
+            .filter(|directory| !directory.as_os_str().is_empty())
+            .filter_map(|directory| std::path::absolute(directory).ok())
+            .find_map(|directory| program_file(&directory.join(name)))
     }
 }
 
@@ -324,9 +326,9 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_script_names_its_interpreter() {
-        let folder = Folder::new("environment-interpreter");
-        let python = folder.program("bin/python3");
-        let environment = Environment::new([("PATH", folder.path("bin"))]);
+        let directory = Folder::new("environment-interpreter");
+        let python = directory.program("bin/python3");
+        let environment = Environment::new([("PATH", directory.path("bin"))]);
         for (text, expected) in [
             ("#!/bin/sh -e\n", Some(PathBuf::from("/bin/sh"))),
             ("#! /usr/bin/env python3\nx", Some(python.clone())),
@@ -336,7 +338,7 @@ mod tests {
             ("", None),
             ("\u{7f}ELF", None),
         ] {
-            let script = folder.file("script", text);
+            let script = directory.file("script", text);
             assert_eq!(interpreter(&script, &environment), expected, "{text}");
         }
     }
@@ -344,11 +346,12 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn programs_are_executable_files_on_the_path() {
-        let folder = Folder::new("environment-path");
-        let tool = folder.program("second/tool");
-        folder.file("first/tool", "is not executable");
+        let directory = Folder::new("environment-path");
+        let tool = directory.program("second/tool");
+        directory.file("first/tool", "is not executable");
         let path =
-            env::join_paths([folder.path("first"), PathBuf::new(), folder.path("second")]).unwrap();
+            env::join_paths([directory.path("first"), PathBuf::new(), directory.path("second")])
+                .unwrap();
         let environment = Environment::new([("PATH", path)]);
         assert_eq!(environment.find_program("tool"), Some(tool.clone()));
         assert_eq!(environment.find_program("other"), None);

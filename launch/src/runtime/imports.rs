@@ -46,7 +46,7 @@ pub(super) struct Imports {
 
 /// Finds the source files that a script runs.
 pub(super) fn of_script(script: &Path) -> Imports {
-    let mut search = Search { script, folders: BTreeMap::new(), found: Imports::default() };
+    let mut search = Search { script, directories: BTreeMap::new(), found: Imports::default() };
     let mut unread = vec![script.to_owned()];
     while let Some(file) = unread.pop() {
         if search.found.files.insert(file.clone())
@@ -59,19 +59,19 @@ pub(super) fn of_script(script: &Path) -> Imports {
 }
 
 /// The first module that one of these files imports from one of these directories.
-pub fn imported_from(files: &BTreeSet<PathBuf>, folders: &[PathBuf]) -> Option<PathBuf> {
+pub fn imported_from(files: &BTreeSet<PathBuf>, directories: &[PathBuf]) -> Option<PathBuf> {
     let there: Vec<(PathBuf, Vec<Entry>)> =
-        folders.iter().map(|folder| (folder.clone(), entries(folder))).collect();
+        directories.iter().map(|directory| (directory.clone(), entries(directory))).collect();
     let python = files.iter().filter(|file| is_code(file, &PYTHON));
     python.filter_map(|file| text(file)).find_map(|text| {
         let (imported, _) = imports(&text);
-        there.iter().find_map(|(folder, entries)| {
+        there.iter().find_map(|(directory, entries)| {
             let is_imported = |entry: &&Entry| {
                 let stem = entry.name.split('.').next().unwrap_or_default();
                 imported.contains(stem)
-                    && (entry.is_folder || is_code(Path::new(&entry.name), &PYTHON))
+                    && (entry.is_directory || is_code(Path::new(&entry.name), &PYTHON))
             };
-            Some(folder.join(&entries.iter().find(is_imported)?.name))
+            Some(directory.join(&entries.iter().find(is_imported)?.name))
         })
     })
 }
@@ -79,14 +79,14 @@ pub fn imported_from(files: &BTreeSet<PathBuf>, folders: &[PathBuf]) -> Option<P
 struct Search<'a> {
     script: &'a Path,
     /// Entries of the directories that were read.
-    folders: BTreeMap<PathBuf, Vec<Entry>>,
+    directories: BTreeMap<PathBuf, Vec<Entry>>,
     found: Imports,
 }
 
 #[derive(Clone)]
 struct Entry {
     name: String,
-    is_folder: bool,
+    is_directory: bool,
 }
 
 impl Search<'_> {
@@ -102,14 +102,14 @@ impl Search<'_> {
         let names: BTreeSet<&str> = words(text, |c| c.is_alphanumeric() || "_-.".contains(c))
             .map(|word| word.trim_matches('.'))
             .collect();
-        let folders: BTreeSet<&Path> =
+        let directories: BTreeSet<&Path> =
             [file, self.script].into_iter().filter_map(Path::parent).collect();
-        for folder in folders {
-            for Entry { name, is_folder } in self.entries(folder) {
-                let path = folder.join(&name);
-                if is_folder && imported.contains(name.as_str()) {
+        for directory in directories {
+            for Entry { name, is_directory } in self.entries(directory) {
+                let path = directory.join(&name);
+                if is_directory && imported.contains(name.as_str()) {
                     code_below(&path, named);
-                } else if !is_folder && is_code(&path, &CODE) {
+                } else if !is_directory && is_code(&path, &CODE) {
                     let stem = name.split('.').next().unwrap_or_default();
                     if names.contains(name.as_str())
                         || imported.contains(stem) && is_code(&path, &PYTHON)
@@ -119,22 +119,22 @@ impl Search<'_> {
                 }
             }
         }
-        let folder = file.parent().unwrap_or(Path::new(""));
-        named.extend(relative.iter().filter_map(|path| imported_file(&folder.join(path))));
+        let directory = file.parent().unwrap_or(Path::new(""));
+        named.extend(relative.iter().filter_map(|path| imported_file(&directory.join(path))));
     }
 
-    fn entries(&mut self, folder: &Path) -> Vec<Entry> {
-        self.folders.entry(folder.to_owned()).or_insert_with(|| entries(folder)).clone()
+    fn entries(&mut self, directory: &Path) -> Vec<Entry> {
+        self.directories.entry(directory.to_owned()).or_insert_with(|| entries(directory)).clone()
     }
 }
 
-fn entries(folder: &Path) -> Vec<Entry> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+fn entries(directory: &Path) -> Vec<Entry> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let entry = |entry: fs::DirEntry| {
         // Following a link costs a system call.
         let kind = entry.file_type().ok()?;
-        let is_folder = kind.is_dir() || kind.is_symlink() && entry.path().is_dir();
-        Some(Entry { name: entry.file_name().into_string().ok()?, is_folder })
+        let is_directory = kind.is_dir() || kind.is_symlink() && entry.path().is_dir();
+        Some(Entry { name: entry.file_name().into_string().ok()?, is_directory })
     };
     entries.filter_map(entry).collect()
 }
@@ -161,9 +161,9 @@ fn imports(text: &str) -> (BTreeSet<&str>, BTreeSet<&str>) {
         }
         if begins || line.contains("require") || line.contains("from") {
             let in_quotes = line.split(['"', '\'', '`']).skip(1).step_by(2);
-            let by_folder = line.contains("require_relative");
+            let by_directory = line.contains("require_relative");
             let is_relative =
-                |path: &&str| by_folder || path.starts_with("./") || path.starts_with("../");
+                |path: &&str| by_directory || path.starts_with("./") || path.starts_with("../");
             relative.extend(in_quotes.filter(is_relative));
         }
     }
@@ -191,19 +191,19 @@ fn imported_file(path: &Path) -> Option<PathBuf> {
 }
 
 /// All source files below a directory. Links to directories are not followed.
-fn code_below(folder: &Path, found: &mut Vec<PathBuf>) {
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for Entry { name, is_folder } in entries(&folder) {
-            let path = folder.join(&name);
-            if !is_folder && is_code(&path, &CODE) {
+fn code_below(directory: &Path, found: &mut Vec<PathBuf>) {
+    let mut directories = vec![directory.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for Entry { name, is_directory } in entries(&directory) {
+            let path = directory.join(&name);
+            if !is_directory && is_code(&path, &CODE) {
                 found.push(path);
-            } else if is_folder
+            } else if is_directory
                 && !path.is_symlink()
                 && !name.starts_with('.')
                 && !PASSED_OVER.contains(&name.as_str())
             {
-                folders.push(path);
+                directories.push(path);
             }
         }
     }
@@ -220,11 +220,11 @@ mod tests {
     use super::*;
     use crate::runtime::testing::Folder;
 
-    /// The files of a folder that count for the script in it.
+    /// The files of a directory that count for the script in it.
     #[track_caller]
-    fn counts(folder: &Folder, script: &str, expected: &[&str]) {
-        let root = folder.path("");
-        let found = of_script(&folder.path(script));
+    fn counts(directory: &Folder, script: &str, expected: &[&str]) {
+        let root = directory.path("");
+        let found = of_script(&directory.path(script));
         let found: Vec<String> = found
             .files
             .iter()
@@ -235,24 +235,24 @@ mod tests {
 
     #[test]
     fn python_imports_modules_and_packages() {
-        let folder = Folder::new("imports-python");
-        folder.file(
+        let directory = Folder::new("imports-python");
+        directory.file(
             "check.py",
             "import json\nfrom helpers import (\n  a,\n  b,\n)\nfrom rules.strict import x\n\
              late = importlib.import_module('plugin')\nscore = 1\nname = \"data.py\"\n",
         );
-        folder.file("helpers.py", "from . import \\\n  deep\n");
+        directory.file("helpers.py", "from . import \\\n  deep\n");
         for other in ["deep.py", "plugin.py", "data.py", "score.py", "other.py", "x.txt"] {
-            folder.file(other, "import check");
+            directory.file(other, "import check");
         }
-        folder.file("rules/__init__.py", "");
-        folder.file("rules/strict.py", "import score_of\n");
-        folder.file("rules/__pycache__/strict.pyc", "");
-        folder.file("rules/table.json", "");
-        folder.file("score_of.py", "");
-        folder.file("tests/test.py", "");
+        directory.file("rules/__init__.py", "");
+        directory.file("rules/strict.py", "import score_of\n");
+        directory.file("rules/__pycache__/strict.pyc", "");
+        directory.file("rules/table.json", "");
+        directory.file("score_of.py", "");
+        directory.file("tests/test.py", "");
         counts(
-            &folder,
+            &directory,
             "check.py",
             &[
                 "check.py",
@@ -265,41 +265,41 @@ mod tests {
                 "score_of.py",
             ],
         );
-        counts(&folder, "score_of.py", &["score_of.py"]);
+        counts(&directory, "score_of.py", &["score_of.py"]);
     }
 
     #[test]
     fn javascript_imports_relative_paths() {
-        let folder = Folder::new("imports-js");
-        folder.file(
+        let directory = Folder::new("imports-js");
+        directory.file(
             "src/check.ts",
-            "import {\n  a\n} from './lib.js';\nconst t = require(\"../table\");\nimport('./folder');\n\
+            "import {\n  a\n} from './lib.js';\nconst t = require(\"../table\");\nimport('./directory');\n\
              import fs from 'fs'; fs.appendFileSync('./log.txt', 'x');\nconst d = './unused.js_';\n",
         );
-        folder.file("src/lib.ts", "export * from './more.mjs'");
-        folder.file("src/more.mjs", "");
-        folder.file("src/folder/index.js", "");
-        folder.file("src/unused.js", "");
-        folder.file("table.json", "{}");
+        directory.file("src/lib.ts", "export * from './more.mjs'");
+        directory.file("src/more.mjs", "");
+        directory.file("src/directory/index.js", "");
+        directory.file("src/unused.js", "");
+        directory.file("table.json", "{}");
         counts(
-            &folder,
+            &directory,
             "src/check.ts",
-            &["src/check.ts", "src/folder/index.js", "src/lib.ts", "src/more.mjs", "table.json"],
+            &["src/check.ts", "src/directory/index.js", "src/lib.ts", "src/more.mjs", "table.json"],
         );
     }
 
     #[test]
     fn what_a_script_writes_beside_it_is_no_part_of_it() {
-        let folder = Folder::new("imports-sh");
-        folder.file(
+        let directory = Folder::new("imports-sh");
+        directory.file(
             "check",
             "#!/bin/sh\n. \"$(dirname \"$0\")/common.sh\"\necho x >>starts; echo >>starts.log\n",
         );
-        folder.file("common.sh", "exit 0");
+        directory.file("common.sh", "exit 0");
         for other in ["starts", "starts.log", "exit", "other.sh"] {
-            folder.file(other, "1");
+            directory.file(other, "1");
         }
-        counts(&folder, "check", &["check", "common.sh"]);
-        counts(&folder, "gone", &["gone"]);
+        counts(&directory, "check", &["check", "common.sh"]);
+        counts(&directory, "gone", &["gone"]);
     }
 }

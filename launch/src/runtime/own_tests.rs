@@ -330,8 +330,8 @@ mod tests {
 
     #[test]
     fn tests_are_those_that_mention_the_script() {
-        let folder = Folder::new("own-tests");
-        let script = folder.file("check.py", "");
+        let directory = Folder::new("own-tests");
+        let script = directory.file("check.py", "");
         for (name, text) in [
             ("test_check.py", ""),
             ("test_checker.py", ""),
@@ -342,17 +342,17 @@ mod tests {
             ("more/test_check.py", ""),
             ("check_test.txt", ""),
         ] {
-            folder.file(name, text);
+            directory.file(name, text);
         }
         let names = |script: &Path| -> Vec<PathBuf> {
-            let root = folder.path("");
+            let root = directory.path("");
             let relative = |path: PathBuf| path.strip_prefix(&root).unwrap().to_owned();
             PYTHON.search(script).into_iter().map(relative).collect()
         };
         let expected = ["test_check.py", "test_words.py", "tests/unit/test_deep.py"];
         assert_eq!(names(&script), expected.map(PathBuf::from));
-        assert_eq!(names(&folder.file("alone.py", "x = 1")), [""; 0].map(PathBuf::from));
-        let own = folder.file("inside.py", "import unittest");
+        assert_eq!(names(&directory.file("alone.py", "x = 1")), [""; 0].map(PathBuf::from));
+        let own = directory.file("inside.py", "import unittest");
         assert_eq!(names(&own), [PathBuf::from("inside.py")]);
     }
 }

@@ -25,11 +25,11 @@ pub(super) fn not_found(path: &Path) -> PrepareError {
 }
 
 /// The error for a directory that no runtime can run.
-pub(super) fn not_a_package(folder: &Path) -> PrepareError {
-    let folder = folder.display();
+pub(super) fn not_a_package(directory: &Path) -> PrepareError {
+    let directory = directory.display();
     PrepareError::Unusable {
         reason: format!(
-            "{folder} is a folder without a Cargo.toml; name the file of the evaluator"
+            "{directory} is a directory without a Cargo.toml; name the file of the evaluator"
         ),
     }
 }
@@ -37,8 +37,11 @@ pub(super) fn not_a_package(folder: &Path) -> PrepareError {
 /// Returns an absolute path for a file that may not exist: `..` is resolved as far as the directory exists.
 pub(super) fn absolute(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    match (absolute.parent().and_then(|folder| folder.canonicalize().ok()), absolute.file_name()) {
-        (Some(folder), Some(name)) => plain(folder).join(name),
+    match (
+        absolute.parent().and_then(|directory| directory.canonicalize().ok()),
+        absolute.file_name(),
+    ) {
+        (Some(directory), Some(name)) => plain(directory).join(name),
         _ => absolute,
     }
 }

@@ -65,8 +65,8 @@ mod tests {
     #[test]
     fn nobody_else_can_enter_it() {
         use std::os::unix::fs::PermissionsExt;
-        let folder = PrivateDirectory::new("test").unwrap();
-        let mode = fs::metadata(folder.path()).unwrap().permissions().mode();
+        let directory = PrivateDirectory::new("test").unwrap();
+        let mode = fs::metadata(directory.path()).unwrap().permissions().mode();
         assert_eq!(mode & 0o077, 0);
     }
 }

@@ -240,10 +240,10 @@ mod tests {
 
     #[test]
     fn languages_are_found_by_extension_in_any_case() {
-        let folder = Folder::new("registry-languages");
+        let directory = Folder::new("registry-languages");
         let runtimes = Runtimes::default();
         let name_of = |file: &str| {
-            let path = folder.file(file, "");
+            let path = directory.file(file, "");
             runtimes.for_path(&path).map(|runtime| runtime.name().to_owned())
         };
         assert_eq!(name_of("a.py").unwrap(), "Python");
@@ -252,24 +252,24 @@ mod tests {
         assert_eq!(name_of("a.mts").unwrap(), "TypeScript");
         assert_eq!(name_of("a.rs").unwrap(), "Rust");
         assert_eq!(name_of("package/Cargo.toml").unwrap(), "Rust");
-        assert_eq!(runtimes.for_path(&folder.path("package")).unwrap().name(), "Rust");
+        assert_eq!(runtimes.for_path(&directory.path("package")).unwrap().name(), "Rust");
     }
 
     #[test]
     fn executable_files_run_as_they_are_unless_a_language_claims_them() {
-        let folder = Folder::new("registry-executable");
+        let directory = Folder::new("registry-executable");
         let runtimes = Runtimes::default();
-        assert_eq!(runtimes.for_path(&folder.program("check")).unwrap().name(), "Executable");
-        assert_eq!(runtimes.for_path(&folder.program("check.sh")).unwrap().name(), "Executable");
-        assert_eq!(runtimes.for_path(&folder.program("check.py")).unwrap().name(), "Python");
+        assert_eq!(runtimes.for_path(&directory.program("check")).unwrap().name(), "Executable");
+        assert_eq!(runtimes.for_path(&directory.program("check.sh")).unwrap().name(), "Executable");
+        assert_eq!(runtimes.for_path(&directory.program("check.py")).unwrap().name(), "Python");
         let prepared = |path: PathBuf| {
             runtimes
                 .prepare_all(&[path.into()], &Cancellation::new(), &mut no_events)
                 .remove(0)
                 .unwrap()
         };
-        let launch = prepared(folder.path("check"));
-        assert_eq!(launch.one_shot, CommandSpec::new(folder.path("check")));
+        let launch = prepared(directory.path("check"));
+        assert_eq!(launch.one_shot, CommandSpec::new(directory.path("check")));
         assert_eq!(launch.worker, None, "asking a script whether it streams would run it");
         let compiled = env::current_exe().unwrap();
         let launch = prepared(compiled.clone());
@@ -278,10 +278,10 @@ mod tests {
 
     #[test]
     fn what_cannot_be_run_says_why() {
-        let folder = Folder::new("registry-errors");
+        let directory = Folder::new("registry-errors");
         let runtimes = Runtimes::default();
         let error = |path: &Path| runtimes.for_path(path).unwrap_err().to_string();
-        let notes = folder.file("notes.txt", "");
+        let notes = directory.file("notes.txt", "");
         assert_eq!(
             error(&notes),
             format!(
@@ -290,13 +290,13 @@ mod tests {
                 notes.display()
             )
         );
-        let gone = folder.path("gone.py");
+        let gone = directory.path("gone.py");
         assert_eq!(error(&gone), format!("evaluator file not found: {}", gone.display()));
-        let empty = folder.path("");
+        let empty = directory.path("");
         assert_eq!(
             error(&empty),
             format!(
-                "{} is a folder without a Cargo.toml; name the file of the evaluator",
+                "{} is a directory without a Cargo.toml; name the file of the evaluator",
                 empty.display()
             )
         );
@@ -304,26 +304,26 @@ mod tests {
 
     #[test]
     fn the_runtime_registered_last_wins() {
-        let folder = Folder::new("registry-last");
+        let directory = Folder::new("registry-last");
         let mut runtimes = Runtimes::default();
         runtimes.register(Fake::new("my python", &[".py"]));
-        assert_eq!(runtimes.for_path(&folder.file("a.py", "")).unwrap().name(), "my python");
-        assert_eq!(runtimes.for_path(&folder.file("a.js", "")).unwrap().name(), "JavaScript");
+        assert_eq!(runtimes.for_path(&directory.file("a.py", "")).unwrap().name(), "my python");
+        assert_eq!(runtimes.for_path(&directory.file("a.js", "")).unwrap().name(), "JavaScript");
     }
 
     #[test]
     fn each_runtime_is_asked_once_and_the_order_is_kept() {
-        let folder = Folder::new("registry-all");
+        let directory = Folder::new("registry-all");
         let ruby = Fake::new("ruby", &[".rb"]);
         let perl = Fake::new("perl", &[".pl"]);
         let (asked_ruby, asked_perl) = (Arc::clone(&ruby.asked), Arc::clone(&perl.asked));
         let mut runtimes = Runtimes::empty();
         runtimes.register(ruby);
         runtimes.register(perl);
-        let a = folder.file("a.rb", "");
-        let b = folder.file("b.pl", "");
-        let bad = folder.file("bad.rb", "");
-        let gone = folder.path("gone.rb");
+        let a = directory.file("a.rb", "");
+        let b = directory.file("b.pl", "");
+        let bad = directory.file("bad.rb", "");
+        let gone = directory.path("gone.rb");
         let all = [a.clone(), b.clone(), gone, bad.clone(), a.clone()];
         let results = runtimes.prepare_all(
             &all.clone().map(Into::into),
@@ -347,11 +347,11 @@ mod tests {
 
     #[test]
     fn a_runtime_that_panics_takes_no_other_with_it() {
-        let folder = Folder::new("registry-panic");
+        let directory = Folder::new("registry-panic");
         let mut runtimes = Runtimes::empty();
         runtimes.register(Fake::new("panics", &[".p"]));
         runtimes.register(Fake::new("works", &[".w"]));
-        let sources = [folder.file("panic.p", ""), folder.file("a.w", "")];
+        let sources = [directory.file("panic.p", ""), directory.file("a.w", "")];
         let results =
             runtimes.prepare_all(&sources.map(Into::into), &Cancellation::new(), &mut no_events);
         let reason = results[0].as_ref().unwrap_err().to_string();
@@ -361,11 +361,11 @@ mod tests {
 
     #[test]
     fn a_runtime_that_loses_a_source_is_reported() {
-        let folder = Folder::new("registry-lazy");
+        let directory = Folder::new("registry-lazy");
         let mut runtimes = Runtimes::empty();
         runtimes.register(Fake::new("lazy", &[".x"]));
         let error = runtimes
-            .prepare_all(&[folder.file("a.x", "").into()], &Cancellation::new(), &mut no_events)
+            .prepare_all(&[directory.file("a.x", "").into()], &Cancellation::new(), &mut no_events)
             .remove(0)
             .unwrap_err();
         assert!(error.to_string().starts_with("runtime `lazy` gave no result for "), "{error}");

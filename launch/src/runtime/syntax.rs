@@ -111,29 +111,29 @@ mod tests {
     #[test]
     fn python_reads_and_leaves_nothing_behind() {
         let Some(python3) = Environment::inherited().find_program("python3") else { return };
-        let folder = Folder::new("syntax-python");
+        let directory = Folder::new("syntax-python");
         let look =
-            |source: &str| python(&python3, &folder.file("a.py", source), &Cancellation::new());
+            |source: &str| python(&python3, &directory.file("a.py", source), &Cancellation::new());
         assert_eq!(look("x = 1\nimport nothing_of_this_name\n"), Syntax::Sound);
         assert_eq!(look("'a' is 'a'\n"), Syntax::Sound, "odd is not wrong");
         let Syntax::Broken { rendered } = look("x = 1\ny = (\n") else { panic!("it is wrong") };
         assert!(rendered.contains("line 2") && rendered.contains("SyntaxError"), "{rendered}");
         assert!(matches!(look("x = '\0'\n"), Syntax::Broken { .. }));
-        let left = std::fs::read_dir(folder.path("")).unwrap().count();
+        let left = std::fs::read_dir(directory.path("")).unwrap().count();
         assert_eq!(left, 1);
     }
 
     #[test]
     fn node_reads_javascript_and_only_newer_ones_typescript() {
         let Some(node) = Environment::inherited().find_program("node") else { return };
-        let folder = Folder::new("syntax-node");
+        let directory = Folder::new("syntax-node");
         let js =
-            |source: &str| javascript(&node, &folder.file("a.js", source), &Cancellation::new());
+            |source: &str| javascript(&node, &directory.file("a.js", source), &Cancellation::new());
         assert_eq!(js("console.log(nothing);"), Syntax::Sound);
         let Syntax::Broken { rendered } = js("let x = ;") else { panic!("it is wrong") };
         assert!(rendered.contains("SyntaxError"), "{rendered}");
         let ts =
-            |source: &str| typescript(&node, &folder.file("a.ts", source), &Cancellation::new());
+            |source: &str| typescript(&node, &directory.file("a.ts", source), &Cancellation::new());
         assert_eq!(ts("const x = 1;"), Syntax::Sound);
         let strips = ts("const x: number = 1;") == Syntax::Sound;
         match ts("const x: = 1;") {
@@ -149,10 +149,10 @@ mod tests {
 
     #[test]
     fn an_interpreter_that_does_not_work_says_nothing_of_the_file() {
-        let folder = Folder::new("syntax-dead");
-        let source = folder.file("a.py", "x = (");
+        let directory = Folder::new("syntax-dead");
+        let source = directory.file("a.py", "x = (");
         for script in ["exit 7", "exit 1", "kill -9 $$"] {
-            let interpreter = folder.script("python", script);
+            let interpreter = directory.script("python", script);
             let found = python(&interpreter, &source, &Cancellation::new());
             assert!(matches!(found, Syntax::Unchecked { .. }), "{script}: {found:?}");
         }

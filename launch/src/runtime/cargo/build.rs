@@ -51,9 +51,9 @@ pub(super) struct Unit {
     pub(super) manifest: PathBuf,
     /// Package id, needed if the manifest is part of a workspace.
     pub(super) package: Option<String>,
-    pub(super) target_folder: PathBuf,
+    pub(super) target_directory: PathBuf,
     /// Directory of intermediate results, mainly dependencies; the target directory if it cannot be chosen.
-    pub(super) build_folder: Option<PathBuf>,
+    pub(super) build_directory: Option<PathBuf>,
     pub(super) features: Vec<String>,
     pub(super) kind: ProgramKind,
     /// The file around which the package was generated: the user knows no other name for the program.
@@ -65,12 +65,12 @@ pub(super) struct Unit {
 impl Unit {
     /// Path of a program that is built with this profile.
     pub(super) fn program(&self, name: &str, profile: &str) -> PathBuf {
-        let folder = match profile {
+        let directory = match profile {
             "dev" | "test" => "debug",
             "bench" => "release",
             other => other,
         };
-        let mut path = self.target_folder.join(folder);
+        let mut path = self.target_directory.join(directory);
         if self.kind == ProgramKind::Example {
             path.push("examples");
         }
@@ -78,10 +78,10 @@ impl Unit {
     }
 
     /// Directory of the intermediate results of a program in this directory.
-    pub(super) fn intermediate(&self, folder: &Path) -> PathBuf {
-        match (&self.build_folder, folder.strip_prefix(&self.target_folder)) {
+    pub(super) fn intermediate(&self, directory: &Path) -> PathBuf {
+        match (&self.build_directory, directory.strip_prefix(&self.target_directory)) {
             (Some(build), Ok(profile)) => build.join(profile),
-            _ => folder.to_owned(),
+            _ => directory.to_owned(),
         }
     }
 }
@@ -199,12 +199,12 @@ impl Toolchain {
             .args(["--color", "never", "--profile", &self.profile, "--manifest-path"])
             .arg(&unit.manifest)
             .arg("--target-dir")
-            .arg(&unit.target_folder);
+            .arg(&unit.target_directory);
         if let Some(package) = &unit.package {
             command = command.arg("--package").arg(package);
         }
-        if let Some(folder) = &unit.build_folder {
-            command = command.env("CARGO_BUILD_BUILD_DIR", folder);
+        if let Some(directory) = &unit.build_directory {
+            command = command.env("CARGO_BUILD_BUILD_DIR", directory);
         }
         if !unit.features.is_empty() {
             command = command.arg("--features").arg(unit.features.join(","));
@@ -302,12 +302,12 @@ impl Findings {
     ) -> Vec<(OsString, Option<OsString>)> {
         let mut variables: Vec<(OsString, Option<OsString>)> = Vec::new();
         let mut set = |name: &str, value: OsString| variables.push((name.into(), Some(value)));
-        if let Some(folder) = unit.manifest.parent() {
-            set("CARGO_MANIFEST_DIR", folder.into());
+        if let Some(directory) = unit.manifest.parent() {
+            set("CARGO_MANIFEST_DIR", directory.into());
             set("CARGO_MANIFEST_PATH", unit.manifest.clone().into());
         }
-        if let Some(folder) = &self.out_dir {
-            set("OUT_DIR", folder.into());
+        if let Some(directory) = &self.out_dir {
+            set("OUT_DIR", directory.into());
         }
         for (name, value) in &self.own {
             set(name, value.into());
@@ -326,9 +326,9 @@ impl Findings {
         inherited: Option<&OsStr>,
         rust_libraries: Option<PathBuf>,
     ) -> Option<OsString> {
-        let folder = program.parent()?;
+        let directory = program.parent()?;
         // Examples are in a subdirectory of the profile.
-        let profile = if folder.ends_with("examples") { folder.parent()? } else { folder };
+        let profile = if directory.ends_with("examples") { directory.parent()? } else { directory };
         let intermediate = unit.intermediate(profile);
         // Other directories belong to the system, or would make the program depend on files outside of the build.
         let mut paths: Vec<PathBuf> = self
@@ -391,8 +391,8 @@ impl Toolchain {
         command.cwd = None;
         // Without it, the program reports itself what it does not find.
         let output = tool::output(&command, QUERY_LIMIT, &self.cancellation).ok()?;
-        let folder = output.stdout.lines().last().filter(|_| output.status.success())?;
-        Some(PathBuf::from(folder.trim()))
+        let directory = output.stdout.lines().last().filter(|_| output.status.success())?;
+        Some(PathBuf::from(directory.trim()))
     }
 }
 
@@ -405,12 +405,12 @@ mod tests {
 
     #[test]
     fn a_program_is_stale_when_a_part_of_it_is_newer_or_gone() {
-        let folder = Folder::new("cargo-freshness");
-        let source = folder.file("a b.rs", "");
-        let program = folder.file("check", "");
+        let directory = Folder::new("cargo-freshness");
+        let source = directory.file("a b.rs", "");
+        let program = directory.file("check", "");
         assert_eq!(parts(&program), None);
         let escaped = source.display().to_string().replace(' ', "\\ ");
-        folder.file("check.d", &format!("{}: {escaped}\n", program.display()));
+        directory.file("check.d", &format!("{}: {escaped}\n", program.display()));
         assert_eq!(parts(&program), Some(vec![source.clone()]));
         let built = SystemTime::now();
         let set = |path: &Path, time| {
@@ -423,7 +423,7 @@ mod tests {
         assert!(!is_newest(&program, std::slice::from_ref(&source)));
         fs::remove_file(&source).unwrap();
         assert!(!is_newest(&program, &[source]));
-        assert!(!is_newest(&folder.path("gone"), &[]));
+        assert!(!is_newest(&directory.path("gone"), &[]));
     }
 }
 
@@ -435,8 +435,8 @@ mod launch_tests {
         let unit = Unit {
             manifest: "/p/Cargo.toml".into(),
             package: None,
-            target_folder: "/t/evaluator/p".into(),
-            build_folder: Some("/t".into()),
+            target_directory: "/t/evaluator/p".into(),
+            build_directory: Some("/t".into()),
             features: Vec::new(),
             kind: ProgramKind::Bin,
             lone_file: None,

@@ -269,8 +269,8 @@ mod tests {
         Unit {
             manifest: "/p/Cargo.toml".into(),
             package: Some("p".to_owned()),
-            target_folder: "/t".into(),
-            build_folder: None,
+            target_directory: "/t".into(),
+            build_directory: None,
             features: vec!["a".to_owned(), "b".to_owned()],
             kind: ProgramKind::Bin,
             lone_file: None,

@@ -59,8 +59,8 @@ pub(super) fn render(parts: &Parts<'_>) -> Result<String, PrepareError> {
     };
     if let Some(embedded) = parts.embedded {
         refuse_layout_keys(parts.script, embedded, &document)?;
-        if let Some(folder) = parts.script.parent() {
-            make_paths_absolute(&mut document, folder)?;
+        if let Some(directory) = parts.script.parent() {
+            make_paths_absolute(&mut document, directory)?;
         }
     }
 
@@ -192,8 +192,8 @@ fn complete(dependencies: &mut dyn TableLike, sdk: &SdkSource) -> Result<(), Pre
         }
         let has_version = has("version");
         match (package.as_str(), sdk) {
-            (SDK, SdkSource::Path(folder)) => {
-                table.insert("path", value(text_of(folder)?));
+            (SDK, SdkSource::Path(directory)) => {
+                table.insert("path", value(text_of(directory)?));
             }
             (SDK, SdkSource::Version(version)) if !has_version => {
                 table.insert("version", value(version.as_str()));
@@ -208,18 +208,18 @@ fn complete(dependencies: &mut dyn TableLike, sdk: &SdkSource) -> Result<(), Pre
 }
 
 /// Makes relative paths of dependencies absolute: they are relative to the script, not to the generated manifest.
-fn make_paths_absolute(document: &mut DocumentMut, folder: &Path) -> Result<(), PrepareError> {
+fn make_paths_absolute(document: &mut DocumentMut, directory: &Path) -> Result<(), PrepareError> {
     let kinds = ["dependencies", "dev-dependencies", "build-dependencies"];
-    for_each_dependencies(document, &kinds, &mut |table| dependency_paths(table, folder))?;
+    for_each_dependencies(document, &kinds, &mut |table| dependency_paths(table, directory))?;
     if let Some(replaced) = document.get_mut("replace").and_then(Item::as_table_like_mut) {
-        dependency_paths(replaced, folder)?;
+        dependency_paths(replaced, directory)?;
     }
     let Some(patch) = document.get_mut("patch").and_then(Item::as_table_like_mut) else {
         return Ok(());
     };
     for (_, registry) in patch.iter_mut() {
         if let Some(patched) = registry.as_table_like_mut() {
-            dependency_paths(patched, folder)?;
+            dependency_paths(patched, directory)?;
         }
     }
     Ok(())
@@ -244,14 +244,17 @@ fn for_each_dependencies(
     platforms.iter_mut().filter_map(|(_, platform)| platform.as_table_like_mut()).try_for_each(of)
 }
 
-fn dependency_paths(dependencies: &mut dyn TableLike, folder: &Path) -> Result<(), PrepareError> {
+fn dependency_paths(
+    dependencies: &mut dyn TableLike,
+    directory: &Path,
+) -> Result<(), PrepareError> {
     for (_, dependency) in dependencies.iter_mut() {
         let Some(path) = dependency.as_table_like_mut().and_then(|table| table.get_mut("path"))
         else {
             continue;
         };
         if let Some(relative) = path.as_str() {
-            *path = value(text_of(&folder.join(relative))?);
+            *path = value(text_of(&directory.join(relative))?);
         }
     }
     Ok(())

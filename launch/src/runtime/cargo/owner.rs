@@ -70,7 +70,7 @@ impl PackageTarget {
 }
 
 impl Package {
-    pub(super) fn folder(&self) -> &Path {
+    pub(super) fn directory(&self) -> &Path {
         self.manifest_path.parent().unwrap_or(Path::new(""))
     }
 
@@ -81,7 +81,8 @@ impl Package {
             .iter()
             .filter(|target| target.is_program())
             .map(|target| {
-                let path = target.src_path.strip_prefix(self.folder()).unwrap_or(&target.src_path);
+                let path =
+                    target.src_path.strip_prefix(self.directory()).unwrap_or(&target.src_path);
                 format!("{} ({})", target.name, path.display())
             })
             .collect();
@@ -122,7 +123,7 @@ impl<'a> Owners<'a> {
         let manifest = resolved
             .ancestors()
             .skip(1)
-            .map(|folder| folder.join("Cargo.toml"))
+            .map(|directory| directory.join("Cargo.toml"))
             .find(|path| path.is_file());
         match manifest {
             Some(manifest) => self.of_file(resolved, &manifest),
@@ -153,7 +154,7 @@ impl<'a> Owners<'a> {
         let misplaced = match (not_a_program, nearest) {
             (Some((package, kind)), _) => Some((package, format!("the {kind} target"))),
             (None, Some(package))
-                if source.starts_with(workspace.packages[package].folder().join("src")) =>
+                if source.starts_with(workspace.packages[package].directory().join("src")) =>
             {
                 Some((package, "a module".to_owned()))
             }
@@ -187,7 +188,7 @@ impl<'a> Owners<'a> {
             let names: Vec<_> =
                 workspace.packages.iter().map(|package| package.name.as_str()).collect();
             return unusable(format!(
-                "{} is a workspace, not a package; name the folder of one of its packages: {}",
+                "{} is a workspace, not a package; name the directory of one of its packages: {}",
                 manifest.display(),
                 names.join(", ")
             ));
@@ -254,20 +255,20 @@ mod tests {
     use crate::runtime::testing::Folder;
 
     /// A workspace of one package with these targets (kind, name, path).
-    fn metadata(folder: &Folder, targets: &[(&str, &str, &str)]) -> String {
+    fn metadata(directory: &Folder, targets: &[(&str, &str, &str)]) -> String {
         let mut text = String::new();
         for (kind, name, path) in targets {
-            folder.file(path, "fn main() {}");
+            directory.file(path, "fn main() {}");
             let crate_type = if *kind == "lib" { "lib" } else { "bin" };
             write!(
                 text,
                 r#"{}{{"name":"{name}","kind":["{kind}"],"crate_types":["{crate_type}"],"src_path":{:?}}}"#,
                 if text.is_empty() { "" } else { "," },
-                folder.path(path)
+                directory.path(path)
             )
             .unwrap();
         }
-        let manifest = folder.file("Cargo.toml", "");
+        let manifest = directory.file("Cargo.toml", "");
         format!(
             r#"{{"packages":[{{"id":"p","name":"mine","manifest_path":{manifest:?},"default_run":null,
                "targets":[{text}]}}],"target_directory":"/t","version":1}}"#
@@ -275,7 +276,7 @@ mod tests {
     }
 
     /// The owner of `source` as text, and how often cargo was asked.
-    fn owner_of(folder: &Folder, metadata: &str, sources: &[&str]) -> (Vec<String>, usize) {
+    fn owner_of(directory: &Folder, metadata: &str, sources: &[&str]) -> (Vec<String>, usize) {
         let mut asked = 0;
         let mut ask = |_: &Path| {
             asked += 1;
@@ -284,25 +285,25 @@ mod tests {
         let mut owners = Owners::new(&mut ask);
         let found = sources
             .iter()
-            .map(|source| match owners.find(&folder.path(source)) {
+            .map(|source| match owners.find(&directory.path(source)) {
                 Ok(Owner::Target { workspace, package, target }) => {
                     workspace.packages[package].targets[target].name.clone()
                 }
                 Ok(Owner::LoneFile { .. }) => "lone".to_owned(),
                 Err(error) => {
-                    error.to_string().replace(&format!("{}/", folder.path("").display()), "")
+                    error.to_string().replace(&format!("{}/", directory.path("").display()), "")
                 }
             })
-            .map(|text| text.replace(&folder.path("").display().to_string(), ""))
+            .map(|text| text.replace(&directory.path("").display().to_string(), ""))
             .collect();
         (found, asked)
     }
 
     #[test]
     fn files_of_a_package_are_its_programs_or_none_of_its_business() {
-        let folder = Folder::new("owner-files");
+        let directory = Folder::new("owner-files");
         let metadata = metadata(
-            &folder,
+            &directory,
             &[
                 ("lib", "mine", "src/lib.rs"),
                 ("bin", "mine", "src/main.rs"),
@@ -310,9 +311,9 @@ mod tests {
                 ("test", "it", "tests/it.rs"),
             ],
         );
-        folder.file("src/deep/scoring.rs", "");
-        folder.file("evals/lone.rs", "");
-        folder.file("src/script.rs", "---\n---\nfn main() {}");
+        directory.file("src/deep/scoring.rs", "");
+        directory.file("evals/lone.rs", "");
+        directory.file("src/script.rs", "---\n---\nfn main() {}");
         let programs = "not a program; name one of its programs: mine (src/main.rs), demo (examples/demo/main.rs)";
         let sources = [
             "src/main.rs",
@@ -323,7 +324,7 @@ mod tests {
             "tests/it.rs",
             "src/deep/scoring.rs",
         ];
-        let (found, asked) = owner_of(&folder, &metadata, &sources);
+        let (found, asked) = owner_of(&directory, &metadata, &sources);
         assert_eq!(
             found,
             [
@@ -341,13 +342,13 @@ mod tests {
 
     #[test]
     fn a_folder_is_not_a_file_whatever_it_is_called() {
-        let folder = Folder::new("owner-folder");
-        fs::create_dir(folder.path("check.rs")).unwrap();
+        let directory = Folder::new("owner-directory");
+        fs::create_dir(directory.path("check.rs")).unwrap();
         assert_eq!(
-            owner_of(&folder, "", &["check.rs"]),
+            owner_of(&directory, "", &["check.rs"]),
             (
                 vec![
-                    "check.rs is a folder without a Cargo.toml; name the file of the evaluator"
+                    "check.rs is a directory without a Cargo.toml; name the file of the evaluator"
                         .to_owned()
                 ],
                 0
@@ -357,32 +358,35 @@ mod tests {
 
     #[test]
     fn a_package_is_its_only_program_or_says_which() {
-        let folder = Folder::new("owner-package");
+        let directory = Folder::new("owner-package");
         let one = metadata(
-            &folder,
+            &directory,
             &[("bin", "a", "src/main.rs"), ("example", "demo", "examples/demo.rs")],
         );
-        assert_eq!(owner_of(&folder, &one, &["", "Cargo.toml"]), (vec!["a".to_owned(); 2], 1));
+        assert_eq!(owner_of(&directory, &one, &["", "Cargo.toml"]), (vec!["a".to_owned(); 2], 1));
 
-        let two = metadata(&folder, &[("bin", "a", "src/main.rs"), ("bin", "b", "src/bin/b.rs")]);
+        let two =
+            metadata(&directory, &[("bin", "a", "src/main.rs"), ("bin", "b", "src/bin/b.rs")]);
         assert_eq!(
-            owner_of(&folder, &two, &[""]).0,
+            owner_of(&directory, &two, &[""]).0,
             ["package `mine` does not say which of its programs to run; \
               name the file of one: a (src/main.rs), b (src/bin/b.rs)"]
         );
         let default = two.replace("\"default_run\":null", "\"default_run\":\"b\"");
-        assert_eq!(owner_of(&folder, &default, &[""]).0, ["b"]);
+        assert_eq!(owner_of(&directory, &default, &[""]).0, ["b"]);
 
-        let none = metadata(&folder, &[("lib", "mine", "src/lib.rs")]);
+        let none = metadata(&directory, &[("lib", "mine", "src/lib.rs")]);
         assert_eq!(
-            owner_of(&folder, &none, &[""]).0,
+            owner_of(&directory, &none, &[""]).0,
             ["package `mine` has no programs; add src/main.rs"]
         );
 
         let workspace = r#"{"packages":[],"target_directory":"/t"}"#;
         assert_eq!(
-            owner_of(&folder, workspace, &[""]).0,
-            ["Cargo.toml is a workspace, not a package; name the folder of one of its packages: "]
+            owner_of(&directory, workspace, &[""]).0,
+            [
+                "Cargo.toml is a workspace, not a package; name the directory of one of its packages: "
+            ]
         );
     }
 }

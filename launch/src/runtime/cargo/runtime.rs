@@ -168,11 +168,11 @@ impl Cargo {
                     package: Some(package.id.clone()),
                     // Programs of other packages may have the same name. A directory for each costs nothing if
                     // dependencies are kept elsewhere.
-                    target_folder: match &workspace.build_directory {
-                        Some(_) => own.join(script::package_name(package.folder())),
+                    target_directory: match &workspace.build_directory {
+                        Some(_) => own.join(script::package_name(package.directory())),
                         None => own,
                     },
-                    build_folder: workspace.build_directory.clone(),
+                    build_directory: workspace.build_directory.clone(),
                     features: target.required_features.clone(),
                     kind: if target.is_bin() { ProgramKind::Bin } else { ProgramKind::Example },
                     lone_file: None,
@@ -181,9 +181,9 @@ impl Cargo {
                 (unit, None, target.name.clone())
             }
             Owner::LoneFile { source } => {
-                let cache = script::cache_folder(&self.environment).ok_or_else(|| {
+                let cache = script::cache_directory(&self.environment).ok_or_else(|| {
                     PrepareError::Unusable {
-                        reason: "no home folder to keep builds in; set EVALUATOR_CACHE_DIR"
+                        reason: "no home directory to keep builds in; set EVALUATOR_CACHE_DIR"
                             .to_owned(),
                     }
                 })?;
@@ -192,8 +192,8 @@ impl Cargo {
                     manifest: script.manifest(),
                     package: None,
                     // Shared, so that dependencies are compiled once for all scripts.
-                    target_folder: cache.join("target"),
-                    build_folder: None,
+                    target_directory: cache.join("target"),
+                    build_directory: None,
                     features: Vec::new(),
                     kind: ProgramKind::Bin,
                     lone_file: Some(script.file_name()),
@@ -445,11 +445,11 @@ mod tests {
 
     #[test]
     fn without_cargo_the_hint_says_what_to_install() {
-        let folder = Folder::new("cargo-missing");
-        let source = folder.file("check.rs", "fn main() {}");
+        let directory = Folder::new("cargo-missing");
+        let source = directory.file("check.rs", "fn main() {}");
         let runtime = Cargo::new(Environment::new([("PATH", "")]));
         let results = runtime.prepare(
-            &[source.into(), folder.path("gone.rs").into()],
+            &[source.into(), directory.path("gone.rs").into()],
             &Cancellation::new(),
             &mut no_events,
         );
@@ -460,8 +460,8 @@ mod tests {
 
     #[test]
     fn without_a_place_for_builds_a_lone_file_says_what_to_set() {
-        let folder = Folder::new("cargo-homeless");
-        let source = folder.file("check.rs", "fn main() {}");
+        let directory = Folder::new("cargo-homeless");
+        let source = directory.file("check.rs", "fn main() {}");
         let path = Environment::inherited().get("PATH").unwrap().to_owned();
         let results = Cargo::new(Environment::new([("PATH", path)])).prepare(
             &[source.into()],
@@ -470,7 +470,7 @@ mod tests {
         );
         assert_eq!(
             results[0].as_ref().unwrap_err().to_string(),
-            "no home folder to keep builds in; set EVALUATOR_CACHE_DIR"
+            "no home directory to keep builds in; set EVALUATOR_CACHE_DIR"
         );
     }
 }

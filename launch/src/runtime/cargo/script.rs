@@ -13,9 +13,9 @@ use crate::{
 };
 
 /// Directory of generated packages.
-pub(super) fn cache_folder(environment: &Environment) -> Option<PathBuf> {
-    if let Some(folder) = environment.get("EVALUATOR_CACHE_DIR") {
-        return std::path::absolute(folder).ok();
+pub(super) fn cache_directory(environment: &Environment) -> Option<PathBuf> {
+    if let Some(directory) = environment.get("EVALUATOR_CACHE_DIR") {
+        return std::path::absolute(directory).ok();
     }
     environment.cache_home().map(|base| base.join("evaluator"))
 }
@@ -25,15 +25,15 @@ pub(super) fn cache_folder(environment: &Environment) -> Option<PathBuf> {
 pub(super) struct Script {
     source: PathBuf,
     name: String,
-    folder: PathBuf,
+    directory: PathBuf,
 }
 
 impl Script {
     /// `source` must be absolute and resolved: it decides the name, so that one file is one package.
     pub(super) fn new(source: PathBuf, cache: &Path) -> Self {
         let name = package_name(&source);
-        let folder = cache.join("scripts").join(&name);
-        Self { source, name, folder }
+        let directory = cache.join("scripts").join(&name);
+        Self { source, name, directory }
     }
 
     /// Name of the package and of its program.
@@ -55,11 +55,11 @@ impl Script {
     ///
     /// It is not inside the package, so that the compiler prints its full path, which can be recognized and replaced.
     fn copy(&self) -> PathBuf {
-        self.folder.join("main.rs")
+        self.directory.join("main.rs")
     }
 
     fn package(&self) -> PathBuf {
-        self.folder.join("package")
+        self.directory.join("package")
     }
 
     /// Names that cargo and the compiler use, and the names that the user knows.
@@ -75,10 +75,10 @@ impl Script {
         &self,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Result<File, PrepareError> {
-        let path = self.folder.join("lock");
+        let path = self.directory.join("lock");
         let cannot = |error: io::Error| unusable("lock", &path, &error);
-        fs::create_dir_all(&self.folder)
-            .map_err(|error| unusable("create", &self.folder, &error))?;
+        fs::create_dir_all(&self.directory)
+            .map_err(|error| unusable("create", &self.directory, &error))?;
         let file = File::options().create(true).append(true).open(&path).map_err(cannot)?;
         match file.try_lock() {
             Ok(()) => {}
@@ -162,7 +162,7 @@ fn write_if_changed(path: &Path, text: &str) -> Result<(), PrepareError> {
 fn unusable(verb: &str, path: &Path, error: &io::Error) -> PrepareError {
     PrepareError::Unusable {
         reason: format!(
-            "cannot {verb} {}: {error}; set EVALUATOR_CACHE_DIR to a folder that can be written",
+            "cannot {verb} {}: {error}; set EVALUATOR_CACHE_DIR to a directory that can be written",
             path.display()
         ),
     }
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn the_cache_folder_follows_the_environment() {
-        let of = |vars: &[(&str, &str)]| cache_folder(&Environment::new(vars.iter().copied()));
+        let of = |vars: &[(&str, &str)]| cache_directory(&Environment::new(vars.iter().copied()));
         assert_eq!(of(&[]), None);
         let chosen = of(&[("EVALUATOR_CACHE_DIR", "/c"), ("XDG_CACHE_HOME", "/x"), ("HOME", "/h")]);
         assert_eq!(chosen, Some("/c".into()));
@@ -221,21 +221,21 @@ mod tests {
 
     #[test]
     fn a_file_that_does_not_change_is_not_written() {
-        let folder = Folder::new("script-unchanged");
-        let path = folder.path("a.toml");
+        let directory = Folder::new("script-unchanged");
+        let path = directory.path("a.toml");
         write_if_changed(&path, "one").unwrap();
         let before = fs::metadata(&path).unwrap().modified().unwrap();
         write_if_changed(&path, "one").unwrap();
         assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), before);
         write_if_changed(&path, "two").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "two");
-        assert_eq!(fs::read_dir(folder.path("")).unwrap().count(), 1, "no draft is left");
+        assert_eq!(fs::read_dir(directory.path("")).unwrap().count(), 1, "no draft is left");
     }
 
     #[test]
     fn a_lock_is_waited_for_and_the_wait_is_told() {
-        let folder = Folder::new("script-lock");
-        let script = Script::new(folder.path("check.rs"), &folder.path("cache"));
+        let directory = Folder::new("script-lock");
+        let script = Script::new(directory.path("check.rs"), &directory.path("cache"));
         let held = script.lock(&mut no_events).unwrap();
         std::thread::scope(|scope| {
             let (sender, told) = std::sync::mpsc::channel();

@@ -35,9 +35,9 @@ pub(super) fn has_much_to_compile(source: &Path) -> bool {
     if String::from_utf8_lossy(&text).contains("CompileCache") {
         return false;
     }
-    let mut folders = source.ancestors().skip(1);
+    let mut directories = source.ancestors().skip(1);
     let size = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
-    folders.any(|folder| folder.join("node_modules").is_dir())
+    directories.any(|directory| directory.join("node_modules").is_dir())
         || imports::of_script(source).files.iter().map(|file| size(file)).sum::<u64>() >= MUCH
 }
 
@@ -53,16 +53,17 @@ pub(super) fn cached(command: &CommandSpec) -> Result<CachedCommand, String> {
     if !options.to_str().is_some_and(is_harmless) {
         return Err("NODE_OPTIONS is set".to_owned());
     }
-    let folder = PrivateDirectory::new("compiled");
-    let preload = folder.and_then(|folder| Ok((folder.write("preload.cjs", PRELOAD)?, folder)));
-    let (preload, folder) =
+    let directory = PrivateDirectory::new("compiled");
+    let preload =
+        directory.and_then(|directory| Ok((directory.write("preload.cjs", PRELOAD)?, directory)));
+    let (preload, directory) =
         preload.map_err(|error| format!("no directory for compiled code: {error}"))?;
     let mut args = vec!["--require".into(), preload.clone().into_os_string()];
     args.extend_from_slice(&command.args);
     Ok(CachedCommand {
         command: CommandSpec { args, ..command.clone() },
         needs: preload,
-        keeps: Box::new(folder),
+        keeps: Box::new(directory),
     })
 }
 
@@ -121,17 +122,17 @@ mod tests {
 
     #[test]
     fn packages_and_long_files_are_much_to_compile() {
-        let folder = Folder::new("node-much");
+        let directory = Folder::new("node-much");
         let long = format!("module.exports = '{}';", "x".repeat(MUCH as usize));
-        let small = folder.file("a/small.js", "console.log(1)");
-        folder.file("a/lib/long.js", &long);
+        let small = directory.file("a/small.js", "console.log(1)");
+        directory.file("a/lib/long.js", &long);
         assert!(!has_much_to_compile(&small));
-        assert!(has_much_to_compile(&folder.file("a/imports.js", "require('./lib/long.js')")));
-        assert!(has_much_to_compile(&folder.file("a/bundle.js", &long)));
-        folder.file("b/node_modules/x/index.js", "");
-        assert!(has_much_to_compile(&folder.file("b/deep/check.js", "require('x')")));
+        assert!(has_much_to_compile(&directory.file("a/imports.js", "require('./lib/long.js')")));
+        assert!(has_much_to_compile(&directory.file("a/bundle.js", &long)));
+        directory.file("b/node_modules/x/index.js", "");
+        assert!(has_much_to_compile(&directory.file("b/deep/check.js", "require('x')")));
         let own = "require('module').enableCompileCache(); require('x')";
-        assert!(!has_much_to_compile(&folder.file("b/own.js", own)));
-        assert!(!has_much_to_compile(&folder.path("b/gone.js")));
+        assert!(!has_much_to_compile(&directory.file("b/own.js", own)));
+        assert!(!has_much_to_compile(&directory.path("b/gone.js")));
     }
 }

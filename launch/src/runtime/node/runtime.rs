@@ -159,7 +159,9 @@ impl Node {
         source
             .ancestors()
             .skip(1)
-            .find_map(|folder| self.environment.find_program(folder.join("node_modules/.bin/tsx")))
+            .find_map(|directory| {
+                self.environment.find_program(directory.join("node_modules/.bin/tsx"))
+            })
             .or_else(|| self.environment.find_program("tsx"))
     }
 }
@@ -310,7 +312,7 @@ fn in_module_package(source: &Path) -> bool {
     source
         .ancestors()
         .skip(1)
-        .find_map(|folder| std::fs::read(folder.join("package.json")).ok())
+        .find_map(|directory| std::fs::read(directory.join("package.json")).ok())
         .and_then(|text| serde_json::from_slice::<Package>(&text).ok())
         .is_some_and(|package| package.r#type.as_deref() == Some("module"))
 }
@@ -400,22 +402,25 @@ mod tests {
     use crate::runtime::testing::{Folder, no_events};
 
     /// Finds types in files that have `: `, where the real one would find them.
-    fn node_that_prints(folder: &Folder, version: &str) -> (PathBuf, Environment) {
-        let node = folder.script(
+    fn node_that_prints(directory: &Folder, version: &str) -> (PathBuf, Environment) {
+        let node = directory.script(
             "bin/node",
             &format!("for last; do :; done\n[ \"$last\" = --version ] || ! grep -q ': ' \"$last\" || exit 42\necho {version}"),
         );
         (
             node,
-            Environment::new([("PATH", format!("{}:/usr/bin:/bin", folder.path("bin").display()))]),
+            Environment::new([(
+                "PATH",
+                format!("{}:/usr/bin:/bin", directory.path("bin").display()),
+            )]),
         )
     }
 
     #[test]
     fn javascript_starts_node_without_asking_for_its_version() {
-        let folder = Folder::new("node-js");
-        let (node, environment) = node_that_prints(&folder, "garbage");
-        let source = folder.file("check.mjs", "");
+        let directory = Folder::new("node-js");
+        let (node, environment) = node_that_prints(&directory, "garbage");
+        let source = directory.file("check.mjs", "");
         let launch = Node::javascript(environment)
             .prepare(&[source.clone().into()], &Cancellation::new(), &mut no_events)
             .remove(0)
@@ -425,9 +430,9 @@ mod tests {
 
     #[test]
     fn a_flag_is_given_where_the_version_needs_it() {
-        let folder = Folder::new("node-flag");
-        let (node, environment) = node_that_prints(&folder, "v22.10.0");
-        let source = folder.file("check.ts", "");
+        let directory = Folder::new("node-flag");
+        let (node, environment) = node_that_prints(&directory, "v22.10.0");
+        let source = directory.file("check.ts", "");
         let launch = Node::typescript(environment)
             .prepare(&[source.clone().into()], &Cancellation::new(), &mut no_events)
             .remove(0)
@@ -440,11 +445,11 @@ mod tests {
 
     #[test]
     fn an_old_node_leaves_it_to_the_nearest_tsx() {
-        let folder = Folder::new("node-tsx");
-        let (_, environment) = node_that_prints(&folder, "v20.20.2");
-        let tsx = folder.program("project/node_modules/.bin/tsx");
-        folder.program("bin/tsx");
-        let source = folder.file("project/deep/check.ts", "");
+        let directory = Folder::new("node-tsx");
+        let (_, environment) = node_that_prints(&directory, "v20.20.2");
+        let tsx = directory.program("project/node_modules/.bin/tsx");
+        directory.program("bin/tsx");
+        let source = directory.file("project/deep/check.ts", "");
         let launch = Node::typescript(environment)
             .prepare(&[source.clone().into()], &Cancellation::new(), &mut no_events)
             .remove(0)
@@ -454,9 +459,9 @@ mod tests {
 
     #[test]
     fn an_old_node_without_tsx_runs_the_file_as_it_is_and_says_so() {
-        let folder = Folder::new("node-old");
-        let (node, environment) = node_that_prints(&folder, "v20.20.2");
-        let source = folder.file("check.ts", "");
+        let directory = Folder::new("node-old");
+        let (node, environment) = node_that_prints(&directory, "v20.20.2");
+        let source = directory.file("check.ts", "");
         let mut events = Vec::new();
         let launch = Node::typescript(environment)
             .prepare(&[source.clone().into()], &Cancellation::new(), &mut |event| {
@@ -471,31 +476,31 @@ mod tests {
 
     #[test]
     fn an_old_node_that_would_refuse_the_file_is_not_started() {
-        let folder = Folder::new("node-old-module");
-        let (_, environment) = node_that_prints(&folder, "v20.20.2");
+        let directory = Folder::new("node-old-module");
+        let (_, environment) = node_that_prints(&directory, "v20.20.2");
         let prepare = |source: PathBuf| {
             Node::typescript(environment.clone())
                 .prepare(&[source.into()], &Cancellation::new(), &mut no_events)
                 .remove(0)
         };
-        folder.file("package.json", r#"{"name": "x", "type": "module"}"#);
+        directory.file("package.json", r#"{"name": "x", "type": "module"}"#);
         assert_eq!(
-            prepare(folder.file("check.ts", "")).unwrap_err().to_string(),
+            prepare(directory.file("check.ts", "")).unwrap_err().to_string(),
             "runtime not available: Node.js 20.20 cannot run TypeScript; install Node.js 22.18 or later, or `npm install \
              --save-dev tsx`"
         );
         // The nearest one decides.
-        folder.file("inner/package.json", "{}");
-        assert!(prepare(folder.file("inner/check.ts", "")).is_ok());
+        directory.file("inner/package.json", "{}");
+        assert!(prepare(directory.file("inner/check.ts", "")).is_ok());
         for (file, text) in [("inner/check.mts", ""), ("inner/typed.ts", "let x: number;")] {
-            let error = prepare(folder.file(file, text)).unwrap_err().to_string();
+            let error = prepare(directory.file(file, text)).unwrap_err().to_string();
             assert!(error.contains("Node.js 20.20 cannot run TypeScript"), "{file}: {error}");
         }
     }
 
     #[test]
     fn what_is_said_before_a_run_is_what_the_run_does() {
-        let folder = Folder::new("node-agree");
+        let directory = Folder::new("node-agree");
         for (version, file, text, available, runs) in [
             ("v20.20.2", "check.js", "", true, true),
             ("v20.20.2", "check.ts", "let x: number;", false, false),
@@ -504,8 +509,8 @@ mod tests {
             ("v24.0.0", "check.mts", "let x: number;", true, true),
             ("oops", "check.ts", "", false, false),
         ] {
-            let (_, environment) = node_that_prints(&folder, version);
-            let entrypoint = Entrypoint::from(folder.file(file, text));
+            let (_, environment) = node_that_prints(&directory, version);
+            let entrypoint = Entrypoint::from(directory.file(file, text));
             let node =
                 if file.ends_with("ts") { Node::typescript } else { Node::javascript }(environment);
             let is_available = node.availability().is_ok();
@@ -518,9 +523,9 @@ mod tests {
 
     #[test]
     fn a_node_that_does_not_answer_is_reported_with_what_it_said() {
-        let folder = Folder::new("node-broken");
-        let (node, environment) = node_that_prints(&folder, "oops");
-        let source = folder.file("check.ts", "");
+        let directory = Folder::new("node-broken");
+        let (node, environment) = node_that_prints(&directory, "oops");
+        let source = directory.file("check.ts", "");
         let error = Node::typescript(environment)
             .prepare(&[source.into()], &Cancellation::new(), &mut no_events)
             .remove(0)

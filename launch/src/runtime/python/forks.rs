@@ -26,11 +26,11 @@ pub(super) fn server(command: &CommandSpec) -> Result<ServerCommand, String> {
         return Err("its entry limits what it may use".to_owned());
     }
     // The server deletes it when it runs.
-    let folder = PrivateDirectory::new("forks")
-        .and_then(|folder| folder.write("sitecustomize.py", SERVER).map(|_| folder))
-        .map_err(|error| format!("no folder for the server: {error}"))?;
+    let directory = PrivateDirectory::new("forks")
+        .and_then(|directory| directory.write("sitecustomize.py", SERVER).map(|_| directory))
+        .map_err(|error| format!("no directory for the server: {error}"))?;
     let before = command.variable(SEARCH_PATH);
-    let mut after = folder.path().as_os_str().to_owned();
+    let mut after = directory.path().as_os_str().to_owned();
     if let Some(before) = before.as_ref().filter(|before| !before.is_empty()) {
         after.push(if cfg!(windows) { ";" } else { ":" });
         after.push(before);
@@ -38,7 +38,7 @@ pub(super) fn server(command: &CommandSpec) -> Result<ServerCommand, String> {
     Ok(ServerCommand {
         command: command.clone().env(SEARCH_PATH, after),
         greeting: greeting(before.as_deref()),
-        needs: Box::new(folder),
+        needs: Box::new(directory),
     })
 }
 
@@ -80,11 +80,11 @@ mod tests {
             let made = server(&command.arg("check.py")).unwrap();
             assert_eq!(String::from_utf8(made.greeting.clone()).unwrap(), greeting);
             let seen = made.command.variable(SEARCH_PATH).unwrap().into_string().unwrap();
-            let folder = seen.strip_suffix(rest).unwrap().to_owned();
+            let directory = seen.strip_suffix(rest).unwrap().to_owned();
             assert_eq!(made.command.args, ["check.py"]);
-            assert!(Path::new(&folder).join("sitecustomize.py").is_file());
+            assert!(Path::new(&directory).join("sitecustomize.py").is_file());
             drop(made);
-            assert!(!Path::new(&folder).exists());
+            assert!(!Path::new(&directory).exists());
         }
     }
 }

@@ -46,13 +46,13 @@ pub(super) fn find(environment: &Environment) -> Result<PathBuf, String> {
 
 /// The interpreter of `$VIRTUAL_ENV`. A shell keeps the variable after the directory was deleted.
 fn active_virtual_environment(environment: &Environment) -> Option<PathBuf> {
-    let folder = Path::new(environment.get("VIRTUAL_ENV")?);
-    environment.find_program(in_virtual_environment(folder))
+    let directory = Path::new(environment.get("VIRTUAL_ENV")?);
+    environment.find_program(in_virtual_environment(directory))
 }
 
 /// Path of the interpreter in a virtual environment.
-pub(super) fn in_virtual_environment(folder: &Path) -> PathBuf {
-    folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
+pub(super) fn in_virtual_environment(directory: &Path) -> PathBuf {
+    directory.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
 }
 
 /// Returns the interpreter behind a wrapper script of a version manager, which would look up the version for every
@@ -114,14 +114,14 @@ impl Questions {
         self.add("marker", [marker.as_ref()]);
     }
 
-    /// Adds the question whether `files` of the evaluator in `folder` import the SDK, and whether it is there.
-    pub(super) fn sdk(&mut self, folder: &Path, files: &[PathBuf]) {
-        self.add("sdk", [folder].into_iter().chain(files.iter().map(PathBuf::as_path)));
+    /// Adds the question whether `files` of the evaluator in `directory` import the SDK, and whether it is there.
+    pub(super) fn sdk(&mut self, directory: &Path, files: &[PathBuf]) {
+        self.add("sdk", [directory].into_iter().chain(files.iter().map(PathBuf::as_path)));
     }
 
     /// Adds the question which modules that a script imports when it starts are missing.
-    pub(super) fn missing(&mut self, folder: &Path, script: &Path) {
-        self.add("missing", [folder, script]);
+    pub(super) fn missing(&mut self, directory: &Path, script: &Path) {
+        self.add("missing", [directory, script]);
     }
 
     fn add<'a>(&mut self, kind: &str, parts: impl IntoIterator<Item = &'a Path>) {
@@ -220,8 +220,8 @@ impl Answers {
         self.get("marker", [marker.as_ref()])?.as_bool()
     }
 
-    pub(super) fn sdk(&self, folder: &Path, files: &[PathBuf]) -> SdkUse {
-        let parts = [folder].into_iter().chain(files.iter().map(PathBuf::as_path));
+    pub(super) fn sdk(&self, directory: &Path, files: &[PathBuf]) -> SdkUse {
+        let parts = [directory].into_iter().chain(files.iter().map(PathBuf::as_path));
         match self.get("sdk", parts).and_then(Value::as_str) {
             Some("unused") => SdkUse::Unused,
             Some("found") => SdkUse::Found,
@@ -230,8 +230,8 @@ impl Answers {
     }
 
     /// Modules that a script imports when it starts and that are not found; empty if the interpreter cannot tell.
-    pub(super) fn missing(&self, folder: &Path, script: &Path) -> Vec<MissingModule> {
-        let answer = self.get("missing", [folder, script]).cloned();
+    pub(super) fn missing(&self, directory: &Path, script: &Path) -> Vec<MissingModule> {
+        let answer = self.get("missing", [directory, script]).cloned();
         answer.and_then(|answer| serde_json::from_value(answer).ok()).unwrap_or_default()
     }
 
@@ -266,8 +266,8 @@ fn list(packages: &Path, found: &mut BTreeSet<String>) {
     found.extend(names(packages).filter(describes));
 }
 
-fn names(folder: &Path) -> impl Iterator<Item = String> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+fn names(directory: &Path) -> impl Iterator<Item = String> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned())
 }
 
@@ -282,15 +282,15 @@ mod tests {
 
     #[test]
     fn the_variable_wins_over_the_virtual_environment_which_wins_over_the_path() {
-        let folder = Folder::new("python-order");
-        let chosen = folder.program("chosen/pypy");
-        let venv = folder.program("venv/bin/python");
-        folder.program("bin/python");
-        let python3 = folder.program("bin/python3");
+        let directory = Folder::new("python-order");
+        let chosen = directory.program("chosen/pypy");
+        let venv = directory.program("venv/bin/python");
+        directory.program("bin/python");
+        let python3 = directory.program("bin/python3");
 
-        let environment = Environment::new([("PATH", folder.path("bin"))]);
+        let environment = Environment::new([("PATH", directory.path("bin"))]);
         assert_eq!(interpreter_in(environment.clone()).unwrap(), python3);
-        let environment = environment.with("VIRTUAL_ENV", folder.path("venv"));
+        let environment = environment.with("VIRTUAL_ENV", directory.path("venv"));
         assert_eq!(interpreter_in(environment.clone()).unwrap(), venv);
         let environment = environment.with("EVALUATOR_PYTHON", &chosen);
         assert_eq!(interpreter_in(environment).unwrap(), chosen);
@@ -298,10 +298,12 @@ mod tests {
 
     #[test]
     fn a_deleted_virtual_environment_is_passed_over() {
-        let folder = Folder::new("python-deleted-venv");
-        let python = folder.program("bin/python");
-        let environment =
-            Environment::new([("PATH", folder.path("bin")), ("VIRTUAL_ENV", folder.path("gone"))]);
+        let directory = Folder::new("python-deleted-venv");
+        let python = directory.program("bin/python");
+        let environment = Environment::new([
+            ("PATH", directory.path("bin")),
+            ("VIRTUAL_ENV", directory.path("gone")),
+        ]);
         assert_eq!(interpreter_in(environment).unwrap(), python);
     }
 
@@ -316,12 +318,12 @@ mod tests {
 
     #[test]
     fn a_wrapper_is_asked_for_the_interpreter_it_stands_for() {
-        let folder = Folder::new("python-wrapper");
-        let real = folder.program("real/python3");
-        let wrapper = folder.script("shims/python3", &format!("echo {}", real.display()));
+        let directory = Folder::new("python-wrapper");
+        let real = directory.program("real/python3");
+        let wrapper = directory.script("shims/python3", &format!("echo {}", real.display()));
         assert_eq!(unwrapped(wrapper, &Cancellation::new()), real);
         for silent in ["", "echo relative", "echo /no/such/file", "exit 3"] {
-            let wrapper = folder.script("shims/python3", silent);
+            let wrapper = directory.script("shims/python3", silent);
             assert_eq!(unwrapped(wrapper.clone(), &Cancellation::new()), wrapper, "{silent}");
         }
     }
@@ -343,16 +345,16 @@ mod distributions_tests {
 
     #[test]
     fn an_environment_has_its_own_packages_and_those_below_it() {
-        let folder = Folder::new("python-distributions");
-        let system = folder.program("usr/bin/python3.12");
-        folder.file("usr/lib/python3/dist-packages/six-1.16.0.egg-info", "");
-        folder.file("usr/lib/python3.12/os.py", "");
-        folder.file("venv/lib/python3.12/site-packages/pydantic-2.7.0.dist-info/RECORD", "");
-        folder.file("venv/lib/python3.12/site-packages/pydantic/main.py", "");
-        folder.file("venv/bin/activate", "");
-        std::os::unix::fs::symlink(&system, folder.path("venv/bin/python")).unwrap();
+        let directory = Folder::new("python-distributions");
+        let system = directory.program("usr/bin/python3.12");
+        directory.file("usr/lib/python3/dist-packages/six-1.16.0.egg-info", "");
+        directory.file("usr/lib/python3.12/os.py", "");
+        directory.file("venv/lib/python3.12/site-packages/pydantic-2.7.0.dist-info/RECORD", "");
+        directory.file("venv/lib/python3.12/site-packages/pydantic/main.py", "");
+        directory.file("venv/bin/activate", "");
+        std::os::unix::fs::symlink(&system, directory.path("venv/bin/python")).unwrap();
         assert_eq!(
-            installed_for(&folder.path("venv/bin/python")),
+            installed_for(&directory.path("venv/bin/python")),
             ["pydantic-2.7.0.dist-info", "six-1.16.0.egg-info"]
         );
         assert_eq!(installed_for(&system), ["six-1.16.0.egg-info"]);
@@ -369,16 +371,16 @@ mod probe_tests {
     fn a_file_that_cannot_be_read_changes_nothing_for_other_evaluators() {
         let environment = Environment::inherited();
         let Some(python) = environment.find_program("python3") else { return };
-        let folder = Folder::new("python-probe");
-        let broken = folder.file("one/broken.py", "import os\ndef");
-        folder.file("one/only_in_one.py", "");
-        let script = folder.file("two/check.py", "import only_in_one");
+        let directory = Folder::new("python-probe");
+        let broken = directory.file("one/broken.py", "import os\ndef");
+        directory.file("one/only_in_one.py", "");
+        let script = directory.file("two/check.py", "import only_in_one");
         let mut questions = Questions::default();
-        questions.missing(&folder.path("one"), &broken);
-        questions.missing(&folder.path("two"), &script);
+        questions.missing(&directory.path("one"), &broken);
+        questions.missing(&directory.path("two"), &script);
         let answers = questions.ask(&python, &environment, &Cancellation::new()).unwrap();
-        assert_eq!(answers.missing(&folder.path("one"), &broken), []);
-        let missing = answers.missing(&folder.path("two"), &script);
+        assert_eq!(answers.missing(&directory.path("one"), &broken), []);
+        let missing = answers.missing(&directory.path("two"), &script);
         let names: Vec<&str> = missing.iter().map(|module| module.name.as_str()).collect();
         assert_eq!(names, ["only_in_one"]);
     }

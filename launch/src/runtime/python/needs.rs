@@ -80,7 +80,7 @@ impl Needs {
             }
         }
         if !self.sdk_files.is_empty() {
-            questions.sdk(self.folder(), &self.sdk_files);
+            questions.sdk(self.directory(), &self.sdk_files);
         }
     }
 
@@ -115,7 +115,7 @@ impl Needs {
         let sdk_use = if self.sdk_files.is_empty() {
             SdkUse::Unused
         } else {
-            answers.sdk(self.folder(), &self.sdk_files)
+            answers.sdk(self.directory(), &self.sdk_files)
         };
         // A chosen SDK must be installed in that version.
         let is_there = match (sdk_use, sdk.plain()) {
@@ -198,7 +198,7 @@ impl Needs {
         file.chain(block.flat_map(|block| &block.dependencies)).map(String::as_str)
     }
 
-    fn folder(&self) -> &Path {
+    fn directory(&self) -> &Path {
         self.source.parent().unwrap_or(&self.source)
     }
 }

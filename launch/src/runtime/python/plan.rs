@@ -126,13 +126,13 @@ impl<'a> Planner<'a> {
         python: &Path,
         plan: &Plan,
     ) -> Result<Vec<MissingModule>, String> {
-        let folder = folder(&plan.source);
+        let directory = directory(&plan.source);
         let mut questions = Questions::default();
-        questions.missing(folder, &plan.source);
+        questions.missing(directory, &plan.source);
         let seen =
             if plan.fetched { self.environment.confined() } else { self.environment.clone() };
         let answers = questions.ask(python, &seen, self.cancellation)?;
-        Ok(answers.missing(folder, &plan.source))
+        Ok(answers.missing(directory, &plan.source))
     }
 
     /// Asks the interpreter everything needed for these evaluators; `None` if that is nothing.
@@ -147,7 +147,7 @@ impl<'a> Planner<'a> {
             needs.ask(&self.sdk, &mut questions);
         });
         if self.checks_imports {
-            read.iter().for_each(|(source, _)| questions.missing(folder(source), source));
+            read.iter().for_each(|(source, _)| questions.missing(directory(source), source));
         }
         let has_needs = read.iter().any(|(_, needs)| needs.is_some());
         // A fetched evaluator gets only these variables, so others must not affect the answers.
@@ -183,7 +183,7 @@ impl<'a> Planner<'a> {
                 .map_err(|reason| PrepareError::RuntimeMissing { reason: reason.clone() })?,
         };
         plan.version = Some(answers.identity.version.clone());
-        plan.missing_modules = answers.missing(folder(&plan.source), &plan.source);
+        plan.missing_modules = answers.missing(directory(&plan.source), &plan.source);
         let Some(needs) = needs else { return Ok(plan) };
         needs
             .accept(interpreter, &answers.identity.version)
@@ -193,8 +193,9 @@ impl<'a> Planner<'a> {
             return Ok(plan);
         }
         let root = venv::root(self.environment).ok_or_else(|| PrepareError::InstallFailed {
-            reason: "no home folder to keep virtual environments in\nhint: set EVALUATOR_CACHE_DIR"
-                .to_owned(),
+            reason:
+                "no home directory to keep virtual environments in\nhint: set EVALUATOR_CACHE_DIR"
+                    .to_owned(),
         })?;
         let venv = Venv::new(&root, &answers.identity, &self.sdk, &needs);
         let has_venv = answers.identity.has_venv;
@@ -203,6 +204,6 @@ impl<'a> Planner<'a> {
     }
 }
 
-fn folder(source: &Path) -> &Path {
+fn directory(source: &Path) -> &Path {
     source.parent().unwrap_or(source)
 }

@@ -387,11 +387,11 @@ impl References {
     pub(super) fn of(file: &Path, text: &str, here: Option<&Path>) -> Self {
         let mut references = Self::default();
         references.read(file, text, 0);
-        let folder = file.parent().unwrap_or(file);
+        let directory = file.parent().unwrap_or(file);
         let all_in =
             |base: &Path| references.local.iter().all(|local| base.join(&local.path).exists());
         if !references.local.is_empty() {
-            let base = here.filter(|here| all_in(here)).unwrap_or(folder).to_owned();
+            let base = here.filter(|here| all_in(here)).unwrap_or(directory).to_owned();
             for local in &mut references.local {
                 local.path = base.join(&local.path);
             }
@@ -539,23 +539,23 @@ mod tests {
 
     #[test]
     fn the_file_beside_the_evaluator_counts() {
-        let folder = Folder::new("requirements-beside");
-        let source = folder.file("check.py", "");
-        folder.file("deeper/requirements.txt", "a");
+        let directory = Folder::new("requirements-beside");
+        let source = directory.file("check.py", "");
+        directory.file("deeper/requirements.txt", "a");
         assert!(Requirements::beside(&source, false).is_none());
-        folder.file("requirements.txt", "a>1 # why\n\nb");
+        directory.file("requirements.txt", "a>1 # why\n\nb");
         let requirements = Requirements::beside(&source, true).unwrap().unwrap();
         assert_eq!(requirements.packages().unwrap(), ["a>1", "b"]);
         assert!(!requirements.have_changed());
-        folder.file("requirements.txt", "a>2");
+        directory.file("requirements.txt", "a>2");
         assert!(requirements.have_changed());
     }
 
     #[test]
     fn what_a_fetched_evaluator_may_not_have_is_told_with_its_place() {
-        let folder = Folder::new("requirements-fetched");
-        let source = folder.file("check.py", "");
-        let path = folder.file("requirements.txt", "a\n--index-url https://elsewhere\n");
+        let directory = Folder::new("requirements-fetched");
+        let source = directory.file("check.py", "");
+        let path = directory.file("requirements.txt", "a\n--index-url https://elsewhere\n");
         assert!(Requirements::beside(&source, false).unwrap().is_ok());
         let error = Requirements::beside(&source, true).unwrap().unwrap_err();
         let expected = format!(
@@ -570,15 +570,15 @@ mod tests {
 
     #[test]
     fn what_is_there_and_cannot_be_read_is_an_error() {
-        let folder = Folder::new("requirements-unreadable");
-        let source = folder.file("check.py", "");
-        folder.file("requirements.txt/file", "");
+        let directory = Folder::new("requirements-unreadable");
+        let source = directory.file("check.py", "");
+        directory.file("requirements.txt/file", "");
         let error = Requirements::beside(&source, false).unwrap().unwrap_err();
         assert!(error.starts_with("cannot read "), "{error}");
         #[cfg(unix)]
         {
-            let source = folder.file("link/check.py", "");
-            std::os::unix::fs::symlink("nowhere", folder.path("link/requirements.txt")).unwrap();
+            let source = directory.file("link/check.py", "");
+            std::os::unix::fs::symlink("nowhere", directory.path("link/requirements.txt")).unwrap();
             assert!(Requirements::beside(&source, false).unwrap().is_err());
         }
     }
@@ -735,9 +735,9 @@ mod references_tests {
     use super::*;
     use crate::runtime::testing::Folder;
 
-    fn digest_of(folder: &Folder, text: &str) -> Vec<u8> {
+    fn digest_of(directory: &Folder, text: &str) -> Vec<u8> {
         let mut digest = Sha256::new();
-        References::of(&folder.path("requirements.txt"), text, None).digest_into(&mut digest);
+        References::of(&directory.path("requirements.txt"), text, None).digest_into(&mut digest);
         digest.finalize().to_vec()
     }
 
@@ -784,44 +784,44 @@ mod references_tests {
 
     #[test]
     fn the_content_of_what_is_named_counts() {
-        let folder = Folder::new("references-content");
-        folder.file("base.txt", "a\n-c limits.txt\n");
-        folder.file("limits.txt", "a<2");
-        folder.file("lib/pyproject.toml", "");
-        let first = digest_of(&folder, "-r base.txt\n./lib");
-        assert_eq!(digest_of(&folder, "-r base.txt\n./lib"), first);
-        folder.file("lib/build/written.py", "by building it");
-        folder.file("lib/lib.egg-info/PKG-INFO", "by building it");
-        assert_eq!(digest_of(&folder, "-r base.txt\n./lib"), first);
-        folder.file("lib/new.py", "");
-        let second = digest_of(&folder, "-r base.txt\n./lib");
+        let directory = Folder::new("references-content");
+        directory.file("base.txt", "a\n-c limits.txt\n");
+        directory.file("limits.txt", "a<2");
+        directory.file("lib/pyproject.toml", "");
+        let first = digest_of(&directory, "-r base.txt\n./lib");
+        assert_eq!(digest_of(&directory, "-r base.txt\n./lib"), first);
+        directory.file("lib/build/written.py", "by building it");
+        directory.file("lib/lib.egg-info/PKG-INFO", "by building it");
+        assert_eq!(digest_of(&directory, "-r base.txt\n./lib"), first);
+        directory.file("lib/new.py", "");
+        let second = digest_of(&directory, "-r base.txt\n./lib");
         assert_ne!(second, first);
-        folder.file("limits.txt", "a<3");
-        assert_ne!(digest_of(&folder, "-r base.txt\n./lib"), second);
-        let linked = digest_of(&folder, "-e ./lib");
-        folder.file("lib/new.py", "x = 1");
-        assert_eq!(digest_of(&folder, "-e ./lib"), linked, "it is seen as it is");
+        directory.file("limits.txt", "a<3");
+        assert_ne!(digest_of(&directory, "-r base.txt\n./lib"), second);
+        let linked = digest_of(&directory, "-e ./lib");
+        directory.file("lib/new.py", "x = 1");
+        assert_eq!(digest_of(&directory, "-e ./lib"), linked, "it is seen as it is");
     }
 
     #[test]
     fn files_that_include_each_other_end() {
-        let folder = Folder::new("references-circle");
-        folder.file("a.txt", "-r b.txt");
-        folder.file("b.txt", "-r a.txt");
-        assert_eq!(digest_of(&folder, "-r a.txt"), digest_of(&folder, "-r a.txt"));
+        let directory = Folder::new("references-circle");
+        directory.file("a.txt", "-r b.txt");
+        directory.file("b.txt", "-r a.txt");
+        assert_eq!(digest_of(&directory, "-r a.txt"), digest_of(&directory, "-r a.txt"));
     }
 
     #[test]
     fn relative_paths_start_where_they_lead_somewhere() {
-        let folder = Folder::new("references-base");
-        folder.file("here/lib/x", "");
-        folder.file("checks/lib/x", "");
-        let file = folder.path("checks/requirements.txt");
+        let directory = Folder::new("references-base");
+        directory.file("here/lib/x", "");
+        directory.file("checks/lib/x", "");
+        let file = directory.path("checks/requirements.txt");
         let base = |text: &str, here: &str| {
-            References::of(&file, text, Some(&folder.path(here))).base().map(Path::to_owned)
+            References::of(&file, text, Some(&directory.path(here))).base().map(Path::to_owned)
         };
-        assert_eq!(base("./lib", "here"), Some(folder.path("here")));
-        assert_eq!(base("./lib", "elsewhere"), Some(folder.path("checks")));
+        assert_eq!(base("./lib", "here"), Some(directory.path("here")));
+        assert_eq!(base("./lib", "elsewhere"), Some(directory.path("checks")));
         assert_eq!(base("--index-url https://x", "here"), None);
     }
 }

@@ -183,8 +183,8 @@ impl Runtime for Python {
                 .missing_in(&python, &plan)
                 .map_err(|reason| PrepareError::RuntimeMissing { reason })?;
             all_found(&python, &missing)?;
-            let folder = wanted.venv.folder().display();
-            return Ok(format!("{about}, {named_in}: virtual environment {folder}"));
+            let directory = wanted.venv.directory().display();
+            return Ok(format!("{about}, {named_in}: virtual environment {directory}"));
         }
         self.refuse(&plan, &wanted)?;
         if planner.installer == Installer::Pip && !wanted.has_venv {
@@ -497,27 +497,27 @@ mod tests {
 
     #[test]
     fn the_command_is_interpreter_and_absolute_path() {
-        let folder = Folder::new("python-argv");
-        let python = folder.program("bin/python3");
-        let source = folder.file("check.py", "");
-        let runtime = Python::new(Environment::new([("PATH", folder.path("bin"))]));
+        let directory = Folder::new("python-argv");
+        let python = directory.program("bin/python3");
+        let source = directory.file("check.py", "");
+        let runtime = Python::new(Environment::new([("PATH", directory.path("bin"))]));
         let results = runtime.prepare(
-            &[source.clone().into(), folder.path("gone.py").into()],
+            &[source.clone().into(), directory.path("gone.py").into()],
             &Cancellation::new(),
             &mut no_events,
         );
         assert_eq!(results[0].as_ref().unwrap().one_shot, CommandSpec::new(python).arg(source));
-        assert_eq!(results[1], Err(PrepareError::NotFound { path: folder.path("gone.py") }));
+        assert_eq!(results[1], Err(PrepareError::NotFound { path: directory.path("gone.py") }));
     }
 
     #[test]
     fn an_interpreter_that_does_not_know_itself_is_an_error_of_those_with_requirements() {
-        let folder = Folder::new("python-mute");
-        let python = folder.script("bin/python3", "echo 'no python' >&2; exit 1");
-        let source = folder.file("check.py", "");
-        let other = folder.file("other/check.py", "");
-        folder.file("requirements.txt", "a");
-        let environment = Environment::new([("PATH", folder.path("bin"))]);
+        let directory = Folder::new("python-mute");
+        let python = directory.script("bin/python3", "echo 'no python' >&2; exit 1");
+        let source = directory.file("check.py", "");
+        let other = directory.file("other/check.py", "");
+        directory.file("requirements.txt", "a");
+        let environment = Environment::new([("PATH", directory.path("bin"))]);
         let prepare = |environment| {
             Python::new(environment).prepare(
                 &[source.clone().into(), other.clone().into()],
@@ -535,9 +535,9 @@ mod tests {
             )
         );
         assert!(results[1].is_ok());
-        folder.script("bin/python3", r#"echo '{"identity": {"tag": "cpython-399", "version": "3.99.0", "abi": ".so", "has_venv": true, "base": "/base"}, "executable": "", "answers": []}'"#);
+        directory.script("bin/python3", r#"echo '{"identity": {"tag": "cpython-399", "version": "3.99.0", "abi": ".so", "has_venv": true, "base": "/base"}, "executable": "", "answers": []}'"#);
         let results = prepare(environment);
         let error = results[0].as_ref().unwrap_err().to_string();
-        assert!(error.contains("no home folder"), "{error}");
+        assert!(error.contains("no home directory"), "{error}");
     }
 }

@@ -38,8 +38,8 @@ const LOCK_POLL: Duration = Duration::from_millis(50);
 
 /// Directory of all environments, which agentevals uses, too.
 pub(super) fn root(environment: &Environment) -> Option<PathBuf> {
-    if let Some(folder) = environment.get("EVALUATOR_CACHE_DIR") {
-        return std::path::absolute(folder).ok().map(|folder| folder.join("venvs"));
+    if let Some(directory) = environment.get("EVALUATOR_CACHE_DIR") {
+        return std::path::absolute(directory).ok().map(|directory| directory.join("venvs"));
     }
     environment.cache_home().map(|base| base.join("agentevals").join("venvs"))
 }
@@ -98,7 +98,7 @@ impl Sdk {
 /// one, and a change leads to another one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Venv {
-    folder: PathBuf,
+    directory: PathBuf,
 }
 
 /// How an environment is built.
@@ -128,21 +128,21 @@ impl Venv {
         needs.digest_into(&mut digest);
         let hex: String =
             digest.finalize().iter().take(12).map(|byte| format!("{byte:02x}")).collect();
-        Self { folder: root.join(format!("{}-{hex}", identity.tag)) }
+        Self { directory: root.join(format!("{}-{hex}", identity.tag)) }
     }
 
-    pub(super) fn folder(&self) -> &Path {
-        &self.folder
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
     }
 
     /// Its interpreter.
     pub(super) fn python(&self) -> PathBuf {
-        interpreter::in_virtual_environment(&self.folder)
+        interpreter::in_virtual_environment(&self.directory)
     }
 
     /// Returns true if it is complete, and the interpreter that it links to exists.
     pub(super) fn is_ready(&self) -> bool {
-        self.folder.join(MARKER).is_file() && self.python().is_file()
+        self.directory.join(MARKER).is_file() && self.python().is_file()
     }
 
     /// Builds the environment, unless another process has built it meanwhile.
@@ -180,16 +180,16 @@ impl Venv {
 
     fn fill(&self, recipe: &Recipe<'_>, call: &mut Call<'_>) -> Result<(), String> {
         let Recipe { installer, needs, .. } = recipe;
-        installer.create(recipe.interpreter, &self.folder, call)?;
+        installer.create(recipe.interpreter, &self.directory, call)?;
         // A package in the working directory would be preferred to that of the index.
-        let cwd = if recipe.fetched { Some(self.folder.as_path()) } else { needs.base() };
+        let cwd = if recipe.fetched { Some(self.directory.as_path()) } else { needs.base() };
         if let Some(sdk) = recipe.sdk.requirement() {
             let what = format!("{}, which every Python evaluator gets", sdk.display());
             let mut packages = vec![sdk];
             if Path::new(sdk).exists() {
                 packages.extend(installer.of_this_machine().iter().map(OsStr::new));
             }
-            installer.install(&self.folder, &packages, cwd, &what, call)?;
+            installer.install(&self.directory, &packages, cwd, &what, call)?;
         }
         let file = self.file_to_install(recipe)?;
         let mut packages: Vec<&OsStr> =
@@ -199,7 +199,7 @@ impl Venv {
             if needs.names_files() {
                 packages.extend(installer.of_this_machine().iter().map(OsStr::new));
             }
-            installer.install(&self.folder, &packages, cwd, &needs.place(), call)?;
+            installer.install(&self.directory, &packages, cwd, &needs.place(), call)?;
         }
         if needs.have_changed() {
             return Err(format!(
@@ -207,7 +207,7 @@ impl Venv {
                 needs.place()
             ));
         }
-        let marker = self.folder.join(MARKER);
+        let marker = self.directory.join(MARKER);
         File::create(&marker)
             .and_then(|file| file.sync_all())
             .map_err(|error| cannot("write", &marker, &error))
@@ -220,7 +220,7 @@ impl Venv {
         match file.packages() {
             Some([]) => Ok(None),
             Some(packages) if recipe.fetched => {
-                let path = self.folder.join(OWN_REQUIREMENTS);
+                let path = self.directory.join(OWN_REQUIREMENTS);
                 fs::write(&path, packages.join("\n") + "\n")
                     .map_err(|error| cannot("write", &path, &error))?;
                 Ok(Some(path))
@@ -231,10 +231,10 @@ impl Venv {
 
     fn remove(&self) -> Result<(), String> {
         // In this order, a partly removed environment is never taken for a complete one.
-        let _ = fs::remove_file(self.folder.join(MARKER));
-        match fs::remove_dir_all(&self.folder) {
+        let _ = fs::remove_file(self.directory.join(MARKER));
+        match fs::remove_dir_all(&self.directory) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(cannot("remove", &self.folder, &error))
+                Err(cannot("remove", &self.directory, &error))
             }
             _ => Ok(()),
         }
@@ -248,8 +248,8 @@ impl Venv {
         cancellation: &Cancellation,
         on_line: &mut dyn FnMut(&str),
     ) -> Result<Option<File>, String> {
-        let path = self.folder.with_extension("lock");
-        if let Some(root) = self.folder.parent() {
+        let path = self.directory.with_extension("lock");
+        if let Some(root) = self.directory.parent() {
             fs::create_dir_all(root).map_err(|error| cannot("create", root, &error))?;
         }
         let file = match File::options().create(true).read(true).append(true).open(&path) {
@@ -289,9 +289,9 @@ impl Venv {
 
 fn cannot(verb: &str, path: &Path, error: &io::Error) -> String {
     let hint = if error.kind() == io::ErrorKind::StorageFull {
-        "the disk is full; free some space, or set EVALUATOR_CACHE_DIR to a folder on another one"
+        "the disk is full; free some space, or set EVALUATOR_CACHE_DIR to a directory on another one"
     } else {
-        "set EVALUATOR_CACHE_DIR to a folder that can be written"
+        "set EVALUATOR_CACHE_DIR to a directory that can be written"
     };
     format!("cannot {verb} {}: {error}\nhint: {hint}", path.display())
 }
@@ -308,7 +308,7 @@ const UNREACHABLE: &str = "the package index cannot be reached; is there a netwo
 const HINTS: [(&[&str], &str); 5] = [
     (
         &["No space left", "Disk quota exceeded", "os error 28", "Errno 28", "Errno 122"],
-        "the disk is full; free some space, or set EVALUATOR_CACHE_DIR to a folder on another one",
+        "the disk is full; free some space, or set EVALUATOR_CACHE_DIR to a directory on another one",
     ),
     (
         &["ensurepip", "No module named venv", "No module named pip", "python3-venv"],
@@ -317,7 +317,7 @@ const HINTS: [(&[&str], &str); 5] = [
     ),
     (
         &["Permission denied", "Read-only file system", "Errno 13", "Errno 30"],
-        "set EVALUATOR_CACHE_DIR to a folder that can be written",
+        "set EVALUATOR_CACHE_DIR to a directory that can be written",
     ),
     (
         &[
@@ -380,21 +380,21 @@ impl Installer {
         }
     }
 
-    /// Creates an empty environment in `folder`, which must not exist.
+    /// Creates an empty environment in `directory`, which must not exist.
     pub(super) fn create(
         &self,
         interpreter: &Path,
-        folder: &Path,
+        directory: &Path,
         call: &mut Call<'_>,
     ) -> Result<(), String> {
         let mut command = match self {
             Self::Uv(uv) => {
-                CommandSpec::new(uv).arg("venv").arg(folder).arg("--python").arg(interpreter)
+                CommandSpec::new(uv).arg("venv").arg(directory).arg("--python").arg(interpreter)
             }
-            Self::Pip => CommandSpec::new(interpreter).args(["-m", "venv"]).arg(folder),
+            Self::Pip => CommandSpec::new(interpreter).args(["-m", "venv"]).arg(directory),
         };
         // uv would read settings of a project in the working directory.
-        command.cwd = folder.parent().map(Path::to_owned);
+        command.cwd = directory.parent().map(Path::to_owned);
         let tool = if *self == Self::Pip { "python -m venv" } else { "uv venv" };
         call.run(command, tool, &format!("make an environment with {}", interpreter.display()))
     }
@@ -409,16 +409,16 @@ impl Installer {
         }
     }
 
-    /// Installs into the environment in `folder`. `what` follows "cannot install" in messages.
+    /// Installs into the environment in `directory`. `what` follows "cannot install" in messages.
     pub(super) fn install(
         &self,
-        folder: &Path,
+        directory: &Path,
         packages: &[&OsStr],
         cwd: Option<&Path>,
         what: &str,
         call: &mut Call<'_>,
     ) -> Result<(), String> {
-        let python = interpreter::in_virtual_environment(folder);
+        let python = interpreter::in_virtual_environment(directory);
         let mut command = match self {
             Self::Uv(uv) => {
                 // Compiles now, as pip does, and not during the first evaluation.
