@@ -13,9 +13,9 @@ pub fn resolve(path: &Path) -> Result<PathBuf, PrepareError> {
     match path.canonicalize() {
         Ok(resolved) => Ok(plain(resolved)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(not_found(path)),
-        Err(error) => Err(PrepareError::Unusable {
-            reason: format!("cannot open {}: {error}", path.display()),
-        }),
+        Err(error) => {
+            Err(PrepareError::unusable(format!("cannot open {}: {error}", path.display())))
+        }
     }
 }
 
@@ -27,11 +27,9 @@ pub(super) fn not_found(path: &Path) -> PrepareError {
 /// The error for a directory that no runtime can run.
 pub(super) fn not_a_package(directory: &Path) -> PrepareError {
     let directory = directory.display();
-    PrepareError::Unusable {
-        reason: format!(
-            "{directory} is a directory without a Cargo.toml; name the file of the evaluator"
-        ),
-    }
+    PrepareError::unusable(format!(
+        "{directory} is a directory without a Cargo.toml; name the file of the evaluator"
+    ))
 }
 
 /// Returns an absolute path for a file that may not exist: `..` is resolved as far as the directory exists.

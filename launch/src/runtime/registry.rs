@@ -105,13 +105,11 @@ impl Runtimes {
             .zip(&distinct)
             .map(|(runtime, entrypoint)| match runtime {
                 // Replaced by the result of the runtime.
-                Ok(position) => Err(PrepareError::Unusable {
-                    reason: format!(
-                        "runtime `{}` gave no result for {}; this is a mistake of the runtime",
-                        self.runtimes[*position].name(),
-                        entrypoint.path.display()
-                    ),
-                }),
+                Ok(position) => Err(PrepareError::unusable(format!(
+                    "runtime `{}` gave no result for {}; this is a mistake of the runtime",
+                    self.runtimes[*position].name(),
+                    entrypoint.path.display()
+                ))),
                 Err(error) => Err(error.clone()),
             })
             .collect();
@@ -228,9 +226,7 @@ mod tests {
                 .iter()
                 .map(|source| match source.file_stem() {
                     Some(stem) if stem == "panic" => panic!("on purpose"),
-                    Some(stem) if stem == "bad" => {
-                        Err(PrepareError::Unusable { reason: "bad".to_owned() })
-                    }
+                    Some(stem) if stem == "bad" => Err(PrepareError::unusable("bad".to_owned())),
                     _ => Ok(Launch::new(CommandSpec::new(self.name).arg(source))),
                 })
                 .take_while(|_| self.name != "lazy")

@@ -319,7 +319,7 @@ impl Forked {
     }
 
     /// Returns true if the process is dead, or if its end cannot be reported any more.
-    pub(in super::super) fn has_exited(&mut self) -> bool {
+    fn has_exited(&mut self) -> bool {
         while self.ending.is_none() {
             if let Some(line) = take_line(&mut self.received) {
                 match ending(&line) {

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     process::{Cancellation, CommandSpec},
-    runtime::{PrepareError, PrepareEvent, tool},
+    runtime::{Launch, PrepareError, PrepareEvent, tool},
 };
 
 /// Time limit for calls that compile nothing. They may wait for the lock of the package cache.
@@ -171,7 +171,7 @@ impl Toolchain {
         unit: &Unit,
         programs: &[&str],
         on_event: &mut dyn FnMut(PrepareEvent),
-    ) -> Vec<Result<Built, Failure>> {
+    ) -> Vec<Result<Launch, Failure>> {
         // A program that does not compile does not stop the others.
         let command = self.call(["build", "--message-format=json", "--keep-going"]);
         let command = programs.iter().fold(self.select(command, unit), |command, program| {
@@ -246,14 +246,6 @@ fn words(line: &str) -> Vec<String> {
     }
     words.retain(|word| !word.is_empty());
     words
-}
-
-/// A built program.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Built {
-    pub(super) program: PathBuf,
-    /// Variables to set, as in [`CommandSpec::env`].
-    pub(super) environment: Vec<(OsString, Option<OsString>)>,
 }
 
 /// Results of build scripts and of linking that a program needs at run time.
@@ -358,18 +350,18 @@ fn without_kind(path: &str) -> PathBuf {
 }
 
 impl Toolchain {
-    /// Returns the function that adds the environment to the programs of a unit.
+    /// Returns the function that makes the launch of a program of a unit.
     pub(super) fn launcher(
         &self,
         unit: &Unit,
         has_dylibs: bool,
-    ) -> impl Fn(Findings, PathBuf) -> Built {
+    ) -> impl Fn(Findings, PathBuf) -> Launch {
         let rust_libraries = if has_dylibs { self.rust_libraries() } else { None };
         let inherited = self.library_path();
         move |findings, program| {
             let (inherited, libraries) = (inherited.as_deref(), rust_libraries.clone());
-            let environment = findings.environment(unit, &program, inherited, libraries);
-            Built { program, environment }
+            let env = findings.environment(unit, &program, inherited, libraries);
+            Launch::new(CommandSpec { env, ..CommandSpec::new(program) }).with_stream()
         }
     }
 

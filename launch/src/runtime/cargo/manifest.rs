@@ -119,7 +119,7 @@ fn parse(script: &Path, embedded: &Embedded) -> Result<DocumentMut, PrepareError
             script.display(),
             error.message()
         );
-        PrepareError::Unusable { reason }
+        PrepareError::unusable(reason)
     })
 }
 
@@ -132,13 +132,11 @@ fn refuse_layout_keys(
     let refused = ["workspace", "lib", "bin", "example", "test", "bench"];
     match refused.into_iter().find(|key| document.contains_key(key)) {
         None => Ok(()),
-        Some(key) => Err(PrepareError::Unusable {
-            reason: format!(
-                "{}:{}: an embedded manifest cannot have `{key}`; make a package (Cargo.toml and src/main.rs) instead",
-                script.display(),
-                embedded.lines_before + 1
-            ),
-        }),
+        Some(key) => Err(PrepareError::unusable(format!(
+            "{}:{}: an embedded manifest cannot have `{key}`; make a package (Cargo.toml and src/main.rs) instead",
+            script.display(),
+            embedded.lines_before + 1
+        ))),
     }
 }
 
@@ -154,7 +152,7 @@ fn section<'a>(
                 "{}: `{key}` in the embedded manifest is not a table",
                 parts.script.display()
             );
-            PrepareError::Unusable { reason }
+            PrepareError::unusable(reason)
         },
     )
 }
@@ -261,11 +259,11 @@ fn dependency_paths(
 }
 
 fn text_of(path: &Path) -> Result<&str, PrepareError> {
-    path.to_str().ok_or_else(|| PrepareError::Unusable {
-        reason: format!(
+    path.to_str().ok_or_else(|| {
+        PrepareError::unusable(format!(
             "the path {} is not valid UTF-8, which a Cargo.toml needs; rename it",
             path.display()
-        ),
+        ))
     })
 }
 
@@ -291,12 +289,17 @@ struct Malformed {
 
 /// Reads the manifest embedded in a file. A file that is not text has none; the compiler will report it.
 pub(super) fn read(path: &Path) -> Result<Option<Embedded>, PrepareError> {
-    let bytes = fs::read(path).map_err(|error| PrepareError::Unusable {
-        reason: format!("cannot read {}: {error}", path.display()),
+    let bytes = fs::read(path).map_err(|error| {
+        PrepareError::unusable(format!("cannot read {}: {error}", path.display()))
     })?;
     let Ok(text) = std::str::from_utf8(&bytes) else { return Ok(None) };
-    find(text).map_err(|malformed| PrepareError::Unusable {
-        reason: format!("{}:{}: {}", path.display(), malformed.line, malformed.reason),
+    find(text).map_err(|malformed| {
+        PrepareError::unusable(format!(
+            "{}:{}: {}",
+            path.display(),
+            malformed.line,
+            malformed.reason
+        ))
     })
 }
 

@@ -168,13 +168,11 @@ impl<'a> Owners<'a> {
                     Some(programs) => format!("name one of its programs: {programs}"),
                     None => "it has no programs; add src/main.rs".to_owned(),
                 };
-                Err(PrepareError::Unusable {
-                    reason: format!(
-                        "{} is {what} of package `{}`, not a program; {advice}",
-                        source.display(),
-                        package.name
-                    ),
-                })
+                Err(PrepareError::unusable(format!(
+                    "{} is {what} of package `{}`, not a program; {advice}",
+                    source.display(),
+                    package.name
+                )))
             }
         }
     }
@@ -222,13 +220,12 @@ impl<'a> Owners<'a> {
             return Ok(Rc::clone(workspace));
         }
         let text = (self.metadata)(manifest)?;
-        let workspace: Workspace =
-            serde_json::from_str(&text).map_err(|error| PrepareError::Unusable {
-                reason: format!(
-                    "cannot read what `cargo metadata` says about {}: {error}; update cargo",
-                    manifest.display()
-                ),
-            })?;
+        let workspace: Workspace = serde_json::from_str(&text).map_err(|error| {
+            PrepareError::unusable(format!(
+                "cannot read what `cargo metadata` says about {}: {error}; update cargo",
+                manifest.display()
+            ))
+        })?;
         let workspace = Rc::new(workspace);
         for package in &workspace.packages {
             self.known.insert(package.manifest_path.clone(), Rc::clone(&workspace));

@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{
-    build::{self, Built as Program, Findings, ProgramKind, Toolchain, Unit},
+    build::{self, Findings, ProgramKind, Toolchain, Unit},
     environment,
     manifest::SdkSource,
     owner::{self, Owner, Owners},
@@ -182,10 +182,9 @@ impl Cargo {
             }
             Owner::LoneFile { source } => {
                 let cache = script::cache_directory(&self.environment).ok_or_else(|| {
-                    PrepareError::Unusable {
-                        reason: "no home directory to keep builds in; set EVALUATOR_CACHE_DIR"
-                            .to_owned(),
-                    }
+                    PrepareError::unusable(
+                        "no home directory to keep builds in; set EVALUATOR_CACHE_DIR".to_owned(),
+                    )
                 })?;
                 let script = Script::new(source, &cache);
                 let unit = Unit {
@@ -347,7 +346,7 @@ fn refuse_replaced(jobs: &[Job], results: &mut [Result<Launch, PrepareError>]) {
 
 /// The error for a program without a build result.
 fn not_built(source: &Path) -> PrepareError {
-    PrepareError::Unusable { reason: format!("{} was not built", source.display()) }
+    PrepareError::unusable(format!("{} was not built", source.display()))
 }
 
 /// Programs that one call of cargo builds.
@@ -370,8 +369,7 @@ impl Job {
         let mut parts = build::parts(&program)?;
         parts.extend([source.to_owned(), self.unit.manifest.clone()]);
         build::is_newest(&program, &parts).then_some(())?;
-        let built = toolchain.launcher(&self.unit, false)(Findings::default(), program);
-        Some(launch_of(&built))
+        Some(toolchain.launcher(&self.unit, false)(Findings::default(), program))
     }
 
     fn add(&mut self, program: String, source: usize) {
@@ -406,7 +404,7 @@ impl Job {
         for ((_, indices), outcome) in self.programs.iter().zip(built) {
             for &index in indices {
                 results[index] = match &outcome {
-                    Ok(built) => Ok(launch_of(built)),
+                    Ok(launch) => Ok(launch.clone()),
                     Err(failure) => Err(PrepareError::BuildFailed {
                         summary: format!("{} {}", sources[index].display(), failure.what),
                         rendered: failure.rendered.clone(),
@@ -415,12 +413,6 @@ impl Job {
             }
         }
     }
-}
-
-fn launch_of(built: &Program) -> Launch {
-    let mut one_shot = CommandSpec::new(&built.program);
-    one_shot.env.clone_from(&built.environment);
-    Launch::new(one_shot).with_stream()
 }
 
 /// Writes the package of a script and returns its lock.

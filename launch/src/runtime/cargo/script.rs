@@ -160,12 +160,10 @@ fn write_if_changed(path: &Path, text: &str) -> Result<(), PrepareError> {
 }
 
 fn unusable(verb: &str, path: &Path, error: &io::Error) -> PrepareError {
-    PrepareError::Unusable {
-        reason: format!(
-            "cannot {verb} {}: {error}; set EVALUATOR_CACHE_DIR to a directory that can be written",
-            path.display()
-        ),
-    }
+    PrepareError::unusable(format!(
+        "cannot {verb} {}: {error}; set EVALUATOR_CACHE_DIR to a directory that can be written",
+        path.display()
+    ))
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use std::{
     time::UNIX_EPOCH,
 };
 
+use pep440_rs::VersionSpecifiers;
 use sha2::{Digest, Sha256};
 
 /// Name of the file.
@@ -310,26 +311,15 @@ impl<'a> Rest<'a> {
 
     /// `>=1, <2`, in parentheses or not, or nothing.
     fn versions(&mut self) -> bool {
-        let parenthesis = self.eat("(");
-        if !parenthesis && self.0.trim().is_empty() {
-            return true;
-        }
-        loop {
-            let operator = ["===", "==", "~=", "!=", "<=", ">=", "<", ">"];
-            if !operator.iter().any(|operator| self.eat(operator)) {
-                return false;
-            }
-            self.0 = self.0.trim_start();
-            let version =
-                self.take_while(|char| char.is_ascii_alphanumeric() || ".*+!_-".contains(char));
-            if version.is_empty() {
-                return false;
-            }
-            if !self.eat(",") {
-                break;
-            }
-        }
-        !parenthesis || self.eat(")")
+        let all = std::mem::take(&mut self.0).trim();
+        let inner = all.strip_prefix('(').map(|rest| rest.strip_suffix(')'));
+        let versions = inner.unwrap_or(Some(all));
+        all.is_empty()
+            || versions.is_some_and(|versions| {
+                versions.is_ascii()
+                    && !versions.trim().is_empty()
+                    && versions.parse::<VersionSpecifiers>().is_ok()
+            })
     }
 }
 

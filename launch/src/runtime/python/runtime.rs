@@ -17,7 +17,7 @@ use super::{
     interpreter::{self, MissingModule, Questions},
     needs::SDK_MODULE,
     plan::{Plan, Planner, Wanted, by_hand},
-    venv::{Installer, Recipe, Venv, installer_environment},
+    venv::{Build, Installer, SharedVenv, installer_environment},
 };
 use crate::{
     process::{Cancellation, CommandSpec},
@@ -105,16 +105,7 @@ impl Python {
     }
 }
 
-/// An environment that some evaluators of a run need.
-#[derive(Debug)]
-struct Shared {
-    wanted: Wanted,
-    by_hand: String,
-    fetched: bool,
-    evaluators: Vec<String>,
-}
-
-impl Shared {
+impl SharedVenv {
     /// Returns the index of an environment in `all`, and adds it if necessary.
     fn place(all: &mut Vec<Self>, plan: &Plan, wanted: Wanted) -> usize {
         let place = all.iter().position(|it| it.wanted.venv == wanted.venv).unwrap_or_else(|| {
@@ -165,7 +156,7 @@ impl Runtime for Python {
         if let Syntax::Broken { rendered } =
             syntax::python(&plan.interpreter, &plan.source, &cancellation)
         {
-            return Err(PrepareError::Unusable { reason: rendered });
+            return Err(PrepareError::unusable(rendered));
         }
         let version = plan.version.as_deref().unwrap_or("3");
         let mut about = format!("{}, version {version}", plan.interpreter.display());
@@ -215,7 +206,7 @@ impl Runtime for Python {
                 .map(|entrypoint| paths::resolve(&entrypoint.path).and(Err(error.clone())))
                 .collect(),
         };
-        let mut environments: Vec<Shared> = Vec::new();
+        let mut environments: Vec<SharedVenv> = Vec::new();
         let mut interpreter = None;
         let placed: Vec<_> = plans
             .into_iter()
@@ -224,7 +215,7 @@ impl Runtime for Python {
                 interpreter.get_or_insert_with(|| plan.interpreter.clone());
                 let Some(wanted) = plan.wanted.take() else { return Ok((plan, None)) };
                 self.refuse(&plan, &wanted)?;
-                let place = Shared::place(&mut environments, &plan, wanted);
+                let place = SharedVenv::place(&mut environments, &plan, wanted);
                 Ok((plan, Some(place)))
             })
             .collect();
@@ -318,35 +309,25 @@ impl Python {
     /// Builds the environments that do not exist; one result for each of all.
     fn build(
         &self,
-        environments: &[Shared],
+        environments: &[SharedVenv],
         python: &Path,
         planner: &Planner<'_>,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<(), String>> {
         let variables =
             [false, true].map(|fetched| installer_environment(&self.environment, fetched));
-        let is_missing = |at: &usize| !environments[*at].wanted.venv.is_ready();
-        let missing: Vec<usize> = (0..environments.len()).filter(is_missing).collect();
-        let jobs: Vec<Job<'_>> = missing
+        let builds: Vec<(usize, Build<'_>)> = environments
             .iter()
-            .map(|&at| {
-                let Shared { wanted, by_hand, fetched, evaluators } = &environments[at];
-                let recipe = Recipe {
-                    installer: &planner.installer,
-                    interpreter: python,
-                    sdk: &planner.sdk,
-                    needs: &wanted.needs,
-                    by_hand,
-                    variables: &variables[usize::from(*fetched)],
-                    fetched: *fetched,
-                    limit: self.install_limit,
-                };
-                Job { venv: &wanted.venv, recipe, evaluators: evaluators.clone() }
+            .enumerate()
+            .filter(|(_, shared)| !shared.wanted.venv.is_ready())
+            .map(|(at, shared)| {
+                let variables = &variables[usize::from(shared.fetched)];
+                let limit = self.install_limit;
+                (at, Build { planner, shared, interpreter: python, variables, limit })
             })
             .collect();
         let mut results = vec![Ok(()); environments.len()];
-        let built = build_all(&jobs, planner.cancellation, on_event);
-        for (at, result) in missing.into_iter().zip(built) {
+        for (at, result) in build_all(&builds, on_event) {
             results[at] = result;
         }
         results
@@ -385,96 +366,73 @@ fn all_found(interpreter: &Path, missing: &[MissingModule]) -> Result<(), Prepar
         [only] => (format!("module {only}"), "is"),
         all => (format!("modules {}", all.join(", ")), "are"),
     };
-    Err(PrepareError::Unusable {
-        reason: format!(
-            "{modules} {verb} not installed for {}; name the package in requirements.txt beside the file or in a \
+    Err(PrepareError::unusable(format!(
+        "{modules} {verb} not installed for {}; name the package in requirements.txt beside the file or in a \
              `# /// script` block, or {}",
-            interpreter.display(),
-            by_hand(interpreter, "PACKAGE")
-        ),
-    })
+        interpreter.display(),
+        by_hand(interpreter, "PACKAGE")
+    )))
 }
 
 /// Maximum number of concurrent builds. Installers wait for the network half of the time.
 const AT_ONCE: usize = 4;
 
-/// An environment to build, and for whom.
-#[derive(Debug)]
-struct Job<'a> {
-    venv: &'a Venv,
-    recipe: Recipe<'a>,
-    /// File names of its evaluators; at least one.
-    evaluators: Vec<String>,
-}
-
-/// Builds environments; one result for each, in their order.
+/// Builds environments, each with its index among all; returns the results with these indices.
 fn build_all(
-    jobs: &[Job<'_>],
-    cancellation: &Cancellation,
+    builds: &[(usize, Build<'_>)],
     on_event: &mut dyn FnMut(PrepareEvent),
-) -> Vec<Result<(), String>> {
-    if jobs.is_empty() {
-        return Vec::new();
-    }
-    let begun = Instant::now();
-    let evaluators: Vec<&String> = jobs.iter().flat_map(|job| &job.evaluators).collect();
+) -> Vec<(usize, Result<(), String>)> {
+    let Some((_, first)) = builds.first() else { return Vec::new() };
+    let started = Instant::now();
+    let evaluators: Vec<&String> =
+        builds.iter().flat_map(|(_, build)| &build.shared.evaluators).collect();
     let whose = match evaluators[..] {
         [only] => only.clone(),
         _ => format!("{} Python evaluators", evaluators.len()),
     };
     on_event(PrepareEvent::Started { what: format!("installing requirements of {whose}") });
-    let line = format!("Installing with {}", jobs[0].recipe.installer.name());
+    let line = format!("Installing with {}", first.planner.installer.name());
     on_event(PrepareEvent::Progress { line });
 
-    let mut results: Vec<_> = jobs.iter().map(|_| Err("it was not begun".to_owned())).collect();
+    let mut results = Vec::new();
     let next = AtomicUsize::new(0);
-    let (sender, news) = mpsc::channel();
+    let (sender, messages) = mpsc::channel();
     let workers = thread::available_parallelism().map_or(1, usize::from).min(AT_ONCE);
     thread::scope(|scope| {
-        for _ in 0..workers.min(jobs.len()) {
+        for _ in 0..workers.min(builds.len()) {
             let (sender, next) = (sender.clone(), &next);
             scope.spawn(move || {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(job) = jobs.get(index) else { break };
+                while let Some((at, build)) = builds.get(next.fetch_add(1, Ordering::Relaxed)) {
                     // The receiver is gone if the callback of the caller panicked.
-                    let tell = |news| drop(sender.send((index, news)));
-                    let mut on_line = |line: &str| tell(News::Line(line.to_owned()));
-                    tell(News::Result(job.venv.build(&job.recipe, cancellation, &mut on_line)));
+                    let send = |line, result| drop(sender.send((line, result)));
+                    let name = &build.shared.evaluators;
+                    let result = build.run(&mut |line| {
+                        let is_only = builds.len() == 1;
+                        let prefix =
+                            if is_only { String::new() } else { format!("{}: ", name.join(", ")) };
+                        send(Some(format!("{prefix}{line}")), None);
+                    });
+                    send(None, Some((*at, result)));
                 }
             });
         }
         drop(sender);
-        for (index, news) in news {
-            match news {
-                News::Line(line) if jobs.len() == 1 => on_event(PrepareEvent::Progress { line }),
-                News::Line(line) => {
-                    let line = format!("{}: {line}", jobs[index].evaluators.join(", "));
-                    on_event(PrepareEvent::Progress { line });
-                }
-                News::Result(result) => results[index] = result,
-            }
+        for (line, result) in messages {
+            line.into_iter().for_each(|line| on_event(PrepareEvent::Progress { line }));
+            results.extend(result);
         }
     });
-    let failed = results.iter().filter(|result| result.is_err()).count();
-    let seconds = begun.elapsed().as_secs_f64();
-    let outcome = match failed {
-        0 => format!("installed requirements of {whose} in {seconds:.1} s"),
-        _ if jobs.len() == 1 => {
-            format!("requirements of {whose} could not be installed ({seconds:.1} s)")
-        }
-        _ => format!(
-            "requirements of {whose}: {failed} of {} environments could not be built ({seconds:.1} s)",
-            jobs.len()
+    let failed = results.iter().filter(|(_, result)| result.is_err()).count();
+    let seconds = started.elapsed().as_secs_f64();
+    let what = match (failed, builds.len()) {
+        (0, _) => format!("installed requirements of {whose} in {seconds:.1} s"),
+        (_, 1) => format!("requirements of {whose} could not be installed ({seconds:.1} s)"),
+        (_, all) => format!(
+            "requirements of {whose}: {failed} of {all} environments could not be built ({seconds:.1} s)"
         ),
     };
-    on_event(PrepareEvent::Finished { what: outcome });
+    on_event(PrepareEvent::Finished { what });
     results
-}
-
-enum News {
-    Line(String),
-    Result(Result<(), String>),
 }
 
 const TESTS: Convention = Convention {

@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 use super::{
     interpreter::{self, Identity},
     needs::Needs,
+    plan::{Planner, Wanted},
     requirements,
 };
 use crate::{
@@ -101,22 +102,6 @@ pub(super) struct Venv {
     directory: PathBuf,
 }
 
-/// How an environment is built.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Recipe<'a> {
-    pub(super) installer: &'a Installer,
-    pub(super) interpreter: &'a Path,
-    pub(super) sdk: &'a Sdk,
-    pub(super) needs: &'a Needs,
-    /// How to provide the packages by hand if they cannot be fetched.
-    pub(super) by_hand: &'a str,
-    pub(super) variables: &'a Environment,
-    /// True if the requirements belong to a fetched evaluator.
-    pub(super) fetched: bool,
-    /// Time limit of each call of the installer.
-    pub(super) limit: Duration,
-}
-
 impl Venv {
     pub(super) fn new(root: &Path, identity: &Identity, sdk: &Sdk, needs: &Needs) -> Self {
         let mut digest = Sha256::new();
@@ -143,90 +128,6 @@ impl Venv {
     /// Returns true if it is complete, and the interpreter that it links to exists.
     pub(super) fn is_ready(&self) -> bool {
         self.directory.join(MARKER).is_file() && self.python().is_file()
-    }
-
-    /// Builds the environment, unless another process has built it meanwhile.
-    ///
-    /// # Errors
-    ///
-    /// Why it cannot be built; nothing is left of it then.
-    pub(super) fn build(
-        &self,
-        recipe: &Recipe<'_>,
-        cancellation: &Cancellation,
-        on_line: &mut dyn FnMut(&str),
-    ) -> Result<(), String> {
-        let lock = match self.lock(recipe.limit, cancellation, on_line)? {
-            Some(lock) if !self.is_ready() => lock,
-            _ => return Ok(()),
-        };
-        // Removes what an interrupted build has left.
-        self.remove()?;
-        let call = &mut Call {
-            variables: recipe.variables,
-            lock: &lock,
-            limit: recipe.limit,
-            by_hand: recipe.by_hand,
-            cancellation,
-            on_line,
-        };
-        let built = self.fill(recipe, call);
-        if built.is_err() {
-            // The first error is the one to report; the next build removes the rest.
-            let _ = self.remove();
-        }
-        built
-    }
-
-    fn fill(&self, recipe: &Recipe<'_>, call: &mut Call<'_>) -> Result<(), String> {
-        let Recipe { installer, needs, .. } = recipe;
-        installer.create(recipe.interpreter, &self.directory, call)?;
-        // A package in the working directory would be preferred to that of the index.
-        let cwd = if recipe.fetched { Some(self.directory.as_path()) } else { needs.base() };
-        if let Some(sdk) = recipe.sdk.requirement() {
-            let what = format!("{}, which every Python evaluator gets", sdk.display());
-            let mut packages = vec![sdk];
-            if Path::new(sdk).exists() {
-                packages.extend(installer.of_this_machine().iter().map(OsStr::new));
-            }
-            installer.install(&self.directory, &packages, cwd, &what, call)?;
-        }
-        let file = self.file_to_install(recipe)?;
-        let mut packages: Vec<&OsStr> =
-            file.iter().flat_map(|file| [OsStr::new("-r"), file.as_os_str()]).collect();
-        packages.extend(needs.dependencies().iter().map(OsStr::new));
-        if !packages.is_empty() {
-            if needs.names_files() {
-                packages.extend(installer.of_this_machine().iter().map(OsStr::new));
-            }
-            installer.install(&self.directory, &packages, cwd, &needs.place(), call)?;
-        }
-        if needs.have_changed() {
-            return Err(format!(
-                "{} changed while it was installed\nhint: run again",
-                needs.place()
-            ));
-        }
-        let marker = self.directory.join(MARKER);
-        File::create(&marker)
-            .and_then(|file| file.sync_all())
-            .map_err(|error| cannot("write", &marker, &error))
-    }
-
-    /// The file to install from, if it names anything. For a fetched evaluator it contains only parsed requirements:
-    /// installers may read the same bytes in another encoding, or a file that has changed since.
-    fn file_to_install(&self, recipe: &Recipe<'_>) -> Result<Option<PathBuf>, String> {
-        let Some(file) = recipe.needs.file() else { return Ok(None) };
-        match file.packages() {
-            Some([]) => Ok(None),
-            Some(packages) if recipe.fetched => {
-                let path = self.directory.join(OWN_REQUIREMENTS);
-                fs::write(&path, packages.join("\n") + "\n")
-                    .map_err(|error| cannot("write", &path, &error))?;
-                Ok(Some(path))
-            }
-            _ => Ok(Some(file.path.clone())),
-        }
     }
 
     fn remove(&self) -> Result<(), String> {
@@ -354,18 +255,6 @@ pub(super) enum Installer {
     Pip,
 }
 
-/// Parameters of all calls of an installer.
-pub(super) struct Call<'a> {
-    pub(super) variables: &'a Environment,
-    /// Stays locked until the installer and its child processes have ended.
-    pub(super) lock: &'a File,
-    pub(super) limit: Duration,
-    /// How to provide the packages by hand if they cannot be fetched.
-    pub(super) by_hand: &'a str,
-    pub(super) cancellation: &'a Cancellation,
-    pub(super) on_line: &'a mut dyn FnMut(&str),
-}
-
 impl Installer {
     /// Chooses uv if it is on `PATH`: it takes a fraction of the time.
     pub(super) fn find(environment: &Environment) -> Self {
@@ -380,25 +269,6 @@ impl Installer {
         }
     }
 
-    /// Creates an empty environment in `directory`, which must not exist.
-    pub(super) fn create(
-        &self,
-        interpreter: &Path,
-        directory: &Path,
-        call: &mut Call<'_>,
-    ) -> Result<(), String> {
-        let mut command = match self {
-            Self::Uv(uv) => {
-                CommandSpec::new(uv).arg("venv").arg(directory).arg("--python").arg(interpreter)
-            }
-            Self::Pip => CommandSpec::new(interpreter).args(["-m", "venv"]).arg(directory),
-        };
-        // uv would read settings of a project in the working directory.
-        command.cwd = directory.parent().map(Path::to_owned);
-        let tool = if *self == Self::Pip { "python -m venv" } else { "uv venv" };
-        call.run(command, tool, &format!("make an environment with {}", interpreter.display()))
-    }
-
     /// Arguments for packages of this machine, whose cached builds may be outdated.
     pub(super) fn of_this_machine(&self) -> &'static [&'static str] {
         match self {
@@ -408,62 +278,175 @@ impl Installer {
             Self::Pip => &[],
         }
     }
+}
 
-    /// Installs into the environment in `directory`. `what` follows "cannot install" in messages.
-    pub(super) fn install(
+/// An environment that some evaluators of a run need.
+#[derive(Debug)]
+pub(super) struct SharedVenv {
+    pub(super) wanted: Wanted,
+    /// How to provide the packages by hand if they cannot be fetched.
+    pub(super) by_hand: String,
+    /// True if the requirements belong to a fetched evaluator.
+    pub(super) fetched: bool,
+    /// File names of its evaluators; at least one.
+    pub(super) evaluators: Vec<String>,
+}
+
+/// A build of an environment.
+pub(super) struct Build<'a> {
+    pub(super) planner: &'a Planner<'a>,
+    pub(super) shared: &'a SharedVenv,
+    pub(super) interpreter: &'a Path,
+    pub(super) variables: &'a Environment,
+    /// Time limit of each call of the installer.
+    pub(super) limit: Duration,
+}
+
+/// What the calls of an installer share: a file that stays locked until the installer and its child processes have ended, and
+/// the receiver of its output.
+type Call<'a, 'b> = (&'a File, &'a mut (dyn FnMut(&str) + 'b));
+
+impl Build<'_> {
+    /// Builds the environment, unless another process has built it meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be built; nothing is left of it then.
+    pub(super) fn run(&self, on_line: &mut dyn FnMut(&str)) -> Result<(), String> {
+        let venv = &self.shared.wanted.venv;
+        let lock = match venv.lock(self.limit, self.planner.cancellation, on_line)? {
+            Some(lock) if !venv.is_ready() => lock,
+            _ => return Ok(()),
+        };
+        // Removes what an interrupted build has left.
+        venv.remove()?;
+        let built = self.fill((&lock, on_line));
+        if built.is_err() {
+            // The first error is the one to report; the next build removes the rest.
+            let _ = venv.remove();
+        }
+        built
+    }
+
+    fn fill(&self, (lock, on_line): Call<'_, '_>) -> Result<(), String> {
+        let Wanted { needs, venv, .. } = &self.shared.wanted;
+        let Planner { installer, sdk, .. } = self.planner;
+        self.create((lock, on_line))?;
+        // A package in the working directory would be preferred to that of the index.
+        let cwd = if self.shared.fetched { Some(&*venv.directory) } else { needs.base() };
+        if let Some(sdk) = sdk.requirement() {
+            let what = format!("{}, which every Python evaluator gets", sdk.display());
+            let mut packages = vec![sdk];
+            if Path::new(sdk).exists() {
+                packages.extend(installer.of_this_machine().iter().map(OsStr::new));
+            }
+            self.install(&packages, cwd, &what, (lock, on_line))?;
+        }
+        let file = self.file_to_install()?;
+        let mut packages: Vec<&OsStr> =
+            file.iter().flat_map(|file| [OsStr::new("-r"), file.as_os_str()]).collect();
+        packages.extend(needs.dependencies().iter().map(OsStr::new));
+        if !packages.is_empty() {
+            if needs.names_files() {
+                packages.extend(installer.of_this_machine().iter().map(OsStr::new));
+            }
+            self.install(&packages, cwd, &needs.place(), (lock, on_line))?;
+        }
+        if needs.have_changed() {
+            let place = needs.place();
+            return Err(format!("{place} changed while it was installed\nhint: run again"));
+        }
+        let marker = venv.directory.join(MARKER);
+        File::create(&marker)
+            .and_then(|file| file.sync_all())
+            .map_err(|error| cannot("write", &marker, &error))
+    }
+
+    /// The file to install from, if it names anything. For a fetched evaluator it contains only parsed requirements:
+    /// installers may read the same bytes in another encoding, or a file that has changed since.
+    fn file_to_install(&self) -> Result<Option<PathBuf>, String> {
+        let Wanted { needs, venv, .. } = &self.shared.wanted;
+        let Some(file) = needs.file() else { return Ok(None) };
+        match file.packages() {
+            Some([]) => Ok(None),
+            Some(packages) if self.shared.fetched => {
+                let path = venv.directory.join(OWN_REQUIREMENTS);
+                fs::write(&path, packages.join("\n") + "\n")
+                    .map_err(|error| cannot("write", &path, &error))?;
+                Ok(Some(path))
+            }
+            _ => Ok(Some(file.path.clone())),
+        }
+    }
+
+    /// Creates an empty environment; its directory must not exist.
+    fn create(&self, call: Call<'_, '_>) -> Result<(), String> {
+        let (interpreter, directory) = (self.interpreter, &self.shared.wanted.venv.directory);
+        let (mut command, tool) = match &self.planner.installer {
+            Installer::Uv(uv) => {
+                let command = CommandSpec::new(uv).arg("venv").arg(directory);
+                (command.arg("--python").arg(interpreter), "uv venv")
+            }
+            Installer::Pip => {
+                let command = CommandSpec::new(interpreter).args(["-m", "venv"]);
+                (command.arg(directory), "python -m venv")
+            }
+        };
+        // uv would read settings of a project in the working directory.
+        command.cwd = directory.parent().map(Path::to_owned);
+        let what = format!("make an environment with {}", interpreter.display());
+        self.call(command, tool, &what, call)
+    }
+
+    /// Installs into the environment. `what` follows "cannot install" in messages.
+    fn install(
         &self,
-        directory: &Path,
         packages: &[&OsStr],
         cwd: Option<&Path>,
         what: &str,
-        call: &mut Call<'_>,
+        call: Call<'_, '_>,
     ) -> Result<(), String> {
-        let python = interpreter::in_virtual_environment(directory);
-        let mut command = match self {
-            Self::Uv(uv) => {
+        let python = self.shared.wanted.venv.python();
+        let (mut command, tool) = match &self.planner.installer {
+            Installer::Uv(uv) => {
                 // Compiles now, as pip does, and not during the first evaluation.
-                CommandSpec::new(uv)
-                    .args(["pip", "install", "--compile-bytecode", "--python"])
-                    .arg(python)
+                let args = ["pip", "install", "--compile-bytecode", "--python"];
+                (CommandSpec::new(uv).args(args).arg(python), "uv")
             }
-            Self::Pip => CommandSpec::new(python)
-                .args(["-m", "pip", "install", "--disable-pip-version-check", "--no-input"])
-                .args(["--progress-bar", "off"]),
+            Installer::Pip => {
+                let args = ["-m", "pip", "install", "--disable-pip-version-check", "--no-input"];
+                (CommandSpec::new(python).args(args).args(["--progress-bar", "off"]), "pip")
+            }
         };
         command.args.extend(packages.iter().copied().map(OsString::from));
         command.cwd = cwd.map(Path::to_owned);
-        let tool = if *self == Self::Pip { "pip" } else { "uv" };
-        call.run(command, tool, &format!("install {what}"))
+        self.call(command, tool, &format!("install {what}"), call)
     }
-}
 
-impl Call<'_> {
-    /// Runs an installer. Its error says what failed, why, and what may help.
-    fn run(&mut self, command: CommandSpec, tool: &str, what: &str) -> Result<(), String> {
+    /// Calls an installer. Its error says what failed, why, and what may help.
+    fn call(
+        &self,
+        command: CommandSpec,
+        tool: &str,
+        what: &str,
+        (lock, on_line): Call<'_, '_>,
+    ) -> Result<(), String> {
         let command = self.variables.give_to(command).env("NO_COLOR", "1");
         let mut said = Said::default();
-        let status = tool::run_locked(
-            &command,
-            self.lock,
-            self.limit,
-            self.cancellation,
-            &mut |stream, line| {
+        let cancellation = self.planner.cancellation;
+        let status =
+            tool::run_locked(&command, lock, self.limit, cancellation, &mut |stream, line| {
                 said.add(stream, line);
                 if !line.trim().is_empty() {
-                    (self.on_line)(line.trim());
+                    on_line(line.trim());
                 }
-            },
-        );
-        match status {
-            Ok(status) if status.success() => Ok(()),
-            Ok(status) => {
-                Err(said
-                    .explain(&format!("{tool} cannot {what} ({})", ending(status)), self.by_hand))
-            }
-            Err(error) => {
-                Err(said.explain(&format!("{tool} cannot {what}: {error}"), self.by_hand))
-            }
-        }
+            });
+        let headline = match status {
+            Ok(status) if status.success() => return Ok(()),
+            Ok(status) => format!("{tool} cannot {what} ({})", ending(status)),
+            Err(error) => format!("{tool} cannot {what}: {error}"),
+        };
+        Err(said.explain(&headline, &self.shared.by_hand))
     }
 }
 
