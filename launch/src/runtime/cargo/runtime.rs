@@ -17,7 +17,7 @@ use super::{
     script::{self, Script},
 };
 use crate::{
-    process::{Cancellation, CommandSpec},
+    process::Cancellation,
     runtime::{
         Built, Entrypoint, Environment, Inputs, Launch, PrepareError, PrepareEvent, Runtime,
         own_tests::{OwnTests, TestCount},
