@@ -15,19 +15,17 @@
 //! | keep | [`journal`] | finished evaluations, for a run that goes on after this one was killed; on request |
 //! | serve | `serve` (a feature) | evaluators over HTTP, for hosts that send documents themselves |
 //!
-//! Beside that, [`conform`] says what other hosts would record of a program, and [`validate`] checks what is to be published.
+//! Besides, [`hosts`] knows the other systems that call evaluators, and [`validate`] checks what is to be published.
 //!
 //! A failing evaluator is a [`verdict::Verdict`], never an error of this crate; errors are one enum per module.
 //! Nothing here prints or ends the process.
 
 pub mod config;
-pub mod conform;
-pub mod contract;
 pub mod events;
-pub mod export;
 pub mod index;
 pub mod journal;
 pub mod own_tests;
+pub use evaluator_hosts as hosts;
 pub use evaluator_json as json;
 use evaluator_launch::panic;
 pub use evaluator_launch::{executor, files, process, runtime};

@@ -1,8 +1,8 @@
-//! The contracts there are.
+//! The supported contracts.
 
 use std::{fmt, str::FromStr};
 
-/// Whose documents an evaluator reads, and in whose terms it answers.
+/// A contract: the documents of one host, and the form of the answers it expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Contract {
@@ -12,15 +12,15 @@ pub enum Contract {
     AgentV,
     /// Custom metrics of Google's Agent Development Kit: see [`adk`](crate::adk).
     Adk,
-    /// Agenta, in all the ways in which it calls evaluators: see [`agenta`](crate::agenta).
+    /// Agenta, in each of its ways to call evaluators: see [`agenta`](crate::agenta).
     Agenta,
 }
 
 impl Contract {
-    /// All of them.
+    /// All contracts.
     pub const ALL: [Self; 4] = [Self::Agentevals, Self::AgentV, Self::Adk, Self::Agenta];
 
-    /// The name by which `#[evaluator(contract = ..)]` and `--contract` know it.
+    /// Returns the name that `#[evaluator(contract = ..)]` and `--contract` use.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -38,7 +38,7 @@ impl fmt::Display for Contract {
     }
 }
 
-/// There is no contract of that name.
+/// Error: there is no contract of that name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownContract {
     name: String,

@@ -1,28 +1,23 @@
-//! From bytes to a document, with errors that say where.
+//! Decoding of documents, with errors that name the field and quote the text around it.
 
 use std::fmt;
 
-use serde::de::DeserializeOwned;
+use serde_core::de::{DeserializeOwned, IgnoredAny};
 
-use crate::{
-    place::{bytes_to, excerpt_at, path_at},
-    terms::in_json,
-};
-
-/// Nesting that is still read. Hosts of the contract write up to about 255 levels.
+/// Maximum nesting of documents. Hosts of the contract write up to about 255 levels.
 pub const MAX_DEPTH: usize = 512;
 
-/// Reads one document.
+/// Decodes one document.
 ///
-/// What is not plain JSON has a defined outcome: integers beyond 64 bits become the nearest `f64`; a repeated key is an
+/// Input beyond plain JSON has a defined outcome: integers beyond 64 bits become the nearest `f64`; a repeated key is an
 /// error where the key is a field of the contract and takes its last value inside `config`, `args` and other free-form
 /// objects; a byte order mark, lone surrogates, invalid UTF-8, `NaN` and nesting beyond [`MAX_DEPTH`] are errors.
 ///
 /// # Errors
 ///
-/// [`DecodeError`] with the path of the field, what is wrong with it and the text around it.
+/// [`DecodeError`] with the path of the field, the reason and the text around it.
 pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, DecodeError> {
-    // serde would also read a struct from an array of its fields; no document is one.
+    // serde would also read some types from an array of their fields; no document is an array.
     if bytes.trim_ascii_start().first() == Some(&b'{') {
         if let Ok(value) = serde_json::from_slice(bytes) {
             return Ok(value);
@@ -36,12 +31,17 @@ fn decode_slowly<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, DecodeError> {
     if let Some(kind) = obvious_problem(bytes) {
         return Err(DecodeError { path: String::new(), excerpt: excerpt_at(bytes, 0), kind });
     }
+    // The depth is checked above.
+    read_unbounded(bytes).map_err(|error| DecodeError::from_json(bytes, &error))
+}
+
+/// Reads JSON of any nesting, where `serde_json` would give up at 128 levels.
+fn read_unbounded<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    // serde_json gives up at 128 levels. The bound is checked above instead, and only documents that failed come here.
     deserializer.disable_recursion_limit();
-    let result =
-        T::deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
-    result.map_err(|error| DecodeError::from_json(bytes, &error))
+    let value = T::deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok(value)
 }
 
 fn obvious_problem(bytes: &[u8]) -> Option<DecodeErrorKind> {
@@ -58,11 +58,11 @@ fn obvious_problem(bytes: &[u8]) -> Option<DecodeErrorKind> {
         return Some(DecodeErrorKind::TooDeep);
     }
     let is_object = bytes.trim_ascii_start().first() == Some(&b'{');
-    let is_json = serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok();
+    let is_json = serde_json::from_slice::<IgnoredAny>(bytes).is_ok();
     (is_json && !is_object).then_some(DecodeErrorKind::NotAnObject)
 }
 
-/// Greatest nesting of brackets outside of strings.
+/// Returns the greatest nesting of brackets outside of strings.
 fn depth(bytes: &[u8]) -> usize {
     let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
     for byte in bytes {
@@ -81,23 +81,23 @@ fn depth(bytes: &[u8]) -> usize {
     deepest
 }
 
-/// Why a document could not be read.
+/// Error: a document cannot be decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DecodeError {
     /// Path of the field at which reading stopped, e.g. `invocations[0].final_response`; empty for the document itself.
     pub path: String,
-    /// What is wrong.
+    /// The problem.
     pub kind: DecodeErrorKind,
-    /// The text around the place, at most some 60 characters; empty when there is none.
+    /// The text around the error, at most some 60 characters; empty when there is none.
     pub excerpt: String,
 }
 
-/// What is wrong with a document.
+/// The problem with a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecodeErrorKind {
-    /// There is nothing but whitespace.
+    /// It is empty or whitespace.
     Empty,
     /// It starts with a byte order mark.
     ByteOrderMark,
@@ -108,11 +108,11 @@ pub enum DecodeErrorKind {
     },
     /// It is nested deeper than [`MAX_DEPTH`].
     TooDeep,
-    /// It is JSON, but an array, a string, a number ...
+    /// It is JSON, but not an object.
     NotAnObject,
     /// It is not JSON.
     Syntax {
-        /// What was found or expected.
+        /// The parser's message.
         reason: String,
         /// Line, from 1.
         line: usize,
@@ -121,9 +121,9 @@ pub enum DecodeErrorKind {
     },
     /// It is JSON, but not this document.
     Shape {
-        /// What was found and what was expected.
+        /// The value found and the type expected.
         reason: String,
-        /// Line, from 1; 0 when the value did not come from text.
+        /// Line, from 1; 0 when the value was not read from text.
         line: usize,
         /// Column, from 1, in bytes.
         column: usize,
@@ -131,7 +131,7 @@ pub enum DecodeErrorKind {
 }
 
 impl DecodeError {
-    /// An error about a value that was read before, e.g. a part of `config`.
+    /// Creates an error about a value that was decoded before, e.g. a part of `config`.
     pub fn shape(path: impl Into<String>, reason: impl Into<String>) -> Self {
         Self {
             path: path.into(),
@@ -140,19 +140,25 @@ impl DecodeError {
         }
     }
 
-    /// Reads `value`, which stands at `path` of a document, and names the bad field by its whole path.
+    /// Decodes `value`, which stands at `path` of a document. Errors have the whole path of the field.
     ///
     /// # Errors
     ///
     /// [`DecodeError`] of kind [`DecodeErrorKind::Shape`].
-    pub fn locate<T: DeserializeOwned>(path: &str, value: serde_json::Value) -> Result<T, Self> {
-        serde_path_to_error::deserialize(value).map_err(|error| {
-            let place = match error.path().to_string() {
-                inner if inner == "." => path.to_owned(),
-                inner if inner.starts_with('[') => format!("{path}{inner}"),
-                inner => format!("{path}.{inner}"),
+    pub fn locate<T: DeserializeOwned>(path: &str, value: &serde_json::Value) -> Result<T, Self> {
+        // Written and read again, since positions in a text have paths and those in a value do not.
+        let text = value.to_string().into_bytes();
+        read_unbounded(&text).map_err(|error| {
+            let Self { path: inner, kind, .. } = Self::from_json(&text, &error);
+            let reason = match kind {
+                DecodeErrorKind::Shape { reason, .. } => reason,
+                _ => error.to_string(),
             };
-            Self::shape(place, in_json(error.inner().to_string()))
+            match inner.as_str() {
+                "" => Self::shape(path, reason),
+                inner if inner.starts_with('[') => Self::shape(format!("{path}{inner}"), reason),
+                inner => Self::shape(format!("{path}.{inner}"), reason),
+            }
         })
     }
 
@@ -203,3 +209,189 @@ impl fmt::Display for DecodeError {
 }
 
 impl std::error::Error for DecodeError {}
+
+/// Returns the path of the value that ends with, or is about to follow, the first `consumed` bytes, e.g.
+/// `invocations[0].final_response`; empty for the document itself.
+///
+/// Scans the text instead of tracking the deserializer, whose code would have to be compiled a second time for every type.
+/// The text has to be valid JSON up to that position.
+fn path_at(bytes: &[u8], consumed: usize) -> String {
+    let mut open: Vec<Container<'_>> = Vec::new();
+    let mut string_start = None;
+    let mut escaped = false;
+    for (at, byte) in bytes.iter().enumerate().take(consumed) {
+        match (string_start, byte) {
+            (Some(_), _) if escaped => escaped = false,
+            (Some(_), b'\\') => escaped = true,
+            (Some(start), b'"') => {
+                string_start = None;
+                if let Some(Container::Object { key: key @ None }) = open.last_mut() {
+                    *key = Some(&bytes[start..=at]);
+                }
+            }
+            (Some(_), _) => {}
+            (None, b'"') => string_start = Some(at),
+            (None, b'{') => open.push(Container::Object { key: None }),
+            (None, b'[') => open.push(Container::Array { index: 0 }),
+            (None, b'}' | b']') => drop(open.pop()),
+            (None, b',') => match open.last_mut() {
+                Some(Container::Object { key }) => *key = None,
+                Some(Container::Array { index }) => *index += 1,
+                None => {}
+            },
+            (None, _) => {}
+        }
+    }
+    let mut path = String::new();
+    for container in open {
+        match container {
+            Container::Object { key: None } => {}
+            Container::Object { key: Some(key) } => {
+                if !path.is_empty() {
+                    path.push('.');
+                }
+                // Valid JSON up to here, so the key can be decoded.
+                path.push_str(&serde_json::from_slice::<String>(key).unwrap_or_default());
+            }
+            Container::Array { index } => path.push_str(&format!("[{index}]")),
+        }
+    }
+    path
+}
+
+enum Container<'a> {
+    /// `key` is the key of the current value, in its quotes.
+    Object {
+        key: Option<&'a [u8]>,
+    },
+    Array {
+        index: usize,
+    },
+}
+
+/// Converts the end of a position of `serde_json`, whose columns count bytes from 1, to an offset.
+fn bytes_to(bytes: &[u8], line: usize, column: usize) -> usize {
+    let start = match line.checked_sub(2) {
+        None => 0,
+        Some(previous) => bytes
+            .iter()
+            .enumerate()
+            .filter(|(_, byte)| **byte == b'\n')
+            .nth(previous)
+            .map_or(bytes.len(), |(newline, _)| newline + 1),
+    };
+    (start + column).min(bytes.len())
+}
+
+/// Returns up to 40 characters before and 20 after an offset, on one line.
+fn excerpt_at(bytes: &[u8], offset: usize) -> String {
+    let (before, after) = bytes.split_at(offset.min(bytes.len()));
+    let before = String::from_utf8_lossy(&before[before.len().saturating_sub(160)..]);
+    let after = String::from_utf8_lossy(&after[..after.len().min(80)]);
+    let before: Vec<char> = before.chars().collect();
+    let excerpt: String = before[before.len().saturating_sub(40)..]
+        .iter()
+        .copied()
+        .chain(after.chars().take(20))
+        .collect();
+    excerpt.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Replaces "map" and "sequence" in an error of serde, which supports more formats than JSON, by "object" and "array".
+///
+/// Only the descriptions of the found and the expected type are changed; text of the document between them is not.
+fn in_json(reason: String) -> String {
+    let Some(rest) = reason.strip_prefix("invalid type: ") else { return reason };
+    let Some((found, expected)) = rest.rsplit_once(", expected ") else { return reason };
+    let found = match found {
+        "map" => "object",
+        "sequence" => "array",
+        other => other,
+    };
+    format!("invalid type: {found}, expected {}", expected_in_json(expected))
+}
+
+fn expected_in_json(expected: &str) -> String {
+    match expected {
+        "a map" => "an object".to_owned(),
+        "a sequence" => "an array".to_owned(),
+        "unit" => "null".to_owned(),
+        _ => {
+            if let Some(name) = expected.strip_prefix("struct ").filter(|name| !name.contains(' '))
+            {
+                // The name helps for the author's own settings.
+                return format!("an object (`{name}`)");
+            }
+            match expected.strip_prefix("a tuple of size ") {
+                Some(size) => format!("an array of {size}"),
+                None => expected.to_owned(),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_follows_the_text() {
+        let text = r#"{"a": [1, {"b \"c\"": "x,]", "d": {}}], "e": 2}"#;
+        for (last, path) in [
+            (r#"{"#, ""),
+            (r#"{"a": "#, "a"),
+            (r#"{"a": ["#, "a[0]"),
+            (r#"{"a": [1"#, "a[0]"),
+            (r#"{"a": [1, "#, "a[1]"),
+            (r#"{"a": [1, {"b \"c\"": "x,]""#, "a[1].b \"c\""),
+            (r#"{"a": [1, {"b \"c\"": "x,]", "d": "#, "a[1].d"),
+            (r#"{"a": [1, {"b \"c\"": "x,]", "d": {}"#, "a[1].d"),
+            (r#"{"a": [1, {"b \"c\"": "x,]", "d": {}}"#, "a[1]"),
+            (r#"{"a": [1, {"b \"c\"": "x,]", "d": {}}]"#, "a"),
+            (r#"{"a": [1, {"b \"c\"": "x,]", "d": {}}], "e": 2"#, "e"),
+            (text, ""),
+        ] {
+            assert!(text.starts_with(last), "{last}");
+            assert_eq!(path_at(text.as_bytes(), last.len()), path, "{last}");
+        }
+    }
+
+    #[test]
+    fn only_words_of_serde_change() {
+        for (serde, json) in [
+            ("invalid type: map, expected a sequence", "invalid type: object, expected an array"),
+            ("invalid type: sequence, expected a map", "invalid type: array, expected an object"),
+            (
+                "invalid type: null, expected struct Settings",
+                "invalid type: null, expected an object (`Settings`)",
+            ),
+            (
+                "invalid type: map, expected a tuple of size 2",
+                "invalid type: object, expected an array of 2",
+            ),
+            (
+                "invalid type: string \"map, expected a map\", expected a sequence",
+                "invalid type: string \"map, expected a map\", expected an array",
+            ),
+            ("invalid type: map, expected a string", "invalid type: object, expected a string"),
+            ("unknown field `map`, expected a map", "unknown field `map`, expected a map"),
+            ("missing field `sequence`", "missing field `sequence`"),
+        ] {
+            assert_eq!(in_json(serde.to_owned()), json);
+        }
+    }
+
+    #[test]
+    fn what_serde_says_is_known() {
+        let said = |error: serde_json::Error| in_json(error.to_string());
+        let error = serde_json::from_value::<Vec<u8>>(serde_json::json!({}));
+        assert_eq!(said(error.unwrap_err()), "invalid type: object, expected an array");
+        let error =
+            serde_json::from_value::<std::collections::BTreeMap<String, u8>>(serde_json::json!([
+                1
+            ]));
+        assert_eq!(said(error.unwrap_err()), "invalid type: array, expected an object");
+        let error = serde_json::from_value::<(u8, u8)>(serde_json::json!({}));
+        assert_eq!(said(error.unwrap_err()), "invalid type: object, expected an array of 2");
+    }
+}

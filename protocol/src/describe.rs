@@ -1,102 +1,123 @@
-//! What a program says of itself when it is run with `--describe`.
+//! Descriptions of evaluators: the output of `--describe`, the manifest `evaluator.yaml`, and evaluators as values.
 
-use serde::{Deserialize, Serialize};
+use std::fmt;
 
-use crate::ProtocolVersion;
+use serde_json::Value;
 
-/// What is in an evaluator program.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Description {
-    /// Name of the toolkit the program was written with, e.g. `evaluator-sdk`.
-    pub sdk: String,
-    /// Its version.
-    pub sdk_version: String,
-    /// The newest protocol version the program reads and the one it writes.
-    pub protocol_version: ProtocolVersion,
-    /// What the program can do beyond one document in, one out.
-    #[serde(default)]
-    pub capabilities: Vec<Capability>,
-    /// The evaluators in it.
-    pub evaluators: Vec<EvaluatorDescription>,
+use crate::{
+    ProtocolVersion,
+    object::{object, open_enum},
+};
+
+object! {
+    /// Description of an evaluator program, as `--describe` prints it.
+    pub struct Description: sparse {
+        /// Name of the toolkit the program was written with, e.g. `evaluator-sdk`.
+        sdk: String = required,
+        /// Version of the toolkit.
+        sdk_version: String = required,
+        /// The newest protocol version the program reads and the one it writes.
+        protocol_version: ProtocolVersion = required,
+        /// Capabilities beyond one document in, one out.
+        capabilities: Vec<Capability>,
+        /// The evaluators of the program.
+        evaluators: Vec<EvaluatorDescription> = required,
+    }
 }
 
 impl Description {
-    /// A description without evaluators.
+    /// Creates a description without evaluators.
     pub fn new(sdk: impl Into<String>, sdk_version: impl Into<String>) -> Self {
-        Self {
-            sdk: sdk.into(),
-            sdk_version: sdk_version.into(),
-            protocol_version: ProtocolVersion::CURRENT,
-            capabilities: Vec::new(),
-            evaluators: Vec::new(),
-        }
+        Self { sdk: sdk.into(), sdk_version: sdk_version.into(), ..Self::blank() }
     }
 
-    /// The description as one line of JSON, with its line feed.
+    /// Returns the description as one line of JSON, with its line feed.
     ///
     /// # Errors
     ///
-    /// When a schema cannot be written as JSON.
+    /// A schema cannot be written as JSON.
     pub fn to_line(&self) -> Result<String, serde_json::Error> {
         Ok(serde_json::to_string(self)? + "\n")
     }
 
-    /// Whether the program has the streaming form.
+    /// Returns true if the program has the streaming form.
     #[must_use]
     pub fn streams(&self) -> bool {
         self.capabilities.contains(&Capability::Stream)
     }
 
-    /// Whether its streaming form numbers the answers to numbered lines.
+    /// Returns true if the streaming form numbers the answers to numbered lines.
     #[must_use]
     pub fn numbers(&self) -> bool {
         self.streams() && self.capabilities.contains(&Capability::Numbered)
     }
 }
 
-/// Something a program can do beyond one document in, one out.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Capability {
-    /// It answers one line per line with `--stream`.
-    Stream,
-    /// It answers numbered lines by numbered lines, see [`Number`](crate::Number).
-    Numbered,
-    /// Something a newer program can do.
-    #[serde(untagged)]
-    Other(String),
+open_enum! {
+    /// A capability of a program beyond one document in, one out.
+    Capability {
+        /// Answers each line with a line, with `--stream`.
+        Stream = "stream",
+        /// Answers numbered lines by numbered lines, see [`Number`](crate::Number).
+        Numbered = "numbered",
+    }
 }
 
-/// One evaluator of a program.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct EvaluatorDescription {
-    /// Name.
-    pub name: String,
-    /// What it scores, in its author's words; empty when the author said nothing.
-    #[serde(default)]
-    pub description: String,
-    /// The contract it is written against, e.g. `agentevals`.
-    pub contract: String,
-    /// Whether it refuses documents of an unknown major protocol version.
-    #[serde(default)]
-    pub strict: bool,
-    /// JSON Schema of its config; `None` when it takes none or the program was built without schemas.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub config_schema: Option<serde_json::Value>,
+object! {
+    /// Description of one evaluator of a program.
+    pub struct EvaluatorDescription: sparse {
+        /// Name.
+        name: String = required,
+        /// What it scores, as text; empty without documentation.
+        description: String,
+        /// The contract it is written against, e.g. `agentevals`.
+        contract: String = required,
+        /// Whether it refuses documents of an unknown major protocol version.
+        strict: bool,
+        /// JSON Schema of its config; `None` if it takes none or the program was built without schemas.
+        config_schema: Option<Value>,
+    }
 }
 
 impl EvaluatorDescription {
-    /// A description with a name and a contract.
+    /// Creates a description with a name and a contract.
     pub fn new(name: impl Into<String>, contract: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            description: String::new(),
-            contract: contract.into(),
-            strict: false,
-            config_schema: None,
-        }
+        Self { name: name.into(), contract: contract.into(), ..Self::blank() }
     }
+}
+
+object! {
+    /// The manifest of an evaluator: `evaluator.yaml` in its directory.
+    #[derive(Default, Eq)]
+    pub struct Manifest: sparse {
+        /// Name, as used in `name:` of a configuration.
+        name: String = required,
+        /// What it scores.
+        description: String,
+        /// Language: `rust`, `python`, `javascript` or `typescript`.
+        language: String,
+        /// File that is run, relative to the manifest.
+        entrypoint: String = required,
+        /// Search terms.
+        tags: Vec<String>,
+        /// Author.
+        author: String,
+    }
+}
+
+/// An evaluator that is linked into the program that runs it, and needs no process.
+///
+/// Evaluators written with the SDK implement it (`name::EVALUATOR`).
+pub trait LinkedEvaluator: fmt::Debug + Send + Sync {
+    /// Returns the name that configurations use.
+    fn name(&self) -> &str;
+
+    /// Returns what it scores, as text; empty without documentation.
+    fn description(&self) -> String;
+
+    /// Evaluates one document, and returns the line its program would print for it in the streaming form, a
+    /// [`Frame`](crate::Frame).
+    ///
+    /// A panic of the evaluator is an error in that line. The host reports panics that get past this method.
+    fn answer(&self, document: &[u8]) -> Vec<u8>;
 }

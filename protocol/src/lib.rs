@@ -1,8 +1,8 @@
 //! The documents that evaluators read and write, as types.
 //!
-//! An evaluator reads one JSON document from standard input and writes one to standard output. This crate holds those
-//! documents, the rules for their versions, and how they are framed when many pass through one process. It does no
-//! I/O: it turns bytes into values and values into bytes.
+//! An evaluator reads one JSON document from standard input and writes one to standard output. This crate contains these
+//! documents, the rules for their versions, and the framing for many documents in one process. It performs no I/O: it
+//! converts bytes to values and values to bytes.
 //!
 //! ```
 //! use evaluator_protocol::{EvalInput, EvalResult, Score, decode};
@@ -23,14 +23,9 @@ mod contract;
 mod decode;
 mod describe;
 mod document;
-mod frame;
-mod lenient;
-mod linked;
-mod manifest;
-mod numbered;
-mod place;
+mod object;
 mod score;
-mod terms;
+mod stream;
 mod version;
 
 pub mod adk;
@@ -43,15 +38,12 @@ pub use agentevals::{
 };
 pub use contract::{Contract, UnknownContract};
 pub use decode::{DecodeError, DecodeErrorKind, MAX_DEPTH, decode};
-pub use describe::{Capability, Description, EvaluatorDescription};
+pub use describe::{Capability, Description, EvaluatorDescription, LinkedEvaluator, Manifest};
 pub use document::{
     Answer, Converted, Document, NotEvaluated, ReadError, Reply, Undetected, detect,
 };
-pub use frame::{ErrorBody, Frame};
-pub use linked::LinkedEvaluator;
-pub use manifest::Manifest;
-pub use numbered::{MARK, Number};
 pub use score::{IntoScore, IntoTurnScore, Score, ScoreError};
+pub use stream::{ErrorBody, Frame, MARK, Number};
 pub use version::{Compatibility, ProtocolVersion, VersionError};
 
 /// A JSON object with string keys, as in `config`, `args` and `details`.

@@ -1,14 +1,12 @@
-//! The score type.
+//! The score type, and numbers as the hosts read them.
 
 use std::{cmp::Ordering, fmt};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-use crate::lenient;
+use serde_core::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// A score: finite and in `0.0..=1.0`, where 1 is best.
 ///
-/// There is no way to hold any other number, so what an evaluator returns can always be written and compared.
+/// It cannot hold any other number, so every score can be written and compared.
 ///
 /// ```
 /// use evaluator_protocol::Score;
@@ -26,7 +24,7 @@ impl Score {
     /// The best score.
     pub const ONE: Self = Self(1.0);
 
-    /// A score of exactly this value.
+    /// Creates a score of exactly this value.
     ///
     /// # Errors
     ///
@@ -40,20 +38,18 @@ impl Score {
         }
     }
 
-    /// The nearest score to a value that may have left the range by rounding or by penalties.
-    ///
-    /// `None` for NaN, which is near nothing.
+    /// Returns the score nearest to a value that may have left the range by rounding or by penalties; `None` for NaN.
     #[must_use]
     pub fn clamped(value: f64) -> Option<Self> {
         (!value.is_nan()).then(|| Self(value.clamp(0.0, 1.0) + 0.0))
     }
 
-    /// The share of `part` in `whole`; a part larger than the whole scores 1.
+    /// Returns the share of `part` in `whole`; a part larger than the whole scores 1.
     ///
     /// # Panics
     ///
-    /// If `whole` is 0. A share of nothing is neither the best nor the worst score: both would say something about an agent
-    /// that was not judged. Where `whole` comes from a document or a setting, use [`checked_ratio`](Self::checked_ratio).
+    /// If `whole` is 0: either score would be a statement about an agent that was not judged. If `whole` comes from a
+    /// document or a setting, use [`checked_ratio`](Self::checked_ratio).
     #[must_use]
     #[track_caller]
     pub fn ratio(part: usize, whole: usize) -> Self {
@@ -65,7 +61,7 @@ impl Score {
         }
     }
 
-    /// The share of `part` in `whole`, as [`ratio`](Self::ratio); `None` if `whole` is 0.
+    /// Returns the share of `part` in `whole`, as [`ratio`](Self::ratio) does; `None` if `whole` is 0.
     ///
     /// ```
     /// use evaluator_protocol::{EvalResult, Score};
@@ -84,7 +80,7 @@ impl Score {
         }
     }
 
-    /// The mean, `None` for no scores at all.
+    /// Returns the mean; `None` without scores.
     ///
     /// ```
     /// use evaluator_protocol::Score;
@@ -96,11 +92,11 @@ impl Score {
         let (sum, count) = scores
             .into_iter()
             .fold((0.0, 0_usize), |(sum, count), score| (sum + score.0, count + 1));
-        // A mean lies between its least and greatest value; the clamp removes what rounding may add to that.
+        // Rounding may carry a mean out of the range.
         (count > 0).then(|| Self((sum / count as f64).clamp(0.0, 1.0)))
     }
 
-    /// The number.
+    /// Returns the score as a number.
     #[must_use]
     pub fn get(self) -> f64 {
         self.0
@@ -156,13 +152,13 @@ impl Serialize for Score {
 impl<'de> Deserialize<'de> for Score {
     /// Also reads numeric text and booleans, as the hosts of this contract do.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        lenient::checked(deserializer, Self::new)
+        lenient_number(deserializer, Self::new)
     }
 }
 
 /// A type that is a score: [`Score`].
 ///
-/// The trait exists for the compiler's message where a plain number is given.
+/// The trait exists for the compile error about plain numbers.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a score",
     label = "expected `Score`",
@@ -171,7 +167,7 @@ impl<'de> Deserialize<'de> for Score {
     note = "where there is no score, return `EvalResult::not_evaluated(\"why\")`"
 )]
 pub trait IntoScore: sealed::Score {
-    /// The score.
+    /// Returns the score.
     fn into_score(self) -> Score;
 }
 
@@ -184,7 +180,7 @@ impl IntoScore for Score {
 
 /// A type that is the score of a turn: [`Score`], or `Option<Score>`, which is `None` for a turn that is not scored.
 ///
-/// The trait exists for the compiler's message where a plain number is given.
+/// The trait exists for the compile error about plain numbers.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not the score of a turn",
     label = "expected `Score` or `Option<Score>`",
@@ -192,7 +188,7 @@ impl IntoScore for Score {
             `Score::checked_ratio(part, whole)`; `None` stands for a turn that is not scored"
 )]
 pub trait IntoTurnScore: sealed::TurnScore {
-    /// The score; `None` for a turn that is not scored.
+    /// Returns the score; `None` for a turn that is not scored.
     fn into_turn_score(self) -> Option<Score>;
 }
 
@@ -218,14 +214,14 @@ mod sealed {
     impl TurnScore for Option<super::Score> {}
 }
 
-/// A number that is not a score.
+/// Error: a number is not a score.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScoreError {
     value: f64,
 }
 
 impl ScoreError {
-    /// The number.
+    /// Returns the number.
     #[must_use]
     pub fn value(&self) -> f64 {
         self.value
@@ -247,6 +243,57 @@ impl fmt::Display for ScoreError {
 }
 
 impl std::error::Error for ScoreError {}
+
+/// A finite number as the hosts read it: numeric text and booleans count.
+pub(crate) struct LenientNumber(pub(crate) f64);
+
+impl<'de> Deserialize<'de> for LenientNumber {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        lenient_number(deserializer, |value| Ok::<_, ScoreError>(Self(value)))
+    }
+}
+
+/// Reads such a number and converts it. The conversion is part of the reading, so that its error has the position of the
+/// number.
+fn lenient_number<'de, D: Deserializer<'de>, T>(
+    deserializer: D,
+    convert: fn(f64) -> Result<T, ScoreError>,
+) -> Result<T, D::Error> {
+    struct Visitor<T>(fn(f64) -> Result<T, ScoreError>);
+
+    impl<T> de::Visitor<'_> for Visitor<T> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a number")
+        }
+
+        fn visit_f64<E: de::Error>(self, value: f64) -> Result<T, E> {
+            (self.0)(value).map_err(E::custom)
+        }
+
+        fn visit_u64<E: de::Error>(self, value: u64) -> Result<T, E> {
+            self.visit_f64(value as f64)
+        }
+
+        fn visit_i64<E: de::Error>(self, value: i64) -> Result<T, E> {
+            self.visit_f64(value as f64)
+        }
+
+        fn visit_bool<E: de::Error>(self, value: bool) -> Result<T, E> {
+            self.visit_f64(f64::from(u8::from(value)))
+        }
+
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+            match text.trim().parse::<f64>() {
+                Ok(value) if value.is_finite() => self.visit_f64(value),
+                _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
+            }
+        }
+    }
+
+    deserializer.deserialize_any(Visitor(convert))
+}
 
 #[cfg(test)]
 mod tests {

@@ -1,18 +1,18 @@
-//! Protocol versions and what may be done with a document of another version.
+//! Protocol versions, and the compatibility of documents of other versions.
 
 use std::{fmt, str::FromStr};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde_core::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// A protocol version, `MAJOR.MINOR`.
 ///
-/// Minor versions only add fields that have defaults, so any minor version of a known major one can be read. A
-/// document without a version counts as [`ProtocolVersion::CURRENT`].
+/// Minor versions only add fields that have defaults, so any minor version of a known major version can be read. A
+/// document without a version is of version [`ProtocolVersion::CURRENT`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProtocolVersion {
-    /// Changes when a field changes its meaning or goes away.
+    /// Incremented when a field changes its meaning or is removed.
     pub major: u64,
-    /// Changes when a field is added.
+    /// Incremented when a field is added.
     pub minor: u64,
 }
 
@@ -20,7 +20,7 @@ impl ProtocolVersion {
     /// The version this crate writes.
     pub const CURRENT: Self = Self { major: 1, minor: 1 };
 
-    /// What a reader of `self` may do with a document of version `document`.
+    /// Returns how well a reader of `self` understands a document of version `document`.
     ///
     /// ```
     /// use evaluator_protocol::{Compatibility, ProtocolVersion};
@@ -47,18 +47,18 @@ impl Default for ProtocolVersion {
     }
 }
 
-/// What a reader may do with a document of another version.
+/// How well a reader understands a document of another version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Compatibility {
     /// Everything in the document is known.
     Full,
-    /// The document may hold fields that are not known; they are ignored.
+    /// The document may contain unknown fields, which are ignored.
     IgnoresAdditions,
-    /// Fields may mean something else: worth a warning, or a refusal.
+    /// Fields may have another meaning: warn, or refuse the document.
     UnknownMajor,
 }
 
-/// A version that is not of the form `MAJOR.MINOR`.
+/// Error: a text is not of the form `MAJOR.MINOR`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VersionError {
     text: String,
@@ -87,13 +87,14 @@ impl FromStr for ProtocolVersion {
     type Err = VersionError;
 
     fn from_str(text: &str) -> Result<Self, VersionError> {
-        // A protocol version is a semantic version without its patch level; semver's rules for the numbers apply.
-        match semver::Version::parse(&format!("{text}.0")) {
-            Ok(version) if version.pre.is_empty() && version.build.is_empty() => {
-                Ok(Self { major: version.major, minor: version.minor })
-            }
-            _ => Err(VersionError { text: text.chars().take(40).collect() }),
-        }
+        let number = |digits: &str| {
+            let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+            let is_padded = digits.len() > 1 && digits.starts_with('0');
+            digits.parse().ok().filter(|_| is_plain && !is_padded)
+        };
+        text.split_once('.')
+            .and_then(|(major, minor)| Some(Self { major: number(major)?, minor: number(minor)? }))
+            .ok_or_else(|| VersionError { text: text.chars().take(40).collect() })
     }
 }
 

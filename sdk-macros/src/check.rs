@@ -1,24 +1,23 @@
-//! From what was written to a plan, or to every complaint about it at once.
+//! Checks a function and its options: the result is a plan for the expansion, or every complaint at once.
 
-use proc_macro2::TokenStream;
-use quote::ToTokens;
-use syn::{Attribute, Ident, Path, Type, TypeReference, Visibility, ext::IdentExt};
-
-use crate::{
-    complaints::Complaints,
-    docs,
-    function::Function,
-    options::{Contract, Options},
-    parameter,
-    signature::{GenericParameter, Input, Signature, Typed},
-    types::{config_that_borrows, is_target, mentions_impl, mentions_name, peel},
+use proc_macro2::{Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote};
+use syn::{
+    Attribute, Expr, ExprLit, Ident, Lit, Meta, Path, Type, TypePath, TypeReference, Visibility,
+    ext::IdentExt,
 };
 
-/// All that the expansion needs to know.
+use crate::{
+    nearest::nearest,
+    options::{Contract, Options},
+    signature::{Function, GenericParameter, Input, Signature, Typed},
+};
+
+/// The input of the expansion.
 pub(crate) struct Plan<'a> {
     pub(crate) item: Item<'a>,
     pub(crate) krate: Option<&'a Path>,
-    pub(crate) contract: Contract,
+    pub(crate) contract: &'static Contract,
     pub(crate) name: String,
     pub(crate) docs: TokenStream,
     pub(crate) strict: bool,
@@ -27,40 +26,40 @@ pub(crate) struct Plan<'a> {
     pub(crate) output: Output<'a>,
 }
 
-/// What is known of the type beside the function, whether or not the function is a good one.
+/// The generated type, which exists even if the function has errors.
 pub(crate) struct Item<'a> {
     pub(crate) vis: &'a Visibility,
     pub(crate) ident: &'a Ident,
-    /// Attributes of the function that hold for the type as well: `cfg`, `allow` and `deprecated`.
+    /// Attributes of the function that apply to the type as well: `cfg`, `allow` and `deprecated`.
     pub(crate) attrs: Vec<&'a Attribute>,
     pub(crate) deprecated: bool,
 }
 
 /// One argument of the function.
 pub(crate) struct Argument<'a> {
-    /// What messages call it.
+    /// Name in messages.
     pub(crate) name: String,
     pub(crate) ty: &'a Type,
     pub(crate) origin: Origin<'a>,
 }
 
-/// Where an argument comes from.
+/// How an argument is matched to the document.
 pub(crate) enum Origin<'a> {
-    /// Its type says what of the document it is.
+    /// By its type.
     Type,
-    /// Its name does. With the type behind the `&`, if it is a reference.
+    /// By its name. For a reference, with the type behind the `&`.
     Name(Option<&'a Type>),
 }
 
-/// What the function returns.
+/// The return type.
 pub(crate) enum Output<'a> {
     /// A type that can be named.
     Named(&'a Type),
-    /// A type with an `impl Trait` in it, which cannot be repeated elsewhere.
+    /// A type that contains `impl Trait`, which cannot be repeated elsewhere.
     Opaque(&'a Type),
 }
 
-/// What is known of any function.
+/// Returns the generated type of any function.
 pub(crate) fn item(function: &Function) -> Item<'_> {
     const SHARED: [&str; 3] = ["cfg", "allow", "deprecated"];
     let is = |attr: &Attribute, name: &str| attr.path().is_ident(name);
@@ -73,7 +72,7 @@ pub(crate) fn item(function: &Function) -> Item<'_> {
     }
 }
 
-/// Looks at the function whole.
+/// Checks the whole function.
 pub(crate) fn check<'a>(function: &'a Function, options: &'a Options) -> syn::Result<Plan<'a>> {
     let sig = &function.sig;
     let mut complaints = Complaints::default();
@@ -85,14 +84,14 @@ pub(crate) fn check<'a>(function: &'a Function, options: &'a Options) -> syn::Re
         .iter()
         .filter_map(|input| argument(input, options.contract, &mut complaints))
         .collect();
-    parameter::twice(sig, &arguments, &mut complaints);
+    repeated_parameters(sig, &arguments, &mut complaints);
     let output = output(sig, options.contract, &mut complaints);
     let plan = output.map(|output| Plan {
         item: item(function),
         krate: options.krate.as_ref(),
         contract: options.contract,
         name: options.name.clone().unwrap_or_else(|| sig.ident.unraw().to_string()),
-        docs: docs::expression(&function.attrs),
+        docs: doc_text(&function.attrs),
         strict: options.strict,
         is_async: sig.asyncness.is_some(),
         arguments,
@@ -137,7 +136,7 @@ fn generics(sig: &Signature, complaints: &mut Complaints) {
     }
 }
 
-/// `#[tokio::main]` below `#[evaluator]` would make the function blocking after we took it for an async one.
+/// Refuses `#[tokio::main]` below `#[evaluator]`, which would make the function blocking after the macro saw it as async.
 fn runtime_attributes(attrs: &[Attribute], sig: &Signature, complaints: &mut Complaints) {
     let runtime = attrs.iter().find(|attr| {
         attr.path().segments.len() > 1
@@ -154,14 +153,14 @@ fn runtime_attributes(attrs: &[Attribute], sig: &Signature, complaints: &mut Com
 
 fn argument<'a>(
     input: &'a Input,
-    contract: Contract,
+    contract: &'static Contract,
     complaints: &mut Complaints,
 ) -> Option<Argument<'a>> {
     match input {
         Input::Receiver(tokens) => {
-            let instead = match contract.parameters() {
+            let instead = match contract.parameters {
                 Some([first, ..]) => format!("`{first}`"),
-                _ => format!("`{}`", contract.document()),
+                _ => format!("`{}`", contract.document),
             };
             let message = format!(
                 "an evaluator is a free function: move it out of the `impl` block and take {instead}"
@@ -169,26 +168,26 @@ fn argument<'a>(
             complaints.add(tokens, &message);
             None
         }
-        // Only `unsafe extern` functions may have it, and that is complained about already.
+        // Only `unsafe extern` functions may have it, which are refused already.
         Input::Variadic => None,
         Input::Typed(typed) => {
             argument_attributes(&typed.attrs, complaints);
             let name = argument_name(typed);
-            // A model that the host offers is no part of the document, so there is no name for it.
-            let named = contract.parameters().filter(|_| !is_target(&typed.ty));
+            // The host's model is not a part of the document and has no name.
+            let named = contract.parameters.filter(|_| !is_target(&typed.ty));
             let (name, origin) = match named {
                 None => {
                     argument_type(&typed.ty, contract, complaints);
                     (name, Origin::Type)
                 }
-                Some(known) => parameter::told(typed, contract, known, complaints),
+                Some(known) => named_parameter(typed, contract, known, complaints),
             };
             Some(Argument { name, ty: &typed.ty, origin })
         }
     }
 }
 
-pub(crate) fn static_lifetime(reference: &TypeReference, complaints: &mut Complaints) {
+fn static_lifetime(reference: &TypeReference, complaints: &mut Complaints) {
     if let Some(lifetime) =
         reference.lifetime.as_ref().filter(|lifetime| lifetime.ident == "static")
     {
@@ -199,10 +198,10 @@ pub(crate) fn static_lifetime(reference: &TypeReference, complaints: &mut Compla
     }
 }
 
-pub(crate) fn argument_name(argument: &Typed) -> String {
+fn argument_name(argument: &Typed) -> String {
     match &argument.name {
         Some(name) => name.unraw().to_string(),
-        // A pattern says less than the type it takes apart.
+        // The type is clearer than a pattern that destructures it.
         None => argument.ty.to_token_stream().to_string().replace(' ', ""),
     }
 }
@@ -218,8 +217,8 @@ fn argument_attributes(attrs: &[Attribute], complaints: &mut Complaints) {
     }
 }
 
-fn argument_type(ty: &Type, contract: Contract, complaints: &mut Complaints) {
-    let document = contract.document();
+fn argument_type(ty: &Type, contract: &'static Contract, complaints: &mut Complaints) {
+    let document = contract.document;
     if mentions_impl(ty) {
         complaints.add(
             ty,
@@ -227,8 +226,8 @@ fn argument_type(ty: &Type, contract: Contract, complaints: &mut Complaints) {
         );
         return;
     }
-    if contract != Contract::Agentevals && mentions_name(ty, "EvalInput") {
-        return parameter::default_input(ty, contract, &format!("`{document}`"), complaints);
+    if !contract.is_default() && mentions_name(ty, "EvalInput") {
+        return default_input(ty, contract, &format!("`{document}`"), complaints);
     }
     match peel(ty) {
         Type::Path(path) if config_that_borrows(path) => complaints.add(
@@ -244,35 +243,19 @@ fn argument_type(ty: &Type, contract: Contract, complaints: &mut Complaints) {
         ),
         Type::Reference(reference) => {
             static_lifetime(reference, complaints);
-            match peel(&reference.elem) {
-                Type::Slice(_) => complaints.add(
-                    ty,
-                    match contract {
-                        Contract::Agentevals => {
-                            "a slice is not a part of the document that can be told by its type: \
-                             take `Invocations` or `Expected` for the turns"
-                        }
-                        _ => {
-                            "a slice is not a part of the document that can be told by its type: \
-                             take `&CodeJudgeInput` and read the field"
-                        }
-                    },
-                ),
-                Type::Path(path) if path.path.is_ident("str") => complaints.add(
-                    ty,
-                    match contract {
-                        Contract::Agentevals => {
-                            "a text is not a part of the document that can be told by its type: \
-                             take `&EvalInput` and read the field, or `MetricName`"
-                        }
-                        _ => {
-                            "a text is not a part of the document that can be told by its type: \
-                             take `&CodeJudgeInput` and read the field"
-                        }
-                    },
-                ),
-                _ => {}
-            }
+            let (part, instead) = match peel(&reference.elem) {
+                Type::Slice(_) => ("slice", "`Invocations` or `Expected` for the turns"),
+                Type::Path(path) if path.path.is_ident("str") => {
+                    ("text", "`&EvalInput` and read the field, or `MetricName`")
+                }
+                _ => return,
+            };
+            let own = format!("`{document}` and read the field");
+            let instead = if contract.is_default() { instead } else { &own };
+            let message = format!(
+                "a {part} is not a part of the document that can be recognized by its type: take {instead}"
+            );
+            complaints.add(ty, &message);
         }
         _ => {}
     }
@@ -280,12 +263,12 @@ fn argument_type(ty: &Type, contract: Contract, complaints: &mut Complaints) {
 
 fn output<'a>(
     sig: &'a Signature,
-    contract: Contract,
+    contract: &'static Contract,
     complaints: &mut Complaints,
 ) -> Option<Output<'a>> {
     let nothing = format!(
         "an evaluator returns what it found: write `-> {}`, or `Score`, `f64`, `bool`, or a `Result` of one of these",
-        contract.result()
+        contract.result
     );
     let Some(ty) = &sig.output else {
         complaints.add(&sig.ident, &nothing);
@@ -301,4 +284,249 @@ fn output<'a>(
         complaints.add(ty, &nothing);
     }
     found
+}
+
+/// Returns the name of an argument in messages, and its origin, for contracts that match arguments by name.
+fn named_parameter<'a>(
+    typed: &'a Typed,
+    contract: &'static Contract,
+    known: &[&str],
+    complaints: &mut Complaints,
+) -> (String, Origin<'a>) {
+    if let Some(name) = written(typed).filter(|name| known.contains(&name.as_str())) {
+        return (name, Origin::Name(referred(&typed.ty, complaints)));
+    }
+    // No argument has this name, so the type decides. The type checker verifies that it is the sdk's.
+    if is_config(&typed.ty) {
+        if contract.keyword == "agenta" {
+            complaints.add(
+                &typed.ty,
+                "evaluators of the contract `agenta` take their settings by name: write `app_params: Settings`",
+            );
+        }
+        return (argument_name(typed), Origin::Type);
+    }
+    unknown(typed, contract, known, complaints);
+    (argument_name(typed), Origin::Name(None))
+}
+
+/// Returns its name without the leading `_` of unused variables.
+fn written(typed: &Typed) -> Option<String> {
+    let name = typed.name.as_ref()?.unraw().to_string();
+    Some(name.strip_prefix('_').unwrap_or(&name).to_owned())
+}
+
+fn unknown(
+    typed: &Typed,
+    contract: &'static Contract,
+    known: &[&str],
+    complaints: &mut Complaints,
+) {
+    let names: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+    let (names, keyword) = (names.join(", "), contract.keyword);
+    let Some((ident, name)) = typed.name.as_ref().zip(written(typed)) else {
+        let message = format!(
+            "arguments of the contract `{keyword}` are matched by name: give this one of the names {names}"
+        );
+        return complaints.add(&typed.ty, &message);
+    };
+    if mentions_name(&typed.ty, "EvalInput") {
+        return default_input(
+            &typed.ty,
+            contract,
+            &format!("the arguments it has: {names}"),
+            complaints,
+        );
+    }
+    let hint = match nearest(&name, known) {
+        Some(near) => format!(" (did you mean `{near}`?)"),
+        None => String::new(),
+    };
+    complaints.add(
+        ident,
+        &format!("evaluators of the contract `{keyword}` take no `{name}`{hint}: their arguments are {names}"),
+    );
+}
+
+/// Reports the document of the default contract under another contract.
+fn default_input(
+    ty: &Type,
+    contract: &'static Contract,
+    instead: &str,
+    complaints: &mut Complaints,
+) {
+    let keyword = contract.keyword;
+    let message = format!(
+        "`EvalInput` is what evaluators of the default contract take, which serve {keyword} as well: leave \
+         `contract = {keyword}` out, or take {instead}"
+    );
+    complaints.add(ty, &message);
+}
+
+/// Reports arguments that are the same, such as `output` and `_output`. The compiler reports equal names.
+fn repeated_parameters(sig: &Signature, arguments: &[Argument<'_>], complaints: &mut Complaints) {
+    let named = arguments.iter().filter(|argument| matches!(argument.origin, Origin::Name(_)));
+    let typed = || {
+        sig.inputs.iter().filter_map(|input| match input {
+            Input::Typed(Typed { name: Some(ident), .. }) => Some(ident),
+            _ => None,
+        })
+    };
+    for Argument { name, .. } in named {
+        let is_it = |ident: &&Ident| {
+            let ident = ident.unraw().to_string();
+            ident.strip_prefix('_').unwrap_or(&ident) == name
+        };
+        let first = typed().find(is_it);
+        let again = first.and_then(|first| typed().filter(is_it).find(|ident| *ident != first));
+        if let Some(ident) = again {
+            complaints.add(ident, &format!("`{name}` is taken twice: leave one of the two out"));
+            return;
+        }
+    }
+}
+
+/// Returns the type behind the `&` of an argument.
+fn referred<'a>(ty: &'a Type, complaints: &mut Complaints) -> Option<&'a Type> {
+    if mentions_impl(ty) {
+        complaints.add(
+            ty,
+            "an argument of an evaluator needs a type of its own, such as `String` or `Vec<T>`",
+        );
+        return None;
+    }
+    let Type::Reference(reference) = peel(ty) else {
+        optional_reference(ty, complaints);
+        return None;
+    };
+    if reference.mutability.is_some() {
+        complaints.add(
+            ty,
+            "an evaluator cannot change the document: take the argument by value, with `mut` before its name, to change a \
+             copy",
+        );
+    }
+    static_lifetime(reference, complaints);
+    Some(&*reference.elem)
+}
+
+/// Recognizes `Option` by its name, which is enough: the check only replaces a worse error of the compiler.
+fn optional_reference(ty: &Type, complaints: &mut Complaints) {
+    let Type::Path(path) = peel(ty) else { return };
+    let Some(last) = path.path.segments.last().filter(|last| last.ident == "Option") else {
+        return;
+    };
+    let has_reference =
+        |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == '&');
+    if mentions(last.arguments.to_token_stream(), &has_reference) {
+        complaints.add(
+            ty,
+            "what is behind an `Option` is owned: write `Vec<T>` instead of `&[T]` and `String` instead of `&str`, or put the \
+             `&` before the `Option`",
+        );
+    }
+}
+
+/// The complaints about a function so far.
+#[derive(Default)]
+struct Complaints(Option<syn::Error>);
+
+impl Complaints {
+    fn add(&mut self, tokens: impl ToTokens, message: &str) {
+        let error = syn::Error::new_spanned(tokens, message);
+        match &mut self.0 {
+            Some(all) => all.combine(error),
+            none => *none = Some(error),
+        }
+    }
+
+    /// Returns the value, or the complaints. Without a value there must be complaints.
+    fn or<T>(self, value: Option<T>) -> syn::Result<T> {
+        match (self.0, value) {
+            (None, Some(value)) => Ok(value),
+            (Some(error), _) => Err(error),
+            (None, None) => {
+                Err(syn::Error::new(Span::call_site(), "this function cannot be an evaluator"))
+            }
+        }
+    }
+}
+
+/// Returns an expression of type `&'static str`: the lines of all doc comments.
+///
+/// `#[doc = include_str!("..")]` is only known to the compiler, hence an expression and not a string.
+fn doc_text(attrs: &[Attribute]) -> TokenStream {
+    let lines = attrs.iter().filter_map(|attr| match &attr.meta {
+        Meta::NameValue(pair) if pair.path.is_ident("doc") => Some(line(&pair.value)),
+        _ => None,
+    });
+    quote!(::core::concat!(#(#lines, "\n"),*))
+}
+
+fn line(value: &Expr) -> TokenStream {
+    match value {
+        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => {
+            let text = text.value();
+            quote!(#text)
+        }
+        other => quote!(#other),
+    }
+}
+
+/// Returns true if the type contains `impl Trait`.
+fn mentions_impl(ty: &Type) -> bool {
+    mentions_name(ty, "impl")
+}
+
+/// Returns true if any token, at any depth, is wanted.
+fn mentions(tokens: TokenStream, wanted: &dyn Fn(&TokenTree) -> bool) -> bool {
+    tokens.into_iter().any(|token| match &token {
+        TokenTree::Group(group) => mentions(group.stream(), wanted),
+        token => wanted(token),
+    })
+}
+
+/// Returns the type without parentheses, including the invisible ones of `macro_rules!`.
+fn peel(ty: &Type) -> &Type {
+    match ty {
+        Type::Group(group) => peel(&group.elem),
+        Type::Paren(paren) => peel(&paren.elem),
+        other => other,
+    }
+}
+
+/// Returns true if the type contains the name.
+fn mentions_name(ty: &Type, name: &str) -> bool {
+    mentions(ty.to_token_stream(), &|token| matches!(token, TokenTree::Ident(word) if word == name))
+}
+
+/// Returns true if the type is the client of the host's model. The type checker verifies that it is the sdk's.
+fn is_target(ty: &Type) -> bool {
+    mentions_name(ty, "TargetClient")
+}
+
+/// Returns true if the type contains `Config<..>`.
+fn is_config(ty: &Type) -> bool {
+    fn is_in(tokens: TokenStream) -> bool {
+        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        let is_inside =
+            |token: &TokenTree| matches!(token, TokenTree::Group(group) if is_in(group.stream()));
+        tokens.iter().any(is_inside)
+            || tokens.windows(2).any(|pair| {
+                matches!(pair, [TokenTree::Ident(word), TokenTree::Punct(angle)]
+                    if word == "Config" && angle.as_char() == '<')
+            })
+    }
+    is_in(ty.to_token_stream())
+}
+
+/// Recognizes a `Config` with a lifetime by its name, which is enough: the check only replaces a worse error of the compiler.
+fn config_that_borrows(ty: &TypePath) -> bool {
+    ty.path.segments.last().is_some_and(|last| {
+        last.ident == "Config" && mentions(last.arguments.to_token_stream(), &is_lifetime)
+    })
+}
+
+fn is_lifetime(token: &TokenTree) -> bool {
+    matches!(token, TokenTree::Punct(punct) if punct.as_char() == '\'')
 }

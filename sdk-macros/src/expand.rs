@@ -1,8 +1,8 @@
-//! From a plan to code.
+//! Code generation.
 //!
-//! Generated code is spanned `mixed_site` (so that neither the author's variables nor the author's lints reach into it)
-//! and located at the type it is about (so that the compiler's complaints point there). Every path is anchored. Inside
-//! `EVALUATOR` there are closures and no functions: an item there could shadow one of the author's.
+//! Generated code is spanned `mixed_site`, so that the author's variables and lints do not apply to it, and located at the
+//! type it is about, so that the compiler's errors point there. Every path is anchored. `EVALUATOR` contains closures
+//! instead of functions, because an item there could shadow one of the author's.
 
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -10,16 +10,16 @@ use syn::{Ident, Path, spanned::Spanned};
 
 use crate::{
     check::{self, Argument, Origin, Output, Plan},
-    function::Function,
     options::Options,
+    signature::Function,
 };
 
-/// The function as it was written, and the items beside it.
+/// Returns the function as it was written, and the generated items.
 pub(crate) fn program(plan: &Plan<'_>, original: &TokenStream) -> TokenStream {
     let paths = Paths::new(plan.krate);
     let support = &paths.support;
     let Plan { name, docs, strict, .. } = plan;
-    let contract = Ident::new(plan.contract.type_name(), Span::mixed_site());
+    let contract = Ident::new(plan.contract.type_name, Span::mixed_site());
     let krate = &paths.krate;
     let contract = quote_spanned!(Span::mixed_site()=> #krate::contract::#contract);
     let call = call(plan, &contract, &paths);
@@ -31,7 +31,7 @@ pub(crate) fn program(plan: &Plan<'_>, original: &TokenStream) -> TokenStream {
     quote!(#original #items)
 }
 
-/// The function as it was written, the error, and items of the same shape as those of a good function.
+/// Returns the function as it was written, the errors, and items like those of a function without errors.
 pub(crate) fn stub(
     function: &Function,
     original: &TokenStream,
@@ -43,7 +43,7 @@ pub(crate) fn stub(
         return quote!(#original #errors);
     }
     if function.is_main() {
-        // As the entry point it would get further errors: about its arguments, or about there being none.
+        // As the entry point it would cause further errors.
         return quote_spanned! {Span::mixed_site()=>
             #errors
             #[allow(dead_code)]
@@ -59,10 +59,10 @@ pub(crate) fn stub(
     quote!(#original #errors #items)
 }
 
-/// Where the sdk is.
+/// Paths of the sdk.
 struct Paths {
     krate: TokenStream,
-    /// What only this macro uses. Its name holds the version, so that no two versions get mixed.
+    /// The module for this macro. Its name contains the version, so that versions are never mixed.
     support: TokenStream,
 }
 
@@ -77,7 +77,7 @@ impl Paths {
     }
 }
 
-/// The type named like the function, which lives in another namespace, with what hangs on it.
+/// Generates the type with the name of the function, which is in another namespace, and its members.
 fn items(item: &check::Item<'_>, paths: &Paths, evaluator: &TokenStream) -> TokenStream {
     let check::Item { attrs, ident, deprecated, .. } = item;
     let krate = &paths.krate;
@@ -85,7 +85,7 @@ fn items(item: &check::Item<'_>, paths: &Paths, evaluator: &TokenStream) -> Toke
     let mut name = Ident::clone(ident);
     name.set_span(generated_at(ident.span()));
     let about = format!("The evaluator `{ident}` as a program.");
-    // The function, and with it this type, may be deprecated: that concerns its users, not the code here.
+    // If the function is deprecated, so is the type; that concerns users, not this code.
     let quiet = deprecated.then(|| quote_spanned!(Span::mixed_site()=> #[allow(deprecated)]));
     quote_spanned! {Span::mixed_site()=>
         #(#attrs)*
@@ -108,14 +108,14 @@ fn items(item: &check::Item<'_>, paths: &Paths, evaluator: &TokenStream) -> Toke
     }
 }
 
-/// A closure from a document to the outcome of the function.
+/// Generates the closure from a document to the outcome of the function.
 fn call(plan: &Plan<'_>, contract: &TokenStream, paths: &Paths) -> TokenStream {
     let Paths { krate, support } = paths;
     let (context, turns) = (local("context"), local("turns"));
     let evaluator = &plan.name;
     let variables: Vec<Ident> =
         (0..plan.arguments.len()).map(|index| local(&format!("argument_{index}"))).collect();
-    // The only argument may have the document itself; several would take it from each other.
+    // A single argument may take the document itself.
     let (method, access) = match plan.arguments.len() {
         1 => ("from_only_input", quote_spanned!(Span::mixed_site()=> &mut #context)),
         _ => ("from_input", quote_spanned!(Span::mixed_site()=> &#context)),
@@ -177,13 +177,13 @@ fn call(plan: &Plan<'_>, contract: &TokenStream, paths: &Paths) -> TokenStream {
     }
 }
 
-/// A closure to the schema of the config, for the first argument that has one.
+/// Generates the closure that returns the schema of the config, of the first argument that has one.
 fn schema(arguments: &[Argument<'_>], paths: &Paths) -> TokenStream {
     let support = &paths.support;
     let types = arguments.iter().map(|argument| argument.ty);
     quote_spanned! {Span::mixed_site()=>
         || {
-            // An inherent method of `Probe`, which is there for types with a schema only, wins over this trait's.
+            // An inherent method of `Probe`, which exists only for types with a schema, takes precedence over the trait's.
             #[allow(unused_imports)]
             use #support::WithoutSchema as _;
             ::core::option::Option::None
@@ -192,17 +192,18 @@ fn schema(arguments: &[Argument<'_>], paths: &Paths) -> TokenStream {
     }
 }
 
-/// A span for generated code that belongs to what is at `span`.
+/// Returns the span of generated code that belongs to `span`.
 fn generated_at(span: Span) -> Span {
     Span::mixed_site().located_at(span)
 }
 
-/// A name that does not meet a `const` or `static` of the author's, which hygiene does not keep out of patterns.
+/// Returns a name that does not collide with a `const` or `static` of the author's, from which hygiene does not protect
+/// patterns.
 fn local(name: &str) -> Ident {
     format_ident!("__evaluator_{name}", span = Span::mixed_site())
 }
 
-/// The same tokens, as generated ones.
+/// Returns the tokens with spans of generated code.
 fn respan(tokens: TokenStream) -> TokenStream {
     tokens
         .into_iter()

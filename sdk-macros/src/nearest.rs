@@ -1,16 +1,16 @@
-//! The name that was meant.
+//! Suggestions for misspelt names.
 
-/// The known name that is so near to what was written that it was probably meant.
+/// Returns the known name that is close enough to the written one to be suggested.
 pub(crate) fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     let plain = |name: &str| name.replace('_', "").to_lowercase();
     let written = plain(written);
     let nearest = known.iter().map(|name| (distance(&written, &plain(name)), *name)).min()?;
     let (distance, name) = nearest;
-    // One slip in three letters is still a slip.
+    // One error in three letters is still close.
     (distance <= written.chars().count().min(name.len()) / 3).then_some(name)
 }
 
-/// How many letters have to be added, taken away or exchanged, neighbours swapped counting as one.
+/// Returns the number of insertions, deletions, substitutions and transpositions of neighbours.
 fn distance(from: &str, to: &str) -> usize {
     let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
     let mut before_last: Vec<usize> = Vec::new();

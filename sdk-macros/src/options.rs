@@ -1,4 +1,4 @@
-//! What stands between the parentheses of `#[evaluator(..)]`.
+//! The options of `#[evaluator(..)]`, and the table of contracts.
 
 use proc_macro2::TokenStream;
 use syn::{
@@ -7,100 +7,90 @@ use syn::{
     parse::{ParseStream, Parser},
 };
 
-/// What the attribute says.
-#[derive(Default)]
+/// The options of the attribute.
 pub(crate) struct Options {
-    /// Path of the sdk, where it is not `::evaluator_sdk`.
+    /// Path of the sdk. Default: `::evaluator_sdk`.
     pub(crate) krate: Option<Path>,
-    /// Name of the evaluator, where it is not that of the function.
+    /// Name of the evaluator. Default: the name of the function.
     pub(crate) name: Option<String>,
     /// Whether documents of an unknown major version are refused.
     pub(crate) strict: bool,
-    /// The document the evaluator is written against.
-    pub(crate) contract: Contract,
+    /// The contract the evaluator is written against.
+    pub(crate) contract: &'static Contract,
 }
 
-/// The documents an evaluator can be written against.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Contract {
-    #[default]
-    Agentevals,
-    AgentV,
-    Adk,
-    Agenta,
+/// A contract an evaluator can be written against.
+pub(crate) struct Contract {
+    /// Its name in the attribute.
+    pub(crate) keyword: &'static str,
+    /// Name of its type in the module `contract` of the sdk.
+    pub(crate) type_name: &'static str,
+    /// The whole document as an argument.
+    pub(crate) document: &'static str,
+    /// The result type.
+    pub(crate) result: &'static str,
+    /// Names of the arguments, if they are matched by name; otherwise they are matched by type.
+    pub(crate) parameters: Option<&'static [&'static str]>,
 }
+
+/// Every contract, the default first.
+pub(crate) static CONTRACTS: [Contract; 4] = [
+    Contract {
+        keyword: "agentevals",
+        type_name: "Agentevals",
+        document: "&EvalInput",
+        result: "EvalResult",
+        parameters: None,
+    },
+    Contract {
+        keyword: "agentv",
+        type_name: "AgentV",
+        document: "&CodeJudgeInput",
+        result: "CodeJudgeResult",
+        parameters: None,
+    },
+    Contract {
+        keyword: "adk",
+        type_name: "Adk",
+        document: "&EvalInput",
+        result: "EvaluationResult",
+        parameters: Some(&[
+            "eval_metric",
+            "actual_invocations",
+            "expected_invocations",
+            "conversation_scenario",
+        ]),
+    },
+    Contract {
+        keyword: "agenta",
+        type_name: "Agenta",
+        document: "&EvalInput",
+        result: "EvaluateResult",
+        parameters: Some(&[
+            "app_params",
+            "inputs",
+            "output",
+            "correct_answer",
+            "outputs",
+            "trace",
+            "parameters",
+            "testcase",
+        ]),
+    },
+];
 
 impl Contract {
-    const ALL: [Self; 4] = [Self::Agentevals, Self::AgentV, Self::Adk, Self::Agenta];
-
-    /// As it is written in the attribute.
-    pub(crate) fn keyword(self) -> &'static str {
-        match self {
-            Self::Agentevals => "agentevals",
-            Self::AgentV => "agentv",
-            Self::Adk => "adk",
-            Self::Agenta => "agenta",
-        }
-    }
-
-    /// Name of its type in the sdk's module `contract`.
-    pub(crate) fn type_name(self) -> &'static str {
-        match self {
-            Self::Agentevals => "Agentevals",
-            Self::AgentV => "AgentV",
-            Self::Adk => "Adk",
-            Self::Agenta => "Agenta",
-        }
-    }
-
-    /// What its functions may take, where arguments are told by their names; `None` where they are told by their types.
-    pub(crate) fn parameters(self) -> Option<&'static [&'static str]> {
-        match self {
-            Self::Agentevals | Self::AgentV => None,
-            Self::Adk => Some(&[
-                "eval_metric",
-                "actual_invocations",
-                "expected_invocations",
-                "conversation_scenario",
-            ]),
-            Self::Agenta => Some(&[
-                "app_params",
-                "inputs",
-                "output",
-                "correct_answer",
-                "outputs",
-                "trace",
-                "parameters",
-                "testcase",
-            ]),
-        }
-    }
-
-    /// What its functions return, for messages.
-    pub(crate) fn result(self) -> &'static str {
-        match self {
-            Self::Agentevals => "EvalResult",
-            Self::AgentV => "CodeJudgeResult",
-            Self::Adk => "EvaluationResult",
-            Self::Agenta => "EvaluateResult",
-        }
-    }
-
-    /// What its functions take as a whole, for messages.
-    pub(crate) fn document(self) -> &'static str {
-        match self {
-            Self::AgentV => "&CodeJudgeInput",
-            _ => "&EvalInput",
-        }
+    pub(crate) fn is_default(&self) -> bool {
+        self.keyword == CONTRACTS[0].keyword
     }
 }
 
 const KNOWN: &str = "known options: `name = \"..\"`, `strict`, `contract = ..`, `crate = ..`";
 
-/// Reads as many options as can be read. The errors come apart from them, since the expansion of a wrong attribute
-/// still needs the right options in it.
+/// Parses the options. Returns the valid ones next to the errors, since the expansion of an attribute with errors still
+/// needs them.
 pub(crate) fn parse(tokens: TokenStream) -> (Options, Option<syn::Error>) {
-    let mut options = Options::default();
+    let mut options = Options { krate: None, name: None, strict: false, contract: &CONTRACTS[0] };
     let mut seen = Vec::new();
     let mut complaints = Vec::new();
     let parsed = (|input: ParseStream<'_>| {
@@ -120,7 +110,7 @@ pub(crate) fn parse(tokens: TokenStream) -> (Options, Option<syn::Error>) {
     (options, error)
 }
 
-/// Reads one option. A complaint lets the parser go on behind it; an error does not.
+/// Parses one option. After a complaint the parser continues with the next option; after an error it stops.
 fn parse_one(
     input: ParseStream<'_>,
     options: &mut Options,
@@ -184,10 +174,9 @@ fn value_follows(input: ParseStream<'_>, key: &Ident, example: &str) -> syn::Res
     Err(syn::Error::new(key.span(), format!("`{key}` needs a value: `{key} = {example}`")))
 }
 
-fn parse_contract(input: ParseStream<'_>) -> syn::Result<Contract> {
+fn parse_contract(input: ParseStream<'_>) -> syn::Result<&'static Contract> {
     let known = || {
-        let names: Vec<String> =
-            Contract::ALL.iter().map(|contract| format!("`{}`", contract.keyword())).collect();
+        let names = CONTRACTS.each_ref().map(|contract| format!("`{}`", contract.keyword));
         format!("known contracts: {}", names.join(", "))
     };
     if !input.peek(Ident::peek_any) {
@@ -196,7 +185,7 @@ fn parse_contract(input: ParseStream<'_>) -> syn::Result<Contract> {
         );
     }
     let name = input.call(Ident::parse_any)?;
-    Contract::ALL.into_iter().find(|contract| name == contract.keyword()).ok_or_else(|| {
+    CONTRACTS.iter().find(|contract| name == contract.keyword).ok_or_else(|| {
         syn::Error::new(name.span(), format!("unknown contract `{name}`; {}", known()))
     })
 }

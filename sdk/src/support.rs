@@ -3,7 +3,7 @@
 use std::{future::Future, marker::PhantomData};
 
 use evaluator_protocol::{Answer, DecodeError, Document};
-use serde::{
+use serde_core::{
     Deserializer,
     de::{self, Visitor, value},
     forward_to_deserialize_any,
@@ -71,8 +71,8 @@ pub fn parameter<C: HasParameters, T: ParameterType>(
         return Ok(argument);
     }
     let error = match (C::instead(context.input(), name), value) {
-        (Some(instead), _) => DecodeError::locate(name, instead),
-        (None, Some(value)) if !value.is_null() => DecodeError::locate(name, value.into_owned()),
+        (Some(instead), _) => DecodeError::locate(name, &instead),
+        (None, Some(value)) if !value.is_null() => DecodeError::locate(name, &value),
         _ => Err(DecodeError::shape(
             name,
             "the document has none (an evaluator that can do without it takes an `Option`)",

@@ -1,10 +1,10 @@
-//! What `evaluator conform` takes.
+//! Arguments of `evaluator conform`.
 
 use std::{ffi::OsString, fs};
 
 use clap::{Args, ValueEnum, value_parser};
 use evaluator_host::{
-    conform::{Host, UnknownHost},
+    hosts::conform::{Release, UnknownHost},
     json::{self, Object, ParseOptions, Value},
 };
 
@@ -18,8 +18,8 @@ pub(crate) struct ConformArgs {
     pub(crate) command: Vec<OsString>,
     /// Host that it must conform to, whose documents alone are then played; repeatable: agentevals, agentv, adk, agenta, or
     /// a release of them, as reports name it (default: all are played, and those count whose documents it answers)
-    #[arg(long = "host", value_name = "NAME", value_parser = hosts)]
-    pub(crate) hosts: Vec<Hosts>,
+    #[arg(long = "host", value_name = "NAME", value_parser = releases)]
+    pub(crate) hosts: Vec<Releases>,
     /// Settings that the evaluator needs: a JSON object, or a file that holds one
     #[arg(short, long, value_name = "JSON|FILE", value_parser = settings)]
     pub(crate) config: Option<Object>,
@@ -31,12 +31,12 @@ pub(crate) struct ConformArgs {
     pub(crate) output: ConformOutput,
 }
 
-/// The hosts that a name stands for.
+/// Releases that a name stands for.
 #[derive(Clone, Debug)]
-pub(crate) struct Hosts(pub(crate) Vec<Host>);
+pub(crate) struct Releases(pub(crate) Vec<&'static Release>);
 
-fn hosts(name: &str) -> Result<Hosts, UnknownHost> {
-    Host::named(name).map(Hosts)
+fn releases(name: &str) -> Result<Releases, UnknownHost> {
+    Release::named(name).map(Releases)
 }
 
 fn settings(text: &str) -> Result<Object, String> {

@@ -1,9 +1,15 @@
-//! The arguments of `evaluator export`.
+//! Arguments of `evaluator export`.
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
-use evaluator_host::export::{Contract, Target};
+use clap::{
+    Args,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+};
+use evaluator_host::hosts::{
+    ForeignHost,
+    export::{Contract, targets},
+};
 
 use super::existing;
 
@@ -16,18 +22,18 @@ pub(crate) struct ExportArgs {
     #[arg(value_parser = existing)]
     pub(crate) evaluator: PathBuf,
     /// Host that is to run it
-    #[arg(long = "for", value_name = "HOST", value_enum)]
-    pub(crate) host: Host,
-    /// Folder for the files (default: the current one)
+    #[arg(long = "for", value_name = "HOST", value_parser = target())]
+    pub(crate) host: &'static ForeignHost,
+    /// Directory for the files (default: the current one)
     #[arg(short, long, value_name = "DIR", default_value = ".", hide_default_value = true)]
     pub(crate) output: PathBuf,
-    /// Whose documents the evaluator reads, where it does not say so itself and it is not agentevals
+    /// Contract of the documents that the evaluator reads, if it does not say so itself and it is not agentevals
     #[arg(long, value_name = "NAME")]
     pub(crate) contract: Option<Contract>,
     /// Build with cargo's release profile
     #[arg(long)]
     pub(crate) release: bool,
-    /// Copy the executable next to the files, which name the copy: it stays when build folders are cleaned
+    /// Copy the executable next to the files, which name the copy: it stays when build directories are cleaned
     #[arg(long)]
     pub(crate) copy: bool,
     /// Overwrite files that were not written by this command, too
@@ -35,29 +41,11 @@ pub(crate) struct ExportArgs {
     pub(crate) force: bool,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Host {
-    /// A Python file that becomes the evaluator, and an entry
-    Agentevals,
-    /// An entry for each generation of AgentV
-    #[value(name = "agentv")]
-    AgentV,
-    /// A Python module for Google's ADK, and an EvalConfig
-    Adk,
-    /// Custom code for each of Agenta's interfaces, and a webhook
-    Agenta,
-    /// A Python assertion, and an entry
-    Promptfoo,
-}
-
-impl From<Host> for Target {
-    fn from(host: Host) -> Self {
-        match host {
-            Host::Agentevals => Self::Agentevals,
-            Host::AgentV => Self::AgentV,
-            Host::Adk => Self::Adk,
-            Host::Agenta => Self::Agenta,
-            Host::Promptfoo => Self::Promptfoo,
-        }
-    }
+/// Parses the name of a host that evaluators can be exported for.
+fn target() -> impl TypedValueParser<Value = &'static ForeignHost> {
+    let values = targets().map(|(host, about)| PossibleValue::new(host.name).help(about));
+    PossibleValuesParser::new(values).try_map(|name| {
+        let target = targets().find(|(host, _)| host.name == name);
+        target.map(|(host, _)| host).ok_or("it is not exported for")
+    })
 }

@@ -3,8 +3,7 @@
 use std::{path::Path, time::Duration};
 
 use evaluator_host::{
-    contract::Mismatch,
-    export::Contract,
+    hosts::Mismatch,
     manifest::{self, LoadedManifest},
     run::{Description, RunEvent, Runner, describe, name_of},
     runtime::{Environment, EnvironmentFilter, Inherit},
@@ -117,12 +116,9 @@ fn of_file(
         }
         [] => {
             let name = name.map_or_else(|| name_of(path), str::to_owned);
-            let keys = Mismatch::of(path, None).map(|mismatch| match &mismatch {
-                Mismatch::Uncalled(defined) if defined.contract == Contract::Adk => {
-                    keys_of(defined.contract.name())
-                        + &format!("    function: {}\n", defined.function)
-                }
-                _ => keys_of(mismatch.contract().name()),
+            let keys = Mismatch::of(path, None).map(|mismatch| {
+                let function = mismatch.function().map(|it| format!("    function: {it}\n"));
+                keys_of(mismatch.contract().name()) + &function.unwrap_or_default()
             });
             text += &code_entry(&name, path, "", &keys.unwrap_or_default(), None);
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use evaluator_host::{
-    conform::{Conformance, Host, Kit, Program},
+    hosts::conform::{Conformance, Program, Tester},
     run::{RunEvent, Runner},
     runtime::PrepareEvent,
 };
@@ -14,25 +14,26 @@ use crate::{
     exit, render, signals,
 };
 
-/// Plays the documents of hosts at a program, and says what each would record.
+/// Sends the documents of hosts to a program, and reports what each host would record.
 pub(super) fn conform(args: &ConformArgs, verbose: u8, runner: Runner) -> u8 {
-    let asked: Vec<Host> = args.hosts.iter().flat_map(|hosts| hosts.0.clone()).collect();
-    let kit = Kit {
-        hosts: if asked.is_empty() { Host::ALL.into() } else { asked.clone() },
-        timeout: Duration::from_secs(args.timeout),
-        settings: args.config.clone().unwrap_or_default(),
-        ..Kit::default()
-    };
-    signals::watch(kit.cancellation.clone());
+    let asked: Vec<_> = args.hosts.iter().flat_map(|hosts| hosts.0.clone()).collect();
+    let mut tester = Tester::default();
+    if !asked.is_empty() {
+        tester.releases = asked.clone();
+    }
+    tester.timeout = Duration::from_secs(args.timeout);
+    tester.settings = args.config.clone().unwrap_or_default();
+    let cancellation = &tester.cancellation;
+    signals::watch(cancellation.clone());
     let tried = watched(verbose, async |on_event| {
         let mut on_event = |event| on_event(RunEvent::Prepare(event));
         let program =
-            Program::prepare(&args.command, &runner.runtimes, &kit.cancellation, &mut on_event)
+            Program::prepare(&args.command, &runner.runtimes, cancellation, &mut on_event)
                 .await
                 .map_err(|error| error.to_string())?;
         let what = "playing documents of hosts".to_owned();
         on_event(PrepareEvent::Started { what: what.clone() });
-        let conformance = kit.run(&program).await;
+        let conformance = tester.run(&program).await;
         on_event(PrepareEvent::Finished { what });
         conformance.map_err(|error| error.to_string())
     });

@@ -6,7 +6,7 @@ use std::{
 };
 
 use evaluator_host::{
-    export::{self, Contract, Export, Language, Origin, Program, Reads, Target},
+    hosts::export::{self, Contract, Export, Language, Origin, Program, Reads},
     manifest::{self, LoadedManifest},
     process::CommandSpec,
     run::{Description, RunEvent, Runner, describe, name_of},
@@ -29,7 +29,7 @@ pub(super) fn export(args: &ExportArgs, verbose: u8, runner: Runner) -> u8 {
 
 /// What is said in the end; or what is wrong, with the exit code of that.
 fn exported(args: &ExportArgs, verbose: u8, runner: Runner) -> Result<String, (String, u8)> {
-    let target = Target::from(args.host);
+    let target = args.host;
     let folder = std::path::absolute(&args.output)
         .map_err(|error| (format!("{}: {error}", args.output.display()), exit::USAGE))?;
     let mut whole = Export::default();
@@ -51,11 +51,12 @@ fn exported(args: &ExportArgs, verbose: u8, runner: Runner) -> Result<String, (S
         }
         if program.contract.is_none() {
             render::note(&format!(
-                "note: {} does not say whose documents it reads; they must be those that {target} sends",
-                program.entrypoint.display()
+                "note: {} does not say whose documents it reads; they must be those that {} sends",
+                program.entrypoint.display(),
+                target.name
             ));
         }
-        let one = export::export(&program, target, &folder, &origin(args, target))
+        let one = export::export(&program, target, &folder, &origin(args))
             .map_err(|error| (error.to_string(), exit::USAGE))?;
         whole.add(one);
     }
@@ -93,7 +94,7 @@ fn shown(path: &Path, folder: &Path, given: &Path) -> PathBuf {
 }
 
 /// The command line by which the files can be made again.
-fn origin(args: &ExportArgs, target: Target) -> Origin {
+fn origin(args: &ExportArgs) -> Origin {
     let mut arguments = vec![args.evaluator.to_string_lossy().into_owned()];
     if args.output != Path::new(".") {
         arguments.extend(["-o".to_owned(), args.output.to_string_lossy().into_owned()]);
@@ -103,7 +104,7 @@ fn origin(args: &ExportArgs, target: Target) -> Origin {
     }
     let flags = [(args.release, "--release"), (args.copy, "--copy")];
     arguments.extend(flags.iter().filter(|(given, _)| *given).map(|(_, flag)| (*flag).to_owned()));
-    Origin::new(target, &arguments, concat!("evaluator ", env!("CARGO_PKG_VERSION")))
+    Origin::new(args.host, &arguments, concat!("evaluator ", env!("CARGO_PKG_VERSION")))
 }
 
 /// The evaluators in a file or package, ready to be started.

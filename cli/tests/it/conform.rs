@@ -227,7 +227,7 @@ fn a_line_end_is_nothing_and_a_panic_is_an_error() {
 
     folder.script("mute", "cat > /dev/null; exit 3");
     let ran = conform(&folder, &["./mute"]).exits(1);
-    assert!(problem(&ran, "adk-2.13", "plain").contains("says nothing on standard error"));
+    assert!(problem(&ran, "adk-2.13", "plain").contains("prints nothing on standard error"));
     // It may be that it is made for others, but there this is a score.
     assert_eq!(
         standings(&ran)[..5],
@@ -349,7 +349,7 @@ fn what_cannot_be_started_is_said() {
         ("./missing", "not found"),
         ("missing.py", "not found"),
         ("./data.txt", "no runtime for"),
-        ("'", "no command line"),
+        ("'", "not a command line"),
     ] {
         let ran = folder.evaluator(&["conform", command]).exits(3).reports_nothing();
         assert!(ran.stderr.contains(words), "{command}: {}", ran.stderr);

@@ -46,7 +46,7 @@ fn sources() -> String {
         }
     }
     let mut text = String::new();
-    for folder in ["protocol", "sdk", "host", "cli"] {
+    for folder in ["protocol", "sdk", "json", "traces", "launch", "host", "cli"] {
         read(&root().join(folder).join("src"), &mut text);
     }
     text

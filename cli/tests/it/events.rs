@@ -119,7 +119,7 @@ fn the_report_is_the_same_whatever_becomes_of_the_events() {
         (&[(ENDPOINT, &*format!("http://{gone}")), grpc], "refused"),
         (&[(ENDPOINT, &*silent_url), timeout], "no answer within 300 ms"),
         (&[(ENDPOINT, &*silent_url), timeout, grpc], "no answer within 300 ms"),
-        (&[(ENDPOINT, "nonsense")], "OTEL_EXPORTER_OTLP_ENDPOINT: `nonsense` is no URL"),
+        (&[(ENDPOINT, "nonsense")], "OTEL_EXPORTER_OTLP_ENDPOINT: `nonsense` is not a URL"),
         (
             &[("OTEL_EXPORTER_OTLP_PROTOCOL", "tcp")],
             "OTEL_EXPORTER_OTLP_PROTOCOL: `tcp` is not known",

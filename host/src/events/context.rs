@@ -1,11 +1,11 @@
-//! What evaluation events say of a conversation.
+//! The part of a conversation that evaluation events need.
 
 use crate::{
     conversation::{Conversation, JudgedSpan, Turn},
     eval_set::EvalCase,
 };
 
-/// What evaluation events say of a conversation.
+/// The part of a conversation that evaluation events need.
 #[derive(Clone, Debug, Default)]
 pub struct EventContext {
     /// Id of the golden case, if the conversation has one.
@@ -13,16 +13,16 @@ pub struct EventContext {
     pub(crate) turns: Vec<EventTurn>,
 }
 
-/// A turn, as far as they speak of it.
+/// The part of a turn that evaluation events need.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EventTurn {
     pub(crate) span: JudgedSpan,
-    /// Id of the last response of a model that has one.
+    /// Id of the last model response in the turn that has an id.
     pub(crate) response_id: Option<String>,
 }
 
 impl EventContext {
-    /// What there is to say of a conversation that was compared with this case.
+    /// Returns the part of a conversation, which was compared with this golden case.
     #[must_use]
     pub fn new(conversation: &Conversation, case: Option<&EvalCase>) -> Self {
         let turn = |turn: &Turn| EventTurn {

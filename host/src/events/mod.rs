@@ -1,31 +1,31 @@
-//! Results as log records of OpenTelemetry, one `gen_ai.evaluation.result` per judged span.
+//! Results as OpenTelemetry log records, one `gen_ai.evaluation.result` per judged span.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
-//! | `switch` | whether they were asked for |
-//! | `context` | what they say of a conversation, kept when the conversation itself is dropped |
+//! | `settings` | the environment variables that enable and configure the export |
+//! | `context` | the part of a conversation that records need, kept after the conversation is dropped |
 //! | `record` | the records of a report |
-//! | `otlp`, `resource` | the export request they are sent in |
-//! | `export` | where it is sent to, and how |
+//! | `otlp` | the export request that contains them |
+//! | `export`, `transport` | batches and retries; one request over HTTP or gRPC |
 //!
-//! `error.type` has the report's stable names for what went wrong. agentevals has the class of a Python exception there, which
-//! says less: its `RuntimeError` is `exited`, `signalled`, `bad_answer` or `prepare_failed` here, its `TimeoutError` is
+//! `error.type` has the report's stable names of errors. agentevals has the class of a Python exception there, which is less
+//! precise: its `RuntimeError` is `exited`, `signalled`, `bad_answer` or `prepare_failed` here, its `TimeoutError` is
 //! `timed_out`, its `ValueError` is `metric_failed`.
 //!
-//! A record carries scores and names and, unless an explanation is asked for, no content of the conversation.
+//! A record contains scores and names, and no content of the conversation unless explanations are enabled.
 
 mod context;
 mod export;
 mod otlp;
 mod record;
-mod resource;
-mod switch;
+mod settings;
+mod transport;
 
 pub use context::EventContext;
 pub(crate) use context::EventTurn;
-pub use export::{ExportError, Exporter, SettingsError};
+pub use export::{ExportError, Exporter};
 pub use record::{AttributeValue, EventRecord, records};
-pub use switch::{BadSwitch, EventSwitches};
+pub use settings::{EventSettingsError, EventSwitches};
 
 /// Reads a variable of the environment.
 pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;

@@ -1,28 +1,34 @@
 //! The export request of OTLP, as protobuf and as JSON.
 //!
-//! Declared here are the messages and fields that are used, with the numbers of `opentelemetry/proto`.
+//! The messages are declared here, with the names and numbers of `opentelemetry/proto`, and only the fields that are used.
+//! The JSON of the crate `opentelemetry-proto` has fields of unfinished versions that strict receivers refuse
+//! (`keyStrindex`), and its answers cannot have 64-bit integers as text, as the specification asks for.
 
-use prost::Message;
-use serde_json::{Value, json};
+use prost::{Message, Oneof};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 use super::{AttributeValue, EventRecord};
 
 /// The name of an event.
 const EVENT_NAME: &str = "gen_ai.evaluation.result";
-/// The instrumentation scope. agentevals knows its own results by it when they come back to it.
+/// The instrumentation scope, by which agentevals recognizes results.
 const SCOPE: &str = "agentevals";
 /// `SEVERITY_NUMBER_INFO`.
 const INFO: i32 = 9;
-/// The judged span was sampled, or nobody would have recorded it.
+/// The judged span was recorded, so it was sampled.
 const SAMPLED: u32 = 1;
 
-#[derive(Clone, PartialEq, Message)]
+/// `ExportLogsServiceRequest`.
+#[derive(Clone, PartialEq, Message, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Request {
     #[prost(message, repeated, tag = "1")]
     resource_logs: Vec<ResourceLogs>,
 }
 
-#[derive(Clone, PartialEq, Message)]
+#[derive(Clone, PartialEq, Message, Serialize)]
+#[serde(rename_all = "camelCase")]
 struct ResourceLogs {
     #[prost(message, optional, tag = "1")]
     resource: Option<Resource>,
@@ -30,13 +36,14 @@ struct ResourceLogs {
     scope_logs: Vec<ScopeLogs>,
 }
 
-#[derive(Clone, PartialEq, Message)]
+#[derive(Clone, PartialEq, Message, Serialize)]
 struct Resource {
     #[prost(message, repeated, tag = "1")]
     attributes: Vec<KeyValue>,
 }
 
-#[derive(Clone, PartialEq, Message)]
+#[derive(Clone, PartialEq, Message, Serialize)]
+#[serde(rename_all = "camelCase")]
 struct ScopeLogs {
     #[prost(message, optional, tag = "1")]
     scope: Option<Scope>,
@@ -44,7 +51,7 @@ struct ScopeLogs {
     log_records: Vec<LogRecord>,
 }
 
-#[derive(Clone, PartialEq, Message)]
+#[derive(Clone, PartialEq, Message, Serialize)]
 struct Scope {
     #[prost(string, tag = "1")]
     name: String,
@@ -52,9 +59,11 @@ struct Scope {
     version: String,
 }
 
-#[derive(Clone, PartialEq, Message)]
+#[derive(Clone, PartialEq, Message, Serialize)]
+#[serde(rename_all = "camelCase")]
 struct LogRecord {
     #[prost(fixed64, tag = "1")]
+    #[serde(serialize_with = "as_text")]
     time_unix_nano: u64,
     #[prost(int32, tag = "2")]
     severity_number: i32,
@@ -67,16 +76,19 @@ struct LogRecord {
     #[prost(fixed32, tag = "8")]
     flags: u32,
     #[prost(bytes = "vec", tag = "9")]
+    #[serde(serialize_with = "as_hex")]
     trace_id: Vec<u8>,
     #[prost(bytes = "vec", tag = "10")]
+    #[serde(serialize_with = "as_hex")]
     span_id: Vec<u8>,
     #[prost(fixed64, tag = "11")]
+    #[serde(serialize_with = "as_text")]
     observed_time_unix_nano: u64,
     #[prost(string, tag = "12")]
     event_name: String,
 }
 
-#[derive(Clone, PartialEq, Message)]
+#[derive(Clone, PartialEq, Message, Serialize)]
 struct KeyValue {
     #[prost(string, tag = "1")]
     key: String,
@@ -84,55 +96,67 @@ struct KeyValue {
     value: Option<AnyValue>,
 }
 
-#[derive(Clone, PartialEq, Message)]
+#[derive(Clone, PartialEq, Message, Serialize)]
 struct AnyValue {
     #[prost(oneof = "AnyKind", tags = "1, 4")]
-    value: Option<AnyKind>,
+    #[serde(flatten)]
+    kind: Option<AnyKind>,
 }
 
-#[derive(Clone, PartialEq, prost::Oneof)]
+#[derive(Clone, PartialEq, Oneof, Serialize)]
+#[serde(rename_all = "camelCase")]
 enum AnyKind {
     #[prost(string, tag = "1")]
-    String(String),
+    StringValue(String),
     #[prost(double, tag = "4")]
-    Double(f64),
+    DoubleValue(f64),
 }
 
-/// What a collector answers.
+/// `ExportLogsServiceResponse`.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Response {
     #[prost(message, optional, tag = "1")]
     pub(super) partial_success: Option<PartialSuccess>,
 }
 
-/// What a collector did not take.
-#[derive(Clone, PartialEq, Message, serde::Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+/// The number of records that a collector refused, and its reason.
+#[derive(Clone, PartialEq, Eq, Message)]
 pub(super) struct PartialSuccess {
-    /// Of JSON, 64-bit integers are texts.
     #[prost(int64, tag = "1")]
-    #[serde(deserialize_with = "number_or_text")]
     pub(super) rejected_log_records: i64,
     #[prost(string, tag = "2")]
     pub(super) error_message: String,
 }
 
-fn number_or_text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
-    let value = <Value as serde::Deserialize>::deserialize(deserializer)?;
-    Ok(value.as_i64().or_else(|| value.as_str()?.parse().ok()).unwrap_or_default())
+/// 64-bit integers are text in JSON.
+fn as_text<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(number)
 }
 
-impl Response {
-    /// Reads an answer in JSON. What cannot be read says nothing.
-    pub(super) fn from_json(json: &[u8]) -> Self {
-        let answer: Value = serde_json::from_slice(json).unwrap_or_default();
-        let partial = answer.get("partialSuccess").cloned();
-        Self { partial_success: partial.and_then(|partial| serde_json::from_value(partial).ok()) }
+fn as_hex<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    serializer.serialize_str(&digits)
+}
+
+impl PartialSuccess {
+    /// Reads the answer to a request in protobuf. An answer that cannot be read refuses nothing.
+    pub(super) fn from_protobuf(answer: &[u8]) -> Self {
+        Response::decode(answer).unwrap_or_default().partial_success.unwrap_or_default()
+    }
+
+    /// Reads the answer to a request in JSON. An answer that cannot be read refuses nothing.
+    pub(super) fn from_json(answer: &[u8]) -> Self {
+        let answer: Value = serde_json::from_slice(answer).unwrap_or_default();
+        let partial = &answer["partialSuccess"];
+        let rejected = &partial["rejectedLogRecords"];
+        let count = rejected.as_i64().or_else(|| rejected.as_str()?.parse().ok());
+        let error_message = partial["errorMessage"].as_str().unwrap_or_default().to_owned();
+        Self { rejected_log_records: count.unwrap_or_default(), error_message }
     }
 }
 
 impl Request {
-    /// The request that sends these records, made at this time (nanoseconds since the epoch).
+    /// Returns the request that exports these records, with one time for all of them, in nanoseconds since the epoch.
     pub(super) fn new(
         records: &[EventRecord],
         resource: &[(String, String)],
@@ -140,7 +164,7 @@ impl Request {
     ) -> Self {
         let attributes = resource
             .iter()
-            .map(|(key, value)| key_value(key, AnyKind::String(value.clone())))
+            .map(|(key, value)| key_value(key, AnyKind::StringValue(value.clone())))
             .collect();
         let scope = Scope { name: SCOPE.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
         let log_records =
@@ -152,54 +176,26 @@ impl Request {
             }],
         }
     }
-
-    /// The request as OTLP has it in JSON: names in camel case, ids in hexadecimal digits, 64-bit integers as text.
-    pub(super) fn to_json(&self) -> Vec<u8> {
-        let resource_logs: Vec<Value> = self.resource_logs.iter().map(ResourceLogs::json).collect();
-        json!({"resourceLogs": resource_logs}).to_string().into_bytes()
-    }
-}
-
-impl ResourceLogs {
-    fn json(&self) -> Value {
-        let attributes = self.resource.as_ref().map(|resource| json_of(&resource.attributes));
-        let scope_logs: Vec<Value> = self
-            .scope_logs
-            .iter()
-            .map(|logs| {
-                let scope = logs.scope.as_ref();
-                let scope =
-                    scope.map(|scope| json!({"name": scope.name, "version": scope.version}));
-                let records: Vec<Value> = logs.log_records.iter().map(LogRecord::json).collect();
-                json!({"scope": scope, "logRecords": records})
-            })
-            .collect();
-        json!({"resource": {"attributes": attributes}, "scopeLogs": scope_logs})
-    }
 }
 
 impl LogRecord {
     fn new(record: &EventRecord, time_unix_nano: u64) -> Self {
-        let ids = (bytes(&record.trace_id, 16), bytes(&record.span_id, 8));
-        // A record about a span that cannot be named stands for itself.
+        let ids = (id_bytes(&record.trace_id, 16), id_bytes(&record.span_id, 8));
+        // Without the ids of its span, a record belongs to no span.
         let (trace_id, span_id, flags) = match ids {
             (Some(trace_id), Some(span_id)) => (trace_id, span_id, SAMPLED),
             _ => Default::default(),
         };
-        let attributes = record
-            .attributes
-            .iter()
-            .map(|(name, value)| match value {
-                AttributeValue::Text(text) => key_value(name, AnyKind::String(text.clone())),
-                AttributeValue::Number(number) => key_value(name, AnyKind::Double(*number)),
-            })
-            .collect();
+        let attributes = record.attributes.iter().map(|(name, value)| match value {
+            AttributeValue::Text(text) => key_value(name, AnyKind::StringValue(text.clone())),
+            AttributeValue::Number(number) => key_value(name, AnyKind::DoubleValue(*number)),
+        });
         Self {
             time_unix_nano,
             severity_number: INFO,
             severity_text: "INFO".to_owned(),
-            body: Some(AnyValue { value: None }),
-            attributes,
+            body: Some(AnyValue { kind: None }),
+            attributes: attributes.collect(),
             flags,
             trace_id,
             span_id,
@@ -207,60 +203,29 @@ impl LogRecord {
             event_name: EVENT_NAME.to_owned(),
         }
     }
-
-    fn json(&self) -> Value {
-        json!({
-            "timeUnixNano": self.time_unix_nano.to_string(),
-            "observedTimeUnixNano": self.observed_time_unix_nano.to_string(),
-            "severityNumber": self.severity_number,
-            "severityText": self.severity_text,
-            "eventName": self.event_name,
-            "body": {},
-            "attributes": json_of(&self.attributes),
-            "flags": self.flags,
-            "traceId": hex(&self.trace_id),
-            "spanId": hex(&self.span_id),
-        })
-    }
 }
 
-fn key_value(key: &str, value: AnyKind) -> KeyValue {
-    KeyValue { key: key.to_owned(), value: Some(AnyValue { value: Some(value) }) }
+fn key_value(key: &str, kind: AnyKind) -> KeyValue {
+    KeyValue { key: key.to_owned(), value: Some(AnyValue { kind: Some(kind) }) }
 }
 
-fn json_of(attributes: &[KeyValue]) -> Vec<Value> {
-    let value = |value: &AnyValue| match &value.value {
-        Some(AnyKind::String(text)) => json!({"stringValue": text}),
-        Some(AnyKind::Double(number)) => json!({"doubleValue": number}),
-        None => json!({}),
-    };
-    attributes
-        .iter()
-        .map(|entry| json!({"key": entry.key, "value": entry.value.as_ref().map(value)}))
-        .collect()
-}
-
-/// The bytes of an id, `length` of them; shorter ids, as Jaeger writes them, are filled up with zeros. `None` when the text
-/// is no such id.
-fn bytes(id: &str, length: usize) -> Option<Vec<u8>> {
-    let digits = format!("{id:0>width$}", width = length * 2);
-    let is_id = digits.len() == length * 2
-        && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
-        && digits.bytes().any(|digit| digit != b'0');
-    if !is_id {
-        return None;
-    }
-    (0..length)
-        .map(|index| u8::from_str_radix(digits.get(index * 2..index * 2 + 2)?, 16).ok())
-        .collect()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+/// Returns the bytes of a hexadecimal id; `None` if the text is not an id. Short ids, as Jaeger writes them, are padded with
+/// zeros.
+fn id_bytes(id: &str, length: usize) -> Option<Vec<u8>> {
+    let width = length.checked_mul(2)?;
+    let digits = format!("{id:0>width$}");
+    let is_id = digits.len() == width && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let bytes = digits.as_bytes().chunks(2).map(|pair| {
+        let pair = str::from_utf8(pair).ok()?;
+        u8::from_str_radix(pair, 16).ok()
+    });
+    bytes.collect::<Option<Vec<u8>>>().filter(|bytes| is_id && bytes.iter().any(|byte| *byte != 0))
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn record(trace_id: &str, span_id: &str) -> EventRecord {
@@ -279,7 +244,7 @@ mod tests {
         let resource = [("service.name".to_owned(), "s".to_owned())];
         let request = Request::new(&[record("ab", "0c")], &resource, 5);
         assert_eq!(Request::decode(&*request.encode_to_vec()).unwrap(), request);
-        let json: Value = serde_json::from_slice(&request.to_json()).unwrap();
+        let json = serde_json::to_value(&request).unwrap();
         let text = |text: &str| json!({"stringValue": text});
         assert_eq!(
             json,
@@ -303,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_that_are_none_are_left_out() {
+    fn invalid_ids_are_left_out() {
         for (trace_id, span_id) in [
             ("", "1"),
             ("1", "0"),
@@ -323,20 +288,16 @@ mod tests {
     }
 
     #[test]
-    fn answers_in_json_are_read_and_bad_ones_say_nothing() {
-        let rejected = |json: &str| {
-            Response::from_json(json.as_bytes())
-                .partial_success
-                .map(|partial| (partial.rejected_log_records, partial.error_message))
+    fn answers_in_json_are_read_and_invalid_ones_refuse_nothing() {
+        let check = |json: &str, rejected_log_records, message: &str| {
+            let expected =
+                PartialSuccess { rejected_log_records, error_message: message.to_owned() };
+            assert_eq!(PartialSuccess::from_json(json.as_bytes()), expected, "{json}");
         };
-        let some = |count, message: &str| Some((count, message.to_owned()));
-        assert_eq!(
-            rejected(r#"{"partialSuccess": {"rejectedLogRecords": "3", "errorMessage": "no"}}"#),
-            some(3, "no")
-        );
-        assert_eq!(rejected(r#"{"partialSuccess": {"rejectedLogRecords": 3}}"#), some(3, ""));
-        for nothing in ["", "{}", "[", r#"{"partialSuccess": 3}"#] {
-            assert_eq!(rejected(nothing), None, "{nothing}");
+        check(r#"{"partialSuccess": {"rejectedLogRecords": "3", "errorMessage": "no"}}"#, 3, "no");
+        check(r#"{"partialSuccess": {"rejectedLogRecords": 3}}"#, 3, "");
+        for nothing in ["", "{}", "[", "[[]]", r#"{"partialSuccess": 3}"#] {
+            check(nothing, 0, "");
         }
     }
 }

@@ -4,19 +4,18 @@ use std::{collections::HashMap, io};
 
 use super::{EventSwitches, EventTurn};
 use crate::{
-    config::{Config, EvaluatorKind},
-    json::Value,
+    config::{Config, EvaluatorConfig, EvaluatorKind},
     metric::Metrics,
     report::{ConversationReport, EvaluationReport, Report},
     verdict::Status,
 };
 
-/// Explanations are cut after so many characters.
+/// Characters of an explanation; the rest is cut off.
 const MAX_EXPLANATION_CHARS: usize = 2048;
-/// Where evaluators put explanations in their details, in order of precedence.
+/// Keys of explanations in an evaluator's details, in order of precedence.
 const EXPLANATION_KEYS: [&str; 3] = ["explanation", "rationale", "reason"];
 
-/// One `gen_ai.evaluation.result`. With ids that are not hexadecimal, or too long, it is sent without a span.
+/// One `gen_ai.evaluation.result`. If an id is not hexadecimal or too long, the record belongs to no span.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventRecord {
     /// Trace of the judged span, in hexadecimal digits.
@@ -36,29 +35,27 @@ pub enum AttributeValue {
     Number(f64),
 }
 
-/// The records of a report that carries what they need, in its order. Conversations without turns have none.
+/// Returns the records of a report, in its order. Conversations without turns have none.
 ///
-/// An evaluation has a record per turn if it scored the turns, else one on the last turn; one that broke has one on the
-/// last turn too, with `error.type` and neither score nor label. A conversation that cannot be read back has an error
-/// instead.
+/// An evaluation that scored turns has a record for each turn, any other has one for the last turn. The record of an error
+/// has `error.type` and neither score nor label. For a conversation that cannot be read back there is an error instead.
 pub fn records<'r>(
     report: &'r Report,
     config: &'r Config,
     metrics: &Metrics,
     switches: EventSwitches,
 ) -> impl Iterator<Item = io::Result<EventRecord>> {
+    let evaluator_type = |evaluator: &'r EvaluatorConfig| match evaluator.kind {
+        EvaluatorKind::Builtin(_) => {
+            let is_judge = metrics.get(&evaluator.name).is_ok_and(|metric| metric.asks_judge());
+            Some(if is_judge { "llm_judge" } else { "deterministic" })
+        }
+        _ => None,
+    };
     let types: HashMap<&str, Option<&'static str>> = config
         .evaluators
         .iter()
-        .map(|evaluator| {
-            let judged = || metrics.get(&evaluator.name).is_ok_and(|metric| metric.asks_judge());
-            let kind = match evaluator.kind {
-                EvaluatorKind::Builtin(_) if judged() => Some("llm_judge"),
-                EvaluatorKind::Builtin(_) => Some("deterministic"),
-                _ => None,
-            };
-            (evaluator.name.as_str(), kind)
-        })
+        .map(|evaluator| (evaluator.name.as_str(), evaluator_type(evaluator)))
         .collect();
     let set_id = report.eval_set_id.as_deref();
     report.conversations.iter().flat_map(move |conversation| {
@@ -76,6 +73,7 @@ pub fn records<'r>(
     })
 }
 
+/// Adds the records of one evaluation.
 fn add(
     records: &mut Vec<EventRecord>,
     conversation: &ConversationReport,
@@ -86,89 +84,73 @@ fn add(
 ) {
     let Some(context) = &conversation.events else { return };
     let Some(last) = context.turns.last() else { return };
+    let error = evaluation.error.as_ref().map(|_| evaluation.error_type.unwrap_or("_OTHER"));
     let scores = &evaluation.per_invocation_scores;
-    // A reason that is about no recorded turn has no place in the records of the turns.
-    let by_turn = !scores.is_empty()
-        && scores.len() <= context.turns.len()
-        && evaluation.failure_reason.is_none();
-    let results: Vec<(&EventTurn, Outcome)> = if evaluation.error.is_some() {
-        vec![(last, Outcome::Broken(evaluation.error_type.unwrap_or("_OTHER")))]
-    } else if by_turn {
-        let outcomes = scores.iter().map(|score| Outcome::of_turn(*score, evaluation.threshold));
-        context.turns.iter().zip(outcomes).collect()
+    // A failure without a recorded turn is one of the whole evaluation.
+    let by_turn = (1..=context.turns.len()).contains(&scores.len())
+        && evaluation.failure_reason.is_none()
+        && error.is_none();
+    let results: Vec<(&EventTurn, Option<f64>, Status)> = if by_turn {
+        let turns = context.turns.iter().zip(scores);
+        turns.map(|(turn, score)| (turn, *score, status(*score, evaluation.threshold))).collect()
     } else {
-        vec![(last, Outcome::Judged(evaluation.score, evaluation.status))]
+        vec![(last, evaluation.score, evaluation.status)]
     };
     let explanation = switches.explanation.then(|| explanation(evaluation)).flatten();
-    for (turn, outcome) in results {
-        let mut attributes = Vec::new();
-        let mut text = |name, value: Option<&str>| {
-            if let Some(value) = value.filter(|value| !value.is_empty()) {
-                attributes.push((name, AttributeValue::Text(value.to_owned())));
-            }
+    for (turn, score, status) in results {
+        let label = if error.is_none() { Some(label(score, status)) } else { None };
+        let texts = [
+            ("gen_ai.evaluation.name", Some(evaluation.name.as_str())),
+            ("agentevals.eval.case.id", context.case_id.as_deref()),
+            ("agentevals.eval_set.id", set_id),
+            ("agentevals.evaluator.type", kind),
+            ("gen_ai.evaluation.explanation", explanation.as_deref()),
+            ("gen_ai.agent.name", turn.span.agent_name.as_deref()),
+            ("gen_ai.conversation.id", turn.span.conversation_id.as_deref()),
+            ("gen_ai.response.id", turn.response_id.as_deref()),
+            ("error.type", error),
+            ("gen_ai.evaluation.score.label", label),
+        ];
+        let present = |(name, value): (&'static str, Option<&str>)| {
+            let value = value.filter(|value| !value.is_empty())?;
+            Some((name, AttributeValue::Text(value.to_owned())))
         };
-        text("gen_ai.evaluation.name", Some(&evaluation.name));
-        text("agentevals.eval.case.id", context.case_id.as_deref());
-        text("agentevals.eval_set.id", set_id);
-        text("agentevals.evaluator.type", kind);
-        text("gen_ai.evaluation.explanation", explanation.as_deref());
-        text("gen_ai.agent.name", turn.span.agent_name.as_deref());
-        text("gen_ai.conversation.id", turn.span.conversation_id.as_deref());
-        text("gen_ai.response.id", turn.response_id.as_deref());
-        match outcome {
-            Outcome::Broken(kind) => text("error.type", Some(kind)),
-            Outcome::Judged(score, status) => {
-                text("gen_ai.evaluation.score.label", Some(label(score, status)));
-                if let Some(score) = score {
-                    let name = "gen_ai.evaluation.score.value";
-                    attributes.push((name, AttributeValue::Number(score)));
-                }
-            }
-        }
+        let score = score.filter(|_| error.is_none()).map(AttributeValue::Number);
+        let number = score.map(|score| ("gen_ai.evaluation.score.value", score));
         records.push(EventRecord {
             trace_id: turn.span.trace_id.to_string(),
             span_id: turn.span.span_id.clone(),
-            attributes,
+            attributes: texts.into_iter().filter_map(present).chain(number).collect(),
         });
     }
 }
 
-enum Outcome {
-    Broken(&'static str),
-    Judged(Option<f64>, Status),
-}
-
-impl Outcome {
-    /// A turn has a score but no status; it is held against the same threshold.
-    fn of_turn(score: Option<f64>, threshold: Option<f64>) -> Self {
-        let status = match (score, threshold) {
-            (Some(score), Some(threshold)) if score >= threshold => Status::Passed,
-            (Some(_), Some(_)) => Status::Failed,
-            _ => Status::NotEvaluated,
-        };
-        Self::Judged(score, status)
+/// Returns the status of a turn, whose score has the threshold of the evaluation.
+fn status(score: Option<f64>, threshold: Option<f64>) -> Status {
+    match score.zip(threshold) {
+        Some((score, threshold)) if score >= threshold => Status::Passed,
+        Some(_) => Status::Failed,
+        None => Status::NotEvaluated,
     }
 }
 
 fn label(score: Option<f64>, status: Status) -> &'static str {
     match status {
-        _ if score.is_none() => "not_evaluated",
-        Status::Passed => "pass",
-        Status::Failed => "fail",
-        Status::NotEvaluated => "not_evaluated",
+        Status::Passed if score.is_some() => "pass",
+        Status::Failed if score.is_some() => "fail",
+        _ => "not_evaluated",
     }
 }
 
+/// Returns the reason of the result, of limited length.
 fn explanation(evaluation: &EvaluationReport) -> Option<String> {
-    let details = evaluation.details.as_ref();
-    let explained = EXPLANATION_KEYS
-        .iter()
-        .filter_map(|key| details.and_then(|details| details.get(*key)).and_then(Value::as_str));
+    let detail = |key: &&str| evaluation.details.as_ref()?.get(*key)?.as_str();
+    let explanations = EXPLANATION_KEYS.iter().filter_map(detail);
     evaluation
         .failure_reason
         .as_deref()
         .into_iter()
-        .chain(explained)
+        .chain(explanations)
         .find(|text| !text.is_empty())
         .map(|text| text.chars().take(MAX_EXPLANATION_CHARS).collect())
 }
@@ -200,7 +182,10 @@ mod tests {
     }
 
     /// Span id, and the attributes without the name of the evaluator.
-    fn told(evaluation: EvaluationReport, explanation: bool) -> Vec<(String, serde_json::Value)> {
+    fn records_of(
+        evaluation: EvaluationReport,
+        explanation: bool,
+    ) -> Vec<(String, serde_json::Value)> {
         let turn = |number: u64| EventTurn {
             span: JudgedSpan { span_id: number.to_string(), ..JudgedSpan::default() },
             response_id: None,
@@ -244,7 +229,7 @@ mod tests {
     fn scores_of_turns_go_to_the_turns_and_others_to_the_last() {
         let whole =
             json!({"gen_ai.evaluation.score.value": 0.5, "gen_ai.evaluation.score.label": "pass"});
-        assert_eq!(told(evaluation("own"), false), expected(&[("2", whole.clone())]));
+        assert_eq!(records_of(evaluation("own"), false), expected(&[("2", whole.clone())]));
         let with = |scores: &[Option<f64>]| EvaluationReport {
             per_invocation_scores: scores.to_vec(),
             ..evaluation("own")
@@ -253,15 +238,15 @@ mod tests {
             json!({"gen_ai.evaluation.score.value": 0.4, "gen_ai.evaluation.score.label": "fail"});
         let none = json!({"gen_ai.evaluation.score.label": "not_evaluated"});
         assert_eq!(
-            told(with(&[Some(0.4), None]), false),
+            records_of(with(&[Some(0.4), None]), false),
             expected(&[("1", fail.clone()), ("2", none)])
         );
-        assert_eq!(told(with(&[Some(0.4)]), false), expected(&[("1", fail)]));
-        assert_eq!(told(with(&[Some(0.4); 3]), false), expected(&[("2", whole)]));
+        assert_eq!(records_of(with(&[Some(0.4)]), false), expected(&[("1", fail)]));
+        assert_eq!(records_of(with(&[Some(0.4); 3]), false), expected(&[("2", whole)]));
     }
 
     #[test]
-    fn a_failure_that_no_turn_shows_is_one_of_the_whole_evaluation() {
+    fn a_failure_without_a_recorded_turn_is_one_of_the_whole_evaluation() {
         let failed = EvaluationReport {
             score: Some(1.0),
             status: Status::Failed,
@@ -271,14 +256,14 @@ mod tests {
         };
         let mut whole =
             json!({"gen_ai.evaluation.score.value": 1.0, "gen_ai.evaluation.score.label": "fail"});
-        assert_eq!(told(failed.clone(), false), expected(&[("2", whole.clone())]));
+        assert_eq!(records_of(failed.clone(), false), expected(&[("2", whole.clone())]));
         whole["gen_ai.evaluation.explanation"] = json!("2 of 3");
-        assert_eq!(told(failed, true), expected(&[("2", whole)]));
+        assert_eq!(records_of(failed, true), expected(&[("2", whole)]));
     }
 
     #[test]
-    fn what_broke_has_neither_score_nor_label() {
-        let broken = EvaluationReport {
+    fn errors_have_neither_score_nor_label() {
+        let failed = EvaluationReport {
             error: Some("it broke".to_owned()),
             headline: None,
             error_type: Some("timed_out"),
@@ -286,8 +271,11 @@ mod tests {
             ..evaluation("own")
         };
         let of_type = |kind: &str| expected(&[("2", json!({"error.type": kind}))]);
-        assert_eq!(told(broken.clone(), false), of_type("timed_out"));
-        assert_eq!(told(EvaluationReport { error_type: None, ..broken }, false), of_type("_OTHER"));
+        assert_eq!(records_of(failed.clone(), false), of_type("timed_out"));
+        assert_eq!(
+            records_of(EvaluationReport { error_type: None, ..failed }, false),
+            of_type("_OTHER")
+        );
     }
 
     #[test]
@@ -295,20 +283,20 @@ mod tests {
         for (name, kind) in
             [("response_match_score", "deterministic"), ("hallucinations_v1", "llm_judge")]
         {
-            let (_, attributes) = told(evaluation(name), false).remove(0);
+            let (_, attributes) = records_of(evaluation(name), false).remove(0);
             assert_eq!(attributes["agentevals.evaluator.type"], kind);
         }
-        assert_eq!(told(evaluation("(all)"), false), []);
+        assert_eq!(records_of(evaluation("(all)"), false), []);
     }
 
     #[test]
-    fn explanations_are_told_on_request_and_cut() {
+    fn explanations_are_sent_on_request_and_cut() {
         let of = |details: serde_json::Value| EvaluationReport {
-            details: Value::from(details).as_object().cloned(),
+            details: crate::json::Value::from(details).as_object().cloned(),
             ..evaluation("own")
         };
         let explained = |details, explanation| {
-            let (_, attributes) = told(of(details), explanation).remove(0);
+            let (_, attributes) = records_of(of(details), explanation).remove(0);
             attributes["gen_ai.evaluation.explanation"].as_str().map(str::to_owned)
         };
         let details = json!({"explanation": "", "reason": "b", "rationale": "a"});

@@ -10,8 +10,8 @@ use super::{
 };
 use crate::{
     config::{CodeConfig, Config, EvaluatorKind, RemoteConfig},
-    contract::{Call, Mismatch},
     eval_set::EvalSet,
+    hosts::{Call, Mismatch},
     runtime::Entrypoint,
 };
 

@@ -220,7 +220,7 @@ impl Writer {
 
 /// The document of the default contract, for tests of others.
 #[cfg(test)]
-pub(crate) fn document_of(
+pub(super) fn document_of(
     metric_name: &str,
     threshold: f64,
     config: &Object,

@@ -22,6 +22,7 @@
 //! | `execute` | every evaluator on every conversation, a bounded number at a time |
 //! | `journaled` | evaluations that are taken from a journal, or kept in it |
 //! | `service` | evaluators that are kept ready for documents from outside |
+//! | `terms` | foreign contracts of entries: their documents and answers |
 //! | `event` | what a caller can show while it waits |
 
 mod check;
@@ -47,6 +48,7 @@ mod runner;
 mod service;
 mod subject;
 mod surroundings;
+mod terms;
 mod told;
 
 #[cfg(test)]
@@ -54,8 +56,6 @@ mod tests;
 
 pub use check::Finding;
 pub use describe::{Description, describe};
-#[cfg(test)]
-pub(crate) use document::document_of;
 pub use event::RunEvent;
 pub use examine::Examination;
 pub use inspect::{Inspection, invocations};

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     config::{BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, LinkedConfig, MissingTurns},
-    contract::{Driver, Mismatch},
+    hosts::{Driver, Mismatch},
     journal::Fingerprint,
     json::Object,
     linked::LinkedEvaluator,

@@ -16,8 +16,8 @@ use super::{
 };
 use crate::{
     config::{CodeConfig, Config, Isolation},
-    contract::{Call, Driver, Mismatch},
     executor::{Executor, Local},
+    hosts::{Call, Driver, Mismatch, foreign_contract},
     process::{CommandSpec, Resources},
     runtime::{Entrypoint, Environment, Launch, PrepareError, Reuse},
     source::ContentHash,
@@ -129,11 +129,12 @@ fn reuse(offered: Reuse, code: &CodeConfig, resources: &Resources) -> Reuse {
     }
 }
 
-/// Variable with the name of the entry: documents of some contracts do not have it, and a program may serve several evaluators.
+/// Variable with the name of the entry, for contracts whose documents do not contain it: a program may have several evaluators.
 const NAME_VARIABLE: &str = "EVALUATOR_NAME";
 
 fn named(launch: Launch, name: &str, contract: Option<Contract>) -> Launch {
-    if !matches!(contract, Some(Contract::AgentV | Contract::Agenta)) {
+    let foreign = contract.and_then(foreign_contract);
+    if foreign.is_none_or(|foreign| foreign.names_evaluator()) {
         return launch;
     }
     let give = |command: CommandSpec| command.env(NAME_VARIABLE, name);

@@ -19,9 +19,10 @@ use super::{
     plan::{Program, Work},
     reuse::Shared,
     subject::Subject,
+    terms::Terms,
 };
 use crate::{
-    contract::{Mismatch, Terms},
+    hosts::Mismatch,
     journal::{Digester, Fingerprint, Key},
     linked,
     metric::{Metric, MetricInput, MetricSettings},

@@ -2,9 +2,8 @@
 
 use std::sync::OnceLock;
 
-use super::document::Turns;
+use super::{document::Turns, terms::Terms};
 use crate::{
-    contract::Terms,
     conversation::Conversation,
     eval_set::{EvalCase, Unmatched},
     events::EventContext,

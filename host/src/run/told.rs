@@ -2,7 +2,7 @@
 
 use super::{plan::Work, ready::Ready, retry, subject::Subject};
 use crate::{
-    contract::missed,
+    hosts::missing_key_hint,
     json::{self, NonFinite, Value},
     report::EvaluationReport,
     verdict::{Answer, BadAnswer, Evaluation, Status, Verdict, WAS_NOT_RUN},
@@ -105,10 +105,10 @@ impl Ready {
     fn with_remark(&self, error: String, evaluation: &Evaluation) -> String {
         let Work::Program(program) = &self.evaluator.work else { return error };
         let texts = [&*error, &*evaluation.stderr_tail];
-        if let (Verdict::Exited { .. }, Some(missed)) =
-            (&evaluation.verdict, missed(program.contract, &evaluation.stderr_tail))
+        if let (Verdict::Exited { .. }, Some(hint)) =
+            (&evaluation.verdict, missing_key_hint(program.contract, &evaluation.stderr_tail))
         {
-            return format!("{error}\n({missed})");
+            return format!("{error}\n({hint})");
         }
         let mismatch = match evaluation.verdict {
             Verdict::Exited { .. } | Verdict::BadAnswer(BadAnswer::Empty) => {

@@ -7,7 +7,7 @@ use axum::{extract::Request, http::StatusCode, response::Response};
 use super::{
     access::Remarks,
     body,
-    fault::{Fault, Terms, json},
+    fault::{ErrorFormat, Fault, json},
     routes::App,
 };
 
@@ -30,17 +30,19 @@ pub(super) async fn evaluate(app: Arc<App>, name: Option<String>, request: Reque
     let path = head.uri.path();
     let document = match body::read(&head.headers, body, &app.settings).await {
         Ok(document) => document,
-        Err((fault, beginning)) => return fault.tell(Terms::of(path, None, &beginning)),
+        Err((fault, beginning)) => {
+            return fault.into_response(ErrorFormat::of(path, None, &beginning));
+        }
     };
     let Some(answered) = app.service.answer(&name, &document).await else {
-        return app.unknown(&name).tell(Terms::of(path, None, &document));
+        return app.unknown(&name).into_response(ErrorFormat::of(path, None, &document));
     };
     let contract = answered.contract;
     let (mut response, error) = match answered.result {
         Ok(text) => (json(text), None),
         Err(refusal) => {
             let error = Some(refusal.message.clone());
-            (Fault::from(refusal).tell(Terms::of(path, contract, &document)), error)
+            (Fault::from(refusal).into_response(ErrorFormat::of(path, contract, &document)), error)
         }
     };
     response.extensions_mut().insert(Remarks {

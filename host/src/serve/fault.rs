@@ -1,4 +1,4 @@
-//! What is no answer.
+//! Error responses.
 
 use axum::{
     body::Body,
@@ -9,16 +9,12 @@ use axum::{
 use evaluator_protocol::{
     Contract,
     agenta::http::{ErrorStatus, HttpReply},
-    detect,
 };
 
 use super::{access::Remarks, body};
-use crate::run::Refusal;
+use crate::{hosts::wants_plain_text, run::Refusal};
 
-/// What Agenta appends to the address of a remote workflow.
-const INVOKE: &str = "/invoke";
-
-/// Why a request is not answered.
+/// Error response.
 #[derive(Clone, Debug)]
 pub(super) struct Fault {
     pub(super) status: StatusCode,
@@ -26,12 +22,12 @@ pub(super) struct Fault {
     pub(super) message: String,
 }
 
-/// In which form it is told.
+/// Format of an error response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Terms {
+pub(super) enum ErrorFormat {
     /// `{"error": {"kind": .., "message": ..}}`.
     Json,
-    /// Plain text, for Agenta: it fails itself over JSON objects.
+    /// Plain text, for hosts that cannot read a JSON object as an error.
     Text,
 }
 
@@ -40,30 +36,31 @@ impl Fault {
         Self { status, kind, message: message.into() }
     }
 
-    /// The response to a request whose body nobody has read, and of which hardly anything will be.
+    /// Returns the response to a request whose body is not read, except for its beginning.
     pub(super) async fn refuse(self, request: Request) -> Response {
         let (head, body) = request.into_parts();
         let beginning = body::skim(&head.headers, body, Vec::new()).await;
-        // Whoever uses another method is not Agenta, wherever it asks.
+        // Hosts send documents by POST only.
         let path = if head.method == Method::POST { head.uri.path() } else { "/" };
-        self.tell(Terms::of(path, None, &beginning))
+        self.into_response(ErrorFormat::of(path, None, &beginning))
     }
 
-    /// The response.
-    pub(super) fn tell(self, terms: Terms) -> Response {
+    /// Returns the response.
+    pub(super) fn into_response(self, format: ErrorFormat) -> Response {
         let Self { status, kind, message } = self;
-        let (content_type, body) = match terms {
-            Terms::Json => {
+        let (content_type, body) = match format {
+            ErrorFormat::Json => {
                 let error = serde_json::json!({"error": {"kind": kind, "message": message}});
                 ("application/json", error.to_string() + "\n")
             }
-            Terms::Text => {
-                // A message that could be read as JSON is not told as it is.
+            ErrorFormat::Text => {
+                // `HttpReply` changes a message that could be read as JSON.
                 let reply = HttpReply::error(ErrorStatus::Failed, &message);
                 (reply.content_type, reply.body)
             }
         };
-        let mut response = (status, [(header::CONTENT_TYPE, content_type)], body).into_response();
+        let mut response =
+            IntoResponse::into_response((status, [(header::CONTENT_TYPE, content_type)], body));
         let headers = response.headers_mut();
         match status {
             StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
@@ -92,20 +89,10 @@ impl From<Refusal> for Fault {
     }
 }
 
-impl Terms {
-    /// The form for whoever sent a document there, of which perhaps only the beginning is known.
+impl ErrorFormat {
+    /// Returns the format for a client that sent `beginning`, the start of a document or all of it, to `path`.
     pub(super) fn of(path: &str, contract: Option<Contract>, beginning: &[u8]) -> Self {
-        // An evaluator may be called so.
-        let is_invoke = path.ends_with(INVOKE) && path != "/evaluators/invoke";
-        let is_agenta = || match contract.or_else(|| detect(beginning).ok()) {
-            Some(contract) => contract == Contract::Agenta,
-            // What Agenta sends begins with its inputs.
-            None => {
-                let rest = beginning.trim_ascii_start().strip_prefix(b"{");
-                rest.is_some_and(|rest| rest.trim_ascii_start().starts_with(b"\"inputs\""))
-            }
-        };
-        if is_invoke || is_agenta() { Self::Text } else { Self::Json }
+        if wants_plain_text(path, contract, beginning) { Self::Text } else { Self::Json }
     }
 }
 
@@ -119,22 +106,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn agenta_is_told_by_the_path_or_by_documents_even_if_they_are_cut_off() {
-        for (path, text, terms) in [
-            ("/", r#"{"inputs": {}, "output": "x"}"#, Terms::Text),
-            ("/", r#"{"output": "x", "inputs": {}}"#, Terms::Text),
-            ("/", r#" { "inputs": {"a": "#, Terms::Text),
-            ("/", r#"{"metric_name": "x", "inputs"#, Terms::Json),
-            ("/", r#"{"metric_name": "x"}"#, Terms::Json),
-            ("/", "", Terms::Json),
-            ("/", "[", Terms::Json),
-            ("/invoke", "", Terms::Text),
-            ("/evaluators/a/invoke", "[", Terms::Text),
-            ("/evaluators/invoke", "[", Terms::Json),
+    fn agenta_is_recognized_by_the_path_or_by_the_beginning_of_a_document() {
+        for (path, text, format) in [
+            ("/", r#"{"inputs": {}, "output": "x"}"#, ErrorFormat::Text),
+            ("/", r#"{"output": "x", "inputs": {}}"#, ErrorFormat::Text),
+            ("/", r#" { "inputs": {"a": "#, ErrorFormat::Text),
+            ("/", r#"{"metric_name": "x", "inputs"#, ErrorFormat::Json),
+            ("/", r#"{"metric_name": "x"}"#, ErrorFormat::Json),
+            ("/", "", ErrorFormat::Json),
+            ("/", "[", ErrorFormat::Json),
+            ("/invoke", "", ErrorFormat::Text),
+            ("/evaluators/a/invoke", "[", ErrorFormat::Text),
+            ("/evaluators/invoke", "[", ErrorFormat::Json),
         ] {
-            assert_eq!(Terms::of(path, None, text.as_bytes()), terms, "{path} {text}");
+            assert_eq!(ErrorFormat::of(path, None, text.as_bytes()), format, "{path} {text}");
         }
         let beginning = br#"{"inputs": {"#;
-        assert_eq!(Terms::of("/", Some(Contract::AgentV), beginning), Terms::Json);
+        assert_eq!(ErrorFormat::of("/", Some(Contract::AgentV), beginning), ErrorFormat::Json);
     }
 }

@@ -20,7 +20,7 @@ use super::{
     access::Remarks,
     browser, catalog,
     evaluate::evaluate,
-    fault::{Fault, Terms, json},
+    fault::{ErrorFormat, Fault, json},
     metrics::{Gauges, MEDIA_TYPE, Metrics},
     openapi,
 };
@@ -132,10 +132,10 @@ async fn only_one(State(app): State<Arc<App>>, request: Request) -> Response {
 }
 
 async fn described(State(app): State<Arc<App>>, name: Name) -> Response {
-    let Ok(Path(name)) = name else { return misnamed().tell(Terms::Json) };
+    let Ok(Path(name)) = name else { return misnamed().into_response(ErrorFormat::Json) };
     match catalog::one(&app.service, &name) {
         Some(text) => json(text),
-        None => app.unknown(&name).tell(Terms::Json),
+        None => app.unknown(&name).into_response(ErrorFormat::Json),
     }
 }
 

@@ -1,9 +1,8 @@
 //! Verdicts in words.
 
-use std::{fmt, time::Duration};
+use std::time::Duration;
 
 use super::{BadAnswer, Verdict};
-use crate::contract::host_of;
 
 /// The error type of what was not even tried.
 pub(crate) const NOT_RUN: &str = "not_run";
@@ -76,24 +75,6 @@ impl Verdict {
                 format!("{evaluator} reported an error ({kind}): {message}")
             }
         })
-    }
-}
-
-impl fmt::Display for BadAnswer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => f.write_str("nothing was printed"),
-            Self::NotJson { reason } => f.write_str(reason),
-            Self::Invalid { path, reason } if path.is_empty() => f.write_str(reason),
-            Self::Invalid { path, reason } => write!(f, "{path}: {reason}"),
-            Self::Foreign { contract, found } => write!(
-                f,
-                "answered in the terms of {} ({found}): add `contract: {contract}` to its entry, or `contract: agentevals` \
-                 if it means a result of agentevals",
-                host_of(*contract)
-            ),
-            Self::TooLarge { limit } => write!(f, "printed more than {limit} bytes on stdout"),
-        }
     }
 }
 

@@ -1,15 +1,12 @@
 //! From what happened to a verdict.
 
 use crate::{
-    contract::foreign,
+    hosts::{answer_from, document, foreign, strict_document},
     json::{self, NonFinite, Object, Value},
     process::{Ending, Outcome},
 };
 
-use super::{
-    Answer, BadAnswer, Verdict,
-    answer::{answer_from, document, strict_document},
-};
+use super::{Answer, BadAnswer, Verdict};
 
 /// The verdict on a process that was given one document and should have printed one.
 ///

@@ -4,8 +4,6 @@
 //! ([`from_text`]); an [`Evaluation`] is the verdict with its circumstances, and a [`Tally`] counts many.
 
 mod aggregate;
-mod answer;
-mod contradictions;
 mod describe;
 mod evaluation;
 mod explain;
@@ -13,10 +11,10 @@ mod judge;
 mod model;
 mod transient;
 
+pub use crate::hosts::{Answer, BadAnswer, Status};
 pub use aggregate::{Balance, Standing, Tally};
-pub(crate) use answer::{invalid, number, strict_document, unexpected};
 pub use evaluation::Evaluation;
 pub(crate) use explain::{NOT_RUN, WAS_NOT_RUN};
 pub(crate) use judge::{Expected, from_ending, from_report};
 pub use judge::{from_outcome, from_text};
-pub use model::{Answer, BadAnswer, Status, Verdict};
+pub use model::Verdict;

@@ -198,8 +198,11 @@ fn https_trusts_the_given_authority_and_shows_a_certificate() {
 /// What a gRPC server is asked: path, headers, frame.
 type Call = (String, HeaderMap, Vec<u8>);
 
-/// A gRPC server that answers one call after the other with these statuses.
-fn grpc_server(statuses: &'static [&'static str], secure: bool) -> (u16, Arc<Mutex<Vec<Call>>>) {
+/// A gRPC server that answers one call after the other with these statuses, over TLS if it has settings.
+fn grpc_server(
+    statuses: &'static [&'static str],
+    security: Option<Arc<ServerConfig>>,
+) -> (u16, Arc<Mutex<Vec<Call>>>) {
     let calls = Arc::default();
     let seen = Arc::clone(&calls);
     let (sender, port) = mpsc::channel();
@@ -210,13 +213,13 @@ fn grpc_server(statuses: &'static [&'static str], secure: bool) -> (u16, Arc<Mut
             sender.send(listener.local_addr().unwrap().port()).unwrap();
             for status in statuses {
                 let stream = listener.accept().await.unwrap().0;
-                if secure {
-                    let acceptor = TlsAcceptor::from(tls(&["h2"], false));
-                    // Whoever does not trust us hangs up.
-                    let Ok(stream) = acceptor.accept(stream).await else { continue };
-                    answer(stream, status, &seen).await;
-                } else {
-                    answer(stream, status, &seen).await;
+                match &security {
+                    // A client that does not trust the certificate closes the connection.
+                    Some(tls) => match TlsAcceptor::from(Arc::clone(tls)).accept(stream).await {
+                        Ok(stream) => answer(stream, status, &seen).await,
+                        Err(_) => continue,
+                    },
+                    None => answer(stream, status, &seen).await,
                 }
             }
         });
@@ -259,7 +262,7 @@ where
 
 #[test]
 fn grpc_is_spoken_where_it_is_asked_for() {
-    let (port, calls) = grpc_server(&["0"], false);
+    let (port, calls) = grpc_server(&["0"], None);
     let url = format!("http://127.0.0.1:{port}");
     export(1, &[(ENDPOINT, &url), (PROTOCOL, "grpc"), ("OTEL_EXPORTER_OTLP_HEADERS", "a=b")])
         .unwrap();
@@ -275,7 +278,7 @@ fn grpc_is_spoken_where_it_is_asked_for() {
 
 #[test]
 fn grpc_statuses_decide() {
-    let (port, calls) = grpc_server(&["14 busy", "0"], false);
+    let (port, calls) = grpc_server(&["14 busy", "0"], None);
     let gzip = ("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip");
     let url = format!("http://127.0.0.1:{port}");
     export(1, &[(ENDPOINT, &url), (PROTOCOL, "grpc"), gzip]).unwrap();
@@ -286,7 +289,7 @@ fn grpc_statuses_decide() {
         (&"gzip".parse().unwrap(), 1)
     );
 
-    let (port, _calls) = grpc_server(&["16 who are you?"], false);
+    let (port, _calls) = grpc_server(&["16 who are you?"], None);
     let url = format!("http://127.0.0.1:{port}");
     let error = export(3, &[(ENDPOINT, &url), (PROTOCOL, "grpc")]).unwrap_err();
     assert_eq!(
@@ -297,13 +300,33 @@ fn grpc_statuses_decide() {
 
 #[test]
 fn grpc_over_tls_trusts_the_given_authority_only() {
-    let (port, calls) = grpc_server(&["0", "0"], true);
+    let (port, calls) = grpc_server(&["0", "0"], Some(tls(&["h2"], false)));
     let endpoint = format!("localhost:{port}");
     let base = [(ENDPOINT, &*endpoint), (PROTOCOL, "grpc")];
     let error = export(1, &base).unwrap_err();
     assert!(error.reason.contains("UnknownIssuer"), "{error}");
     let authority = pem("authority.pem");
     export(1, &[&base[..], &[("OTEL_EXPORTER_OTLP_CERTIFICATE", &authority)]].concat()).unwrap();
+    assert_eq!(calls.lock().unwrap().len(), 1);
+}
+
+#[test]
+fn grpc_over_tls_shows_a_certificate() {
+    let (port, calls) = grpc_server(&["0"; 9], Some(tls(&["h2"], true)));
+    let endpoint = format!("https://localhost:{port}");
+    let authority = pem("authority.pem");
+    let base = [
+        (ENDPOINT, &*endpoint),
+        (PROTOCOL, "grpc"),
+        ("OTEL_EXPORTER_OTLP_CERTIFICATE", &authority),
+    ];
+    export(1, &base).unwrap_err();
+    let (certificate, key) = (pem("server.pem"), pem("server.key"));
+    let identity = [
+        ("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", &*certificate),
+        ("OTEL_EXPORTER_OTLP_CLIENT_KEY", &key),
+    ];
+    export(1, &[&base[..], &identity].concat()).unwrap();
     assert_eq!(calls.lock().unwrap().len(), 1);
 }
 

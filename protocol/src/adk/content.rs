@@ -1,18 +1,23 @@
-//! What was said: contents and their parts.
+//! Messages: contents, their parts, and bytes as base64.
 
+use std::{fmt, ops::Deref};
+
+use serde_core::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
 
-use super::{Bytes, object::object};
-use crate::JsonObject;
+use crate::{
+    JsonObject,
+    object::{builder, object},
+};
 
 object! {
     /// What the user, the agent or a tool said.
-    pub struct Content {
+    pub struct Content: lenient {
         /// Its parts; `None` and an empty list both mean that nothing was said.
-        ["parts"] parts: Option<Vec<Part>>,
+        parts: Option<Vec<Part>>,
         /// `user` or `model`.
-        ["role"] role: Option<String>,
-    }
+        role: Option<String>,
+    } unknown
 }
 
 impl Content {
@@ -26,11 +31,9 @@ impl Content {
         Self { parts: Some(parts.into_iter().collect()), ..Self::default() }
     }
 
-    /// Sets the role.
-    #[must_use]
-    pub fn role(mut self, role: impl Into<String>) -> Self {
-        self.role = Some(role.into());
-        self
+    builder! {
+        /// Sets the role.
+        fn role(self, role: impl Into<String>) { self.role = Some(role.into()); }
     }
 
     /// The parts, none if there is no list of them.
@@ -57,42 +60,42 @@ impl Content {
 
 object! {
     /// A part of a content: a text, or one of the other things.
-    pub struct Part {
+    pub struct Part: lenient {
         /// A text.
-        ["text"] text: Option<String>,
+        text: Option<String>,
         /// A call of a tool.
-        ["function_call" | "functionCall"] function_call: Option<FunctionCall>,
+        function_call | "functionCall": Option<FunctionCall>,
         /// What a tool answered.
-        ["function_response" | "functionResponse"] function_response: Option<FunctionResponse>,
+        function_response | "functionResponse": Option<FunctionResponse>,
         /// Bytes, such as an image.
-        ["inline_data" | "inlineData"] inline_data: Option<Blob>,
+        inline_data | "inlineData": Option<Blob>,
         /// A file that is elsewhere.
-        ["file_data" | "fileData"] file_data: Option<FileData>,
+        file_data | "fileData": Option<FileData>,
         /// Code that the model wrote to be run.
-        ["executable_code" | "executableCode"] executable_code: Option<ExecutableCode>,
+        executable_code | "executableCode": Option<ExecutableCode>,
         /// What came of such code.
-        ["code_execution_result" | "codeExecutionResult"] code_execution_result: Option<CodeExecutionResult>,
+        code_execution_result | "codeExecutionResult": Option<CodeExecutionResult>,
         /// Whether the part is a thought of the model's.
-        ["thought"] thought: Option<bool>,
+        thought: Option<bool>,
         /// Signature of a thought.
-        ["thought_signature" | "thoughtSignature"] thought_signature: Option<Bytes>,
+        thought_signature | "thoughtSignature": Option<Bytes>,
         /// Resolution of a medium.
-        ["media_resolution" | "mediaResolution"] media_resolution: Option<Value>,
+        media_resolution | "mediaResolution": Option<Value>,
         /// What part of a video it is.
-        ["video_metadata" | "videoMetadata"] video_metadata: Option<Value>,
+        video_metadata | "videoMetadata": Option<Value>,
         /// A call of a tool on the model's side.
-        ["tool_call" | "toolCall"] tool_call: Option<Value>,
+        tool_call | "toolCall": Option<Value>,
         /// What such a tool answered.
-        ["tool_response" | "toolResponse"] tool_response: Option<Value>,
+        tool_response | "toolResponse": Option<Value>,
         /// Metadata of the application's.
-        ["part_metadata" | "partMetadata"] part_metadata: Option<Value>,
+        part_metadata | "partMetadata": Option<Value>,
         /// Transcription of an audio.
-        ["audio_transcription" | "audioTranscription"] audio_transcription: Option<Value>,
+        audio_transcription | "audioTranscription": Option<Value>,
         /// How a medium is processed.
-        ["media_processing" | "mediaProcessing"] media_processing: Option<Value>,
+        media_processing | "mediaProcessing": Option<Value>,
         /// Metadata of speech.
-        ["speech_metadata" | "speechMetadata"] speech_metadata: Option<Value>,
-    }
+        speech_metadata | "speechMetadata": Option<Value>,
+    } unknown
 }
 
 impl Part {
@@ -123,36 +126,36 @@ impl Part {
 
 object! {
     /// A call of a tool.
-    pub struct FunctionCall {
+    pub struct FunctionCall: lenient {
         /// Id that ties the call to its response.
-        ["id"] id: Option<String>,
+        id: Option<String>,
         /// Name of the tool.
-        ["name"] name: Option<String>,
+        name: Option<String>,
         /// Arguments. No arguments and an empty object are different in ADK.
-        ["args"] args: Option<JsonObject>,
+        args: Option<JsonObject>,
         /// Arguments that are still being written.
-        ["partial_args" | "partialArgs"] partial_args: Option<Value>,
+        partial_args | "partialArgs": Option<Value>,
         /// Whether more of the call follows.
-        ["will_continue" | "willContinue"] will_continue: Option<bool>,
-    }
+        will_continue | "willContinue": Option<bool>,
+    } unknown
 }
 
 object! {
     /// What a tool answered.
-    pub struct FunctionResponse {
+    pub struct FunctionResponse: lenient {
         /// Id of the call.
-        ["id"] id: Option<String>,
+        id: Option<String>,
         /// Name of the tool.
-        ["name"] name: Option<String>,
+        name: Option<String>,
         /// The answer. What tools return is often in its key `result` or `output`, and what went wrong in `error`.
-        ["response"] response: Option<JsonObject>,
+        response: Option<JsonObject>,
         /// Media that belong to the answer.
-        ["parts"] parts: Option<Value>,
+        parts: Option<Value>,
         /// Whether more of the answer follows.
-        ["will_continue" | "willContinue"] will_continue: Option<bool>,
+        will_continue | "willContinue": Option<bool>,
         /// When the answer is given to the model.
-        ["scheduling"] scheduling: Option<Value>,
-    }
+        scheduling: Option<Value>,
+    } unknown
 }
 
 /// Makes the ends of a tool call, which have a name, an id, and an object of what is told.
@@ -186,48 +189,221 @@ told!(FunctionResponse: "An answer that says nothing.", field into response: "Se
 
 object! {
     /// Bytes of some type.
-    pub struct Blob {
+    pub struct Blob: lenient {
         /// The bytes.
-        ["data"] data: Option<Bytes>,
+        data: Option<Bytes>,
         /// Their type, e.g. `image/png`.
-        ["mime_type" | "mimeType"] mime_type: Option<String>,
+        mime_type | "mimeType": Option<String>,
         /// What to call them.
-        ["display_name" | "displayName"] display_name: Option<String>,
-    }
+        display_name | "displayName": Option<String>,
+    } unknown
 }
 
 object! {
     /// A file that is elsewhere.
-    pub struct FileData {
+    pub struct FileData: lenient {
         /// Where it is.
-        ["file_uri" | "fileUri"] file_uri: Option<String>,
+        file_uri | "fileUri": Option<String>,
         /// Its type, e.g. `application/pdf`.
-        ["mime_type" | "mimeType"] mime_type: Option<String>,
+        mime_type | "mimeType": Option<String>,
         /// What to call it.
-        ["display_name" | "displayName"] display_name: Option<String>,
-    }
+        display_name | "displayName": Option<String>,
+    } unknown
 }
 
 object! {
     /// Code that the model wrote to be run.
-    pub struct ExecutableCode {
+    pub struct ExecutableCode: lenient {
         /// The code.
-        ["code"] code: Option<String>,
+        code: Option<String>,
         /// Its language, e.g. `PYTHON`.
-        ["language"] language: Option<String>,
+        language: Option<String>,
         /// Id that ties it to its result.
-        ["id"] id: Option<String>,
-    }
+        id: Option<String>,
+    } unknown
 }
 
 object! {
     /// What came of code that was run.
-    pub struct CodeExecutionResult {
+    pub struct CodeExecutionResult: lenient {
         /// How it ended, e.g. `OUTCOME_OK`.
-        ["outcome"] outcome: Option<String>,
+        outcome: Option<String>,
         /// What it wrote.
-        ["output"] output: Option<String>,
+        output: Option<String>,
         /// Id of the code.
-        ["id"] id: Option<String>,
+        id: Option<String>,
+    } unknown
+}
+
+/// Bytes: an image, a signature.
+///
+/// They are written as base64 with `-` and `_` and padding. Both alphabets are read, with padding or without.
+///
+/// ```
+/// use evaluator_protocol::adk::Bytes;
+///
+/// let bytes: Bytes = serde_json::from_str(r#""-vv8_Q==""#)?;
+/// assert_eq!(bytes, Bytes::from(vec![0xfa, 0xfb, 0xfc, 0xfd]));
+/// assert_eq!(serde_json::from_str::<Bytes>(r#""+vv8/Q""#)?, bytes);
+/// assert_eq!(serde_json::to_string(&bytes)?, r#""-vv8_Q==""#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+pub struct Bytes(Vec<u8>);
+
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+impl Bytes {
+    /// The bytes alone.
+    #[must_use]
+    pub fn into_vec(self) -> Vec<u8> {
+        self.0
+    }
+
+    fn from_base64(text: &str) -> Result<Self, BadBase64> {
+        let digits = text.as_bytes();
+        let padding = digits.iter().rev().take_while(|digit| **digit == b'=').count();
+        let digits = &digits[..digits.len() - padding];
+        // Padding may be left out; what there is has to fill the last group of four.
+        let rest = digits.len() % 4;
+        if rest == 1 || padding > 0 && padding != (4 - rest) % 4 {
+            return Err(BadBase64);
+        }
+        let mut bytes = Vec::with_capacity(digits.len() / 4 * 3 + 2);
+        for group in digits.chunks(4) {
+            let mut bits = 0_u32;
+            for digit in group {
+                bits = bits << 6 | u32::from(value(*digit).ok_or(BadBase64)?);
+            }
+            bits <<= 6 * (4 - group.len());
+            bytes.extend_from_slice(&bits.to_be_bytes()[1..group.len()]);
+        }
+        Ok(Self(bytes))
+    }
+
+    fn to_base64(&self) -> String {
+        let mut text = String::with_capacity(self.0.len().div_ceil(3) * 4);
+        for group in self.0.chunks(3) {
+            let bits = group.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte));
+            let bits = bits << (8 * (3 - group.len()));
+            for place in 0..4 {
+                let digit = ALPHABET[(bits >> (18 - 6 * place) & 63) as usize];
+                text.push(if place <= group.len() { char::from(digit) } else { '=' });
+            }
+        }
+        text
+    }
+}
+
+fn value(digit: u8) -> Option<u8> {
+    Some(match digit {
+        b'A'..=b'Z' => digit - b'A',
+        b'a'..=b'z' => digit - b'a' + 26,
+        b'0'..=b'9' => digit - b'0' + 52,
+        b'-' | b'+' => 62,
+        b'_' | b'/' => 63,
+        _ => return None,
+    })
+}
+
+/// A text is not base64.
+struct BadBase64;
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl From<Vec<u8>> for Bytes {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+}
+
+impl fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // An image would bury all else.
+        write!(f, "Bytes({} bytes)", self.0.len())
+    }
+}
+
+impl Serialize for Bytes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.to_base64())
+    }
+}
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+
+        impl de::Visitor<'_> for Visitor {
+            type Value = Bytes;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("bytes as base64")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Bytes, E> {
+                // The text may be of any size, and says nothing.
+                Bytes::from_base64(text).map_err(|BadBase64| E::custom("this text is not base64"))
+            }
+        }
+
+        deserializer.deserialize_str(Visitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(text: &str) -> Option<Vec<u8>> {
+        Bytes::from_base64(text).ok().map(Bytes::into_vec)
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back(bytes: Vec<u8>) {
+            let text = Bytes::from(bytes.clone()).to_base64();
+            prop_assert_eq!(text.len() % 4, 0);
+            prop_assert_eq!(read(&text), Some(bytes.clone()));
+            prop_assert_eq!(read(text.trim_end_matches('=')), Some(bytes.clone()));
+            let classic = text.replace('-', "+").replace('_', "/");
+            prop_assert_eq!(read(&classic), Some(bytes));
+        }
+
+        #[test]
+        fn no_text_is_too_much(text: String) {
+            let _ = read(&text);
+        }
+    }
+
+    #[test]
+    fn known_values() {
+        for (text, bytes) in [
+            ("", &b""[..]),
+            ("Zg==", b"f"),
+            ("Zm8=", b"fo"),
+            ("Zm9v", b"foo"),
+            ("AP_--3NpZz4-Pj8_Pw==", b"\x00\xff\xfe\xfbsig>>>???"),
+        ] {
+            assert_eq!(read(text).as_deref(), Some(bytes));
+            assert_eq!(Bytes::from(bytes.to_vec()).to_base64(), text);
+        }
+    }
+
+    #[test]
+    fn what_is_no_base64_is_refused() {
+        for text in
+            ["Z", "Zg=", "Zg===", "Zm9v=", "=", "====", "Zm 9v", "Zm9v\n", "Zg==Zg==", "Zmé"]
+        {
+            assert_eq!(read(text), None, "{text:?}");
+        }
     }
 }

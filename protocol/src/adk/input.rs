@@ -1,24 +1,33 @@
-//! The document that a custom metric reads.
+//! The document of a custom metric, and the metric it asks for.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt};
 
+use serde_core::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{MapAccess, Visitor},
+    ser::SerializeMap,
+};
 use serde_json::Value;
 
-use super::{ConversationScenario, EvalMetric, Invocation, object::object};
-use crate::{DecodeError, Reply, decode};
+use super::{EvalStatus, Invocation};
+use crate::{
+    DecodeError, JsonObject, Reply, Score, decode,
+    object::{builder, object},
+    score::LenientNumber,
+};
 
 object! {
     /// What a custom metric reads: the arguments of its Python signature.
-    pub struct MetricInput {
+    pub struct MetricInput: lenient {
         /// The metric as the evaluation's configuration has it.
-        required ["eval_metric" | "evalMetric"] eval_metric: EvalMetric,
+        eval_metric | "evalMetric": EvalMetric = required,
         /// The turns that took place.
-        required ["actual_invocations" | "actualInvocations"] actual_invocations: Vec<Invocation>,
+        actual_invocations | "actualInvocations": Vec<Invocation> = required,
         /// The turns that were expected; `None` when there is nothing to compare with.
-        ["expected_invocations" | "expectedInvocations"] expected_invocations: Option<Vec<Invocation>>,
+        expected_invocations | "expectedInvocations": Option<Vec<Invocation>>,
         /// What the simulated user set out to say; `None` when the turns were written.
-        ["conversation_scenario" | "conversationScenario"] conversation_scenario: Option<ConversationScenario>,
-    }
+        conversation_scenario | "conversationScenario": Option<ConversationScenario>,
+    } unknown
 }
 
 impl MetricInput {
@@ -32,18 +41,16 @@ impl MetricInput {
         Self { eval_metric, actual_invocations, ..Self::default() }
     }
 
-    /// Sets the turns that were expected.
-    #[must_use]
-    pub fn expected(mut self, expected_invocations: Vec<Invocation>) -> Self {
-        self.expected_invocations = Some(expected_invocations);
-        self
-    }
+    builder! {
+        /// Sets the turns that were expected.
+        fn expected(self, expected_invocations: Vec<Invocation>) {
+            self.expected_invocations = Some(expected_invocations);
+        }
 
-    /// Sets what the simulated user set out to say.
-    #[must_use]
-    pub fn scenario(mut self, conversation_scenario: ConversationScenario) -> Self {
-        self.conversation_scenario = Some(conversation_scenario);
-        self
+        /// Sets what the simulated user set out to say.
+        fn scenario(self, conversation_scenario: ConversationScenario) {
+            self.conversation_scenario = Some(conversation_scenario);
+        }
     }
 
     /// Reads a document.
@@ -81,4 +88,183 @@ impl MetricInput {
     pub fn reply(&self) -> Reply {
         Reply::Adk { turns: self.actual_invocations.len(), threshold: self.eval_metric.threshold() }
     }
+}
+
+object! {
+    /// The metric as the evaluation's configuration has it.
+    pub struct EvalMetric: lenient {
+        /// Its name: the key in `criteria`.
+        metric_name | "metricName": String = required,
+        /// Deprecated by ADK, which leaves it out: see [`EvalMetric::threshold`].
+        threshold: Option<f64>,
+        /// What was written under its name in `criteria`.
+        criterion: Option<Criterion>,
+        /// The Python function that ADK calls.
+        custom_function_path | "customFunctionPath": Option<String>,
+    } unknown
+}
+
+impl EvalMetric {
+    /// A metric without a criterion.
+    pub fn new(metric_name: impl Into<String>) -> Self {
+        Self { metric_name: metric_name.into(), ..Self::default() }
+    }
+
+    builder! {
+        /// Sets the threshold of the criterion.
+        fn with_threshold(self, threshold: f64) { self.criterion.get_or_insert_default().threshold = Some(threshold); }
+
+        /// Sets one of the keys that are the metric's own.
+        fn with_extra(self, key: impl Into<String>, value: impl Into<Value>) {
+            self.criterion.get_or_insert_default().extras.insert(key.into(), value.into());
+        }
+    }
+
+    /// Score from which on an evaluation passes: that of the criterion. `None` when there is none, as for an infinite one,
+    /// which JSON cannot carry.
+    #[must_use]
+    pub fn threshold(&self) -> Option<f64> {
+        self.criterion.as_ref().and_then(|criterion| criterion.threshold).or(self.threshold)
+    }
+
+    /// The status of a score: whether it reaches the threshold. Without a threshold nothing says what is enough, and the
+    /// score is for information.
+    ///
+    /// ```
+    /// use evaluator_protocol::{Score, adk::{EvalMetric, EvalStatus}};
+    ///
+    /// let metric = EvalMetric::new("exact_match").with_threshold(0.8);
+    /// assert_eq!(metric.status_of(Score::ratio(4, 5)), EvalStatus::Passed);
+    /// assert_eq!(metric.status_of(Score::ratio(3, 4)), EvalStatus::Failed);
+    /// ```
+    #[must_use]
+    pub fn status_of(&self, score: Score) -> EvalStatus {
+        EvalStatus::of(score, self.threshold())
+    }
+
+    /// The keys of the criterion that are the metric's own.
+    #[must_use]
+    pub fn extras(&self) -> Option<&JsonObject> {
+        self.criterion.as_ref().map(|criterion| &criterion.extras)
+    }
+}
+
+/// What was written under the name of a metric in `criteria`.
+///
+/// Where a field of its own is there in both spellings, the camelCase one counts, as in ADK.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Criterion {
+    /// Score from which on an evaluation passes.
+    pub threshold: Option<f64>,
+    /// Whether the final response is meant with all that was said before it in the turn.
+    pub include_intermediate_responses_in_final: Option<bool>,
+    /// All other keys, as they were written: parameters of the metric. They are never re-cased.
+    pub extras: JsonObject,
+}
+
+const THRESHOLD: &str = "threshold";
+const INCLUDE: &str = "include_intermediate_responses_in_final";
+const INCLUDE_CAMEL: &str = "includeIntermediateResponsesInFinal";
+
+impl<'de> Deserialize<'de> for Criterion {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Keys;
+
+        impl<'de> Visitor<'de> for Keys {
+            type Value = Criterion;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Criterion, A::Error> {
+                let mut criterion = Criterion::default();
+                let mut camel = None;
+                while let Some(key) = map.next_key::<String>()? {
+                    match key.as_str() {
+                        THRESHOLD => {
+                            criterion.threshold =
+                                map.next_value::<Option<LenientNumber>>()?.map(|number| number.0);
+                        }
+                        INCLUDE => {
+                            criterion.include_intermediate_responses_in_final = map.next_value()?;
+                        }
+                        INCLUDE_CAMEL => camel = map.next_value()?,
+                        // Nulls are values here.
+                        _ => drop(criterion.extras.insert(key, map.next_value()?)),
+                    }
+                }
+                if camel.is_some() {
+                    criterion.include_intermediate_responses_in_final = camel;
+                }
+                Ok(criterion)
+            }
+        }
+
+        deserializer.deserialize_map(Keys)
+    }
+}
+
+impl Serialize for Criterion {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        if let Some(threshold) = self.threshold {
+            map.serialize_entry(THRESHOLD, &threshold)?;
+        }
+        if let Some(include) = self.include_intermediate_responses_in_final {
+            map.serialize_entry(INCLUDE, &include)?;
+        }
+        self.extras.iter().try_for_each(|(key, value)| map.serialize_entry(key, value))?;
+        map.end()
+    }
+}
+
+object! {
+    /// What a simulated user sets out to say. Cases that have one have no expected invocations.
+    pub struct ConversationScenario: lenient {
+        /// What the user says first.
+        starting_prompt | "startingPrompt": String = required,
+        /// What the user says then, in words.
+        conversation_plan | "conversationPlan": String = required,
+        /// Who the user is.
+        user_persona | "userPersona": Option<UserPersona>,
+    } unknown
+}
+
+impl ConversationScenario {
+    /// A scenario without a persona.
+    pub fn new(starting_prompt: impl Into<String>, conversation_plan: impl Into<String>) -> Self {
+        Self {
+            starting_prompt: starting_prompt.into(),
+            conversation_plan: conversation_plan.into(),
+            ..Self::default()
+        }
+    }
+}
+
+object! {
+    /// A kind of user.
+    pub struct UserPersona: lenient {
+        /// Its name.
+        id: String,
+        /// It in words.
+        description: String,
+        /// What such users do.
+        behaviors: Vec<UserBehavior>,
+    } unknown
+}
+
+object! {
+    /// Something that users of a kind do.
+    pub struct UserBehavior: lenient {
+        /// Its name.
+        name: String,
+        /// It in words.
+        description: String,
+        /// How to do it.
+        behavior_instructions | "behaviorInstructions": Vec<String>,
+        /// By what it is told that it was not done.
+        violation_rubrics | "violationRubrics": Vec<String>,
+    } unknown
 }

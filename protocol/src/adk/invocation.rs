@@ -1,42 +1,40 @@
-//! Turns, and what the agent did in them.
+//! Turns: the user's message, the agent's events and its answer.
 
 use std::{collections::BTreeMap, fmt};
 
-use serde::{
+use serde_core::{
     Deserialize, Deserializer, Serialize, Serializer,
-    de::{Error as _, MapAccess, Visitor, value::MapAccessDeserializer},
+    de::{Error as _, MapAccess, Visitor},
 };
 use serde_json::Value;
 
-use super::{
-    Content, FunctionCall, FunctionResponse, Part, UsageMetadata,
-    object::{IsThere, Number, object},
-};
+use super::{Content, FunctionCall, FunctionResponse, Part};
+use crate::object::{Object, builder, object};
 
 object! {
     /// One turn: what the user said, what the agent did and what it answered.
-    pub struct Invocation {
+    pub struct Invocation: lenient {
         /// Id of the turn; empty for most expected ones.
-        ["invocation_id" | "invocationId"] invocation_id: String,
+        invocation_id | "invocationId": String,
         /// What the user said.
-        ["user_content" | "userContent"] user_content: Content,
+        user_content | "userContent": Content,
         /// What the agent answered; `None` when it gave no answer.
-        ["final_response" | "finalResponse"] final_response: Option<Content>,
+        final_response | "finalResponse": Option<Content>,
         /// What the agent did in between.
-        ["intermediate_data" | "intermediateData"] intermediate_data: Option<IntermediateDataType>,
+        intermediate_data | "intermediateData": Option<IntermediateDataType>,
         /// When the turn began: seconds since 1970.
-        ["creation_timestamp" | "creationTimestamp"] creation_timestamp: Number,
+        creation_timestamp | "creationTimestamp": Option<f64>,
         /// How long it took, in seconds. Only turns that took place have durations.
-        ["duration"] duration: Number,
+        duration: Option<f64>,
         /// How much of that was spent in the model, in seconds.
-        ["model_duration" | "modelDuration"] model_duration: Number,
+        model_duration | "modelDuration": Option<f64>,
         /// How much of that was spent in tools, in seconds.
-        ["tool_duration" | "toolDuration"] tool_duration: Number,
+        tool_duration | "toolDuration": Option<f64>,
         /// What the turn is to be judged by.
-        ["rubrics"] rubrics: Option<Vec<Rubric>>,
+        rubrics: Option<Vec<Rubric>>,
         /// The agents of the application.
-        ["app_details" | "appDetails"] app_details: Option<AppDetails>,
-    }
+        app_details | "appDetails": Option<AppDetails>,
+    } unknown
 }
 
 impl Invocation {
@@ -49,11 +47,9 @@ impl Invocation {
         }
     }
 
-    /// Takes the answer away: the agent gave none.
-    #[must_use]
-    pub fn unanswered(mut self) -> Self {
-        self.final_response = None;
-        self
+    builder! {
+        /// Takes the answer away: the agent gave none.
+        fn unanswered(self) { self.final_response = None; }
     }
 
     /// Adds a call of a tool.
@@ -161,23 +157,23 @@ pub enum IntermediateDataType {
 
 object! {
     /// What the agent did, in lists by kind.
-    pub struct IntermediateData {
+    pub struct IntermediateData: lenient {
         /// Calls of tools.
-        ["tool_uses" | "toolUses"] tool_uses: Vec<FunctionCall>,
+        tool_uses | "toolUses": Vec<FunctionCall>,
         /// What tools answered.
-        ["tool_responses" | "toolResponses"] tool_responses: Vec<FunctionResponse>,
+        tool_responses | "toolResponses": Vec<FunctionResponse>,
         /// What agents said before the final response.
-        ["intermediate_responses" | "intermediateResponses"] intermediate_responses: Vec<IntermediateResponse>,
-    }
+        intermediate_responses | "intermediateResponses": Vec<IntermediateResponse>,
+    } unknown
 }
 
-/// What an agent said before the final response. An array of two in documents.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+/// A message of an agent before the final response. An array of two in documents.
+#[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct IntermediateResponse {
-    /// Who.
+    /// Name of the agent.
     pub author: String,
-    /// What.
+    /// The message.
     pub parts: Vec<Part>,
 }
 
@@ -187,22 +183,28 @@ impl Serialize for IntermediateResponse {
     }
 }
 
-object! {
-    /// What the agent did, event by event. The event of the final response has no content, unless that holds calls.
-    pub struct InvocationEvents {
-        /// The events.
-        ["invocation_events" | "invocationEvents"] invocation_events: Vec<InvocationEvent>,
+impl<'de> Deserialize<'de> for IntermediateResponse {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Deserialize::deserialize(deserializer).map(|(author, parts)| Self { author, parts })
     }
 }
 
 object! {
+    /// What the agent did, event by event. The event of the final response has no content, unless that holds calls.
+    pub struct InvocationEvents: lenient {
+        /// The events.
+        invocation_events | "invocationEvents": Vec<InvocationEvent>,
+    } unknown
+}
+
+object! {
     /// Data of either shape.
-    struct Shapes {
-        ["invocation_events" | "invocationEvents"] invocation_events: Option<Vec<InvocationEvent>>,
-        ["tool_uses" | "toolUses"] tool_uses: Option<Vec<FunctionCall>>,
-        ["tool_responses" | "toolResponses"] tool_responses: Option<Vec<FunctionResponse>>,
-        ["intermediate_responses" | "intermediateResponses"] intermediate_responses: Option<Vec<IntermediateResponse>>,
-    }
+    struct Shapes: lenient {
+        invocation_events | "invocationEvents": Option<Vec<InvocationEvent>>,
+        tool_uses | "toolUses": Option<Vec<FunctionCall>>,
+        tool_responses | "toolResponses": Option<Vec<FunctionResponse>>,
+        intermediate_responses | "intermediateResponses": Option<Vec<IntermediateResponse>>,
+    } unknown
 }
 
 impl<'de> Deserialize<'de> for IntermediateDataType {
@@ -218,7 +220,7 @@ impl<'de> Deserialize<'de> for IntermediateDataType {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-                let shapes = Shapes::deserialize(MapAccessDeserializer::new(map))?;
+                let shapes = Shapes::visit(map, &mut |_| {})?;
                 shapes.one().ok_or_else(|| {
                     let both = "`invocation_events` and `tool_uses` or the like: intermediate data has one shape";
                     A::Error::custom(both)
@@ -266,18 +268,18 @@ impl Serialize for IntermediateDataType {
 
 object! {
     /// Something that happened in a turn.
-    pub struct InvocationEvent {
+    pub struct InvocationEvent: lenient {
         /// Who did it.
-        ["author"] author: String,
+        author: String,
         /// What was said.
-        ["content"] content: Option<Content>,
+        content: Option<Content>,
         /// What it is based on.
-        ["grounding_metadata" | "groundingMetadata"] grounding_metadata: Option<Value>,
+        grounding_metadata | "groundingMetadata": Option<Value>,
         /// Tokens of the model call. An empty object is a call, too.
-        ["usage_metadata" | "usageMetadata"] usage_metadata: Option<UsageMetadata>,
+        usage_metadata | "usageMetadata": Option<UsageMetadata>,
         /// The model.
-        ["model_version" | "modelVersion"] model_version: Option<String>,
-    }
+        model_version | "modelVersion": Option<String>,
+    } unknown
 }
 
 impl InvocationEvent {
@@ -290,48 +292,89 @@ impl InvocationEvent {
 
 object! {
     /// What a turn is to be judged by.
-    pub struct Rubric {
+    pub struct Rubric: lenient {
         /// Its name.
-        ["rubric_id" | "rubricId"] rubric_id: String,
+        rubric_id | "rubricId": String,
         /// What it asks for.
-        ["rubric_content" | "rubricContent"] rubric_content: RubricContent,
+        rubric_content | "rubricContent": RubricContent,
         /// What it is about.
-        ["description"] description: Option<String>,
+        description: Option<String>,
         /// Its kind.
-        ["type"] kind: Option<String>,
-    }
+        kind as "type": Option<String>,
+    } unknown
 }
 
 object! {
     /// What a rubric asks for.
-    pub struct RubricContent {
+    pub struct RubricContent: lenient {
         /// In words.
-        ["text_property" | "textProperty"] text_property: Option<String>,
-    }
+        text_property | "textProperty": Option<String>,
+    } unknown
 }
 
 object! {
     /// The agents of the application.
-    pub struct AppDetails {
+    pub struct AppDetails: lenient {
         /// By name.
-        ["agent_details" | "agentDetails"] agent_details: BTreeMap<String, AgentDetails>,
-    }
-}
-
-impl<T> IsThere for BTreeMap<String, T> {
-    fn is_there(&self) -> bool {
-        !self.is_empty()
-    }
+        agent_details | "agentDetails": BTreeMap<String, AgentDetails>,
+    } unknown
 }
 
 object! {
     /// An agent.
-    pub struct AgentDetails {
+    pub struct AgentDetails: lenient {
         /// Its name.
-        ["name"] name: String,
+        name: String,
         /// What it was told to do.
-        ["instructions"] instructions: String,
+        instructions: String,
         /// The tools it may use.
-        ["tool_declarations" | "toolDeclarations"] tool_declarations: Vec<Value>,
+        tool_declarations | "toolDeclarations": Vec<Value>,
+    } unknown
+}
+
+object! {
+    /// Tokens of a model call.
+    pub struct UsageMetadata: lenient {
+        /// Tokens read.
+        prompt_token_count | "promptTokenCount": Option<i64>,
+        /// Tokens read that are results of tools on the model's side.
+        tool_use_prompt_token_count | "toolUsePromptTokenCount": Option<i64>,
+        /// Tokens read that were cached.
+        cached_content_token_count | "cachedContentTokenCount": Option<i64>,
+        /// Tokens written.
+        candidates_token_count | "candidatesTokenCount": Option<i64>,
+        /// Tokens thought.
+        thoughts_token_count | "thoughtsTokenCount": Option<i64>,
+        /// The sum that the model's provider gives. The built-in metrics of ADK form their own.
+        total_token_count | "totalTokenCount": Option<i64>,
+        /// Tokens read by kind.
+        prompt_tokens_details | "promptTokensDetails": Option<Value>,
+        /// Tokens of results of tools by kind.
+        tool_use_prompt_tokens_details | "toolUsePromptTokensDetails": Option<Value>,
+        /// Cached tokens by kind.
+        cache_tokens_details | "cacheTokensDetails": Option<Value>,
+        /// Tokens written by kind.
+        candidates_tokens_details | "candidatesTokensDetails": Option<Value>,
+        /// How the provider counts the call.
+        traffic_type | "trafficType": Option<Value>,
+    } unknown
+}
+
+impl UsageMetadata {
+    /// Tokens that went in: read, and results of tools on the model's side. `None` when neither is known.
+    #[must_use]
+    pub fn input_tokens(&self) -> Option<i64> {
+        sum([self.prompt_token_count, self.tool_use_prompt_token_count])
     }
+
+    /// Tokens that came out: written and thought. `None` when neither is known.
+    #[must_use]
+    pub fn output_tokens(&self) -> Option<i64> {
+        sum([self.candidates_token_count, self.thoughts_token_count])
+    }
+}
+
+/// The sum of what is known; `None` when nothing is.
+pub(super) fn sum(counts: impl IntoIterator<Item = Option<i64>>) -> Option<i64> {
+    counts.into_iter().flatten().reduce(i64::saturating_add)
 }

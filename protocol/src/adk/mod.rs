@@ -2,35 +2,24 @@
 //!
 #![doc = include_str!("../../docs/adk.md")]
 
-mod answer;
-mod bytes;
 mod content;
 mod convert;
 mod input;
 mod invocation;
-mod metric;
-mod object;
-mod performance;
 mod result;
-mod scenario;
-mod status;
-mod usage;
 
-pub use bytes::Bytes;
 pub use content::{
-    Blob, CodeExecutionResult, Content, ExecutableCode, FileData, FunctionCall, FunctionResponse,
-    Part,
+    Blob, Bytes, CodeExecutionResult, Content, ExecutableCode, FileData, FunctionCall,
+    FunctionResponse, Part,
 };
-pub use input::MetricInput;
+pub use input::{
+    ConversationScenario, Criterion, EvalMetric, MetricInput, UserBehavior, UserPersona,
+};
 pub use invocation::{
     AgentDetails, AppDetails, IntermediateData, IntermediateDataType, IntermediateResponse,
-    Invocation, InvocationEvent, InvocationEvents, Rubric, RubricContent,
+    Invocation, InvocationEvent, InvocationEvents, Rubric, RubricContent, UsageMetadata,
 };
-pub use metric::{Criterion, EvalMetric};
 pub use result::{
-    DurationDetails, EvaluationResult, PerInvocationResult, RowCount, RubricScore,
+    DurationDetails, EvalStatus, EvaluationResult, PerInvocationResult, RowCount, RubricScore,
     TokenUsageDetails,
 };
-pub use scenario::{ConversationScenario, UserBehavior, UserPersona};
-pub use status::EvalStatus;
-pub use usage::UsageMetadata;

@@ -47,7 +47,7 @@ impl HttpReply {
     #[must_use]
     pub fn error(status: ErrorStatus, message: &str) -> Self {
         // Agenta takes for JSON what can be read as such, whatever the content type says.
-        let is_json = serde_json::from_str::<serde::de::IgnoredAny>(message).is_ok();
+        let is_json = serde_json::from_str::<serde_core::de::IgnoredAny>(message).is_ok();
         let body = match message.trim() {
             "" => status.text().to_owned(),
             message if is_json => format!("{}: {message}", status.text()),

@@ -2,17 +2,13 @@
 
 use std::{borrow::Cow, fmt};
 
-use serde::{
-    Deserialize, Deserializer, Serialize, Serializer, de,
-    de::{MapAccess, Visitor},
+use serde_core::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{self, MapAccess, Visitor},
     ser::SerializeMap,
 };
 use serde_json::Value;
 
-use super::{
-    Form,
-    threshold::{DEFAULT_THRESHOLD, is_none, threshold},
-};
 use crate::{DecodeError, JsonObject, Reply, decode};
 
 /// Where the expected answer is among the inputs, unless the parameters say otherwise.
@@ -380,5 +376,134 @@ impl Serialize for EvaluateInput {
             map.serialize_entry(key, &self.document[key])?;
         }
         map.end()
+    }
+}
+
+/// A way in which Agenta calls an evaluator. Each has a document of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Form {
+    /// Custom code of interface v1: `app_params`, `inputs`, `output`, `correct_answer`.
+    CodeV1,
+    /// Custom code of interface v2 or v3: `inputs`, `outputs`, `trace`.
+    Code,
+    /// A webhook: `inputs`, `output`, which is always text.
+    Webhook,
+    /// A remote workflow: `inputs`, `parameters`, `outputs`, `trace`, `testcase`.
+    Remote,
+}
+
+impl Form {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::CodeV1, Self::Code, Self::Webhook, Self::Remote];
+
+    /// The form whose document has these keys at its top: what no other form has decides.
+    pub(super) fn of(has: impl Fn(&str) -> bool) -> Option<Self> {
+        if has("app_params") || has("correct_answer") {
+            Some(Self::CodeV1)
+        } else if has("output") {
+            // With parameters beside it, somebody on the way added them.
+            Some(Self::Webhook)
+        } else if has("parameters") {
+            Some(Self::Remote)
+        } else if has("outputs") {
+            Some(Self::Code)
+        } else {
+            None
+        }
+    }
+
+    /// What it calls the output of the app.
+    #[must_use]
+    pub fn output_key(self) -> &'static str {
+        match self {
+            Self::CodeV1 | Self::Webhook => "output",
+            Self::Code | Self::Remote => "outputs",
+        }
+    }
+}
+
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::CodeV1 => "custom code v1",
+            Self::Code => "custom code v2 or v3",
+            Self::Webhook => "webhook",
+            Self::Remote => "remote workflow",
+        })
+    }
+}
+
+/// The threshold where none is given.
+pub const DEFAULT_THRESHOLD: f64 = 0.5;
+
+/// A threshold: the score from which on `success` is true, above 0 and at most 1.
+///
+/// What counts as none (absent, `null`, `false`, 0, an empty text, list or object) stands for [`DEFAULT_THRESHOLD`].
+///
+/// # Errors
+///
+/// [`ThresholdError`]: it is no number, or not in that range.
+pub fn threshold(value: Option<&Value>) -> Result<f64, ThresholdError> {
+    let Some(value) = value.filter(|value| !is_none(value)) else { return Ok(DEFAULT_THRESHOLD) };
+    match value.as_f64() {
+        Some(number) if number > 0.0 && number <= 1.0 => Ok(number),
+        _ => Err(ThresholdError { found: value.to_string() }),
+    }
+}
+
+/// What Python takes for false.
+pub(super) fn is_none(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::Bool(true) => false,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(object) => object.is_empty(),
+    }
+}
+
+/// A threshold that is none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThresholdError {
+    found: String,
+}
+
+impl fmt::Display for ThresholdError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is not a threshold: expected a number above 0 and at most 1", self.found)
+    }
+}
+
+impl std::error::Error for ThresholdError {}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_none_is_the_default() {
+        assert_eq!(threshold(None), Ok(0.5));
+        for none in [json!(null), json!(0), json!(0.0), json!(-0.0), json!(""), json!(false)] {
+            assert_eq!(threshold(Some(&none)), Ok(0.5), "{none}");
+        }
+    }
+
+    #[test]
+    fn only_numbers_in_range_are_thresholds() {
+        for (value, expected) in [(json!(0.9), 0.9), (json!(1.0), 1.0), (json!(1e-9), 1e-9)] {
+            assert_eq!(threshold(Some(&value)), Ok(expected));
+        }
+        for wrong in [json!(1.5), json!(-0.1), json!("0.5"), json!(true), json!([0.5]), json!(2)] {
+            assert!(threshold(Some(&wrong)).is_err(), "{wrong}");
+        }
+        assert_eq!(threshold(Some(&json!(1))), Ok(1.0));
+        assert_eq!(
+            threshold(Some(&json!(2))).unwrap_err().to_string(),
+            "2 is not a threshold: expected a number above 0 and at most 1"
+        );
     }
 }

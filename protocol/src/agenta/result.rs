@@ -2,18 +2,17 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
+use serde_core::{Deserialize, Serialize, Serializer, ser::SerializeMap};
 use serde_json::Value;
 
 use super::Form;
-use crate::{EvalResult, EvalStatus, IntoScore, JsonObject, Score};
+use crate::{EvalResult, EvalStatus, IntoScore, JsonObject, Score, object::builder};
 
 /// What an evaluator answers, in one of the kinds that Agenta records.
 ///
 /// Every form takes an [`EvaluateResult`] with a score: `{"score": 0.75, "success": true}`. The others are for custom code
 /// of interface v3 and remote workflows, and as far as they are not lists, for webhooks.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(untagged)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Outputs {
     /// Metrics, usually `score` and `success`.
@@ -22,6 +21,16 @@ pub enum Outputs {
     Text(String),
     /// A list.
     List(Vec<Value>),
+}
+
+impl Serialize for Outputs {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Result(result) => result.serialize(serializer),
+            Self::Text(text) => text.serialize(serializer),
+            Self::List(items) => items.serialize(serializer),
+        }
+    }
 }
 
 impl Outputs {
@@ -113,18 +122,14 @@ impl EvaluateResult {
         Self { success: Some(success), ..Self::default() }
     }
 
-    /// Says whether the output is good enough, whatever the threshold is.
-    #[must_use]
-    pub fn success(mut self, success: bool) -> Self {
-        self.success = Some(success);
-        self
-    }
+    builder! {
+        /// Says whether the output is good enough, whatever the threshold is.
+        fn success(self, success: bool) { self.success = Some(success); }
 
-    /// Adds a metric of your own: a number, a flag, a text, or an object of those. `score` and `success` cannot be set so.
-    #[must_use]
-    pub fn metric(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.metrics.insert(name.into(), value.into());
-        self
+        /// Adds a metric of your own: a number, a flag, a text, or an object of those. `score` and `success` cannot be set so.
+        fn metric(self, name: impl Into<String>, value: impl Into<Value>) {
+            self.metrics.insert(name.into(), value.into());
+        }
     }
 
     /// What Agenta is told of a result: its score, and whether that is a success. Agenta declares these two and no others

@@ -1,6 +1,62 @@
-//! What a document of AgentV has and the default contract has no room for.
+//! The values of a document of AgentV that the default contract has no field for.
 
-use super::{CodeJudgeInput, Message, Trace, TraceSummary, to_input::is_tool_calls, wire::Wire};
+use super::{
+    Block, CodeJudgeInput, Content, Message, Role, ToolCall, Trace, TraceSummary, wire::Wire,
+};
+use crate::JsonObject;
+
+/// Keys under which messages of tools name the call they respond to.
+pub(super) const CALL_IDS: [&str; 2] = ["tool_call_id", "toolCallId"];
+
+/// Collects the paths of dropped values.
+#[derive(Default)]
+pub(super) struct Notes {
+    pub(super) dropped: Vec<String>,
+}
+
+impl Notes {
+    /// Notes the values of a message besides its role, its texts and its tool calls.
+    pub(super) fn extras(&mut self, path: &str, message: &Message) {
+        let is_of_tool = message.role == Role::Tool;
+        // All blocks of a tool's response are kept.
+        if let (Some(Content::Blocks(blocks)), false) = (&message.content, is_of_tool) {
+            for (index, block) in blocks.iter().enumerate() {
+                self.block(&format!("{path}.content[{index}]"), block);
+            }
+        }
+        let is_read = |key: &str| match key {
+            "role" | "content" => true,
+            "tool_calls" => message.role == Role::Assistant,
+            "name" => is_of_tool,
+            key => is_of_tool && call_id(message, key).is_some(),
+        };
+        self.unread(path, message.present(), is_read);
+    }
+
+    /// Notes a block without text, or its values besides the text.
+    fn block(&mut self, path: &str, block: &Block) {
+        let Some(text) = block.as_text() else { return self.dropped.push(path.to_owned()) };
+        let repeats_text = block.value.as_deref() == Some(text);
+        let is_read = |key: &str| matches!(key, "type" | "text") || key == "value" && repeats_text;
+        self.unread(path, block.present(), is_read);
+    }
+
+    /// Notes the values of a tool call besides those that are converted.
+    pub(super) fn call(&mut self, path: &str, call: &ToolCall) {
+        let is_read = |key: &str| matches!(key, "tool" | "input" | "output" | "id");
+        self.unread(path, call.present(), is_read);
+    }
+
+    fn unread(&mut self, path: &str, present: Vec<&str>, is_read: impl Fn(&str) -> bool) {
+        let unread = present.into_iter().filter(|key| !is_read(key));
+        self.dropped.extend(unread.map(|key| format!("{path}.{key}")));
+    }
+}
+
+/// Returns the id of the call that a message of a tool responds to, if it is under this key.
+pub(super) fn call_id<'a>(message: &'a Message, key: &str) -> Option<&'a str> {
+    message.other.get(key).filter(|_| CALL_IDS.contains(&key))?.as_str()
+}
 
 /// Notes the paths of everything outside of messages. `user` is what the user said, if it stands in a turn, and `golden` the
 /// answer of the last golden turn.
@@ -154,4 +210,10 @@ fn note_if(is_there: bool, path: &str, dropped: &mut Vec<String>) {
     if is_there {
         dropped.push(path.to_owned());
     }
+}
+
+/// Whether a text is the JSON of tool calls.
+pub(super) fn is_tool_calls(text: &str) -> bool {
+    let calls: Result<Vec<JsonObject>, _> = serde_json::from_str(text);
+    calls.is_ok_and(|calls| calls.iter().all(|call| call.contains_key("tool")))
 }

@@ -1,15 +1,15 @@
-//! What a judge reads: a view on the keys of every generation.
+//! The document of a code judge: one view of the keys of all versions of AgentV.
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_core::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
 
 use super::{
     MemberResult, Message, TokenUsage, ToolCall, Trace, TraceSummary,
-    derived::Derived,
-    wire::{Output, Wire},
+    wire::{Derived, Output, Wire},
 };
-use crate::{DecodeError, JsonObject, decode};
+use crate::{DecodeError, JsonObject, decode, object::builder};
 
 /// What a code judge reads, whichever version of AgentV wrote it.
 ///
@@ -52,9 +52,9 @@ impl CodeJudgeInput {
     }
 
     /// Changes the document.
-    pub(super) fn edit(mut self, change: impl FnOnce(&mut Wire)) -> Self {
+    fn edit(&mut self, change: impl FnOnce(&mut Wire)) {
         change(&mut self.wire);
-        Self::from_wire(self.wire)
+        self.derived = Derived::of(&self.wire);
     }
 
     /// What the agent was asked: as the host put it, else the texts of the user's messages, joined by blanks.
@@ -117,8 +117,7 @@ impl CodeJudgeInput {
             );
             DecodeError::shape("output_path", reason)
         })?;
-        self.wire.output = Some(output);
-        self.derived = Derived::of(&self.wire);
+        self.edit(|wire| wire.output = Some(output));
         Ok(())
     }
 
@@ -288,4 +287,83 @@ fn first<const N: usize>(places: [&Option<String>; N]) -> Option<&str> {
 fn place(error: &serde_json::Error) -> String {
     let what = if error.is_data() { "wrong type" } else { "not JSON" };
     format!("{what} at line {} column {}", error.line(), error.column())
+}
+
+/// Makes documents in the terms of the documented contract (2.5).
+impl CodeJudgeInput {
+    /// A question and an answer.
+    pub fn new(question: impl Into<String>, candidate_answer: impl Into<String>) -> Self {
+        Self::from_wire(Wire {
+            question: Some(question.into()),
+            candidate_answer: Some(candidate_answer.into()),
+            ..Wire::default()
+        })
+    }
+
+    builder! {
+        /// Sets what a good answer achieves.
+        fn with_expected_outcome(self, outcome: impl Into<String>) {
+            self.edit(|wire| wire.expected_outcome = Some(outcome.into()));
+        }
+
+        /// Sets a good answer.
+        fn with_reference_answer(self, answer: impl Into<String>) {
+            self.edit(|wire| wire.reference_answer = Some(answer.into()));
+        }
+
+        /// Adds a message to what the agent was given.
+        fn with_input_message(self, message: Message) {
+            self.edit(|wire| wire.input_messages.get_or_insert_default().push(message));
+        }
+
+        /// Adds a message to what a good agent says.
+        fn with_expected_message(self, message: Message) {
+            self.edit(|wire| wire.expected_messages.get_or_insert_default().push(message));
+        }
+
+        /// Adds a message to what the agent said.
+        fn with_output_message(self, message: Message) {
+            self.edit(|wire| wire.output_messages.get_or_insert_default().push(message));
+        }
+
+        /// Adds a file with guidelines.
+        fn with_guideline_file(self, path: impl Into<String>) {
+            self.edit(|wire| wire.guideline_files.get_or_insert_default().push(path.into()));
+        }
+
+        /// Adds a file that belongs to the question.
+        fn with_input_file(self, path: impl Into<String>) {
+            self.edit(|wire| wire.input_files.get_or_insert_default().push(path.into()));
+        }
+
+        /// Sets the way to the answer in numbers.
+        fn with_trace_summary(self, summary: TraceSummary) {
+            self.edit(|wire| wire.trace_summary = Some(summary.into()));
+        }
+
+        /// Sets the way to the answer with its events, as versions since 4.36 send it.
+        fn with_trace(self, trace: Trace) { self.edit(|wire| wire.trace = Some(trace)); }
+
+        /// Sets one key of the config.
+        fn with_config(self, key: impl Into<String>, value: impl Into<Value>) {
+            self.edit(|wire| {
+                wire.config.get_or_insert_default().insert(key.into(), value.into());
+            });
+        }
+
+        /// Sets one key of what the configuration says of the case.
+        fn with_metadata(self, key: impl Into<String>, value: impl Into<Value>) {
+            self.edit(|wire| {
+                wire.metadata.get_or_insert_default().insert(key.into(), value.into());
+            });
+        }
+
+        /// Sets the workspace and what the agent changed in it, as a unified diff.
+        fn with_workspace(self, path: impl Into<String>, changes: impl Into<String>) {
+            self.edit(|wire| {
+                wire.workspace_path = Some(path.into());
+                wire.file_changes = Some(changes.into());
+            });
+        }
+    }
 }

@@ -1,63 +1,37 @@
-//! Messages, and the tool calls in them.
+//! Messages of a conversation, their contents and tool calls.
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde_core::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use super::{Content, Role};
-use crate::JsonObject;
+use crate::{
+    JsonObject,
+    object::{builder, object, open_enum},
+};
 
-/// Declares a part of a conversation, with the times that both kinds have, and the keys that are not known.
-macro_rules! timed {
-    ($(#[$meta:meta])* pub struct $name:ident { $($fields:tt)* }) => {
-        $(#[$meta])*
-        pub struct $name {
-            $($fields)*
-            /// When it happened (up to 2.5).
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub timestamp: Option<String>,
-            /// When it began (since 2.7).
-            #[serde(default, alias = "startTime", skip_serializing_if = "Option::is_none")]
-            pub start_time: Option<String>,
-            /// When it ended (since 2.7).
-            #[serde(default, alias = "endTime", skip_serializing_if = "Option::is_none")]
-            pub end_time: Option<String>,
-            /// How long it took, in milliseconds (since 2.7).
-            #[serde(default, alias = "durationMs", skip_serializing_if = "Option::is_none")]
-            pub duration_ms: Option<f64>,
-            /// All other keys.
-            #[serde(flatten)]
-            pub other: JsonObject,
-        }
-    };
-}
-
-timed! {
+object! {
     /// A message of a conversation.
-    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-    #[non_exhaustive]
-    pub struct Message {
+    pub struct Message: sparse {
         /// Who speaks.
-        pub role: Role,
+        role: Role = required(Role::User),
         /// What is said; `None` in messages that only call tools.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub content: Option<Content>,
+        content: Option<Content>,
         /// The tool calls, with their results.
-        #[serde(
-            default,
-            alias = "toolCalls",
-            deserialize_with = "or_default",
-            skip_serializing_if = "Vec::is_empty"
-        )]
-        pub tool_calls: Vec<ToolCall>,
+        tool_calls | "toolCalls": Vec<ToolCall> = optional,
         /// Name of the speaker; of the tool, in results of tools.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub name: Option<String>,
+        name: Option<String>,
         /// Whatever its provider adds.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub metadata: Option<JsonObject>,
-    }
+        metadata: Option<JsonObject>,
+        /// When it happened (up to 2.5).
+        timestamp: Option<String>,
+        /// When it began (since 2.7).
+        start_time | "startTime": Option<String>,
+        /// When it ended (since 2.7).
+        end_time | "endTime": Option<String>,
+        /// How long it took, in milliseconds (since 2.7).
+        duration_ms | "durationMs": Option<f64>,
+    } other
 }
 
 impl Message {
@@ -69,18 +43,7 @@ impl Message {
     /// A message of that role without content.
     #[must_use]
     pub fn silent(role: Role) -> Self {
-        Self {
-            role,
-            content: None,
-            tool_calls: Vec::new(),
-            name: None,
-            metadata: None,
-            timestamp: None,
-            start_time: None,
-            end_time: None,
-            duration_ms: None,
-            other: JsonObject::new(),
-        }
+        Self { role, ..Self::blank() }
     }
 
     /// What the agent said.
@@ -98,11 +61,9 @@ impl Message {
         Self::new(Role::System, content)
     }
 
-    /// Adds a tool call.
-    #[must_use]
-    pub fn tool_call(mut self, call: ToolCall) -> Self {
-        self.tool_calls.push(call);
-        self
+    builder! {
+        /// Adds a tool call.
+        fn tool_call(self, call: ToolCall) { self.tool_calls.push(call); }
     }
 
     /// What is said, as text; empty without content.
@@ -112,23 +73,27 @@ impl Message {
     }
 }
 
-timed! {
+object! {
     /// A call of a tool, with its result.
-    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-    #[non_exhaustive]
-    pub struct ToolCall {
+    #[derive(Default)]
+    pub struct ToolCall: sparse {
         /// Name of the tool.
-        pub tool: String,
+        tool: String = required,
         /// What it was given: mostly an object. AgentV has written the names in it in snake_case.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub input: Option<Value>,
+        input: Option<Value>,
         /// What it answered.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub output: Option<Value>,
+        output: Option<Value>,
         /// Id of the call.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub id: Option<String>,
-    }
+        id: Option<String>,
+        /// When it happened (up to 2.5).
+        timestamp: Option<String>,
+        /// When it began (since 2.7).
+        start_time | "startTime": Option<String>,
+        /// When it ended (since 2.7).
+        end_time | "endTime": Option<String>,
+        /// How long it took, in milliseconds (since 2.7).
+        duration_ms | "durationMs": Option<f64>,
+    } other
 }
 
 impl ToolCall {
@@ -137,33 +102,182 @@ impl ToolCall {
         Self { tool: tool.into(), ..Self::default() }
     }
 
-    /// Sets what it was given.
-    #[must_use]
-    pub fn input(mut self, input: impl Into<Value>) -> Self {
-        self.input = Some(input.into());
-        self
-    }
+    builder! {
+        /// Sets what it was given.
+        fn input(self, input: impl Into<Value>) { self.input = Some(input.into()); }
 
-    /// Sets what it answered.
-    #[must_use]
-    pub fn output(mut self, output: impl Into<Value>) -> Self {
-        self.output = Some(output.into());
-        self
-    }
+        /// Sets what it answered.
+        fn output(self, output: impl Into<Value>) { self.output = Some(output.into()); }
 
-    /// Sets the id.
-    #[must_use]
-    pub fn id(mut self, id: impl Into<String>) -> Self {
-        self.id = Some(id.into());
-        self
+        /// Sets the id.
+        fn id(self, id: impl Into<String>) { self.id = Some(id.into()); }
     }
 }
 
-/// Reads `null` as nothing.
-pub(super) fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
-    deserializer: D,
-) -> Result<T, D::Error> {
-    Option::deserialize(deserializer).map(Option::unwrap_or_default)
+/// What is said in a message.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Content {
+    /// Text.
+    Text(String),
+    /// Text, files and images: an array of objects with a `type`, at least one of which is `text`, `file` or `image`.
+    Blocks(Vec<Block>),
+    /// Any other JSON.
+    Json(Value),
+}
+
+impl Content {
+    /// The content as text: the text of a text, the texts of blocks, one per line, or JSON with an indentation of two.
+    #[must_use]
+    pub fn text(&self) -> Cow<'_, str> {
+        match self {
+            Self::Text(text) => Cow::Borrowed(text),
+            Self::Blocks(blocks) => {
+                let mut texts = blocks.iter().filter_map(Block::as_text);
+                match (texts.next(), texts.next()) {
+                    (None, _) => Cow::Borrowed(""),
+                    (Some(only), None) => Cow::Borrowed(only),
+                    (Some(first), Some(second)) => {
+                        let all: Vec<&str> = [first, second].into_iter().chain(texts).collect();
+                        Cow::Owned(all.join("\n"))
+                    }
+                }
+            }
+            // `{:#}` writes a value with indentation.
+            Self::Json(value) => Cow::Owned(format!("{value:#}")),
+        }
+    }
+}
+
+impl From<&str> for Content {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Content {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<Vec<Block>> for Content {
+    fn from(blocks: Vec<Block>) -> Self {
+        Self::Blocks(blocks)
+    }
+}
+
+impl From<Value> for Content {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::String(text) => Self::Text(text),
+            Value::Array(items) if items.is_empty() => Self::Blocks(Vec::new()),
+            Value::Array(items) if items.iter().any(Block::is_known) => {
+                // What cannot be read as blocks is JSON that looks like it.
+                match items.iter().map(Block::deserialize).collect() {
+                    Ok(blocks) => Self::Blocks(blocks),
+                    Err(_) => Self::Json(Value::Array(items)),
+                }
+            }
+            other => Self::Json(other),
+        }
+    }
+}
+
+impl Serialize for Content {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(text) => text.serialize(serializer),
+            Self::Blocks(blocks) => blocks.serialize(serializer),
+            Self::Json(value) => value.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Value::deserialize(deserializer).map(Self::from)
+    }
+}
+
+object! {
+    /// A part of a content.
+    pub struct Block: sparse {
+        /// `text`, `file`, `image`, or something newer.
+        kind as "type": String = required,
+        /// The text of a text, where the host made it; what is in a file.
+        text: Option<String>,
+        /// The text of a text, where somebody wrote it; the file as it is named there.
+        value: Option<String>,
+        /// Where a file or an image is. Images are removed when the judge has ended.
+        path: Option<String>,
+        /// Where a file is, as an absolute path.
+        resolved_path | "resolvedPath": Option<String>,
+        /// Media type of an image.
+        media_type | "mediaType": Option<String>,
+    } other
+}
+
+impl Block {
+    /// A text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { kind: "text".to_owned(), text: Some(text.into()), ..Self::blank() }
+    }
+
+    /// What is said in it; `None` for files, images and blocks without text.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
+        match self.kind.as_str() {
+            "text" => self.text.as_deref().or(self.value.as_deref()),
+            "file" | "image" => None,
+            _ => self.text.as_deref(),
+        }
+    }
+
+    /// Whether it is a text and nothing else.
+    pub(super) fn is_plain(&self) -> bool {
+        let Self { value, path, resolved_path, media_type, other, .. } = self;
+        let file = [path, resolved_path, media_type];
+        let repeats = |said: &str| value.as_deref().is_none_or(|value| value == said);
+        self.as_text().is_some_and(repeats)
+            && file.iter().all(|it| it.is_none())
+            && other.is_empty()
+    }
+
+    fn is_known(value: &Value) -> bool {
+        matches!(value["type"].as_str(), Some("text" | "file" | "image"))
+    }
+}
+
+object! {
+    /// The result of one member of a composite evaluator, as an aggregator reads it. Its keys are in camelCase.
+    #[derive(Default)]
+    pub struct MemberResult: sparse {
+        /// The member's score.
+        score: f64 = required,
+        /// `pass`, `borderline` or `fail`.
+        verdict: Option<String>,
+        /// What was good.
+        hits: Vec<String> = nullable,
+        /// What was missing.
+        misses: Vec<String> = nullable,
+        /// Why.
+        reasoning: Option<String>,
+    } other
+}
+
+open_enum! {
+    /// Who speaks in a message.
+    Role {
+        /// The agent.
+        Assistant = "assistant",
+        /// Whoever asks.
+        User = "user",
+        /// Instructions.
+        System = "system",
+        /// A tool, with its result.
+        Tool = "tool",
+    }
 }
 
 #[cfg(test)]
@@ -171,6 +285,39 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn content_has_three_forms() {
+        let content = |value: Value| Content::from(value);
+        assert_eq!(content(json!("a")).text(), "a");
+        assert_eq!(content(json!({"answer": 42})).text(), "{\n  \"answer\": 42\n}");
+        assert_eq!(content(json!(42)).text(), "42");
+        assert_eq!(content(json!([1, 2])), Content::Json(json!([1, 2])));
+        assert_eq!(content(json!([])).text(), "");
+        // An answer that is an array of objects with a `type` of their own.
+        let animals = json!([{"type": "dog"}, {"type": "cat"}]);
+        assert_eq!(content(animals.clone()), Content::Json(animals));
+        let blocks = json!([
+            {"type": "text", "value": "written"},
+            {"type": "file", "value": "a.txt", "path": "a.txt", "text": "content of the file", "resolvedPath": "/a.txt"},
+            {"type": "image", "media_type": "image/png", "path": "/tmp/0.png"},
+            {"type": "text", "text": "made"},
+            {"type": "refusal", "text": "new", "level": 3},
+        ]);
+        let content = content(blocks);
+        assert_eq!(content.text(), "written\nmade\nnew");
+        let Content::Blocks(blocks) = &content else { panic!("{content:?}") };
+        assert_eq!(blocks[1].resolved_path.as_deref(), Some("/a.txt"));
+        assert_eq!(blocks[4].other, *json!({"level": 3}).as_object().unwrap());
+    }
+
+    #[test]
+    fn what_only_looks_like_blocks_is_json() {
+        let odd = json!([{"type": "text", "text": {"not": "text"}}]);
+        assert_eq!(Content::from(odd.clone()), Content::Json(odd));
+        let mixed = json!([{"type": "text", "text": "a"}, 5]);
+        assert_eq!(Content::from(mixed.clone()), Content::Json(mixed));
+    }
 
     #[test]
     fn messages_keep_what_they_do_not_know() {

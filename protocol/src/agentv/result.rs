@@ -1,10 +1,12 @@
-//! What a judge answers.
+//! The answer of a code judge.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeStruct};
+use serde_core::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use super::message::or_default;
-use crate::{IntoScore, JsonObject, Score};
+use crate::{
+    EvalResult, EvalStatus, IntoScore, JsonObject, Score, agentevals,
+    object::{builder, object},
+};
 
 /// What a code judge answers: a score, and what speaks for and against the answer.
 ///
@@ -84,25 +86,17 @@ impl CodeJudgeResult {
         texts.into_iter().fold(self, Self::miss)
     }
 
-    /// Adds something that was looked at.
-    #[must_use]
-    pub fn assertion(mut self, assertion: Assertion) -> Self {
-        self.assertions.push(assertion);
-        self
-    }
+    builder! {
+        /// Adds something that was looked at.
+        fn assertion(self, assertion: Assertion) { self.assertions.push(assertion); }
 
-    /// Sets why the score is what it is.
-    #[must_use]
-    pub fn reasoning(mut self, reasoning: impl Into<String>) -> Self {
-        self.reasoning = Some(reasoning.into());
-        self
-    }
+        /// Sets why the score is what it is.
+        fn reasoning(self, reasoning: impl Into<String>) { self.reasoning = Some(reasoning.into()); }
 
-    /// Adds a detail. AgentV 2.5 writes the names in it in snake_case.
-    #[must_use]
-    pub fn detail(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.details.get_or_insert_default().insert(key.into(), value.into());
-        self
+        /// Adds a detail. AgentV 2.5 writes the names in it in snake_case.
+        fn detail(self, key: impl Into<String>, value: impl Into<Value>) {
+            self.details.get_or_insert_default().insert(key.into(), value.into());
+        }
     }
 
     /// What was good.
@@ -151,135 +145,254 @@ impl Assertion {
         Self { text: text.into(), passed, evidence: None, reason: None }
     }
 
-    /// Sets what shows it.
-    #[must_use]
-    pub fn evidence(mut self, evidence: impl Into<String>) -> Self {
-        self.evidence = Some(evidence.into());
-        self
-    }
+    builder! {
+        /// Sets what shows it.
+        fn evidence(self, evidence: impl Into<String>) { self.evidence = Some(evidence.into()); }
 
-    /// Sets why it passed or did not.
-    #[must_use]
-    pub fn reason(mut self, reason: impl Into<String>) -> Self {
-        self.reason = Some(reason.into());
-        self
+        /// Sets why it passed or did not.
+        fn reason(self, reason: impl Into<String>) { self.reason = Some(reason.into()); }
     }
 }
 
-/// A row of 3.5 to 4.42.
-#[derive(Serialize, Deserialize)]
-struct AssertionRow {
-    text: String,
-    #[serde(default)]
-    passed: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    evidence: Option<String>,
+object! {
+    /// A row of versions 3.5 to 4.42.
+    struct AssertionRow: sparse {
+        text: String = required,
+        passed: bool,
+        evidence: Option<String>,
+    }
 }
 
-/// A row of version 5.
-#[derive(Serialize, Deserialize)]
-struct CheckRow {
-    text: String,
-    pass: bool,
-    reason: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    evidence: Option<String>,
+object! {
+    /// A row of version 5.
+    struct CheckRow: sparse {
+        text: String = required,
+        pass: bool = required,
+        reason: String = required,
+        evidence: Option<String>,
+    }
+}
+
+object! {
+    /// The answers of all versions in one object, in which each version finds the keys it reads.
+    struct AllVersions: sparse {
+        pass: Option<bool>,
+        score: Score = required(Score::ZERO),
+        reason: Option<String>,
+        reasoning: Option<String>,
+        hits: Vec<String> = nullable,
+        misses: Vec<String> = nullable,
+        assertions: Vec<AssertionRow> = nullable,
+        checks: Vec<CheckRow> = nullable,
+        details: Option<JsonObject>,
+    }
 }
 
 impl Serialize for CodeJudgeResult {
-    /// Writes the object in which every version finds its rows. `pass` says what AgentV's own threshold makes of the score,
-    /// so that it never contradicts the verdict.
+    /// `pass` is the score compared with AgentV's own threshold, so that it never contradicts the verdict.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let assertions: Vec<AssertionRow> =
-            self.assertions.iter().map(AssertionRow::from).collect();
-        let checks: Vec<CheckRow> = self.assertions.iter().map(CheckRow::from).collect();
-        let mut object = serializer.serialize_struct("CodeJudgeResult", 9)?;
-        object.serialize_field("pass", &(self.score.get() >= DEFAULT_THRESHOLD))?;
-        object.serialize_field("score", &self.score)?;
-        if let Some(reasoning) = &self.reasoning {
-            object.serialize_field("reason", reasoning)?;
-            object.serialize_field("reasoning", reasoning)?;
+        let owned = |texts: Vec<&str>| texts.into_iter().map(str::to_owned).collect();
+        let rows = self.assertions.iter().cloned();
+        AllVersions {
+            pass: Some(self.score.get() >= DEFAULT_THRESHOLD),
+            score: self.score,
+            reason: self.reasoning.clone(),
+            reasoning: self.reasoning.clone(),
+            hits: owned(self.hits()),
+            misses: owned(self.misses()),
+            assertions: rows.clone().map(AssertionRow::from).collect(),
+            checks: rows.map(CheckRow::from).collect(),
+            details: self.details.clone(),
         }
-        object.serialize_field("hits", &self.hits())?;
-        object.serialize_field("misses", &self.misses())?;
-        object.serialize_field("assertions", &assertions)?;
-        object.serialize_field("checks", &checks)?;
-        if let Some(details) = &self.details {
-            object.serialize_field("details", details)?;
-        }
-        object.end()
-    }
-}
-
-impl From<&Assertion> for AssertionRow {
-    fn from(assertion: &Assertion) -> Self {
-        let Assertion { text, passed, evidence, .. } = assertion;
-        Self { text: text.clone(), passed: *passed, evidence: evidence.clone() }
-    }
-}
-
-impl From<&Assertion> for CheckRow {
-    fn from(assertion: &Assertion) -> Self {
-        let Assertion { text, passed, evidence, reason } = assertion;
-        let reason = reason.as_ref().or(evidence.as_ref()).unwrap_or(text);
-        Self {
-            text: text.clone(),
-            pass: *passed,
-            reason: reason.clone(),
-            evidence: evidence.clone(),
-        }
+        .serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for CodeJudgeResult {
-    /// Reads what judges of any version write, as long as it has a score: the rows are `checks`, else `assertions`, else `hits`
+    /// Reads the answers of all versions, as long as they have a score: the rows are `checks`, else `assertions`, else `hits`
     /// and `misses`.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        struct Union {
-            score: Score,
-            #[serde(default)]
-            reason: Option<String>,
-            #[serde(default)]
-            reasoning: Option<String>,
-            #[serde(default, deserialize_with = "or_default")]
-            hits: Vec<String>,
-            #[serde(default, deserialize_with = "or_default")]
-            misses: Vec<String>,
-            #[serde(default, deserialize_with = "or_default")]
-            assertions: Vec<AssertionRow>,
-            #[serde(default, deserialize_with = "or_default")]
-            checks: Vec<CheckRow>,
-            #[serde(default)]
-            details: Option<JsonObject>,
-        }
-        let union = Union::deserialize(deserializer)?;
-        let assertions: Vec<Assertion> = if !union.checks.is_empty() {
-            union.checks.into_iter().map(Assertion::from).collect()
-        } else if !union.assertions.is_empty() {
-            let read = |row: AssertionRow| Assertion {
-                evidence: row.evidence,
-                ..Assertion::new(row.text, row.passed)
-            };
-            union.assertions.into_iter().map(read).collect()
+        let all = AllVersions::deserialize(deserializer)?;
+        let assertions: Vec<Assertion> = if !all.checks.is_empty() {
+            all.checks.into_iter().map(Assertion::from).collect()
+        } else if !all.assertions.is_empty() {
+            all.assertions.into_iter().map(Assertion::from).collect()
         } else {
-            let hits = union.hits.into_iter().map(|text| Assertion::new(text, true));
-            hits.chain(union.misses.into_iter().map(|text| Assertion::new(text, false))).collect()
+            let hits = all.hits.into_iter().map(|text| Assertion::new(text, true));
+            hits.chain(all.misses.into_iter().map(|text| Assertion::new(text, false))).collect()
         };
         Ok(Self {
-            score: union.score,
+            score: all.score,
             assertions,
-            reasoning: union.reasoning.or(union.reason),
-            details: union.details,
+            reasoning: all.reasoning.or(all.reason),
+            details: all.details,
         })
     }
 }
 
+impl From<Assertion> for AssertionRow {
+    fn from(Assertion { text, passed, evidence, .. }: Assertion) -> Self {
+        Self { text, passed, evidence }
+    }
+}
+
+impl From<AssertionRow> for Assertion {
+    fn from(AssertionRow { text, passed, evidence }: AssertionRow) -> Self {
+        Self { text, passed, evidence, reason: None }
+    }
+}
+
+impl From<Assertion> for CheckRow {
+    fn from(Assertion { text, passed, evidence, reason }: Assertion) -> Self {
+        let reason = reason.or_else(|| evidence.clone()).unwrap_or_else(|| text.clone());
+        Self { text, pass: passed, reason, evidence }
+    }
+}
+
 impl From<CheckRow> for Assertion {
-    fn from(row: CheckRow) -> Self {
-        let CheckRow { text, pass, reason, evidence } = row;
-        // What only stood in for a reason is none.
-        let stands_in = evidence.as_ref().unwrap_or(&text) == &reason;
-        Self { passed: pass, evidence, reason: (!stands_in).then_some(reason), text }
+    fn from(CheckRow { text, pass, reason, evidence }: CheckRow) -> Self {
+        let is_default = evidence.as_ref().unwrap_or(&text) == &reason;
+        Self { passed: pass, evidence, reason: (!is_default).then_some(reason), text }
+    }
+}
+
+/// Details that list what is wrong.
+const MISSES: [&str; 8] =
+    ["misses", "issues", "problems", "errors", "failures", "missing", "mismatches", "differences"];
+/// Details that list what is right.
+const HITS: [&str; 3] = ["hits", "matches", "passed"];
+/// Details that say why.
+const REASONS: [&str; 5] = ["reasoning", "reason", "rationale", "explanation", "message"];
+
+impl CodeJudgeResult {
+    /// What AgentV is told of a result: see the [table](super#as-an-answer-of-agentv).
+    ///
+    /// A result that is not evaluated has no place here: see [`Reply::answer`](crate::Reply::answer).
+    #[must_use]
+    pub fn from_eval_result(result: EvalResult) -> Self {
+        let EvalResult { score, status, per_invocation_scores, details } = result;
+        let mut details = details.unwrap_or_default();
+        let mut answer = Self::new(score);
+        answer.reasoning =
+            REASONS.iter().find_map(|key| details.get(*key)?.as_str()).map(str::to_owned);
+        for (keys, passed) in [(&HITS[..], true), (&MISSES[..], false)] {
+            let texts = keys.iter().flat_map(|key| texts(details.get(*key)));
+            answer.assertions.extend(texts.map(|text| Assertion::new(text, passed)));
+        }
+        answer.assertions.extend(assertions(details.get("assertions")));
+        if per_invocation_scores.len() > 1 {
+            for (number, score) in (1..).zip(&per_invocation_scores) {
+                if let Some(score) = score {
+                    let text = format!("turn {number} scores {score}");
+                    answer.assertions.push(Assertion::new(text, *score == Score::ONE));
+                }
+            }
+        }
+        if !per_invocation_scores.is_empty() {
+            let scores = per_invocation_scores
+                .iter()
+                .map(|score| score.map_or(Value::Null, |score| score.get().into()));
+            add(&mut details, "per_invocation_scores", scores.collect());
+        }
+        if let Some(status) = status {
+            add(&mut details, "status", status.name().into());
+        }
+        if status == Some(EvalStatus::Failed) && score.get() >= agentevals::DEFAULT_THRESHOLD {
+            add(&mut details, "score", score.get().into());
+            answer.score = Score::ZERO;
+        }
+        answer.details = (!details.is_empty()).then_some(details);
+        answer
+    }
+}
+
+/// Adds a detail, unless the evaluator has one of that name.
+fn add(details: &mut JsonObject, key: &str, value: Value) {
+    details.entry(key).or_insert(value);
+}
+
+/// The texts of a detail: itself, or its items. Numbers and booleans are counts and flags, no rows.
+fn texts(detail: Option<&Value>) -> Vec<String> {
+    let text = |value: &Value| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Null => None,
+        other => Some(other.to_string()),
+    };
+    let texts: Vec<String> = match detail {
+        Some(Value::Array(items)) => items.iter().filter_map(text).collect(),
+        Some(Value::String(text)) => vec![text.clone()],
+        Some(Value::Object(object)) => object
+            .iter()
+            .filter_map(|(key, value)| Some(format!("{key}: {}", text(value)?)))
+            .collect(),
+        _ => Vec::new(),
+    };
+    texts.into_iter().filter(|text| !text.trim().is_empty()).collect()
+}
+
+fn assertions(detail: Option<&Value>) -> impl Iterator<Item = Assertion> {
+    let rows = detail.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    rows.iter().filter_map(|row| {
+        let text = |key: &str| row.get(key)?.as_str().map(str::to_owned);
+        Some(Assertion {
+            evidence: text("evidence"),
+            reason: text("reason"),
+            ..Assertion::new(text("text")?, row.get("passed")?.as_bool()?)
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn details_become_rows_and_stay_details() {
+        let result = EvalResult::mean_of([Score::ONE, Score::ratio(1, 2)])
+            .detail("issues", json!(["turn 2: too short", {"code": 7}, null, " "]))
+            .detail("hits", "polite")
+            .detail("missing", json!({"city": ["Paris"]}))
+            .detail("errors", 3)
+            .detail(
+                "assertions",
+                json!([{"text": "a", "passed": true, "evidence": "e"}, {"text": "no verdict"}, 5]),
+            )
+            .detail("reason", "because");
+        let answer = CodeJudgeResult::from_eval_result(result);
+        assert_eq!(answer.hits(), ["polite", "a", "turn 1 scores 1"]);
+        assert_eq!(
+            answer.misses(),
+            ["turn 2: too short", "{\"code\":7}", "city: [\"Paris\"]", "turn 2 scores 0.5"]
+        );
+        assert_eq!(answer.reasoning.as_deref(), Some("because"));
+        let details = answer.details.unwrap();
+        assert_eq!(details["per_invocation_scores"], json!([1.0, 0.5]));
+        assert_eq!(details["issues"][0], "turn 2: too short");
+        assert_eq!(answer.score, Score::ratio(3, 4));
+    }
+
+    #[test]
+    fn a_failure_is_never_recorded_as_a_pass() {
+        let failed = |score| {
+            let result = EvalResult::new(Score::new(score).unwrap()).status(EvalStatus::Failed);
+            CodeJudgeResult::from_eval_result(result)
+        };
+        let answer = failed(0.9);
+        assert_eq!(answer.score, Score::ZERO);
+        assert_eq!(json!(answer.details), json!({"status": "FAILED", "score": 0.9}));
+        assert_eq!(failed(0.3).score, Score::new(0.3).unwrap());
+    }
+
+    #[test]
+    fn nothing_is_added_to_a_plain_score() {
+        let answer = CodeJudgeResult::from_eval_result(EvalResult::new(Score::ONE));
+        assert_eq!(answer, CodeJudgeResult::new(Score::ONE));
+        let one_turn = CodeJudgeResult::from_eval_result(EvalResult::mean_of([Score::ONE]));
+        assert_eq!(
+            (one_turn.assertions.len(), json!(one_turn.details)),
+            (0, json!({"per_invocation_scores": [1.0]}))
+        );
     }
 }

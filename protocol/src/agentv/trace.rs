@@ -1,29 +1,26 @@
-//! What is known of the way to an answer.
+//! Traces: counts, durations and events of a conversation.
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{EventKind, Message, ToolStatus};
-use crate::JsonObject;
+use super::Message;
+use crate::{
+    JsonObject,
+    object::{builder, object, open_enum},
+};
 
-/// Tokens that were used.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct TokenUsage {
-    /// Tokens read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input: Option<u64>,
-    /// Tokens written.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output: Option<u64>,
-    /// Tokens of `input` that came from a cache.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cached: Option<u64>,
-    /// All other keys.
-    #[serde(flatten)]
-    pub other: JsonObject,
+object! {
+    /// Tokens that were used.
+    #[derive(Default)]
+    pub struct TokenUsage: sparse {
+        /// Tokens read.
+        input: Option<u64>,
+        /// Tokens written.
+        output: Option<u64>,
+        /// Tokens of `input` that came from a cache.
+        cached: Option<u64>,
+    } other
 }
 
 impl TokenUsage {
@@ -68,99 +65,66 @@ impl TraceSummary {
         Self { event_count: Some(event_count), ..Self::default() }
     }
 
-    /// Sets the number of errors.
-    #[must_use]
-    pub fn error_count(mut self, errors: u64) -> Self {
-        self.error_count = Some(errors);
-        self
-    }
+    builder! {
+        /// Sets the number of errors.
+        fn error_count(self, errors: u64) { self.error_count = Some(errors); }
 
-    /// Sets how often a tool was called.
-    #[must_use]
-    pub fn tool_calls(mut self, tool: impl Into<String>, calls: u64) -> Self {
-        let tool = tool.into();
-        if !self.tool_names.contains(&tool) {
-            self.tool_names.push(tool.clone());
+        /// Sets how often a tool was called.
+        fn tool_calls(self, tool: impl Into<String>, calls: u64) {
+            let tool = tool.into();
+            if !self.tool_names.contains(&tool) {
+                self.tool_names.push(tool.clone());
+            }
+            self.tool_calls_by_name.insert(tool, calls);
         }
-        self.tool_calls_by_name.insert(tool, calls);
-        self
-    }
 
-    /// Sets the tokens used.
-    #[must_use]
-    pub fn token_usage(mut self, usage: TokenUsage) -> Self {
-        self.token_usage = Some(usage);
-        self
-    }
+        /// Sets the tokens used.
+        fn token_usage(self, usage: TokenUsage) { self.token_usage = Some(usage); }
 
-    /// Sets the cost, in US dollars.
-    #[must_use]
-    pub fn cost_usd(mut self, cost: f64) -> Self {
-        self.cost_usd = Some(cost);
-        self
-    }
+        /// Sets the cost, in US dollars.
+        fn cost_usd(self, cost: f64) { self.cost_usd = Some(cost); }
 
-    /// Sets the time it took, in milliseconds.
-    #[must_use]
-    pub fn duration_ms(mut self, duration: f64) -> Self {
-        self.duration_ms = Some(duration);
-        self
+        /// Sets the time it took, in milliseconds.
+        fn duration_ms(self, duration: f64) { self.duration_ms = Some(duration); }
     }
 }
 
-/// What stands under `trace` and under `trace_summary`: a summary, in the words of any version, and since 4.36 under `trace`
-/// the whole story.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Trace {
-    /// See [`TraceSummary::event_count`].
-    #[serde(default, alias = "eventCount", skip_serializing_if = "Option::is_none")]
-    pub event_count: Option<u64>,
-    /// The tools called, each once (up to 3.6).
-    #[serde(default, alias = "toolNames", skip_serializing_if = "Option::is_none")]
-    pub tool_names: Option<Vec<String>>,
-    /// How often each tool was called (up to 3.6).
-    #[serde(default, alias = "toolCallsByName", skip_serializing_if = "Option::is_none")]
-    pub tool_calls_by_name: Option<BTreeMap<String, u64>>,
-    /// How often each tool was called (since 3.7).
-    #[serde(default, alias = "toolCalls", skip_serializing_if = "Option::is_none")]
-    pub tool_calls: Option<BTreeMap<String, u64>>,
-    /// How many errors there were.
-    #[serde(default, alias = "errorCount", skip_serializing_if = "Option::is_none")]
-    pub error_count: Option<u64>,
-    /// How long the calls of each tool took, in milliseconds.
-    #[serde(default, alias = "toolDurations", skip_serializing_if = "Option::is_none")]
-    pub tool_durations: Option<BTreeMap<String, Vec<f64>>>,
-    /// How often the model was called.
-    #[serde(default, alias = "llmCallCount", skip_serializing_if = "Option::is_none")]
-    pub llm_call_count: Option<u64>,
-    /// Tokens used.
-    #[serde(default, alias = "tokenUsage", skip_serializing_if = "Option::is_none")]
-    pub token_usage: Option<TokenUsage>,
-    /// What it cost, in US dollars.
-    #[serde(default, alias = "costUsd", skip_serializing_if = "Option::is_none")]
-    pub cost_usd: Option<f64>,
-    /// How long it took, in milliseconds.
-    #[serde(default, alias = "durationMs", skip_serializing_if = "Option::is_none")]
-    pub duration_ms: Option<f64>,
-    /// When it began.
-    #[serde(default, alias = "startTime", skip_serializing_if = "Option::is_none")]
-    pub start_time: Option<String>,
-    /// When it ended.
-    #[serde(default, alias = "endTime", skip_serializing_if = "Option::is_none")]
-    pub end_time: Option<String>,
-    /// The transcript, with the input.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub messages: Option<Vec<Message>>,
-    /// What happened, in order.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub events: Option<Vec<TraceEvent>>,
-    /// Where it comes from: provider, target, the case.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub metadata: Option<JsonObject>,
-    /// All other keys.
-    #[serde(flatten)]
-    pub other: JsonObject,
+object! {
+    /// What stands under `trace` and under `trace_summary`: a summary, in the words of any version, and since 4.36 under `trace`
+    /// the whole story.
+    #[derive(Default)]
+    pub struct Trace: sparse {
+        /// See [`TraceSummary::event_count`].
+        event_count | "eventCount": Option<u64>,
+        /// The tools called, each once (up to 3.6).
+        tool_names | "toolNames": Option<Vec<String>>,
+        /// How often each tool was called (up to 3.6).
+        tool_calls_by_name | "toolCallsByName": Option<BTreeMap<String, u64>>,
+        /// How often each tool was called (since 3.7).
+        tool_calls | "toolCalls": Option<BTreeMap<String, u64>>,
+        /// How many errors there were.
+        error_count | "errorCount": Option<u64>,
+        /// How long the calls of each tool took, in milliseconds.
+        tool_durations | "toolDurations": Option<BTreeMap<String, Vec<f64>>>,
+        /// How often the model was called.
+        llm_call_count | "llmCallCount": Option<u64>,
+        /// Tokens used.
+        token_usage | "tokenUsage": Option<TokenUsage>,
+        /// What it cost, in US dollars.
+        cost_usd | "costUsd": Option<f64>,
+        /// How long it took, in milliseconds.
+        duration_ms | "durationMs": Option<f64>,
+        /// When it began.
+        start_time | "startTime": Option<String>,
+        /// When it ended.
+        end_time | "endTime": Option<String>,
+        /// The transcript, with the input.
+        messages: Option<Vec<Message>>,
+        /// What happened, in order.
+        events: Option<Vec<TraceEvent>>,
+        /// Where it comes from: provider, target, the case.
+        metadata: Option<JsonObject>,
+    } other
 }
 
 impl Trace {
@@ -212,40 +176,28 @@ impl From<TraceSummary> for Trace {
     }
 }
 
-/// An event of a trace.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct TraceEvent {
-    /// Id of the event.
-    #[serde(default, alias = "eventId", skip_serializing_if = "Option::is_none")]
-    pub event_id: Option<String>,
-    /// Id of the event it belongs to.
-    #[serde(default, alias = "parentEventId", skip_serializing_if = "Option::is_none")]
-    pub parent_event_id: Option<String>,
-    /// Place among the events, from 0.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ordinal: Option<u64>,
-    /// What happened.
-    #[serde(rename = "type")]
-    pub kind: EventKind,
-    /// When.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timestamp: Option<String>,
-    /// For how long, in milliseconds.
-    #[serde(default, alias = "durationMs", skip_serializing_if = "Option::is_none")]
-    pub duration_ms: Option<f64>,
-    /// What was said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub message: Option<Message>,
-    /// What a tool did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tool: Option<EventTool>,
-    /// Where in [`Trace::messages`] it comes from: `message_index`, `tool_index`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub metadata: Option<JsonObject>,
-    /// All other keys.
-    #[serde(flatten)]
-    pub other: JsonObject,
+object! {
+    /// An event of a trace.
+    pub struct TraceEvent: sparse {
+        /// Id of the event.
+        event_id | "eventId": Option<String>,
+        /// Id of the event it belongs to.
+        parent_event_id | "parentEventId": Option<String>,
+        /// Place among the events, from 0.
+        ordinal: Option<u64>,
+        /// What happened.
+        kind as "type": EventKind = required(EventKind::Message),
+        /// When.
+        timestamp: Option<String>,
+        /// For how long, in milliseconds.
+        duration_ms | "durationMs": Option<f64>,
+        /// What was said.
+        message: Option<Message>,
+        /// What a tool did.
+        tool: Option<EventTool>,
+        /// Where in [`Trace::messages`] it comes from: `message_index`, `tool_index`.
+        metadata: Option<JsonObject>,
+    } other
 }
 
 impl TraceEvent {
@@ -257,25 +209,60 @@ impl TraceEvent {
     }
 }
 
-/// What a tool did in an event.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct EventTool {
-    /// Name of the tool.
-    pub name: String,
-    /// Id of the call.
-    #[serde(default, alias = "callId", skip_serializing_if = "Option::is_none")]
-    pub call_id: Option<String>,
-    /// What it was given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input: Option<Value>,
-    /// What it answered.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output: Option<Value>,
-    /// How it ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<ToolStatus>,
-    /// All other keys.
-    #[serde(flatten)]
-    pub other: JsonObject,
+object! {
+    /// What a tool did in an event.
+    pub struct EventTool: sparse {
+        /// Name of the tool.
+        name: String = required,
+        /// Id of the call.
+        call_id | "callId": Option<String>,
+        /// What it was given.
+        input: Option<Value>,
+        /// What it answered.
+        output: Option<Value>,
+        /// How it ended.
+        status: Option<ToolStatus>,
+    } other
+}
+
+open_enum! {
+    /// What happened in an event of a trace.
+    EventKind {
+        /// Somebody spoke.
+        Message = "message",
+        /// The model was called.
+        ModelTurn = "model_turn",
+        /// A tool was called.
+        ToolCall = "tool_call",
+        /// A tool answered.
+        ToolResult = "tool_result",
+        /// The agent gave its answer.
+        FinalResponse = "final_response",
+        /// Something went wrong.
+        Error = "error",
+    }
+}
+
+open_enum! {
+    /// How a tool call ended.
+    ToolStatus {
+        /// Well.
+        Ok = "ok",
+        /// With an error.
+        Error = "error",
+        /// Not in time.
+        Timeout = "timeout",
+        /// It was called off.
+        Cancelled = "cancelled",
+        /// Nobody knows.
+        Unknown = "unknown",
+    }
+}
+
+impl ToolStatus {
+    /// Whether the call is known to have failed.
+    #[must_use]
+    pub fn is_failure(&self) -> bool {
+        matches!(self, Self::Error | Self::Timeout | Self::Cancelled)
+    }
 }

@@ -1,98 +1,85 @@
-//! The document as it is written, with the keys of every generation.
+//! The keys of all versions of AgentV, and the values derived from several of them.
 
 use std::{collections::BTreeMap, fmt};
 
-use serde::{
+use serde_core::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{self, SeqAccess, Visitor, value::SeqAccessDeserializer},
 };
+use serde_json::Value;
 
-use super::{MemberResult, Message, TokenUsage, Trace};
-use crate::JsonObject;
+use super::{MemberResult, Message, Role, TokenUsage, Trace, TraceSummary};
+use crate::{JsonObject, object::object};
 
-macro_rules! wire {
-    ($($(#[doc = $doc:literal])* $name:ident $(/ $camel:literal)?: $type:ty,)*) => {
-        /// Every key that AgentV writes or has ever written, and the rest. Keys in camelCase read the same; `null` reads as
-        /// nothing.
-        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-        pub(super) struct Wire {
-            $(
-                $(#[doc = $doc])*
-                #[serde(default, $(alias = $camel,)? skip_serializing_if = "Option::is_none")]
-                pub(super) $name: Option<$type>,
-            )*
-            /// All other keys.
-            #[serde(flatten)]
-            pub(super) other: JsonObject,
-        }
-    };
-}
-
-wire! {
-    /// Up to 3.5.
-    question: String,
-    /// 3.3 to 3.14.
-    input_text / "inputText": String,
-    /// Up to 2.5.
-    expected_outcome / "expectedOutcome": String,
-    /// Since 2.7.
-    criteria: String,
-    /// Up to 3.5.
-    reference_answer / "referenceAnswer": String,
-    /// 3.3 to 3.14.
-    expected_output_text / "expectedOutputText": String,
-    /// Up to 2.5.
-    candidate_answer / "candidateAnswer": String,
-    /// 2.7 to 3.5, and again from 4.36 to 4.39.
-    answer: String,
-    /// 3.3 to 3.14.
-    output_text / "outputText": String,
-    /// The transcript from 2.7 to 4.35, the answer since.
-    output: Output,
-    /// Since 2.7, where the answer is too large.
-    output_path / "outputPath": String,
-    /// Up to 2.5.
-    input_messages / "inputMessages": Vec<Message>,
-    /// Since 2.7.
-    input: Vec<Message>,
-    /// Up to 2.5.
-    expected_messages / "expectedMessages": Vec<Message>,
-    /// Since 2.7.
-    expected_output / "expectedOutput": Vec<Message>,
-    /// Up to 2.5.
-    output_messages / "outputMessages": Vec<Message>,
-    /// Since 4.36.
-    messages: Vec<Message>,
-    /// 0.7 to 3.8.
-    guideline_files / "guidelineFiles": Vec<String>,
-    /// Up to 1.5, beside or instead of `guideline_files`.
-    guideline_paths / "guidelinePaths": Vec<String>,
-    /// Always.
-    input_files / "inputFiles": Vec<String>,
-    /// Up to 2.5, and again since 4.36.
-    trace_summary / "traceSummary": Trace,
-    /// Since 2.7.
-    trace: Trace,
-    /// Since 2.9.
-    token_usage / "tokenUsage": TokenUsage,
-    /// Since 2.9.
-    cost_usd / "costUsd": f64,
-    /// Since 2.9.
-    duration_ms / "durationMs": f64,
-    /// Since 2.9.
-    start_time / "startTime": String,
-    /// Since 2.9.
-    end_time / "endTime": String,
-    /// Where there is a workspace.
-    file_changes / "fileChanges": String,
-    /// Where there is a workspace.
-    workspace_path / "workspacePath": String,
-    /// Since 4.33.
-    metadata: JsonObject,
-    /// Since 2.0.
-    config: JsonObject,
-    /// Of composite aggregators, instead of everything else.
-    results: BTreeMap<String, MemberResult>,
+object! {
+    /// The document as it is written, with every key that a version of AgentV writes or has written.
+    #[derive(Default)]
+    pub(super) struct Wire: sparse {
+        /// Up to 3.5.
+        question: Option<String>,
+        /// 3.3 to 3.14.
+        input_text | "inputText": Option<String>,
+        /// Up to 2.5.
+        expected_outcome | "expectedOutcome": Option<String>,
+        /// Since 2.7.
+        criteria: Option<String>,
+        /// Up to 3.5.
+        reference_answer | "referenceAnswer": Option<String>,
+        /// 3.3 to 3.14.
+        expected_output_text | "expectedOutputText": Option<String>,
+        /// Up to 2.5.
+        candidate_answer | "candidateAnswer": Option<String>,
+        /// 2.7 to 3.5, and again from 4.36 to 4.39.
+        answer: Option<String>,
+        /// 3.3 to 3.14.
+        output_text | "outputText": Option<String>,
+        /// The transcript from 2.7 to 4.35, the answer since.
+        output: Option<Output>,
+        /// Since 2.7, where the answer is too large.
+        output_path | "outputPath": Option<String>,
+        /// Up to 2.5.
+        input_messages | "inputMessages": Option<Vec<Message>>,
+        /// Since 2.7.
+        input: Option<Vec<Message>>,
+        /// Up to 2.5.
+        expected_messages | "expectedMessages": Option<Vec<Message>>,
+        /// Since 2.7.
+        expected_output | "expectedOutput": Option<Vec<Message>>,
+        /// Up to 2.5.
+        output_messages | "outputMessages": Option<Vec<Message>>,
+        /// Since 4.36.
+        messages: Option<Vec<Message>>,
+        /// 0.7 to 3.8.
+        guideline_files | "guidelineFiles": Option<Vec<String>>,
+        /// Up to 1.5, beside or instead of `guideline_files`.
+        guideline_paths | "guidelinePaths": Option<Vec<String>>,
+        /// Always.
+        input_files | "inputFiles": Option<Vec<String>>,
+        /// Up to 2.5, and again since 4.36.
+        trace_summary | "traceSummary": Option<Trace>,
+        /// Since 2.7.
+        trace: Option<Trace>,
+        /// Since 2.9.
+        token_usage | "tokenUsage": Option<TokenUsage>,
+        /// Since 2.9.
+        cost_usd | "costUsd": Option<f64>,
+        /// Since 2.9.
+        duration_ms | "durationMs": Option<f64>,
+        /// Since 2.9.
+        start_time | "startTime": Option<String>,
+        /// Since 2.9.
+        end_time | "endTime": Option<String>,
+        /// Where there is a workspace.
+        file_changes | "fileChanges": Option<String>,
+        /// Where there is a workspace.
+        workspace_path | "workspacePath": Option<String>,
+        /// Since 4.33.
+        metadata: Option<JsonObject>,
+        /// Since 2.0.
+        config: Option<JsonObject>,
+        /// Of composite aggregators, instead of everything else.
+        results: Option<BTreeMap<String, MemberResult>>,
+    } other
 }
 
 impl Wire {
@@ -185,4 +172,151 @@ impl<'de> Deserialize<'de> for Output {
         }
         deserializer.deserialize_any(Either)
     }
+}
+
+/// What no key has as it is wanted. A function of [`Wire`], made when a document is read or changed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Derived {
+    pub(super) question: Option<String>,
+    pub(super) answer: Option<String>,
+    pub(super) reference: Option<String>,
+    pub(super) summary: Option<TraceSummary>,
+    pub(super) config: Option<JsonObject>,
+}
+
+impl Derived {
+    pub(super) fn of(wire: &Wire) -> Self {
+        let config = wire.config.as_ref().and_then(|config| unified_config(wire, config));
+        Self {
+            question: texts_of_users(wire.input()),
+            answer: answer(wire),
+            reference: reference(wire, config.as_ref().or(wire.config.as_ref())),
+            summary: summary(wire),
+            config,
+        }
+    }
+}
+
+/// The texts of the user, joined by blanks.
+pub(super) fn texts_of_users(messages: &[Message]) -> Option<String> {
+    let texts: Vec<String> = messages
+        .iter()
+        .filter(|message| message.role == Role::User)
+        .map(|message| message.text().trim().to_owned())
+        .filter(|text| !text.is_empty())
+        .collect();
+    (!texts.is_empty()).then(|| texts.join(" "))
+}
+
+/// What the agent said last.
+fn answer(wire: &Wire) -> Option<String> {
+    let places = [
+        wire.output.as_ref().and_then(Output::messages),
+        wire.messages.as_deref().map(|messages| &messages[wire.input_in_transcript()..]),
+        wire.output_messages.as_deref(),
+    ];
+    places.into_iter().flatten().find_map(|messages| {
+        let spoken = messages.iter().filter(|message| message.role == Role::Assistant);
+        // Models that call tools often say an empty text along with it.
+        let answers = |message: &&Message| {
+            message.content.is_some()
+                && (message.tool_calls.is_empty() || !message.text().is_empty())
+        };
+        spoken.rev().find(answers).map(|message| message.text().into_owned())
+    })
+}
+
+/// What the last expected message says, or does where it says nothing; else what version 5 is configured to send.
+fn reference(wire: &Wire, config: Option<&JsonObject>) -> Option<String> {
+    let last = wire.expected().last().and_then(|message| match &message.content {
+        Some(content) => Some(content.text().into_owned()),
+        None if message.tool_calls.is_empty() => None,
+        None => serde_json::to_string_pretty(&message.tool_calls).ok(),
+    });
+    last.filter(|text| !text.is_empty()).or_else(|| configured_reference(config?))
+}
+
+/// What the config says under `expected`.
+pub(super) fn configured_reference(config: &JsonObject) -> Option<String> {
+    match config.get("expected")? {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()).filter(|text| !text.is_empty()),
+        other => Some(format!("{other:#}")),
+    }
+}
+
+fn summary(wire: &Wire) -> Option<TraceSummary> {
+    let places = [&wire.trace_summary, &wire.trace];
+    if places.iter().all(|place| place.is_none()) {
+        return None;
+    }
+    let mut summary = TraceSummary::default();
+    for place in places.into_iter().flatten() {
+        place.complete(&mut summary);
+    }
+    let above = Trace {
+        token_usage: wire.token_usage.clone(),
+        cost_usd: wire.cost_usd,
+        duration_ms: wire.duration_ms,
+        ..Trace::default()
+    };
+    above.complete(&mut summary);
+    Some(summary)
+}
+
+/// The config as later versions write it, if this one is different: a block `config`, which 2.5 leaves where it is, is put
+/// over the rest, and names are in snake_case, which `pipeline grade` leaves to us.
+fn unified_config(wire: &Wire, config: &JsonObject) -> Option<JsonObject> {
+    let is_old = wire.candidate_answer.is_some()
+        || wire.expected_outcome.is_some()
+        || wire.output_messages.is_some();
+    let inner = config.get("config").and_then(Value::as_object).filter(|_| is_old);
+    if inner.is_none() && !has_camel_case(config) {
+        return None;
+    }
+    let mut merged = config.clone();
+    if let Some(inner) = inner {
+        merged.remove("config");
+        merged.extend(inner.clone());
+    }
+    Some(in_snake_case(merged))
+}
+
+fn has_camel_case(object: &JsonObject) -> bool {
+    fn inside(value: &Value) -> bool {
+        match value {
+            Value::Object(object) => has_camel_case(object),
+            Value::Array(items) => items.iter().any(inside),
+            _ => false,
+        }
+    }
+    object.iter().any(|(key, value)| is_camel_case(key) || inside(value))
+}
+
+fn is_camel_case(key: &str) -> bool {
+    let is_upper = |letter: char| letter.is_ascii_uppercase();
+    !key.starts_with(is_upper) && key.contains(is_upper)
+}
+
+/// The rule of AgentV. Of two names that become the same, the one that was in snake_case stays.
+fn in_snake_case(object: JsonObject) -> JsonObject {
+    fn inside(value: Value) -> Value {
+        match value {
+            Value::Object(object) => Value::Object(in_snake_case(object)),
+            Value::Array(items) => items.into_iter().map(inside).collect(),
+            other => other,
+        }
+    }
+    let (camel, mut snake): (JsonObject, JsonObject) = object
+        .into_iter()
+        .map(|(key, value)| (key, inside(value)))
+        .partition(|(key, _)| is_camel_case(key));
+    for (key, value) in camel {
+        let letters = key.chars().flat_map(|letter| {
+            let underscore = letter.is_ascii_uppercase().then_some('_');
+            underscore.into_iter().chain([letter.to_ascii_lowercase()])
+        });
+        snake.entry(letters.collect::<String>()).or_insert(value);
+    }
+    snake
 }

@@ -1,19 +1,19 @@
-//! Which contract a document is of, told by the keys at its top.
+//! Detection of the contract of a document by its top-level keys.
 
 use std::fmt;
 
-use serde::{
+use serde_core::{
     Deserialize, Deserializer,
     de::{IgnoredAny, MapAccess, Visitor},
 };
 
-use crate::Contract;
+use crate::{Contract, EvalInput, object::Object};
 
-/// The keys by which contracts are told apart, those that a document has.
+/// The set of keys of a document that distinguish contracts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Keys(u32);
 
-/// Key by key: its bit. Spellings of a key, and keys that say the same, have the same.
+/// The bit of each key. Spellings of a key, and keys of the same meaning, share one.
 const KEYS: &[(&str, u32)] = &[
     ("metric_name", METRIC_NAME),
     ("invocations", INVOCATIONS),
@@ -85,15 +85,15 @@ const CORRECT_ANSWER: u32 = 1 << 10;
 const INVOCATIONS: u32 = 1 << 11;
 const QUESTION: u32 = 1 << 12;
 const RESULTS: u32 = 1 << 13;
-/// Keys that AgentV alone writes.
+/// Keys that only AgentV writes.
 const OF_AGENTV: u32 = 1 << 14;
-/// Keys that say which contract was meant, where nothing says it better.
+/// Keys that suggest agentevals if no other key decides.
 const OF_AGENTEVALS: u32 = 1 << 15;
-/// Keys that say nothing.
+/// Keys that decide nothing.
 const OTHERS: u32 = 1 << 16;
 
 impl Keys {
-    pub(super) fn note(&mut self, key: &str) {
+    fn insert(&mut self, key: &str) {
         let known = KEYS.iter().find(|(known, _)| *known == key);
         self.0 |= known.map_or(OTHERS, |(_, bit)| *bit);
     }
@@ -106,7 +106,7 @@ impl Keys {
         self.0 & any != 0
     }
 
-    /// The keys that make a document with these keys one of that contract; `None` when it is not one.
+    /// Returns the keys by which a document with these keys matches the contract; `None` if it does not.
     fn marks(self, contract: Contract) -> Option<&'static str> {
         match contract {
             Contract::Agentevals if self.has(METRIC_NAME) => Some("`metric_name`"),
@@ -127,8 +127,9 @@ impl Keys {
         }
     }
 
-    /// Whether a document with these keys, which mark no contract, is a part of one of AgentV, as they are written by hand to
-    /// try a judge. What the aggregator of a composite evaluator reads has but one key, which others may have as well.
+    /// Returns true if a document with these keys, which match no contract, is an incomplete document of AgentV, as people
+    /// write them to try a judge. The document of a composite evaluator's aggregator has a single key, which is not specific
+    /// to AgentV.
     fn is_part_of_agentv(self) -> bool {
         const OF_ANOTHER: u32 = METRIC_NAME
             | INVOCATIONS
@@ -142,10 +143,10 @@ impl Keys {
         resembles && !self.has_any(OF_ANOTHER) || self.0 & !OTHERS == RESULTS
     }
 
-    /// What a document with these keys lacks to be one of that contract; `None` when nothing in it is of that contract.
+    /// Returns what a document with these keys lacks to match the contract; `None` if no key belongs to it.
     fn lacks(self, contract: Contract) -> Option<&'static str> {
         match contract {
-            // What a document of the default contract lacks is told by the one who reads it.
+            // The decoder reports missing fields of the default contract.
             Contract::Agentevals => None,
             Contract::AgentV if self.has(CRITERIA) => {
                 Some("an answer (`output`, `answer`, `output_text` or `output_path`)")
@@ -162,7 +163,7 @@ impl Keys {
         }
     }
 
-    /// The contract.
+    /// Returns the contract that documents with these keys match.
     pub(super) fn contract(self) -> Result<Contract, Undetected> {
         let candidates: Vec<(Contract, &str)> = Contract::ALL
             .into_iter()
@@ -182,7 +183,7 @@ impl Keys {
             .into_iter()
             .filter_map(|contract| Some((contract, self.lacks(contract)?)))
             .collect();
-        // Reading it as one of the default contract says best what is missing.
+        // Decoding it as a document of the default contract gives the best error.
         let unmarked = nearly.is_empty() && (self.0 == 0 || self.has(OF_AGENTEVALS));
         let of_adk = self.has_any(EVAL_METRIC | ACTUAL);
         if self.has(INVOCATIONS) && !of_adk || unmarked {
@@ -196,7 +197,7 @@ impl Keys {
     }
 }
 
-/// Reads an object for its keys.
+/// Reads the keys of an object.
 impl<'de> Deserialize<'de> for Keys {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Top;
@@ -209,8 +210,8 @@ impl<'de> Deserialize<'de> for Keys {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Keys, A::Error> {
                 let mut keys = Keys::default();
-                while let Some(key) = map.next_key::<std::borrow::Cow<'de, str>>()? {
-                    keys.note(&key);
+                while let Some(key) = map.next_key::<String>()? {
+                    keys.insert(&key);
                     map.next_value::<IgnoredAny>()?;
                 }
                 Ok(keys)
@@ -220,13 +221,13 @@ impl<'de> Deserialize<'de> for Keys {
     }
 }
 
-/// A document is of no contract, or may be of several.
+/// Error: a document matches no contract, or several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Undetected {
-    /// The contracts it may be of; none or at least two.
+    /// The contracts it matches; none or at least two.
     pub candidates: Vec<Contract>,
-    /// With candidates: the keys that make it one of each. Without: what it lacks to be one of those it resembles.
+    /// With candidates: the keys by which it matches each. Without: what it lacks to match those it resembles.
     reasons: Vec<String>,
 }
 
@@ -257,3 +258,30 @@ impl fmt::Display for Undetected {
 }
 
 impl std::error::Error for Undetected {}
+
+/// Decodes a document of agentevals in the pass that detects its contract, because these documents come by the thousand.
+/// Returns `None` if it may be a document of another contract or has an error.
+pub(super) fn read_agentevals(document: &[u8]) -> Option<EvalInput> {
+    /// Reads the document and the keys it has besides.
+    struct WithKeys(Keys);
+
+    impl<'de> Visitor<'de> for WithKeys {
+        type Value = (EvalInput, Keys);
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(mut self, map: A) -> Result<Self::Value, A::Error> {
+            let input = EvalInput::visit(map, &mut |key| self.0.insert(key))?;
+            Ok((input, self.0))
+        }
+    }
+
+    let mut deserializer = serde_json::Deserializer::from_slice(document);
+    let (input, others) = deserializer.deserialize_map(WithKeys(Keys::default())).ok()?;
+    deserializer.end().ok()?;
+    // Each other contract needs one of these.
+    const OF_OTHERS: u32 = CANDIDATE_ANSWER | CRITERIA | EVAL_METRIC | INPUTS | PARAMETERS;
+    (!others.has_any(OF_OTHERS)).then_some(input)
+}

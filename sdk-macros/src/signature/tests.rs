@@ -1,4 +1,4 @@
-//! What is read of signatures, and the complaints about what is none.
+//! Tests of the signature parser.
 
 use quote::ToTokens;
 
@@ -216,5 +216,32 @@ fn what_is_no_signature_is_refused() {
     for text in ["fn f(a: )", "fn f() -> { body }"] {
         let error = syn::parse_str::<Signature>(text).err().map(|error| error.to_string());
         assert!(error.is_some_and(|error| error.contains("expected one of: `for`")), "{text}");
+    }
+}
+
+#[test]
+fn other_items_are_told_by_kind() {
+    for (item, kind) in [
+        ("struct A;", "a type"),
+        ("pub struct A<T>(T) where T: B;", "a type"),
+        ("enum A {}", "a type"),
+        ("union A { b: u8 }", "a type"),
+        ("impl A {}", "an `impl` block"),
+        ("unsafe impl<T> A for B<T> {}", "an `impl` block"),
+        ("pub(crate) mod a;", "a module"),
+        ("#[b] mod a {}", "a module"),
+        ("pub unsafe trait A {}", "a trait"),
+    ] {
+        let error = syn::parse_str::<Function>(item).err().map(|error| error.to_string());
+        let expected = format!("`#[evaluator]` belongs on a function, not on {kind}: ");
+        assert!(error.is_some_and(|error| error.starts_with(&expected)), "{item}");
+    }
+}
+
+#[test]
+fn other_items_are_no_functions() {
+    for item in ["const A: u8 = 1;", "use a::b;", "type A = B;", "extern \"C\" {}", "union!();"] {
+        let error = syn::parse_str::<Function>(item).err().map(|error| error.to_string());
+        assert_eq!(error.as_deref(), Some("expected `fn`"), "{item}");
     }
 }

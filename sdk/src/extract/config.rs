@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 use evaluator_protocol::{DecodeError, JsonObject};
-use serde::de::DeserializeOwned;
+use serde_core::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::FromInput;
@@ -80,12 +80,17 @@ use crate::{context::Context, contract::HasConfig, failure::Rejection};
 /// ```
 ///
 /// A rule about several keys is a `try_from` of the whole type; its errors have the path `config`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
-#[serde(transparent)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Config<T>(
     /// The config.
     pub T,
 );
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Config<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        T::deserialize(deserializer).map(Self)
+    }
+}
 
 /// A type that [`Config`] can hold: any type that implements `serde::Deserialize` and borrows nothing.
 #[diagnostic::on_unimplemented(
@@ -106,7 +111,7 @@ impl<C: HasConfig, T: ConfigType> FromInput<'_, C> for Config<T> {
         // Reading is fast without the path, which is only looked for when something is wrong.
         match T::deserialize(config) {
             Ok(value) => Ok(Self(value)),
-            Err(_) => Ok(Self(DecodeError::locate(C::PATH, Value::Object(config.clone()))?)),
+            Err(_) => Ok(Self(DecodeError::locate(C::PATH, &Value::Object(config.clone()))?)),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Borrow;
 
-use serde::de::DeserializeOwned;
+use serde_core::de::DeserializeOwned;
 
 /// A type that an argument told by its name can have: any type that implements `serde::Deserialize` and borrows nothing,
 /// and with a `&` before it also `str` and `[T]`.

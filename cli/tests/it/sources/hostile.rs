@@ -1,5 +1,4 @@
 //! Sources and files of sources that somebody means harm with.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
 
 use std::{fs, net::TcpListener, os::unix::fs::symlink, time::Duration};
 

@@ -1,9 +1,7 @@
-//! From what came of a document to an answer in the terms of whoever asked, or to a refusal.
+//! Answers documents from outside: in the form of the host that sent the document, or with an error.
 
 use evaluator_protocol::{
-    Answer as Told, Contract, EvalResult, EvalStatus, ReadError, Reply, Score,
-    agenta::http::{ErrorStatus, HttpReply, MAX_REPLY},
-    detect,
+    Contract, EvalResult, EvalStatus, ReadError, Reply, Score, agenta::http::ErrorStatus, detect,
 };
 
 use super::{
@@ -12,53 +10,53 @@ use super::{
         retry,
     },
     offer::{Served, Service},
-    question::{Question, completed},
     screen::refusal,
 };
 use crate::{
+    hosts::{Question, complete, foreign_contract},
     json::{self, NonFinite, Object, Value},
     pool::Document,
     verdict::{Answer, Evaluation, Status, Verdict},
 };
 
-/// The exit code by which programs of this project's SDK refuse a document.
+/// Exit code with which programs of this project's SDK reject a document.
 const REFUSED: i32 = 3;
 
-/// Kinds of errors by which evaluators in this process say that it is the document's fault.
+/// Kinds of errors with which linked evaluators reject a document.
 const BLAMES_DOCUMENT: [&str; 3] = ["input", "config", "not_evaluated"];
 
-/// What came of a document.
+/// Result of one document.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Answered {
-    /// The contract of the document, in whose terms the answer is; `None` when it is not known.
+    /// Contract of the document and its answer; `None` if it is not known.
     pub contract: Option<Contract>,
-    /// One JSON document, or why there is none.
+    /// One JSON document, or an error.
     pub result: Result<String, Refusal>,
-    /// Paths of what the document had and the evaluator did not get to see, in the document's own terms.
+    /// Paths in the document that the evaluator did not receive.
     pub dropped: Vec<String>,
-    /// What is odd about the answer.
+    /// Warnings about the answer.
     pub warnings: Vec<String>,
-    /// The end of what the evaluator wrote to standard error.
+    /// End of the evaluator's standard error.
     pub stderr: String,
 }
 
-/// Why there is no answer.
+/// Error instead of an answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 #[non_exhaustive]
 pub struct Refusal {
-    /// Whose fault it is, and which.
+    /// Class of the error: of the request, of the document, or of the evaluator.
     pub status: ErrorStatus,
-    /// A stable name of what went wrong: that of a verdict, e.g. `timed_out`, or `bad_document`, `unknown_contract`, `refused`,
+    /// Stable name: the error type of a verdict, e.g. `timed_out`, or `bad_document`, `unknown_contract`, `refused`,
     /// `not_evaluated`, `unfit_answer`.
     pub kind: &'static str,
-    /// What a person should read.
+    /// Message.
     pub message: String,
 }
 
 impl Refusal {
-    /// A refusal.
+    /// Returns an error.
     #[must_use]
     pub fn new(status: ErrorStatus, kind: &'static str, message: impl Into<String>) -> Self {
         Self { status, kind, message: message.into() }
@@ -66,34 +64,29 @@ impl Refusal {
 }
 
 impl Answered {
-    /// Nothing has run.
-    fn refused(contract: Option<Contract>, refusal: Refusal) -> Self {
-        Self::unasked(contract, Err(refusal))
-    }
-
-    /// Nothing has run, and this is told all the same.
-    fn unasked(contract: Option<Contract>, result: Result<String, Refusal>) -> Self {
+    /// A result without an evaluation.
+    fn unevaluated(contract: Option<Contract>, result: Result<String, Refusal>) -> Self {
         Self { contract, result, dropped: Vec::new(), warnings: Vec::new(), stderr: String::new() }
     }
 }
 
 impl Service {
-    /// Has a document judged by the evaluator of that name; `None` when there is none.
+    /// Evaluates a document with the evaluator `name`; `None` if it does not exist.
     ///
-    /// Waits until there is a worker for it. Dropping the future gives the document up, and ends what works on it alone.
+    /// Waits for a free worker. Dropping the future cancels the evaluation.
     pub async fn answer(&self, name: &str, body: &[u8]) -> Option<Answered> {
         let served = self.evaluators.get(name)?;
         if let Some(refusal) = refusal(body) {
-            return Some(Answered::refused(detect(body).ok(), refusal));
+            return Some(Answered::unevaluated(detect(body).ok(), Err(refusal)));
         }
         Some(match served.is_foreign {
-            true => self.pass_on(served, body).await,
-            false => self.judge(served, body).await,
+            true => self.evaluate_unconverted(served, body).await,
+            false => self.evaluate_converted(served, body).await,
         })
     }
 
-    /// Has it judged as a document of agentevals.
-    async fn judge(&self, served: &Served, body: &[u8]) -> Answered {
+    /// Evaluates the document as one of the default contract.
+    async fn evaluate_converted(&self, served: &Served, body: &[u8]) -> Answered {
         let question = match Question::read(&served.offered.name, body, &served.defaults) {
             Ok(question) => question,
             Err(error) => {
@@ -102,30 +95,34 @@ impl Service {
                     _ => "bad_document",
                 };
                 let refusal = Refusal::new(ErrorStatus::NotEvaluated, kind, error.to_string());
-                return Answered::refused(detect(body).ok(), refusal);
+                return Answered::unevaluated(detect(body).ok(), Err(refusal));
             }
         };
-        let contract = Some(contract_of(&question.reply));
-        if let Some(unjudged) = question.unjudged {
-            let result = tell_result(&question.reply, unjudged);
-            return Answered { dropped: question.dropped, ..Answered::unasked(contract, result) };
-        }
-        let evaluation = self.evaluate(served, &question.document).await;
-        let evaluation = evaluation.for_turns(question.turns);
-        let answered =
-            told(served, contract, evaluation, |answer, _| tell(&question.reply, answer));
+        let (contract, reply) = (question.contract, &question.reply);
+        let answered = match question.unjudged {
+            Some(unjudged) => {
+                Answered::unevaluated(Some(contract), write_result(contract, reply, unjudged))
+            }
+            None => {
+                let document = Document::from(question.document.as_slice());
+                let evaluation = self.evaluate(served, &document).await.for_turns(question.turns);
+                answered(served, Some(contract), evaluation, |answer, _| {
+                    write(contract, reply, answer)
+                })
+            }
+        };
         Answered { dropped: question.dropped, ..answered }
     }
 
-    /// Has a document judged by an evaluator that reads it as it is, and answers in terms of its own.
-    async fn pass_on(&self, served: &Served, body: &[u8]) -> Answered {
+    /// Evaluates the document with an evaluator that reads it as it is and answers in its own contract.
+    async fn evaluate_unconverted(&self, served: &Served, body: &[u8]) -> Answered {
         let contract = detect(body).ok().or_else(|| served.offered.contract.parse().ok());
         let body = match contract {
-            Some(contract) => completed(body, contract, &served.defaults),
+            Some(contract) => complete(body, contract, &served.defaults),
             None => body.to_vec(),
         };
         let evaluation = self.evaluate(served, &Document::from(body.as_slice())).await;
-        told(served, contract, evaluation, |_, text| passed_on(contract, text))
+        answered(served, contract, evaluation, |_, text| unconverted(contract, text))
     }
 
     async fn evaluate(&self, served: &Served, document: &Document) -> Evaluation {
@@ -133,12 +130,12 @@ impl Service {
     }
 }
 
-/// What came of a document. `tell` is given an answer and, if that is passed on as it is, its text.
-fn told(
+/// Returns the result of an evaluation. `write` converts an answer and its text, which is empty for the default contract.
+fn answered(
     served: &Served,
     contract: Option<Contract>,
     mut evaluation: Evaluation,
-    tell: impl FnOnce(Answer, Vec<u8>) -> Result<String, Refusal>,
+    write: impl FnOnce(Answer, Vec<u8>) -> Result<String, Refusal>,
 ) -> Answered {
     let stderr = evaluation.end_of_stderr().into_owned();
     let text = std::mem::take(&mut evaluation.answer);
@@ -147,46 +144,38 @@ fn told(
         _ => None,
     };
     let (warnings, result) = match answer {
-        Some(answer) => (served.ready.report(evaluation).warnings, tell(answer, text)),
+        Some(answer) => (served.ready.report(evaluation).warnings, write(answer, text)),
         None => (Vec::new(), Err(broken(served, evaluation))),
     };
     Answered { contract, result, dropped: Vec::new(), warnings, stderr }
 }
 
-fn contract_of(reply: &Reply) -> Contract {
-    match reply {
-        Reply::AgentV => Contract::AgentV,
-        Reply::Adk { .. } => Contract::Adk,
-        Reply::Agenta { .. } => Contract::Agenta,
-        _ => Contract::Agentevals,
+/// Writes an answer for the host that sent the document.
+fn write(contract: Contract, reply: &Reply, answer: Answer) -> Result<String, Refusal> {
+    match contract {
+        Contract::Agentevals => Ok(json::to_string(&document(answer), NonFinite::Null)),
+        _ => write_result(contract, reply, result(answer)?),
     }
 }
 
-/// What is told of an answer.
-fn tell(reply: &Reply, answer: Answer) -> Result<String, Refusal> {
-    if *reply == Reply::Agentevals {
-        return Ok(json::to_string(&document(answer), NonFinite::Null));
-    }
-    tell_result(reply, result(answer)?)
-}
-
-/// What is told of a result in the terms of another host.
-fn tell_result(reply: &Reply, result: EvalResult) -> Result<String, Refusal> {
-    let unfit = |message: String| Refusal::new(ErrorStatus::Failed, "unfit_answer", message);
-    let told = reply
+/// Writes a result for the host that sent the document.
+fn write_result(contract: Contract, reply: &Reply, result: EvalResult) -> Result<String, Refusal> {
+    let answer = reply
         .answer(result)
         .map_err(|why| Refusal::new(ErrorStatus::NotEvaluated, "not_evaluated", why.to_string()))?;
-    match reply.settle(told).map_err(|why| unfit(why.to_string()))? {
-        Told::Agenta(outputs) => {
-            let reply = HttpReply::answer(&outputs);
-            if reply.status == 200 { Ok(reply.body) } else { Err(unfit(reply.body)) }
-        }
-        told => serde_json::to_string(&told)
-            .map_err(|error| unfit(format!("the answer cannot be written as JSON: {error}"))),
+    let answer = reply.settle(answer).map_err(|why| unfit(why.to_string()))?;
+    match foreign_contract(contract) {
+        Some(foreign) => foreign.write(&answer).map_err(unfit),
+        None => serde_json::to_string(&answer).map_err(|error| unfit(error.to_string())),
     }
 }
 
-/// The answer as one of agentevals, with everything that the evaluator has said.
+/// Returns the error of an answer that the host cannot read.
+fn unfit(message: String) -> Refusal {
+    Refusal::new(ErrorStatus::Failed, "unfit_answer", message)
+}
+
+/// Returns the answer as a document of the default contract.
 fn document(answer: Answer) -> Value {
     let Answer { score, status, per_invocation_scores, details } = answer;
     let number = |score: Option<f64>| score.map_or(Value::Null, Value::Float);
@@ -205,7 +194,7 @@ fn document(answer: Answer) -> Value {
     )
 }
 
-/// The answer with the types of the contract, whose scores are those of hosts that are less forgiving.
+/// Returns the answer with the types of the default contract, whose scores are strict.
 fn result(answer: Answer) -> Result<EvalResult, Refusal> {
     let score_at = |path: &str, score: f64| {
         Score::new(score).map_err(|error| {
@@ -234,7 +223,7 @@ fn result(answer: Answer) -> Result<EvalResult, Refusal> {
     Ok(result)
 }
 
-/// Why there is no answer, of an evaluation that came to none.
+/// Returns the error of an evaluation without an answer.
 fn broken(served: &Served, evaluation: Evaluation) -> Refusal {
     let kind = evaluation.verdict.error_type().unwrap_or("lost");
     let (status, kind) = match &evaluation.verdict {
@@ -255,19 +244,15 @@ fn broken(served: &Served, evaluation: Evaluation) -> Refusal {
 
 fn explained(ready: &Ready, evaluation: Evaluation) -> String {
     if matches!(evaluation.verdict, Verdict::Cancelled | Verdict::NotRun) {
-        return "the server is going down, and the evaluation was not finished".to_owned();
+        return "the server is shutting down, and the evaluation was not finished".to_owned();
     }
     ready.report(evaluation).error.unwrap_or_default()
 }
 
-/// An answer that is passed on as it is.
-fn passed_on(contract: Option<Contract>, text: Vec<u8>) -> Result<String, Refusal> {
-    let unfit = |message: String| Refusal::new(ErrorStatus::Failed, "unfit_answer", message);
-    let length = text.len();
-    if contract == Some(Contract::Agenta) && length > MAX_REPLY {
-        let message =
-            format!("the answer has {length} bytes, and Agenta reads {MAX_REPLY} at most");
-        return Err(unfit(message));
+/// Returns an answer that is not converted.
+fn unconverted(contract: Option<Contract>, text: Vec<u8>) -> Result<String, Refusal> {
+    if let Some(foreign) = contract.and_then(foreign_contract) {
+        foreign.check_size(text.len()).map_err(unfit)?;
     }
     String::from_utf8(text).map_err(|error| unfit(format!("the answer is not UTF-8: {error}")))
 }

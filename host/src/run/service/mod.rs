@@ -1,30 +1,25 @@
-//! Evaluators that are kept ready for documents of any contract, which come one by one from outside.
+//! Evaluators that are kept ready for documents of any contract from outside.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
-//! | `offer` | [`Service`]: evaluators made ready, and what is known of each |
-//! | `paths` | evaluators that are named by their file or folder, without a configuration |
-//! | `screen` | what no evaluator gets to see, whatever its contract |
-//! | `question` | from the body of a request to the document that the evaluator is given |
-//! | `answer` | from what came of it to an answer in the terms of whoever asked, or to a refusal |
+//! | `offer` | [`Service`]: prepared evaluators and their descriptions |
+//! | `screen` | checks of documents, whatever the contract of the evaluator |
+//! | `answer` | evaluation of a document, and its answer in the form of the host that sent it |
 //!
-//! # What becomes of a document
+//! # Conversion of documents
 //!
-//! | the evaluator's contract | it is given | what it answers |
+//! | contract of the evaluator | document | answer |
 //! |---|---|---|
-//! | agentevals, or not known | the document as one of agentevals | is put in the terms of the document |
-//! | any other | the document as it came | is passed on as it is |
+//! | agentevals, or not known | converted to agentevals | converted to the contract of the document |
+//! | any other | unchanged | unchanged |
 //!
-//! What the document does not say of `config` and `threshold`, the entry of the configuration says. In documents of Agenta both
-//! are `parameters` (`correct_answer_key` among them, which says where webhooks have the correct answer), in those of ADK
-//! they are the criterion.
+//! `config` and `threshold` of the configuration's entry are added where the document has none. Agenta documents have both in
+//! `parameters` (with `correct_answer_key`, the input in which webhooks send the correct answer), ADK documents in the
+//! criterion.
 
 mod answer;
 mod offer;
-mod paths;
-mod question;
 mod screen;
 
 pub use answer::{Answered, Refusal};
-pub use offer::{Offered, Service, Unservable};
-pub use paths::name_of;
+pub use offer::{Offered, Service, Unservable, name_of};

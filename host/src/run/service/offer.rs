@@ -1,23 +1,25 @@
 //! Evaluators made ready, and what is known of each.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use evaluator_protocol::{Contract, Description, EvaluatorDescription};
 use indexmap::IndexMap;
 
-use super::{
-    super::{
-        Plan, PlannedEvaluator, RunEvent, Runner,
-        describe::describe,
-        permits::Permits,
-        plan::{Program, Work},
-        ready::Ready,
-    },
-    paths::placed,
+use super::super::{
+    Plan, PlannedEvaluator, RunEvent, Runner,
+    describe::describe,
+    permits::Permits,
+    plan::{Program, Work},
+    ready::Ready,
 };
 use crate::{
     config::{Config, EvaluatorConfig, EvaluatorKind, MissingTurns},
+    hosts::Defaults,
     json::Object,
+    manifest::{self, LoadedManifest},
     verdict::Expected,
 };
 
@@ -72,13 +74,6 @@ pub(super) struct Served {
     pub(super) is_foreign: bool,
     /// Its exit codes mean what those of this project's SDK mean.
     pub(super) speaks_sdk: bool,
-}
-
-/// What is said where a document says nothing.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Defaults {
-    pub(super) config: Object,
-    pub(super) threshold: Option<f64>,
 }
 
 impl Service {
@@ -336,5 +331,69 @@ fn defaults(entry: &EvaluatorConfig, from_entry: bool) -> Defaults {
         EvaluatorKind::Linked(linked) => linked.config.clone(),
         _ => Object::default(),
     };
-    Defaults { config, threshold: from_entry.then(|| entry.threshold()) }
+    Defaults::new(config, from_entry.then(|| entry.threshold()))
+}
+
+/// An evaluator of which nothing but its place was given.
+struct Placed {
+    /// The entry it would have in a configuration.
+    entry: EvaluatorConfig,
+    /// Whether a manifest says what it is called. Otherwise a program says it, if it does.
+    is_named: bool,
+}
+
+/// The evaluator at `path`: a file, the folder of a package, or a folder with a manifest.
+fn placed(path: &Path, timeout: Duration) -> Result<Placed, String> {
+    if manifest::has_manifest(path) {
+        let loaded = LoadedManifest::load(path).map_err(|error| {
+            let problems: Vec<&str> =
+                error.problems.iter().map(|problem| problem.message.as_str()).collect();
+            format!("{}: {}", error.file.display(), problems.join("; "))
+        })?;
+        let entry = entry(loaded.manifest.name.clone(), loaded.entrypoint(), timeout);
+        return Ok(Placed { entry, is_named: true });
+    }
+    // A name without a folder would be looked for elsewhere, too.
+    let file = std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path));
+    Ok(Placed { entry: entry(name_of(&file), file, timeout), is_named: false })
+}
+
+fn entry(name: String, file: PathBuf, timeout: Duration) -> EvaluatorConfig {
+    let mut entry = EvaluatorConfig::code(name, file);
+    if let EvaluatorKind::Code(code) = &mut entry.kind {
+        code.timeout = timeout;
+    }
+    entry
+}
+
+/// What an evaluator is called of which nothing but its file or folder is known: `checks/polite.py` is called `polite`;
+/// `polite/src/main.rs` and the folder `polite` too.
+#[must_use]
+pub fn name_of(path: &Path) -> String {
+    let part = |path: Option<&Path>| {
+        let name = path.and_then(Path::file_stem);
+        name.map(|name| name.to_string_lossy().into_owned()).filter(|name| !name.is_empty())
+    };
+    match part(Some(path)) {
+        Some(stem) if stem == "main" => part(path.ancestors().nth(2)).unwrap_or(stem),
+        stem => stem.unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_main_file_is_called_like_its_package() {
+        for (path, name) in [
+            ("/x/my_check/src/main.rs", "my_check"),
+            ("my_check/src/main.rs", "my_check"),
+            ("main.rs", "main"),
+            ("/x/polite.py", "polite"),
+            ("/x/my_check", "my_check"),
+        ] {
+            assert_eq!(name_of(Path::new(path)), name);
+        }
+    }
 }

@@ -1,7 +1,0 @@
-//! Agenta: the document of an evaluator, and its result.
-
-mod answer;
-mod document;
-
-pub(super) use answer::answer;
-pub(super) use document::document;

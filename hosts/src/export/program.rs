@@ -1,0 +1,185 @@
+//! An evaluator as a command line, and whether a host can run it.
+
+use std::{
+    ffi::{OsStr, OsString},
+    path::{Path, PathBuf},
+};
+
+use evaluator_protocol::Contract;
+
+use super::{
+    super::{ForeignHost, host_of},
+    text,
+};
+use crate::process::CommandSpec;
+
+/// Variables that cargo sets for the programs it runs; an installed program does not have them.
+const CARGOS_OWN: [&str; 3] = ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "OUT_DIR"];
+
+/// An evaluator that can be started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Program {
+    /// Name.
+    pub name: String,
+    /// Kind of its file.
+    pub language: Language,
+    /// Command line for one document.
+    pub command: CommandSpec,
+    /// Contract of the documents that it reads; `None` if it is not known.
+    pub contract: Option<Reads>,
+    /// File or directory, as it was given.
+    pub entrypoint: PathBuf,
+}
+
+/// Kind of an evaluator's file, as far as it matters to hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Language {
+    /// A script with the extension `.py`, `.js` or `.ts`, which agentevals can start.
+    Script,
+    /// Another file that needs an interpreter.
+    Interpreted,
+    /// An executable.
+    Native,
+}
+
+/// Documents that an evaluator reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reads {
+    /// Documents of every contract: an evaluator of the default contract, by this project's SDK.
+    All,
+    /// Documents of one contract.
+    One(Contract),
+}
+
+/// A command line as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CommandLine {
+    pub(crate) words: Vec<String>,
+    pub(crate) environment: Vec<(String, String)>,
+}
+
+/// Error of an export.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExportError {
+    /// The evaluator does not read the documents of the host.
+    #[error("`{name}` reads documents of {reads}, and {host} sends {sent}; {hint}")]
+    DoesNotFit {
+        /// Name of the evaluator.
+        name: String,
+        /// Contract of the documents that it reads.
+        reads: Contract,
+        /// Name of the host.
+        host: &'static str,
+        /// Documents of the host.
+        sent: String,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// Evaluators cannot be exported for the host.
+    #[error("there is no export for {host}")]
+    NotSupported {
+        /// Name of the host.
+        host: &'static str,
+    },
+    /// The command line is not text.
+    #[error("{}: this is not UTF-8, and no file that other tools read can name it; rename it", .text.display())]
+    NotText {
+        /// The path, argument or variable.
+        text: OsString,
+    },
+    /// The name of the evaluator cannot be a file name.
+    #[error("`{name}` is not a file name; rename the evaluator")]
+    BadName {
+        /// Name of the evaluator.
+        name: String,
+    },
+}
+
+impl Program {
+    /// Returns an evaluator.
+    pub fn new(
+        name: impl Into<String>,
+        entrypoint: impl Into<PathBuf>,
+        language: Language,
+        command: CommandSpec,
+    ) -> Self {
+        let contract = match language {
+            Language::Native => None,
+            // Only agentevals starts scripts, so they are written for its documents.
+            Language::Script | Language::Interpreted => Some(Reads::One(Contract::Agentevals)),
+        };
+        Self { name: name.into(), language, command, contract, entrypoint: entrypoint.into() }
+    }
+
+    /// Sets the documents that it reads.
+    #[must_use]
+    pub fn reads(mut self, contract: Reads) -> Self {
+        self.contract = Some(contract);
+        self
+    }
+
+    /// Checks that the evaluator reads the documents of a host.
+    pub(super) fn check(&self, host: &ForeignHost) -> Result<(), ExportError> {
+        if !text::is_file_name(&self.name) {
+            return Err(ExportError::BadName { name: self.name.clone() });
+        }
+        let reads = match self.contract {
+            Some(Reads::One(reads)) if reads != host.contract => reads,
+            _ => return Ok(()),
+        };
+        Err(ExportError::DoesNotFit {
+            name: self.name.clone(),
+            reads,
+            host: host.name,
+            sent: match host_of(host.contract) {
+                owner if owner.name == host.name => format!("those of {}", host.title),
+                owner => format!("none (the exported file makes one of {})", owner.title),
+            },
+            hint: if reads == Contract::Agentevals {
+                "evaluators of this SDK's default contract read those of every host; if this one does, too, say so with \
+                 `--contract`"
+            } else {
+                "evaluators of the default contract read those of every host"
+            },
+        })
+    }
+
+    /// Returns the command line as text.
+    pub(super) fn command_line(&self) -> Result<CommandLine, ExportError> {
+        let words = std::iter::once(&self.command.program).chain(&self.command.args);
+        let set = self.command.env.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+        let needed = set.filter(|(name, _)| !CARGOS_OWN.iter().any(|own| *name == OsStr::new(own)));
+        Ok(CommandLine {
+            words: words.map(|word| utf8(word)).collect::<Result<_, _>>()?,
+            environment: needed
+                .map(|(name, value)| Ok((utf8(name)?, utf8(value)?)))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Returns the absolute path of the file.
+    pub(crate) fn file(&self) -> Result<String, ExportError> {
+        let file = self.entrypoint.canonicalize().unwrap_or_else(|_| self.entrypoint.clone());
+        utf8(file.as_os_str())
+    }
+}
+
+impl Language {
+    /// Returns the kind of a file; `is_native` if it needs no interpreter.
+    #[must_use]
+    pub fn of(path: &Path, is_native: bool) -> Self {
+        let extension = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
+        match extension.as_deref() {
+            _ if is_native => Self::Native,
+            Some("py" | "js" | "ts") => Self::Script,
+            _ => Self::Interpreted,
+        }
+    }
+}
+
+pub(crate) fn utf8(text: &OsStr) -> Result<String, ExportError> {
+    let written = text.to_str().map(str::to_owned);
+    written.ok_or_else(|| ExportError::NotText { text: text.to_owned() })
+}

@@ -1,0 +1,176 @@
+//! Documents that a host sends itself: completed by the settings of the evaluator's entry, converted to the default contract.
+
+use evaluator_protocol::{
+    Answer, Contract, DecodeError, Document, EvalInput, EvalResult, ReadError, Reply, detect,
+};
+
+use super::{HOSTS, foreign_contract};
+use crate::json::{self, NonFinite, Object, ParseOptions, Value};
+
+/// Settings of an entry, for documents that do not contain them.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Defaults {
+    /// Keys of `config`.
+    pub config: Object,
+    /// Score from which on an evaluation passes.
+    pub threshold: Option<f64>,
+}
+
+impl Defaults {
+    /// Returns the settings of an entry.
+    #[must_use]
+    pub fn new(config: Object, threshold: Option<f64>) -> Self {
+        Self { config, threshold }
+    }
+}
+
+/// A document for an evaluator of the default contract.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Question {
+    /// Text of the document.
+    pub document: Vec<u8>,
+    /// Number of its turns.
+    pub turns: usize,
+    /// Contract of the document before its conversion.
+    pub contract: Contract,
+    /// Form of the answer.
+    pub reply: Reply,
+    /// Paths in the document that the evaluator does not receive.
+    pub dropped: Vec<String>,
+    /// Result if there is nothing to judge; no evaluator is asked then.
+    pub unjudged: Option<EvalResult>,
+}
+
+impl Question {
+    /// Reads a document of any contract for the evaluator `name`, and adds the settings that it does not contain.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`]: the contract is not known, or a field cannot be read.
+    pub fn read(name: &str, body: &[u8], defaults: &Defaults) -> Result<Self, ReadError> {
+        match Document::read(body)? {
+            Document::Agentevals(input) => Ok(Self {
+                turns: input.invocations.len(),
+                document: complete(body, Contract::Agentevals, defaults),
+                contract: Contract::Agentevals,
+                reply: Reply::Agentevals,
+                dropped: Vec::new(),
+                unjudged: None,
+            }),
+            document => match foreign_contract(document.contract()) {
+                Some(foreign) => foreign.question(document, name, defaults),
+                None => Self::convert(document, name, defaults, false),
+            }
+            .map_err(ReadError::Decode),
+        }
+    }
+
+    /// Converts a document of another contract. `has_threshold` is true if the document contains a threshold.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`]: a field cannot be converted.
+    pub(super) fn convert(
+        document: Document,
+        name: &str,
+        defaults: &Defaults,
+        has_threshold: bool,
+    ) -> Result<Self, DecodeError> {
+        let (contract, mut reply) = (document.contract(), document.reply());
+        let unjudged = document.unjudged();
+        let converted = document.to_eval_input(name)?;
+        let mut input = converted.input;
+        for (key, value) in &defaults.config {
+            input.config.entry(key.as_str()).or_insert_with(|| value.into());
+        }
+        if let Some(default) = defaults.threshold.filter(|_| !has_threshold) {
+            input.threshold = default;
+            match &mut reply {
+                Reply::Agenta { threshold, .. } => *threshold = default,
+                Reply::Adk { threshold, .. } => *threshold = Some(default),
+                _ => {}
+            }
+        }
+        let (turns, document) = (input.invocations.len(), text(&input)?);
+        Ok(Self { document, turns, contract, reply, dropped: converted.dropped, unjudged })
+    }
+}
+
+fn text(input: &EvalInput) -> Result<Vec<u8>, DecodeError> {
+    serde_json::to_vec(input)
+        .map_err(|error| DecodeError::shape("", format!("it cannot be passed on: {error}")))
+}
+
+/// Writes an answer as JSON.
+pub(super) fn to_json(answer: &Answer) -> Result<String, String> {
+    serde_json::to_string(answer)
+        .map_err(|error| format!("the answer cannot be written as JSON: {error}"))
+}
+
+/// Returns true if a caller that sent `beginning` to `path` reads errors as plain text only. `contract` is the one of the
+/// document, if it is known.
+#[must_use]
+pub fn wants_plain_text(path: &str, contract: Option<Contract>, beginning: &[u8]) -> bool {
+    let contract = contract.or_else(|| detect(beginning).ok());
+    let mut foreign = HOSTS.iter().filter_map(|host| host.foreign);
+    foreign.any(|foreign| foreign.wants_plain_text(path, contract, beginning))
+}
+
+/// Returns the text of a document with the settings that it does not contain. A malformed document is returned unchanged: the
+/// evaluator refuses it.
+#[must_use]
+pub fn complete(body: &[u8], contract: Contract, defaults: &Defaults) -> Vec<u8> {
+    completed(body, contract, defaults).unwrap_or_else(|| body.to_vec())
+}
+
+fn completed(body: &[u8], contract: Contract, defaults: &Defaults) -> Option<Vec<u8>> {
+    if defaults.config.is_empty() && defaults.threshold.is_none() {
+        return None;
+    }
+    let options = ParseOptions { non_finite: false, ..ParseOptions::default() };
+    let Value::Object(mut document) = json::parse(str::from_utf8(body).ok()?, &options).ok()?.value
+    else {
+        return None;
+    };
+    match foreign_contract(contract) {
+        Some(foreign) => foreign.add_defaults(&mut document, defaults)?,
+        None => {
+            add(object(&mut document, &["config"])?, &defaults.config);
+            add_threshold(&mut document, defaults.threshold);
+        }
+    }
+    Some(json::to_string(&Value::Object(document), NonFinite::Null).into_bytes())
+}
+
+/// Returns the object under the first of these keys that exists, creating it if none does.
+pub(super) fn object<'a>(parent: &'a mut Object, keys: &[&'static str]) -> Option<&'a mut Object> {
+    let key = keys.iter().find(|key| parent.contains_key(**key)).or_else(|| keys.first())?;
+    let value = parent.entry((*key).to_owned()).or_insert(Value::Null);
+    if value.is_null() {
+        *value = Value::Object(Object::default());
+    }
+    match value {
+        Value::Object(object) => Some(object),
+        _ => None,
+    }
+}
+
+/// Adds the keys that are missing.
+pub(super) fn add(target: &mut Object, config: &Object) {
+    for (key, value) in config {
+        if !target.contains_key(key) {
+            target.insert(key.clone(), value.clone());
+        }
+    }
+}
+
+/// Adds a threshold where there is none.
+pub(super) fn add_threshold(target: &mut Object, threshold: Option<f64>) {
+    if let Some(threshold) = threshold
+        && target.get("threshold").is_none_or(Value::is_null)
+    {
+        target.insert("threshold".to_owned(), Value::Float(threshold));
+    }
+}

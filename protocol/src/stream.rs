@@ -1,0 +1,157 @@
+//! The streaming form: one line for each document, when many pass through one process.
+//!
+//! An evaluator reads one input document per line and answers each with one line, in order: its result, or an error
+//! object. A line that cannot be answered does not end the stream.
+//!
+//! # Numbered lines
+//!
+//! Numbers link the lines of a stream, for hosts that send documents before earlier ones are answered. A program with
+//! [`Capability::Numbered`](crate::Capability::Numbered) answers the line `7 {"metric_name": ..}` by the line
+//! `7 {"score": ..}`. Before it reads that document it writes the [mark](Number::mark) of the number to standard error, so
+//! that the host can assign messages, and the end of the process, to a document. For the same reason each answer is
+//! flushed before the next document is started.
+//!
+//! Lines without a number are answered by lines without one, and not marked.
+
+use std::fmt;
+
+use crate::{EvalResult, object::object};
+
+/// One line of an evaluator's answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Frame {
+    /// Result of the evaluation.
+    Result(EvalResult),
+    /// The evaluation failed.
+    Error(ErrorBody),
+}
+
+object! {
+    /// The error of one document.
+    #[derive(Default, Eq)]
+    pub struct ErrorBody: sparse {
+        /// Kind of the error: `input` (the document), `config`, `evaluator` (it returned an error), `panic`, `answer` (its
+        /// result cannot be written), or one of the evaluator's own.
+        kind: String = required,
+        /// Message for people.
+        message: String = required,
+        /// Exit code the program would have ended with if this document had been its only one. Set for numbered lines, so
+        /// that an error is the same in both forms.
+        exit_code: Option<u8>,
+    }
+}
+
+impl ErrorBody {
+    /// Creates an error of that kind.
+    pub fn new(kind: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { kind: kind.into(), message: message.into(), exit_code: None }
+    }
+}
+
+object! {
+    /// The line of an error.
+    struct ErrorLine: sparse {
+        error: ErrorBody = required,
+    }
+}
+
+impl Frame {
+    /// Returns the line, with its line feed.
+    ///
+    /// # Errors
+    ///
+    /// A detail of the result cannot be written as JSON.
+    pub fn to_line(&self) -> Result<Vec<u8>, serde_json::Error> {
+        let mut line = match self {
+            Self::Result(result) => serde_json::to_vec(result)?,
+            Self::Error(error) => serde_json::to_vec(&ErrorLine { error: error.clone() })?,
+        };
+        line.push(b'\n');
+        Ok(line)
+    }
+
+    /// Reads a line.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`](crate::DecodeError): it is neither a result nor an error object.
+    pub fn from_line(line: &[u8]) -> Result<Self, crate::DecodeError> {
+        match serde_json::from_slice::<ErrorLine>(line) {
+            Ok(ErrorLine { error }) => Ok(Self::Error(error)),
+            Err(_) => crate::decode(line).map(Self::Result),
+        }
+    }
+}
+
+/// First byte of a mark: ASCII's "record separator", which ordinary text does not contain.
+pub const MARK: u8 = 0x1e;
+
+/// The number of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Number(pub u64);
+
+impl Number {
+    /// Splits a line into its number and the rest; `None` if the line has no number.
+    ///
+    /// ```
+    /// use evaluator_protocol::Number;
+    ///
+    /// assert_eq!(Number::split(b"7 {}"), Some((Number(7), &b"{}"[..])));
+    /// assert_eq!(Number::split(b"{}"), None);
+    /// ```
+    #[must_use]
+    pub fn split(line: &[u8]) -> Option<(Self, &[u8])> {
+        let digits = line.iter().position(|byte| !byte.is_ascii_digit())?;
+        let (number, rest) = (Self::read(&line[..digits])?, &line[digits..]);
+        rest.strip_prefix(b" ").map(|rest| (number, rest))
+    }
+
+    /// Parses decimal digits without leading zeros.
+    #[must_use]
+    pub fn read(digits: &[u8]) -> Option<Self> {
+        if digits.first() == Some(&b'0') && digits.len() > 1 {
+            return None;
+        }
+        digits
+            .iter()
+            .try_fold(0_u64, |number, digit| {
+                let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
+                number.checked_mul(10)?.checked_add(digit)
+            })
+            .filter(|_| !digits.is_empty())
+            .map(Self)
+    }
+
+    /// Returns the line that precedes everything written to standard error because of this line's document.
+    #[must_use]
+    pub fn mark(self) -> String {
+        format!("{}{self}\n", char::from(MARK))
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_a_number() {
+        for number in [0, 7, 10, u64::MAX] {
+            let line = format!("{} rest of it", Number(number));
+            assert_eq!(Number::split(line.as_bytes()), Some((Number(number), &b"rest of it"[..])));
+        }
+        for line in
+            ["", "7", "7\t{}", "07 {}", "-1 {}", " 7 {}", "18446744073709551616 {}", "{}", "7a {}"]
+        {
+            assert_eq!(Number::split(line.as_bytes()), None, "{line:?}");
+        }
+        assert_eq!(Number::split(b"0  {}"), Some((Number(0), &b" {}"[..])));
+        assert_eq!(Number::read(b""), None);
+        assert_eq!(Number(12).mark(), "\u{1e}12\n");
+    }
+}
