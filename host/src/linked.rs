@@ -75,7 +75,7 @@ pub(crate) async fn evaluate(
     expected: Expected,
     cancellation: &Cancellation,
 ) -> Evaluation {
-    let begun = Instant::now();
+    let start_time = Instant::now();
     if cancellation.is_cancelled() {
         return Evaluation::without_process(Verdict::Cancelled, Duration::ZERO);
     }
@@ -93,7 +93,7 @@ pub(crate) async fn evaluate(
         () = cancellation.cancelled() => Verdict::Cancelled,
         () = sleep(limit) => Verdict::TimedOut { limit },
     };
-    let evaluation = Evaluation::without_process(verdict, begun.elapsed());
+    let evaluation = Evaluation::without_process(verdict, start_time.elapsed());
     Evaluation { attempts: 1, ..evaluation.with_answer(&line, expected) }
 }
 

@@ -46,7 +46,7 @@ pub(super) struct InFlight {
     documents: VecDeque<Sent>,
     bytes: usize,
     sent: u64,
-    trouble: Option<Trouble>,
+    defect: Option<Defect>,
     /// Verdict on the head, its output, and when it was read, while more output may follow.
     settling: Option<(Verdict, Vec<u8>, Instant)>,
     /// True if an answer was printed while none was due.
@@ -65,11 +65,11 @@ pub(super) struct Answered {
 
 /// Reason why the worker is not used any more.
 #[derive(Debug)]
-enum Trouble {
+enum Defect {
     /// The head caused it.
     Head { verdict: Verdict, printed: Vec<u8> },
     /// The cause is not certain.
-    Doubt,
+    Uncertain,
 }
 
 /// Documents of a worker that is not used any more.
@@ -93,7 +93,7 @@ impl InFlight {
             documents,
             bytes: 0,
             sent: 0,
-            trouble: None,
+            defect: None,
             settling: None,
             surplus: false,
         }
@@ -139,8 +139,8 @@ impl InFlight {
     }
 
     /// Returns true if the worker cannot be used any more.
-    pub(super) fn is_in_trouble(&self) -> bool {
-        self.trouble.is_some()
+    pub(super) fn is_unusable(&self) -> bool {
+        self.defect.is_some()
     }
 
     /// Returns true if the program has printed more answers than it was sent documents, so that answers may have been
@@ -150,7 +150,7 @@ impl InFlight {
     }
 
     /// Registers output that was read outside of a conversation. While a document is unanswered, it may be its answer.
-    pub(super) fn overhear(&mut self, text: &[u8]) {
+    pub(super) fn note_stray_output(&mut self, text: &[u8]) {
         self.surplus |= self.is_empty() && !self.numbered && holds_answer(text);
     }
 
@@ -163,7 +163,7 @@ impl InFlight {
     pub(super) fn settle(&mut self, rest: &[u8]) -> Option<Answered> {
         let (verdict, printed, heard) = self.settling.take()?;
         if !rest.is_empty() {
-            return self.trouble(more_than_one_line(), rest, true);
+            return self.fail(more_than_one_line(), rest, true);
         }
         let sent = self.pop()?;
         let took = heard.saturating_duration_since(sent.since);
@@ -172,17 +172,17 @@ impl InFlight {
 
     /// Processes a line that was read when `written` bytes of the input had been written; `rest` followed it. Returns
     /// the answer that it is; `None` if it is invalid, or if more output may follow.
-    pub(super) fn hear(&mut self, line: &[u8], rest: &[u8], written: u64) -> Option<Answered> {
-        if self.is_in_trouble() {
+    pub(super) fn on_line(&mut self, line: &[u8], rest: &[u8], written: u64) -> Option<Answered> {
+        if self.is_unusable() {
             return None;
         }
         let Some(head) = self.documents.front() else {
-            self.overhear(line);
-            self.trouble = Some(Trouble::Doubt);
+            self.note_stray_output(line);
+            self.defect = Some(Defect::Uncertain);
             return None;
         };
         if self.settling.take().is_some() {
-            return self.trouble(more_than_one_line(), line, true);
+            return self.fail(more_than_one_line(), line, true);
         }
         let text = match Number::split(line) {
             _ if !self.numbered => line,
@@ -190,25 +190,25 @@ impl InFlight {
             // A second line for a document that has its answer. The head may be no more the cause than the documents
             // after it.
             Some((number, _)) if number < head.number => {
-                return self.trouble(more_than_one_line(), line, false);
+                return self.fail(more_than_one_line(), line, false);
             }
             _ => {
-                let (verdict, sure) = (unnumbered(line), head.alone);
-                return self.trouble(verdict, line, sure);
+                let (verdict, certain) = (unnumbered(line), head.alone);
+                return self.fail(verdict, line, certain);
             }
         };
         if written < head.end {
-            let sure = head.alone;
-            return self.trouble(early(), line, sure);
+            let certain = head.alone;
+            return self.fail(early(), line, certain);
         }
         if !self.goes_on_with(rest) {
-            let sure = head.alone && self.documents.len() == 1;
-            return self.trouble(more_than_one_line(), line, sure);
+            let certain = head.alone && self.documents.len() == 1;
+            return self.fail(more_than_one_line(), line, certain);
         }
         let verdict = self.expected.in_line(text);
         if !self.numbered && matches!(verdict, Verdict::BadAnswer(_)) {
             // Without a number, the meaning of such a line is unknown.
-            return self.trouble(verdict, line, true);
+            return self.fail(verdict, line, true);
         }
         let printed = match verdict {
             Verdict::Answer(_) if self.expected != Expected::Anything => Vec::new(),
@@ -247,26 +247,26 @@ impl InFlight {
         }
     }
 
-    fn trouble(&mut self, verdict: Verdict, printed: &[u8], sure: bool) -> Option<Answered> {
-        self.trouble = Some(if sure {
-            Trouble::Head { verdict, printed: printed.to_vec() }
+    fn fail(&mut self, verdict: Verdict, printed: &[u8], certain: bool) -> Option<Answered> {
+        self.defect = Some(if certain {
+            Defect::Head { verdict, printed: printed.to_vec() }
         } else {
-            Trouble::Doubt
+            Defect::Uncertain
         });
         None
     }
 
     /// Decides what happens to the documents when the worker is not used any more. `rest` followed the last line;
-    /// `begun` is the last document that the worker marked as started.
-    pub(super) fn part(mut self, end: &SessionEnd, rest: &[u8], begun: Option<Number>) -> Lost {
+    /// `started` is the last document that the worker marked as started.
+    pub(super) fn finish(mut self, end: &SessionEnd, rest: &[u8], started: Option<Number>) -> Lost {
         let head = self.documents.front();
         let is_own =
             |head: &Sent| Number::split(rest).is_some_and(|(number, _)| number == head.number);
-        let trouble = match (self.trouble.take(), head) {
+        let defect = match (self.defect.take(), head) {
             (_, None) => return Lost::default(),
-            (Some(trouble), Some(_)) => trouble,
+            (Some(defect), Some(_)) => defect,
             (None, Some(head)) => {
-                let (verdict, sure) = match end {
+                let (verdict, certain) = match end {
                     SessionEnd::TimedOut => (Verdict::TimedOut { limit: head.job.timeout }, true),
                     SessionEnd::Cancelled => (Verdict::Cancelled, true),
                     SessionEnd::LineTooLong { limit } => {
@@ -278,43 +278,43 @@ impl InFlight {
                             Some(verdict) => verdict,
                             None if *leaked_pipe => Verdict::LeakedPipe,
                             // The last line need not end with a line feed.
-                            None => self.last_words(rest, head),
+                            None => self.final_answer(rest, head),
                         };
                         let is_quiet_end = *ending == Ending::Exited(0) && rest.is_empty();
                         // If the head is the first document of the process, nothing else can be the cause. Otherwise
                         // the process may have exited before it read the head.
-                        let sure = head.number == Number(0)
+                        let certain = head.number == Number(0)
                             || if self.numbered {
-                                begun >= Some(head.number)
+                                started >= Some(head.number)
                             } else {
                                 !is_quiet_end
                             };
-                        (verdict, sure)
+                        (verdict, certain)
                     }
                     // The answer was not awaited.
                     SessionEnd::Stopped => (Verdict::Cancelled, false),
                 };
-                if sure {
-                    Trouble::Head { verdict, printed: rest.to_vec() }
+                if certain {
+                    Defect::Head { verdict, printed: rest.to_vec() }
                 } else {
-                    Trouble::Doubt
+                    Defect::Uncertain
                 }
             }
         };
-        let blamed = match trouble {
-            Trouble::Head { verdict, printed } => {
+        let blamed = match defect {
+            Defect::Head { verdict, printed } => {
                 self.documents.pop_front().map(|head| (head, verdict, printed))
             }
-            Trouble::Doubt => None,
+            Defect::Uncertain => None,
         };
         let again: Vec<Sent> =
             self.documents.into_iter().filter(|sent| !sent.job.is_given_up()).collect();
-        let processing = again.iter().position(|sent| Some(sent.number) == begun);
+        let processing = again.iter().position(|sent| Some(sent.number) == started);
         Lost { blamed, again: again.into_iter().map(|sent| sent.job.again()).collect(), processing }
     }
 
     /// The verdict on the last output of a process that exited with code 0.
-    fn last_words(&self, rest: &[u8], head: &Sent) -> Verdict {
+    fn final_answer(&self, rest: &[u8], head: &Sent) -> Verdict {
         match Number::split(rest) {
             Some((number, text)) if self.numbered && number == head.number => {
                 self.expected.in_line(text)
@@ -365,21 +365,21 @@ mod tests {
         for (job, end) in jobs.into_iter().zip(1..) {
             in_flight.push(job, end);
         }
-        assert!(in_flight.hear(br#"0 {"score": 1}"#, b"", 3).is_some());
-        assert!(in_flight.hear(br#"0 {"score": 1}"#, b"", 3).is_none());
-        assert!(in_flight.is_in_trouble());
+        assert!(in_flight.on_line(br#"0 {"score": 1}"#, b"", 3).is_some());
+        assert!(in_flight.on_line(br#"0 {"score": 1}"#, b"", 3).is_none());
+        assert!(in_flight.is_unusable());
         in_flight
     }
 
     #[test]
     fn the_document_being_processed_is_known_where_none_is_to_blame() {
         let exited = SessionEnd::Exited(Exit { ending: Ending::Exited(3), leaked_pipe: false });
-        for (begun, expected) in [(0, None), (1, Some(0)), (2, Some(1))] {
+        for (started, expected) in [(0, None), (1, Some(0)), (2, Some(1))] {
             let (jobs, _waiting): (Vec<_>, Vec<_>) =
                 (0..3).map(|_| Job::new(b"{}".into(), Duration::MAX)).unzip();
-            let lost = after_a_repeated_answer(jobs).part(&exited, b"", Some(Number(begun)));
+            let lost = after_a_repeated_answer(jobs).finish(&exited, b"", Some(Number(started)));
             assert!(lost.blamed.is_none());
-            assert_eq!((lost.again.len(), lost.processing), (2, expected), "begun {begun}");
+            assert_eq!((lost.again.len(), lost.processing), (2, expected), "started {started}");
         }
     }
 }

@@ -10,17 +10,17 @@ use super::{Document, WorkerFault};
 
 /// Number of times a document may be sent again because its worker was lost before it started with it. After that it
 /// gets a worker of its own, so that other documents cannot affect it.
-const RESENDS: u32 = 3;
+const MAX_ATTEMPTS: u32 = 3;
 
 /// A document to evaluate, and the channel for its evaluation.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) document: Document,
     pub(super) timeout: Duration,
-    pub(super) begun: Instant,
+    pub(super) started: Instant,
     answer: oneshot::Sender<Evaluation>,
     /// Number of times it was sent without an answer.
-    resent: u32,
+    attempts: u32,
     /// Failed exit of a worker that this document, or the one before it, may have caused. If it gets an answer, it is
     /// not the cause.
     pub(super) suspected: Option<Box<WorkerFault>>,
@@ -33,7 +33,14 @@ impl Job {
     ) -> (Self, oneshot::Receiver<Evaluation>) {
         let (answer, evaluation) = oneshot::channel();
         (
-            Self { document, timeout, begun: Instant::now(), answer, resent: 0, suspected: None },
+            Self {
+                document,
+                timeout,
+                started: Instant::now(),
+                answer,
+                attempts: 0,
+                suspected: None,
+            },
             evaluation,
         )
     }
@@ -45,19 +52,19 @@ impl Job {
 
     /// Finishes with a verdict, without a process.
     pub(super) fn refuse(self, verdict: Verdict) {
-        let waited = self.begun.elapsed();
+        let waited = self.started.elapsed();
         self.finish(Evaluation::without_process(verdict, waited));
     }
 
     /// Counts one more attempt.
     pub(super) fn again(mut self) -> Self {
-        self.resent += 1;
+        self.attempts += 1;
         self
     }
 
     /// Returns true if it needs a worker of its own.
-    pub(super) fn wants_to_be_alone(&self) -> bool {
-        self.resent > RESENDS
+    pub(super) fn needs_own_worker(&self) -> bool {
+        self.attempts > MAX_ATTEMPTS
     }
 
     /// Returns true if the caller has dropped the evaluation.

@@ -274,7 +274,7 @@ impl Shared {
             || state.slots.iter().any(|slot| slot.id != id && slot.slot_state == SlotState::Idle);
         let offer = match state.queue.front() {
             None => Offer::Nothing,
-            Some(job) if job.wants_to_be_alone() && !fresh => Offer::NeedsFreshWorker,
+            Some(job) if job.needs_own_worker() && !fresh => Offer::NeedsFreshWorker,
             // The idle worker was woken and takes it.
             Some(_) if documents > 0 && somebody_is_idle() => Offer::Nothing,
             Some(_) => state.queue.pop_front().map_or(Offer::Nothing, Offer::Job),

@@ -36,8 +36,8 @@ const REPLACEMENT_PATIENCE: Duration = Duration::from_millis(200);
 /// Evaluates documents of the queue, with one process after the other if necessary, until the queue is empty and no
 /// process is left.
 pub(super) async fn work(shared: Arc<Shared>, id: u64) {
-    let place = SlotGuard { shared: &shared, id };
-    while let Some(permit) = permit(&place).await {
+    let guard = SlotGuard { shared: &shared, id };
+    while let Some(permit) = permit(&guard).await {
         let job = match shared.offer(id, 0, true) {
             Offer::Job(job) => job,
             Offer::Nothing | Offer::NeedsFreshWorker | Offer::Closed => {
@@ -86,8 +86,8 @@ pub(super) async fn grow(shared: Weak<Shared>) {
 }
 
 /// Waits for the permit to be busy; `None` if there is nothing to do any more.
-async fn permit(place: &SlotGuard<'_>) -> Option<OwnedSemaphorePermit> {
-    let shared = place.shared;
+async fn permit(guard: &SlotGuard<'_>) -> Option<OwnedSemaphorePermit> {
+    let shared = guard.shared;
     loop {
         if shared.closed().is_some() {
             return None;
@@ -106,7 +106,7 @@ async fn permit(place: &SlotGuard<'_>) -> Option<OwnedSemaphorePermit> {
                 }
                 return permit.ok();
             }
-            () = poll_fn(|context| shared.poll_woken(place.id, context)) => {}
+            () = poll_fn(|context| shared.poll_woken(guard.id, context)) => {}
         }
     }
 }
@@ -119,32 +119,21 @@ async fn converse(
     first: Job,
     permit: OwnedSemaphorePermit,
 ) {
-    let mut driver = WorkerDriver {
-        shared,
-        id,
-        first: Some(first),
-        in_flight: InFlight::new(shared.numbered, shared.expected),
-        pace: Pace::new(shared.numbered),
-        permit: Some((permit, Instant::now())),
-        asking: None,
-        retires: false,
-        learned: false,
-    };
+    let mut driver = WorkerDriver::new(shared, id, first, permit);
     let end = session.converse(&mut driver, &shared.cancellation).await;
     let WorkerDriver { mut in_flight, permit, first, .. } = driver;
-    let begun = session.notes().begun();
+    let started = session.notes().started();
     let rest = session.take_rest();
     if let Some(answered) = in_flight.settle(&rest) {
-        give(answered, session.notes(), shared);
+        send_answer(answered, session.notes(), shared);
     }
-    in_flight.overhear(&rest);
+    in_flight.note_stray_output(&rest);
     let was_idle = !shared.numbered && in_flight.is_empty();
-    let left_in_peace =
-        end == SessionEnd::Stopped && in_flight.is_empty() && !in_flight.is_in_trouble();
+    let left_idle = end == SessionEnd::Stopped && in_flight.is_empty() && !in_flight.is_unusable();
     if in_flight.is_desynchronized() {
         shared.report_fault(WorkerFault::Desynchronized);
     }
-    let Lost { blamed, mut again, processing } = in_flight.part(&end, &rest, begun);
+    let Lost { blamed, mut again, processing } = in_flight.finish(&end, &rest, started);
     if let SessionEnd::Exited(exit) = &end
         && blamed.is_none()
         && let Some(verdict) = verdict_on_exit(exit)
@@ -164,9 +153,9 @@ async fn converse(
     } else {
         shared.put_back(again.collect());
     }
-    if !left_in_peace {
+    if !left_idle {
         session.end(Duration::ZERO, &shared.cancellation).await;
-    } else if let Some(verdict) = end_in_peace(shared, &mut session).await {
+    } else if let Some(verdict) = end_idle(shared, &mut session).await {
         shared.report_fault(bad_exit_fault(verdict, session.notes()));
     }
     if was_idle && holds_answer(&session.take_rest()) {
@@ -183,7 +172,7 @@ async fn converse(
 
 /// Ends a worker that has answered every document. Returns what is wrong with its exit, unless it is killed because it
 /// is replaced.
-async fn end_in_peace(shared: &Shared, session: &mut Session) -> Option<Verdict> {
+async fn end_idle(shared: &Shared, session: &mut Session) -> Option<Verdict> {
     let closed = shared.closed();
     let patience = closed.unwrap_or(REPLACEMENT_PATIENCE);
     match session.end(patience, &shared.cancellation).await {
@@ -208,7 +197,7 @@ fn verdict_on_exit(exit: &Exit) -> Option<Verdict> {
 }
 
 /// Sends an answer to its caller.
-fn give(answered: Answered, notes: &mut StderrSections, shared: &Shared) {
+fn send_answer(answered: Answered, notes: &mut StderrSections, shared: &Shared) {
     let Answered { sent, verdict, printed, took } = answered;
     let evaluation = Evaluation::new(verdict, took, &notes.take(sent.number), &printed);
     finish(sent, evaluation, &printed, shared);
@@ -248,7 +237,7 @@ type Asking =
 impl SessionDriver for WorkerDriver<'_> {
     fn next(&mut self, writer: &mut LineWriter<'_>) -> Next {
         let is_given_up = self.in_flight.head().is_some_and(|head| head.job.is_given_up());
-        if self.in_flight.is_in_trouble() || is_given_up {
+        if self.in_flight.is_unusable() || is_given_up {
             return Next::Stop;
         }
         match self.in_flight.settles_at() {
@@ -265,14 +254,14 @@ impl SessionDriver for WorkerDriver<'_> {
             self.shared.learn(mean);
         }
         loop {
-            match self.take(writer) {
-                Take::Sent => {}
-                Take::Nothing => break,
-                Take::Busy => {
+            match self.next_document(writer) {
+                NextDocument::Sent => {}
+                NextDocument::Nothing => break,
+                NextDocument::Busy => {
                     self.shared.set_state(self.id, SlotState::Busy);
                     break;
                 }
-                Take::Stop => return Next::Stop,
+                NextDocument::Stop => return Next::Stop,
             }
         }
         if self.in_flight.is_empty() && self.asking.is_none() {
@@ -281,8 +270,8 @@ impl SessionDriver for WorkerDriver<'_> {
         Next::Wait(self.in_flight.head().and_then(deadline))
     }
 
-    fn hear(&mut self, line: &[u8], rest: &[u8], written: u64, notes: &mut StderrSections) {
-        if let Some(answered) = self.in_flight.hear(line, rest, written) {
+    fn on_line(&mut self, line: &[u8], rest: &[u8], written: u64, notes: &mut StderrSections) {
+        if let Some(answered) = self.in_flight.on_line(line, rest, written) {
             self.answered(answered, notes);
         }
     }
@@ -305,7 +294,7 @@ impl SessionDriver for WorkerDriver<'_> {
 }
 
 /// Result of looking for a document.
-enum Take {
+enum NextDocument {
     /// A document was sent, or refused.
     Sent,
     /// There is none. The worker will be woken.
@@ -316,52 +305,66 @@ enum Take {
     Stop,
 }
 
-impl WorkerDriver<'_> {
+impl<'a> WorkerDriver<'a> {
+    fn new(shared: &'a Arc<Shared>, id: u64, first: Job, permit: OwnedSemaphorePermit) -> Self {
+        Self {
+            shared,
+            id,
+            first: Some(first),
+            in_flight: InFlight::new(shared.numbered, shared.expected),
+            pace: Pace::new(shared.numbered),
+            permit: Some((permit, Instant::now())),
+            asking: None,
+            retires: false,
+            learned: false,
+        }
+    }
+
     fn answered(&mut self, answered: Answered, notes: &mut StderrSections) {
         self.pace.answered(answered.took);
         self.learned = true;
-        give(answered, notes, self.shared);
+        send_answer(answered, notes, self.shared);
     }
 
     /// Sends one more document if there is one and the worker may take it.
-    fn take(&mut self, writer: &mut LineWriter<'_>) -> Take {
+    fn next_document(&mut self, writer: &mut LineWriter<'_>) -> NextDocument {
         let is_empty = self.in_flight.is_empty();
         if let Some(first) = self.first.take() {
             return self.send(first, writer);
         }
         if self.retires {
-            return if is_empty { Take::Stop } else { Take::Busy };
+            return if is_empty { NextDocument::Stop } else { NextDocument::Busy };
         }
         let turn_is_over = self.permit.as_ref().is_some_and(|(_, since)| since.elapsed() > TURN);
         if !is_empty
             && (turn_is_over || !self.pace.has_room(self.in_flight.len(), self.in_flight.bytes()))
         {
-            return Take::Busy;
+            return NextDocument::Busy;
         }
         if turn_is_over {
             // Workers that wait for a permit come first.
             self.permit = None;
         }
         if self.asking.is_some() {
-            return Take::Busy;
+            return NextDocument::Busy;
         }
         let fresh = self.in_flight.sent() == 0;
         // A permit is requested only if there is a document.
         let job = match self.shared.offer(self.id, self.in_flight.len(), fresh) {
             Offer::Job(job) => job,
-            Offer::Nothing => return Take::Nothing,
-            Offer::NeedsFreshWorker | Offer::Closed if is_empty => return Take::Stop,
-            Offer::NeedsFreshWorker | Offer::Closed => return Take::Busy,
+            Offer::Nothing => return NextDocument::Nothing,
+            Offer::NeedsFreshWorker | Offer::Closed if is_empty => return NextDocument::Stop,
+            Offer::NeedsFreshWorker | Offer::Closed => return NextDocument::Busy,
         };
         if self.shared.permits.is_closed() {
             // The run starts no evaluation any more.
             job.refuse(Verdict::NotRun);
-            return Take::Sent;
+            return NextDocument::Sent;
         }
         if is_empty && !writer.is_free() {
             // The idle process has printed something or died. The document is not the cause.
             self.first = Some(job);
-            return Take::Stop;
+            return NextDocument::Stop;
         }
         if self.permit.is_none() {
             match Arc::clone(&self.shared.permits).try_acquire_owned() {
@@ -369,15 +372,15 @@ impl WorkerDriver<'_> {
                 Err(_) => {
                     self.asking = Some(Box::pin(Arc::clone(&self.shared.permits).acquire_owned()));
                     self.shared.put_back(vec![job]);
-                    return Take::Busy;
+                    return NextDocument::Busy;
                 }
             }
         }
         self.send(job, writer)
     }
 
-    fn send(&mut self, job: Job, writer: &mut LineWriter<'_>) -> Take {
-        self.retires = job.wants_to_be_alone();
+    fn send(&mut self, job: Job, writer: &mut LineWriter<'_>) -> NextDocument {
+        self.retires = job.needs_own_worker();
         let number = self.in_flight.next_number();
         writer.notes.expect(number);
         let [own, shared] = job.document.parts();
@@ -387,7 +390,7 @@ impl WorkerDriver<'_> {
             writer.send([own, shared])
         };
         self.in_flight.push(job, end);
-        Take::Sent
+        NextDocument::Sent
     }
 }
 

@@ -82,15 +82,15 @@ impl Pool {
     /// The clock of `timeout` starts when a worker starts with the document. Dropping the future abandons the document,
     /// and a worker that is busy with it. Must be called inside a tokio runtime with time and I/O enabled.
     pub async fn evaluate(&self, document: impl Into<Document>, timeout: Duration) -> Evaluation {
-        let begun = Instant::now();
+        let started = Instant::now();
         if self.shared.cancellation.is_cancelled() {
-            return Evaluation::without_process(Verdict::Cancelled, begun.elapsed());
+            return Evaluation::without_process(Verdict::Cancelled, started.elapsed());
         }
         let (job, evaluation) = Job::new(document.into(), timeout);
         self.shared.submit(job);
         evaluation.await.unwrap_or_else(|_| {
             let reason = "its worker was given up".to_owned();
-            Evaluation::without_process(Verdict::Lost { reason }, begun.elapsed())
+            Evaluation::without_process(Verdict::Lost { reason }, started.elapsed())
         })
     }
 

@@ -27,30 +27,30 @@ pub async fn run(
     limits: &Limits,
     cancellation: &Cancellation,
 ) -> Outcome {
-    let begun = Instant::now();
+    let start_time = Instant::now();
     if cancellation.is_cancelled() {
-        return nothing(begun, Ending::Cancelled);
+        return nothing(start_time, Ending::Cancelled);
     }
     match Started::start(spec).await {
-        Ok(started) => supervise(begun, started, input, limits, cancellation).await,
-        Err(error) => nothing(begun, Ending::SpawnFailed(error)),
+        Ok(started) => supervise(start_time, started, input, limits, cancellation).await,
+        Err(error) => nothing(start_time, Ending::SpawnFailed(error)),
     }
 }
 
 /// Returns the outcome of a process that was not started.
-pub(super) fn nothing(begun: Instant, ending: Ending) -> Outcome {
+pub(super) fn nothing(start_time: Instant, ending: Ending) -> Outcome {
     Outcome {
         ending,
         stdout: Captured::complete([]),
         stderr: Captured::complete([]),
         unsent: 0,
-        duration: begun.elapsed(),
+        duration: start_time.elapsed(),
     }
 }
 
 /// Supervises a process that has just been started or forked.
 pub(super) async fn supervise(
-    begun: Instant,
+    start_time: Instant,
     (mut started, pipes): (Started, Pipes),
     input: &[u8],
     limits: &Limits,
@@ -84,7 +84,7 @@ pub(super) async fn supervise(
         }
     };
     let unsent = pumps.unsent();
-    Outcome { ending, stdout: pumps.out, stderr: pumps.err, unsent, duration: begun.elapsed() }
+    Outcome { ending, stdout: pumps.out, stderr: pumps.err, unsent, duration: start_time.elapsed() }
 }
 
 enum Event {

@@ -1,11 +1,16 @@
 //! Sessions with a process that is kept running: lines in, lines out.
 
-use std::{future::poll_fn, pin::pin, task::Context, time::Duration};
+use std::{
+    future::poll_fn,
+    pin::{Pin, pin},
+    task::Context,
+    time::Duration,
+};
 
 use memchr::memchr;
 use tokio::{
     process::{ChildStderr, ChildStdin, ChildStdout},
-    time::{Instant, sleep_until, timeout},
+    time::{Instant, Sleep, sleep_until, timeout},
 };
 
 use super::{
@@ -57,7 +62,7 @@ pub trait SessionDriver {
 
     /// Called for a line (without its line feed) that was read when `written` bytes of the input had been written;
     /// `rest` followed it.
-    fn hear(&mut self, line: &[u8], rest: &[u8], written: u64, notes: &mut StderrSections);
+    fn on_line(&mut self, line: &[u8], rest: &[u8], written: u64, notes: &mut StderrSections);
 
     /// Ready when [`next`](Self::next) has to be called again.
     fn poll_wake(&mut self, context: &mut Context<'_>) -> std::task::Poll<()>;
@@ -144,6 +149,77 @@ pub enum SessionEnd {
     Exited(Exit),
 }
 
+/// A timer that is set when an earlier wake-up is needed; a wait that ends before costs nothing.
+struct Alarm {
+    sleep: Pin<Box<Sleep>>,
+    due: Option<Instant>,
+}
+
+impl Alarm {
+    fn new() -> Self {
+        Self { sleep: Box::pin(sleep_until(Instant::now())), due: None }
+    }
+
+    fn set(&mut self, at: Instant) {
+        self.due = Some(at);
+        self.sleep.as_mut().reset(at);
+    }
+
+    fn set_earlier(&mut self, at: Instant) {
+        if self.due.is_none_or(|due| at < due) {
+            self.set(at);
+        }
+    }
+}
+
+/// What was read of the standard output during a conversation.
+#[derive(Default)]
+struct Reading {
+    /// The current line is longer than accepted.
+    too_long: bool,
+    /// Bytes read after the deadline.
+    late: usize,
+}
+
+impl Reading {
+    /// Processes output and calls `on_line` with each line and what followed it. Returns why the conversation ends, if it
+    /// does.
+    ///
+    /// An answer at the last moment counts if it was in the pipe by then; of an endless one only the beginning is kept.
+    fn process(
+        &mut self,
+        bytes: &[u8],
+        lines: &mut Lines,
+        limits: &Limits,
+        deadline: Option<Instant>,
+        mut on_line: impl FnMut(&[u8], &[u8]),
+    ) -> Option<SessionEnd> {
+        let is_late = || deadline.is_some_and(|deadline| deadline <= Instant::now());
+        if self.too_long {
+            // The end of the line is awaited, as for a program that prints one document.
+            if memchr(b'\n', bytes).is_some() {
+                return Some(SessionEnd::LineTooLong { limit: limits.stdout_cap });
+            }
+            return is_late().then_some(SessionEnd::TimedOut);
+        }
+        lines.push(bytes);
+        let mut has_line = false;
+        while let Some((line, rest)) = lines.pop() {
+            on_line(line, rest);
+            has_line = true;
+        }
+        self.late = if has_line || !is_late() { 0 } else { self.late + bytes.len() };
+        if self.late > PIPE {
+            return Some(SessionEnd::TimedOut);
+        }
+        self.too_long = lines.rest().len() > limits.stdout_cap;
+        if self.too_long {
+            lines.keep_beginning();
+        }
+        None
+    }
+}
+
 impl Session {
     /// Starts a process. The timeout of `limits` is not used: the driver sets deadlines. `marked`: the process
     /// [marks](evaluator_protocol::Number::mark) its documents on standard error.
@@ -172,128 +248,105 @@ impl Session {
 
     /// Exchanges lines with the process until `driver` stops, an error occurs or the process exits.
     ///
-    /// Before a line is processed, everything that was written to standard error before it has been read, where the
-    /// system permits that.
+    /// Before a line is processed, everything that was written to standard error before it has been read, where the system
+    /// permits that.
     pub async fn converse(
         &mut self,
         driver: &mut impl SessionDriver,
         cancellation: &Cancellation,
     ) -> SessionEnd {
-        let Self { started, stdin, outgoing, stdout, lines, stderr, notes, limits, .. } = self;
-        let (mut chunk, mut stderr_chunk) = (vec![0; CHUNK], vec![0; STDERR_CHUNK]);
-        let (mut exited, mut too_long) = (false, false);
-        // Bytes read after the deadline.
-        let mut late = 0;
-        let end = {
-            let mut exit = pin!(started.exited());
-            let mut cancelled = pin!(cancellation.cancelled());
-            // Set when an earlier deadline is needed; a wait that ends before costs nothing.
-            let mut alarm = pin!(sleep_until(Instant::now()));
-            let mut due = None;
-            loop {
-                let mut writer = LineWriter { outgoing, notes, lines, stdout, chunk: &mut chunk };
-                let (deadline, wake) = match driver.next(&mut writer) {
-                    Next::Stop => break SessionEnd::Stopped,
-                    // The rest of the output is read a bounded time only.
-                    Next::Wait(_) | Next::Pause(_) if exited => (due, due),
-                    Next::Wait(deadline) => (deadline, deadline),
-                    Next::Pause(end) => (None, Some(end)),
-                };
-                if let Some(wake) = wake
-                    && due.is_none_or(|due| wake < due)
-                {
-                    due = Some(wake);
-                    alarm.as_mut().reset(wake);
-                }
-                tokio::select! {
-                    biased;
-                    // The outputs may always be ready. So events that must not be missed come first or, as the
-                    // deadline, are checked with every read. Standard error comes last, and is also read with each
-                    // line.
-                    () = &mut cancelled => break SessionEnd::Cancelled,
-                    // An answer at the last moment counts if it was in the pipe by then; of an endless one only the
-                    // beginning is kept.
-                    bytes = read_some(stdout, &mut chunk), if stdout.is_some() => {
-                        let bytes = bytes.unwrap_or_default();
-                        if too_long {
-                            // The end of the line is awaited, as for a program that prints one document.
-                            if memchr(b'\n', bytes).is_some() {
-                                break SessionEnd::LineTooLong { limit: limits.stdout_cap };
-                            }
-                            if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
-                                break SessionEnd::TimedOut;
-                            }
-                        } else {
-                            let bytes_read = bytes.len();
-                            lines.push(bytes);
-                            catch_up(stderr, notes, &mut stderr_chunk);
-                            let mut has_heard = false;
-                            while let Some((line, rest)) = lines.pop() {
-                                driver.hear(line, rest, outgoing.written(), notes);
-                                has_heard = true;
-                            }
-                            let now = Instant::now();
-                            let is_late = deadline.is_some_and(|deadline| deadline <= now);
-                            late = if has_heard || !is_late { 0 } else { late + bytes_read };
-                            if late > PIPE {
-                                break SessionEnd::TimedOut;
-                            }
-                            too_long = lines.rest().len() > limits.stdout_cap;
-                            if too_long {
-                                lines.keep_beginning();
-                            }
-                        }
-                        if too_long && !exited {
-                            let end = clock::after(Instant::now(), limits.eof_grace);
-                            due = Some(end);
-                            alarm.as_mut().reset(end);
-                        }
-                        if exited && stdout.is_none() {
-                            break SessionEnd::Stopped;
-                        }
-                    }
-                    () = &mut exit, if !exited => {
-                        exited = true;
-                        if stdout.is_none() {
-                            break SessionEnd::Stopped;
-                        }
-                        // Output in the pipe still counts.
-                        let end = clock::after(Instant::now(), limits.eof_grace);
-                        due = Some(end);
-                        alarm.as_mut().reset(end);
-                    }
-                    () = &mut alarm, if due.is_some() => {
-                        due = None;
-                        if exited {
-                            break SessionEnd::Stopped;
-                        }
-                        if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
-                            break SessionEnd::TimedOut;
-                        }
-                        if too_long {
-                            // The line has ended.
-                            break SessionEnd::LineTooLong { limit: limits.stdout_cap };
-                        }
-                    }
-                    () = feed(stdin, outgoing), if stdin.is_some() && !outgoing.is_empty() => {}
-                    () = poll_fn(|context| driver.poll_wake(context)) => {}
-                    bytes = read_some(stderr, &mut stderr_chunk), if stderr.is_some() => {
-                        notes.push(bytes.unwrap_or_default());
-                    }
-                }
-            }
-        };
-        if exited {
+        let mut reading = Reading::default();
+        let Some(end) = self.exchange(driver, &mut reading, cancellation).await else {
             // The conversation may have ended before the end of the output.
             self.drain_stdout().await;
             let leaked_pipe = self.stdout.is_some();
             let (ending, limit) = (self.reap().await, self.limits.stdout_cap);
-            if too_long && ending == Ending::Exited(0) && !leaked_pipe {
+            if reading.too_long && ending == Ending::Exited(0) && !leaked_pipe {
                 return SessionEnd::LineTooLong { limit };
             }
             return SessionEnd::Exited(Exit { ending, leaked_pipe });
-        }
+        };
         end
+    }
+
+    /// The conversation itself. Returns why it ended; `None` if the process has exited.
+    async fn exchange(
+        &mut self,
+        driver: &mut impl SessionDriver,
+        reading: &mut Reading,
+        cancellation: &Cancellation,
+    ) -> Option<SessionEnd> {
+        let Self { started, stdin, outgoing, stdout, lines, stderr, notes, limits, .. } = self;
+        let (mut chunk, mut stderr_chunk) = (vec![0; CHUNK], vec![0; STDERR_CHUNK]);
+        let mut exit = pin!(started.exited());
+        let mut cancelled = pin!(cancellation.cancelled());
+        let mut alarm = Alarm::new();
+        let mut exited = false;
+        let end = loop {
+            let mut writer = LineWriter { outgoing, notes, lines, stdout, chunk: &mut chunk };
+            let deadline = match driver.next(&mut writer) {
+                Next::Stop => break SessionEnd::Stopped,
+                // The rest of the output is read a bounded time only.
+                Next::Wait(_) | Next::Pause(_) if exited => alarm.due,
+                Next::Wait(deadline) => {
+                    deadline.into_iter().for_each(|deadline| alarm.set_earlier(deadline));
+                    deadline
+                }
+                Next::Pause(end) => {
+                    alarm.set_earlier(end);
+                    None
+                }
+            };
+            tokio::select! {
+                biased;
+                // The outputs may always be ready. So events that must not be missed come first or, as the deadline, are
+                // checked with every read. Standard error comes last, and is also read with each line.
+                () = &mut cancelled => break SessionEnd::Cancelled,
+                bytes = read_some(stdout, &mut chunk), if stdout.is_some() => {
+                    let bytes = bytes.unwrap_or_default();
+                    catch_up(stderr, notes, &mut stderr_chunk);
+                    let ended = reading.process(bytes, lines, limits, deadline, |line, rest| {
+                        driver.on_line(line, rest, outgoing.written(), notes);
+                    });
+                    if let Some(end) = ended {
+                        break end;
+                    }
+                    if reading.too_long && !exited {
+                        alarm.set(clock::after(Instant::now(), limits.eof_grace));
+                    }
+                    if exited && stdout.is_none() {
+                        break SessionEnd::Stopped;
+                    }
+                }
+                () = &mut exit, if !exited => {
+                    exited = true;
+                    if stdout.is_none() {
+                        break SessionEnd::Stopped;
+                    }
+                    // Output in the pipe still counts.
+                    alarm.set(clock::after(Instant::now(), limits.eof_grace));
+                }
+                () = &mut alarm.sleep, if alarm.due.is_some() => {
+                    alarm.due = None;
+                    if exited {
+                        break SessionEnd::Stopped;
+                    }
+                    if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+                        break SessionEnd::TimedOut;
+                    }
+                    if reading.too_long {
+                        // The line has ended.
+                        break SessionEnd::LineTooLong { limit: limits.stdout_cap };
+                    }
+                }
+                () = feed(stdin, outgoing), if stdin.is_some() && !outgoing.is_empty() => {}
+                () = poll_fn(|context| driver.poll_wake(context)) => {}
+                bytes = read_some(stderr, &mut stderr_chunk), if stderr.is_some() => {
+                    notes.push(bytes.unwrap_or_default());
+                }
+            }
+        };
+        (!exited).then_some(end)
     }
 
     /// Standard error of the process, as far as it was read.

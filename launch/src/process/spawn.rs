@@ -182,12 +182,12 @@ impl ProcessRegistry {
 
     fn kill_all(&self) {
         self.over.store(true, Ordering::SeqCst);
-        let begun = Instant::now();
+        let start_time = Instant::now();
         loop {
             let last = self.starting.load(Ordering::SeqCst) == 0;
             // Under the lock no process is unregistered, so none is reaped, and its id is valid.
             self.leaders().iter().for_each(|leader| os::kill_group(*leader));
-            if last || begun.elapsed() > START_PATIENCE {
+            if last || start_time.elapsed() > START_PATIENCE {
                 return;
             }
             thread::sleep(Duration::from_millis(1));

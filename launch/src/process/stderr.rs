@@ -20,7 +20,7 @@ pub struct StderrSections {
     /// The last document that was sent: a later one cannot have been started.
     sent: Option<Number>,
     /// The last mark.
-    begun: Option<Number>,
+    started: Option<Number>,
     /// Text before the first mark: the start of the program, which belongs to every document.
     start: Captured,
     /// Sections that were not taken, in order. Most documents have none.
@@ -36,7 +36,7 @@ impl StderrSections {
             caps,
             marked,
             sent: None,
-            begun: None,
+            started: None,
             start: Captured::new(caps.0, caps.1),
             sections: VecDeque::new(),
             unsure: Vec::new(),
@@ -44,8 +44,8 @@ impl StderrSections {
     }
 
     /// The last document that was marked as started.
-    pub fn begun(&self) -> Option<Number> {
-        self.begun
+    pub fn started(&self) -> Option<Number> {
+        self.started
     }
 
     /// Registers a document that is sent.
@@ -92,10 +92,10 @@ impl StderrSections {
             let at = from + found;
             match mark(&bytes[at..]) {
                 Mark::Is(number, length)
-                    if Some(number) > self.begun && Some(number) <= self.sent =>
+                    if Some(number) > self.started && Some(number) <= self.sent =>
                 {
                     self.add(&bytes[..at]);
-                    self.begun = Some(number);
+                    self.started = Some(number);
                     bytes = &bytes[at + length..];
                     from = 0;
                 }
@@ -114,13 +114,13 @@ impl StderrSections {
         if text.is_empty() {
             return;
         }
-        let Some(begun) = self.begun else { return self.start.push(text) };
+        let Some(started) = self.started else { return self.start.push(text) };
         match self.sections.back_mut() {
-            Some((number, section)) if *number == begun => section.push(text),
+            Some((number, section)) if *number == started => section.push(text),
             _ => {
                 let mut section = Captured::new(self.caps.0, self.caps.1);
                 section.push(text);
-                self.sections.push_back((begun, section));
+                self.sections.push_back((started, section));
             }
         }
     }
@@ -167,7 +167,7 @@ mod tests {
             let expected =
                 ["start\nzero\n", "start\n", "start\ntwo \u{1e}x \u{1e}", "start\nthree"];
             assert_eq!(texts, expected, "in pieces of {size}");
-            assert_eq!(notes.begun(), Some(Number(3)));
+            assert_eq!(notes.started(), Some(Number(3)));
         }
     }
 
@@ -185,7 +185,7 @@ mod tests {
         notes.expect(Number(6));
         notes.push("\u{1e}7\nd".as_bytes());
         assert_eq!(notes.take(Number(9)).text(), "a\u{1e}5\nb\u{1e}4\nc\u{1e}07\n\u{1e}7\nd");
-        assert_eq!(notes.begun(), Some(Number(5)));
+        assert_eq!(notes.started(), Some(Number(5)));
     }
 
     #[test]
@@ -199,7 +199,10 @@ mod tests {
     #[test]
     fn without_marks_everything_is_taken_at_once() {
         let mut notes = notes(false, ["a\u{1e}", "7\nb"]);
-        assert_eq!((notes.take(Number(0)).text(), notes.begun()), ("a\u{1e}7\nb".to_owned(), None));
+        assert_eq!(
+            (notes.take(Number(0)).text(), notes.started()),
+            ("a\u{1e}7\nb".to_owned(), None)
+        );
         assert_eq!(notes.take(Number(1)).text(), "");
     }
 

@@ -116,18 +116,18 @@ impl ForkServer {
         limits: &Limits,
         cancellation: &Cancellation,
     ) -> Result<Outcome, ForkError> {
-        let begun = Instant::now();
+        let start_time = Instant::now();
         if cancellation.is_cancelled() {
-            return Ok(nothing(begun, Ending::Cancelled));
+            return Ok(nothing(start_time, Ending::Cancelled));
         }
         let forked = tokio::select! {
             biased;
-            () = cancellation.cancelled() => return Ok(nothing(begun, Ending::Cancelled)),
+            () = cancellation.cancelled() => return Ok(nothing(start_time, Ending::Cancelled)),
             forked = timeout(FORK_PATIENCE, self.fork()) => {
                 forked.unwrap_or_else(|_| Err(died("it does not answer")))?
             }
         };
-        Ok(supervise(begun, forked, input, limits, cancellation).await)
+        Ok(supervise(start_time, forked, input, limits, cancellation).await)
     }
 
     /// Ends the server, which may exit by itself within `patience`.

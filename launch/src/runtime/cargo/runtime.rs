@@ -13,7 +13,7 @@ use super::{
     build::{self, Findings, ProgramKind, Toolchain, Unit},
     environment,
     manifest::SdkSource,
-    owner::{self, Owner, Owners},
+    owner::{self, Owner, Owners, Package, PackageTarget, Workspace},
     script::{self, Script},
 };
 use crate::{
@@ -162,44 +162,17 @@ impl Cargo {
             Owner::Target { workspace, package, target } => {
                 let package = &workspace.packages[package];
                 let target = &package.targets[target];
-                let own = workspace.target_directory.join("evaluator");
-                let unit = Unit {
-                    manifest: package.manifest_path.clone(),
-                    package: Some(package.id.clone()),
-                    // Programs of other packages may have the same name. A directory for each costs nothing if
-                    // dependencies are kept elsewhere.
-                    target_directory: match &workspace.build_directory {
-                        Some(_) => own.join(script::package_name(package.directory())),
-                        None => own,
-                    },
-                    build_directory: workspace.build_directory.clone(),
-                    features: target.required_features.clone(),
-                    kind: if target.is_bin() { ProgramKind::Bin } else { ProgramKind::Example },
-                    lone_file: None,
-                    renames: Vec::new(),
-                };
-                (unit, None, target.name.clone())
+                (Unit::of_target(&workspace, package, target), None, target.name.clone())
             }
             Owner::LoneFile { source } => {
                 let cache = script::cache_directory(&self.environment).ok_or_else(|| {
                     PrepareError::unusable(
-                        "no home directory to keep builds in; set EVALUATOR_CACHE_DIR".to_owned(),
+                        "no home directory to keep builds in; set EVALUATOR_CACHE_DIR",
                     )
                 })?;
                 let script = Script::new(source, &cache);
-                let unit = Unit {
-                    manifest: script.manifest(),
-                    package: None,
-                    // Shared, so that dependencies are compiled once for all scripts.
-                    target_directory: cache.join("target"),
-                    build_directory: None,
-                    features: Vec::new(),
-                    kind: ProgramKind::Bin,
-                    lone_file: Some(script.file_name()),
-                    renames: script.renames(),
-                };
                 let program = script.name().to_owned();
-                (unit, Some(script), program)
+                (Unit::of_script(&script, &cache), Some(script), program)
             }
         };
         match jobs.iter_mut().find(|job| job.unit == unit) {
@@ -315,6 +288,41 @@ impl Runtime for Cargo {
     /// The program: it follows from the sources, the lock file, the toolchain and the profile.
     fn inputs(&self, _entrypoint: &Entrypoint, launch: &Launch) -> Inputs {
         Inputs { files: [launch.one_shot.program.clone().into()].into(), ..Inputs::default() }
+    }
+}
+
+impl Unit {
+    fn of_target(workspace: &Workspace, package: &Package, target: &PackageTarget) -> Self {
+        let own = workspace.target_directory.join("evaluator");
+        Self {
+            manifest: package.manifest_path.clone(),
+            package: Some(package.id.clone()),
+            // Programs of other packages may have the same name. A directory for each costs nothing if dependencies are kept
+            // elsewhere.
+            target_directory: match &workspace.build_directory {
+                Some(_) => own.join(script::package_name(package.directory())),
+                None => own,
+            },
+            build_directory: workspace.build_directory.clone(),
+            features: target.required_features.clone(),
+            kind: if target.is_bin() { ProgramKind::Bin } else { ProgramKind::Example },
+            lone_file: None,
+            renames: Vec::new(),
+        }
+    }
+
+    fn of_script(script: &Script, cache: &Path) -> Self {
+        Self {
+            manifest: script.manifest(),
+            package: None,
+            // Shared, so that dependencies are compiled once for all scripts.
+            target_directory: cache.join("target"),
+            build_directory: None,
+            features: Vec::new(),
+            kind: ProgramKind::Bin,
+            lone_file: Some(script.file_name()),
+            renames: script.renames(),
+        }
     }
 }
 

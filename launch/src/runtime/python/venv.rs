@@ -159,7 +159,7 @@ impl Venv {
             opened => opened,
         };
         let file = file.map_err(|error| cannot("open", &path, &error))?;
-        let begun = Instant::now();
+        let start_time = Instant::now();
         let mut told = false;
         loop {
             match file.try_lock() {
@@ -176,7 +176,7 @@ impl Venv {
             if cancellation.is_cancelled() {
                 return Err("the run was cancelled".to_owned());
             }
-            if begun.elapsed() > limit {
+            if start_time.elapsed() > limit {
                 return Err(format!(
                     "another process has had {} locked for {} s\nhint: wait for it, or end it",
                     path.display(),
