@@ -9,7 +9,7 @@ use evaluator_protocol::Contract;
 use indexmap::IndexMap;
 
 use super::{
-    RunEvent, Runner, journaled,
+    RunEvent, Runner, fingerprint,
     originals::Originals,
     plan::{PlannedEvaluator, Program, Work, broken},
     surroundings::Surroundings,
@@ -103,8 +103,9 @@ fn prepared(
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Work {
     let inputs = runner.runtimes.inputs(entrypoint, &launch);
-    let whose = (evaluator.name.as_str(), &candidate);
-    evaluator.fingerprint = journaled::of_launch(whose, &inputs, &launch, runner, on_event);
+    let whose = (&*evaluator, &candidate);
+    let fingerprint = fingerprint::of_launch(whose, &inputs, &launch, runner, on_event);
+    evaluator.fingerprint = fingerprint;
     let originals = Originals::of(&launch.one_shot, &inputs);
     let Candidate { code, executor, .. } = candidate;
     let launch = named(launch, &evaluator.name, code.contract);
@@ -134,7 +135,7 @@ const NAME_VARIABLE: &str = "EVALUATOR_NAME";
 
 fn named(launch: Launch, name: &str, contract: Option<Contract>) -> Launch {
     let foreign = contract.and_then(foreign_contract);
-    if foreign.is_none_or(|foreign| foreign.names_evaluator()) {
+    if foreign.is_none_or(|foreign| foreign.names_evaluator) {
         return launch;
     }
     let give = |command: CommandSpec| command.env(NAME_VARIABLE, name);
