@@ -26,7 +26,7 @@ pub mod own_tests;
 pub use evaluator_document as document;
 pub use evaluator_hosts as hosts;
 pub use evaluator_json as json;
-use evaluator_launch::{clock, panic};
+use evaluator_launch::panic;
 pub use evaluator_launch::{executor, files, process, runtime};
 pub use evaluator_traces::{conversation, eval_set, trace};
 pub mod linked;

@@ -1,7 +1,7 @@
-//! Evaluators that are linked into this program, and run without a process of their own.
+//! Evaluators that are linked into this program and run without their own process.
 //!
-//! A call costs microseconds. What it does not have is a wall around it: an evaluator that aborts, overflows its stack or
-//! never returns takes the program, or a thread of it, with it, and what it prints is printed by the program.
+//! A call costs microseconds. It is not isolated: an evaluator that aborts or overflows its stack ends the program, one
+//! that never returns occupies a thread, and its output is the output of the program.
 
 use std::{
     collections::BTreeMap,
@@ -37,7 +37,7 @@ pub struct LinkedEvaluators {
 pub struct NotLinked {
     /// The name asked for.
     pub name: String,
-    /// The names there are.
+    /// The registered names.
     pub linked: Vec<String>,
 }
 
@@ -47,16 +47,16 @@ impl LinkedEvaluators {
         self.by_name.insert(evaluator.name().to_owned(), Arc::new(evaluator));
     }
 
-    /// All of them, in alphabetical order.
+    /// All evaluators, in alphabetical order.
     pub fn iter(&self) -> impl Iterator<Item = &dyn LinkedEvaluator> {
         self.by_name.values().map(Arc::as_ref)
     }
 
-    /// The evaluator of that name.
+    /// Returns the evaluator of that name.
     ///
     /// # Errors
     ///
-    /// [`NotLinked`] when there is none.
+    /// [`NotLinked`] if there is none.
     pub fn get(&self, name: &str) -> Result<Arc<dyn LinkedEvaluator>, NotLinked> {
         self.by_name.get(name).cloned().ok_or_else(|| NotLinked {
             name: name.to_owned(),
@@ -65,9 +65,9 @@ impl LinkedEvaluators {
     }
 }
 
-/// Has a document judged on a thread where that may take long.
+/// Evaluates a document on a thread for blocking work.
 ///
-/// After `limit` the verdict is that its time was up; the thread goes on until the evaluator returns.
+/// After `limit` the verdict is a timeout; the thread continues until the evaluator returns.
 pub(crate) async fn evaluate(
     evaluator: Arc<dyn LinkedEvaluator>,
     document: Vec<u8>,
@@ -75,7 +75,7 @@ pub(crate) async fn evaluate(
     expected: Expected,
     cancellation: &Cancellation,
 ) -> Evaluation {
-    let begun = Instant::now();
+    let start_time = Instant::now();
     if cancellation.is_cancelled() {
         return Evaluation::without_process(Verdict::Cancelled, Duration::ZERO);
     }
@@ -93,11 +93,11 @@ pub(crate) async fn evaluate(
         () = cancellation.cancelled() => Verdict::Cancelled,
         () = sleep(limit) => Verdict::TimedOut { limit },
     };
-    let evaluation = Evaluation::without_process(verdict, begun.elapsed());
+    let evaluation = Evaluation::without_process(verdict, start_time.elapsed());
     Evaluation { attempts: 1, ..evaluation.with_answer(&line, expected) }
 }
 
-/// The verdict on an evaluator whose panic got out of it.
+/// The verdict on an evaluator that panicked.
 fn died(error: JoinError) -> Verdict {
     match error.try_into_panic() {
         Ok(panic) => {

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     process::CommandSpec,
-    runtime::{Launch, PrivateFolder},
+    runtime::{Launch, PrivateDirectory},
 };
 
 const CALL: &str = include_str!("call.py");
@@ -28,7 +28,7 @@ pub struct Call {
 /// The file that calls a function; deleted with its last clone.
 #[derive(Clone, Debug)]
 pub struct Driver {
-    _directory: Arc<PrivateFolder>,
+    _directory: Arc<PrivateDirectory>,
 }
 
 /// Returns the functions that the host of a contract calls.
@@ -76,7 +76,7 @@ impl Call {
     ///
     /// The reason why the calling file cannot be written.
     pub fn drive(&self, launch: Launch) -> Result<(Launch, Driver), String> {
-        let directory = PrivateFolder::new("call")
+        let directory = PrivateDirectory::new("call")
             .and_then(|directory| Ok((directory.write("call.py", CALL)?, directory)));
         let (file, directory) =
             directory.map_err(|error| format!("cannot write the file that calls it: {error}"))?;
@@ -84,6 +84,7 @@ impl Call {
         args.extend(launch.one_shot.args);
         args.extend([self.contract.name().into(), self.function.clone().into()]);
         let one_shot = CommandSpec { args, ..launch.one_shot };
-        Ok((Launch { one_shot, worker: None }, Driver { _directory: Arc::new(directory) }))
+        let launch = Launch::new(one_shot).with_reuse(launch.reuse);
+        Ok((launch, Driver { _directory: Arc::new(directory) }))
     }
 }

@@ -1,13 +1,13 @@
-//! Points in time that are computed without overflow.
+//! Points in time, computed without overflow.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// As far ahead as every clock can count, which is as good as never.
+/// A wait in the range of every clock that is as good as infinite.
 const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
 
-/// The time `wait` after `start`, at most some thirty years ahead.
+/// Returns the time `wait` after `start`, at most about thirty years later.
 pub fn after(start: Instant, wait: Duration) -> Instant {
     start.checked_add(wait).or_else(|| start.checked_add(FAR)).unwrap_or(start)
 }

@@ -1,4 +1,4 @@
-//! Writing files so that a reader finds the old content or the new one, and never half of either.
+//! Writes files so that a reader finds the old content or the new one, and never a part.
 
 use std::{
     fs::{self, File, OpenOptions, Permissions},
@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Symbolic links that are followed from one path. Linux follows as many.
+/// Maximum number of symbolic links that are followed, as on Linux.
 const MAX_LINKS: usize = 40;
 
 /// How [`atomic_write`] writes a file. The default keeps the mode of an existing file and gives a new one the mode that
@@ -165,7 +165,7 @@ fn replace(
     if options.durable { sync_directory(directory) } else { Ok(()) }
 }
 
-/// The permissions that a new file is opened with, before the umask takes its part.
+/// Permissions of a new file before the umask is applied.
 #[cfg(unix)]
 fn new_permissions(options: WriteOptions) -> Option<Permissions> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -178,7 +178,7 @@ fn new_permissions(_: WriteOptions) -> Option<Permissions> {
     None
 }
 
-/// Gives `new` the mode and the owner of the file that it is about to replace, if there is one.
+/// Copies mode and owner of the file that is about to be replaced, if there is one.
 #[cfg(unix)]
 fn take_over(file: &Path, new: &File) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -190,7 +190,7 @@ fn take_over(file: &Path, new: &File) -> io::Result<()> {
             .or_else(|_| std::os::unix::fs::fchown(new, None, Some(old.gid())));
     }
     let mode = old.mode() & 0o777;
-    // Some file systems have no modes to set.
+    // Some file systems do not support modes.
     if new.metadata()?.mode() & 0o777 == mode {
         return Ok(());
     }
@@ -202,7 +202,11 @@ fn take_over(_: &Path, _: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Forces the entries of a directory to the disk. Where directories cannot be opened, the system does it.
+/// Writes the entries of a directory to the disk, where directories can be opened.
+///
+/// # Errors
+///
+/// The system cannot open or write the directory.
 pub fn sync_directory(directory: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
 }
@@ -228,8 +232,8 @@ mod tests {
         fs::metadata(path).expect("it is there").permissions().mode() & 0o777
     }
 
-    fn names(folder: &Folder) -> Vec<String> {
-        let entries = fs::read_dir(folder.path("")).expect("it is a directory");
+    fn names(directory: &Folder) -> Vec<String> {
+        let entries = fs::read_dir(directory.path("")).expect("it is a directory");
         let name = |entry: io::Result<fs::DirEntry>| entry.expect("it is there").file_name();
         let mut names: Vec<String> =
             entries.map(|entry| name(entry).to_string_lossy().into_owned()).collect();
@@ -239,22 +243,22 @@ mod tests {
 
     #[test]
     fn only_absent_and_regular_files_are_replaced() {
-        let folder = Folder::new("files-decision");
-        let absent = folder.path("absent");
+        let directory = Folder::new("files-decision");
+        let absent = directory.path("absent");
         assert_eq!(destination(&absent).unwrap(), Destination::Replace(absent));
-        let regular = folder.file("regular", "x");
+        let regular = directory.file("regular", "x");
         assert_eq!(destination(&regular).unwrap(), Destination::Replace(regular));
         // Nothing is written here: this only looks at them.
         for device in ["/dev/null", "/dev/full", "/dev/tty"] {
             if Path::new(device).exists() {
                 assert_eq!(destination(Path::new(device)).unwrap(), Destination::InPlace);
-                let link = folder.path(device.replace('/', "-"));
+                let link = directory.path(device.replace('/', "-"));
                 symlink(device, &link).unwrap();
                 assert_eq!(destination(&link).unwrap(), Destination::InPlace);
             }
         }
         if Path::new("/proc/self/fd/1").exists() {
-            let link = folder.path("stdout");
+            let link = directory.path("stdout");
             symlink("/dev/stdout", &link).unwrap();
             for path in ["/proc/self/fd/1", "/dev/stdout", "/dev/fd/1", link.to_str().unwrap()] {
                 let found = destination(Path::new(path)).unwrap();
@@ -265,20 +269,20 @@ mod tests {
                 assert!(!is_stdout(Path::new(path)), "{path}");
             }
         }
-        let error = destination(&folder.path("")).unwrap_err();
+        let error = destination(&directory.path("")).unwrap_err();
         assert!(error.to_string().ends_with(" is a directory"), "{error}");
     }
 
     #[test]
     fn an_existing_file_keeps_its_mode_and_a_new_one_gets_the_usual_one() {
-        let folder = Folder::new("files-mode");
-        let file = folder.file("report", "old");
+        let directory = Folder::new("files-mode");
+        let file = directory.file("report", "old");
         fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
         write(&file, "new").unwrap();
         assert_eq!((fs::read_to_string(&file).unwrap().as_str(), mode(&file)), ("new", 0o640));
         // Whatever the umask is, it is that of any other new file.
-        let usual = folder.file("usual", "");
-        let new = folder.path("new");
+        let usual = directory.file("usual", "");
+        let new = directory.path("new");
         write(&new, "").unwrap();
         assert_eq!(mode(&new), mode(&usual));
         // Only root can make the owner somebody else, and then it stays so.
@@ -291,35 +295,35 @@ mod tests {
         let private = WriteOptions { private: true, durable: true };
         atomic_write(&file, private, |out| out.write_all(b"secret")).unwrap();
         assert_eq!(mode(&file), 0o600);
-        assert_eq!(names(&folder), ["new", "report", "usual"]);
+        assert_eq!(names(&directory), ["new", "report", "usual"]);
     }
 
     #[test]
     fn links_stay_and_what_they_lead_to_is_written() {
-        let folder = Folder::new("files-links");
-        let target = folder.file("below/target", "old");
-        symlink("below/target", folder.path("link")).unwrap();
-        symlink("link", folder.path("chain")).unwrap();
-        symlink("below/absent", folder.path("dangling")).unwrap();
+        let directory = Folder::new("files-links");
+        let target = directory.file("below/target", "old");
+        symlink("below/target", directory.path("link")).unwrap();
+        symlink("link", directory.path("chain")).unwrap();
+        symlink("below/absent", directory.path("dangling")).unwrap();
         for (link, target) in [("chain", "below/target"), ("dangling", "below/absent")] {
-            write(&folder.path(link), link).unwrap();
-            assert!(folder.path(link).is_symlink());
-            assert_eq!(fs::read_to_string(folder.path(target)).unwrap(), link);
+            write(&directory.path(link), link).unwrap();
+            assert!(directory.path(link).is_symlink());
+            assert_eq!(fs::read_to_string(directory.path(target)).unwrap(), link);
         }
-        assert!(folder.path("link").is_symlink() && !target.is_symlink());
-        symlink("loop", folder.path("loop")).unwrap();
-        let error = write(&folder.path("loop"), "x").unwrap_err().to_string();
+        assert!(directory.path("link").is_symlink() && !target.is_symlink());
+        symlink("loop", directory.path("loop")).unwrap();
+        let error = write(&directory.path("loop"), "x").unwrap_err().to_string();
         assert!(error.ends_with("leads through too many symbolic links"), "{error}");
-        symlink("no/such/directory", folder.path("nowhere")).unwrap();
-        let error = check_destination(&folder.path("nowhere")).unwrap_err().to_string();
+        symlink("no/such/directory", directory.path("nowhere")).unwrap();
+        let error = check_destination(&directory.path("nowhere")).unwrap_err().to_string();
         assert!(error.ends_with("no/such does not exist"), "{error}");
-        assert_eq!(fs::read_dir(folder.path("below")).unwrap().count(), 2);
+        assert_eq!(fs::read_dir(directory.path("below")).unwrap().count(), 2);
     }
 
     #[test]
     fn pipes_and_descriptors_are_written_to() {
-        let folder = Folder::new("files-pipe");
-        let pipe = folder.path("pipe");
+        let directory = Folder::new("files-pipe");
+        let pipe = directory.path("pipe");
         rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::from_raw_mode(0o600))
             .unwrap();
         let reader = thread::spawn({
@@ -332,15 +336,15 @@ mod tests {
         if cfg!(target_os = "linux") {
             use std::os::fd::AsRawFd as _;
             // As with `--output-file /dev/stdout >>file`.
-            let file = folder.file("open", "before\n");
+            let file = directory.file("open", "before\n");
             let open = File::open(&file).unwrap();
-            let link = folder.path("descriptor");
+            let link = directory.path("descriptor");
             symlink(format!("/proc/self/fd/{}", open.as_raw_fd()), &link).unwrap();
             write(&link, "after\n").unwrap();
             assert_eq!(fs::read_to_string(&file).unwrap(), "before\nafter\n");
             assert!(link.is_symlink());
         }
-        let socket = folder.path("socket");
+        let socket = directory.path("socket");
         let _listener = UnixListener::bind(&socket).unwrap();
         assert!(write(&socket, "x").is_err());
         assert!(fs::symlink_metadata(&socket).unwrap().file_type().is_socket());
@@ -348,18 +352,18 @@ mod tests {
 
     #[test]
     fn a_failure_leaves_the_old_file_and_nothing_else() {
-        let folder = Folder::new("files-failure");
-        let file = folder.file("report", "old");
+        let directory = Folder::new("files-failure");
+        let file = directory.file("report", "old");
         let fail = |out: &mut dyn Write| {
             out.write_all(b"half")?;
             Err(io::Error::other("no more"))
         };
         for name in ["report", "absent"] {
             let error =
-                atomic_write(&folder.path(name), WriteOptions::default(), fail).unwrap_err();
+                atomic_write(&directory.path(name), WriteOptions::default(), fail).unwrap_err();
             assert_eq!(error.to_string(), "no more");
         }
         assert_eq!(fs::read_to_string(&file).unwrap(), "old");
-        assert_eq!(names(&folder), ["report"]);
+        assert_eq!(names(&directory), ["report"]);
     }
 }

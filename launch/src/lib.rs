@@ -1,4 +1,11 @@
 //! Prepares, starts and supervises the processes of evaluators.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`runtime`] | runtimes: from a source file to the command that runs it |
+//! | [`executor`] | executors, which may wrap that command |
+//! | [`process`] | starting and supervising the command |
+//! | [`files`] | writing files atomically |
 
 #[doc(hidden)]
 pub mod clock;

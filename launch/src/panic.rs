@@ -1,8 +1,8 @@
-//! What a panic says.
+//! Messages of panics.
 
 use std::any::Any;
 
-/// The message of a panic that was caught.
+/// Returns the message of a caught panic.
 pub fn message(panic: &(dyn Any + Send)) -> &str {
     panic
         .downcast_ref::<String>()

@@ -61,12 +61,8 @@ const PUBLISHED: &[&str] = &[
 const LONG_FUNCTIONS: &[(&str, &str)] = &[
     ("sdk-macros/src/expand.rs", "call"),
     ("traces/src/conversation/tree.rs", "new"),
-    ("launch/src/process/session.rs", "converse"),
-    ("launch/src/runtime/cargo/runtime.rs", "plan"),
-    ("launch/src/runtime/python/schedule.rs", "build"),
-    ("host/src/pool/worker.rs", "converse"),
+    ("launch/src/process/session.rs", "exchange"),
     ("host/src/run/plan.rs", "new"),
-    ("host/src/run/program.rs", "prepare"),
     ("host/src/run/runner.rs", "run"),
     ("host/src/source/collect.rs", "collect"),
     ("cli/src/commands/run.rs", "run"),

@@ -8,7 +8,7 @@ use evaluator_host::{
     manifest::{self, LoadedManifest},
     metric::{Metric, Metrics},
     run::{Description, RunEvent, Runner, describe, name_of},
-    runtime::{Environment, Inherit, Runtimes, Visible},
+    runtime::{Environment, EnvironmentFilter, Inherit, Runtimes},
     source::{Freshness, SourceError},
     trace::TraceFormats,
 };
@@ -138,7 +138,7 @@ fn description(path: &Path, runner: &Runner, verbose: u8) -> Option<Description>
         match launch {
             Ok(launch) if launch.worker.is_none() => None,
             Ok(launch) => {
-                let visible = Visible::new(&Environment::inherited(), Inherit::Open, &[]);
+                let visible = EnvironmentFilter::new(&Environment::inherited(), Inherit::Open, &[]);
                 let command = launch.seeing(&visible).one_shot;
                 describe(&command, DESCRIBE_LIMIT, cancellation).await
             }

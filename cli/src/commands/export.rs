@@ -10,7 +10,7 @@ use evaluator_host::{
     manifest::{self, LoadedManifest},
     process::CommandSpec,
     run::{Description, RunEvent, Runner, describe, name_of},
-    runtime::{Cargo, Environment, Inherit, PrepareError, Visible},
+    runtime::{Cargo, Environment, EnvironmentFilter, Inherit, PrepareError},
 };
 
 use super::{config::DESCRIBE_LIMIT, print, watched};
@@ -126,7 +126,7 @@ fn programs(args: &ExportArgs, verbose: u8, runner: Runner) -> Result<Vec<Progra
         // A script would run instead of describing itself.
         let description = match launch.worker {
             Some(_) => {
-                let visible = Visible::new(&Environment::inherited(), Inherit::Open, &[]);
+                let visible = EnvironmentFilter::new(&Environment::inherited(), Inherit::Open, &[]);
                 let asked = launch.clone().seeing(&visible).one_shot;
                 describe(&asked, DESCRIBE_LIMIT, &cancellation).await
             }

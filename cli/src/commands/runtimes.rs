@@ -1,6 +1,6 @@
 //! `evaluator runtimes`.
 
-use evaluator_host::{run::Runner, runtime::Availability};
+use evaluator_host::run::Runner;
 
 use super::show_table;
 use crate::{exit, render::Columns};
@@ -9,8 +9,8 @@ pub(super) fn runtimes(runner: &Runner) -> u8 {
     let mut table = Columns::new(["Runtime", "Extensions", "Available", "Detail"]);
     for runtime in runner.runtimes.iter() {
         let (available, detail) = match runtime.availability() {
-            Availability::Available { detail } => ("yes", detail),
-            Availability::Missing { reason } => ("no", reason),
+            Ok(detail) => ("yes", detail),
+            Err(reason) => ("no", reason),
         };
         table.row([
             runtime.name().to_owned(),

@@ -11,7 +11,7 @@ use evaluator_host::{
     run::{RunEvent, Runner},
     runtime::{
         Entrypoint, PrepareError, Runtimes,
-        own_tests::{Output, OwnTests, TestResult},
+        own_tests::{OwnTests, Stream, TestResult},
     },
 };
 
@@ -104,10 +104,10 @@ fn ready(
 
 /// Passes on what the test runner prints. A reader that went away is no reason to stop.
 fn run(tests: &OwnTests, cancellation: &Cancellation) -> TestResult {
-    tests.run(cancellation, &mut |output, line| {
-        let _ = match output {
-            Output::Stdout => writeln!(io::stdout(), "{line}"),
-            Output::Stderr => writeln!(io::stderr(), "{line}"),
+    tests.run(cancellation, &mut |stream, line| {
+        let _ = match stream {
+            Stream::Stdout => writeln!(io::stdout(), "{line}"),
+            Stream::Stderr => writeln!(io::stderr(), "{line}"),
         };
     })
 }

@@ -108,11 +108,8 @@ impl Progress {
                     variables.join(", ")
                 ));
             }
-            RunEvent::NotForked { evaluator, reason } if self.verbose > 0 => {
-                line(&format!("{evaluator}: a new process for every evaluation ({reason})"));
-            }
-            RunEvent::NotCached { evaluator, reason } if self.verbose > 0 => {
-                line(&format!("{evaluator}: compiled anew for every evaluation ({reason})"));
+            RunEvent::NotReused { evaluator, reason } if self.verbose > 0 => {
+                line(&format!("{evaluator}: {reason}"));
             }
             RunEvent::Prepare(event) => self.prepare(event),
             RunEvent::BuildFailed { evaluator, summary, rendered } => {

@@ -321,7 +321,7 @@ fn evaluators_that_cannot_be_started_are_errors_beside_the_others() {
     assert_eq!(good, ["tool_trajectory_avg_score PASSED"]);
     for (name, expected) in [
         ("unknown", "no runtime for notes.txt (known extensions: .py, .js,".to_owned()),
-        ("folder", "folder is a folder without a Cargo.toml".to_owned()),
+        ("folder", "folder is a directory without a Cargo.toml".to_owned()),
         ("python", "runtime not available: python3 was not found on PATH".to_owned()),
         ("javascript", "runtime not available: node was not found on PATH".to_owned()),
         ("typescript", "runtime not available: node was not found on PATH".to_owned()),

@@ -280,7 +280,8 @@ fn a_python_without_venv_says_what_to_install() {
     let python = folder.script(
         "bin/bare-python",
         "[ \"$1\" = -m ] && { echo 'No module named venv' >&2; exit 1; }\n\
-         printf 'identity\\tcpython-399\\t3.99.0\\t.so\\tbare\\t/bare\\n'",
+         echo '{\"identity\": {\"tag\": \"cpython-399\", \"version\": \"3.99.0\", \"abi\": \".so\", \"has_venv\": false, \
+         \"base\": \"/bare\"}, \"executable\": \"\", \"answers\": []}'",
     );
     let mut check = command(&folder, &["check", "c.yaml"]);
     let checked = finish(check.env("EVALUATOR_PYTHON", &python).spawn().unwrap()).exits(2);

@@ -1,4 +1,4 @@
-//! Documents on their way to a worker.
+//! Documents for workers.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// A document that goes on with a text which other documents have, too.
+    /// A document whose second part is shared with other documents.
     #[must_use]
     pub fn new(own: impl Into<Arc<[u8]>>, shared: Arc<[u8]>) -> Self {
         Self { own: own.into(), shared }

@@ -1,30 +1,30 @@
-//! What makes all answers of a program's workers unreliable.
+//! Faults that make all answers of a program unreliable.
 
 use crate::verdict::Verdict;
 
-/// A fault of a worker that is not the fault of one document.
+/// A fault of a worker that does not belong to a single document.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum WorkerFault {
-    /// A program that does not number its lines has printed more answers than it was given documents, so some of its
-    /// answers may have been taken for those to other documents.
-    OutOfStep,
-    /// A worker exited badly when it had answered everything it was given, or when no document could be blamed for it. A
-    /// process that is started for one document would have broken in the same way.
+    /// A program without numbered lines has printed more answers than it was sent documents, so answers may have been
+    /// assigned to the wrong documents.
+    Desynchronized,
+    /// A worker failed on exit after it had answered every document, or when no document can be identified as the
+    /// cause. A process started for a single document would have failed in the same way.
     BadExit {
-        /// How it exited: with a code, by a signal, not in time, or leaving its standard output open.
+        /// How it exited: with a code, by a signal, not in time, or with its standard output still open.
         verdict: Verdict,
-        /// What it wrote to standard error that belongs to no document.
+        /// Its standard error that belongs to no document.
         stderr: String,
     },
 }
 
 impl WorkerFault {
-    /// What is wrong with the evaluator of this name and what to do about it, as a sentence.
+    /// Describes the fault and what to do about it, as a sentence about the evaluator `name`.
     #[must_use]
     pub fn explain(&self, name: &str) -> String {
         let (verdict, stderr) = match self {
-            Self::OutOfStep => {
+            Self::Desynchronized => {
                 return format!(
                     "{name}: it printed more answers than it was given documents, so its answers may stand with other \
                      conversations than they are about. It has to print one line for each document; until then give it \

@@ -1,4 +1,4 @@
-//! What workers have to do.
+//! Work for workers: documents to evaluate.
 
 use std::time::{Duration, Instant};
 
@@ -8,21 +8,21 @@ use crate::verdict::{Evaluation, Verdict};
 
 use super::{Document, WorkerFault};
 
-/// How many times a document may be sent again because a worker was lost that had not begun it. After that it is given to
-/// a worker of its own, so that it cannot suffer from others any more.
-const RESENDS: u32 = 3;
+/// Number of times a document may be sent again because its worker was lost before it started with it. After that it
+/// gets a worker of its own, so that other documents cannot affect it.
+const MAX_ATTEMPTS: u32 = 3;
 
-/// A document that somebody wants to have evaluated.
+/// A document to evaluate, and the channel for its evaluation.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) document: Document,
     pub(super) timeout: Duration,
-    pub(super) begun: Instant,
+    pub(super) started: Instant,
     answer: oneshot::Sender<Evaluation>,
-    /// How many times it was sent in vain.
-    resent: u32,
-    /// The bad exit of a worker that this document may be to blame for, or the one before it. If it has an answer in the
-    /// end, it is not to blame.
+    /// Number of times it was sent without an answer.
+    attempts: u32,
+    /// Failed exit of a worker that this document, or the one before it, may have caused. If it gets an answer, it is
+    /// not the cause.
     pub(super) suspected: Option<Box<WorkerFault>>,
 }
 
@@ -33,39 +33,46 @@ impl Job {
     ) -> (Self, oneshot::Receiver<Evaluation>) {
         let (answer, evaluation) = oneshot::channel();
         (
-            Self { document, timeout, begun: Instant::now(), answer, resent: 0, suspected: None },
+            Self {
+                document,
+                timeout,
+                started: Instant::now(),
+                answer,
+                attempts: 0,
+                suspected: None,
+            },
             evaluation,
         )
     }
 
-    /// Gives whoever waits what it came to. That nobody waits any more is not an error.
+    /// Sends the evaluation to the caller, who may be gone.
     pub(super) fn finish(self, evaluation: Evaluation) {
         let _ = self.answer.send(evaluation);
     }
 
-    /// It was not even begun.
+    /// Finishes with a verdict, without a process.
     pub(super) fn refuse(self, verdict: Verdict) {
-        let waited = self.begun.elapsed();
+        let waited = self.started.elapsed();
         self.finish(Evaluation::without_process(verdict, waited));
     }
 
-    /// Counts that it has to be sent once more.
+    /// Counts one more attempt.
     pub(super) fn again(mut self) -> Self {
-        self.resent += 1;
+        self.attempts += 1;
         self
     }
 
-    /// Whether it has to have a worker of its own.
-    pub(super) fn wants_to_be_alone(&self) -> bool {
-        self.resent > RESENDS
+    /// Returns true if it needs a worker of its own.
+    pub(super) fn needs_own_worker(&self) -> bool {
+        self.attempts > MAX_ATTEMPTS
     }
 
-    /// Whether nobody waits for it any more.
+    /// Returns true if the caller has dropped the evaluation.
     pub(super) fn is_given_up(&self) -> bool {
         self.answer.is_closed()
     }
 
-    /// Ready when nobody waits for it any more.
+    /// Ready when the caller has dropped the evaluation.
     pub(super) fn poll_given_up(
         &mut self,
         context: &mut std::task::Context<'_>,

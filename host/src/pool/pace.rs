@@ -1,26 +1,26 @@
-//! How many documents a worker is given before it has answered the first of them.
+//! How many documents a worker is sent before it has answered the first of them.
 
 use std::time::Duration;
 
-/// How long documents may wait inside a worker. More gains nothing: what it takes to send one more is far less. And a
-/// document that waits for a slow one cannot go to another worker.
+/// Time for which documents may wait inside a worker. More gains nothing: sending a document takes far less. And a
+/// document that waits behind a slow one cannot go to another worker.
 const AHEAD: Duration = Duration::from_millis(2);
 
-/// Documents given to a worker at a time, however fast it is.
+/// Maximum number of documents inside a worker.
 const MOST: usize = 64;
 
-/// Bytes of them, so that memory does not depend on how many workers there are.
+/// Maximum bytes of documents inside a worker, so that memory does not depend on the number of workers.
 const MOST_BYTES: usize = 256 << 10;
 
-/// Learns from the answers of a worker how much it may be given at a time.
+/// Learns from the answers of a worker how many documents it may hold.
 ///
-/// It begins with one document, so that a program that cannot work at all costs one; slow ones stay with one.
+/// The first limit is one document, so that a program that cannot work at all costs one; slow programs stay at one.
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
-    /// Whether the worker may have more than one at all.
+    /// True if the worker may hold more than one at all.
     ahead: bool,
     depth: usize,
-    /// What a document takes, more or less.
+    /// Moving average of the duration of a document.
     mean: Option<Duration>,
 }
 
@@ -29,16 +29,16 @@ impl Pace {
         Self { ahead, depth: 1, mean: None }
     }
 
-    /// Whether a worker may be given another document that has so many, of so many bytes.
+    /// Returns true if a worker that holds `documents` documents of `bytes` bytes may get another one.
     pub(super) fn has_room(&self, documents: usize, bytes: usize) -> bool {
         documents == 0 || documents < self.depth && bytes < MOST_BYTES
     }
 
-    /// An answer took this long.
+    /// Adds the duration of an answer.
     pub(super) fn answered(&mut self, took: Duration) {
         let mean = match self.mean {
             None => took,
-            // What gets slow is noticed at once, what gets fast in the long run: answers are often read together.
+            // A slowdown counts at once, a speedup slowly: several answers are often read together.
             Some(mean) if took > mean => mean.saturating_add(took) / 2,
             Some(mean) => mean.saturating_sub(mean / 8).saturating_add(took / 8),
         };
@@ -50,7 +50,7 @@ impl Pace {
         }
     }
 
-    /// What a document takes; `None` when none was answered.
+    /// Average duration of a document; `None` before the first answer.
     pub(super) fn mean(&self) -> Option<Duration> {
         self.mean
     }

@@ -1,4 +1,4 @@
-//! What the workers of a pool have in common: the queue, and who of them may be called.
+//! State that the workers of a pool share: the queue and the slots of the workers.
 
 use std::{
     collections::VecDeque,
@@ -17,13 +17,13 @@ use crate::{
 
 use super::{fault::WorkerFault, job::Job, worker};
 
-/// How long documents wait before it is asked whether one more worker is worth it.
+/// Interval at which the pool checks whether another worker pays.
 pub(super) const PATIENCE: Duration = Duration::from_millis(10);
 
-/// What it costs to start a worker: the work that waits should take longer.
+/// Cost of starting a worker: the waiting work should take longer.
 const START: Duration = Duration::from_millis(10);
 
-/// When documents have always been waiting for so long, one more worker is worth it even if little waits at a time.
+/// If documents have waited this long without a break, another worker pays even if few wait at a time.
 const ALWAYS_BEHIND: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
@@ -31,20 +31,20 @@ pub(super) struct Shared {
     pub(super) command: CommandSpec,
     pub(super) limits: Limits,
     pub(super) cancellation: Cancellation,
-    /// Whether the program says which document a line belongs to.
+    /// True if the program numbers its lines.
     pub(super) numbered: bool,
-    /// What its lines have to be.
+    /// What its lines have to contain.
     pub(super) expected: Expected,
     pub(super) size: usize,
-    /// A worker that is busy has one.
+    /// Held by busy workers.
     pub(super) permits: Arc<Semaphore>,
     pub(super) check: Check,
-    /// What makes all answers unreliable; the first fault that was found.
+    /// The first fault that makes all answers unreliable.
     fault: OnceLock<WorkerFault>,
     state: Mutex<State>,
 }
 
-/// Says why no process is to be started any more, if that is so.
+/// Returns the reason why no process may be started any more, if there is one.
 pub(super) struct Check(pub(super) Box<dyn Fn() -> Option<Verdict> + Send + Sync>);
 
 impl fmt::Debug for Check {
@@ -56,49 +56,49 @@ impl fmt::Debug for Check {
 #[derive(Debug, Default)]
 pub(super) struct State {
     queue: VecDeque<Job>,
-    /// Since when the queue has not been empty.
+    /// When the queue was last empty.
     behind_since: Option<Instant>,
-    seats: Vec<Seat>,
-    /// How many seats there have been.
-    seated: u64,
+    slots: Vec<WorkerSlot>,
+    /// Number of slots created so far, for their ids.
+    slots_created: u64,
     tasks: Vec<JoinHandle<()>>,
-    /// Whether somebody looks from time to time if one more worker is worth it.
+    /// True while a task checks whether another worker pays.
     growing: bool,
-    /// What a document takes a worker, more or less.
+    /// Moving average of the duration of a document.
     mean: Option<Duration>,
-    /// Nothing more will come; workers have so long to end by themselves.
+    /// Set once the pool is closed: the time workers have to exit.
     closed: Option<Duration>,
 }
 
-/// A place of a worker. Its process may be replaced.
+/// The slot of a worker, whose process may be replaced.
 #[derive(Debug)]
-struct Seat {
+struct WorkerSlot {
     id: u64,
-    condition: Condition,
-    called: bool,
+    slot_state: SlotState,
+    woken: bool,
     waker: Option<Waker>,
 }
 
-/// What a worker could do.
+/// What a worker can take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Condition {
-    /// There is no process yet.
-    Arriving,
-    /// It has nothing to do.
+pub(super) enum SlotState {
+    /// It has no process yet.
+    Starting,
+    /// It has no document.
     Idle,
-    /// It is busy with so many documents and would take one more.
-    Willing(usize),
-    /// It takes no more for now.
+    /// It holds this many documents and can take another one.
+    Accepting(usize),
+    /// It takes no document for now.
     Busy,
 }
 
-/// What there is for a worker to do.
+/// Answer to a worker that asks for a document.
 pub(super) enum Offer {
     Job(Job),
-    /// Nothing for this worker, now.
+    /// No document for this worker at the moment.
     Nothing,
-    /// Something that wants a worker of its own, and this is none that is new.
-    ForAFreshOne,
+    /// The next document needs a worker of its own, and this worker has processed others.
+    NeedsFreshWorker,
     Closed,
 }
 
@@ -124,14 +124,14 @@ impl Shared {
         }
     }
 
-    /// Why no process is to be started any more, if that is so.
-    pub(super) fn hindrance(&self) -> Option<Verdict> {
+    /// Returns the reason why no process may be started any more, if there is one.
+    pub(super) fn start_error(&self) -> Option<Verdict> {
         (self.check.0)()
     }
 
-    /// Remembers what makes all answers unreliable.
+    /// Stores a fault that makes all answers unreliable.
     pub(super) fn report_fault(&self, fault: WorkerFault) {
-        // Further faults say nothing new.
+        // The first fault is reported.
         let _ = self.fault.set(fault);
     }
 
@@ -139,19 +139,20 @@ impl Shared {
         self.fault.get().cloned()
     }
 
-    /// Puts a document at the end of the queue and sees to it that somebody works on it.
+    /// Adds a document to the end of the queue and wakes or starts a worker.
     pub(super) fn submit(self: &Arc<Self>, job: Job) {
         let mut state = self.state();
         if state.closed.is_some() {
             drop(state);
-            return job.refuse(Verdict::Lost { reason: "its workers were sent home".to_owned() });
+            return job
+                .refuse(Verdict::Lost { reason: "the worker pool was shut down".to_owned() });
         }
         state.queue.push_back(job);
         state.behind_since.get_or_insert_with(Instant::now);
-        self.call_one(state);
+        self.wake_one(state);
     }
 
-    /// Puts documents back at the front of the queue.
+    /// Puts documents back to the front of the queue.
     pub(super) fn put_back(self: &Arc<Self>, jobs: Vec<Job>) {
         let number = jobs.len();
         let mut state = self.state();
@@ -163,99 +164,104 @@ impl Shared {
         }
         drop(state);
         for _ in 0..number {
-            self.call_one(self.state());
+            self.wake_one(self.state());
         }
     }
 
-    /// Calls the worker that has least to do. If nobody can take more, there may have to be another.
-    fn call_one(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
-        let load = |seat: &Seat| match seat.condition {
-            Condition::Idle => Some(0),
-            Condition::Willing(documents) => Some(documents),
-            Condition::Arriving | Condition::Busy => None,
+    /// Wakes the worker with the fewest documents. If none can take more, another worker may have to start.
+    fn wake_one(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
+        let load = |slot: &WorkerSlot| match slot.slot_state {
+            SlotState::Idle => Some(0),
+            SlotState::Accepting(documents) => Some(documents),
+            SlotState::Starting | SlotState::Busy => None,
         };
         let least = state
-            .seats
+            .slots
             .iter_mut()
-            .filter(|seat| load(seat).is_some())
-            .min_by_key(|seat| load(seat));
-        if let Some(seat) = least {
-            // It is not called a second time before it has had a look.
-            seat.condition = Condition::Busy;
-            let waker = seat.call();
+            .filter(|slot| load(slot).is_some())
+            .min_by_key(|slot| load(slot));
+        if let Some(slot) = least {
+            // It is not woken a second time before it has looked.
+            slot.slot_state = SlotState::Busy;
+            let waker = slot.wake();
             drop(state);
             waker.into_iter().for_each(Waker::wake);
-        } else if state.seats.is_empty() {
-            self.seat(&mut state);
-        } else if !state.growing && state.seats.len() < self.size {
+        } else if state.slots.is_empty() {
+            self.add_slot(&mut state);
+        } else if !state.growing && state.slots.len() < self.size {
             state.growing = true;
             drop(state);
-            // It ends by itself, soon after nobody waits.
+            // The task ends soon after the queue is empty.
             tokio::spawn(worker::grow(Arc::downgrade(self)));
         }
     }
 
-    /// One more worker.
-    fn seat(self: &Arc<Self>, state: &mut State) {
-        let id = state.seated;
-        state.seated += 1;
-        state.seats.push(Seat { id, condition: Condition::Arriving, called: false, waker: None });
+    /// Adds a slot with a worker.
+    fn add_slot(self: &Arc<Self>, state: &mut State) {
+        let id = state.slots_created;
+        state.slots_created += 1;
+        state.slots.push(WorkerSlot {
+            id,
+            slot_state: SlotState::Starting,
+            woken: false,
+            waker: None,
+        });
         state.tasks.retain(|task| !task.is_finished());
         state.tasks.push(tokio::spawn(worker::work(Arc::clone(self), id)));
     }
 
-    /// Adds a worker if that is worth it; says whether to ask again later.
+    /// Adds a worker if that pays. Returns whether to check again later.
     pub(super) fn grow(self: &Arc<Self>) -> bool {
         let mut state = self.state();
         let is_over = state.queue.is_empty()
             || state.closed.is_some()
-            || state.seats.len() >= self.size
+            || state.slots.len() >= self.size
             || self.cancellation.is_cancelled();
         if is_over {
             state.growing = false;
             return false;
         }
-        // Those that wait for a permit, or for their process to start, will do first.
-        let is_arriving = state.seats.iter().any(|seat| seat.condition == Condition::Arriving);
+        // Workers that wait for a permit or start their process take documents first.
+        let is_starting = state.slots.iter().any(|slot| slot.slot_state == SlotState::Starting);
         let waiting = u32::try_from(state.queue.len()).unwrap_or(u32::MAX);
         let is_much = state.mean.is_none_or(|mean| mean.saturating_mul(waiting) > START);
         let is_old = state.behind_since.is_some_and(|since| since.elapsed() > ALWAYS_BEHIND);
-        if !is_arriving && (is_much || is_old) {
-            self.seat(&mut state);
+        if !is_starting && (is_much || is_old) {
+            self.add_slot(&mut state);
         }
         true
     }
 
-    /// Gives up the seat of a worker if there is nothing to do.
-    pub(super) fn leave(&self, id: u64) -> bool {
+    /// Removes the slot of a worker if there is nothing to do. Returns true if it was removed.
+    pub(super) fn release_slot(&self, id: u64) -> bool {
         let mut state = self.state();
         let leaves = state.queue.is_empty() || state.closed.is_some();
         if leaves {
-            state.seats.retain(|seat| seat.id != id);
+            state.slots.retain(|slot| slot.id != id);
         }
         leaves
     }
 
-    /// Gives up the seat of a worker whose task has ended, however it ended.
-    pub(super) fn vanish(&self, id: u64) {
+    /// Removes the slot of a worker whose task has ended.
+    pub(super) fn remove_slot(&self, id: u64) {
         let mut state = self.state();
-        state.seats.retain(|seat| seat.id != id);
-        if state.seats.is_empty() {
-            // Nobody is left who would work on these. Whoever waits for them is told.
+        state.slots.retain(|slot| slot.id != id);
+        if state.slots.is_empty() {
+            // No worker is left for these. Dropping them informs their callers.
             let queue = std::mem::take(&mut state.queue);
             drop(state);
             drop(queue);
         }
     }
 
-    /// What a worker could do next, which has been given `documents` that it has not answered; `fresh` when it has never
-    /// been given any. If there is nothing, it will be called.
+    /// Takes the next document for a worker that holds `documents` unanswered ones; `fresh` if it has not received any
+    /// yet. If there is none, the worker will be woken.
     pub(super) fn offer(&self, id: u64, documents: usize, fresh: bool) -> Offer {
         let mut state = self.state();
-        if let Some(seat) = state.seat(id) {
-            seat.condition = match documents {
-                0 => Condition::Idle,
-                documents => Condition::Willing(documents),
+        if let Some(slot) = state.slot(id) {
+            slot.slot_state = match documents {
+                0 => SlotState::Idle,
+                documents => SlotState::Accepting(documents),
             };
         }
         if state.closed.is_some() {
@@ -265,11 +271,11 @@ impl Shared {
             state.queue.pop_front();
         }
         let somebody_is_idle =
-            || state.seats.iter().any(|seat| seat.id != id && seat.condition == Condition::Idle);
+            || state.slots.iter().any(|slot| slot.id != id && slot.slot_state == SlotState::Idle);
         let offer = match state.queue.front() {
             None => Offer::Nothing,
-            Some(job) if job.wants_to_be_alone() && !fresh => Offer::ForAFreshOne,
-            // Whoever is idle was called, and is on the way.
+            Some(job) if job.needs_own_worker() && !fresh => Offer::NeedsFreshWorker,
+            // The idle worker was woken and takes it.
             Some(_) if documents > 0 && somebody_is_idle() => Offer::Nothing,
             Some(_) => state.queue.pop_front().map_or(Offer::Nothing, Offer::Job),
         };
@@ -279,41 +285,41 @@ impl Shared {
         offer
     }
 
-    /// A worker takes no more for now, or has no process yet.
-    pub(super) fn tell(&self, id: u64, condition: Condition) {
-        if let Some(seat) = self.state().seat(id) {
-            seat.condition = condition;
+    /// Sets the state of a slot.
+    pub(super) fn set_state(&self, id: u64, slot_state: SlotState) {
+        if let Some(slot) = self.state().slot(id) {
+            slot.slot_state = slot_state;
         }
     }
 
-    /// What a document takes a worker now.
+    /// Sets the average duration of a document.
     pub(super) fn learn(&self, mean: Duration) {
         self.state().mean = Some(mean);
     }
 
-    /// Ready when the worker was called since the last time.
-    pub(super) fn poll_called(&self, id: u64, context: &mut Context<'_>) -> Poll<()> {
+    /// Ready when the worker was woken since the last call.
+    pub(super) fn poll_woken(&self, id: u64, context: &mut Context<'_>) -> Poll<()> {
         let mut state = self.state();
-        let Some(seat) = state.seat(id) else { return Poll::Pending };
-        if std::mem::take(&mut seat.called) {
+        let Some(slot) = state.slot(id) else { return Poll::Pending };
+        if std::mem::take(&mut slot.woken) {
             return Poll::Ready(());
         }
-        if !seat.waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
-            seat.waker = Some(context.waker().clone());
+        if !slot.waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
+            slot.waker = Some(context.waker().clone());
         }
         Poll::Pending
     }
 
-    /// How long workers have to end by themselves, when nothing more will come.
+    /// Time workers have to exit, if the pool is closed.
     pub(super) fn closed(&self) -> Option<Duration> {
         self.state().closed
     }
 
-    /// Nothing more will come. The tasks of the workers end when they have ended them.
+    /// Closes the pool. The returned tasks end when their workers have ended.
     pub(super) fn close(&self, patience: Duration) -> Vec<JoinHandle<()>> {
         let mut state = self.state();
         state.closed.get_or_insert(patience);
-        let wakers: Vec<Waker> = state.seats.iter_mut().filter_map(Seat::call).collect();
+        let wakers: Vec<Waker> = state.slots.iter_mut().filter_map(WorkerSlot::wake).collect();
         let (tasks, queue) = (std::mem::take(&mut state.tasks), std::mem::take(&mut state.queue));
         drop(state);
         drop(queue);
@@ -321,27 +327,27 @@ impl Shared {
         tasks
     }
 
-    /// Everything that waits is not begun.
+    /// Gives all waiting documents this verdict.
     pub(super) fn refuse_all(&self, verdict: &Verdict) {
         let queue = std::mem::take(&mut self.state().queue);
         queue.into_iter().for_each(|job| job.refuse(verdict.clone()));
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing can panic halfway through a change, so the state is good whatever happened.
+        // No code panics halfway through a change, so the state is valid.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
-    fn seat(&mut self, id: u64) -> Option<&mut Seat> {
-        self.seats.iter_mut().find(|seat| seat.id == id)
+    fn slot(&mut self, id: u64) -> Option<&mut WorkerSlot> {
+        self.slots.iter_mut().find(|slot| slot.id == id)
     }
 }
 
-impl Seat {
-    fn call(&mut self) -> Option<Waker> {
-        self.called = true;
+impl WorkerSlot {
+    fn wake(&mut self) -> Option<Waker> {
+        self.woken = true;
         self.waker.take()
     }
 }
@@ -355,9 +361,9 @@ mod tests {
         let command = CommandSpec::new("/no/such/program");
         let shared = Arc::new(Shared::new(command, 20, Limits::default(), Cancellation::new()));
         let mut state = shared.state();
-        let condition = Condition::Busy;
-        state.seats.push(Seat { id: 0, condition, called: false, waker: None });
-        state.seated = 1;
+        let slot_state = SlotState::Busy;
+        state.slots.push(WorkerSlot { id: 0, slot_state, woken: false, waker: None });
+        state.slots_created = 1;
         for _ in 0..20 {
             state.queue.push_back(Job::new(b"1".into(), Duration::MAX).0);
         }
@@ -373,7 +379,7 @@ mod tests {
         let workers = |mean, since| {
             let shared = behind(mean, since);
             assert!(shared.grow(), "documents still wait");
-            shared.state().seats.len()
+            shared.state().slots.len()
         };
         assert_eq!(workers(Some(Duration::from_micros(10)), later), 1, "20 of them take 0.2 ms");
         assert_eq!(workers(Some(Duration::from_millis(1)), later), 2);

@@ -1,4 +1,4 @@
-//! One place of a pool: a process, its documents, and the next process if that one is lost.
+//! A worker of a pool: a process, its documents, and the next process if that one is lost.
 
 use std::{
     future::poll_fn,
@@ -15,34 +15,35 @@ use tokio::{
 };
 
 use crate::{
-    process::{Exit, Mouth, Next, Notes, Parting, Session, Talk},
+    process::{Exit, LineWriter, Next, Session, SessionDriver, SessionEnd, StderrSections},
     verdict::{self, Evaluation, Verdict},
 };
 
 use super::{
     fault::WorkerFault,
-    flight::{Answered, Flight, Lost, Sent, holds_answer},
+    in_flight::{Answered, InFlight, Lost, Sent, holds_answer},
     job::Job,
     pace::Pace,
-    shared::{Condition, Offer, PATIENCE, Shared},
+    shared::{Offer, PATIENCE, Shared, SlotState},
 };
 
-/// How long a worker keeps its permit while others may want it.
+/// Time for which a worker keeps its permit while others may wait for it.
 const TURN: Duration = Duration::from_millis(20);
 
-/// How long a worker that another one is to replace has to end by itself.
+/// Time that a worker has to exit when another one replaces it.
 const REPLACEMENT_PATIENCE: Duration = Duration::from_millis(200);
 
-/// Works on what is in the queue, with one process after the other if need be, until there is nothing to do and no process.
+/// Evaluates documents of the queue, with one process after the other if necessary, until the queue is empty and no
+/// process is left.
 pub(super) async fn work(shared: Arc<Shared>, id: u64) {
-    let place = Place { shared: &shared, id };
-    while let Some(permit) = permit(&place).await {
+    let guard = SlotGuard { shared: &shared, id };
+    while let Some(permit) = permit(&guard).await {
         let job = match shared.offer(id, 0, true) {
             Offer::Job(job) => job,
-            Offer::Nothing | Offer::ForAFreshOne | Offer::Closed => {
-                // Others were faster.
+            Offer::Nothing | Offer::NeedsFreshWorker | Offer::Closed => {
+                // Another worker took the document.
                 drop(permit);
-                if shared.leave(id) {
+                if shared.release_slot(id) {
                     break;
                 }
                 continue;
@@ -52,31 +53,31 @@ pub(super) async fn work(shared: Arc<Shared>, id: u64) {
             Ok(session) => converse(&shared, id, session, job, permit).await,
             Err(verdict) => job.refuse(verdict),
         }
-        shared.tell(id, Condition::Arriving);
-        if shared.leave(id) {
+        shared.set_state(id, SlotState::Starting);
+        if shared.release_slot(id) {
             break;
         }
     }
 }
 
-/// Starts a process, if that would still be the same program as at the beginning.
+/// Starts a process, if its program is still the one that the run started with.
 async fn start(shared: &Shared) -> Result<Session, Verdict> {
-    if let Some(verdict) = shared.hindrance() {
+    if let Some(verdict) = shared.start_error() {
         return Err(verdict);
     }
     let session = Session::start(&shared.command, &shared.limits, shared.numbered).await?;
-    // What has changed just now may have changed before the system looked at it.
-    match shared.hindrance() {
+    // A file that has changed just now may have changed before the system read it.
+    match shared.start_error() {
         None => Ok(session),
         Some(verdict) => Err(verdict),
     }
 }
 
-/// Asks from time to time whether one more worker is worth it.
+/// Checks regularly whether another worker pays.
 pub(super) async fn grow(shared: Weak<Shared>) {
     loop {
         sleep(PATIENCE).await;
-        // Nobody waits for anything when the pool is gone.
+        // The pool was dropped.
         let Some(shared) = shared.upgrade() else { return };
         if !shared.grow() {
             return;
@@ -84,9 +85,9 @@ pub(super) async fn grow(shared: Weak<Shared>) {
     }
 }
 
-/// The right to be busy; `None` when there is nothing to be busy with any more.
-async fn permit(place: &Place<'_>) -> Option<OwnedSemaphorePermit> {
-    let shared = place.shared;
+/// Waits for the permit to be busy; `None` if there is nothing to do any more.
+async fn permit(guard: &SlotGuard<'_>) -> Option<OwnedSemaphorePermit> {
+    let shared = guard.shared;
     loop {
         if shared.closed().is_some() {
             return None;
@@ -99,18 +100,18 @@ async fn permit(place: &Place<'_>) -> Option<OwnedSemaphorePermit> {
             }
             permit = Arc::clone(&shared.permits).acquire_owned() => {
                 if permit.is_err() || shared.permits.is_closed() {
-                    // Nothing is to begin any more.
+                    // The run starts no evaluation any more.
                     shared.refuse_all(&Verdict::NotRun);
                     return None;
                 }
                 return permit.ok();
             }
-            () = poll_fn(|context| shared.poll_called(place.id, context)) => {}
+            () = poll_fn(|context| shared.poll_woken(guard.id, context)) => {}
         }
     }
 }
 
-/// Has documents evaluated by a process, until it is lost or not needed any more.
+/// Has documents evaluated by a process until it is lost or not needed any more.
 async fn converse(
     shared: &Arc<Shared>,
     id: u64,
@@ -118,32 +119,22 @@ async fn converse(
     first: Job,
     permit: OwnedSemaphorePermit,
 ) {
-    let mut talker = Talker {
-        shared,
-        id,
-        first: Some(first),
-        flight: Flight::new(shared.numbered, shared.expected),
-        pace: Pace::new(shared.numbered),
-        permit: Some((permit, Instant::now())),
-        asking: None,
-        retires: false,
-        learned: false,
-    };
-    let parting = session.converse(&mut talker, &shared.cancellation).await;
-    let Talker { mut flight, permit, first, .. } = talker;
-    let begun = session.notes().begun();
+    let mut driver = WorkerDriver::new(shared, id, first, permit);
+    let end = session.converse(&mut driver, &shared.cancellation).await;
+    let WorkerDriver { mut in_flight, permit, first, .. } = driver;
+    let started = session.notes().started();
     let rest = session.take_rest();
-    if let Some(answered) = flight.settle(&rest) {
-        give(answered, session.notes(), shared);
+    if let Some(answered) = in_flight.settle(&rest) {
+        send_answer(answered, session.notes(), shared);
     }
-    flight.overhear(&rest);
-    let was_idle = !shared.numbered && flight.is_empty();
-    let left_in_peace = parting == Parting::Wanted && flight.is_empty() && !flight.is_in_trouble();
-    if flight.is_out_of_step() {
-        shared.report_fault(WorkerFault::OutOfStep);
+    in_flight.note_stray_output(&rest);
+    let was_idle = !shared.numbered && in_flight.is_empty();
+    let left_idle = end == SessionEnd::Stopped && in_flight.is_empty() && !in_flight.is_unusable();
+    if in_flight.is_desynchronized() {
+        shared.report_fault(WorkerFault::Desynchronized);
     }
-    let Lost { blamed, mut again, processing } = flight.part(&parting, &rest, begun);
-    if let Parting::Ended(exit) = &parting
+    let Lost { blamed, mut again, processing } = in_flight.finish(&end, &rest, started);
+    if let SessionEnd::Exited(exit) = &end
         && blamed.is_none()
         && let Some(verdict) = verdict_on_exit(exit)
     {
@@ -157,18 +148,18 @@ async fn converse(
         }
     }
     let again = first.into_iter().chain(again);
-    if parting == Parting::Cancelled {
+    if end == SessionEnd::Cancelled {
         again.for_each(|job| job.refuse(Verdict::Cancelled));
     } else {
         shared.put_back(again.collect());
     }
-    if !left_in_peace {
+    if !left_idle {
         session.end(Duration::ZERO, &shared.cancellation).await;
-    } else if let Some(verdict) = end_in_peace(shared, &mut session).await {
+    } else if let Some(verdict) = end_idle(shared, &mut session).await {
         shared.report_fault(bad_exit_fault(verdict, session.notes()));
     }
     if was_idle && holds_answer(&session.take_rest()) {
-        shared.report_fault(WorkerFault::OutOfStep);
+        shared.report_fault(WorkerFault::Desynchronized);
     }
     if let Some((sent, verdict, printed)) = blamed {
         let notes = session.notes().take(sent.number);
@@ -179,34 +170,34 @@ async fn converse(
     drop(permit);
 }
 
-/// Ends a worker that has answered everything it was given. Returns what is wrong with how it ends, unless it is killed
-/// because it is to be replaced.
-async fn end_in_peace(shared: &Shared, session: &mut Session) -> Option<Verdict> {
+/// Ends a worker that has answered every document. Returns what is wrong with its exit, unless it is killed because it
+/// is replaced.
+async fn end_idle(shared: &Shared, session: &mut Session) -> Option<Verdict> {
     let closed = shared.closed();
     let patience = closed.unwrap_or(REPLACEMENT_PATIENCE);
     match session.end(patience, &shared.cancellation).await {
         Some(exit) => verdict_on_exit(&exit),
         None if shared.cancellation.is_cancelled() => closed.map(|_| Verdict::Cancelled),
-        // A pool that is dropped waits for nothing.
+        // A dropped pool does not wait.
         None => closed.filter(|it| !it.is_zero()).map(|limit| Verdict::TimedOut { limit }),
     }
 }
 
-fn bad_exit_fault(verdict: Verdict, notes: &mut Notes) -> WorkerFault {
-    // All that no document has been given.
+fn bad_exit_fault(verdict: Verdict, notes: &mut StderrSections) -> WorkerFault {
+    // All sections that belong to no answered document.
     let stderr = notes.take(Number(u64::MAX));
     let evaluation = Evaluation::new(verdict, Duration::ZERO, &stderr, &[]);
     let stderr = evaluation.end_of_stderr().into_owned();
     WorkerFault::BadExit { verdict: evaluation.verdict, stderr }
 }
 
-/// The verdict on a worker that exited by itself, which no document is to blame for; `None` if it exited well.
+/// The verdict on a worker that exited by itself without a document as the cause; `None` if it exited well.
 fn verdict_on_exit(exit: &Exit) -> Option<Verdict> {
     verdict::from_ending(&exit.ending).or_else(|| exit.leaked_pipe.then_some(Verdict::LeakedPipe))
 }
 
-/// Gives whoever waits for it an answer that was heard.
-fn give(answered: Answered, notes: &mut Notes, shared: &Shared) {
+/// Sends an answer to its caller.
+fn send_answer(answered: Answered, notes: &mut StderrSections, shared: &Shared) {
     let Answered { sent, verdict, printed, took } = answered;
     let evaluation = Evaluation::new(verdict, took, &notes.take(sent.number), &printed);
     finish(sent, evaluation, &printed, shared);
@@ -222,38 +213,38 @@ fn finish(mut sent: Sent, evaluation: Evaluation, printed: &[u8], shared: &Share
     sent.job.finish(evaluation.with_answer(text, shared.expected).noting_blame(text));
 }
 
-/// Speaks with a process.
-struct Talker<'a> {
+/// Drives the session with a process.
+struct WorkerDriver<'a> {
     shared: &'a Arc<Shared>,
     id: u64,
-    /// For which the process was started.
+    /// The document for which the process was started.
     first: Option<Job>,
-    flight: Flight,
+    in_flight: InFlight,
     pace: Pace,
-    /// The right to be busy, and since when.
+    /// The permit to be busy, and when it was obtained.
     permit: Option<(OwnedSemaphorePermit, Instant)>,
-    /// Waits for that right.
+    /// A pending request for a permit.
     asking: Option<Asking>,
-    /// It was given a document that wants to be alone.
+    /// True if it has a document that needs a worker of its own.
     retires: bool,
-    /// There were answers, which tell how long documents take.
+    /// True if answers have changed the average duration.
     learned: bool,
 }
 
 type Asking =
     Pin<Box<dyn Future<Output = Result<OwnedSemaphorePermit, AcquireError>> + Send + Sync>>;
 
-impl Talk for Talker<'_> {
-    fn next(&mut self, mouth: &mut Mouth<'_>) -> Next {
-        let is_given_up = self.flight.head().is_some_and(|head| head.job.is_given_up());
-        if self.flight.is_in_trouble() || is_given_up {
-            return Next::Part;
+impl SessionDriver for WorkerDriver<'_> {
+    fn next(&mut self, writer: &mut LineWriter<'_>) -> Next {
+        let is_given_up = self.in_flight.head().is_some_and(|head| head.job.is_given_up());
+        if self.in_flight.is_unusable() || is_given_up {
+            return Next::Stop;
         }
-        match self.flight.settles_at() {
+        match self.in_flight.settles_at() {
             Some(end) if end > Instant::now() => return Next::Pause(end.into()),
-            Some(_) => match self.flight.settle(mouth.rest()) {
-                Some(answered) => self.answered(answered, mouth.notes),
-                None => return Next::Part,
+            Some(_) => match self.in_flight.settle(writer.rest()) {
+                Some(answered) => self.answered(answered, writer.notes),
+                None => return Next::Stop,
             },
             None => {}
         }
@@ -263,29 +254,29 @@ impl Talk for Talker<'_> {
             self.shared.learn(mean);
         }
         loop {
-            match self.take(mouth) {
-                Take::Sent => {}
-                Take::Nothing => break,
-                Take::Busy => {
-                    self.shared.tell(self.id, Condition::Busy);
+            match self.next_document(writer) {
+                NextDocument::Sent => {}
+                NextDocument::Nothing => break,
+                NextDocument::Busy => {
+                    self.shared.set_state(self.id, SlotState::Busy);
                     break;
                 }
-                Take::Part => return Next::Part,
+                NextDocument::Stop => return Next::Stop,
             }
         }
-        if self.flight.is_empty() && self.asking.is_none() {
+        if self.in_flight.is_empty() && self.asking.is_none() {
             self.permit = None;
         }
-        Next::Listen(self.flight.head().and_then(deadline))
+        Next::Wait(self.in_flight.head().and_then(deadline))
     }
 
-    fn hear(&mut self, line: &[u8], rest: &[u8], written: u64, notes: &mut Notes) {
-        if let Some(answered) = self.flight.hear(line, rest, written) {
+    fn on_line(&mut self, line: &[u8], rest: &[u8], written: u64, notes: &mut StderrSections) {
+        if let Some(answered) = self.in_flight.on_line(line, rest, written) {
             self.answered(answered, notes);
         }
     }
 
-    fn poll_news(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    fn poll_wake(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if let Some(asking) = &mut self.asking
             && let Poll::Ready(permit) = asking.as_mut().poll(context)
         {
@@ -293,73 +284,87 @@ impl Talk for Talker<'_> {
             self.permit = permit.ok().map(|permit| (permit, Instant::now()));
             return Poll::Ready(());
         }
-        if let Some(head) = self.flight.head_mut()
+        if let Some(head) = self.in_flight.head_mut()
             && head.job.poll_given_up(context).is_ready()
         {
             return Poll::Ready(());
         }
-        self.shared.poll_called(self.id, context)
+        self.shared.poll_woken(self.id, context)
     }
 }
 
-/// What came of looking for a document.
-enum Take {
-    /// Sent, or told that nothing is to begin any more.
+/// Result of looking for a document.
+enum NextDocument {
+    /// A document was sent, or refused.
     Sent,
-    /// There is none. The worker will be called.
+    /// There is none. The worker will be woken.
     Nothing,
-    /// It will look again when it has answered, or may be busy.
+    /// The worker looks again after its next answer or with a permit.
     Busy,
     /// The process cannot be used any more.
-    Part,
+    Stop,
 }
 
-impl Talker<'_> {
-    fn answered(&mut self, answered: Answered, notes: &mut Notes) {
-        self.pace.answered(answered.took);
-        self.learned = true;
-        give(answered, notes, self.shared);
+impl<'a> WorkerDriver<'a> {
+    fn new(shared: &'a Arc<Shared>, id: u64, first: Job, permit: OwnedSemaphorePermit) -> Self {
+        Self {
+            shared,
+            id,
+            first: Some(first),
+            in_flight: InFlight::new(shared.numbered, shared.expected),
+            pace: Pace::new(shared.numbered),
+            permit: Some((permit, Instant::now())),
+            asking: None,
+            retires: false,
+            learned: false,
+        }
     }
 
-    /// Sends one more document if there is one and it may.
-    fn take(&mut self, mouth: &mut Mouth<'_>) -> Take {
-        let is_empty = self.flight.is_empty();
+    fn answered(&mut self, answered: Answered, notes: &mut StderrSections) {
+        self.pace.answered(answered.took);
+        self.learned = true;
+        send_answer(answered, notes, self.shared);
+    }
+
+    /// Sends one more document if there is one and the worker may take it.
+    fn next_document(&mut self, writer: &mut LineWriter<'_>) -> NextDocument {
+        let is_empty = self.in_flight.is_empty();
         if let Some(first) = self.first.take() {
-            return self.send(first, mouth);
+            return self.send(first, writer);
         }
         if self.retires {
-            return if is_empty { Take::Part } else { Take::Busy };
+            return if is_empty { NextDocument::Stop } else { NextDocument::Busy };
         }
         let turn_is_over = self.permit.as_ref().is_some_and(|(_, since)| since.elapsed() > TURN);
         if !is_empty
-            && (turn_is_over || !self.pace.has_room(self.flight.len(), self.flight.bytes()))
+            && (turn_is_over || !self.pace.has_room(self.in_flight.len(), self.in_flight.bytes()))
         {
-            return Take::Busy;
+            return NextDocument::Busy;
         }
         if turn_is_over {
-            // Those who wait come first.
+            // Workers that wait for a permit come first.
             self.permit = None;
         }
         if self.asking.is_some() {
-            return Take::Busy;
+            return NextDocument::Busy;
         }
-        let fresh = self.flight.sent() == 0;
-        // Only what there is to do is worth asking for a permit.
-        let job = match self.shared.offer(self.id, self.flight.len(), fresh) {
+        let fresh = self.in_flight.sent() == 0;
+        // A permit is requested only if there is a document.
+        let job = match self.shared.offer(self.id, self.in_flight.len(), fresh) {
             Offer::Job(job) => job,
-            Offer::Nothing => return Take::Nothing,
-            Offer::ForAFreshOne | Offer::Closed if is_empty => return Take::Part,
-            Offer::ForAFreshOne | Offer::Closed => return Take::Busy,
+            Offer::Nothing => return NextDocument::Nothing,
+            Offer::NeedsFreshWorker | Offer::Closed if is_empty => return NextDocument::Stop,
+            Offer::NeedsFreshWorker | Offer::Closed => return NextDocument::Busy,
         };
         if self.shared.permits.is_closed() {
-            // Nothing is to begin any more.
+            // The run starts no evaluation any more.
             job.refuse(Verdict::NotRun);
-            return Take::Sent;
+            return NextDocument::Sent;
         }
-        if is_empty && !mouth.is_free() {
-            // Said something unasked, or died, while it had nothing to do. That is nobody's fault.
+        if is_empty && !writer.is_free() {
+            // The idle process has printed something or died. The document is not the cause.
             self.first = Some(job);
-            return Take::Part;
+            return NextDocument::Stop;
         }
         if self.permit.is_none() {
             match Arc::clone(&self.shared.permits).try_acquire_owned() {
@@ -367,42 +372,42 @@ impl Talker<'_> {
                 Err(_) => {
                     self.asking = Some(Box::pin(Arc::clone(&self.shared.permits).acquire_owned()));
                     self.shared.put_back(vec![job]);
-                    return Take::Busy;
+                    return NextDocument::Busy;
                 }
             }
         }
-        self.send(job, mouth)
+        self.send(job, writer)
     }
 
-    fn send(&mut self, job: Job, mouth: &mut Mouth<'_>) -> Take {
-        self.retires = job.wants_to_be_alone();
-        let number = self.flight.next_number();
-        mouth.notes.expect(number);
+    fn send(&mut self, job: Job, writer: &mut LineWriter<'_>) -> NextDocument {
+        self.retires = job.needs_own_worker();
+        let number = self.in_flight.next_number();
+        writer.notes.expect(number);
         let [own, shared] = job.document.parts();
         let end = if self.shared.numbered {
-            mouth.send([format!("{number} ").as_bytes(), own, shared])
+            writer.send([format!("{number} ").as_bytes(), own, shared])
         } else {
-            mouth.send([own, shared])
+            writer.send([own, shared])
         };
-        self.flight.push(job, end);
-        Take::Sent
+        self.in_flight.push(job, end);
+        NextDocument::Sent
     }
 }
 
-/// When a document has taken too long.
+/// When a document times out.
 fn deadline(head: &Sent) -> Option<tokio::time::Instant> {
-    // A limit beyond what the clock can show is none.
+    // A limit beyond the range of the clock is no limit.
     head.since.checked_add(head.job.timeout).map(Into::into)
 }
 
-/// The seat of a worker; free when dropped, even if its task is given up.
-struct Place<'a> {
+/// The slot of a worker, removed on drop even if its task is aborted.
+struct SlotGuard<'a> {
     shared: &'a Arc<Shared>,
     id: u64,
 }
 
-impl Drop for Place<'_> {
+impl Drop for SlotGuard<'_> {
     fn drop(&mut self) {
-        self.shared.vanish(self.id);
+        self.shared.remove_slot(self.id);
     }
 }

@@ -1,4 +1,4 @@
-//! Several workers of one evaluator.
+//! The pool of workers of one evaluator.
 
 use std::{
     num::NonZeroUsize,
@@ -20,19 +20,19 @@ use super::{
     shared::{Check, Shared},
 };
 
-/// Up to so many workers of one evaluator. They are started when they are needed and kept for the next document.
+/// A bounded number of workers of one evaluator, started on demand and kept for the next document.
 ///
-/// A worker that dies or is late loses the document it was working on and no other: those that wait behind it go to another
-/// worker, which is started if need be.
+/// A worker that dies or is late loses the document in progress and no other: those that wait behind it go to another
+/// worker.
 #[derive(Debug)]
 pub struct Pool {
     shared: Arc<Shared>,
 }
 
 impl Pool {
-    /// A pool of at most `size` processes of `command`; none is started yet.
+    /// Creates a pool of at most `size` processes of `command`; none is started yet.
     ///
-    /// Of `limits`, the timeout is not used: every document has its own.
+    /// The timeout of `limits` is not used: every document has its own.
     #[must_use]
     pub fn new(
         command: CommandSpec,
@@ -43,65 +43,65 @@ impl Pool {
         Self { shared: Arc::new(Shared::new(command, size.get(), limits, cancellation)) }
     }
 
-    /// The program [numbers](evaluator_protocol::Number) its answers, so it may be given documents ahead.
+    /// Sets whether the program [numbers](evaluator_protocol::Number) its answers, so that it may be sent documents
+    /// ahead.
     #[must_use]
     pub fn numbered(self, numbered: bool) -> Self {
         self.with(|shared| shared.numbered = numbered)
     }
 
-    /// What the program has to answer.
+    /// Sets what the program has to answer.
     #[must_use]
     pub(crate) fn expecting(self, expected: Expected) -> Self {
         self.with(|shared| shared.expected = expected)
     }
 
-    /// A worker is busy only while it has one of these permits, which others may want, too. By default there are as many
-    /// as workers.
+    /// Sets the permits that busy workers hold, which may be shared with others. The default is one for each worker.
     #[must_use]
     pub fn with_permits(self, permits: Arc<Semaphore>) -> Self {
         self.with(|shared| shared.permits = permits)
     }
 
-    /// Before a worker is started, and once more when it was, this is asked: a verdict says why there are to be no more, and is
-    /// that of the document the worker was started for.
+    /// Sets a check that is called before and after the start of each worker: a verdict ends the start, and is that of
+    /// the document for which the worker was started.
     #[must_use]
     pub fn with_check(self, check: impl Fn() -> Option<Verdict> + Send + Sync + 'static) -> Self {
         self.with(|shared| shared.check = Check(Box::new(check)))
     }
 
     fn with(mut self, change: impl FnOnce(&mut Shared)) -> Self {
-        // Nobody else has it before the first document comes.
+        // There is no other reference before the first document.
         if let Some(shared) = Arc::get_mut(&mut self.shared) {
             change(shared);
         }
         self
     }
 
-    /// Has one document evaluated by whichever worker has least to do. Line ends in the document become blanks.
+    /// Evaluates one document by the worker with the fewest documents. Line ends in the document become blanks.
     ///
-    /// The clock of `timeout` does not start before a worker has nothing else to do. Dropping the future gives the document
-    /// up, and with it a worker that is busy with it. Must be called inside a tokio runtime with time and I/O enabled.
+    /// The clock of `timeout` starts when a worker starts with the document. Dropping the future abandons the document,
+    /// and a worker that is busy with it. Must be called inside a tokio runtime with time and I/O enabled.
     pub async fn evaluate(&self, document: impl Into<Document>, timeout: Duration) -> Evaluation {
-        let begun = Instant::now();
+        let started = Instant::now();
         if self.shared.cancellation.is_cancelled() {
-            return Evaluation::without_process(Verdict::Cancelled, begun.elapsed());
+            return Evaluation::without_process(Verdict::Cancelled, started.elapsed());
         }
         let (job, evaluation) = Job::new(document.into(), timeout);
         self.shared.submit(job);
         evaluation.await.unwrap_or_else(|_| {
             let reason = "its worker was given up".to_owned();
-            Evaluation::without_process(Verdict::Lost { reason }, begun.elapsed())
+            Evaluation::without_process(Verdict::Lost { reason }, started.elapsed())
         })
     }
 
-    /// Ends all workers: closes their inputs, gives them `patience` to end by themselves, then ends them.
+    /// Ends all workers: closes their inputs, waits `patience` for their exit, then kills them.
     ///
     /// # Errors
     ///
-    /// [`WorkerFault`] when the answers of the workers cannot be relied on, because of how one of them behaved or ended.
+    /// [`WorkerFault`] if the answers of the workers are unreliable, because of how one of them behaved or exited.
     pub async fn shutdown(self, patience: Duration) -> Result<(), WorkerFault> {
         for task in self.shared.close(patience) {
-            // A worker whose task has panicked is gone, too.
+            // A worker whose task has panicked has ended, too.
             let _ = task.await;
         }
         self.shared.fault().map_or(Ok(()), Err)
@@ -109,7 +109,7 @@ impl Pool {
 }
 
 impl Drop for Pool {
-    /// Workers are ended as soon as the runtime gets to it.
+    /// Ends the workers without waiting.
     fn drop(&mut self) {
         self.shared.close(Duration::ZERO);
     }

@@ -12,7 +12,7 @@ use crate::{
     config::{CodeConfig, Config, EvaluatorKind, RemoteConfig},
     eval_set::EvalSet,
     hosts::{Call, Mismatch},
-    runtime::{Availability, Entrypoint},
+    runtime::Entrypoint,
 };
 
 /// What was found out about one thing that a configuration names.
@@ -76,12 +76,10 @@ impl Runner {
         // Which runtime it will be follows from its name alone.
         let extension = remote.wanted.reference.extension();
         let runtime = self.runtimes.iter().rev().find(|it| it.extensions().contains(&&*extension));
-        match runtime.map(|runtime| runtime.availability()) {
-            Some(Availability::Missing { reason }) => {
-                Err(format!("runtime not available: {reason}"))
-            }
-            Some(Availability::Available { .. }) => Ok(found),
-            None => Err(format!("no runtime runs `{extension}` files")),
+        let runtime = runtime.ok_or_else(|| format!("no runtime runs `{extension}` files"))?;
+        match runtime.availability() {
+            Ok(_) => Ok(found),
+            Err(reason) => Err(format!("runtime not available: {reason}")),
         }
     }
 

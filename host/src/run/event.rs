@@ -107,19 +107,12 @@ pub enum RunEvent {
         /// All evaluations of the run, if every conversation turns out to have turns.
         total: usize,
     },
-    /// Evaluations of a program that could be forked from a running interpreter are started one by one after all. It costs time
-    /// and changes nothing else.
-    NotForked {
+    /// Evaluations of a program do not share an interpreter or compiled code, although they could. Only the duration is
+    /// affected.
+    NotReused {
         /// Name of the evaluator.
         evaluator: String,
-        /// What is in the way.
-        reason: String,
-    },
-    /// Processes of a program that could keep for each other what they compile do not. It costs time and changes nothing else.
-    NotCached {
-        /// Name of the evaluator.
-        evaluator: String,
-        /// What is in the way.
+        /// What happens instead, and why.
         reason: String,
     },
     /// An evaluation ended.

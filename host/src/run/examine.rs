@@ -10,7 +10,7 @@ use super::{Finding, RunEvent, Runner, describe, program::program_file};
 use crate::{
     config::{CodeConfig, Config, EvaluatorKind},
     json,
-    runtime::{Built, Entrypoint, Environment, Inherit, Launch, PrepareError, Visible},
+    runtime::{Built, Entrypoint, Environment, EnvironmentFilter, Inherit, Launch, PrepareError},
 };
 
 /// How long a program may take to describe itself.
@@ -91,7 +91,7 @@ impl Runner {
         if launch.worker.is_none() || !code.args.is_empty() {
             return Ok(());
         }
-        let visible = Visible::new(&Environment::inherited(), Inherit::Open, &[]);
+        let visible = EnvironmentFilter::new(&Environment::inherited(), Inherit::Open, &[]);
         let command = launch.seeing(&visible).one_shot;
         let Some(description) = describe(&command, LIMIT, &self.cancellation).await else {
             return Ok(());

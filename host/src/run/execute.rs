@@ -341,13 +341,9 @@ impl Execution<'_, '_> {
                 evaluator.lost(&died(error))
             }
         };
-        if let Some(reason) = evaluator.take_unforked() {
+        if let Some(reason) = evaluator.take_unshared() {
             let evaluator = evaluator.name().to_owned();
-            (self.progress.on_event)(RunEvent::NotForked { evaluator, reason });
-        }
-        if let Some(reason) = evaluator.take_uncached() {
-            let evaluator = evaluator.name().to_owned();
-            (self.progress.on_event)(RunEvent::NotCached { evaluator, reason });
+            (self.progress.on_event)(RunEvent::NotReused { evaluator, reason });
         }
         let stderr = evaluation.end_of_stderr().into_owned();
         let is_lasting = evaluation.verdict.is_lasting();

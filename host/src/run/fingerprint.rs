@@ -10,7 +10,7 @@ use crate::{
     conversation::GroupedBy,
     eval_set::{EvalCase, EvalSet},
     report::run_file::{Digester, EvaluatorEntry, Fingerprint, Golden, Header, TOOL, portable},
-    runtime::{Composition, Launch, imported_from, secrets::is_secret_name},
+    runtime::{Inputs, Launch, imported_from, secrets::is_secret_name},
 };
 
 /// The header of a run, with digests if it is saved.
@@ -101,8 +101,8 @@ pub(super) fn of_this_program(
         Work::Linked { timeout, .. } => {
             let digester = new("linked").json("timeout", timeout);
             let files = [running_program()].into();
-            let composition = Composition { files, ..Composition::default() };
-            of_program(&evaluator.name, &composition, digester, on_event)
+            let inputs = Inputs { files, ..Inputs::default() };
+            of_program(&evaluator.name, &inputs, digester, on_event)
         }
         Work::Program(_) | Work::Broken(_) => None,
     }
@@ -118,13 +118,13 @@ fn running_program() -> PathBuf {
 /// noticed.
 pub(super) fn of_launch(
     (evaluator, candidate): (&PlannedEvaluator, &Candidate),
-    composition: &Composition,
+    inputs: &Inputs,
     launch: &Launch,
     runner: &Runner,
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Option<Fingerprint> {
     runner.run_file.as_ref()?;
-    if let Some(what) = untraceable(candidate, composition, launch) {
+    if let Some(what) = dynamic_code(candidate, inputs, launch) {
         let reason = format!(
             "it runs code whose changes would not be noticed ({what}), so it is evaluated again in every run"
         );
@@ -144,7 +144,7 @@ pub(super) fn of_launch(
     if let Some(pin) = &candidate.pin {
         digester = digester.bytes("pin", pin.as_str().as_bytes());
     }
-    of_program(&evaluator.name, composition, digester, on_event)
+    of_program(&evaluator.name, inputs, digester, on_event)
 }
 
 /// The settings of a program that decide whether and what it answers.
@@ -199,14 +199,10 @@ fn settings(code: &CodeConfig) -> Value {
     })
 }
 
-/// Description of code of the evaluator that is not part of its composition.
-fn untraceable(
-    candidate: &Candidate,
-    composition: &Composition,
-    launch: &Launch,
-) -> Option<String> {
-    if composition.untraceable.is_some() {
-        return composition.untraceable.clone();
+/// Description of code of the evaluator that is not part of its inputs.
+fn dynamic_code(candidate: &Candidate, inputs: &Inputs, launch: &Launch) -> Option<String> {
+    if inputs.dynamic_code.is_some() {
+        return inputs.dynamic_code.clone();
     }
     let own = candidate.code.process.env.variables.iter().find(|(name, _)| *name == "PYTHONPATH");
     let folders = match own.and_then(|(_, value)| value.clone()) {
@@ -214,17 +210,17 @@ fn untraceable(
         None => launch.one_shot.variable("PYTHONPATH")?,
     };
     let folders: Vec<PathBuf> = env::split_paths(&folders).collect();
-    let module = imported_from(&composition.files, &folders)?;
+    let module = imported_from(&inputs.files, &folders)?;
     Some(format!("{}, found by PYTHONPATH", module.display()))
 }
 
 fn of_program(
     evaluator: &str,
-    composition: &Composition,
+    inputs: &Inputs,
     settings: Digester,
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Option<Fingerprint> {
-    let error = match Fingerprint::of_program(composition, settings) {
+    let error = match Fingerprint::of_program(inputs, settings) {
         Ok(fingerprint) => return Some(fingerprint),
         Err(error) => error,
     };

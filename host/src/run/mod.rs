@@ -15,8 +15,7 @@
 //! | `surroundings` | what a program runs in: its working directory, variables and limits |
 //! | `ready` | one evaluator during a run: its workers, its evaluations |
 //! | `told` | what is told of an evaluation |
-//! | `forked` | evaluations that are forked from a server |
-//! | `cached` | evaluations whose processes keep for each other what they have compiled |
+//! | `reuse` | evaluations that are forked from a server or share compiled code |
 //! | `originals` | the files that make a program, as they were when the run began |
 //! | `permits` | who may begin: a bounded number at a time, and nobody after a stop |
 //! | `retry` | trying again what may have gone wrong by chance |
@@ -26,7 +25,6 @@
 //! | `terms` | foreign contracts of entries: their documents and answers |
 //! | `event` | what a caller can show while it waits |
 
-mod cached;
 mod check;
 mod conversations;
 mod describe;
@@ -37,7 +35,6 @@ mod examine;
 mod execute;
 mod fetch;
 mod fingerprint;
-mod forked;
 mod inspect;
 mod loaders;
 mod originals;
@@ -46,6 +43,7 @@ mod plan;
 mod program;
 mod ready;
 mod retry;
+mod reuse;
 mod runner;
 mod service;
 mod subject;

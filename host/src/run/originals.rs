@@ -7,7 +7,7 @@ use std::{
     path::PathBuf,
 };
 
-use crate::{process::CommandSpec, runtime::Composition, trace::FileStamp, verdict::Verdict};
+use crate::{process::CommandSpec, runtime::Inputs, trace::FileStamp, verdict::Verdict};
 
 /// The program of a command, and the script that it runs with everything that the script imports from beside it.
 #[derive(Debug)]
@@ -36,10 +36,10 @@ impl Original {
 }
 
 impl Originals {
-    /// The files that this command runs, of an evaluator that consists of `composition`. Files that cannot be looked at are
+    /// The files that this command runs, of an evaluator that consists of `inputs`. Files that cannot be looked at are
     /// not watched: starting the evaluator will say why.
-    pub(super) fn of(command: &CommandSpec, composition: &Composition) -> Self {
-        let mut files = composition.files.clone();
+    pub(super) fn of(command: &CommandSpec, inputs: &Inputs) -> Self {
+        let mut files = inputs.files.clone();
         files.insert(PathBuf::from(&command.program));
         let files = files.into_iter();
         let stamped = files.filter_map(|file| {

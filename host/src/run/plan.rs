@@ -18,7 +18,7 @@ use crate::{
     metric::Metric,
     process::CommandSpec,
     report::run_file::Fingerprint,
-    runtime::{CompileCacheOf, ForkServerOf},
+    runtime::Reuse,
     source::Pins,
     verdict::Verdict,
 };
@@ -91,10 +91,8 @@ pub(super) struct Program {
     pub(super) worker: Option<CommandSpec>,
     /// Whether it may be asked what is in it. A script that is asked would run.
     pub(super) may_describe: bool,
-    /// How evaluations can be forked, if the runtime knows how.
-    pub(super) fork_server: Option<ForkServerOf>,
-    /// How processes can keep for each other what they compile, if the runtime knows how and it is worth it.
-    pub(super) compile_cache: Option<CompileCacheOf>,
+    /// How its evaluations share work.
+    pub(super) reuse: Reuse,
     pub(super) timeout: Duration,
     /// How often an evaluation is tried again whose verdict may be transient.
     pub(super) retries: u32,

@@ -18,8 +18,8 @@ use crate::{
     config::{CodeConfig, Config, Isolation},
     executor::{Executor, Local},
     hosts::{Call, Driver, Mismatch, foreign_contract},
-    process::CommandSpec,
-    runtime::{CompileCacheOf, Composition, Entrypoint, Environment, Launch, PrepareError},
+    process::{CommandSpec, Resources},
+    runtime::{Entrypoint, Environment, Launch, PrepareError, Reuse},
     source::ContentHash,
     verdict::Verdict,
 };
@@ -37,7 +37,7 @@ pub(super) struct Candidate {
     pub(super) pin: Option<ContentHash>,
 }
 
-/// Makes programs ready, all those of a runtime in one go, and puts them in the place of their evaluators.
+/// Prepares programs, all those of a runtime in one call, and stores them with their evaluators.
 pub(super) fn prepare(
     evaluators: &mut [PlannedEvaluator],
     programs: Vec<Candidate>,
@@ -61,82 +61,73 @@ pub(super) fn prepare(
             fetched: code.fetched,
         })
         .collect();
-    let forks = |path: &Path| runner.runtimes.for_path(path).ok()?.fork_server();
-    let mut servers = 0;
     let launches = runner.runtimes.prepare_all(&entrypoints, &runner.cancellation, &mut |event| {
         on_event(RunEvent::Prepare(event));
     });
-    for (((candidate, surroundings), entrypoint), launch) in
-        surrounded.into_iter().zip(&entrypoints).zip(launches)
-    {
-        let composition = launch.as_ref().map_or_else(
-            |_| Composition::default(),
-            |launch| runner.runtimes.composition(entrypoint, launch),
-        );
-        if let Ok(launch) = &launch {
-            let evaluator = &mut evaluators[candidate.index];
-            let whose = (&*evaluator, &candidate);
-            let fingerprint = fingerprint::of_launch(whose, &composition, launch, runner, on_event);
-            evaluator.fingerprint = fingerprint;
-        }
-        let Candidate { index, code, executor, .. } = candidate;
-        let evaluator = &mut evaluators[index];
+    let mut servers = 0;
+    for ((program, entrypoint), launch) in surrounded.into_iter().zip(&entrypoints).zip(launches) {
+        let evaluator = &mut evaluators[program.0.index];
         evaluator.work = match launch {
             Ok(launch) => {
-                let originals = Originals::of(&launch.one_shot, &composition);
-                let conditions = (surroundings, originals);
-                let launch = named(launch, &evaluator.name, code.contract);
-                match driven(&code, launch, &entrypoint.path) {
-                    Ok(driven) => {
-                        ready(&code, driven, conditions, executor.as_ref(), config.retries)
-                    }
-                    Err(reason) => broken(reason),
-                }
+                prepared(evaluator, program, entrypoint, launch, (config, runner), on_event)
             }
-            // Whatever a runtime says when it is interrupted, this is why.
+            // Whatever a runtime reports when it is interrupted, this is the reason.
             Err(_) if runner.cancellation.is_cancelled() => Work::Broken(Verdict::Cancelled),
             Err(error) => {
                 tell(&evaluator.name, &error, on_event);
-                broken(not_ready(&error, &code))
+                broken(not_ready(&error, &program.0.code))
             }
         };
-        if let Work::Program(program) = &mut evaluator.work
-            && code.isolation == Isolation::Auto
-            && code.executor == Local.name()
-        {
-            let Some(fork_server) = forks(&entrypoint.path) else {
-                match compile_cache(program, entrypoint, runner) {
-                    Ok(cache) => program.compile_cache = cache,
-                    Err(reason) => {
-                        on_event(RunEvent::NotCached { evaluator: evaluator.name.clone(), reason });
-                    }
-                }
-                continue;
-            };
-            if servers < MAX_FORK_SERVERS {
-                servers += 1;
-                program.fork_server = Some(fork_server);
-                continue;
+        let Work::Program(program) = &mut evaluator.work else { continue };
+        if let Reuse::Fork(_) = program.reuse {
+            servers += 1;
+            if servers > MAX_FORK_SERVERS {
+                let reason = format!("{MAX_FORK_SERVERS} interpreters are running already");
+                program.reuse = Reuse::Unavailable { reason: Reuse::not_forked(&reason) };
             }
-            let reason = format!("{MAX_FORK_SERVERS} interpreters are running already");
-            on_event(RunEvent::NotForked { evaluator: evaluator.name.clone(), reason });
+        }
+        if let Reuse::Unavailable { reason } = &program.reuse {
+            let (evaluator, reason) = (evaluator.name.clone(), reason.clone());
+            on_event(RunEvent::NotReused { evaluator, reason });
         }
     }
 }
 
-/// How processes of the program can keep what they compile; `None` where there is nothing to gain.
-fn compile_cache(
-    program: &Program,
+/// What an evaluator does with the launch of its program. Sets its fingerprint, too.
+fn prepared(
+    evaluator: &mut PlannedEvaluator,
+    (candidate, surroundings): (Candidate, Surroundings),
     entrypoint: &Entrypoint,
-    runner: &Runner,
-) -> Result<Option<CompileCacheOf>, String> {
-    let Ok(runtime) = runner.runtimes.for_path(&entrypoint.path) else { return Ok(None) };
-    let cache = runtime.compile_cache(entrypoint, &program.one_shot, &runner.cancellation)?;
-    if cache.is_some() && !program.surroundings.resources().is_unlimited() {
-        // To write down what was compiled takes memory and time of its own.
-        return Err("it has limits of its own".to_owned());
+    launch: Launch,
+    (config, runner): (&Config, &Runner),
+    on_event: &mut dyn FnMut(RunEvent),
+) -> Work {
+    let inputs = runner.runtimes.inputs(entrypoint, &launch);
+    let whose = (&*evaluator, &candidate);
+    let fingerprint = fingerprint::of_launch(whose, &inputs, &launch, runner, on_event);
+    evaluator.fingerprint = fingerprint;
+    let originals = Originals::of(&launch.one_shot, &inputs);
+    let Candidate { code, executor, .. } = candidate;
+    let launch = named(launch, &evaluator.name, code.contract);
+    match driven(&code, launch, &entrypoint.path) {
+        Ok(driven) => {
+            let conditions = (surroundings, originals);
+            ready(&code, driven, conditions, executor.as_ref(), config.retries)
+        }
+        Err(reason) => broken(reason),
     }
-    Ok(cache)
+}
+
+/// How the evaluations of a program share work, given how its runtime would do it.
+fn reuse(offered: Reuse, code: &CodeConfig, resources: &Resources) -> Reuse {
+    match offered {
+        _ if code.isolation != Isolation::Auto || code.executor != Local.name() => Reuse::None,
+        // Writing compiled code takes memory and processor time.
+        Reuse::CompiledCode(_) if !resources.is_unlimited() => {
+            Reuse::Unavailable { reason: Reuse::not_cached("it has limits of its own") }
+        }
+        offered => offered,
+    }
 }
 
 /// Variable with the name of the entry, for contracts whose documents do not contain it: a program may have several evaluators.
@@ -148,7 +139,7 @@ fn named(launch: Launch, name: &str, contract: Option<Contract>) -> Launch {
         return launch;
     }
     let give = |command: CommandSpec| command.env(NAME_VARIABLE, name);
-    Launch { one_shot: give(launch.one_shot), worker: launch.worker.map(give) }
+    launch.map(give)
 }
 
 /// A launch, with what calls the function of its file.
@@ -192,8 +183,7 @@ fn ready(
             one_shot,
             worker,
             may_describe,
-            fork_server: None,
-            compile_cache: None,
+            reuse: reuse(launch.reuse, code, &resources),
             timeout: code.timeout,
             retries: code.retries.unwrap_or(retries),
             config: code.config.clone(),

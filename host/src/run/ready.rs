@@ -13,12 +13,11 @@ use tokio::sync::OnceCell;
 
 use super::{
     PlannedEvaluator, Runner,
-    cached::Cached,
     describe::describe,
     document::Settings,
-    forked::Forked,
     permits::Permits,
     plan::{Program, Work},
+    reuse::Shared,
     subject::Subject,
     terms::Terms,
 };
@@ -40,12 +39,9 @@ const DESCRIBE_LIMIT: Duration = Duration::from_secs(2);
 /// Conversations from which on a warm worker pays: it is one start, and asking the program whether it streams another.
 const WORKER_PAYS_FROM: usize = 3;
 
-/// Conversations from which on evaluations are forked. To start a server takes as long as an evaluation that is started, since
-/// both do the same imports, and while it starts, nothing else of that evaluator runs.
-const FORK_PAYS_FROM: usize = 4;
-
-/// Conversations from which on it pays that processes keep what they compile: the first ones have nothing to find.
-const CACHE_PAYS_FROM: usize = 4;
+/// Number of conversations from which sharing pays. A fork server takes as long to start as one evaluation, since both do the
+/// same imports, and no other evaluation of that evaluator runs meanwhile; the first processes find no compiled code.
+const SHARING_PAYS_FROM: usize = 4;
 
 /// Time a worker may take to end when there is nothing left to do.
 const LAST_PATIENCE: Duration = Duration::from_millis(200);
@@ -76,10 +72,8 @@ pub(super) struct Ready {
     pool: OnceCell<Option<Pool>>,
     /// How many workers are worth having; `None` when not even one is.
     workers: Option<NonZeroUsize>,
-    /// Where evaluations are forked, if that is possible and worth it.
-    forked: Option<Forked>,
-    /// How evaluations are started that keep for each other what they compile, if that is possible and worth it.
-    cached: Option<Cached>,
+    /// Shares work between evaluations, if that is possible and pays.
+    shared: Option<Shared>,
     cancellation: Cancellation,
     /// The first error that was due to the settings of its entry. Every conversation would have it.
     config_error: OnceLock<Evaluation>,
@@ -98,15 +92,9 @@ impl Ready {
         let workers = NonZeroUsize::new(evaluations)
             .filter(|evaluations| evaluations.get() >= WORKER_PAYS_FROM)
             .map(|evaluations| evaluations.min(runner.jobs));
-        let forked = match &evaluator.work {
-            Work::Program(program) if evaluations >= FORK_PAYS_FROM => {
-                program.fork_server.map(|make| Forked::new(program.one_shot.clone(), make))
-            }
-            _ => None,
-        };
-        let cached = match &evaluator.work {
-            Work::Program(program) if evaluations >= CACHE_PAYS_FROM => {
-                program.compile_cache.map(|make| Cached::new(program.one_shot.clone(), make))
+        let shared = match &evaluator.work {
+            Work::Program(program) if evaluations >= SHARING_PAYS_FROM => {
+                Shared::new(&program.one_shot, &program.reuse)
             }
             _ => None,
         };
@@ -128,8 +116,7 @@ impl Ready {
             settings,
             terms,
             evaluator,
-            forked,
-            cached,
+            shared,
             pool: OnceCell::new(),
             workers,
             expected,
@@ -167,14 +154,9 @@ impl Ready {
         self.evaluator.fingerprint.as_ref()
     }
 
-    /// Why evaluations are not forked, though they were to be, if that was found out since the last call.
-    pub(super) fn take_unforked(&self) -> Option<String> {
-        self.forked.as_ref()?.take_reason()
-    }
-
-    /// Why what evaluations compile is not kept, though it was to be, if that was found out since the last call.
-    pub(super) fn take_uncached(&self) -> Option<String> {
-        self.cached.as_ref()?.take_reason()
+    /// Returns why evaluations do not share work although they were to, if that was decided since the last call.
+    pub(super) fn take_unshared(&self) -> Option<String> {
+        self.shared.as_ref()?.take_reason()
     }
 
     /// How often an evaluation is tried again whose verdict may be transient.
@@ -350,13 +332,11 @@ impl Ready {
         }
         let limits = program.surroundings.limits(program.timeout);
         let cancellation = &self.cancellation;
-        // An interpreter is Python's or Node's.
-        let quicker = match (&self.forked, &self.cached) {
-            (Some(forked), _) => forked.run(document, &limits, cancellation).await,
-            (None, Some(cached)) => cached.run(document, &limits, cancellation).await,
-            (None, None) => None,
+        let shared = match &self.shared {
+            Some(shared) => shared.run(document, &limits, cancellation).await,
+            None => None,
         };
-        let outcome = match quicker {
+        let outcome = match shared {
             Some(outcome) => outcome,
             None => process::run(&program.one_shot, document, &limits, cancellation).await,
         };
@@ -442,8 +422,8 @@ impl Ready {
             None => Ok(()),
         };
         // Each fork is judged by its own end; the server it is forked from runs no code of the evaluator's.
-        if let Some(forked) = self.forked {
-            forked.close(LAST_PATIENCE).await;
+        if let Some(shared) = self.shared {
+            shared.close(LAST_PATIENCE).await;
         }
         answered
     }
@@ -454,8 +434,8 @@ impl Ready {
             // Only programs that number their answers stay, and those cannot get out of step.
             let _ = pool.shutdown(LAST_PATIENCE).await;
         }
-        if let Some(forked) = self.forked {
-            forked.close(LAST_PATIENCE).await;
+        if let Some(shared) = self.shared {
+            shared.close(LAST_PATIENCE).await;
         }
     }
 }

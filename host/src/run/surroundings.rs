@@ -10,7 +10,7 @@ use evaluator_document::size;
 use crate::{
     config::{CodeConfig, LimitsConfig},
     process::{CommandSpec, Limits, Resources},
-    runtime::{Environment, Inherit, Launch, Visible},
+    runtime::{Environment, EnvironmentFilter, Inherit, Launch},
     verdict::Verdict,
 };
 
@@ -18,7 +18,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(super) struct Surroundings {
     folder: Option<PathBuf>,
-    visible: Visible,
+    visible: EnvironmentFilter,
     limits: LimitsConfig,
 }
 
@@ -33,7 +33,7 @@ impl Surroundings {
         };
         Ok(Self {
             folder: working_folder(code.process.cwd.as_deref())?,
-            visible: Visible::new(inherited, inherit, &env.variables),
+            visible: EnvironmentFilter::new(inherited, inherit, &env.variables),
             limits: code.process.limits,
         })
     }
@@ -241,10 +241,7 @@ mod tests {
 
     #[test]
     fn time_of_processors_is_counted_for_each_conversation() {
-        let launch = || Launch {
-            one_shot: CommandSpec::new("/built"),
-            worker: Some(CommandSpec::new("/built").arg("--stream")),
-        };
+        let launch = || Launch::new(CommandSpec::new("/built")).with_stream();
         let worker = |here: Surroundings| {
             here.give_to(launch()).worker.map(|worker| worker.program.into_string().unwrap())
         };

@@ -8,9 +8,7 @@ use crate::{
     metric::{self, Metric, MetricInput, Scored},
     process::Cancellation,
     report::{ConversationReport, Partial, Report, run_file::RunFile},
-    runtime::{
-        Availability, Entrypoint, Launch, PrepareError, PrepareEvent, Runtime, testing::Folder,
-    },
+    runtime::{Entrypoint, Launch, PrepareError, PrepareEvent, Runtime, testing::Folder},
 };
 
 const TRACE: &str =
@@ -127,8 +125,8 @@ impl Runtime for Slow {
     fn claims(&self, _: &Path) -> bool {
         true
     }
-    fn availability(&self) -> Availability {
-        Availability::Available { detail: String::new() }
+    fn availability(&self) -> Result<String, String> {
+        Ok(String::new())
     }
     fn prepare(
         &self,

@@ -10,7 +10,7 @@ use http_body_util::BodyExt;
 use tokio::time::{Instant, timeout_at};
 
 use super::{Settings, fault::Fault};
-use crate::clock;
+use evaluator_launch::clock;
 
 /// Of a body that is refused, so much is looked at, and so much and so long is read on: a client that is still sending when
 /// the connection is closed would never see why.

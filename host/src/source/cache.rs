@@ -66,10 +66,10 @@ impl Cache {
     /// `source` is a plain name, as the table of sources gives it out.
     pub(super) fn hold(&self, source: &str, reference: &Reference) -> Result<Held, SourceError> {
         let root = self.root()?;
-        let records = disk::private_folder(&root, RECORDS)?;
+        let records = disk::private_directory(&root, RECORDS)?;
         Ok(Held {
             record: Record::open(&records.join(record_name(source, reference)))?,
-            folder: disk::private_folder(&root, source)?,
+            folder: disk::private_directory(&root, source)?,
             // Evaluators may share a folder.
             shared: records.join(source),
             reference: reference.clone(),
@@ -99,7 +99,7 @@ impl Cache {
 
     /// The lock for what is not in the cache, e.g. a file of the user that several runs change.
     pub(super) fn lock_for(&self, path: &Path) -> Result<fs::File, SourceError> {
-        let records = disk::private_folder(&self.root()?, RECORDS)?;
+        let records = disk::private_directory(&self.root()?, RECORDS)?;
         let name = sha256(path.as_os_str().as_encoded_bytes());
         disk::lock(&records.join(format!(".lock-{}", &name[..16])))
     }
@@ -185,14 +185,14 @@ impl Held {
     fn write(&self, fetched: &Fetched) -> Result<(), SourceError> {
         if fetched.whole_folder {
             let (above, name) = fetched.folder.rsplit_once('/').unwrap_or(("", &fetched.folder));
-            let folder = disk::private_folder(&self.folder, above)?.join(name);
+            let folder = disk::private_directory(&self.folder, above)?.join(name);
             disk::refuse_links(&self.folder, &fetched.folder)?;
             let mut files = fetched.files.clone();
             let list: String = files.iter().map(|file| format!("{}\n", file.path)).collect();
             files.push(SourceFile { path: FILES.to_owned(), bytes: list.into_bytes() });
             return disk::write_folder(&folder, &files);
         }
-        let folder = disk::private_folder(&self.folder, &fetched.folder)?;
+        let folder = disk::private_directory(&self.folder, &fetched.folder)?;
         // The evaluator itself comes last: without it, nothing is there.
         let main = folder.join(self.reference.file_name());
         remove(&main)?;

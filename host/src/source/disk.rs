@@ -33,7 +33,7 @@ fn is_absent(error: &io::Error) -> bool {
 }
 
 /// The folder `below` of `root`, made and made private with every folder between; a link on the way is refused.
-pub(super) fn private_folder(root: &Path, below: &str) -> Result<PathBuf, SourceError> {
+pub(super) fn private_directory(root: &Path, below: &str) -> Result<PathBuf, SourceError> {
     let mut folder = root.to_owned();
     for segment in below.split('/').filter(|segment| !segment.is_empty()) {
         folder.push(segment);
@@ -225,7 +225,7 @@ mod tests {
         let folder = Folder::new("source");
         fs::create_dir(folder.path("a")).unwrap();
         fs::set_permissions(folder.path("a"), fs::Permissions::from_mode(0o755)).unwrap();
-        let made = private_folder(&folder.path(""), "a/b").unwrap();
+        let made = private_directory(&folder.path(""), "a/b").unwrap();
         assert_eq!((mode(&folder.path("a")), mode(&made)), (0o700, 0o700));
     }
 
@@ -235,7 +235,7 @@ mod tests {
         folder.file("elsewhere/x.py", "x");
         std::os::unix::fs::symlink(folder.path("elsewhere"), folder.path("link")).unwrap();
         let root = folder.path("");
-        assert!(matches!(private_folder(&root, "link/b"), Err(SourceError::Unsafe { .. })));
+        assert!(matches!(private_directory(&root, "link/b"), Err(SourceError::Unsafe { .. })));
         assert!(matches!(refuse_links(&root, "link/x.py"), Err(SourceError::Unsafe { .. })));
         std::os::unix::fs::symlink(folder.path("elsewhere/x.py"), folder.path("x.py")).unwrap();
         assert!(matches!(read(&folder.path("x.py"), 9), Err(SourceError::Unsafe { .. })));

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     manifest::{self, FolderFile, Language, LoadedManifest},
     process::Cancellation,
-    runtime::{Launch, PrepareError, PrivateFolder, Runtimes, Syntax},
+    runtime::{Launch, PrepareError, PrivateDirectory, Runtimes, Syntax},
 };
 
 /// An evaluator before it is run.
@@ -250,14 +250,14 @@ pub(super) fn has_companions(language: Language, entrypoint: &str, files: &[Fold
 /// Copy of the files that hosts fetch, in a directory that is removed afterwards.
 pub(super) struct Copy {
     /// Removed when this is dropped.
-    _folder: PrivateFolder,
+    _folder: PrivateDirectory,
     pub(super) entrypoint: PathBuf,
 }
 
 impl Copy {
     pub(super) fn new(entrypoint: &Path) -> io::Result<Self> {
         let name = entrypoint.file_name().unwrap_or_default();
-        let folder = PrivateFolder::new("alone")?;
+        let folder = PrivateDirectory::new("alone")?;
         let requirements = folder.path().join(REQUIREMENTS);
         let copy = Self { entrypoint: folder.path().join(name), _folder: folder };
         fs::copy(entrypoint, &copy.entrypoint)?;

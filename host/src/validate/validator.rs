@@ -11,7 +11,8 @@ use crate::{
     hosts::conform::{prepare_on_thread, run_concurrently},
     process::Cancellation,
     runtime::{
-        Entrypoint, Environment, Inherit, Launch, PrepareError, PrepareEvent, Runtimes, Visible,
+        Entrypoint, Environment, EnvironmentFilter, Inherit, Launch, PrepareError, PrepareEvent,
+        Runtimes,
     },
 };
 
@@ -128,7 +129,7 @@ impl Validator {
         entrypoints: &[Entrypoint],
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Launch, PrepareError>> {
-        let visible = Visible::new(&Environment::inherited(), Inherit::Open, &[]);
+        let visible = EnvironmentFilter::new(&Environment::inherited(), Inherit::Open, &[]);
         let launches = self.runtimes.prepare_all(entrypoints, &self.cancellation, on_event);
         launches.into_iter().map(|launch| launch.map(|launch| launch.seeing(&visible))).collect()
     }

@@ -26,7 +26,9 @@ const TRACE: &str =
 /// Says which Python it is, and otherwise answers like an evaluator.
 const PYTHON: &str = r#"
 if [ "$1" = -c ]; then
-    printf 'identity\tcpython-399\t3.99.%s\t.so\tvenv\t/base/python\n' "${MINOR:-0}"
+    cat <<END
+{"identity": {"tag": "cpython-399", "version": "3.99.${MINOR:-0}", "abi": ".so", "has_venv": true, "base": "/base/python"}, "executable": "", "answers": []}
+END
 else
     cat >/dev/null
     echo '{"score": 1}'

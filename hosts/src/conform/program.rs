@@ -11,7 +11,9 @@ use tokio::{sync::mpsc, task};
 use super::super::{Defined, functions_of};
 use crate::{
     process::{Cancellation, CommandSpec},
-    runtime::{Entrypoint, Environment, Inherit, PrepareError, PrepareEvent, Runtimes, Visible},
+    runtime::{
+        Entrypoint, Environment, EnvironmentFilter, Inherit, PrepareError, PrepareEvent, Runtimes,
+    },
 };
 
 /// A program that can be started.
@@ -80,7 +82,7 @@ impl Program {
             true => launched(first, runtimes, cancellation, on_event).await?,
             false => CommandSpec::new(first),
         };
-        let visible = Visible::new(&Environment::inherited(), Inherit::Open, &[]);
+        let visible = EnvironmentFilter::new(&Environment::inherited(), Inherit::Open, &[]);
         // The test writes no files next to the source.
         let command = visible.give_to(command.args(rest)).env("PYTHONDONTWRITEBYTECODE", "1");
         Ok(Self { command })

@@ -22,7 +22,7 @@ use super::{
 use crate::{
     json::Object,
     process::{self, Cancellation, CommandSpec, Ending, Limits, Outcome, SpawnError},
-    runtime::PrivateFolder,
+    runtime::PrivateDirectory,
 };
 
 /// Number of timeouts after which the other cases are not run: each would most likely take as long.
@@ -115,7 +115,7 @@ impl Tester {
         // Removed when the program has exited, as the host does.
         let directory = match case.body.file() {
             Some(content) => {
-                let directory = PrivateFolder::new("conform").map_err(no_file)?;
+                let directory = PrivateDirectory::new("conform").map_err(no_file)?;
                 let file = directory.write("output.json", &content).map_err(no_file)?;
                 Some((directory, file))
             }

@@ -1,13 +1,13 @@
-//! What to start, as a value: runtimes make it, executors may wrap it, only this module's siblings start it.
+//! What to start, for how long and with which resources: the values that describe a process.
 
-use std::{env, ffi::OsString, fmt, path::PathBuf, process::Command};
+use std::{env, ffi::OsString, fmt, path::PathBuf, process::Command, time::Duration};
 
-use super::Resources;
+use super::os;
 
-/// A command line with its environment, working directory and limits.
+/// A command line with environment, working directory and resource limits.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct CommandSpec {
-    /// Program: a path, or a name to be found on `PATH`.
+    /// Program: a path, or a name that is looked up on `PATH`.
     pub program: OsString,
     /// Arguments.
     pub args: Vec<OsString>,
@@ -17,7 +17,7 @@ pub struct CommandSpec {
     pub clear_env: bool,
     /// Working directory; the caller's when `None`.
     pub cwd: Option<PathBuf>,
-    /// What the system lets it use.
+    /// Resource limits.
     pub resources: Resources,
 }
 
@@ -73,7 +73,7 @@ impl CommandSpec {
         self
     }
 
-    /// The variable as the program will see it.
+    /// Returns a variable as the program will see it.
     pub fn variable(&self, name: &str) -> Option<OsString> {
         match self.env.iter().rev().find(|(set, _)| set == name) {
             Some((_, value)) => value.clone(),
@@ -82,7 +82,7 @@ impl CommandSpec {
         }
     }
 
-    /// Gives arguments, environment and working directory to a command of this program.
+    /// Sets arguments, environment and working directory of `command`.
     pub fn configure(&self, command: &mut Command) {
         command.args(&self.args);
         if self.clear_env {
@@ -94,10 +94,89 @@ impl CommandSpec {
                 None => command.env_remove(name),
             };
         }
-        if let Some(folder) = &self.cwd {
-            command.current_dir(folder);
+        if let Some(directory) = &self.cwd {
+            command.current_dir(directory);
         }
     }
+}
+
+/// How long a process may run and how much of its output is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Time limit from the start on. Default 30 s; [`Duration::MAX`] for no limit.
+    pub timeout: Duration,
+    /// Bytes kept of standard output (for a session: of one line). Default 64 MiB.
+    pub stdout_cap: usize,
+    /// Bytes kept of the beginning of standard error. Default 16 KiB.
+    pub stderr_head: usize,
+    /// Bytes kept of the end of standard error. Default 48 KiB.
+    pub stderr_tail: usize,
+    /// Time to exit after `SIGTERM`. Default 50 ms.
+    pub term_grace: Duration,
+    /// Time to wait for the end of the outputs after the exit. Default 100 ms.
+    pub eof_grace: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            timeout: Duration::from_secs(30),
+            stdout_cap: 64 << 20,
+            stderr_head: 16 << 10,
+            stderr_tail: 48 << 10,
+            term_grace: Duration::from_millis(50),
+            eof_grace: Duration::from_millis(100),
+        }
+    }
+}
+
+impl Limits {
+    /// The default limits with another timeout.
+    #[must_use]
+    pub fn with_timeout(timeout: Duration) -> Self {
+        Self { timeout, ..Self::default() }
+    }
+}
+
+/// Limits that the system enforces on a process, and on each of its child processes separately. `None` inherits the
+/// limit of this process; a stricter inherited limit stays.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Resources {
+    /// Bytes of writable memory: heap, stacks of threads, and other private mappings. On Linux this is `RLIMIT_DATA`,
+    /// because `RLIMIT_AS` would also count the gigabytes of addresses that V8, Go and allocators reserve and never
+    /// use. Other systems use `RLIMIT_AS`.
+    pub memory: Option<u64>,
+    /// Seconds of processor time: after them it gets `SIGXCPU`, and a second later `SIGKILL`.
+    pub cpu: Option<u64>,
+    /// Number of open files, including the standard streams.
+    pub open_files: Option<u64>,
+}
+
+impl Resources {
+    /// Returns true if nothing is limited.
+    #[must_use]
+    pub fn is_unlimited(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns true if this exit code means that the processor time was used up. The code of a signal is its negative
+    /// number or, as shells report it, its number plus 128.
+    #[must_use]
+    pub fn cpu_is_over(&self, code: i32) -> bool {
+        self.cpu.is_some() && is_of(os::CPU_TIME_IS_OVER, code)
+    }
+
+    /// Returns true if this exit code means `SIGKILL`, which may be due to a limit.
+    #[must_use]
+    pub fn may_have_killed(&self, code: i32) -> bool {
+        !self.is_unlimited() && is_of(os::KILLED, code)
+    }
+}
+
+fn is_of(signal: Option<i32>, code: i32) -> bool {
+    signal.is_some_and(|signal| {
+        Some(code) == signal.checked_neg() || Some(code) == signal.checked_add(128)
+    })
 }
 
 #[cfg(test)]

@@ -1,32 +1,37 @@
-//! A started process and the duty to leave nothing of it behind.
+//! A started process with its process group, and the guarantee that nothing of the group is left behind.
 
 use std::process::Stdio;
 
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
-use super::{CommandSpec, Ending, SpawnError, forks::Forked, living::Listed, os, spawn};
+use super::{
+    CommandSpec, Ending, SpawnError,
+    forks::Forked,
+    os,
+    spawn::{self, Registered},
+};
 
-/// A started process with everything it starts in turn.
+/// A started process and its group.
 ///
-/// The process itself is not reaped before [`Started::reap`], so its group can be signalled until then. Dropping ends
-/// the group at once and leaves reaping to the runtime.
+/// The process is not reaped before [`Started::reap`], so its group can be signalled until then. Dropping kills the
+/// group and leaves reaping to the runtime.
 #[derive(Debug)]
 pub(super) struct Started {
     origin: Origin,
 }
 
-/// Whose child it is, which decides who notices its end and who reaps it.
+/// The parent of the process, which notices its exit and reaps it.
 #[derive(Debug)]
 enum Origin {
-    /// Ours.
+    /// Our child.
     Spawned {
-        /// As long as its number is its own: dropped before the child, which that may reap.
-        listed: Option<Listed>,
+        /// Keeps the process registered while its id is valid; dropped before the child, whose drop may reap it.
+        listed: Option<Registered>,
         child: Child,
         group: Option<os::Group>,
         watch: os::ExitWatch,
     },
-    /// That of a server.
+    /// Child of a fork server.
     Forked(Forked),
 }
 
@@ -43,7 +48,7 @@ impl Started {
         Self::start_with(spec, Stdio::piped).await
     }
 
-    /// The same with a standard input that may be no pipe of ours.
+    /// Starts a process with a standard input that need not be a pipe.
     pub(super) async fn start_with(
         spec: &CommandSpec,
         stdin: impl Fn() -> Stdio,
@@ -59,7 +64,7 @@ impl Started {
         Ok((Self { origin: Origin::Spawned { child, group, watch, listed: Some(listed) } }, pipes))
     }
 
-    /// A process that a server has forked.
+    /// Wraps a process that a fork server has forked.
     #[cfg_attr(not(unix), expect(dead_code, reason = "servers need Unix sockets"))]
     pub(super) fn forked(forked: Forked) -> Self {
         Self { origin: Origin::Forked(forked) }
@@ -76,7 +81,7 @@ impl Started {
         }
     }
 
-    /// Asks the whole group to end.
+    /// Sends `SIGTERM` to the group.
     pub(super) fn terminate(&mut self) {
         match &mut self.origin {
             Origin::Spawned { child, group: Some(group), .. } => group.terminate(child),
@@ -85,7 +90,7 @@ impl Started {
         }
     }
 
-    /// Ends the whole group.
+    /// Kills the group.
     pub(super) fn kill(&mut self) {
         match &mut self.origin {
             Origin::Spawned { child, group: Some(group), .. } => group.kill(child),
@@ -94,7 +99,7 @@ impl Started {
         }
     }
 
-    /// Ends what is left of the group, collects the status of the process and says how it ended.
+    /// Kills what is left of the group, reaps the process and returns how it ended.
     ///
     /// To be called when the process is dead. If it is not, the status is lost and the runtime reaps it later.
     pub(super) fn reap(&mut self) -> Ending {
@@ -115,7 +120,7 @@ impl Started {
     }
 }
 
-/// Why there is no status of a process that was killed.
+/// Reason of [`Ending::Lost`] for a process that survives `SIGKILL`.
 pub(super) const NOT_ENDED: &str = "it did not end when it was killed";
 
 impl Drop for Started {

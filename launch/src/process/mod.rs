@@ -1,49 +1,37 @@
-//! Starts and supervises the processes of evaluators. The only other module that starts processes is `runtime::tool`, for
-//! compilers, installers and version checks.
+//! Starts and supervises the processes of evaluators. The only other module that starts processes is `runtime::tool`,
+//! for compilers, installers and version checks.
 //!
-//! [`run`] is for programs that read one document and write one; `Session` keeps a program running and exchanges
-//! lines with it; [`forks`] has a program that is running already fork such as read one document. All hold to the same
-//! rules:
+//! [`run`] supervises a program that reads one document and writes one; [`Session`] keeps a program running and
+//! exchanges lines with it; [`forks`] forks such processes from a running program. All follow the same rules:
 //!
-//! - Input is written and both outputs are drained from the first moment on; what is kept of an output is bounded, what
-//!   is read is not.
-//! - Exit and end of output are two events. Something the program started may hold its outputs open for good, so the
-//!   end of output is awaited a bounded time only.
-//! - Every program leads a process group of its own, and nothing of the group outlives the call. A process that leaves
-//!   the group (a daemon in a session of its own) is out of reach.
+//! - Input is written and both outputs are drained from the start. Only a bounded part of an output is kept; the rest
+//!   is read and dropped.
+//! - Exit and end of output are two events. A child of the program may hold its outputs open, so their end is awaited a
+//!   bounded time only.
+//! - Every program leads its own process group, and nothing of the group outlives the call. A process that leaves the
+//!   group (a daemon in its own session) cannot be reached.
 //!
-//! Everything runs on the caller's tokio runtime, which needs its I/O and time drivers enabled; a current-thread
+//! Everything runs on the tokio runtime of the caller, which needs its I/O and time drivers enabled; a current-thread
 //! runtime is enough, and no thread is started.
 
-mod cancel;
-mod capture;
 mod command;
 pub mod forks;
 mod group;
-mod limits;
-mod lines;
-mod living;
-mod notes;
 mod os;
 mod outcome;
 mod pump;
-mod resources;
 mod run;
 mod session;
 mod spawn;
+mod stderr;
 
-pub use cancel::Cancellation;
-pub use capture::Captured;
-pub use command::CommandSpec;
-pub use limits::Limits;
-pub use living::kill_all;
-pub use living::{Listed, start as start_listed};
-pub use notes::Notes;
+pub use command::{CommandSpec, Limits, Resources};
 pub use os::hide_memory;
 #[cfg(unix)]
-pub use os::reset_signals;
-pub use outcome::{Ending, Outcome};
-pub use resources::Resources;
+pub(crate) use os::reset_signals;
+pub use outcome::{Cancellation, Captured, Ending, Outcome};
 pub use run::run;
-pub use session::{Exit, Mouth, Next, Parting, Session, Talk};
-pub use spawn::SpawnError;
+pub use session::{Exit, LineWriter, Next, Session, SessionDriver, SessionEnd};
+pub(crate) use spawn::{Registered, start as start_registered};
+pub use spawn::{SpawnError, kill_all};
+pub use stderr::StderrSections;

@@ -1,11 +1,11 @@
-//! Moves bytes between us and the standard streams of a process.
+//! Moves bytes between this program and the standard streams of a process.
 //!
-//! Every step here is cancel safe: bytes are accounted for as soon as they are moved, so a future can be dropped at any
-//! await, and what was read or written by then is not lost.
+//! Every step is cancel safe: bytes are accounted for as soon as they are moved, so a future can be dropped at any await
+//! point and no byte is lost.
 
 use std::{borrow::Cow, pin::pin, time::Duration};
 
-use memchr::memchr2;
+use memchr::{memchr, memchr2};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     process::{ChildStderr, ChildStdin, ChildStdout},
@@ -15,11 +15,10 @@ use tokio::{
 
 use super::{Captured, Limits, group::Pipes};
 
-/// As much as a pipe holds by default.
+/// Default capacity of a pipe.
 const CHUNK: usize = 64 << 10;
 
-/// How many of them are read before others have their turn: a process that writes without end must not keep this thread
-/// from noticing that time is up.
+/// Number of chunks read before other tasks run: endless output must not hide the end of the time limit.
 const CHUNKS_AT_ONCE: u32 = 16;
 
 /// The three streams of a process that reads one document and writes one.
@@ -58,19 +57,19 @@ impl<'a> Pumps<'a> {
         event.await
     }
 
-    /// Moves what the outputs still hold, until both have ended or the time is over; input is given up.
+    /// Reads the rest of the outputs, until both have ended or `patience` is over. The input is closed.
     pub(super) async fn finish(&mut self, patience: Duration) {
         self.stdin = None;
-        // Running out of patience shows in `Captured::ended`.
+        // A timeout is visible in `Captured::ended`.
         let _ = timeout(patience, self.pump()).await;
     }
 
-    /// Input is given up: the process finds the end of its standard input.
+    /// Closes the standard input of the process.
     pub(super) fn close_stdin(&mut self) {
         self.stdin = None;
     }
 
-    /// How much of the input was not taken.
+    /// Bytes of the input that were not written.
     pub(super) fn unsent(&self) -> u64 {
         self.outgoing.queued() - self.outgoing.written()
     }
@@ -88,13 +87,13 @@ impl<'a> Pumps<'a> {
     }
 }
 
-/// Bytes on their way into a process.
+/// Bytes queued for the standard input of a process.
 #[derive(Debug, Default)]
 pub(super) struct Outgoing<'a> {
     bytes: Cow<'a, [u8]>,
-    /// How many of these bytes were written.
+    /// Number of these bytes that were written.
     sent: usize,
-    /// How many bytes were written before them.
+    /// Number of bytes written before them.
     gone: u64,
 }
 
@@ -103,8 +102,8 @@ impl<'a> Outgoing<'a> {
         Self { bytes: Cow::Borrowed(bytes), sent: 0, gone: 0 }
     }
 
-    /// Puts a line at the end of the queue, made of these parts. Line ends in them become blanks; in JSON that changes
-    /// nothing: raw ones can only stand between tokens.
+    /// Queues a line made of these parts. Line ends in them become blanks; in JSON, raw line ends occur only between
+    /// tokens.
     pub(super) fn push_line<'p>(&mut self, parts: impl IntoIterator<Item = &'p [u8]>) {
         let queue = self.bytes.to_mut();
         if self.sent == queue.len() || self.sent > CHUNK {
@@ -122,12 +121,12 @@ impl<'a> Outgoing<'a> {
         queue.push(b'\n');
     }
 
-    /// How many bytes were put into the queue so far.
+    /// Number of bytes queued so far.
     pub(super) fn queued(&self) -> u64 {
         self.gone + self.bytes.len() as u64
     }
 
-    /// How many of them were written.
+    /// Number of bytes written so far.
     pub(super) fn written(&self) -> u64 {
         self.gone + self.sent as u64
     }
@@ -137,8 +136,7 @@ impl<'a> Outgoing<'a> {
     }
 }
 
-/// Writes until nothing is left to send. Closes the pipe when nobody reads from it any more: that is no error, a
-/// program need not read its input.
+/// Writes until the queue is empty. Closes the pipe if the process does not read it any more, which is not an error.
 pub(super) async fn feed<W: AsyncWrite + Unpin>(pipe: &mut Option<W>, outgoing: &mut Outgoing<'_>) {
     while let (Some(open), unsent @ [_, ..]) = (&mut *pipe, &outgoing.bytes[outgoing.sent..]) {
         match open.write(unsent).await {
@@ -148,7 +146,7 @@ pub(super) async fn feed<W: AsyncWrite + Unpin>(pipe: &mut Option<W>, outgoing: 
     }
 }
 
-/// Reads to the end.
+/// Reads an output to its end.
 pub(super) async fn drain<R: AsyncRead + Unpin>(pipe: &mut Option<R>, captured: &mut Captured) {
     let mut chunk = vec![0; CHUNK];
     let mut chunks = 0u32;
@@ -173,6 +171,81 @@ pub(super) async fn read_some<'c, R: AsyncRead + Unpin>(
         Ok(0) | Err(_) => {
             *pipe = None;
             None
+        }
+    }
+}
+
+/// Bytes kept of a line that is too long.
+const BEGINNING: usize = 2 << 10;
+
+/// Splits a stream of bytes into lines.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lines {
+    buffer: Vec<u8>,
+    /// Start of the first line that was not returned.
+    start: usize,
+    /// There is no line feed before this offset.
+    scanned: usize,
+}
+
+impl Lines {
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.buffer.drain(..self.start);
+        self.scanned -= self.start;
+        self.start = 0;
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// Returns the next complete line, without its line feed, and everything after it.
+    pub(super) fn pop(&mut self) -> Option<(&[u8], &[u8])> {
+        let Some(found) = memchr(b'\n', &self.buffer[self.scanned..]) else {
+            self.scanned = self.buffer.len();
+            return None;
+        };
+        let end = self.scanned + found;
+        let line = self.start..end;
+        self.start = end + 1;
+        self.scanned = self.start;
+        Some((&self.buffer[line], &self.buffer[self.start..]))
+    }
+
+    /// All bytes that were not returned.
+    pub(super) fn rest(&self) -> &[u8] {
+        &self.buffer[self.start..]
+    }
+
+    /// Drops all but the beginning of an incomplete line.
+    pub(super) fn keep_beginning(&mut self) {
+        let beginning = self.rest()[..self.rest().len().min(BEGINNING)].to_vec();
+        *self = Self { scanned: beginning.len(), buffer: beginning, start: 0 };
+    }
+
+    /// Takes all bytes that were not returned.
+    pub(super) fn take_rest(&mut self) -> Vec<u8> {
+        let rest = self.buffer.split_off(self.start);
+        *self = Self::default();
+        rest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_do_not_depend_on_how_they_arrive() {
+        let text = b"one\n\ntwo and more\r\nrest";
+        for size in 1..=text.len() {
+            let mut lines = Lines::default();
+            let mut popped = Vec::new();
+            for piece in text.chunks(size) {
+                lines.push(piece);
+                while let Some((line, _)) = lines.pop() {
+                    popped.push(line.to_vec());
+                }
+            }
+            assert_eq!(popped, [&b"one"[..], b"", b"two and more\r"], "in pieces of {size}");
+            assert_eq!((lines.rest(), lines.clone().take_rest()), (&b"rest"[..], b"rest".to_vec()));
         }
     }
 }

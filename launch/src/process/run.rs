@@ -1,4 +1,4 @@
-//! One process from its start to its end.
+//! Supervises one process from its start to its end.
 
 use std::time::{Duration, Instant};
 
@@ -10,49 +10,47 @@ use super::{
     pump::Pumps,
 };
 
-/// How long a killed process may take to die. The kernel needs next to nothing, unless the process is stuck in a
-/// system call that cannot be interrupted (a dead network disk); then the runtime reaps it later.
-pub(super) const KILL_PATIENCE: Duration = Duration::from_secs(1);
+/// Time for a killed process to die. The kernel needs next to none, unless the process is in an uninterruptible system
+/// call (a dead network disk); then the runtime reaps it later.
+pub(super) const KILL_GRACE: Duration = Duration::from_secs(1);
 
-/// How long to read what a killed group has left in its pipes. Nobody is there to write more.
-pub(super) const LAST_WORDS: Duration = Duration::from_millis(20);
+/// Time to read what a killed group has left in its pipes.
+pub(super) const DRAIN_AFTER_KILL: Duration = Duration::from_millis(20);
 
 /// Starts a process, writes `input` to its standard input, reads its outputs, and supervises it to its end.
 ///
-/// When the time is up, or the run is cancelled, the process group is asked to end, and killed if it does not.
-/// When the process has ended, what is left of its group is killed too. Dropping the future kills the group.
-///
-/// How it ended, good or bad, is the returned value.
+/// At the time limit or on cancellation, the process group gets `SIGTERM`, then `SIGKILL`. After the exit of the
+/// process, the rest of its group is killed. Dropping the future kills the group.
 pub async fn run(
     spec: &CommandSpec,
     input: &[u8],
     limits: &Limits,
     cancellation: &Cancellation,
 ) -> Outcome {
-    let begun = Instant::now();
+    let start_time = Instant::now();
     if cancellation.is_cancelled() {
-        return nothing(begun, Ending::Cancelled);
+        return nothing(start_time, Ending::Cancelled);
     }
     match Started::start(spec).await {
-        Ok(started) => supervise(begun, started, input, limits, cancellation).await,
-        Err(error) => nothing(begun, Ending::SpawnFailed(error)),
+        Ok(started) => supervise(start_time, started, input, limits, cancellation).await,
+        Err(error) => nothing(start_time, Ending::SpawnFailed(error)),
     }
 }
 
-/// The outcome where there was no process.
-pub(super) fn nothing(begun: Instant, ending: Ending) -> Outcome {
+/// Returns the outcome of a process that was not started.
+pub(super) fn nothing(start_time: Instant, ending: Ending) -> Outcome {
     Outcome {
         ending,
         stdout: Captured::complete([]),
         stderr: Captured::complete([]),
         unsent: 0,
-        duration: begun.elapsed(),
+        duration: start_time.elapsed(),
     }
 }
 
-/// Sees a process that has just been started to its end, wherever it came from.
+/// Supervises a process that has just been started or forked.
 pub(super) async fn supervise(
-    begun: Instant,
+    start_time: Instant,
     (mut started, pipes): (Started, Pipes),
     input: &[u8],
     limits: &Limits,
@@ -86,7 +84,7 @@ pub(super) async fn supervise(
         }
     };
     let unsent = pumps.unsent();
-    Outcome { ending, stdout: pumps.out, stderr: pumps.err, unsent, duration: begun.elapsed() }
+    Outcome { ending, stdout: pumps.out, stderr: pumps.err, unsent, duration: start_time.elapsed() }
 }
 
 enum Event {
@@ -95,16 +93,16 @@ enum Event {
     Cancelled,
 }
 
-/// Ends a running process, gently first.
+/// Stops a running process: `SIGTERM`, then `SIGKILL`.
 async fn stop(started: &mut Started, pumps: &mut Pumps<'_>, limits: &Limits) {
     started.terminate();
     pumps.close_stdin();
     if pumps.pump_until(timeout(limits.term_grace, started.exited())).await.is_err() {
         started.kill();
-        // A process that cannot even be killed is left to the runtime.
-        let _ = pumps.pump_until(timeout(KILL_PATIENCE, started.exited())).await;
+        // A process that survives this is left to the runtime.
+        let _ = pumps.pump_until(timeout(KILL_GRACE, started.exited())).await;
     }
-    // The status says nothing more than that we ended it.
+    // Its status only says that it was stopped.
     let _ = started.reap();
-    pumps.finish(LAST_WORDS).await;
+    pumps.finish(DRAIN_AFTER_KILL).await;
 }

@@ -1,40 +1,44 @@
-//! A process that is kept running and spoken to in lines.
+//! Sessions with a process that is kept running: lines in, lines out.
 
-use std::{future::poll_fn, pin::pin, task::Context, time::Duration};
+use std::{
+    future::poll_fn,
+    pin::{Pin, pin},
+    task::Context,
+    time::Duration,
+};
 
 use memchr::memchr;
 use tokio::{
     process::{ChildStderr, ChildStdin, ChildStdout},
-    time::{Instant, sleep_until, timeout},
+    time::{Instant, Sleep, sleep_until, timeout},
 };
 
 use super::{
     Cancellation, Captured, CommandSpec, Ending, Limits, SpawnError,
     group::Started,
-    lines::Lines,
-    notes::Notes,
     os,
-    pump::{Outgoing, drain, feed, read_some},
-    run::{KILL_PATIENCE, LAST_WORDS},
+    pump::{Lines, Outgoing, drain, feed, read_some},
+    run::{DRAIN_AFTER_KILL, KILL_GRACE},
+    stderr::StderrSections,
 };
 use crate::clock;
 
-/// As much as a pipe holds at most, where systems have not been told otherwise.
+/// Maximum capacity of a pipe by default.
 const PIPE: usize = 1 << 20;
 
 /// Bytes read from standard output at once: as much as a pipe holds.
 const CHUNK: usize = 64 << 10;
 
-/// Bytes read from standard error at once, where hardly anything comes.
+/// Bytes read from standard error at once, which is usually short.
 const STDERR_CHUNK: usize = 16 << 10;
 
-/// Bytes kept of what a process prints when nobody speaks with it any more.
+/// Bytes kept of the output after the end of the conversation.
 const LAST_PRINTED: usize = 4 << 10;
 
-/// How often standard error is read before an answer is looked at, when the process writes there faster than we read.
+/// Maximum number of reads of standard error before an answer is processed.
 const CATCH_UP: usize = 64;
 
-/// A running process that is sent lines and answers in lines.
+/// A running process that reads lines and answers with lines.
 ///
 /// Dropping a session kills the process group.
 #[derive(Debug)]
@@ -47,53 +51,54 @@ pub struct Session {
     stdout: Option<ChildStdout>,
     lines: Lines,
     stderr: Option<ChildStderr>,
-    notes: Notes,
+    notes: StderrSections,
     limits: Limits,
 }
 
-/// Who speaks with a process: says what is sent, and hears what comes.
-pub trait Talk {
-    /// Called at the beginning and whenever something has happened: may send lines, and says how long to wait for what
-    /// comes next.
-    fn next(&mut self, mouth: &mut Mouth<'_>) -> Next;
+/// Decides what is sent to a process and processes its answers.
+pub trait SessionDriver {
+    /// Called at start and after every event. May send lines; returns how long to wait.
+    fn next(&mut self, writer: &mut LineWriter<'_>) -> Next;
 
-    /// A line came, without its line feed, when this many bytes of the input had been written; `rest` came behind it.
-    fn hear(&mut self, line: &[u8], rest: &[u8], written: u64, notes: &mut Notes);
+    /// Called for a line (without its line feed) that was read when `written` bytes of the input had been written;
+    /// `rest` followed it.
+    fn on_line(&mut self, line: &[u8], rest: &[u8], written: u64, notes: &mut StderrSections);
 
-    /// Ready when [`next`](Self::next) may have something new to say.
-    fn poll_news(&mut self, context: &mut Context<'_>) -> std::task::Poll<()>;
+    /// Ready when [`next`](Self::next) has to be called again.
+    fn poll_wake(&mut self, context: &mut Context<'_>) -> std::task::Poll<()>;
 }
 
-/// What is to be done next.
+/// What the session does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Listen, until then at most.
-    Listen(Option<Instant>),
-    /// Listen until then, and ask again if nothing has come.
+    /// Wait for an answer, at most until then.
+    Wait(Option<Instant>),
+    /// Wait until then, and call [`SessionDriver::next`] again.
     Pause(Instant),
-    /// No more of this.
-    Part,
+    /// End the conversation.
+    Stop,
 }
 
-/// Where a line is put that the process is to be sent, and what is known of the process.
+/// Queues lines for a process and gives access to its output.
 #[derive(Debug)]
-pub struct Mouth<'a> {
+pub struct LineWriter<'a> {
     outgoing: &'a mut Outgoing<'static>,
-    /// What it wrote to standard error.
-    pub notes: &'a mut Notes,
+    /// Standard error of the process.
+    pub notes: &'a mut StderrSections,
     lines: &'a mut Lines,
     stdout: &'a Option<ChildStdout>,
     chunk: &'a mut [u8],
 }
 
-impl Mouth<'_> {
-    /// Sends a line made of these parts; says up to which byte of the input it goes. Line ends in it become blanks.
+impl LineWriter<'_> {
+    /// Queues a line made of these parts and returns the offset in the input at which it ends. Line ends in it become
+    /// blanks.
     pub fn send<'p>(&mut self, parts: impl IntoIterator<Item = &'p [u8]>) -> u64 {
         self.outgoing.push_line(parts);
         self.outgoing.queued()
     }
 
-    /// What was printed and not heard, by now.
+    /// Returns the output that was not processed, after reading what is available.
     pub fn rest(&mut self) -> &[u8] {
         if let Some(read @ 1..) = self.stdout.as_ref().and_then(|it| os::read_now(it, self.chunk)) {
             self.lines.push(&self.chunk[..read]);
@@ -101,12 +106,12 @@ impl Mouth<'_> {
         self.lines.rest()
     }
 
-    /// Whether an answer to what is sent now could be heard: the process can speak, and has said nothing that nobody has
-    /// asked for.
+    /// Returns true if an answer to the next line can be recognized: the standard output is open, and there is no
+    /// unsolicited output.
     pub fn is_free(&mut self) -> bool {
         let Some(stdout) = self.stdout else { return false };
         match os::read_now(stdout, self.chunk) {
-            // It has closed its output, or ended.
+            // It has closed its output, or exited.
             Some(0) => false,
             Some(read) => {
                 self.lines.push(&self.chunk[..read]);
@@ -117,40 +122,111 @@ impl Mouth<'_> {
     }
 }
 
-/// How a process exited that nobody had killed.
+/// How a process exited by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exit {
     /// How the process ended.
     pub ending: Ending,
-    /// Whether something it started still has its standard output open.
+    /// True if another process still has its standard output open.
     pub leaked_pipe: bool,
 }
 
-/// Why nobody speaks with the process any more.
+/// Reason why a conversation ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Parting {
-    /// The one who spoke wanted it so. The process still runs.
-    Wanted,
-    /// What was waited for did not come in time. The process still runs, and may still answer.
-    Late,
+pub enum SessionEnd {
+    /// The driver stopped. The process still runs.
+    Stopped,
+    /// An answer is late. The process still runs, and may still answer.
+    TimedOut,
     /// The run was cancelled. The process still runs.
     Cancelled,
-    /// The line is longer than accepted.
+    /// A line is longer than accepted.
     LineTooLong {
         /// The limit in bytes.
         limit: usize,
     },
-    /// The process has ended.
-    Ended(Exit),
+    /// The process has exited.
+    Exited(Exit),
+}
+
+/// A timer that is set when an earlier wake-up is needed; a wait that ends before costs nothing.
+struct Alarm {
+    sleep: Pin<Box<Sleep>>,
+    due: Option<Instant>,
+}
+
+impl Alarm {
+    fn new() -> Self {
+        Self { sleep: Box::pin(sleep_until(Instant::now())), due: None }
+    }
+
+    fn set(&mut self, at: Instant) {
+        self.due = Some(at);
+        self.sleep.as_mut().reset(at);
+    }
+
+    fn set_earlier(&mut self, at: Instant) {
+        if self.due.is_none_or(|due| at < due) {
+            self.set(at);
+        }
+    }
+}
+
+/// What was read of the standard output during a conversation.
+#[derive(Default)]
+struct Reading {
+    /// The current line is longer than accepted.
+    too_long: bool,
+    /// Bytes read after the deadline.
+    late: usize,
+}
+
+impl Reading {
+    /// Processes output and calls `on_line` with each line and what followed it. Returns why the conversation ends, if it
+    /// does.
+    ///
+    /// An answer at the last moment counts if it was in the pipe by then; of an endless one only the beginning is kept.
+    fn process(
+        &mut self,
+        bytes: &[u8],
+        lines: &mut Lines,
+        limits: &Limits,
+        deadline: Option<Instant>,
+        mut on_line: impl FnMut(&[u8], &[u8]),
+    ) -> Option<SessionEnd> {
+        let is_late = || deadline.is_some_and(|deadline| deadline <= Instant::now());
+        if self.too_long {
+            // The end of the line is awaited, as for a program that prints one document.
+            if memchr(b'\n', bytes).is_some() {
+                return Some(SessionEnd::LineTooLong { limit: limits.stdout_cap });
+            }
+            return is_late().then_some(SessionEnd::TimedOut);
+        }
+        lines.push(bytes);
+        let mut has_line = false;
+        while let Some((line, rest)) = lines.pop() {
+            on_line(line, rest);
+            has_line = true;
+        }
+        self.late = if has_line || !is_late() { 0 } else { self.late + bytes.len() };
+        if self.late > PIPE {
+            return Some(SessionEnd::TimedOut);
+        }
+        self.too_long = lines.rest().len() > limits.stdout_cap;
+        if self.too_long {
+            lines.keep_beginning();
+        }
+        None
+    }
 }
 
 impl Session {
-    /// Starts a process. Of `limits`, the timeout is not used: whoever speaks with it says how long to wait. `marked`: it
+    /// Starts a process. The timeout of `limits` is not used: the driver sets deadlines. `marked`: the process
     /// [marks](evaluator_protocol::Number::mark) its documents on standard error.
     ///
     /// # Errors
     ///
-    /// [`SpawnError`] when the process cannot be started.
+    /// [`SpawnError`] if the process cannot be started.
     pub async fn start(
         spec: &CommandSpec,
         limits: &Limits,
@@ -165,144 +241,126 @@ impl Session {
             stdout: pipes.stdout,
             lines: Lines::default(),
             stderr: pipes.stderr,
-            notes: Notes::new(limits, marked),
+            notes: StderrSections::new(limits, marked),
             limits: limits.clone(),
         })
     }
 
-    /// Lets `talk` speak with the process for as long as both can and want to.
+    /// Exchanges lines with the process until `driver` stops, an error occurs or the process exits.
     ///
-    /// Before a line is heard, everything has been read from standard error that was written there earlier, where the
-    /// system lets that be done.
-    pub async fn converse(&mut self, talk: &mut impl Talk, cancellation: &Cancellation) -> Parting {
-        let Self { started, stdin, outgoing, stdout, lines, stderr, notes, limits, .. } = self;
-        let (mut chunk, mut stderr_chunk) = (vec![0; CHUNK], vec![0; STDERR_CHUNK]);
-        let (mut exited, mut too_long) = (false, false);
-        // How much was read when the time was up already.
-        let mut late = 0;
-        let parting = {
-            let mut exit = pin!(started.exited());
-            let mut cancelled = pin!(cancellation.cancelled());
-            // It is set when somebody waits for less; a wait that ended before costs nothing more.
-            let mut alarm = pin!(sleep_until(Instant::now()));
-            let mut due = None;
-            loop {
-                let mut mouth = Mouth { outgoing, notes, lines, stdout, chunk: &mut chunk };
-                let (deadline, wake) = match talk.next(&mut mouth) {
-                    Next::Part => break Parting::Wanted,
-                    // From now on it has only so long to be read.
-                    Next::Listen(_) | Next::Pause(_) if exited => (due, due),
-                    Next::Listen(deadline) => (deadline, deadline),
-                    Next::Pause(end) => (None, Some(end)),
-                };
-                if let Some(wake) = wake
-                    && due.is_none_or(|due| wake < due)
-                {
-                    due = Some(wake);
-                    alarm.as_mut().reset(wake);
-                }
-                tokio::select! {
-                    biased;
-                    // The outputs may never cease to have something to read. So what must be noticed comes first, or, as the time
-                    // that is up, is looked at with every read; standard error comes last, and is also read with each line.
-                    () = &mut cancelled => break Parting::Cancelled,
-                    // An answer at the last moment is still an answer, as long as it may have been in the pipe by then; of an
-                    // endless one hardly anything is kept.
-                    bytes = read_some(stdout, &mut chunk), if stdout.is_some() => {
-                        let bytes = bytes.unwrap_or_default();
-                        if too_long {
-                            // Its end is waited for, as that of a program that prints one document.
-                            if memchr(b'\n', bytes).is_some() {
-                                break Parting::LineTooLong { limit: limits.stdout_cap };
-                            }
-                            if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
-                                break Parting::Late;
-                            }
-                        } else {
-                            let bytes_read = bytes.len();
-                            lines.push(bytes);
-                            catch_up(stderr, notes, &mut stderr_chunk);
-                            let mut has_heard = false;
-                            while let Some((line, rest)) = lines.pop() {
-                                talk.hear(line, rest, outgoing.written(), notes);
-                                has_heard = true;
-                            }
-                            let now = Instant::now();
-                            let is_late = deadline.is_some_and(|deadline| deadline <= now);
-                            late = if has_heard || !is_late { 0 } else { late + bytes_read };
-                            if late > PIPE {
-                                break Parting::Late;
-                            }
-                            too_long = lines.rest().len() > limits.stdout_cap;
-                            if too_long {
-                                lines.keep_beginning();
-                            }
-                        }
-                        if too_long && !exited {
-                            let end = clock::after(Instant::now(), limits.eof_grace);
-                            due = Some(end);
-                            alarm.as_mut().reset(end);
-                        }
-                        if exited && stdout.is_none() {
-                            break Parting::Wanted;
-                        }
-                    }
-                    () = &mut exit, if !exited => {
-                        exited = true;
-                        if stdout.is_none() {
-                            break Parting::Wanted;
-                        }
-                        // What is in the pipe still counts.
-                        let end = clock::after(Instant::now(), limits.eof_grace);
-                        due = Some(end);
-                        alarm.as_mut().reset(end);
-                    }
-                    () = &mut alarm, if due.is_some() => {
-                        due = None;
-                        if exited {
-                            break Parting::Wanted;
-                        }
-                        if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
-                            break Parting::Late;
-                        }
-                        if too_long {
-                            // It has said all it had to say.
-                            break Parting::LineTooLong { limit: limits.stdout_cap };
-                        }
-                    }
-                    () = feed(stdin, outgoing), if stdin.is_some() && !outgoing.is_empty() => {}
-                    () = poll_fn(|context| talk.poll_news(context)) => {}
-                    bytes = read_some(stderr, &mut stderr_chunk), if stderr.is_some() => {
-                        notes.push(bytes.unwrap_or_default());
-                    }
-                }
-            }
-        };
-        if exited {
-            // Whoever left the conversation may not have waited for the end of the output.
+    /// Before a line is processed, everything that was written to standard error before it has been read, where the system
+    /// permits that.
+    pub async fn converse(
+        &mut self,
+        driver: &mut impl SessionDriver,
+        cancellation: &Cancellation,
+    ) -> SessionEnd {
+        let mut reading = Reading::default();
+        let Some(end) = self.exchange(driver, &mut reading, cancellation).await else {
+            // The conversation may have ended before the end of the output.
             self.drain_stdout().await;
             let leaked_pipe = self.stdout.is_some();
             let (ending, limit) = (self.reap().await, self.limits.stdout_cap);
-            if too_long && ending == Ending::Exited(0) && !leaked_pipe {
-                return Parting::LineTooLong { limit };
+            if reading.too_long && ending == Ending::Exited(0) && !leaked_pipe {
+                return SessionEnd::LineTooLong { limit };
             }
-            return Parting::Ended(Exit { ending, leaked_pipe });
-        }
-        parting
+            return SessionEnd::Exited(Exit { ending, leaked_pipe });
+        };
+        end
     }
 
-    /// What the process wrote to standard error, as far as it was read.
-    pub fn notes(&mut self) -> &mut Notes {
+    /// The conversation itself. Returns why it ended; `None` if the process has exited.
+    async fn exchange(
+        &mut self,
+        driver: &mut impl SessionDriver,
+        reading: &mut Reading,
+        cancellation: &Cancellation,
+    ) -> Option<SessionEnd> {
+        let Self { started, stdin, outgoing, stdout, lines, stderr, notes, limits, .. } = self;
+        let (mut chunk, mut stderr_chunk) = (vec![0; CHUNK], vec![0; STDERR_CHUNK]);
+        let mut exit = pin!(started.exited());
+        let mut cancelled = pin!(cancellation.cancelled());
+        let mut alarm = Alarm::new();
+        let mut exited = false;
+        let end = loop {
+            let mut writer = LineWriter { outgoing, notes, lines, stdout, chunk: &mut chunk };
+            let deadline = match driver.next(&mut writer) {
+                Next::Stop => break SessionEnd::Stopped,
+                // The rest of the output is read a bounded time only.
+                Next::Wait(_) | Next::Pause(_) if exited => alarm.due,
+                Next::Wait(deadline) => {
+                    deadline.into_iter().for_each(|deadline| alarm.set_earlier(deadline));
+                    deadline
+                }
+                Next::Pause(end) => {
+                    alarm.set_earlier(end);
+                    None
+                }
+            };
+            tokio::select! {
+                biased;
+                // The outputs may always be ready. So events that must not be missed come first or, as the deadline, are
+                // checked with every read. Standard error comes last, and is also read with each line.
+                () = &mut cancelled => break SessionEnd::Cancelled,
+                bytes = read_some(stdout, &mut chunk), if stdout.is_some() => {
+                    let bytes = bytes.unwrap_or_default();
+                    catch_up(stderr, notes, &mut stderr_chunk);
+                    let ended = reading.process(bytes, lines, limits, deadline, |line, rest| {
+                        driver.on_line(line, rest, outgoing.written(), notes);
+                    });
+                    if let Some(end) = ended {
+                        break end;
+                    }
+                    if reading.too_long && !exited {
+                        alarm.set(clock::after(Instant::now(), limits.eof_grace));
+                    }
+                    if exited && stdout.is_none() {
+                        break SessionEnd::Stopped;
+                    }
+                }
+                () = &mut exit, if !exited => {
+                    exited = true;
+                    if stdout.is_none() {
+                        break SessionEnd::Stopped;
+                    }
+                    // Output in the pipe still counts.
+                    alarm.set(clock::after(Instant::now(), limits.eof_grace));
+                }
+                () = &mut alarm.sleep, if alarm.due.is_some() => {
+                    alarm.due = None;
+                    if exited {
+                        break SessionEnd::Stopped;
+                    }
+                    if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+                        break SessionEnd::TimedOut;
+                    }
+                    if reading.too_long {
+                        // The line has ended.
+                        break SessionEnd::LineTooLong { limit: limits.stdout_cap };
+                    }
+                }
+                () = feed(stdin, outgoing), if stdin.is_some() && !outgoing.is_empty() => {}
+                () = poll_fn(|context| driver.poll_wake(context)) => {}
+                bytes = read_some(stderr, &mut stderr_chunk), if stderr.is_some() => {
+                    notes.push(bytes.unwrap_or_default());
+                }
+            }
+        };
+        (!exited).then_some(end)
+    }
+
+    /// Standard error of the process, as far as it was read.
+    pub fn notes(&mut self) -> &mut StderrSections {
         &mut self.notes
     }
 
-    /// Gives up what came behind the last line that was heard; after the [end](Self::end), what came meanwhile.
+    /// Takes the output after the last processed line; after [`end`](Self::end), the later output.
     pub fn take_rest(&mut self) -> Vec<u8> {
         self.lines.take_rest()
     }
 
-    /// Ends the process: closes its input, waits for at most `patience`, then asks it to end, and kills it if it does not.
-    /// Of what it still prints, the beginning is [kept](Self::take_rest).
+    /// Ends the process: closes its input, waits at most `patience`, sends `SIGTERM`, and kills it. The beginning of
+    /// its remaining output is [kept](Self::take_rest).
     ///
     /// Returns how it exited, if it exited by itself.
     pub async fn end(&mut self, patience: Duration, cancellation: &Cancellation) -> Option<Exit> {
@@ -323,23 +381,23 @@ impl Session {
         self.started.terminate();
         if !self.exits_within(self.limits.term_grace).await {
             self.started.kill();
-            // A process that cannot even be killed is left to the runtime.
-            let _ = self.exits_within(KILL_PATIENCE).await;
+            // A process that survives this is left to the runtime.
+            let _ = self.exits_within(KILL_GRACE).await;
         }
-        // What is left of its group goes at once, so that nobody waits for the end of outputs that it holds open.
+        // Killing the rest of the group closes the outputs that it holds open.
         let ending = self.started.reap();
-        self.collect(ending, LAST_WORDS).await;
+        self.collect(ending, DRAIN_AFTER_KILL).await;
         None
     }
 
-    /// Reads standard output of the dead process to its end, for a bounded time.
+    /// Reads the standard output of the dead process to its end, for a bounded time.
     async fn drain_stdout(&mut self) {
         let Self { stdout, lines, limits, .. } = self;
         if stdout.is_none() {
             return;
         }
         let mut last = Captured::new(LAST_PRINTED, 0);
-        // A pipe that is still open afterwards is held by something that the process started.
+        // A pipe that is still open afterwards is held by a child of the process.
         let _ = timeout(limits.eof_grace, drain(stdout, &mut last)).await;
         lines.push(last.head());
     }
@@ -365,7 +423,7 @@ impl Session {
         has_exited
     }
 
-    /// Collects the status of the dead process and the rest of its standard error.
+    /// Reaps the dead process and reads the rest of its standard error.
     async fn reap(&mut self) -> Ending {
         if let Some(ending) = &self.ending {
             return ending.clone();
@@ -375,7 +433,7 @@ impl Session {
         self.collect(ending, Duration::ZERO).await
     }
 
-    /// Reads for so long what standard error still holds of a process that ended like this.
+    /// Reads the rest of standard error for at most `patience` and stores the ending.
     async fn collect(&mut self, ending: Ending, patience: Duration) -> Ending {
         let _ = timeout(patience, note(&mut self.stderr, &mut self.notes)).await;
         self.notes.finish();
@@ -384,8 +442,8 @@ impl Session {
     }
 }
 
-/// Reads what is in standard error by now.
-fn catch_up(stderr: &Option<ChildStderr>, notes: &mut Notes, chunk: &mut [u8]) {
+/// Reads what standard error holds at this moment.
+fn catch_up(stderr: &Option<ChildStderr>, notes: &mut StderrSections, chunk: &mut [u8]) {
     let Some(stderr) = stderr else { return };
     for _ in 0..CATCH_UP {
         let read = os::read_now(stderr, chunk).unwrap_or_default();
@@ -397,7 +455,7 @@ fn catch_up(stderr: &Option<ChildStderr>, notes: &mut Notes, chunk: &mut [u8]) {
 }
 
 /// Reads standard error to its end.
-async fn note(stderr: &mut Option<ChildStderr>, notes: &mut Notes) {
+async fn note(stderr: &mut Option<ChildStderr>, notes: &mut StderrSections) {
     let mut chunk = vec![0; STDERR_CHUNK];
     while let Some(bytes) = read_some(stderr, &mut chunk).await {
         notes.push(bytes);

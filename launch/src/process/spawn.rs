@@ -1,20 +1,28 @@
-//! The one place where a process is started.
+//! Starts processes and keeps the registry of those that still run.
 
-use std::{ffi::OsString, io, path::Path, process::Stdio, time::Duration};
+use std::{
+    collections::BTreeSet,
+    ffi::OsString,
+    io,
+    path::Path,
+    process::Stdio,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
 
 use tokio::{
     process::{Child, Command},
     time::sleep,
 };
 
-use super::{
-    CommandSpec,
-    living::{self, Listed},
-    os,
-};
+use super::{CommandSpec, os};
 
-/// Waits between attempts to start a file that something still has open for writing. A file written a moment ago may
-/// be open in a child of another thread that was forked, but has not yet executed its own program.
+/// Waits between attempts to start a file that is open for writing. A file that was just written may be open in a child
+/// that another thread has forked and that has not called exec yet.
 const BUSY_RETRIES: [Duration; 5] = [
     Duration::from_millis(5),
     Duration::from_millis(10),
@@ -23,17 +31,16 @@ const BUSY_RETRIES: [Duration; 5] = [
     Duration::from_millis(100),
 ];
 
-/// Why a process could not be started.
+/// Error of a process that cannot be started.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("failed to start `{}`: {reason}", .program.display())]
 #[non_exhaustive]
 pub struct SpawnError {
     /// The program as it was given.
     pub program: OsString,
-    /// What is wrong, with a hint where there is one.
+    /// What is wrong, with a hint if there is one.
     pub reason: String,
-    /// Whether the system was out of something just then (processes, memory, descriptors), so that it may be started a
-    /// moment later.
+    /// True if the system lacks a resource (processes, memory, descriptors), so that another attempt may succeed.
     pub transient: bool,
 }
 
@@ -41,11 +48,11 @@ pub struct SpawnError {
 pub(super) async fn spawn(
     spec: &CommandSpec,
     stdin: impl Fn() -> Stdio,
-) -> Result<(Child, Listed), SpawnError> {
+) -> Result<(Child, Registered), SpawnError> {
     let mut command = command(spec, stdin()).map_err(|error| explain(spec, &error))?;
     let mut waits = BUSY_RETRIES.iter();
     loop {
-        match (living::start(|| command.spawn(), Child::id), waits.next()) {
+        match (start(|| command.spawn(), Child::id), waits.next()) {
             (Ok(started), _) => return Ok(started),
             (Err(error), Some(wait)) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
                 sleep(*wait).await;
@@ -63,7 +70,7 @@ fn command(spec: &CommandSpec, stdin: Stdio) -> io::Result<Command> {
     let mut command = Command::new(&spec.program);
     spec.configure(command.as_std_mut());
     command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // The net below the net: groups are ended by `Group`, this ends the leader if even that is skipped.
+    // Fallback: groups are killed by `Group`; this kills the leader if that is skipped.
     command.kill_on_drop(true);
     os::configure(&mut command, &spec.resources)?;
     Ok(command)
@@ -93,11 +100,119 @@ pub(super) fn explain(spec: &CommandSpec, error: &io::Error) -> SpawnError {
     SpawnError { program: spec.program.clone(), reason, transient: is_transient(error) }
 }
 
-/// Whether the same start may succeed a moment later, though nobody changes anything.
+/// Returns true if the same start may succeed a moment later.
 fn is_transient(error: &io::Error) -> bool {
     use io::ErrorKind::{ExecutableFileBusy, Interrupted, OutOfMemory, WouldBlock};
     matches!(error.kind(), ExecutableFileBusy | Interrupted | OutOfMemory | WouldBlock)
         || os::is_out_of_descriptors(error)
+}
+
+/// Time to wait for processes that are being started.
+const START_PATIENCE: Duration = Duration::from_millis(500);
+
+static ALL: ProcessRegistry = ProcessRegistry::new();
+
+/// Kills every process group that this library has started and that still runs, and prevents further starts: for a
+/// program that is about to exit. Pending calls find their processes ended by a signal.
+///
+/// Takes at most half a second, and usually no time. Kills nothing where there are no process groups.
+pub fn kill_all() {
+    ALL.kill_all();
+}
+
+/// Starts a process by `start`, and registers it by the `id` of its leader until the returned guard is dropped. The
+/// guard must be dropped before the leader is reaped.
+pub(crate) fn start<C>(
+    start: impl FnOnce() -> io::Result<C>,
+    id: impl FnOnce(&C) -> Option<u32>,
+) -> io::Result<(C, Registered)> {
+    ALL.start(start, id)
+}
+
+/// Keeps a process registered while this lives.
+#[derive(Debug)]
+pub(crate) struct Registered {
+    leader: Option<u32>,
+    list: &'static ProcessRegistry,
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        if let Some(leader) = self.leader {
+            self.list.leaders().remove(&leader);
+        }
+    }
+}
+
+#[derive(Debug)]
+struct ProcessRegistry {
+    leaders: Mutex<BTreeSet<u32>>,
+    /// Number of processes that are being started and not registered yet.
+    starting: AtomicUsize,
+    over: AtomicBool,
+}
+
+impl ProcessRegistry {
+    const fn new() -> Self {
+        Self {
+            leaders: Mutex::new(BTreeSet::new()),
+            starting: AtomicUsize::new(0),
+            over: AtomicBool::new(false),
+        }
+    }
+
+    fn start<C>(
+        &'static self,
+        start: impl FnOnce() -> io::Result<C>,
+        id: impl FnOnce(&C) -> Option<u32>,
+    ) -> io::Result<(C, Registered)> {
+        // Counted first and checked second, so that either this sees the flag, or `kill_all` sees the count. No lock is
+        // held: a start may take as long as the file system does.
+        let _starting = Counted::new(&self.starting);
+        if self.over.load(Ordering::SeqCst) {
+            return Err(io::Error::other("this program is ending"));
+        }
+        let started = start()?;
+        let leader = id(&started);
+        if let Some(leader) = leader {
+            self.leaders().insert(leader);
+        }
+        Ok((started, Registered { leader, list: self }))
+    }
+
+    fn kill_all(&self) {
+        self.over.store(true, Ordering::SeqCst);
+        let start_time = Instant::now();
+        loop {
+            let last = self.starting.load(Ordering::SeqCst) == 0;
+            // Under the lock no process is unregistered, so none is reaped, and its id is valid.
+            self.leaders().iter().for_each(|leader| os::kill_group(*leader));
+            if last || start_time.elapsed() > START_PATIENCE {
+                return;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn leaders(&self) -> MutexGuard<'_, BTreeSet<u32>> {
+        // No code panics halfway through a change.
+        self.leaders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Counted<'a>(&'a AtomicUsize);
+
+impl<'a> Counted<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Self(count)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 #[cfg(all(test, unix))]
@@ -123,5 +238,55 @@ mod tests {
         ] {
             assert_eq!(explain(&spec, &errno.into()).transient, transient, "{errno:?}");
         }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod living_tests {
+    use std::{
+        os::unix::process::{CommandExt, ExitStatusExt},
+        process::{Child, Command, Stdio},
+        thread,
+    };
+
+    use super::*;
+
+    #[expect(clippy::disallowed_methods, reason = "any process will do to see it end")]
+    fn shell(script: &str) -> io::Result<Child> {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::piped());
+        command.process_group(0).spawn()
+    }
+
+    fn id(child: &Child) -> Option<u32> {
+        Some(child.id())
+    }
+
+    #[test]
+    fn all_that_is_listed_ends_and_nothing_begins() {
+        static LIST: ProcessRegistry = ProcessRegistry::new();
+        let (mut stubborn, _listed) =
+            LIST.start(|| shell("trap '' TERM INT; while :; do sleep 600; done"), id).unwrap();
+        let (mut gone, listed) = LIST.start(|| shell("exit 3"), id).unwrap();
+        drop(listed);
+        assert_eq!(gone.wait().unwrap().code(), Some(3));
+        // One that is being started when everything is to end.
+        let (began, begins) = std::sync::mpsc::channel();
+        let late = thread::spawn(move || {
+            let start = || {
+                began.send(()).unwrap();
+                thread::sleep(Duration::from_millis(50));
+                shell("sleep 600")
+            };
+            LIST.start(start, id).unwrap()
+        });
+        begins.recv().unwrap();
+        LIST.kill_all();
+        let (mut late, _listed) = late.join().unwrap();
+        for child in [&mut stubborn, &mut late] {
+            assert_eq!(child.wait().unwrap().signal(), Some(9));
+        }
+        let error = LIST.start(|| shell("sleep 600"), id).unwrap_err();
+        assert_eq!(error.to_string(), "this program is ending");
     }
 }

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use super::{
-    Availability, Built, Composition, Entrypoint, Environment, Launch, PrepareError, PrepareEvent,
-    Runtime,
-    companions::{self, Companions},
-    environment, paths,
+    Built, Entrypoint, Environment, Inputs, Launch, PrepareError, PrepareEvent, Runtime,
+    environment,
+    imports::{self, Imports},
+    paths,
 };
 use crate::process::{Cancellation, CommandSpec};
 
@@ -28,8 +28,8 @@ impl Runtime for Executable {
         environment::is_executable(path)
     }
 
-    fn availability(&self) -> Availability {
-        Availability::Available { detail: "any executable file".to_owned() }
+    fn availability(&self) -> Result<String, String> {
+        Ok("any executable file".to_owned())
     }
 
     fn prepare(
@@ -46,12 +46,11 @@ impl Runtime for Executable {
                 if !program.exists() {
                     return Err(paths::not_found(source));
                 }
-                // Only the evaluator knows whether it can stream (`--describe`), so both forms are offered. Not for
-                // scripts: those written with an SDK are run by the runtime of their language, and asking any other
-                // would run it, with all that it does, on nothing.
-                let worker = (!environment::is_script(&program))
-                    .then(|| CommandSpec::new(&program).arg("--stream"));
-                Ok(Launch { one_shot: CommandSpec::new(program), worker })
+                let launch = Launch::new(CommandSpec::new(&program));
+                // Only the evaluator knows whether it can stream (`--describe`), so both forms are offered. Not for scripts:
+                // those written with an SDK are run by the runtime of their language, and a question to any other would run
+                // it.
+                Ok(if environment::is_script(&program) { launch } else { launch.with_stream() })
             })
             .collect()
     }
@@ -65,13 +64,13 @@ impl Runtime for Executable {
             .map_or(Built::Unknown, |launch| Built::Ready(Box::new(launch)))
     }
 
-    /// The program; of a script also what it names beside it, and its interpreter.
-    fn composition(&self, _entrypoint: &Entrypoint, launch: &Launch) -> Composition {
+    /// The program; of a script also the files that it names next to it, and its interpreter.
+    fn inputs(&self, _entrypoint: &Entrypoint, launch: &Launch) -> Inputs {
         let program = Path::new(&launch.one_shot.program);
         let Some(interpreter) = environment::interpreter(program, &Environment::inherited()) else {
-            return Composition { files: [program.to_owned()].into(), ..Composition::default() };
+            return Inputs { files: [program.to_owned()].into(), ..Inputs::default() };
         };
-        let Companions { files, untraceable } = companions::with_companions(program);
-        Composition { files, untraceable, programs: [interpreter].into(), notes: Vec::new() }
+        let Imports { files, dynamic_code } = imports::of_script(program);
+        Inputs { files, dynamic_code, programs: [interpreter].into(), notes: Vec::new() }
     }
 }

@@ -1,16 +1,16 @@
 //! Runtimes: how a source file of some language becomes a command that can be started.
 
 mod cargo;
-mod companions;
-mod composition;
+mod dynamic;
 mod environment;
 mod executable;
+mod imports;
 mod model;
 mod node;
 pub mod own_tests;
 #[doc(hidden)]
 pub mod paths;
-mod private_folder;
+mod private_directory;
 mod python;
 mod registry;
 pub mod secrets;
@@ -18,21 +18,18 @@ mod syntax;
 #[doc(hidden)]
 pub mod testing;
 mod tool;
-mod untraceable;
-mod visible;
 
 pub use cargo::Cargo;
-pub use companions::imported_from;
-pub use composition::Composition;
-pub use environment::Environment;
+pub use environment::{Environment, EnvironmentFilter, Inherit};
 pub use executable::Executable;
+#[doc(hidden)]
+pub use imports::imported_from;
 pub use model::{
-    Availability, Built, CachedCommand, CompileCacheOf, Entrypoint, ForkServerOf, Launch,
-    PrepareError, PrepareEvent, Runtime,
+    Built, CachedCommand, Entrypoint, Inputs, Launch, PrepareError, PrepareEvent, Reuse, Runtime,
 };
 pub use node::Node;
-pub use private_folder::PrivateFolder;
+#[doc(hidden)]
+pub use private_directory::PrivateDirectory;
 pub use python::{Python, requirements};
 pub use registry::Runtimes;
 pub use syntax::Syntax;
-pub use visible::{Inherit, Visible};

@@ -1,55 +1,59 @@
-//! The [`Runtime`] trait and what passes through it.
+//! The [`Runtime`] trait and the values that pass through it.
 
 use std::{
     any::Any,
+    collections::BTreeSet,
     ffi::OsString,
     fmt,
+    mem::discriminant,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use super::{Composition, Syntax, Visible, own_tests::OwnTests, paths};
+use super::{EnvironmentFilter, Syntax, own_tests::OwnTests, paths};
 use crate::process::{Cancellation, CommandSpec, forks::ServerCommand};
 
 /// Maps files of one language to commands.
 ///
-/// Implement it to teach the host a language, and add it with [`Runtimes::register`](super::Runtimes::register).
+/// Implement it to teach the host a language, and add it with [`Runtimes::register`](super::Runtimes::register). Only the
+/// first methods have to be implemented; the others have defaults for languages without the feature.
 pub trait Runtime: Send + Sync + fmt::Debug {
-    /// Name a person reads, e.g. `Python`.
+    /// Name for messages, e.g. `Python`.
     fn name(&self) -> &str;
 
-    /// File name extensions with their dot, lower case, e.g. `[".py"]`. Compared without regard to case.
+    /// File name extensions with their dot, in lower case, e.g. `[".py"]`. They are compared without regard to case.
     ///
     /// A runtime that lists none is asked only about files that no other runtime claims.
     fn extensions(&self) -> &[&str];
 
-    /// Whether this runtime wants the existing file or folder at `path`; by its extension unless overridden.
+    /// Returns true if this runtime runs the existing file or directory at `path`; by default decided by the extension.
     fn claims(&self, path: &Path) -> bool {
         paths::has_extension(path, self.extensions())
     }
 
-    /// Whether this machine can run files of this language. Looks things up; starts no evaluator.
-    fn availability(&self) -> Availability;
-
-    /// What can be said of an evaluator before it is prepared, e.g. the interpreter that will run it. Builds nothing and
-    /// starts no evaluator.
+    /// Checks that this machine can run files of this language. Returns what was found, e.g. the path of the interpreter.
+    /// Starts no evaluator.
     ///
     /// # Errors
     ///
-    /// What would keep [`prepare`](Self::prepare) from making it ready, as far as that can be seen; by default only whether
-    /// the runtime is [available](Self::availability).
+    /// What is missing, and one hint, e.g. `node was not found on PATH; install Node.js 18 or later`.
+    fn availability(&self) -> Result<String, String>;
+
+    /// Describes how an evaluator would be run, e.g. the interpreter. Builds nothing and starts no evaluator.
+    ///
+    /// # Errors
+    ///
+    /// What would make [`prepare`](Self::prepare) fail, as far as that is visible; by default only that the runtime is not
+    /// [available](Self::availability).
     fn inspect(&self, _entrypoint: &Entrypoint) -> Result<String, PrepareError> {
-        match self.availability() {
-            Availability::Available { detail } => Ok(detail),
-            Availability::Missing { reason } => Err(PrepareError::RuntimeMissing { reason }),
-        }
+        self.availability().map_err(|reason| PrepareError::RuntimeMissing { reason })
     }
 
-    /// Makes evaluators ready to be launched, in the order of `entrypoints`; one result for each.
+    /// Prepares evaluators to be started, in the order of `entrypoints`; one result for each.
     ///
-    /// Runs before the clock of any evaluation starts and may take long (compile, install). All evaluators of a run that
-    /// belong to this runtime come in one call, so work can be shared. Blocks the calling thread; what takes long ends
-    /// soon after `cancellation` says so, with whatever error.
+    /// Called before the clock of any evaluation starts, and may take long (compile, install). All evaluators of a run that
+    /// belong to this runtime are passed in one call, so that work can be shared. Blocks the calling thread; long work ends
+    /// soon after a cancellation, with any error.
     fn prepare(
         &self,
         entrypoints: &[Entrypoint],
@@ -57,24 +61,24 @@ pub trait Runtime: Send + Sync + fmt::Debug {
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Launch, PrepareError>>;
 
-    /// The same runtime, which installs no packages to make an evaluator ready; `None`, as by default, if it never does.
+    /// Returns the same runtime, which installs no packages; `None`, the default, if it never does.
     fn without_installing(&self) -> Option<Arc<dyn Runtime>> {
         None
     }
 
-    /// Whether a file is an evaluator, or a module of one, that brings tests. Decided by names and text; starts nothing.
+    /// Returns true if a file is an evaluator, or a module of one, that brings tests. Decided by names and text.
     fn has_tests(&self, _source: &Path) -> bool {
         false
     }
 
-    /// Makes an evaluator's own tests ready to be run, with `args` for the program that runs them.
+    /// Prepares the tests that an evaluator brings; `args` are passed to the test runner.
     ///
-    /// Takes what the evaluator itself would get (packages, interpreter, toolchain), so it may take as long as
+    /// Provides what the evaluator itself would get (packages, interpreter, toolchain), so it may take as long as
     /// [`prepare`](Self::prepare).
     ///
     /// # Errors
     ///
-    /// Why there is no way to run tests, as by default; [`PrepareError::NoTests`] if there are no tests.
+    /// [`PrepareError::NoTests`] if there are none or, as by default, no way to run them.
     fn own_tests(
         &self,
         entrypoint: &Entrypoint,
@@ -84,148 +88,181 @@ pub trait Runtime: Send + Sync + fmt::Debug {
     ) -> Result<OwnTests, PrepareError> {
         Err(PrepareError::NoTests {
             path: entrypoint.path.clone(),
-            hint: format!("tests of the runtime `{}` cannot be run from here", self.name()),
+            hint: format!("the runtime `{}` cannot run tests", self.name()),
         })
     }
 
-    /// The program of an evaluator that needs no more work before it can be started. Builds nothing and starts no
-    /// evaluator; by default nothing is known.
+    /// Returns the program of an evaluator if it can be started without further work. Builds nothing.
     fn built(&self, _entrypoint: &Entrypoint) -> Built {
         Built::Unknown
     }
 
-    /// What an evaluator that was prepared consists of; by default its file and the program that is started. A
-    /// Results are reused for as long as all of this stays what it is.
-    fn composition(&self, entrypoint: &Entrypoint, launch: &Launch) -> Composition {
-        Composition {
+    /// Lists what a prepared evaluator consists of; by default its file and the program that is started. Its earlier results
+    /// are reused while all of this is unchanged.
+    fn inputs(&self, entrypoint: &Entrypoint, launch: &Launch) -> Inputs {
+        Inputs {
             files: [paths::absolute(&entrypoint.path)].into(),
             programs: [launch.one_shot.program.clone().into()].into(),
-            ..Composition::default()
+            ..Inputs::default()
         }
     }
 
-    /// Makes the command of a server from which the evaluations of a program of this language can be forked, out of the command
-    /// that would run one of them; `None`, as by default, where there is no such thing.
-    ///
-    /// What is forked must be as good as what is started: see [`forks`](crate::process::forks).
-    fn fork_server(&self) -> Option<ForkServerOf> {
-        None
-    }
-
-    /// Makes the command whose processes keep for each other what they have compiled, out of the `command` that runs the
-    /// evaluator once; `None`, as by default, where there is nothing to gain by it.
-    ///
-    /// A process of that command must be as good as one of `command`. Asked before the clock of any evaluation starts.
-    ///
-    /// # Errors
-    ///
-    /// Why it cannot be done here, though there would be something to gain.
-    fn compile_cache(
-        &self,
-        _entrypoint: &Entrypoint,
-        _command: &CommandSpec,
-        _cancellation: &Cancellation,
-    ) -> Result<Option<CompileCacheOf>, String> {
-        Ok(None)
-    }
-
-    /// Looks for mistakes in a source file without running it, and without leaving anything behind.
+    /// Checks the syntax of a source file without running it.
     fn check_syntax(&self, _source: &Path, _cancellation: &Cancellation) -> Syntax {
         Syntax::WhenPrepared
     }
 }
 
-/// Makes the command of a server out of the command that runs an evaluator once, or says why there can be none.
-pub type ForkServerOf = fn(&CommandSpec) -> Result<ServerCommand, String>;
-
-/// Makes such a command out of the command that runs an evaluator once, or says why there can be none.
-pub type CompileCacheOf = fn(&CommandSpec) -> Result<CachedCommand, String>;
-
-/// A command whose processes keep for each other what they have compiled.
-#[derive(Debug)]
-pub struct CachedCommand {
-    /// What to start.
-    pub command: CommandSpec,
-    /// A file without which the command fails before the evaluator begins.
-    pub needs: PathBuf,
-    /// What has to exist as long as processes of the command run, and goes when this is dropped.
-    pub keeps: Box<dyn Any + Send + Sync>,
-}
-
-/// Where an evaluator begins: the file (or, for some languages, the folder) that a configuration names.
+/// Where an evaluator starts: the file (or, for some languages, the directory) that a configuration names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Entrypoint {
-    /// The file or folder.
+    /// The file or directory.
     pub path: PathBuf,
-    /// Whether it came from a source of evaluators rather than from the person who runs it. What is done to make such an
-    /// evaluator ready must neither trust its files nor hand it this process's secrets.
+    /// True if it came from a source of evaluators and not from the user. Its preparation must neither trust its files nor
+    /// expose secrets of this process to it.
     pub fetched: bool,
 }
 
 impl From<PathBuf> for Entrypoint {
-    /// An evaluator of the person who runs it.
+    /// An evaluator of the user.
     fn from(path: PathBuf) -> Self {
         Self { path, fetched: false }
     }
 }
 
-/// Whether a runtime can be used here.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Availability {
-    /// It can; says what was found, e.g. the path of the interpreter.
-    Available {
-        /// What was found.
-        detail: String,
-    },
-    /// It cannot.
-    Missing {
-        /// What is missing and one hint, e.g. `node was not found on PATH; install Node.js 18 or later`.
-        reason: String,
-    },
-}
-
-/// Whether an evaluator was made ready before.
+/// State of the program of an evaluator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Built {
-    /// It was, and nothing of it has changed since.
+    /// It exists, and its sources have not changed since.
     Ready(Box<Launch>),
-    /// It was not, or has changed since.
+    /// It does not exist, or its sources have changed since.
     Stale,
     /// Programs of this language are not built.
     Unknown,
 }
 
-/// How to start an evaluator that is ready.
+/// What an evaluator consists of: while nothing of this changes, it is the same evaluator. What it accesses while it runs (the
+/// network, variables, data files) is not included.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Inputs {
+    /// Files that are compared by content. They must exist.
+    pub files: BTreeSet<PathBuf>,
+    /// Programs of this machine that run them, compared by path, length and time of change.
+    pub programs: BTreeSet<PathBuf>,
+    /// Anything else, as text.
+    pub notes: Vec<String>,
+    /// Description of code that runs and is not among `files`, because its location is decided at run time, e.g. "`sys.path`
+    /// in check.py". Whether it has changed cannot be known.
+    pub dynamic_code: Option<String>,
+}
+
+/// How to start a prepared evaluator.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Launch {
     /// One document on standard input, one on standard output.
     pub one_shot: CommandSpec,
-    /// The streaming form, to be used only when the evaluator says that it has one (`--describe`). The last argument is
-    /// `--stream`; what a configuration adds goes before it.
+    /// The streaming form, used only if the evaluator declares it (`--describe`). The last argument is `--stream`; arguments of
+    /// the configuration go before it.
     pub worker: Option<CommandSpec>,
+    /// How repeated evaluations of the one-shot form start faster.
+    pub reuse: Reuse,
+}
+
+/// How processes of one program share work that each would otherwise repeat.
+///
+/// Such a process must be indistinguishable from one that is started without it.
+#[derive(Clone, Debug, Default)]
+pub enum Reuse {
+    /// Each evaluation starts a process from scratch.
+    #[default]
+    None,
+    /// Sharing would help, and is not possible here.
+    Unavailable {
+        /// What happens instead and why, as [`Reuse::not_forked`] or [`Reuse::not_cached`] write it.
+        reason: String,
+    },
+    /// Evaluations are [forked](crate::process::forks) from a server, whose command is made from the one-shot command. An
+    /// error is the reason why evaluations are not forked.
+    Fork(fn(&CommandSpec) -> Result<ServerCommand, String>),
+    /// Processes share compiled code, by a command made from the one-shot command. An error is the reason why they do not.
+    CompiledCode(fn(&CommandSpec) -> Result<CachedCommand, String>),
+}
+
+impl Reuse {
+    /// Message about evaluations that are not forked.
+    #[must_use]
+    pub fn not_forked(reason: &str) -> String {
+        format!("a new process for every evaluation ({reason})")
+    }
+
+    /// Message about evaluations that do not share compiled code.
+    #[must_use]
+    pub fn not_cached(reason: &str) -> String {
+        format!("compiled anew for every evaluation ({reason})")
+    }
+}
+
+impl PartialEq for Reuse {
+    /// Compares the kind only: functions have no identity.
+    fn eq(&self, other: &Self) -> bool {
+        discriminant(self) == discriminant(other)
+    }
+}
+
+impl Eq for Reuse {}
+
+/// A command whose processes share compiled code.
+#[derive(Debug)]
+pub struct CachedCommand {
+    /// The command to start.
+    pub command: CommandSpec,
+    /// A file without which the command fails before the evaluator starts.
+    pub needs: PathBuf,
+    /// What has to exist as long as processes of the command run, and is removed when this is dropped.
+    pub keeps: Box<dyn Any + Send + Sync>,
 }
 
 impl Launch {
-    /// The same with these variables.
+    /// A launch without a streaming form.
     #[must_use]
-    pub fn seeing(self, visible: &Visible) -> Self {
+    pub fn new(one_shot: CommandSpec) -> Self {
+        Self { one_shot, worker: None, reuse: Reuse::None }
+    }
+
+    /// Adds the streaming form: the one-shot command with the argument `--stream`.
+    #[must_use]
+    pub fn with_stream(mut self) -> Self {
+        self.worker = Some(self.one_shot.clone().arg("--stream"));
+        self
+    }
+
+    /// Sets how repeated evaluations start faster.
+    #[must_use]
+    pub fn with_reuse(self, reuse: Reuse) -> Self {
+        Self { reuse, ..self }
+    }
+
+    /// Gives these variables to both commands.
+    #[must_use]
+    pub fn seeing(self, visible: &EnvironmentFilter) -> Self {
         if visible.is_all() {
             return self;
         }
         self.map(|command| visible.give_to(command))
     }
 
-    /// The same with both commands changed.
+    /// Changes both commands.
     #[must_use]
     pub fn map(self, change: impl Fn(CommandSpec) -> CommandSpec) -> Self {
-        Self { one_shot: change(self.one_shot), worker: self.worker.map(change) }
+        Self { one_shot: change(self.one_shot), worker: self.worker.map(change), ..self }
     }
 }
 
-/// Something a person may want to see while evaluators are made ready.
+/// An event of the preparation of evaluators, for progress messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PrepareEvent {
-    /// Work on a source (or several) began: a build, an install.
+    /// A build or an installation started, for one evaluator or several.
     Started {
         /// What is done, e.g. `building 3 Rust evaluators`.
         what: String,
@@ -235,7 +272,7 @@ pub enum PrepareEvent {
         /// The line, without its line end.
         line: String,
     },
-    /// A compiler or installer said something a person should read as it is (rendered diagnostics).
+    /// A message of a compiler or installer that is shown as it is (rendered diagnostics).
     Diagnostic {
         /// The text, possibly of several lines, possibly with terminal colours.
         rendered: String,
@@ -247,11 +284,11 @@ pub enum PrepareEvent {
     },
 }
 
-/// Why an evaluator could not be made ready.
+/// Reason why an evaluator is not prepared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PrepareError {
-    /// The file is not there (or is not a file).
+    /// The file does not exist (or is not a file).
     #[error("evaluator file not found: {}", .path.display())]
     NotFound {
         /// Absolute path.
@@ -269,27 +306,27 @@ pub enum PrepareError {
         /// Extensions of all registered runtimes.
         known: Vec<String>,
     },
-    /// The runtime exists but not on this machine.
+    /// The runtime is not available on this machine.
     #[error("runtime not available: {reason}")]
     RuntimeMissing {
         /// What is missing and one hint.
         reason: String,
     },
-    /// It did not compile.
+    /// The evaluator does not compile.
     #[error("{summary}")]
     BuildFailed {
         /// One line.
         summary: String,
-        /// The compiler's own text.
+        /// Message of the compiler.
         rendered: String,
     },
-    /// What it depends on could not be installed.
+    /// A dependency cannot be installed.
     #[error("Dependency installation failed: {reason}")]
     InstallFailed {
-        /// What failed, the end of what the installer said, and one hint; several lines.
+        /// What failed, the end of the installer's output, and one hint; several lines.
         reason: String,
     },
-    /// It brings no tests.
+    /// The evaluator brings no tests.
     #[error("no test of {}: {hint}", .path.display())]
     NoTests {
         /// The path as given.
@@ -297,10 +334,17 @@ pub enum PrepareError {
         /// Where tests are looked for, or why none can be run.
         hint: String,
     },
-    /// Its package or manifest cannot be used.
+    /// The file, package or manifest cannot be used.
     #[error("{reason}")]
     Unusable {
         /// Names the file and gives one hint.
         reason: String,
     },
+}
+
+impl PrepareError {
+    /// [`PrepareError::Unusable`].
+    pub fn unusable(reason: impl Into<String>) -> Self {
+        Self::Unusable { reason: reason.into() }
+    }
 }

@@ -1,45 +1,50 @@
-//! From the path a person wrote to the path of a file that exists.
+//! Paths of evaluator files.
 
 use std::path::{Path, PathBuf};
 
 use super::PrepareError;
 
-/// The absolute path of an existing file or folder, without symbolic links.
+/// Returns the absolute path of an existing file or directory, without symbolic links.
+///
+/// # Errors
+///
+/// [`PrepareError`] if it does not exist or cannot be opened.
 pub fn resolve(path: &Path) -> Result<PathBuf, PrepareError> {
     match path.canonicalize() {
         Ok(resolved) => Ok(plain(resolved)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(not_found(path)),
-        Err(error) => Err(PrepareError::Unusable {
-            reason: format!("cannot open {}: {error}", path.display()),
-        }),
+        Err(error) => {
+            Err(PrepareError::unusable(format!("cannot open {}: {error}", path.display())))
+        }
     }
 }
 
-/// The error for a path where nothing is.
+/// The error for a path that does not exist.
 pub(super) fn not_found(path: &Path) -> PrepareError {
     PrepareError::NotFound { path: absolute(path) }
 }
 
-/// The error for a folder that no runtime can run.
-pub(super) fn not_a_package(folder: &Path) -> PrepareError {
-    let folder = folder.display();
-    PrepareError::Unusable {
-        reason: format!(
-            "{folder} is a folder without a Cargo.toml; name the file of the evaluator"
-        ),
-    }
+/// The error for a directory that no runtime can run.
+pub(super) fn not_a_package(directory: &Path) -> PrepareError {
+    let directory = directory.display();
+    PrepareError::unusable(format!(
+        "{directory} is a directory without a Cargo.toml; name the file of the evaluator"
+    ))
 }
 
-/// An absolute path for something that may not exist: `..` is resolved as far as the folder exists.
+/// Returns an absolute path for a file that may not exist: `..` is resolved as far as the directory exists.
 pub(super) fn absolute(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    match (absolute.parent().and_then(|folder| folder.canonicalize().ok()), absolute.file_name()) {
-        (Some(folder), Some(name)) => plain(folder).join(name),
+    match (
+        absolute.parent().and_then(|directory| directory.canonicalize().ok()),
+        absolute.file_name(),
+    ) {
+        (Some(directory), Some(name)) => plain(directory).join(name),
         _ => absolute,
     }
 }
 
-/// Takes off the `\\?\` that Windows puts before canonical paths: compilers and people do not expect it.
+/// Removes the `\\?\` of canonical paths on Windows, which compilers do not expect.
 fn plain(path: PathBuf) -> PathBuf {
     if !cfg!(windows) {
         return path;
@@ -52,7 +57,7 @@ fn plain(path: PathBuf) -> PathBuf {
     short.unwrap_or(path)
 }
 
-/// Whether the file name ends in one of these extensions (with their dot), in any case.
+/// Returns true if the file name ends in one of these extensions (with their dot), in any case.
 pub fn has_extension(path: &Path, extensions: &[&str]) -> bool {
     let Some(extension) = path.extension() else { return false };
     extensions

@@ -1,4 +1,4 @@
-//! The table of known runtimes.
+//! The registry of runtimes.
 
 use std::{
     path::Path,
@@ -9,14 +9,14 @@ use std::{
 use indexmap::IndexSet;
 
 use super::{
-    Cargo, Composition, Entrypoint, Environment, Executable, Launch, Node, PrepareError,
-    PrepareEvent, Python, Runtime, paths,
+    Cargo, Entrypoint, Environment, Executable, Inputs, Launch, Node, PrepareError, PrepareEvent,
+    Python, Runtime, paths,
 };
 use crate::process::Cancellation;
 
-/// The runtimes a run may use.
+/// The runtimes that a run may use.
 ///
-/// The default is what this crate knows: Python, JavaScript, TypeScript, Rust, and executable files.
+/// The default contains Python, JavaScript, TypeScript, Rust, and executable files.
 #[derive(Clone, Debug)]
 pub struct Runtimes {
     runtimes: Vec<Arc<dyn Runtime>>,
@@ -29,13 +29,13 @@ impl Default for Runtimes {
 }
 
 impl Runtimes {
-    /// No runtime at all, to be filled with [`register`](Self::register).
+    /// A registry without runtimes, to be filled with [`register`](Self::register).
     #[must_use]
     pub fn empty() -> Self {
         Self { runtimes: Vec::new() }
     }
 
-    /// The default runtimes, which look for interpreters, compilers and settings in `environment`.
+    /// The default runtimes, which look up interpreters, compilers and settings in `environment`.
     #[must_use]
     pub fn in_environment(environment: &Environment) -> Self {
         let mut runtimes = Self::empty();
@@ -47,12 +47,12 @@ impl Runtimes {
         runtimes
     }
 
-    /// Adds a runtime. For an extension that is known already, the one registered last is used.
+    /// Adds a runtime. If several have the same extension, the last one is used.
     pub fn register(&mut self, runtime: impl Runtime + 'static) {
         self.runtimes.push(Arc::new(runtime));
     }
 
-    /// The same runtimes, none of which installs packages to make an evaluator ready.
+    /// The same runtimes, none of which installs packages.
     #[must_use]
     pub fn without_installing(mut self) -> Self {
         for runtime in &mut self.runtimes {
@@ -75,21 +75,21 @@ impl Runtimes {
         known.into_iter()
     }
 
-    /// The runtime that runs an evaluator: a file, or the folder or manifest of a Rust package.
+    /// Returns the runtime of an evaluator: a file, or the directory or manifest of a Rust package.
     ///
     /// # Errors
     ///
-    /// [`PrepareError::NotFound`], [`PrepareError::UnknownExtension`], or [`PrepareError::Unusable`] for a folder that no
-    /// runtime takes.
+    /// [`PrepareError::NotFound`], [`PrepareError::UnknownExtension`], or [`PrepareError::Unusable`] for a directory
+    /// that no runtime claims.
     pub fn for_path(&self, path: &Path) -> Result<Arc<dyn Runtime>, PrepareError> {
         self.position(path).map(|position| Arc::clone(&self.runtimes[position]))
     }
 
-    /// Makes evaluators ready to be launched; one result for each, in their order.
+    /// Prepares evaluators to be started; one result for each, in their order.
     ///
-    /// Each runtime is asked once, for all its evaluators, so that it can share work between them, and all runtimes work
-    /// at the same time. An evaluator that cannot be made ready does not keep the others from it. Blocks until all is
-    /// done, which may take minutes, or soon after `cancellation` says so.
+    /// Each runtime is called once, with all its evaluators, so that it can share work; all runtimes work at the same
+    /// time. An evaluator that cannot be prepared does not affect the others. Blocks until all work is done, which may
+    /// take minutes, or until soon after a cancellation.
     #[must_use = "an evaluator that could not be made ready must be reported"]
     pub fn prepare_all(
         &self,
@@ -104,14 +104,12 @@ impl Runtimes {
             .iter()
             .zip(&distinct)
             .map(|(runtime, entrypoint)| match runtime {
-                // Stands until the runtime gives its own answer.
-                Ok(position) => Err(PrepareError::Unusable {
-                    reason: format!(
-                        "runtime `{}` gave no result for {}; this is a mistake of the runtime",
-                        self.runtimes[*position].name(),
-                        entrypoint.path.display()
-                    ),
-                }),
+                // Replaced by the result of the runtime.
+                Ok(position) => Err(PrepareError::unusable(format!(
+                    "runtime `{}` gave no result for {}; this is a mistake of the runtime",
+                    self.runtimes[*position].name(),
+                    entrypoint.path.display()
+                ))),
                 Err(error) => Err(error.clone()),
             })
             .collect();
@@ -129,7 +127,7 @@ impl Runtimes {
                     mine.iter().map(|&index| distinct[index].clone()).collect();
                 let sender = sender.clone();
                 let work = move || {
-                    // Nobody listens any more when the caller's callback panicked.
+                    // The receiver is gone if the callback of the caller panicked.
                     runtime.prepare(&theirs, cancellation, &mut |event| drop(sender.send(event)))
                 };
                 working.push((mine, scope.spawn(work)));
@@ -139,7 +137,7 @@ impl Runtimes {
                 on_event(event);
             }
             for (mine, thread) in working {
-                // A runtime that panicked gave no results; what stands in their place says so.
+                // A runtime that panicked returned no results, so the initial ones stay.
                 for (index, result) in mine.into_iter().zip(thread.join().unwrap_or_default()) {
                     results[index] = result;
                 }
@@ -152,15 +150,13 @@ impl Runtimes {
             .collect()
     }
 
-    /// What an evaluator consists of that was made ready to be launched so.
+    /// Lists what a prepared evaluator consists of, see [`Runtime::inputs`].
     #[must_use]
-    pub fn composition(&self, entrypoint: &Entrypoint, launch: &Launch) -> Composition {
+    pub fn inputs(&self, entrypoint: &Entrypoint, launch: &Launch) -> Inputs {
         match self.for_path(&entrypoint.path) {
-            Ok(runtime) => runtime.composition(entrypoint, launch),
-            // It is gone since: nobody can read it, and nobody will.
-            Err(_) => {
-                Composition { files: [entrypoint.path.clone()].into(), ..Composition::default() }
-            }
+            Ok(runtime) => runtime.inputs(entrypoint, launch),
+            // The file was deleted meanwhile.
+            Err(_) => Inputs { files: [entrypoint.path.clone()].into(), ..Inputs::default() },
         }
     }
 
@@ -190,10 +186,7 @@ mod tests {
     use super::*;
     use crate::{
         process::CommandSpec,
-        runtime::{
-            Availability,
-            testing::{Folder, no_events},
-        },
+        runtime::testing::{Folder, no_events},
     };
 
     /// Remembers what it was asked to prepare, fails for files called `bad` and panics for those called `panic`.
@@ -217,8 +210,8 @@ mod tests {
         fn extensions(&self) -> &[&str] {
             self.extensions
         }
-        fn availability(&self) -> Availability {
-            Availability::Available { detail: String::new() }
+        fn availability(&self) -> Result<String, String> {
+            Ok(String::new())
         }
         fn prepare(
             &self,
@@ -233,13 +226,8 @@ mod tests {
                 .iter()
                 .map(|source| match source.file_stem() {
                     Some(stem) if stem == "panic" => panic!("on purpose"),
-                    Some(stem) if stem == "bad" => {
-                        Err(PrepareError::Unusable { reason: "bad".to_owned() })
-                    }
-                    _ => Ok(Launch {
-                        one_shot: CommandSpec::new(self.name).arg(source),
-                        worker: None,
-                    }),
+                    Some(stem) if stem == "bad" => Err(PrepareError::unusable("bad".to_owned())),
+                    _ => Ok(Launch::new(CommandSpec::new(self.name).arg(source))),
                 })
                 .take_while(|_| self.name != "lazy")
                 .collect()
@@ -248,10 +236,10 @@ mod tests {
 
     #[test]
     fn languages_are_found_by_extension_in_any_case() {
-        let folder = Folder::new("registry-languages");
+        let directory = Folder::new("registry-languages");
         let runtimes = Runtimes::default();
         let name_of = |file: &str| {
-            let path = folder.file(file, "");
+            let path = directory.file(file, "");
             runtimes.for_path(&path).map(|runtime| runtime.name().to_owned())
         };
         assert_eq!(name_of("a.py").unwrap(), "Python");
@@ -260,24 +248,24 @@ mod tests {
         assert_eq!(name_of("a.mts").unwrap(), "TypeScript");
         assert_eq!(name_of("a.rs").unwrap(), "Rust");
         assert_eq!(name_of("package/Cargo.toml").unwrap(), "Rust");
-        assert_eq!(runtimes.for_path(&folder.path("package")).unwrap().name(), "Rust");
+        assert_eq!(runtimes.for_path(&directory.path("package")).unwrap().name(), "Rust");
     }
 
     #[test]
     fn executable_files_run_as_they_are_unless_a_language_claims_them() {
-        let folder = Folder::new("registry-executable");
+        let directory = Folder::new("registry-executable");
         let runtimes = Runtimes::default();
-        assert_eq!(runtimes.for_path(&folder.program("check")).unwrap().name(), "Executable");
-        assert_eq!(runtimes.for_path(&folder.program("check.sh")).unwrap().name(), "Executable");
-        assert_eq!(runtimes.for_path(&folder.program("check.py")).unwrap().name(), "Python");
+        assert_eq!(runtimes.for_path(&directory.program("check")).unwrap().name(), "Executable");
+        assert_eq!(runtimes.for_path(&directory.program("check.sh")).unwrap().name(), "Executable");
+        assert_eq!(runtimes.for_path(&directory.program("check.py")).unwrap().name(), "Python");
         let prepared = |path: PathBuf| {
             runtimes
                 .prepare_all(&[path.into()], &Cancellation::new(), &mut no_events)
                 .remove(0)
                 .unwrap()
         };
-        let launch = prepared(folder.path("check"));
-        assert_eq!(launch.one_shot, CommandSpec::new(folder.path("check")));
+        let launch = prepared(directory.path("check"));
+        assert_eq!(launch.one_shot, CommandSpec::new(directory.path("check")));
         assert_eq!(launch.worker, None, "asking a script whether it streams would run it");
         let compiled = env::current_exe().unwrap();
         let launch = prepared(compiled.clone());
@@ -286,10 +274,10 @@ mod tests {
 
     #[test]
     fn what_cannot_be_run_says_why() {
-        let folder = Folder::new("registry-errors");
+        let directory = Folder::new("registry-errors");
         let runtimes = Runtimes::default();
         let error = |path: &Path| runtimes.for_path(path).unwrap_err().to_string();
-        let notes = folder.file("notes.txt", "");
+        let notes = directory.file("notes.txt", "");
         assert_eq!(
             error(&notes),
             format!(
@@ -298,13 +286,13 @@ mod tests {
                 notes.display()
             )
         );
-        let gone = folder.path("gone.py");
+        let gone = directory.path("gone.py");
         assert_eq!(error(&gone), format!("evaluator file not found: {}", gone.display()));
-        let empty = folder.path("");
+        let empty = directory.path("");
         assert_eq!(
             error(&empty),
             format!(
-                "{} is a folder without a Cargo.toml; name the file of the evaluator",
+                "{} is a directory without a Cargo.toml; name the file of the evaluator",
                 empty.display()
             )
         );
@@ -312,26 +300,26 @@ mod tests {
 
     #[test]
     fn the_runtime_registered_last_wins() {
-        let folder = Folder::new("registry-last");
+        let directory = Folder::new("registry-last");
         let mut runtimes = Runtimes::default();
         runtimes.register(Fake::new("my python", &[".py"]));
-        assert_eq!(runtimes.for_path(&folder.file("a.py", "")).unwrap().name(), "my python");
-        assert_eq!(runtimes.for_path(&folder.file("a.js", "")).unwrap().name(), "JavaScript");
+        assert_eq!(runtimes.for_path(&directory.file("a.py", "")).unwrap().name(), "my python");
+        assert_eq!(runtimes.for_path(&directory.file("a.js", "")).unwrap().name(), "JavaScript");
     }
 
     #[test]
     fn each_runtime_is_asked_once_and_the_order_is_kept() {
-        let folder = Folder::new("registry-all");
+        let directory = Folder::new("registry-all");
         let ruby = Fake::new("ruby", &[".rb"]);
         let perl = Fake::new("perl", &[".pl"]);
         let (asked_ruby, asked_perl) = (Arc::clone(&ruby.asked), Arc::clone(&perl.asked));
         let mut runtimes = Runtimes::empty();
         runtimes.register(ruby);
         runtimes.register(perl);
-        let a = folder.file("a.rb", "");
-        let b = folder.file("b.pl", "");
-        let bad = folder.file("bad.rb", "");
-        let gone = folder.path("gone.rb");
+        let a = directory.file("a.rb", "");
+        let b = directory.file("b.pl", "");
+        let bad = directory.file("bad.rb", "");
+        let gone = directory.path("gone.rb");
         let all = [a.clone(), b.clone(), gone, bad.clone(), a.clone()];
         let results = runtimes.prepare_all(
             &all.clone().map(Into::into),
@@ -355,11 +343,11 @@ mod tests {
 
     #[test]
     fn a_runtime_that_panics_takes_no_other_with_it() {
-        let folder = Folder::new("registry-panic");
+        let directory = Folder::new("registry-panic");
         let mut runtimes = Runtimes::empty();
         runtimes.register(Fake::new("panics", &[".p"]));
         runtimes.register(Fake::new("works", &[".w"]));
-        let sources = [folder.file("panic.p", ""), folder.file("a.w", "")];
+        let sources = [directory.file("panic.p", ""), directory.file("a.w", "")];
         let results =
             runtimes.prepare_all(&sources.map(Into::into), &Cancellation::new(), &mut no_events);
         let reason = results[0].as_ref().unwrap_err().to_string();
@@ -369,11 +357,11 @@ mod tests {
 
     #[test]
     fn a_runtime_that_loses_a_source_is_reported() {
-        let folder = Folder::new("registry-lazy");
+        let directory = Folder::new("registry-lazy");
         let mut runtimes = Runtimes::empty();
         runtimes.register(Fake::new("lazy", &[".x"]));
         let error = runtimes
-            .prepare_all(&[folder.file("a.x", "").into()], &Cancellation::new(), &mut no_events)
+            .prepare_all(&[directory.file("a.x", "").into()], &Cancellation::new(), &mut no_events)
             .remove(0)
             .unwrap_err();
         assert!(error.to_string().starts_with("runtime `lazy` gave no result for "), "{error}");

@@ -1,111 +1,71 @@
-//! Which variables of the environment look like secrets.
+//! Environment variables that look like secrets.
 //!
-//! Evaluators get the environment of the host without these, unless their entry in the configuration says otherwise. A name
-//! is compared without regard to case, word by word: words are what stands between characters that are neither letters nor
-//! digits, without digits at their end.
+//! They are withheld from evaluators, unless the configuration passes them on. Names are compared without regard to
+//! case, word by word: words are separated by characters that are neither letters nor digits, and trailing digits are
+//! ignored.
 //!
 //! | withheld | for example |
 //! |---|---|
 //! | names with `PASSWORD`, `PASSWD`, `PASSPHRASE`, `SECRET` or `CREDENTIAL` anywhere in them | `PGPASSWORD`, `CLIENT_SECRET`, `GOOGLE_APPLICATION_CREDENTIALS` |
 //! | the words `KEY`, `KEYS`, and words like `APIKEY`; not with the word `PUBLIC`, nor `GIT_CONFIG_KEY_0` | `OPENAI_API_KEY`, `SSH_KEY` |
-//! | the words `TOKEN`, `TOKENS`, and words that end so; not with a word of amounts, such as `MAX` or `COUNT` | `GITHUB_TOKEN`, `NODE_AUTH_TOKEN`; not `MAX_TOKENS` |
+//! | the words `TOKEN`, `TOKENS`, and words that end so; not with a word for an amount, such as `MAX` or `COUNT` | `GITHUB_TOKEN`, `NODE_AUTH_TOKEN`; not `MAX_TOKENS` |
 //! | the words `PASS`, `ASKPASS`, `SSHPASS`, `JWT`, `DSN`, `BEARER`, `AUTHORIZATION` | `SMTP_PASS`, `SENTRY_DSN` |
 //! | `AUTH`, `PAT`, `PWD`, `COOKIE`, `HEADERS`, `WEBHOOK` as the last of several words, and connection strings | `GITHUB_PAT`, `MYSQL_PWD`, `OTEL_EXPORTER_OTLP_HEADERS` |
 //! | `.._URL` and `.._URI` of databases, brokers and webhooks | `DATABASE_URL`, `CELERY_BROKER_URL` |
-//! | everything of two clouds, and sessions of password managers: `AWS_*`, `AZURE_*`, `OP_SESSION_*`, `BW_SESSION` | `AWS_ACCESS_KEY_ID` |
-//! | what leads to keys and logins: `SSH_AUTH_SOCK`, `KUBECONFIG`, `NETRC`, `DOCKER_AUTH_CONFIG`, `PGPASSFILE` | |
-//! | whatever its name, a value that is or holds a URL with a password, or an `http` URL with a user name | `https_proxy=http://me:pw@proxy` |
+//! | all variables of two clouds, and sessions of password managers: `AWS_*`, `AZURE_*`, `OP_SESSION_*`, `BW_SESSION` | `AWS_ACCESS_KEY_ID` |
+//! | locations of keys and logins: `SSH_AUTH_SOCK`, `KUBECONFIG`, `NETRC`, `DOCKER_AUTH_CONFIG`, `PGPASSFILE` | |
+//! | any name, if the value is or contains a URL with a password, or an `http` URL with a user name | `https_proxy=http://me:pw@proxy` |
 //!
-//! Never withheld because of their names: `PWD`, `OLDPWD`, `XDG_*` and `AWS_CA_BUNDLE`.
+//! Never withheld by name: `PWD`, `OLDPWD`, `XDG_*` and `AWS_CA_BUNDLE`.
 
-/// Begin names of which all are withheld.
-const PREFIXES: [&str; 3] = ["AWS_", "AZURE_", "OP_SESSION_"];
+use super::environment::is_listed;
 
-/// Begin names of which none is. Certificates to trust are no secret, whoever is to trust them.
-const OPEN_PREFIXES: [&str; 3] = ["XDG_", "GIT_CONFIG_KEY_", "AWS_CA_BUNDLE"];
+/// Prefixes of names that are withheld.
+const PREFIXES: &str = "AWS_ AZURE_ OP_SESSION_";
 
-const NAMES: [&str; 6] =
-    ["BW_SESSION", "DOCKER_AUTH_CONFIG", "KUBECONFIG", "NETRC", "PGPASSFILE", "SSH_AUTH_SOCK"];
+/// Prefixes of names that are not withheld. Certificates to trust are not secret.
+const OPEN_PREFIXES: &str = "XDG_ GIT_CONFIG_KEY_ AWS_CA_BUNDLE";
 
-/// Anywhere in a name.
-const PARTS: [&str; 9] = [
-    "CONNECTION_STRING",
-    "CONNECTIONSTRING",
-    "CONN_STR",
-    "CONNSTR",
-    "CREDENTIAL",
-    "PASSPHRASE",
-    "PASSWD",
-    "PASSWORD",
-    "SECRET",
-];
+const NAMES: &str = "BW_SESSION DOCKER_AUTH_CONFIG KUBECONFIG NETRC PGPASSFILE SSH_AUTH_SOCK";
 
-const WORDS: [&str; 9] =
-    ["ASKPASS", "AUTHORIZATION", "BEARER", "DBPASS", "DSN", "JWT", "PASS", "SSHPASS", "PASSKEY"];
+/// Texts anywhere in a name.
+const PARTS: &str = "CONNECTION_STRING CONNECTIONSTRING CONN_STR CONNSTR CREDENTIAL PASSPHRASE PASSWD PASSWORD SECRET";
+
+const WORDS: &str = "ASKPASS AUTHORIZATION BEARER DBPASS DSN JWT PASS SSHPASS PASSKEY";
 
 /// The last of several words.
-const LAST_WORDS: [&str; 7] = ["AUTH", "COOKIE", "COOKIES", "HEADERS", "PAT", "PWD", "WEBHOOK"];
+const LAST_WORDS: &str = "AUTH COOKIE COOKIES HEADERS PAT PWD WEBHOOK";
 
-/// What `KEY` is written together with. Other words that end so are hotkeys, monkeys and turkeys.
-const KEYS: [&str; 12] = [
-    "ACCESSKEY",
-    "ACCOUNTKEY",
-    "APIKEY",
-    "APPKEY",
-    "AUTHKEY",
-    "DEPLOYKEY",
-    "ENCRYPTIONKEY",
-    "MASTERKEY",
-    "PRIVATEKEY",
-    "PRIVKEY",
-    "SIGNINGKEY",
-    "SSHKEY",
-];
+/// Words that end in `KEY` and name a key, unlike hotkey, monkey and turkey.
+const KEYS: &str = "\
+    ACCESSKEY ACCOUNTKEY APIKEY APPKEY AUTHKEY DEPLOYKEY ENCRYPTIONKEY MASTERKEY PRIVATEKEY PRIVKEY SIGNINGKEY \
+    SSHKEY";
 
-/// With one of these a name speaks of how many tokens there are, or of how long they are good.
-const AMOUNTS: [&str; 15] = [
-    "BUDGET", "COUNT", "LENGTH", "LIMIT", "LIMITS", "MAX", "MAXIMUM", "MIN", "MINIMUM", "NUM",
-    "NUMBER", "PER", "SIZE", "TTL", "WINDOW",
-];
+/// Words that turn tokens into an amount or a lifetime.
+const AMOUNTS: &str =
+    "BUDGET COUNT LENGTH LIMIT LIMITS MAX MAXIMUM MIN MINIMUM NUM NUMBER PER SIZE TTL WINDOW";
 
-/// Things whose addresses hold the way in.
-const SERVICES: [&str; 18] = [
-    "AMQP",
-    "BROKER",
-    "CLICKHOUSE",
-    "CLOUDAMQP",
-    "DATABASE",
-    "DB",
-    "ELASTICSEARCH",
-    "MARIADB",
-    "MONGO",
-    "MONGODB",
-    "MYSQL",
-    "PG",
-    "POSTGRES",
-    "POSTGRESQL",
-    "RABBITMQ",
-    "REDIS",
-    "SQLALCHEMY",
-    "WEBHOOK",
-];
+/// Services whose URLs contain logins.
+const SERVICES: &str = "\
+    AMQP BROKER CLICKHOUSE CLOUDAMQP DATABASE DB ELASTICSEARCH MARIADB MONGO MONGODB MYSQL PG POSTGRES POSTGRESQL \
+    RABBITMQ REDIS SQLALCHEMY WEBHOOK";
 
-/// Whether a variable looks like a secret, by its name or because its value holds a password.
+/// Returns true if a variable looks like a secret, by its name or because its value contains a password.
 #[must_use]
 pub fn looks_secret(name: &str, value: &str) -> bool {
     is_secret_name(name) || holds_login(value)
 }
 
-/// Whether a variable looks like a secret by its name alone.
+/// Returns true if a variable looks like a secret by its name.
 #[must_use]
 pub fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    if OPEN_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
+    if OPEN_PREFIXES.split(' ').any(|prefix| name.starts_with(prefix)) {
         return false;
     }
-    let named = PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-        || NAMES.contains(&&*name)
-        || PARTS.iter().any(|part| name.contains(part));
+    let named = PREFIXES.split(' ').any(|prefix| name.starts_with(prefix))
+        || is_listed(&name, NAMES)
+        || PARTS.split(' ').any(|part| name.contains(part));
     let words: Vec<&str> = name
         .split(|c: char| !c.is_ascii_alphanumeric())
         .map(|word| word.trim_end_matches(|c: char| c.is_ascii_digit()))
@@ -115,21 +75,21 @@ pub fn is_secret_name(name: &str) -> bool {
 }
 
 fn is_secret_by_words(words: &[&str]) -> bool {
-    let has = |known: &[&str]| words.iter().any(|word| known.contains(word));
+    let has = |known: &str| words.iter().any(|word| is_listed(word, known));
     let is_key = |word: &&str| {
         matches!(*word, "KEY" | "KEYS")
-            || KEYS.iter().any(|key| word.trim_end_matches('S').ends_with(key))
+            || KEYS.split(' ').any(|key| word.trim_end_matches('S').ends_with(key))
     };
     let is_token = |word: &&str| word.trim_end_matches('S').ends_with("TOKEN");
     let Some((last, others)) = words.split_last() else { return false };
-    has(&WORDS)
-        || words.iter().any(is_key) && !has(&["PUBLIC"])
-        || words.iter().any(is_token) && !has(&AMOUNTS)
-        || !others.is_empty() && LAST_WORDS.contains(last)
-        || matches!(*last, "URL" | "URLS" | "URI") && has(&SERVICES)
+    has(WORDS)
+        || words.iter().any(is_key) && !has("PUBLIC")
+        || words.iter().any(is_token) && !has(AMOUNTS)
+        || !others.is_empty() && is_listed(last, LAST_WORDS)
+        || matches!(*last, "URL" | "URLS" | "URI") && has(SERVICES)
 }
 
-/// Whether a value is or holds a URL that somebody logs in with.
+/// Returns true if a value is or contains a URL with a login.
 fn holds_login(value: &str) -> bool {
     value.match_indices("://").any(|(place, separator)| {
         let rest = &value[place + separator.len()..];
@@ -137,7 +97,7 @@ fn holds_login(value: &str) -> bool {
         let authority = rest.split(ends).next().unwrap_or_default();
         let Some((login, _host)) = authority.rsplit_once('@') else { return false };
         let has_password = login.split_once(':').is_some_and(|(_, password)| !password.is_empty());
-        // Services that want a token take it for a user name. `ssh://git@host` is no such thing.
+        // Services accept tokens as user names. `ssh://git@host` is not such a URL.
         let scheme = value[..place].to_ascii_lowercase();
         let is_http = scheme.ends_with("http") || scheme.ends_with("https");
         has_password || is_http && !login.trim_end_matches(':').is_empty()

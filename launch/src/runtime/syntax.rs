@@ -1,33 +1,33 @@
-//! Looks at sources without running them.
+//! Checks the syntax of sources without running them.
 
 use std::{path::Path, time::Duration};
 
-use super::tool::{self, Stream, ToolError};
+use super::tool::{self, ToolError, ToolOutput};
 use crate::process::{Cancellation, CommandSpec};
 
-/// How long an interpreter may look at one file.
+/// Time limit for one file.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// What a look at a source found.
+/// Result of a syntax check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Syntax {
-    /// It can be read.
+    /// The file has no syntax error.
     Sound,
-    /// It cannot.
+    /// The file has a syntax error.
     Broken {
-        /// What the interpreter said, possibly several lines.
+        /// Message of the interpreter, possibly several lines.
         rendered: String,
     },
-    /// Nobody here can tell.
+    /// The file cannot be checked here.
     Unchecked {
-        /// Why, and one hint.
+        /// Reason, and one hint.
         reason: String,
     },
-    /// This language is compiled: mistakes show when an evaluator is prepared.
+    /// The language is compiled: errors show when an evaluator is prepared.
     WhenPrepared,
 }
 
-/// Compiles a file in memory: the compiler's own command would leave a file behind.
+/// Compiles a file in memory: `py_compile` would leave a file behind.
 const COMPILE: &str = "import sys, traceback
 path = sys.argv[1]
 try:
@@ -39,19 +39,19 @@ except Exception as error:
     sys.exit(43)
 ";
 
-/// Whether Python can read the file.
+/// Checks a Python file.
 pub(super) fn python(interpreter: &Path, source: &Path, cancellation: &Cancellation) -> Syntax {
-    // Without the site's own start-up code, and without warnings about what is right but odd.
+    // Without start-up code of the site, and without warnings about valid code.
     let compile = CommandSpec::new(interpreter).args(["-I", "-S", "-W", "ignore", "-c", COMPILE]);
     verdict(ask(&compile.arg(source), cancellation), BROKEN)
 }
 
-/// Whether Node.js can read the file as JavaScript.
+/// Checks a JavaScript file.
 pub(super) fn javascript(node: &Path, source: &Path, cancellation: &Cancellation) -> Syntax {
     verdict(ask(&CommandSpec::new(node).arg("--check").arg(source), cancellation), 1)
 }
 
-/// Takes the types out of a file. A Node.js that does not know how to runs such files as scripts in JavaScript.
+/// Strips the types of a file. A Node.js that cannot do so runs such files as JavaScript.
 const STRIP: &str = "const { stripTypeScriptTypes, wrap } = require('node:module');
 const source = require('node:fs').readFileSync(process.argv[1], 'utf8');
 try {
@@ -63,18 +63,18 @@ try {
 }
 ";
 
-/// The exit code of our own scripts for a file that cannot be read; any other is the interpreter's.
+/// Exit code of [`COMPILE`] and [`STRIP`] for a syntax error; any other is the interpreter's.
 const BROKEN: i32 = 43;
 
-/// The exit code of [`STRIP`] for a file that may be TypeScript and is no JavaScript.
+/// Exit code of [`STRIP`] for a file that may be TypeScript and is not JavaScript.
 const CANNOT_STRIP: i32 = 42;
 
-/// Whether Node.js can read the file as TypeScript.
+/// Checks a TypeScript file.
 pub(super) fn typescript(node: &Path, source: &Path, cancellation: &Cancellation) -> Syntax {
     let strip =
         CommandSpec::new(node).args(["--no-warnings", "--input-type=commonjs", "-e", STRIP, "--"]);
     match ask(&strip.arg(source), cancellation) {
-        Ok(Answer { code: Some(CANNOT_STRIP), .. }) => Syntax::Unchecked {
+        Ok(answer) if answer.status.code() == Some(CANNOT_STRIP) => Syntax::Unchecked {
             reason: "this Node.js cannot read TypeScript; install Node.js 22.18 or later"
                 .to_owned(),
         },
@@ -82,39 +82,25 @@ pub(super) fn typescript(node: &Path, source: &Path, cancellation: &Cancellation
     }
 }
 
-/// How an interpreter ended, and what it wrote to stderr.
-struct Answer {
-    code: Option<i32>,
-    stderr: String,
+fn ask(command: &CommandSpec, cancellation: &Cancellation) -> Result<ToolOutput, ToolError> {
+    tool::output(command, LIMIT, cancellation)
 }
 
-fn ask(command: &CommandSpec, cancellation: &Cancellation) -> Result<Answer, ToolError> {
-    let mut stderr = String::new();
-    let status = tool::run(command, LIMIT, cancellation, &mut |stream, line| {
-        if stream == Stream::Stderr {
-            stderr.push_str(line);
-            stderr.push('\n');
-        }
-    })?;
-    Ok(Answer { code: status.code(), stderr })
-}
-
-/// What an answer means; `broken` is the exit code that speaks against the file.
-fn verdict(answer: Result<Answer, ToolError>, broken: i32) -> Syntax {
-    match answer {
-        Ok(Answer { code: Some(0), .. }) => Syntax::Sound,
-        Ok(Answer { code: Some(code), stderr }) if code == broken => {
-            Syntax::Broken { rendered: stderr.trim_end().to_owned() }
-        }
-        // An interpreter that dies, or does not know what it is asked for, says nothing of the file.
-        Ok(Answer { code, stderr }) => {
-            let how =
-                code.map_or_else(|| "a signal".to_owned(), |code| format!("exit code {code}"));
-            let reason = format!("the interpreter ended with {how}: {}", stderr.trim());
-            Syntax::Unchecked { reason }
-        }
-        Err(error) => Syntax::Unchecked { reason: error.to_string() },
-    }
+/// Interprets the result of a check; `broken` is the exit code for a syntax error.
+fn verdict(answer: Result<ToolOutput, ToolError>, broken: i32) -> Syntax {
+    let reason = match answer {
+        Ok(ToolOutput { status, stderr, .. }) => match status.code() {
+            Some(0) => return Syntax::Sound,
+            Some(code) if code == broken => {
+                return Syntax::Broken { rendered: stderr.trim_end().to_owned() };
+            }
+            // An interpreter that dies, or does not know an option, says nothing about the file.
+            Some(code) => format!("the interpreter exited with code {code}: {}", stderr.trim()),
+            None => format!("the interpreter was killed by a signal: {}", stderr.trim()),
+        },
+        Err(error) => error.to_string(),
+    };
+    Syntax::Unchecked { reason }
 }
 
 #[cfg(all(test, unix))]
@@ -125,29 +111,29 @@ mod tests {
     #[test]
     fn python_reads_and_leaves_nothing_behind() {
         let Some(python3) = Environment::inherited().find_program("python3") else { return };
-        let folder = Folder::new("syntax-python");
+        let directory = Folder::new("syntax-python");
         let look =
-            |source: &str| python(&python3, &folder.file("a.py", source), &Cancellation::new());
+            |source: &str| python(&python3, &directory.file("a.py", source), &Cancellation::new());
         assert_eq!(look("x = 1\nimport nothing_of_this_name\n"), Syntax::Sound);
         assert_eq!(look("'a' is 'a'\n"), Syntax::Sound, "odd is not wrong");
         let Syntax::Broken { rendered } = look("x = 1\ny = (\n") else { panic!("it is wrong") };
         assert!(rendered.contains("line 2") && rendered.contains("SyntaxError"), "{rendered}");
         assert!(matches!(look("x = '\0'\n"), Syntax::Broken { .. }));
-        let left = std::fs::read_dir(folder.path("")).unwrap().count();
+        let left = std::fs::read_dir(directory.path("")).unwrap().count();
         assert_eq!(left, 1);
     }
 
     #[test]
     fn node_reads_javascript_and_only_newer_ones_typescript() {
         let Some(node) = Environment::inherited().find_program("node") else { return };
-        let folder = Folder::new("syntax-node");
+        let directory = Folder::new("syntax-node");
         let js =
-            |source: &str| javascript(&node, &folder.file("a.js", source), &Cancellation::new());
+            |source: &str| javascript(&node, &directory.file("a.js", source), &Cancellation::new());
         assert_eq!(js("console.log(nothing);"), Syntax::Sound);
         let Syntax::Broken { rendered } = js("let x = ;") else { panic!("it is wrong") };
         assert!(rendered.contains("SyntaxError"), "{rendered}");
         let ts =
-            |source: &str| typescript(&node, &folder.file("a.ts", source), &Cancellation::new());
+            |source: &str| typescript(&node, &directory.file("a.ts", source), &Cancellation::new());
         assert_eq!(ts("const x = 1;"), Syntax::Sound);
         let strips = ts("const x: number = 1;") == Syntax::Sound;
         match ts("const x: = 1;") {
@@ -163,10 +149,10 @@ mod tests {
 
     #[test]
     fn an_interpreter_that_does_not_work_says_nothing_of_the_file() {
-        let folder = Folder::new("syntax-dead");
-        let source = folder.file("a.py", "x = (");
+        let directory = Folder::new("syntax-dead");
+        let source = directory.file("a.py", "x = (");
         for script in ["exit 7", "exit 1", "kill -9 $$"] {
-            let interpreter = folder.script("python", script);
+            let interpreter = directory.script("python", script);
             let found = python(&interpreter, &source, &Cancellation::new());
             assert!(matches!(found, Syntax::Unchecked { .. }), "{script}: {found:?}");
         }

@@ -1,5 +1,6 @@
-//! Folders and files for tests.
+//! Directories and files for tests of this workspace.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 #![expect(clippy::unwrap_used, reason = "only tests use this, and a test may panic")]
 
 use std::{
@@ -11,24 +12,25 @@ use tempfile::TempDir;
 
 use super::PrepareEvent;
 
-/// A folder of one test, removed in the end.
+/// A directory of one test, removed on drop.
 #[derive(Debug)]
 pub struct Folder(TempDir);
 
 impl Folder {
-    /// `name` becomes a part of its own.
+    /// Creates an empty directory; `name` becomes a part of its name.
     pub fn new(name: &str) -> Self {
-        // Those who are told of it resolve links.
+        // Programs resolve links.
         let parent = env::temp_dir().canonicalize().unwrap();
         let prefix = format!("evaluator-{name}-");
         Self(tempfile::Builder::new().prefix(&prefix).tempdir_in(parent).unwrap())
     }
 
+    /// Path of an entry.
     pub fn path(&self, relative: impl AsRef<Path>) -> PathBuf {
         self.0.path().join(relative)
     }
 
-    /// A file with this text, its folders included.
+    /// Writes a file and the directories above it.
     pub fn file(&self, relative: &str, text: &str) -> PathBuf {
         let path = self.path(relative);
         fs::create_dir_all(path.parent().unwrap()).unwrap();

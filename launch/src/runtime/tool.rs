@@ -1,6 +1,6 @@
-//! Runs a tool that makes evaluators ready (a compiler, an installer, an interpreter asked for its version) to its end.
+//! Runs tools that prepare evaluators: compilers, installers, interpreters asked for their version.
 //!
-//! Evaluators themselves are never started here; they need far more supervision.
+//! Evaluators themselves are never started here; they need more supervision.
 
 use std::{
     fs::File,
@@ -11,21 +11,23 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::process::{Cancellation, CommandSpec, Listed, start_listed};
+use crate::process::{Cancellation, CommandSpec, Registered, start_registered};
 
-/// How often an exit is looked for while a pipe stays open.
+/// Interval at which the exit is polled while a pipe stays open.
 const POLL: Duration = Duration::from_millis(50);
-/// How long output may still come after the tool exited: a daemon it left behind may hold its pipes for ever.
+/// Time to read output after the tool has exited: a daemon that it left behind may hold its pipes open.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// Which pipe a line came from.
+/// An output of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stream {
+pub enum Stream {
+    /// Standard output.
     Stdout,
+    /// Standard error.
     Stderr,
 }
 
-/// Why a tool did not come to its end.
+/// Reason why a tool did not exit by itself.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ToolError {
     #[error("cannot start {program}: {source}")]
@@ -38,10 +40,32 @@ pub(super) enum ToolError {
     Cancelled { program: String },
 }
 
-/// Runs `spec` with an empty standard input and hands over its lines (without line ends, never more than one at a time)
-/// as they come.
+/// Exit status and outputs of a tool that exited.
+#[derive(Debug)]
+pub(super) struct ToolOutput {
+    pub(super) status: ExitStatus,
+    pub(super) stdout: String,
+    pub(super) stderr: String,
+}
+
+/// Runs a tool as [`run`] does and collects its outputs. For tools that print little.
+pub(super) fn output(
+    spec: &CommandSpec,
+    limit: Duration,
+    cancellation: &Cancellation,
+) -> Result<ToolOutput, ToolError> {
+    let (mut stdout, mut stderr) = (String::new(), String::new());
+    let status = run(spec, limit, cancellation, &mut |stream, line| {
+        let text = if stream == Stream::Stdout { &mut stdout } else { &mut stderr };
+        text.push_str(line);
+        text.push('\n');
+    })?;
+    Ok(ToolOutput { status, stdout, stderr })
+}
+
+/// Runs `spec` with an empty standard input and passes on its lines (without line ends, one at a time) as they come.
 ///
-/// When `limit` is over or the run is cancelled, the tool and everything it started are killed.
+/// When `limit` has passed or the run is cancelled, the tool and all processes of its group are killed.
 pub(super) fn run(
     spec: &CommandSpec,
     limit: Duration,
@@ -51,8 +75,8 @@ pub(super) fn run(
     supervise(spec, None, limit, cancellation, on_line)
 }
 
-/// [`run`] for a tool that works on something locked: an empty file that is locked by this process becomes its standard
-/// input, and so the lock is held until the tool and all it started have ended, even if this process is killed before.
+/// [`run`] for a tool that works on something locked: `lock`, an empty file locked by this process, becomes its standard
+/// input. So the lock is held until the tool and all processes that it started have ended, even if this process is killed.
 pub(super) fn run_locked(
     spec: &CommandSpec,
     lock: &File,
@@ -85,50 +109,43 @@ fn supervise(
     let mut tool = Running { child, status: None, _listed: listed };
     let started = Instant::now();
     let (mut exited, mut polled) = (None, started);
+    let (mut has_drained, mut pause) = (false, Duration::from_millis(1));
     loop {
-        // Exit and end of output are two events: either may come first, and the other is then waited for a bounded time.
-        match lines.recv_timeout(POLL) {
-            Ok((stream, line)) => on_line(stream, &line),
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => break,
+        // Exit and end of output are two events: either may come first, and the other is then awaited a bounded time.
+        if has_drained {
+            thread::sleep(pause);
+            pause = pause.saturating_mul(2).min(POLL);
+        } else {
+            match lines.recv_timeout(POLL) {
+                Ok((stream, line)) => on_line(stream, &line),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => has_drained = true,
+            }
         }
-        // By the clock: something that outlives the tool may print without a pause.
-        if polled.elapsed() >= POLL {
+        // By the clock: a process that outlives the tool may print without a pause.
+        if has_drained || polled.elapsed() >= POLL {
             polled = Instant::now();
-            exited = exited.or(tool.poll(program)?.map(|_| polled));
+            exited = exited.or(tool.poll(program)?.map(|status| (status, polled)));
         }
-        if exited.is_some_and(|at: Instant| at.elapsed() > DRAIN) {
-            break;
+        match exited {
+            Some((status, at)) if has_drained || at.elapsed() > DRAIN => return Ok(status),
+            None if started.elapsed() > limit => {
+                return Err(ToolError::TimedOut { program: program(), limit });
+            }
+            _ if cancellation.is_cancelled() => {
+                return Err(ToolError::Cancelled { program: program() });
+            }
+            _ => {}
         }
-        if exited.is_none() && started.elapsed() > limit {
-            return Err(ToolError::TimedOut { program: program(), limit });
-        }
-        if cancellation.is_cancelled() {
-            return Err(ToolError::Cancelled { program: program() });
-        }
-    }
-    let mut pause = Duration::from_millis(1);
-    loop {
-        if let Some(status) = tool.poll(program)? {
-            return Ok(status);
-        }
-        if started.elapsed() > limit {
-            return Err(ToolError::TimedOut { program: program(), limit });
-        }
-        if cancellation.is_cancelled() {
-            return Err(ToolError::Cancelled { program: program() });
-        }
-        thread::sleep(pause);
-        pause = pause.saturating_mul(2).min(POLL);
     }
 }
 
-/// A tool that is killed, with all it started, unless it was seen to exit.
+/// A tool that is killed with its group when dropped, unless its exit was seen.
 struct Running {
     child: Child,
     status: Option<ExitStatus>,
-    /// Goes last, so that nobody is killed by a number that is listed no more; nobody is by one that was reaped.
-    _listed: Listed,
+    /// Dropped last: the process stays registered until it is reaped.
+    _listed: Registered,
 }
 
 impl Running {
@@ -146,7 +163,7 @@ impl Drop for Running {
         if self.status.is_none() {
             // The leader is not reaped yet, so its number cannot have been given to another group.
             stop_group(&self.child);
-            // Nothing is left to tell: the group is gone, or the leader is and this is the net below it.
+            // Errors mean that the process is gone.
             let _ = self.child.kill();
             let _ = self.child.wait();
         }
@@ -167,9 +184,9 @@ fn stop_group(leader: &Child) {
 #[cfg(not(unix))]
 fn stop_group(_: &Child) {}
 
-/// Starts a program that may have been written a moment ago: a process started meanwhile elsewhere holds the file open
-/// until it becomes another program, and until then the system refuses to run it.
-fn start_when_written(spec: &CommandSpec, stdin: Option<&File>) -> io::Result<(Child, Listed)> {
+/// Starts a program that may have just been written. A process that another thread forks meanwhile holds the file open until
+/// its own exec, and until then the system refuses to run the file.
+fn start_when_written(spec: &CommandSpec, stdin: Option<&File>) -> io::Result<(Child, Registered)> {
     for _ in 0..20 {
         match start(spec, stdin) {
             Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
@@ -181,7 +198,7 @@ fn start_when_written(spec: &CommandSpec, stdin: Option<&File>) -> io::Result<(C
     start(spec, stdin)
 }
 
-/// Reads lines on a thread that nobody joins: after an exit, a pipe may be held open by others.
+/// Reads lines on a thread that is not joined: after an exit, a pipe may be held open by other processes.
 fn pump(stream: Stream, pipe: impl Read + Send + 'static, lines: Sender<(Stream, String)>) {
     thread::spawn(move || {
         let mut reader = BufReader::new(pipe);
@@ -201,7 +218,7 @@ fn pump(stream: Stream, pipe: impl Read + Send + 'static, lines: Sender<(Stream,
     clippy::disallowed_methods,
     reason = "tools that prepare evaluators are started here and nowhere else"
 )]
-fn start(spec: &CommandSpec, stdin: Option<&File>) -> io::Result<(Child, Listed)> {
+fn start(spec: &CommandSpec, stdin: Option<&File>) -> io::Result<(Child, Registered)> {
     let stdin = stdin.map(File::try_clone).transpose()?.map_or_else(Stdio::null, Stdio::from);
     let mut command = Command::new(&spec.program);
     spec.configure(&mut command);
@@ -211,7 +228,7 @@ fn start(spec: &CommandSpec, stdin: Option<&File>) -> io::Result<(Child, Listed)
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         crate::process::reset_signals(&mut command);
     }
-    start_listed(|| command.spawn(), |child| Some(child.id()))
+    start_registered(|| command.spawn(), |child| Some(child.id()))
 }
 
 #[cfg(all(test, unix))]

@@ -14,7 +14,7 @@ use std::{
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use sha2::{Digest as _, Sha256};
 
-use crate::{runtime::Composition, trace::FileStamp};
+use crate::{runtime::Inputs, trace::FileStamp};
 
 /// Version of the encoding of keys and fingerprints. Part of every digest, so another version matches no record.
 const VERSION: u64 = 1;
@@ -144,20 +144,20 @@ impl Fingerprint {
     /// # Errors
     ///
     /// One of the files cannot be read.
-    pub fn of_program(composition: &Composition, settings: Digester) -> Result<Self, Unreadable> {
+    pub fn of_program(inputs: &Inputs, settings: Digester) -> Result<Self, Unreadable> {
         let failed = |path: &Path, source| Unreadable { path: path.to_owned(), source };
         let (mut files, mut contents) = (Vec::new(), Vec::new());
-        for path in &composition.files {
+        for path in &inputs.files {
             let (stamp, content) = content(path).map_err(|error| failed(path, error))?;
             contents.push((portable(path), content));
             files.push((path.clone(), stamp));
         }
-        for path in &composition.programs {
+        for path in &inputs.programs {
             let content = sample(path).map_err(|error| failed(path, error))?;
             contents.push((format!("interpreter {}", portable(path)), content));
         }
         contents.sort();
-        let digester = settings.json("files", &contents).json("notes", &composition.notes);
+        let digester = settings.json("files", &contents).json("notes", &inputs.notes);
         Ok(Self { digest: digester.finish(), files })
     }
 
@@ -269,21 +269,21 @@ mod tests {
         let check = folder.file("check.py", "1");
         let helper = folder.file("helper.py", "1");
         let python = folder.file("python", "x");
-        let composition = |files: &[&PathBuf]| Composition {
+        let inputs = |files: &[&PathBuf]| Inputs {
             files: files.iter().map(|path| (*path).clone()).collect(),
             programs: BTreeSet::from([python.clone()]),
-            ..Composition::default()
+            ..Inputs::default()
         };
-        let both = composition(&[&check, &helper]);
-        let key = |composition: &Composition, settings: &str| {
+        let both = inputs(&[&check, &helper]);
+        let key = |inputs: &Inputs, settings: &str| {
             let settings = Digester::new("program").bytes("settings", settings.as_bytes());
-            Fingerprint::of_program(composition, settings).unwrap().digest()
+            Fingerprint::of_program(inputs, settings).unwrap().digest()
         };
         let before = key(&both, "a");
         assert_eq!(before, key(&both, "a"));
-        assert_eq!(before, key(&composition(&[&helper, &check]), "a"));
-        let noted = Composition { notes: vec!["sdk 1".to_owned()], ..both.clone() };
-        for other in [key(&both, "b"), key(&composition(&[&check]), "a"), key(&noted, "a")] {
+        assert_eq!(before, key(&inputs(&[&helper, &check]), "a"));
+        let noted = Inputs { notes: vec!["sdk 1".to_owned()], ..both.clone() };
+        for other in [key(&both, "b"), key(&inputs(&[&check]), "a"), key(&noted, "a")] {
             assert_ne!(before, other);
         }
         let fingerprint = Fingerprint::of_program(&both, Digester::new("")).unwrap();
@@ -301,8 +301,8 @@ mod tests {
     fn the_directory_of_an_evaluator_does_not_count() {
         let key = |folder: &Folder| {
             let files = BTreeSet::from([folder.file("check.py", "1"), folder.file("a.py", "2")]);
-            let composition = Composition { files, ..Composition::default() };
-            Fingerprint::of_program(&composition, Digester::new("")).unwrap().digest()
+            let inputs = Inputs { files, ..Inputs::default() };
+            Fingerprint::of_program(&inputs, Digester::new("")).unwrap().digest()
         };
         assert_eq!(key(&Folder::new("run-here")), key(&Folder::new("run-there")));
     }
@@ -310,11 +310,11 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_named() {
         let folder = Folder::new("run-unreadable");
-        let mut composition = Composition::default();
-        composition.files.insert(folder.path("gone.py"));
-        let error = Fingerprint::of_program(&composition, Digester::new("")).unwrap_err();
+        let mut inputs = Inputs::default();
+        inputs.files.insert(folder.path("gone.py"));
+        let error = Fingerprint::of_program(&inputs, Digester::new("")).unwrap_err();
         assert!(error.to_string().contains("gone.py"), "{error}");
-        composition.files = BTreeSet::from([folder.path("")]);
-        assert!(Fingerprint::of_program(&composition, Digester::new("")).is_err());
+        inputs.files = BTreeSet::from([folder.path("")]);
+        assert!(Fingerprint::of_program(&inputs, Digester::new("")).is_err());
     }
 }

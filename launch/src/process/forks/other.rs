@@ -1,15 +1,13 @@
-//! Systems where processes cannot be forked: there is no server, and no process came from one.
+//! Systems that cannot fork: there is no server and no forked process.
 
-use std::{convert::Infallible, time::Duration};
+use std::time::Duration;
 
 use super::{ForkError, ServerCommand};
 use crate::process::{Cancellation, Ending, Limits, Outcome};
 
-/// A server that does not exist.
+/// A server, which does not exist.
 #[derive(Debug)]
-pub struct ForkServer {
-    never: Infallible,
-}
+pub enum ForkServer {}
 
 impl ForkServer {
     /// Always fails.
@@ -17,11 +15,7 @@ impl ForkServer {
     /// # Errors
     ///
     /// [`ForkError::Unusual`].
-    pub async fn start(
-        _server: ServerCommand,
-        _patience: Duration,
-        _cancellation: &Cancellation,
-    ) -> Result<Self, ForkError> {
+    pub async fn start(_: ServerCommand, _: Duration, _: &Cancellation) -> Result<Self, ForkError> {
         Err(ForkError::Unusual { reason: "this system cannot fork processes".to_owned() })
     }
 
@@ -30,45 +24,34 @@ impl ForkServer {
     /// # Errors
     ///
     /// None.
-    pub async fn run(
-        &self,
-        _input: &[u8],
-        _limits: &Limits,
-        _cancellation: &Cancellation,
-    ) -> Result<Outcome, ForkError> {
-        match self.never {}
+    pub async fn run(&self, _: &[u8], _: &Limits, _: &Cancellation) -> Result<Outcome, ForkError> {
+        match *self {}
     }
 
     /// Never called.
-    pub async fn end(self, _patience: Duration) {
-        match self.never {}
+    pub async fn end(self, _: Duration) {
+        match self {}
     }
 }
 
-/// A process that does not exist.
+/// A forked process, which does not exist.
 #[derive(Debug)]
-pub(in super::super) struct Forked {
-    never: Infallible,
-}
+pub(in super::super) enum Forked {}
 
 impl Forked {
     pub(in super::super) async fn exited(&mut self) {
-        match self.never {}
-    }
-
-    pub(in super::super) fn has_exited(&mut self) -> bool {
-        match self.never {}
+        match *self {}
     }
 
     pub(in super::super) fn terminate(&mut self) {
-        match self.never {}
+        match *self {}
     }
 
     pub(in super::super) fn kill(&mut self) {
-        match self.never {}
+        match *self {}
     }
 
     pub(in super::super) fn reap(&mut self) -> Ending {
-        match self.never {}
+        match *self {}
     }
 }

@@ -1,31 +1,26 @@
-//! What differs between operating systems: groups of processes, noticing an exit without reaping, limits, and what others may
-//! read of this process.
+//! What differs between operating systems: process groups, noticing an exit without reaping, limits, and access to the
+//! memory of this process.
 //!
-//! Every system gives the same two types and the same functions. `Group` is the started process and whatever it starts in turn, as far as the
-//! system can name that; `ExitWatch` waits until the started process is dead *without* collecting its status.
+//! Every system provides the same two types and the same functions. `Group` is a started process with its child
+//! processes, as far as the system can address them; `ExitWatch` waits until the started process is dead *without*
+//! reaping it.
 
 mod secrecy;
 pub use secrecy::hide_memory;
 
 #[cfg(unix)]
-mod identity;
-#[cfg(unix)]
-mod limits;
-#[cfg(unix)]
-mod signals;
+mod exec;
 #[cfg(unix)]
 mod unix;
-#[cfg(unix)]
-pub(super) use identity::Identified;
 #[cfg(target_os = "linux")]
-pub(super) use limits::limit_running;
+pub(super) use exec::limit_running;
 #[cfg(unix)]
-pub(super) use limits::{CPU_TIME_IS_OVER, KILLED};
+pub(crate) use exec::reset as reset_signals;
 #[cfg(unix)]
-pub use signals::reset as reset_signals;
+pub(super) use exec::{CPU_TIME_IS_OVER, KILLED};
 #[cfg(unix)]
 pub(super) use unix::{
-    ExitWatch, Group, configure, ending, is_out_of_descriptors, kill_group, read_now,
+    ExitWatch, Group, Identified, configure, ending, is_out_of_descriptors, kill_group, read_now,
 };
 
 #[cfg(not(unix))]

@@ -1,4 +1,4 @@
-//! Systems without process groups: only the started process itself can be ended, and what it starts may live on.
+//! Systems without process groups: only the started process itself can be killed; its children may survive.
 
 use std::{io, process::ExitStatus};
 
@@ -6,11 +6,11 @@ use tokio::process::{Child, Command};
 
 use super::super::{Ending, Resources};
 
-/// The signals of other systems.
+/// These signals do not exist.
 pub(in super::super) const CPU_TIME_IS_OVER: Option<i32> = None;
 pub(in super::super) const KILLED: Option<i32> = None;
 
-/// Nothing to prepare; limits cannot be had, and a program that was to have some is not started without.
+/// Refuses resource limits, which are not available.
 pub(in super::super) fn configure(_command: &mut Command, resources: &Resources) -> io::Result<()> {
     if resources.is_unlimited() {
         return Ok(());
@@ -19,7 +19,7 @@ pub(in super::super) fn configure(_command: &mut Command, resources: &Resources)
     Err(io::Error::new(io::ErrorKind::Unsupported, reason))
 }
 
-/// Not to be known here.
+/// Not known here.
 pub(in super::super) fn is_out_of_descriptors(_error: &io::Error) -> bool {
     false
 }
@@ -32,12 +32,12 @@ pub(in super::super) fn ending(status: ExitStatus) -> Ending {
     }
 }
 
-/// What is in a pipe cannot be had here before the runtime has heard of it.
+/// Not available here.
 pub(in super::super) fn read_now<P>(_pipe: &P, _buffer: &mut [u8]) -> Option<usize> {
     None
 }
 
-/// The started process alone.
+/// The started process.
 #[derive(Debug)]
 pub(in super::super) struct Group {}
 
@@ -47,22 +47,22 @@ impl Group {
         child.id().map(|_| Self {})
     }
 
-    /// There is no gentle way: the same as [`Group::kill`].
+    /// The same as [`Group::kill`].
     pub(in super::super) fn terminate(&self, child: &mut Child) {
         self.kill(child);
     }
 
-    /// Ends the process.
+    /// Kills the process.
     pub(in super::super) fn kill(&self, child: &mut Child) {
-        // It fails only when the process is dead already.
+        // It fails only if the process is dead already.
         let _ = child.start_kill();
     }
 }
 
-/// Nothing can be ended by its number.
+/// Processes cannot be killed by id.
 pub(in super::super) fn kill_group(_leader: u32) {}
 
-/// Waits for the exit. Reaping is harmless here, because no number is used afterwards.
+/// Waits for the exit. Reaping is harmless here, because no id is used afterwards.
 #[derive(Debug)]
 pub(in super::super) struct ExitWatch {}
 
@@ -74,7 +74,7 @@ impl ExitWatch {
 
     /// Returns when the process is dead. Cancel safe.
     pub(in super::super) async fn exited(&mut self, _group: &Group, child: &mut Child) {
-        // An error means that the status is lost; reaping will say so.
+        // An error means that the status is lost, which reaping reports.
         let _ = child.wait().await;
     }
 }

@@ -1,17 +1,17 @@
-//! Keeping what this process knows from the processes it starts.
+//! Protects the memory of this process from the processes it starts.
 
 use std::io;
 
-/// Sees to it that other processes of this user cannot read the memory and the environment of this one (`/proc/PID/environ`,
-/// `/proc/PID/mem`, a debugger). Without that an evaluator could read there what was withheld from it.
+/// Prevents other processes of this user from reading the memory and the environment of this one (`/proc/PID/environ`,
+/// `/proc/PID/mem`, a debugger), where an evaluator could find what was withheld from it.
 ///
-/// Only Linux can do that; elsewhere this changes nothing and says `false`. It has a price: this process leaves no core dump, and
-/// only root can attach a debugger or a profiler to it while it runs. Processes that it starts are as always. Root, to be
-/// precise whoever may trace any process, is not kept out; nor does it protect the process that started this one.
+/// Only Linux supports this; elsewhere this changes nothing and returns `false`. It has a price: this process leaves no
+/// core dump, and only root can attach a debugger or a profiler to it. Child processes are not affected. Root, or any
+/// process that may trace others, is not kept out; nor is the parent of this process protected.
 ///
 /// # Errors
 ///
-/// What the system says when it refuses.
+/// The system refuses.
 pub fn hide_memory() -> io::Result<bool> {
     #[cfg(target_os = "linux")]
     {

@@ -1,8 +1,8 @@
 //! Unix: process groups, and `waitid` with `WNOWAIT`.
 //!
-//! A process group can be signalled safely only while its leader has not been reaped: after that the number may belong
-//! to somebody else. So the leader's exit is noticed with `WNOWAIT`, which leaves it a zombie and its number taken, and
-//! the status is collected only when nothing is left to signal.
+//! A process group can be signalled safely only while its leader is not reaped: after that its id may be reused. So the
+//! exit of the leader is noticed with `WNOWAIT`, which leaves it a zombie and its id valid, and it is reaped only when
+//! nothing is left to signal.
 
 use std::{
     io,
@@ -21,26 +21,24 @@ use tokio::{
     time::sleep,
 };
 
-use super::{
-    super::{Ending, Resources},
-    limits, signals,
-};
+use super::exec;
+use crate::process::{Ending, Resources};
 
-/// How often to look for the exit even if no signal told of it: the threads of this process that may be interrupted by
-/// `SIGCHLD` may have ended.
+/// Interval at which the exit is polled without a signal: the threads of this process that receive `SIGCHLD` may have
+/// ended.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// Makes the process lead a group of its own, within these limits.
+/// Makes the process lead its own group, with these limits.
 pub(in super::super) fn configure(command: &mut Command, resources: &Resources) -> io::Result<()> {
     command.process_group(0);
-    signals::reset(command.as_std_mut());
+    exec::reset(command.as_std_mut());
     if !resources.is_unlimited() {
-        limits::limit(command, resources);
+        exec::limit(command, resources);
     }
     Ok(())
 }
 
-/// Whether this process, or all of them, have as many files open as they may.
+/// Returns true if this process, or the system, is out of file descriptors.
 pub(in super::super) fn is_out_of_descriptors(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE))
 }
@@ -54,14 +52,14 @@ pub(in super::super) fn ending(status: ExitStatus) -> Ending {
     }
 }
 
-/// Reads what is in a pipe at this moment, whether or not the runtime has heard of it; nothing from a pipe that has ended.
-/// `None` when there is nothing yet.
+/// Reads what a pipe holds at this moment, whether or not the runtime was notified; nothing from a pipe that has ended.
+/// `None` if there is nothing yet.
 pub(in super::super) fn read_now(pipe: &impl AsFd, buffer: &mut [u8]) -> Option<usize> {
-    // The pipes of children do not block here.
+    // The pipes of children are non-blocking here.
     rustix::io::read(pipe, buffer).ok()
 }
 
-/// The group led by a process that was started and not reaped yet.
+/// The group led by a process that is not reaped yet.
 #[derive(Debug)]
 pub(in super::super) struct Group {
     leader: Pid,
@@ -74,28 +72,28 @@ impl Group {
         Pid::from_raw(id).map(|leader| Self { leader })
     }
 
-    /// Asks all members to end.
+    /// Sends `SIGTERM` to all members.
     pub(in super::super) fn terminate(&self, _child: &mut Child) {
         self.signal(Signal::TERM);
     }
 
-    /// Ends all members.
+    /// Kills all members.
     pub(in super::super) fn kill(&self, _child: &mut Child) {
         self.signal(Signal::KILL);
     }
 
     fn signal(&self, signal: Signal) {
         if peek(self.leader).is_err() {
-            // Somebody else in this process has reaped the leader, so the number may be anybody's.
+            // Other code in this process has reaped the leader, so the id may have been reused.
             return;
         }
-        // It can fail when no member is left but the zombie of the leader, or when all of them changed their user.
-        // Neither can be helped, and the wait that follows is bounded.
+        // It fails if only the zombie of the leader is left, or if all members changed their user. The following wait
+        // is bounded.
         let _ = kill_process_group(self.leader, signal);
     }
 }
 
-/// Ends all members of the group that this process leads; nobody if it was reaped.
+/// Kills all members of the group of this leader, unless the leader was reaped.
 pub(in super::super) fn kill_group(leader: u32) {
     let leader = i32::try_from(leader).ok().and_then(Pid::from_raw);
     if let Some(leader) = leader {
@@ -103,17 +101,17 @@ pub(in super::super) fn kill_group(leader: u32) {
     }
 }
 
-/// Waits for the leader's exit and leaves it unreaped.
+/// Waits for the exit of the leader without reaping it.
 #[derive(Debug)]
 pub(in super::super) struct ExitWatch {
     child_signals: Signals,
 }
 
 impl ExitWatch {
-    /// Starts to listen; to be made before the process is started, so that no exit is missed.
+    /// Starts to listen; to be called before the process is started, so that no exit is missed.
     pub(in super::super) fn new() -> io::Result<Self> {
         let child_signals = signal(SignalKind::child())?;
-        signals::unblock_child_signal();
+        exec::unblock_child_signal();
         Ok(Self { child_signals })
     }
 
@@ -129,16 +127,55 @@ impl ExitWatch {
 }
 
 fn has_exited(leader: Pid) -> bool {
-    // When somebody else in this process has reaped it, the status is lost, and reaping will say so.
+    // If other code in this process has reaped it, the status is lost, which reaping reports.
     peek(leader).unwrap_or(true)
 }
 
-/// Whether the leader is dead, without reaping it; an error when it is not our unreaped child any more.
+/// Returns whether the leader is dead, without reaping it; an error if it is not our unreaped child any more.
 fn peek(leader: Pid) -> Result<bool, Errno> {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     match waitid(WaitId::Pid(leader), options) {
         Ok(status) => Ok(status.is_some()),
         Err(Errno::INTR) => Ok(false),
         Err(error) => Err(error),
+    }
+}
+
+/// Identifies a process by more than its id, which may be reused after the process was reaped.
+#[cfg(target_os = "linux")]
+#[derive(Debug)]
+pub(in super::super) struct Identified(std::os::fd::OwnedFd);
+
+#[cfg(target_os = "linux")]
+impl Identified {
+    /// The process of that id; `None` if the kernel is too old (before 5.3).
+    pub(in super::super) fn new(process: Pid) -> Option<Self> {
+        use rustix::process::{PidfdFlags, pidfd_open};
+        pidfd_open(process, PidfdFlags::empty()).ok().map(Self)
+    }
+
+    /// Returns true if the process is not dead, so that its id is valid.
+    pub(in super::super) fn lives(&self) -> bool {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let mut ended = [PollFd::new(&self.0, PollFlags::IN)];
+        matches!(poll(&mut ended, Some(&Timespec::default())), Ok(0))
+    }
+}
+
+/// Not available on this system.
+#[cfg(not(target_os = "linux"))]
+#[derive(Debug)]
+pub(in super::super) struct Identified {}
+
+#[cfg(not(target_os = "linux"))]
+impl Identified {
+    /// Always `None`.
+    pub(in super::super) fn new(_process: Pid) -> Option<Self> {
+        None
+    }
+
+    /// Returns true if the process is certainly alive.
+    pub(in super::super) fn lives(&self) -> bool {
+        false
     }
 }

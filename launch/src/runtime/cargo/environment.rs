@@ -1,8 +1,8 @@
 //! The environment in which cargo is started.
 //!
-//! This program may itself run under cargo (`cargo run`, `cargo test`, `cargo evaluator`). What the outer cargo says about
-//! its own package must not reach the inner one: another target directory would make both wait for one lock, and other
-//! compiler flags would compile everything again.
+//! This program may itself run under cargo (`cargo run`, `cargo test`, `cargo evaluator`). The variables of the outer
+//! cargo must not reach the inner one: another target directory would make both wait for one lock, and other compiler
+//! flags would recompile everything.
 
 use std::{
     env,
@@ -10,13 +10,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::runtime::{Environment, environment::is_harmless};
+use crate::runtime::{
+    Environment,
+    environment::{is_harmless, is_listed},
+};
 
-/// Variables that say where results of builds go.
-const TARGET_FOLDERS: [&str; 3] =
-    ["CARGO_BUILD_BUILD_DIR", "CARGO_BUILD_TARGET_DIR", "CARGO_TARGET_DIR"];
+/// Variables that choose directories of build results.
+const TARGET_DIRECTORIES: &str = "CARGO_BUILD_BUILD_DIR CARGO_BUILD_TARGET_DIR CARGO_TARGET_DIR";
 
-/// Where the dynamic linker looks for libraries, which cargo extends for the programs that it runs.
+/// The search path of the dynamic linker, which cargo extends for the programs that it runs.
 pub(super) const LIBRARY_PATH: &str = if cfg!(windows) {
     "PATH"
 } else if cfg!(target_os = "macos") {
@@ -25,20 +27,20 @@ pub(super) const LIBRARY_PATH: &str = if cfg!(windows) {
     "LD_LIBRARY_PATH"
 };
 
-/// What to change in `inherited` before cargo is started, as in [`CommandSpec::env`](crate::process::CommandSpec::env).
+/// Changes to `inherited` for cargo, as in [`CommandSpec::env`](crate::process::CommandSpec::env).
 ///
-/// `program` is this very program: its folder is one of those that an outer cargo put on the library path.
+/// `program` is the path of this program: an outer cargo has put its directory on the library path.
 pub(super) fn changes(
     inherited: &Environment,
     program: Option<&Path>,
 ) -> Vec<(OsString, Option<OsString>)> {
-    // Below an outer cargo they are for its package; else the user has all builds there, and these as well.
+    // Under an outer cargo they are for its package; otherwise the user has chosen them for all builds.
     let is_nested = inherited.get("CARGO_MANIFEST_DIR").is_some();
     let mut changes: Vec<_> = inherited
         .iter()
         .filter(|(name, _)| {
             name.to_str().is_some_and(|name| {
-                is_scrubbed(name) || is_nested && TARGET_FOLDERS.contains(&name)
+                is_scrubbed(name) || is_nested && is_listed(name, TARGET_DIRECTORIES)
             })
         })
         .map(|(name, _)| (name.to_owned(), None))
@@ -54,71 +56,45 @@ pub(super) fn changes(
     changes
 }
 
-/// The environment of a cargo that builds what was fetched from elsewhere, whose build scripts and macros run then.
+/// The environment of a cargo that builds a fetched evaluator, whose build scripts and macros run then.
 ///
-/// Cargo must find its own things and reach crates. Credentials of registries are not among the variables, nor are proxies
-/// that need a password.
+/// Cargo must find its own files and reach crates. Credentials of registries are not included, nor are proxies that
+/// need a password.
 pub(super) fn confined(inherited: &Environment) -> Vec<(OsString, Option<OsString>)> {
-    const NAMES: &[&str] = &[
-        "CARGO_HOME",
-        "RUSTUP_HOME",
-        "RUSTUP_TOOLCHAIN",
-        "RUSTUP_AUTO_INSTALL",
-        "SSL_CERT_FILE",
-        "SSL_CERT_DIR",
-        "NO_PROXY",
-        "no_proxy",
-    ];
-    const PROXIES: &[&str] =
-        &["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+    const CONFINED: &str = "CARGO_HOME RUSTUP_HOME RUSTUP_TOOLCHAIN RUSTUP_AUTO_INSTALL SSL_CERT_FILE SSL_CERT_DIR NO_PROXY no_proxy";
+    const PROXIES: &str = "HTTPS_PROXY https_proxy HTTP_PROXY http_proxy ALL_PROXY all_proxy";
     let kept = inherited.iter().filter(|(name, value)| {
         let Some(name) = name.to_str() else { return false };
         let is_open = || value.to_str().is_some_and(|value| !value.contains('@'));
         is_harmless(name)
-            || NAMES.contains(&name)
+            || is_listed(name, CONFINED)
             || name.starts_with("CARGO_NET_")
             || name.starts_with("CARGO_HTTP_") && is_open()
-            || PROXIES.contains(&name) && is_open()
+            || is_listed(name, PROXIES) && is_open()
     });
     kept.map(|(name, value)| (name.to_owned(), Some(value.to_owned()))).collect()
 }
 
-/// Variables by which an outer cargo, a wrapper around it (clippy, coverage), or a shell would change what is built where.
+/// Returns true for variables by which an outer cargo, a wrapper around it (clippy, coverage), or a shell changes what
+/// is built and where.
 ///
-/// Compiler flags are left to cargo's configuration files, so that they are the same for every run. `RUSTUP_TOOLCHAIN`
-/// stays: it is either what the user asked for, or what rustup would choose for this folder anyway. So do `CARGO_HOME`,
-/// `CARGO_NET_*`, `CARGO_HTTP_*`, `CARGO_REGISTRIES_*` and the like: they say how to reach crates, not what to build.
+/// Compiler flags are left to the configuration files of cargo, so that they are the same for every run.
+/// `RUSTUP_TOOLCHAIN` stays: it is either what the user asked for, or what rustup would choose for this directory. So
+/// do `CARGO_HOME`, `CARGO_NET_*`, `CARGO_HTTP_*`, `CARGO_REGISTRIES_*` and similar variables, which say how to reach
+/// crates.
 fn is_scrubbed(name: &str) -> bool {
-    const NAMES: &[&str] = &[
-        "CARGO",
-        "CARGO_BIN_NAME",
-        "CARGO_BUILD_RUSTFLAGS",
-        "CARGO_CRATE_NAME",
-        "CARGO_ENCODED_RUSTDOCFLAGS",
-        "CARGO_ENCODED_RUSTFLAGS",
-        "CARGO_MAKEFLAGS",
-        "CARGO_MANIFEST_DIR",
-        "CARGO_MANIFEST_LINKS",
-        "CARGO_MANIFEST_PATH",
-        "CARGO_PRIMARY_PACKAGE",
-        "CARGO_TARGET_TMPDIR",
-        "OUT_DIR",
-        "RUSTC",
-        "RUSTC_LINKER",
-        "RUSTC_WORKSPACE_WRAPPER",
-        "RUSTC_WRAPPER",
-        "RUSTDOC",
-        "RUSTDOCFLAGS",
-        "RUSTFLAGS",
-        "RUST_RECURSION_COUNT",
-    ];
-    const PREFIXES: &[&str] = &["CARGO_BIN_EXE_", "CARGO_CFG_", "CARGO_FEATURE_", "CARGO_PKG_"];
-    NAMES.contains(&name)
-        || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    const NAMES: &str = "\
+        CARGO CARGO_BIN_NAME CARGO_BUILD_RUSTFLAGS CARGO_CRATE_NAME CARGO_ENCODED_RUSTDOCFLAGS \
+        CARGO_ENCODED_RUSTFLAGS CARGO_MAKEFLAGS CARGO_MANIFEST_DIR CARGO_MANIFEST_LINKS CARGO_MANIFEST_PATH \
+        CARGO_PRIMARY_PACKAGE CARGO_TARGET_TMPDIR OUT_DIR RUSTC RUSTC_LINKER RUSTC_WORKSPACE_WRAPPER RUSTC_WRAPPER \
+        RUSTDOC RUSTDOCFLAGS RUSTFLAGS RUST_RECURSION_COUNT";
+    const PREFIXES: &str = "CARGO_BIN_EXE_ CARGO_CFG_ CARGO_FEATURE_ CARGO_PKG_";
+    is_listed(name, NAMES)
+        || PREFIXES.split(' ').any(|prefix| name.starts_with(prefix))
         || (name.starts_with("CARGO_TARGET_") && name.ends_with("_RUSTFLAGS"))
 }
 
-/// The library path without the folders of the outer build and of its toolchain; `None` when nothing is left.
+/// The library path without the directories of the outer build and its toolchain; `None` if nothing is left.
 fn without_outer_build(
     paths: &OsStr,
     inherited: &Environment,
@@ -126,7 +102,7 @@ fn without_outer_build(
 ) -> Option<OsString> {
     let toolchains = inherited.get("RUSTUP_HOME").map(|home| Path::new(home).join("toolchains"));
     let own = program.and_then(Path::parent);
-    // A program is in the profile's folder, a test in `deps` or (a doctest, an example) another folder inside it.
+    // A program is in the directory of the profile, a test in `deps` or another subdirectory.
     let profiles: Vec<&Path> = own.into_iter().chain(own.and_then(Path::parent)).collect();
     let outer = |path: &Path| {
         path.components()
@@ -146,7 +122,7 @@ fn without_outer_build(
     if kept.iter().all(|path| path.as_os_str().is_empty()) {
         return None;
     }
-    // Joining what was split cannot fail: no entry holds a separator.
+    // It was split before, so no entry contains a separator.
     env::join_paths(kept).ok()
 }
 

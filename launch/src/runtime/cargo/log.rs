@@ -1,4 +1,4 @@
-//! What cargo and the compiler said while they built: which programs there are now, and why the others are not.
+//! The output of a build: which programs were built, and why the others were not.
 
 use std::{
     path::{Path, PathBuf},
@@ -8,24 +8,21 @@ use std::{
 
 use serde::Deserialize;
 
-use super::{
-    build::Unit,
-    launch::{Findings, ScriptOutput},
-};
+use super::build::{Findings, ScriptOutput, Unit};
 use crate::runtime::{
     PrepareEvent,
     tool::{Stream, ToolError},
 };
 
-/// How many of cargo's own last lines are kept to explain a failure that no compiler explains.
+/// Number of last lines of cargo that are kept to explain a failure without a compiler message.
 const KEPT_LINES: usize = 200;
 
-/// Why a program was not built.
+/// Reason why a program was not built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Failure {
-    /// How it goes on after the name of the program: `does not compile: 2 errors`.
+    /// Text after the name of the program: `does not compile: 2 errors`.
     pub(super) what: String,
-    /// The text of the compiler, or of cargo.
+    /// Message of the compiler, or of cargo.
     pub(super) rendered: String,
 }
 
@@ -57,7 +54,7 @@ struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// The compiler's closing count of errors or warnings, which cargo words itself.
+    /// Returns true for the final count of errors or warnings, which cargo prints itself.
     fn is_count(&self) -> bool {
         self.message.starts_with("aborting due to ")
             || self.message.ends_with(" warning emitted")
@@ -65,7 +62,7 @@ impl Diagnostic {
     }
 }
 
-/// What a compiler said about one target.
+/// A compiler message about one target.
 struct Said {
     package: String,
     target: Target,
@@ -73,7 +70,7 @@ struct Said {
     rendered: String,
 }
 
-/// Reads along with a build.
+/// Interprets the output of a build.
 pub(super) struct Log<'a> {
     unit: &'a Unit,
     what: String,
@@ -114,7 +111,7 @@ impl<'a> Log<'a> {
         match stream {
             Stream::Stdout => match serde_json::from_str::<Message>(line) {
                 Ok(message) => self.message(message, on_event),
-                // Not cargo's: a wrapper around the compiler printed it.
+                // Printed by a wrapper around the compiler.
                 Err(_) => self.progress(line, on_event),
             },
             Stream::Stderr => self.progress(line, on_event),
@@ -145,7 +142,7 @@ impl<'a> Log<'a> {
     fn progress(&mut self, line: &str, on_event: &mut dyn FnMut(PrepareEvent)) {
         let line = self.renamed(line);
         let shown = line.trim();
-        // A build with nothing to do is not worth a word.
+        // A build with nothing to do is not reported.
         let is_quiet = shown.is_empty() || (!self.told_start && shown.starts_with("Finished "));
         if !is_quiet {
             if !self.told_start {
@@ -182,7 +179,7 @@ impl<'a> Log<'a> {
             && self.unit.package.as_deref().is_none_or(|id| id == package)
     }
 
-    /// What was said that matters to this program when it runs.
+    /// What the program needs at run time.
     pub(super) fn findings_for(&self, program: &Path) -> Findings {
         let package = self.built.iter().find(|(_, _, path)| path == program).map(|(id, _, _)| id);
         Findings::new(&self.scripts, package.map(String::as_str), self.has_dylibs)
@@ -219,8 +216,7 @@ impl<'a> Log<'a> {
                 rendered: self.cargo_lines.join("\n"),
             });
         }
-        // What the program is made from did not compile: the library of its package, or a dependency. Errors of the
-        // package's other programs are not to blame.
+        // The library of its package or a dependency did not compile. Other programs of the package are not the reason.
         let others: Vec<&Said> = self
             .said
             .iter()
@@ -245,14 +241,14 @@ impl<'a> Log<'a> {
     }
 }
 
-/// What cargo complains about, in one line: its error, and the causes that it names.
+/// Summarizes an error of cargo in one line: the error and its causes.
 pub(super) fn headline(text: &str) -> Option<String> {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.clone().next()?;
     let error = lines.find_map(|line| line.strip_prefix("error: ")).unwrap_or(first);
     let mut told = error.to_owned();
     while let Some(line) = lines.next() {
-        // What follows the first line of a cause is a piece of a file.
+        // The lines after the first one of a cause show a part of a file.
         if line == "Caused by:"
             && let Some(cause) = lines.next()
         {
@@ -273,8 +269,8 @@ mod tests {
         Unit {
             manifest: "/p/Cargo.toml".into(),
             package: Some("p".to_owned()),
-            target_folder: "/t".into(),
-            build_folder: None,
+            target_directory: "/t".into(),
+            build_directory: None,
             features: vec!["a".to_owned(), "b".to_owned()],
             kind: ProgramKind::Bin,
             lone_file: None,

@@ -1,25 +1,31 @@
-//! The manifest of the package that is generated around a lone file.
+//! Manifests of lone `.rs` files: the one embedded in the file, and the one generated from it.
+//!
+//! Two embedded forms are read: the frontmatter of cargo scripts, between `---` fences at the top of the file, and the
+//! <code>```cargo</code> block in the leading `//!` comment that `rust-script` introduced.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, Value, value};
 
-use super::embedded::Embedded;
 use crate::runtime::PrepareError;
 
 const SDK: &str = "evaluator-sdk";
 
-/// Where the SDK comes from that lone files get as a dependency.
+/// Source of the SDK for lone files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum SdkSource {
-    /// A folder of this machine.
+    /// A directory of this machine.
     Path(PathBuf),
     /// A version requirement, from the registry.
     Version(String),
 }
 
 impl SdkSource {
-    /// The SDK that belongs to this program: from the same checkout while that exists, else of the same version.
+    /// The SDK that belongs to this program: that of the same checkout if it exists, else the same version from the
+    /// registry.
     pub(super) fn of_this_build() -> Self {
         let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("sdk");
         if checkout.join("Cargo.toml").is_file() {
@@ -30,14 +36,14 @@ impl SdkSource {
     }
 }
 
-/// What a generated manifest is made of.
+/// Inputs of a generated manifest.
 #[derive(Debug)]
 pub(super) struct Parts<'a> {
-    /// The file the user wrote, absolute.
+    /// The file of the user, as an absolute path.
     pub(super) script: &'a Path,
     /// The manifest in it.
     pub(super) embedded: Option<&'a Embedded>,
-    /// Name of the package and of its only target.
+    /// Name of the package and of its target.
     pub(super) name: &'a str,
     /// The file to compile: `script`, or a copy of it.
     pub(super) main: &'a Path,
@@ -45,7 +51,7 @@ pub(super) struct Parts<'a> {
     pub(super) sdk: &'a SdkSource,
 }
 
-/// The text of the manifest.
+/// Renders the manifest.
 pub(super) fn render(parts: &Parts<'_>) -> Result<String, PrepareError> {
     let mut document = match parts.embedded {
         Some(embedded) => parse(parts.script, embedded)?,
@@ -53,8 +59,8 @@ pub(super) fn render(parts: &Parts<'_>) -> Result<String, PrepareError> {
     };
     if let Some(embedded) = parts.embedded {
         refuse_layout_keys(parts.script, embedded, &document)?;
-        if let Some(folder) = parts.script.parent() {
-            make_paths_absolute(&mut document, folder)?;
+        if let Some(directory) = parts.script.parent() {
+            make_paths_absolute(&mut document, directory)?;
         }
     }
 
@@ -63,7 +69,7 @@ pub(super) fn render(parts: &Parts<'_>) -> Result<String, PrepareError> {
     package.entry("version").or_insert(value("0.0.0"));
     package.entry("edition").or_insert(value("2024"));
     package.entry("publish").or_insert(value(false));
-    // Nothing is found by the place of files: the only target is named below.
+    // No target is found by its location: the only one is named below.
     package.insert("build", value(false));
     package.insert("autobins", value(false));
 
@@ -71,7 +77,7 @@ pub(super) fn render(parts: &Parts<'_>) -> Result<String, PrepareError> {
     if !dependencies.iter().any(|(name, dependency)| package_of(name, dependency) == SDK) {
         dependencies.insert(SDK, Item::Value(Value::InlineTable(InlineTable::new())));
     }
-    // The SDK depends on both, so they cost nothing; a manifest that adds a crate does not take them away.
+    // The SDK depends on both, so they cost nothing.
     if !dependencies.contains_key("serde") {
         let mut serde = InlineTable::new();
         serde.insert("version", "1".into());
@@ -92,9 +98,9 @@ pub(super) fn render(parts: &Parts<'_>) -> Result<String, PrepareError> {
     targets.push(target);
     document.insert("bin", Item::ArrayOfTables(targets));
 
-    // A workspace of its own, whatever lies above the folder.
+    // The generated package is not part of any workspace above it.
     document.insert("workspace", Item::Table(Table::new()));
-    // Line numbers in backtraces are enough, and halve the time to link after an edit.
+    // Line tables are enough for backtraces, and halve the link time.
     let profiles = section(parts, document.as_table_mut(), "profile")?;
     if !profiles.contains_key("dev") {
         let mut dev = Table::new();
@@ -113,11 +119,11 @@ fn parse(script: &Path, embedded: &Embedded) -> Result<DocumentMut, PrepareError
             script.display(),
             error.message()
         );
-        PrepareError::Unusable { reason }
+        PrepareError::unusable(reason)
     })
 }
 
-/// The layout of the generated package is not the script's to choose.
+/// Refuses keys that define the layout of the package.
 fn refuse_layout_keys(
     script: &Path,
     embedded: &Embedded,
@@ -126,17 +132,15 @@ fn refuse_layout_keys(
     let refused = ["workspace", "lib", "bin", "example", "test", "bench"];
     match refused.into_iter().find(|key| document.contains_key(key)) {
         None => Ok(()),
-        Some(key) => Err(PrepareError::Unusable {
-            reason: format!(
-                "{}:{}: an embedded manifest cannot have `{key}`; make a package (Cargo.toml and src/main.rs) instead",
-                script.display(),
-                embedded.lines_before + 1
-            ),
-        }),
+        Some(key) => Err(PrepareError::unusable(format!(
+            "{}:{}: an embedded manifest cannot have `{key}`; make a package (Cargo.toml and src/main.rs) instead",
+            script.display(),
+            embedded.lines_before + 1
+        ))),
     }
 }
 
-/// The table `key`, which is made when it is absent.
+/// Returns the table `key`, which is created if it is absent.
 fn section<'a>(
     parts: &Parts<'_>,
     parent: &'a mut Table,
@@ -148,31 +152,30 @@ fn section<'a>(
                 "{}: `{key}` in the embedded manifest is not a table",
                 parts.script.display()
             );
-            PrepareError::Unusable { reason }
+            PrepareError::unusable(reason)
         },
     )
 }
 
-/// A table whose header is written only when it has keys of its own.
+/// A table whose header is written only if it has keys of its own.
 fn new_section() -> Table {
     let mut table = Table::new();
     table.set_implicit(true);
     table
 }
 
-/// Name of the package that a dependency is, which may be used under another name.
+/// Name of the package of a dependency, which may have another name in the manifest.
 fn package_of<'a>(name: &'a str, dependency: &'a Item) -> &'a str {
     let renamed =
         dependency.as_table_like().and_then(|table| table.get("package")).and_then(Item::as_str);
     renamed.unwrap_or(name)
 }
 
-/// Adds where a crate comes from to the entries of crates that every lone file can use, if they do not say it: an entry
-/// may name features only.
+/// Adds the source of the SDK and the version of `serde` and `serde_json` to entries that only name features.
 fn complete(dependencies: &mut dyn TableLike, sdk: &SdkSource) -> Result<(), PrepareError> {
     for (name, dependency) in dependencies.iter_mut() {
         let package = package_of(name.get(), dependency).to_owned();
-        // A requirement as text is one that `version` has.
+        // A string is a version requirement.
         if package == SDK
             && let (Some(version), SdkSource::Path(_)) = (dependency.as_str(), sdk)
         {
@@ -187,8 +190,8 @@ fn complete(dependencies: &mut dyn TableLike, sdk: &SdkSource) -> Result<(), Pre
         }
         let has_version = has("version");
         match (package.as_str(), sdk) {
-            (SDK, SdkSource::Path(folder)) => {
-                table.insert("path", value(text_of(folder)?));
+            (SDK, SdkSource::Path(directory)) => {
+                table.insert("path", value(text_of(directory)?));
             }
             (SDK, SdkSource::Version(version)) if !has_version => {
                 table.insert("version", value(version.as_str()));
@@ -202,25 +205,25 @@ fn complete(dependencies: &mut dyn TableLike, sdk: &SdkSource) -> Result<(), Pre
     Ok(())
 }
 
-/// Relative paths of dependencies are relative to the directory of the script, not to that of the generated manifest.
-fn make_paths_absolute(document: &mut DocumentMut, folder: &Path) -> Result<(), PrepareError> {
+/// Makes relative paths of dependencies absolute: they are relative to the script, not to the generated manifest.
+fn make_paths_absolute(document: &mut DocumentMut, directory: &Path) -> Result<(), PrepareError> {
     let kinds = ["dependencies", "dev-dependencies", "build-dependencies"];
-    for_each_dependencies(document, &kinds, &mut |table| dependency_paths(table, folder))?;
+    for_each_dependencies(document, &kinds, &mut |table| dependency_paths(table, directory))?;
     if let Some(replaced) = document.get_mut("replace").and_then(Item::as_table_like_mut) {
-        dependency_paths(replaced, folder)?;
+        dependency_paths(replaced, directory)?;
     }
     let Some(patch) = document.get_mut("patch").and_then(Item::as_table_like_mut) else {
         return Ok(());
     };
     for (_, registry) in patch.iter_mut() {
         if let Some(patched) = registry.as_table_like_mut() {
-            dependency_paths(patched, folder)?;
+            dependency_paths(patched, directory)?;
         }
     }
     Ok(())
 }
 
-/// Calls `change` with the tables of these kinds, e.g. `dependencies`, and with those of single platforms.
+/// Calls `change` with the tables of these kinds, e.g. `dependencies`, including those of platforms.
 fn for_each_dependencies(
     document: &mut DocumentMut,
     kinds: &[&str],
@@ -239,26 +242,176 @@ fn for_each_dependencies(
     platforms.iter_mut().filter_map(|(_, platform)| platform.as_table_like_mut()).try_for_each(of)
 }
 
-fn dependency_paths(dependencies: &mut dyn TableLike, folder: &Path) -> Result<(), PrepareError> {
+fn dependency_paths(
+    dependencies: &mut dyn TableLike,
+    directory: &Path,
+) -> Result<(), PrepareError> {
     for (_, dependency) in dependencies.iter_mut() {
         let Some(path) = dependency.as_table_like_mut().and_then(|table| table.get_mut("path"))
         else {
             continue;
         };
         if let Some(relative) = path.as_str() {
-            *path = value(text_of(&folder.join(relative))?);
+            *path = value(text_of(&directory.join(relative))?);
         }
     }
     Ok(())
 }
 
 fn text_of(path: &Path) -> Result<&str, PrepareError> {
-    path.to_str().ok_or_else(|| PrepareError::Unusable {
-        reason: format!(
+    path.to_str().ok_or_else(|| {
+        PrepareError::unusable(format!(
             "the path {} is not valid UTF-8, which a Cargo.toml needs; rename it",
             path.display()
-        ),
+        ))
     })
+}
+
+/// A manifest found in a source file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Embedded {
+    /// The manifest's TOML.
+    pub(super) toml: String,
+    /// Number of lines of the file before the first line of `toml`.
+    pub(super) lines_before: usize,
+    /// The source that stable compilers can read, with the same line numbers; `None` if that is the file itself.
+    pub(super) plain_source: Option<String>,
+}
+
+/// An embedded manifest with an error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Malformed {
+    /// Line of the file, from 1.
+    line: usize,
+    /// What is wrong and what to write.
+    reason: String,
+}
+
+/// Reads the manifest embedded in a file. A file that is not text has none; the compiler will report it.
+pub(super) fn read(path: &Path) -> Result<Option<Embedded>, PrepareError> {
+    let bytes = fs::read(path).map_err(|error| {
+        PrepareError::unusable(format!("cannot read {}: {error}", path.display()))
+    })?;
+    let Ok(text) = std::str::from_utf8(&bytes) else { return Ok(None) };
+    find(text).map_err(|malformed| {
+        PrepareError::unusable(format!(
+            "{}:{}: {}",
+            path.display(),
+            malformed.line,
+            malformed.reason
+        ))
+    })
+}
+
+/// Finds the manifest embedded in `source`, if there is one.
+fn find(source: &str) -> Result<Option<Embedded>, Malformed> {
+    match frontmatter(source)? {
+        Some(embedded) => Ok(Some(embedded)),
+        None => comment_block(source),
+    }
+}
+
+/// ````text
+/// #!/usr/bin/env evaluator     (optional)
+///                              (blank lines)
+/// ---cargo                     (three dashes or more; `cargo` is optional)
+/// [dependencies]
+/// ---                          (as many dashes)
+/// ````
+fn frontmatter(source: &str) -> Result<Option<Embedded>, Malformed> {
+    let text = source.strip_prefix('\u{feff}').unwrap_or(source);
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let mut start = usize::from(lines.first().is_some_and(|line| is_shebang(line)));
+    while lines.get(start).is_some_and(|line| line.trim().is_empty()) {
+        start += 1;
+    }
+    let Some(opening) = lines.get(start) else { return Ok(None) };
+    let dashes = leading_dashes(opening);
+    if dashes < 3 {
+        return Ok(None);
+    }
+    let info = opening[dashes..].trim();
+    if !matches!(info, "" | "cargo") {
+        return Err(Malformed {
+            line: start + 1,
+            reason: format!("frontmatter of kind `{info}` is not a manifest; write `---cargo`"),
+        });
+    }
+    let first = start + 1;
+    let Some(length) = lines[first..].iter().position(|line| leading_dashes(line) == dashes) else {
+        return Err(Malformed {
+            line: start + 1,
+            reason: format!(
+                "frontmatter is not closed; write `{}` on a line of its own",
+                "-".repeat(dashes)
+            ),
+        });
+    };
+    let closing = first + length;
+    if !lines[closing][dashes..].trim().is_empty() {
+        return Err(Malformed {
+            line: closing + 1,
+            reason: "nothing may follow the dashes that close frontmatter".to_owned(),
+        });
+    }
+    // Line numbers of the compiler must be those of the file.
+    let mut plain_source = "\n".repeat(closing + 1);
+    plain_source.extend(lines[closing + 1..].iter().copied());
+    Ok(Some(Embedded {
+        toml: lines[first..closing].concat(),
+        lines_before: first,
+        plain_source: Some(plain_source),
+    }))
+}
+
+fn comment_block(source: &str) -> Result<Option<Embedded>, Malformed> {
+    let mut block: Option<(usize, String)> = None;
+    for (index, line) in source.lines().enumerate() {
+        let line = line.trim_start();
+        let Some(comment) = line.strip_prefix("//!") else {
+            if let Some((start, _)) = block {
+                return Err(unclosed_block(start));
+            }
+            // The comment may come after a `#!` line, blank lines and ordinary comments, but before any code.
+            if line.is_empty() || line.starts_with("//") || (index == 0 && is_shebang(line)) {
+                continue;
+            }
+            return Ok(None);
+        };
+        let comment = comment.strip_prefix(' ').unwrap_or(comment);
+        match &mut block {
+            None if comment.trim() == "```cargo" => block = Some((index + 1, String::new())),
+            None => {}
+            Some((start, toml)) if comment.trim() == "```" => {
+                return Ok(Some(Embedded {
+                    toml: std::mem::take(toml),
+                    lines_before: *start,
+                    plain_source: None,
+                }));
+            }
+            Some((_, toml)) => {
+                toml.push_str(comment);
+                toml.push('\n');
+            }
+        }
+    }
+    block.map_or(Ok(None), |(start, _)| Err(unclosed_block(start)))
+}
+
+fn unclosed_block(line: usize) -> Malformed {
+    Malformed {
+        line,
+        reason: "the ```cargo block is not closed; write `//! ```` below it".to_owned(),
+    }
+}
+
+/// Returns true for a `#!` line that is not the start of an inner attribute.
+fn is_shebang(line: &str) -> bool {
+    line.strip_prefix("#!").is_some_and(|rest| !rest.trim_start().starts_with('['))
+}
+
+fn leading_dashes(line: &str) -> usize {
+    line.bytes().take_while(|&byte| byte == b'-').count()
 }
 
 #[cfg(test)]
@@ -412,5 +565,89 @@ debug = "line-tables-only"
             rendered(Some("dependencies = 1\n")).unwrap_err(),
             "/evals/a \"b\".rs: `dependencies` in the embedded manifest is not a table"
         );
+    }
+}
+
+#[cfg(test)]
+mod embedded_tests {
+    use super::*;
+
+    fn found(source: &str) -> Embedded {
+        find(source).unwrap().expect("a manifest")
+    }
+
+    #[test]
+    fn ordinary_sources_have_none() {
+        for source in [
+            "",
+            "\n\n",
+            "fn main() {}",
+            "#!/usr/bin/env evaluator\nfn main() {}",
+            "#![allow(dead_code)]\n//! ```cargo\n//! ```\n",
+            "//! ```rust\n//! a();\n//! ```\nfn main() {}",
+            "fn main() {}\n---\n[package]\n---\n",
+            "-- not frontmatter",
+        ] {
+            assert_eq!(find(source), Ok(None), "{source:?}");
+        }
+    }
+
+    #[test]
+    fn frontmatter_keeps_the_line_numbers_of_the_code() {
+        let source =
+            "#!/usr/bin/env x\n\n---cargo\n[dependencies]\nserde = \"1\"\n---\nfn main() {}\n";
+        assert_eq!(
+            found(source),
+            Embedded {
+                toml: "[dependencies]\nserde = \"1\"\n".to_owned(),
+                lines_before: 3,
+                plain_source: Some("\n\n\n\n\n\nfn main() {}\n".to_owned()),
+            }
+        );
+    }
+
+    #[test]
+    fn frontmatter_may_be_long_bare_windows_and_empty() {
+        assert_eq!(
+            found("-----\r\na = 1\r\n---\r\n-----\r\nfn main() {}").toml,
+            "a = 1\r\n---\r\n"
+        );
+        assert_eq!(found("\u{feff}---\n---").toml, "");
+        assert_eq!(found("---   cargo  \n---  \n").toml, "");
+    }
+
+    #[test]
+    fn malformed_frontmatter_is_named_with_its_line() {
+        let error = |source| find(source).unwrap_err();
+        assert_eq!(error("\n---yaml\n---\n").line, 2);
+        assert_eq!(
+            error("---yaml\n---\n").reason,
+            "frontmatter of kind `yaml` is not a manifest; write `---cargo`"
+        );
+        assert_eq!(
+            error("----\n---\nfn main() {}").reason,
+            "frontmatter is not closed; write `----` on a line of its own"
+        );
+        assert_eq!(error("---\na = 1\n--- x\n").line, 3);
+    }
+
+    #[test]
+    fn a_comment_block_is_read_and_the_file_left_as_it_is() {
+        let source = "#!/usr/bin/env rust-script\n//! Checks things.\n//!\n//! ```cargo\n//! [dependencies]\n\
+                      //!     a = \"1\"\n//!\n//! ```\nfn main() {}\n";
+        assert_eq!(
+            found(source),
+            Embedded {
+                toml: "[dependencies]\n    a = \"1\"\n\n".to_owned(),
+                lines_before: 4,
+                plain_source: None,
+            }
+        );
+    }
+
+    #[test]
+    fn a_comment_block_must_be_closed() {
+        assert_eq!(find("//! ```cargo\n//! a = 1\nfn main() {}").unwrap_err().line, 1);
+        assert_eq!(find("//! ```cargo\n//! a = 1").unwrap_err().line, 1);
     }
 }

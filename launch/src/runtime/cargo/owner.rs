@@ -1,4 +1,4 @@
-//! What a `.rs` source belongs to: a target of a package, or nothing.
+//! The package that a `.rs` source belongs to, if any.
 
 use std::{
     collections::HashMap,
@@ -8,7 +8,7 @@ use std::{
 
 use serde::Deserialize;
 
-use super::embedded;
+use super::manifest;
 use crate::runtime::{PrepareError, paths};
 
 /// What has to be built to run a source.
@@ -22,18 +22,18 @@ pub(super) enum Owner {
         /// Index into [`Package::targets`].
         target: usize,
     },
-    /// A file that needs a package around it.
+    /// A file without a package.
     LoneFile { source: PathBuf },
 }
 
-/// What `cargo metadata --no-deps` says, as far as it matters here.
+/// Relevant part of the output of `cargo metadata --no-deps`.
 #[derive(Debug, Deserialize)]
 pub(super) struct Workspace {
     /// The packages of the workspace.
     pub(super) packages: Vec<Package>,
-    /// Where `cargo build` would put its results.
+    /// Directory of build results.
     pub(super) target_directory: PathBuf,
-    /// Where it would put what it makes on the way; cargo says so from 1.91 on, from when on it can be chosen.
+    /// Directory of intermediate results, which can be chosen from cargo 1.91 on; older versions do not report it.
     pub(super) build_directory: Option<PathBuf>,
 }
 
@@ -61,7 +61,7 @@ impl PackageTarget {
         self.kind.iter().any(|kind| kind == "bin")
     }
 
-    /// Whether building it gives something that can be run and `cargo run` would take.
+    /// Returns true if `cargo run` would run it.
     fn is_program(&self) -> bool {
         self.is_bin()
             || (self.kind.iter().any(|kind| kind == "example")
@@ -70,7 +70,7 @@ impl PackageTarget {
 }
 
 impl Package {
-    pub(super) fn folder(&self) -> &Path {
+    pub(super) fn directory(&self) -> &Path {
         self.manifest_path.parent().unwrap_or(Path::new(""))
     }
 
@@ -81,7 +81,8 @@ impl Package {
             .iter()
             .filter(|target| target.is_program())
             .map(|target| {
-                let path = target.src_path.strip_prefix(self.folder()).unwrap_or(&target.src_path);
+                let path =
+                    target.src_path.strip_prefix(self.directory()).unwrap_or(&target.src_path);
                 format!("{} ({})", target.name, path.display())
             })
             .collect();
@@ -89,7 +90,7 @@ impl Package {
     }
 }
 
-/// Finds owners; asks cargo about each workspace once.
+/// Finds owners; calls cargo once for each workspace.
 pub(super) struct Owners<'a> {
     /// Runs `cargo metadata --no-deps` for a manifest and returns what it printed.
     metadata: &'a mut dyn FnMut(&Path) -> Result<String, PrepareError>,
@@ -101,7 +102,7 @@ impl<'a> Owners<'a> {
         Self { metadata, known: HashMap::new() }
     }
 
-    /// The owner of a `.rs` file, of the folder of a package, or of its manifest.
+    /// Returns the owner of a `.rs` file, of the directory of a package, or of its manifest.
     pub(super) fn find(&mut self, source: &Path) -> Result<Owner, PrepareError> {
         let resolved = paths::resolve(source)?;
         if resolved.is_dir() {
@@ -115,14 +116,14 @@ impl<'a> Owners<'a> {
         if is_manifest(&resolved) {
             return self.of_package(&resolved);
         }
-        // A file with a manifest of its own is a package of its own, wherever it lies.
-        if embedded::read(&resolved)?.is_some() {
+        // A file with an embedded manifest is its own package.
+        if manifest::read(&resolved)?.is_some() {
             return Ok(Owner::LoneFile { source: resolved });
         }
         let manifest = resolved
             .ancestors()
             .skip(1)
-            .map(|folder| folder.join("Cargo.toml"))
+            .map(|directory| directory.join("Cargo.toml"))
             .find(|path| path.is_file());
         match manifest {
             Some(manifest) => self.of_file(resolved, &manifest),
@@ -153,7 +154,7 @@ impl<'a> Owners<'a> {
         let misplaced = match (not_a_program, nearest) {
             (Some((package, kind)), _) => Some((package, format!("the {kind} target"))),
             (None, Some(package))
-                if source.starts_with(workspace.packages[package].folder().join("src")) =>
+                if source.starts_with(workspace.packages[package].directory().join("src")) =>
             {
                 Some((package, "a module".to_owned()))
             }
@@ -167,13 +168,11 @@ impl<'a> Owners<'a> {
                     Some(programs) => format!("name one of its programs: {programs}"),
                     None => "it has no programs; add src/main.rs".to_owned(),
                 };
-                Err(PrepareError::Unusable {
-                    reason: format!(
-                        "{} is {what} of package `{}`, not a program; {advice}",
-                        source.display(),
-                        package.name
-                    ),
-                })
+                Err(PrepareError::unusable(format!(
+                    "{} is {what} of package `{}`, not a program; {advice}",
+                    source.display(),
+                    package.name
+                )))
             }
         }
     }
@@ -187,7 +186,7 @@ impl<'a> Owners<'a> {
             let names: Vec<_> =
                 workspace.packages.iter().map(|package| package.name.as_str()).collect();
             return unusable(format!(
-                "{} is a workspace, not a package; name the folder of one of its packages: {}",
+                "{} is a workspace, not a package; name the directory of one of its packages: {}",
                 manifest.display(),
                 names.join(", ")
             ));
@@ -221,13 +220,12 @@ impl<'a> Owners<'a> {
             return Ok(Rc::clone(workspace));
         }
         let text = (self.metadata)(manifest)?;
-        let workspace: Workspace =
-            serde_json::from_str(&text).map_err(|error| PrepareError::Unusable {
-                reason: format!(
-                    "cannot read what `cargo metadata` says about {}: {error}; update cargo",
-                    manifest.display()
-                ),
-            })?;
+        let workspace: Workspace = serde_json::from_str(&text).map_err(|error| {
+            PrepareError::unusable(format!(
+                "cannot read what `cargo metadata` says about {}: {error}; update cargo",
+                manifest.display()
+            ))
+        })?;
         let workspace = Rc::new(workspace);
         for package in &workspace.packages {
             self.known.insert(package.manifest_path.clone(), Rc::clone(&workspace));
@@ -237,7 +235,7 @@ impl<'a> Owners<'a> {
     }
 }
 
-/// Whether `path` is called like a manifest.
+/// Returns true if the file name is that of a manifest.
 pub(super) fn is_manifest(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == "Cargo.toml")
 }
@@ -254,20 +252,20 @@ mod tests {
     use crate::runtime::testing::Folder;
 
     /// A workspace of one package with these targets (kind, name, path).
-    fn metadata(folder: &Folder, targets: &[(&str, &str, &str)]) -> String {
+    fn metadata(directory: &Folder, targets: &[(&str, &str, &str)]) -> String {
         let mut text = String::new();
         for (kind, name, path) in targets {
-            folder.file(path, "fn main() {}");
+            directory.file(path, "fn main() {}");
             let crate_type = if *kind == "lib" { "lib" } else { "bin" };
             write!(
                 text,
                 r#"{}{{"name":"{name}","kind":["{kind}"],"crate_types":["{crate_type}"],"src_path":{:?}}}"#,
                 if text.is_empty() { "" } else { "," },
-                folder.path(path)
+                directory.path(path)
             )
             .unwrap();
         }
-        let manifest = folder.file("Cargo.toml", "");
+        let manifest = directory.file("Cargo.toml", "");
         format!(
             r#"{{"packages":[{{"id":"p","name":"mine","manifest_path":{manifest:?},"default_run":null,
                "targets":[{text}]}}],"target_directory":"/t","version":1}}"#
@@ -275,7 +273,7 @@ mod tests {
     }
 
     /// The owner of `source` as text, and how often cargo was asked.
-    fn owner_of(folder: &Folder, metadata: &str, sources: &[&str]) -> (Vec<String>, usize) {
+    fn owner_of(directory: &Folder, metadata: &str, sources: &[&str]) -> (Vec<String>, usize) {
         let mut asked = 0;
         let mut ask = |_: &Path| {
             asked += 1;
@@ -284,25 +282,25 @@ mod tests {
         let mut owners = Owners::new(&mut ask);
         let found = sources
             .iter()
-            .map(|source| match owners.find(&folder.path(source)) {
+            .map(|source| match owners.find(&directory.path(source)) {
                 Ok(Owner::Target { workspace, package, target }) => {
                     workspace.packages[package].targets[target].name.clone()
                 }
                 Ok(Owner::LoneFile { .. }) => "lone".to_owned(),
                 Err(error) => {
-                    error.to_string().replace(&format!("{}/", folder.path("").display()), "")
+                    error.to_string().replace(&format!("{}/", directory.path("").display()), "")
                 }
             })
-            .map(|text| text.replace(&folder.path("").display().to_string(), ""))
+            .map(|text| text.replace(&directory.path("").display().to_string(), ""))
             .collect();
         (found, asked)
     }
 
     #[test]
     fn files_of_a_package_are_its_programs_or_none_of_its_business() {
-        let folder = Folder::new("owner-files");
+        let directory = Folder::new("owner-files");
         let metadata = metadata(
-            &folder,
+            &directory,
             &[
                 ("lib", "mine", "src/lib.rs"),
                 ("bin", "mine", "src/main.rs"),
@@ -310,9 +308,9 @@ mod tests {
                 ("test", "it", "tests/it.rs"),
             ],
         );
-        folder.file("src/deep/scoring.rs", "");
-        folder.file("evals/lone.rs", "");
-        folder.file("src/script.rs", "---\n---\nfn main() {}");
+        directory.file("src/deep/scoring.rs", "");
+        directory.file("evals/lone.rs", "");
+        directory.file("src/script.rs", "---\n---\nfn main() {}");
         let programs = "not a program; name one of its programs: mine (src/main.rs), demo (examples/demo/main.rs)";
         let sources = [
             "src/main.rs",
@@ -323,7 +321,7 @@ mod tests {
             "tests/it.rs",
             "src/deep/scoring.rs",
         ];
-        let (found, asked) = owner_of(&folder, &metadata, &sources);
+        let (found, asked) = owner_of(&directory, &metadata, &sources);
         assert_eq!(
             found,
             [
@@ -341,13 +339,13 @@ mod tests {
 
     #[test]
     fn a_folder_is_not_a_file_whatever_it_is_called() {
-        let folder = Folder::new("owner-folder");
-        fs::create_dir(folder.path("check.rs")).unwrap();
+        let directory = Folder::new("owner-directory");
+        fs::create_dir(directory.path("check.rs")).unwrap();
         assert_eq!(
-            owner_of(&folder, "", &["check.rs"]),
+            owner_of(&directory, "", &["check.rs"]),
             (
                 vec![
-                    "check.rs is a folder without a Cargo.toml; name the file of the evaluator"
+                    "check.rs is a directory without a Cargo.toml; name the file of the evaluator"
                         .to_owned()
                 ],
                 0
@@ -357,32 +355,35 @@ mod tests {
 
     #[test]
     fn a_package_is_its_only_program_or_says_which() {
-        let folder = Folder::new("owner-package");
+        let directory = Folder::new("owner-package");
         let one = metadata(
-            &folder,
+            &directory,
             &[("bin", "a", "src/main.rs"), ("example", "demo", "examples/demo.rs")],
         );
-        assert_eq!(owner_of(&folder, &one, &["", "Cargo.toml"]), (vec!["a".to_owned(); 2], 1));
+        assert_eq!(owner_of(&directory, &one, &["", "Cargo.toml"]), (vec!["a".to_owned(); 2], 1));
 
-        let two = metadata(&folder, &[("bin", "a", "src/main.rs"), ("bin", "b", "src/bin/b.rs")]);
+        let two =
+            metadata(&directory, &[("bin", "a", "src/main.rs"), ("bin", "b", "src/bin/b.rs")]);
         assert_eq!(
-            owner_of(&folder, &two, &[""]).0,
+            owner_of(&directory, &two, &[""]).0,
             ["package `mine` does not say which of its programs to run; \
               name the file of one: a (src/main.rs), b (src/bin/b.rs)"]
         );
         let default = two.replace("\"default_run\":null", "\"default_run\":\"b\"");
-        assert_eq!(owner_of(&folder, &default, &[""]).0, ["b"]);
+        assert_eq!(owner_of(&directory, &default, &[""]).0, ["b"]);
 
-        let none = metadata(&folder, &[("lib", "mine", "src/lib.rs")]);
+        let none = metadata(&directory, &[("lib", "mine", "src/lib.rs")]);
         assert_eq!(
-            owner_of(&folder, &none, &[""]).0,
+            owner_of(&directory, &none, &[""]).0,
             ["package `mine` has no programs; add src/main.rs"]
         );
 
         let workspace = r#"{"packages":[],"target_directory":"/t"}"#;
         assert_eq!(
-            owner_of(&folder, workspace, &[""]).0,
-            ["Cargo.toml is a workspace, not a package; name the folder of one of its packages: "]
+            owner_of(&directory, workspace, &[""]).0,
+            [
+                "Cargo.toml is a workspace, not a package; name the directory of one of its packages: "
+            ]
         );
     }
 }

@@ -4,50 +4,51 @@ use std::{
     collections::HashMap,
     env,
     ffi::OsString,
+    fs::{self, File},
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use super::{
-    build::{ProgramKind, Toolchain, Unit},
-    environment, freshness,
-    launch::{Built as Program, Findings},
+    build::{self, Findings, ProgramKind, Toolchain, Unit},
+    environment,
     manifest::SdkSource,
-    own_tests,
-    owner::{self, Owner, Owners},
+    owner::{self, Owner, Owners, Package, PackageTarget, Workspace},
     script::{self, Script},
 };
 use crate::{
-    process::{Cancellation, CommandSpec},
+    process::Cancellation,
     runtime::{
-        Availability, Built, Composition, Entrypoint, Environment, Launch, PrepareError,
-        PrepareEvent, Runtime, own_tests::OwnTests, paths,
+        Built, Entrypoint, Environment, Inputs, Launch, PrepareError, PrepareEvent, Runtime,
+        own_tests::{OwnTests, TestCount},
+        paths,
     },
 };
 
 const MISSING: &str = "cargo was not found on PATH; install Rust from https://rustup.rs";
 
-/// How long a build may take unless said otherwise: enough for a cold one with many dependencies on a slow machine.
+/// Default time limit of a build: enough for a cold one with many dependencies on a slow machine.
 const BUILD_LIMIT: Duration = Duration::from_secs(30 * 60);
 
-/// Builds Rust evaluators with cargo and runs the programs it makes: what `cargo run` does, in two steps. `cargo build`
-/// comes before the clock of any evaluation starts; the program is then started in the environment that cargo would give
-/// it (`CARGO_MANIFEST_DIR`, what its build script sets, the folders of libraries that were built for it).
+/// Builds Rust evaluators with cargo and runs the programs: what `cargo run` does, in two steps. `cargo build` runs
+/// before the clock of any evaluation starts; the program is then started in the environment that cargo would give it
+/// (`CARGO_MANIFEST_DIR`, variables of its build script, directories of libraries that were built for it).
 ///
 /// A source is one of:
 /// - a file that is a binary or an example of a package;
-/// - a package: its folder or its `Cargo.toml`, with one binary or a `default-run`;
-/// - any other `.rs` file, which gets a package around it. It may carry its own manifest, as frontmatter between `---` lines
-///   or in a <code>```cargo</code> block of its leading `//!` comment; without one it can use `evaluator-sdk`, `serde` (with
-///   derive) and `serde_json`.
+/// - a package: its directory or its `Cargo.toml`, with one binary or a `default-run`;
+/// - any other `.rs` file, around which a package is generated. It may contain its own manifest, as frontmatter between
+///   `---` lines or in a <code>```cargo</code> block of its leading `//!` comment; without one it can use
+///   `evaluator-sdk`, `serde` (with derive) and `serde_json`.
 ///
-/// Cargo works in the current folder, as with `cargo build --manifest-path`, so its configuration and the choice of the
-/// toolchain are those of the place where the run was started. Programs of a package go to `evaluator/` inside its target
-/// folder, where the user's own builds do not replace them. What cargo makes on the way is shared with these builds from
-/// cargo 1.91 on: dependencies that `cargo test` has compiled are not compiled again.
+/// Cargo works in the current directory, as with `cargo build --manifest-path`, so its configuration and toolchain are
+/// those of the directory in which the run was started. Programs of a package go to `evaluator/` inside its target
+/// directory, where builds of the user do not replace them. From cargo 1.91 on, intermediate results are shared with
+/// those builds: dependencies that `cargo test` has compiled are not compiled again.
 ///
-/// A file with frontmatter is compiled from a copy, because stable compilers do not read frontmatter: `mod` and `include!`
-/// of files beside it do not work there. Everything else, the <code>```cargo</code> block too, is compiled in its place.
+/// A file with frontmatter is compiled from a copy, because stable compilers do not read frontmatter: `mod` and
+/// `include!` of files next to it do not work. All other files, also those with a <code>```cargo</code> block, are
+/// compiled in place.
 #[derive(Clone, Debug)]
 pub struct Cargo {
     environment: Environment,
@@ -75,22 +76,22 @@ impl Cargo {
         }
     }
 
-    /// Builds with this cargo profile, e.g. `release`.
+    /// Sets the cargo profile of builds, e.g. `release`.
     #[must_use]
     pub fn with_profile(mut self, profile: impl Into<String>) -> Self {
         self.profile = profile.into();
         self
     }
 
-    /// How long one build may take before it is stopped; 30 minutes by default.
+    /// Sets the time limit of one build; 30 minutes by default.
     #[must_use]
     pub fn with_build_limit(mut self, limit: Duration) -> Self {
         self.build_limit = limit;
         self
     }
 
-    /// The build of an evaluator that was `fetched` sees the variables by which cargo finds its own things, and so do build scripts
-    /// and macros.
+    /// Returns cargo. For a `fetched` evaluator, the build (with its scripts and macros) gets only the variables by
+    /// which cargo finds its own files.
     pub(super) fn toolchain(
         &self,
         fetched: bool,
@@ -115,11 +116,7 @@ impl Cargo {
         })
     }
 
-    pub(super) fn sdk(&self) -> &SdkSource {
-        &self.sdk
-    }
-
-    /// Builds programs that share what their builds may see.
+    /// Builds programs whose builds get the same variables.
     fn build(
         &self,
         sources: &[PathBuf],
@@ -142,7 +139,7 @@ impl Cargo {
             .enumerate()
             .map(|(index, source)| {
                 self.plan(index, source, &mut owners, &mut jobs)?;
-                // Stands until the job gives its own answer.
+                // Replaced by the result of the job.
                 Err(not_built(source))
             })
             .collect();
@@ -165,45 +162,17 @@ impl Cargo {
             Owner::Target { workspace, package, target } => {
                 let package = &workspace.packages[package];
                 let target = &package.targets[target];
-                let own = workspace.target_directory.join("evaluator");
-                let unit = Unit {
-                    manifest: package.manifest_path.clone(),
-                    package: Some(package.id.clone()),
-                    // Programs of other packages may have the same name. A folder for each costs nothing where
-                    // dependencies are kept elsewhere.
-                    target_folder: match &workspace.build_directory {
-                        Some(_) => own.join(script::package_name(package.folder())),
-                        None => own,
-                    },
-                    build_folder: workspace.build_directory.clone(),
-                    features: target.required_features.clone(),
-                    kind: if target.is_bin() { ProgramKind::Bin } else { ProgramKind::Example },
-                    lone_file: None,
-                    renames: Vec::new(),
-                };
-                (unit, None, target.name.clone())
+                (Unit::of_target(&workspace, package, target), None, target.name.clone())
             }
             Owner::LoneFile { source } => {
-                let cache = script::cache_folder(&self.environment).ok_or_else(|| {
-                    PrepareError::Unusable {
-                        reason: "no home folder to keep builds in; set EVALUATOR_CACHE_DIR"
-                            .to_owned(),
-                    }
+                let cache = script::cache_directory(&self.environment).ok_or_else(|| {
+                    PrepareError::unusable(
+                        "no home directory to keep builds in; set EVALUATOR_CACHE_DIR",
+                    )
                 })?;
                 let script = Script::new(source, &cache);
-                let unit = Unit {
-                    manifest: script.manifest(),
-                    package: None,
-                    // Shared, so that dependencies are compiled once for all scripts.
-                    target_folder: cache.join("target"),
-                    build_folder: None,
-                    features: Vec::new(),
-                    kind: ProgramKind::Bin,
-                    lone_file: Some(script.file_name()),
-                    renames: script.renames(),
-                };
                 let program = script.name().to_owned();
-                (unit, Some(script), program)
+                (Unit::of_script(&script, &cache), Some(script), program)
             }
         };
         match jobs.iter_mut().find(|job| job.unit == unit) {
@@ -240,21 +209,10 @@ impl Runtime for Cargo {
     }
 
     /// Asks cargo for its version: rustup may have put it on `PATH` without a toolchain behind it.
-    fn availability(&self) -> Availability {
-        let toolchain = match self.toolchain(false, &Cancellation::new()) {
-            Ok(toolchain) => toolchain,
-            Err(PrepareError::RuntimeMissing { reason }) => {
-                return Availability::Missing { reason };
-            }
-            Err(error) => return Availability::Missing { reason: error.to_string() },
-        };
-        match toolchain.version() {
-            Ok(version) => {
-                let cargo = toolchain.cargo.display();
-                Availability::Available { detail: format!("{cargo}, version {version}") }
-            }
-            Err(reason) => Availability::Missing { reason },
-        }
+    fn availability(&self) -> Result<String, String> {
+        let toolchain = self.toolchain(false, &Cancellation::new()).map_err(|_| MISSING)?;
+        let version = toolchain.version()?;
+        Ok(format!("{}, version {version}", toolchain.cargo.display()))
     }
 
     fn prepare(
@@ -280,7 +238,7 @@ impl Runtime for Cargo {
     }
 
     fn has_tests(&self, source: &Path) -> bool {
-        own_tests::has_tests(source)
+        fs::read_to_string(source).is_ok_and(|text| text.contains("#[test]"))
     }
 
     fn own_tests(
@@ -290,7 +248,28 @@ impl Runtime for Cargo {
         cancellation: &Cancellation,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Result<OwnTests, PrepareError> {
-        own_tests::own_tests(self, entrypoint, args, cancellation, on_event)
+        let toolchain = self.toolchain(entrypoint.fetched, cancellation)?;
+        let mut metadata = |manifest: &Path| toolchain.metadata(manifest);
+        let (mut owners, mut jobs) = (Owners::new(&mut metadata), Vec::new());
+        self.plan(0, &entrypoint.path, &mut owners, &mut jobs)?;
+        let Some(Job { unit, script, programs }) = jobs.pop() else {
+            let hint = "it is not a program".to_owned();
+            return Err(PrepareError::NoTests { path: entrypoint.path.clone(), hint });
+        };
+        let lock =
+            script.as_ref().map(|it| generate(it, &toolchain, &self.sdk, on_event)).transpose()?;
+        let mut command = toolchain.select(toolchain.call(["test"]), &unit);
+        // The tests of an example run only if it is named.
+        if let (ProgramKind::Example, [(program, _), ..]) = (unit.kind, &programs[..]) {
+            command = command.args(["--example", program]);
+        }
+        Ok(OwnTests {
+            command: command.arg("--").args(args.iter().cloned()),
+            count: TestCount::cargo(),
+            renames: unit.renames,
+            hint: "it has no function with #[test], or all are left out".to_owned(),
+            lock,
+        })
     }
 
     fn built(&self, entrypoint: &Entrypoint) -> Built {
@@ -306,17 +285,48 @@ impl Runtime for Cargo {
             .map_or(Built::Stale, |launch| Built::Ready(Box::new(launch)))
     }
 
-    /// What was built: it follows from the sources, the lock file, the toolchain and the profile.
-    fn composition(&self, _entrypoint: &Entrypoint, launch: &Launch) -> Composition {
-        Composition {
-            files: [launch.one_shot.program.clone().into()].into(),
-            ..Composition::default()
+    /// The program: it follows from the sources, the lock file, the toolchain and the profile.
+    fn inputs(&self, _entrypoint: &Entrypoint, launch: &Launch) -> Inputs {
+        Inputs { files: [launch.one_shot.program.clone().into()].into(), ..Inputs::default() }
+    }
+}
+
+impl Unit {
+    fn of_target(workspace: &Workspace, package: &Package, target: &PackageTarget) -> Self {
+        let own = workspace.target_directory.join("evaluator");
+        Self {
+            manifest: package.manifest_path.clone(),
+            package: Some(package.id.clone()),
+            // Programs of other packages may have the same name. A directory for each costs nothing if dependencies are kept
+            // elsewhere.
+            target_directory: match &workspace.build_directory {
+                Some(_) => own.join(script::package_name(package.directory())),
+                None => own,
+            },
+            build_directory: workspace.build_directory.clone(),
+            features: target.required_features.clone(),
+            kind: if target.is_bin() { ProgramKind::Bin } else { ProgramKind::Example },
+            lone_file: None,
+            renames: Vec::new(),
+        }
+    }
+
+    fn of_script(script: &Script, cache: &Path) -> Self {
+        Self {
+            manifest: script.manifest(),
+            package: None,
+            // Shared, so that dependencies are compiled once for all scripts.
+            target_directory: cache.join("target"),
+            build_directory: None,
+            features: Vec::new(),
+            kind: ProgramKind::Bin,
+            lone_file: Some(script.file_name()),
+            renames: script.renames(),
         }
     }
 }
 
-/// Refuses programs that a later build has put another program in the place of: two packages of a workspace may have
-/// programs of the same name.
+/// Refuses programs that a later build has replaced: two packages of a workspace may have programs of the same name.
 fn refuse_replaced(jobs: &[Job], results: &mut [Result<Launch, PrepareError>]) {
     let mut last: HashMap<OsString, usize> = HashMap::new();
     for (number, job) in jobs.iter().enumerate() {
@@ -342,33 +352,32 @@ fn refuse_replaced(jobs: &[Job], results: &mut [Result<Launch, PrepareError>]) {
     }
 }
 
-/// What is said of a program that no build answered for.
+/// The error for a program without a build result.
 fn not_built(source: &Path) -> PrepareError {
-    PrepareError::Unusable { reason: format!("{} was not built", source.display()) }
+    PrepareError::unusable(format!("{} was not built", source.display()))
 }
 
 /// Programs that one call of cargo builds.
 ///
-/// They share everything that decides which features dependencies are built with, so that none is compiled anew when
-/// another evaluator of its package is run by itself.
+/// They share everything that decides about features of dependencies, so that none is recompiled when another evaluator
+/// of the package runs alone.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) unit: Unit,
     pub(super) script: Option<Script>,
-    /// The programs, and which sources they answer for.
+    /// Names of the programs, and the sources that each belongs to.
     pub(super) programs: Vec<(String, Vec<usize>)>,
 }
 
 impl Job {
-    /// The program that an earlier build made, unless something of it has changed since.
+    /// The program of an earlier build, unless its sources have changed since.
     fn built(&self, source: &Path, toolchain: &Toolchain) -> Option<Launch> {
         let (name, _) = self.programs.first()?;
         let program = self.unit.program(name, &toolchain.profile);
-        let mut parts = freshness::parts(&program)?;
+        let mut parts = build::parts(&program)?;
         parts.extend([source.to_owned(), self.unit.manifest.clone()]);
-        freshness::is_newest(&program, &parts).then_some(())?;
-        let built = toolchain.launcher(&self.unit, false)(Findings::default(), program);
-        Some(launch_of(&built))
+        build::is_newest(&program, &parts).then_some(())?;
+        Some(toolchain.launcher(&self.unit, false)(Findings::default(), program))
     }
 
     fn add(&mut self, program: String, source: usize) {
@@ -386,7 +395,7 @@ impl Job {
         results: &mut [Result<Launch, PrepareError>],
         on_event: &mut dyn FnMut(PrepareEvent),
     ) {
-        // Held until the build is over.
+        // Held until the build has ended.
         let _lock =
             match self.script.as_ref().map(|script| generate(script, toolchain, sdk, on_event)) {
                 None => None,
@@ -403,7 +412,7 @@ impl Job {
         for ((_, indices), outcome) in self.programs.iter().zip(built) {
             for &index in indices {
                 results[index] = match &outcome {
-                    Ok(built) => Ok(launch_of(built)),
+                    Ok(launch) => Ok(launch.clone()),
                     Err(failure) => Err(PrepareError::BuildFailed {
                         summary: format!("{} {}", sources[index].display(), failure.what),
                         rendered: failure.rendered.clone(),
@@ -414,19 +423,13 @@ impl Job {
     }
 }
 
-fn launch_of(built: &Program) -> Launch {
-    let mut one_shot = CommandSpec::new(&built.program);
-    one_shot.env.clone_from(&built.environment);
-    Launch { worker: Some(one_shot.clone().arg("--stream")), one_shot }
-}
-
-/// Writes the package of a script and returns the lock that keeps others from it.
+/// Writes the package of a script and returns its lock.
 pub(super) fn generate(
     script: &Script,
     toolchain: &Toolchain,
     sdk: &SdkSource,
     on_event: &mut dyn FnMut(PrepareEvent),
-) -> Result<std::fs::File, PrepareError> {
+) -> Result<File, PrepareError> {
     let lock = script.lock(on_event)?;
     script.generate(sdk)?;
     if !script.has_lockfile() {
@@ -442,23 +445,23 @@ mod tests {
 
     #[test]
     fn without_cargo_the_hint_says_what_to_install() {
-        let folder = Folder::new("cargo-missing");
-        let source = folder.file("check.rs", "fn main() {}");
+        let directory = Folder::new("cargo-missing");
+        let source = directory.file("check.rs", "fn main() {}");
         let runtime = Cargo::new(Environment::new([("PATH", "")]));
         let results = runtime.prepare(
-            &[source.into(), folder.path("gone.rs").into()],
+            &[source.into(), directory.path("gone.rs").into()],
             &Cancellation::new(),
             &mut no_events,
         );
         assert_eq!(results[0], Err(PrepareError::RuntimeMissing { reason: MISSING.to_owned() }));
         assert!(matches!(results[1], Err(PrepareError::NotFound { .. })), "{results:?}");
-        assert_eq!(runtime.availability(), Availability::Missing { reason: MISSING.to_owned() });
+        assert_eq!(runtime.availability(), Err(MISSING.to_owned()));
     }
 
     #[test]
     fn without_a_place_for_builds_a_lone_file_says_what_to_set() {
-        let folder = Folder::new("cargo-homeless");
-        let source = folder.file("check.rs", "fn main() {}");
+        let directory = Folder::new("cargo-homeless");
+        let source = directory.file("check.rs", "fn main() {}");
         let path = Environment::inherited().get("PATH").unwrap().to_owned();
         let results = Cargo::new(Environment::new([("PATH", path)])).prepare(
             &[source.into()],
@@ -467,7 +470,7 @@ mod tests {
         );
         assert_eq!(
             results[0].as_ref().unwrap_err().to_string(),
-            "no home folder to keep builds in; set EVALUATOR_CACHE_DIR"
+            "no home directory to keep builds in; set EVALUATOR_CACHE_DIR"
         );
     }
 }

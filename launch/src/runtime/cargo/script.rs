@@ -1,4 +1,4 @@
-//! The package that is generated around a lone file, on disk.
+//! The package that is generated around a lone file.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -6,37 +6,34 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{
-    embedded,
-    manifest::{self, Parts, SdkSource},
-};
+use super::manifest::{self, Parts, SdkSource};
 use crate::{
     files::{WriteOptions, atomic_write},
     runtime::{Environment, PrepareError, PrepareEvent},
 };
 
-/// Where generated packages are kept, unless `EVALUATOR_CACHE_DIR` says otherwise.
-pub(super) fn cache_folder(environment: &Environment) -> Option<PathBuf> {
-    if let Some(folder) = environment.get("EVALUATOR_CACHE_DIR") {
-        return std::path::absolute(folder).ok();
+/// Directory of generated packages.
+pub(super) fn cache_directory(environment: &Environment) -> Option<PathBuf> {
+    if let Some(directory) = environment.get("EVALUATOR_CACHE_DIR") {
+        return std::path::absolute(directory).ok();
     }
     environment.cache_home().map(|base| base.join("evaluator"))
 }
 
-/// A lone file and the folder of its generated package.
+/// A lone file and the directory of its generated package.
 #[derive(Clone, Debug)]
 pub(super) struct Script {
     source: PathBuf,
     name: String,
-    folder: PathBuf,
+    directory: PathBuf,
 }
 
 impl Script {
-    /// `source` is absolute and resolved: it decides the name, so that one file is one package.
+    /// `source` must be absolute and resolved: it decides the name, so that one file is one package.
     pub(super) fn new(source: PathBuf, cache: &Path) -> Self {
         let name = package_name(&source);
-        let folder = cache.join("scripts").join(&name);
-        Self { source, name, folder }
+        let directory = cache.join("scripts").join(&name);
+        Self { source, name, directory }
     }
 
     /// Name of the package and of its program.
@@ -54,19 +51,18 @@ impl Script {
         self.package().join("Cargo.toml")
     }
 
-    /// The copy that is compiled of a source with frontmatter.
+    /// The copy of a source with frontmatter, which is compiled.
     ///
-    /// It is not inside the package, so that the compiler calls it by its full path, which can be told from any other text
-    /// and replaced.
+    /// It is not inside the package, so that the compiler prints its full path, which can be recognized and replaced.
     fn copy(&self) -> PathBuf {
-        self.folder.join("main.rs")
+        self.directory.join("main.rs")
     }
 
     fn package(&self) -> PathBuf {
-        self.folder.join("package")
+        self.directory.join("package")
     }
 
-    /// What cargo and the compiler call the files, and what the user calls them.
+    /// Names that cargo and the compiler use, and the names that the user knows.
     pub(super) fn renames(&self) -> Vec<(String, String)> {
         let source = self.source.display().to_string();
         [self.copy(), self.manifest()]
@@ -74,15 +70,15 @@ impl Script {
             .into()
     }
 
-    /// Keeps other runs from generating or building this package until the result is dropped.
+    /// Locks the package until the result is dropped.
     pub(super) fn lock(
         &self,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Result<File, PrepareError> {
-        let path = self.folder.join("lock");
+        let path = self.directory.join("lock");
         let cannot = |error: io::Error| unusable("lock", &path, &error);
-        fs::create_dir_all(&self.folder)
-            .map_err(|error| unusable("create", &self.folder, &error))?;
+        fs::create_dir_all(&self.directory)
+            .map_err(|error| unusable("create", &self.directory, &error))?;
         let file = File::options().create(true).append(true).open(&path).map_err(cannot)?;
         match file.try_lock() {
             Ok(()) => {}
@@ -91,8 +87,8 @@ impl Script {
                 on_event(PrepareEvent::Progress { line });
                 file.lock().map_err(cannot)?;
             }
-            // Some network file systems have no locks. Files are replaced whole and cargo locks its own folder where it
-            // can, so two runs at once are then unlikely, and not worth refusing to run at all, to disturb each other.
+            // Some network file systems do not support locks. Files are replaced atomically and cargo locks its own
+            // directory where it can, so running without a lock is acceptable.
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
                 let line = format!("cannot lock {}: {error}; going on without", path.display());
                 on_event(PrepareEvent::Progress { line });
@@ -102,11 +98,11 @@ impl Script {
         Ok(file)
     }
 
-    /// Writes the package. Files that have not changed keep their times, or cargo would build again.
+    /// Writes the package. Unchanged files keep their times, or cargo would build again.
     ///
-    /// The source is read here, under the lock, so that a run which waited for another does not bring back an older state.
+    /// The source is read under the lock, so that a run that waited for another does not restore an older state.
     pub(super) fn generate(&self, sdk: &SdkSource) -> Result<(), PrepareError> {
-        let embedded = embedded::read(&self.source)?;
+        let embedded = manifest::read(&self.source)?;
         let plain_source = embedded.as_ref().and_then(|embedded| embedded.plain_source.as_deref());
         let copy = self.copy();
         let manifest = manifest::render(&Parts {
@@ -122,17 +118,17 @@ impl Script {
         plain_source.map_or(Ok(()), |source| write_if_changed(&copy, source))
     }
 
-    /// Whether versions of the dependencies were chosen before.
+    /// Returns true if the versions of the dependencies are locked.
     pub(super) fn has_lockfile(&self) -> bool {
         self.package().join("Cargo.lock").is_file()
     }
 }
 
-/// A name for the package of `source`: readable, valid for cargo whatever the file is called, and of this file only.
+/// Returns a package name for `source`: readable, valid for cargo, and unique to this file.
 ///
-/// All scripts share one target folder, where programs of the same name would replace each other.
+/// All scripts share one target directory, where programs of the same name would replace each other.
 pub(super) fn package_name(source: &Path) -> String {
-    /// File systems bound the length of names; the compiler adds to this one.
+    /// File systems limit the length of names, and the compiler adds to this one.
     const LONGEST: usize = 48;
     let stem =
         source.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
@@ -147,14 +143,14 @@ pub(super) fn package_name(source: &Path) -> String {
     format!("{name}-{:016x}", fnv1a(source.as_os_str().as_encoded_bytes()))
 }
 
-/// The 64 bit FNV-1a hash: the same on every machine and with every version of the standard library.
+/// The 64-bit FNV-1a hash, which is the same on every machine.
 fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
 }
 
-/// Replaces the file in one step, so that nobody ever reads half of it.
+/// Replaces a file atomically if its content differs.
 fn write_if_changed(path: &Path, text: &str) -> Result<(), PrepareError> {
     if fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
         return Ok(());
@@ -164,12 +160,10 @@ fn write_if_changed(path: &Path, text: &str) -> Result<(), PrepareError> {
 }
 
 fn unusable(verb: &str, path: &Path, error: &io::Error) -> PrepareError {
-    PrepareError::Unusable {
-        reason: format!(
-            "cannot {verb} {}: {error}; set EVALUATOR_CACHE_DIR to a folder that can be written",
-            path.display()
-        ),
-    }
+    PrepareError::unusable(format!(
+        "cannot {verb} {}: {error}; set EVALUATOR_CACHE_DIR to a directory that can be written",
+        path.display()
+    ))
 }
 
 #[cfg(test)]
@@ -207,7 +201,7 @@ mod tests {
 
     #[test]
     fn the_cache_folder_follows_the_environment() {
-        let of = |vars: &[(&str, &str)]| cache_folder(&Environment::new(vars.iter().copied()));
+        let of = |vars: &[(&str, &str)]| cache_directory(&Environment::new(vars.iter().copied()));
         assert_eq!(of(&[]), None);
         let chosen = of(&[("EVALUATOR_CACHE_DIR", "/c"), ("XDG_CACHE_HOME", "/x"), ("HOME", "/h")]);
         assert_eq!(chosen, Some("/c".into()));
@@ -225,21 +219,21 @@ mod tests {
 
     #[test]
     fn a_file_that_does_not_change_is_not_written() {
-        let folder = Folder::new("script-unchanged");
-        let path = folder.path("a.toml");
+        let directory = Folder::new("script-unchanged");
+        let path = directory.path("a.toml");
         write_if_changed(&path, "one").unwrap();
         let before = fs::metadata(&path).unwrap().modified().unwrap();
         write_if_changed(&path, "one").unwrap();
         assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), before);
         write_if_changed(&path, "two").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "two");
-        assert_eq!(fs::read_dir(folder.path("")).unwrap().count(), 1, "no draft is left");
+        assert_eq!(fs::read_dir(directory.path("")).unwrap().count(), 1, "no draft is left");
     }
 
     #[test]
     fn a_lock_is_waited_for_and_the_wait_is_told() {
-        let folder = Folder::new("script-lock");
-        let script = Script::new(folder.path("check.rs"), &folder.path("cache"));
+        let directory = Folder::new("script-lock");
+        let script = Script::new(directory.path("check.rs"), &directory.path("cache"));
         let held = script.lock(&mut no_events).unwrap();
         std::thread::scope(|scope| {
             let (sender, told) = std::sync::mpsc::channel();

@@ -1,70 +1,49 @@
-//! From the command that runs a JavaScript file to one whose processes keep for each other what they have compiled.
+//! Makes the processes of a JavaScript evaluator share compiled code.
 //!
-//! Every evaluation has a process of its own, as ever. What is shared is the code that Node.js made of the sources: it checks
-//! itself that it belongs to the very content of a source and to the very version of Node.js, and compiles again what
-//! does not. It is kept in a folder that nobody else can enter, for one evaluator and one run: code that was compiled
-//! from what an evaluator consists of must not come from anywhere else.
+//! Each evaluation still has its own process. Node.js checks that cached code belongs to the exact content of a source and to
+//! its own version, and compiles anything else again. The cache is a private directory of one evaluator in one run: compiled
+//! code must not come from anywhere else.
 //!
-//! Node.js is told by a file that it loads before the evaluator, and not by `NODE_COMPILE_CACHE`, since the evaluator, and
-//! all that it starts, would see that variable. What is left to be seen of it: the command line as the system
-//! shows it, what `module.getCompileCacheDir()` says, and the order in which Node.js has loaded modules of its own.
+//! The cache is enabled by a file that Node.js loads before the evaluator, not by `NODE_COMPILE_CACHE`, which the evaluator and
+//! its child processes would see. It remains visible in the command line as the system shows it, in
+//! `module.getCompileCacheDir()`, and in the order in which Node.js has loaded its own modules.
 
 use std::{fs, path::Path};
 
 use crate::{
     process::CommandSpec,
-    runtime::{CachedCommand, PrivateFolder, companions},
+    runtime::{CachedCommand, PrivateDirectory, imports},
 };
 
 const PRELOAD: &str = include_str!("compile_cache.cjs");
 
-/// Sources from which on it takes longer to compile them than to load what was compiled, in bytes.
+/// Size of sources, in bytes, from which loading compiled code is faster than compiling.
 const MUCH: u64 = 64 << 10;
 
-/// Variables that decide about the cache otherwise, or make a process report on what it compiles and loads.
-const UNUSUAL_VARIABLES: [&str; 7] = [
-    "NODE_COMPILE_CACHE",
-    "NODE_DISABLE_COMPILE_CACHE",
-    "NODE_V8_COVERAGE",
-    "NODE_DEBUG",
-    "NODE_DEBUG_NATIVE",
-    "NODE_PRESERVE_SYMLINKS",
-    "NODE_REPL_EXTERNAL_MODULE",
-];
+/// Variables that configure the cache, or make a process report what it compiles and loads.
+const UNUSUAL_VARIABLES: &str = "NODE_COMPILE_CACHE NODE_DISABLE_COMPILE_CACHE NODE_V8_COVERAGE NODE_DEBUG NODE_DEBUG_NATIVE \
+    NODE_PRESERVE_SYMLINKS NODE_REPL_EXTERNAL_MODULE";
 
-/// Options in `NODE_OPTIONS` that have nothing to do with modules. Those that end with `=` have a value.
-const HARMLESS_OPTIONS: [&str; 12] = [
-    "--disable-warning=",
-    "--dns-result-order=",
-    "--max-http-header-size=",
-    "--max-old-space-size=",
-    "--max-semi-space-size=",
-    "--no-deprecation",
-    "--no-warnings",
-    "--stack-trace-limit=",
-    "--unhandled-rejections=",
-    "--use-bundled-ca",
-    "--use-openssl-ca",
-    "--use-system-ca",
-];
+/// Options in `NODE_OPTIONS` that do not affect modules. Those that end with `=` have a value.
+const HARMLESS_OPTIONS: &str = "--disable-warning= --dns-result-order= --max-http-header-size= --max-old-space-size= \
+    --max-semi-space-size= --no-deprecation --no-warnings --stack-trace-limit= --unhandled-rejections= --use-bundled-ca \
+    --use-openssl-ca --use-system-ca";
 
-/// Whether an evaluator brings along more than what is compiled in next to no time: packages, or long files. One that sees to
-/// a cache itself is left alone.
+/// Returns true if an evaluator has packages or long files to compile. One that manages a cache itself is left alone.
 pub(super) fn has_much_to_compile(source: &Path) -> bool {
     let Ok(text) = fs::read(source) else { return false };
     if String::from_utf8_lossy(&text).contains("CompileCache") {
         return false;
     }
-    let mut folders = source.ancestors().skip(1);
+    let mut directories = source.ancestors().skip(1);
     let size = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
-    folders.any(|folder| folder.join("node_modules").is_dir())
-        || companions::with_companions(source).files.iter().map(|file| size(file)).sum::<u64>()
-            >= MUCH
+    directories.any(|directory| directory.join("node_modules").is_dir())
+        || imports::of_script(source).files.iter().map(|file| size(file)).sum::<u64>() >= MUCH
 }
 
-/// The command that does what `command` does and keeps what it compiles.
+/// Makes the command that does what `command` does with the cache enabled.
 pub(super) fn cached(command: &CommandSpec) -> Result<CachedCommand, String> {
-    for name in UNUSUAL_VARIABLES {
+    for name in UNUSUAL_VARIABLES.split_whitespace() {
         if command.variable(name).is_some_and(|value| !value.is_empty()) {
             return Err(format!("{name} is set"));
         }
@@ -74,23 +53,24 @@ pub(super) fn cached(command: &CommandSpec) -> Result<CachedCommand, String> {
     if !options.to_str().is_some_and(is_harmless) {
         return Err("NODE_OPTIONS is set".to_owned());
     }
-    let folder = PrivateFolder::new("compiled");
-    let preload = folder.and_then(|folder| Ok((folder.write("preload.cjs", PRELOAD)?, folder)));
-    let (preload, folder) =
-        preload.map_err(|error| format!("no folder for what is compiled: {error}"))?;
+    let directory = PrivateDirectory::new("compiled");
+    let preload =
+        directory.and_then(|directory| Ok((directory.write("preload.cjs", PRELOAD)?, directory)));
+    let (preload, directory) =
+        preload.map_err(|error| format!("no directory for compiled code: {error}"))?;
     let mut args = vec!["--require".into(), preload.clone().into_os_string()];
     args.extend_from_slice(&command.args);
     Ok(CachedCommand {
         command: CommandSpec { args, ..command.clone() },
         needs: preload,
-        keeps: Box::new(folder),
+        keeps: Box::new(directory),
     })
 }
 
 fn is_harmless_option(option: &str) -> bool {
-    HARMLESS_OPTIONS.iter().any(|known| match known.ends_with('=') {
+    HARMLESS_OPTIONS.split_whitespace().any(|known| match known.ends_with('=') {
         true => option.starts_with(known),
-        false => option == *known,
+        false => option == known,
     })
 }
 
@@ -119,7 +99,7 @@ mod tests {
 
     #[test]
     fn variables_that_change_what_modules_do_are_unusual() {
-        for name in UNUSUAL_VARIABLES {
+        for name in UNUSUAL_VARIABLES.split_whitespace() {
             assert_eq!(cached(&command().env(name, "1")).unwrap_err(), format!("{name} is set"));
             assert!(cached(&command().env(name, "")).is_ok());
         }
@@ -142,17 +122,17 @@ mod tests {
 
     #[test]
     fn packages_and_long_files_are_much_to_compile() {
-        let folder = Folder::new("node-much");
+        let directory = Folder::new("node-much");
         let long = format!("module.exports = '{}';", "x".repeat(MUCH as usize));
-        let small = folder.file("a/small.js", "console.log(1)");
-        folder.file("a/lib/long.js", &long);
+        let small = directory.file("a/small.js", "console.log(1)");
+        directory.file("a/lib/long.js", &long);
         assert!(!has_much_to_compile(&small));
-        assert!(has_much_to_compile(&folder.file("a/imports.js", "require('./lib/long.js')")));
-        assert!(has_much_to_compile(&folder.file("a/bundle.js", &long)));
-        folder.file("b/node_modules/x/index.js", "");
-        assert!(has_much_to_compile(&folder.file("b/deep/check.js", "require('x')")));
+        assert!(has_much_to_compile(&directory.file("a/imports.js", "require('./lib/long.js')")));
+        assert!(has_much_to_compile(&directory.file("a/bundle.js", &long)));
+        directory.file("b/node_modules/x/index.js", "");
+        assert!(has_much_to_compile(&directory.file("b/deep/check.js", "require('x')")));
         let own = "require('module').enableCompileCache(); require('x')";
-        assert!(!has_much_to_compile(&folder.file("b/own.js", own)));
-        assert!(!has_much_to_compile(&folder.path("b/gone.js")));
+        assert!(!has_much_to_compile(&directory.file("b/own.js", own)));
+        assert!(!has_much_to_compile(&directory.path("b/gone.js")));
     }
 }

@@ -1,8 +1,6 @@
-//! JavaScript and TypeScript files, run by Node.js.
+//! JavaScript and TypeScript evaluators, run by Node.js.
 
 mod compile_cache;
-mod own_tests;
 mod runtime;
-mod version;
 
 pub use runtime::Node;

@@ -1,36 +1,36 @@
-//! From the command that runs a Python file to that of a server which forks processes that run it.
+//! Fork servers for Python files.
 //!
-//! The server is the same interpreter, told to run the same file with the same arguments. What makes it a server is a
-//! module called `sitecustomize`, which an interpreter imports at the end of its own start, and which it finds first because
-//! `PYTHONPATH` begins with its folder. See `fork_server.py`, which is that module, for everything else.
+//! The server is the same interpreter with the same file and arguments. It becomes a server by a module called
+//! `sitecustomize`, which an interpreter imports at the end of its own start, and which it finds first because
+//! `PYTHONPATH` starts with its directory. `fork_server.py` is that module.
 
 use std::{ffi::OsStr, fmt::Write as _, path::Path};
 
 use crate::{
     process::{CommandSpec, forks::ServerCommand},
-    runtime::{PrivateFolder, environment::is_script},
+    runtime::{PrivateDirectory, environment::is_script},
 };
 
 const SERVER: &str = include_str!("fork_server.py");
 
 const SEARCH_PATH: &str = "PYTHONPATH";
 
-/// The command of a server that forks what `command` would start.
+/// Makes the command of a server that forks what `command` would start.
 pub(super) fn server(command: &CommandSpec) -> Result<ServerCommand, String> {
     if is_script(Path::new(&command.program)) {
-        // It may start the interpreter in a way in which it does not find the server, and runs the file instead.
+        // A wrapper may start the interpreter so that it does not find the server, and runs the file instead.
         return Err(format!("{} is a script", command.program.display()));
     }
     if !command.resources.is_unlimited() && !cfg!(target_os = "linux") {
-        // Elsewhere they can only be given to a process by itself.
+        // Elsewhere only a process can limit itself.
         return Err("its entry limits what it may use".to_owned());
     }
-    // The server deletes it as soon as it runs.
-    let folder = PrivateFolder::new("forks")
-        .and_then(|folder| folder.write("sitecustomize.py", SERVER).map(|_| folder))
-        .map_err(|error| format!("no folder for the server: {error}"))?;
+    // The server deletes it when it runs.
+    let directory = PrivateDirectory::new("forks")
+        .and_then(|directory| directory.write("sitecustomize.py", SERVER).map(|_| directory))
+        .map_err(|error| format!("no directory for the server: {error}"))?;
     let before = command.variable(SEARCH_PATH);
-    let mut after = folder.path().as_os_str().to_owned();
+    let mut after = directory.path().as_os_str().to_owned();
     if let Some(before) = before.as_ref().filter(|before| !before.is_empty()) {
         after.push(if cfg!(windows) { ";" } else { ":" });
         after.push(before);
@@ -38,7 +38,7 @@ pub(super) fn server(command: &CommandSpec) -> Result<ServerCommand, String> {
     Ok(ServerCommand {
         command: command.clone().env(SEARCH_PATH, after),
         greeting: greeting(before.as_deref()),
-        needs: Box::new(folder),
+        needs: Box::new(directory),
     })
 }
 
@@ -47,7 +47,7 @@ fn greeting(search_path: Option<&OsStr>) -> Vec<u8> {
     match search_path {
         None => line.push('-'),
         Some(value) => {
-            // An empty value is marked, too: it is not the same as none.
+            // An empty value differs from an unset variable.
             line.push('=');
             for byte in value.as_encoded_bytes() {
                 // Writing to a string cannot fail.
@@ -80,11 +80,11 @@ mod tests {
             let made = server(&command.arg("check.py")).unwrap();
             assert_eq!(String::from_utf8(made.greeting.clone()).unwrap(), greeting);
             let seen = made.command.variable(SEARCH_PATH).unwrap().into_string().unwrap();
-            let folder = seen.strip_suffix(rest).unwrap().to_owned();
+            let directory = seen.strip_suffix(rest).unwrap().to_owned();
             assert_eq!(made.command.args, ["check.py"]);
-            assert!(Path::new(&folder).join("sitecustomize.py").is_file());
+            assert!(Path::new(&directory).join("sitecustomize.py").is_file());
             drop(made);
-            assert!(!Path::new(&folder).exists());
+            assert!(!Path::new(&directory).exists());
         }
     }
 }

@@ -1,25 +1,30 @@
-//! Which interpreter runs evaluators, and what it is.
+//! Python interpreters: which one is used, what it is, and which packages it has.
+//!
+//! All questions of a run are answered by one start of the interpreter, before the clock of any evaluation starts.
 
 use std::{
+    collections::{BTreeSet, HashMap},
+    ffi::OsString,
+    fs,
     path::{Path, PathBuf},
     time::Duration,
 };
 
+use serde::Deserialize;
+use serde_json::Value;
+
 use crate::{
     process::{Cancellation, CommandSpec},
-    runtime::{
-        Environment, environment,
-        tool::{self, Stream},
-    },
+    runtime::{Environment, environment, tool},
 };
 
 /// Variable that names the interpreter, as a path or a name on `PATH`.
 pub(super) const INTERPRETER_VARIABLE: &str = "EVALUATOR_PYTHON";
 
-/// How long an interpreter may take to say what it is.
+/// Time limit for questions to an interpreter.
 pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 
-/// The first interpreter found: `$EVALUATOR_PYTHON`, the active virtual environment, `python3`, `python`.
+/// Returns the first interpreter found: `$EVALUATOR_PYTHON`, the active virtual environment, `python3`, `python`.
 pub(super) fn find(environment: &Environment) -> Result<PathBuf, String> {
     if let Some(chosen) = environment.get(INTERPRETER_VARIABLE) {
         return environment.find_program(chosen).ok_or_else(|| {
@@ -39,36 +44,231 @@ pub(super) fn find(environment: &Environment) -> Result<PathBuf, String> {
         })
 }
 
-/// The interpreter of `$VIRTUAL_ENV`. It may be gone: a shell keeps the variable after the folder was deleted.
+/// The interpreter of `$VIRTUAL_ENV`. A shell keeps the variable after the directory was deleted.
 fn active_virtual_environment(environment: &Environment) -> Option<PathBuf> {
-    let folder = Path::new(environment.get("VIRTUAL_ENV")?);
-    environment.find_program(in_virtual_environment(folder))
+    let directory = Path::new(environment.get("VIRTUAL_ENV")?);
+    environment.find_program(in_virtual_environment(directory))
 }
 
-/// Where the interpreter of a virtual environment is.
-pub(super) fn in_virtual_environment(folder: &Path) -> PathBuf {
-    folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
+/// Path of the interpreter in a virtual environment.
+pub(super) fn in_virtual_environment(directory: &Path) -> PathBuf {
+    directory.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
 }
 
-/// The interpreter behind a wrapper script. Version managers put such scripts on `PATH`, and looking the version up again
-/// for every evaluation costs more than the interpreter itself needs to start. What does not answer is used as it is.
+/// Returns the interpreter behind a wrapper script of a version manager, which would look up the version for every
+/// evaluation. An interpreter that does not answer is used as it is.
 pub(super) fn unwrapped(interpreter: PathBuf, cancellation: &Cancellation) -> PathBuf {
     if !environment::is_script(&interpreter) {
         return interpreter;
     }
     let ask = CommandSpec::new(&interpreter).args(["-c", "import sys; print(sys.executable)"]);
-    let mut answer = None;
-    let status = tool::run(&ask, ANSWER_LIMIT, cancellation, &mut |stream, line| {
-        if stream == Stream::Stdout {
-            answer = Some(PathBuf::from(line));
-        }
-    });
-    match (status, answer) {
-        (Ok(status), Some(real)) if status.success() && real.is_absolute() && real.is_file() => {
-            real
-        }
-        _ => interpreter,
+    let Ok(output) = tool::output(&ask, ANSWER_LIMIT, cancellation) else { return interpreter };
+    let real = output.stdout.lines().last().map(PathBuf::from);
+    let is_usable = |real: &PathBuf| real.is_absolute() && real.is_file();
+    real.filter(|real| output.status.success() && is_usable(real)).unwrap_or(interpreter)
+}
+
+const SCRIPT: &str = include_str!("probe.py");
+
+/// Separates the parts of a question.
+const PART: &str = "\u{1f}";
+
+/// What decides whether an environment that was built for one interpreter fits another.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(super) struct Identity {
+    /// Implementation and version in short, e.g. `cpython-311`.
+    pub(super) tag: String,
+    /// Version, e.g. `3.11.7`.
+    pub(super) version: String,
+    /// Suffix of extension modules, which holds the ABI and the platform, e.g. `.cpython-311-x86_64-linux-gnu.so`.
+    pub(super) abi: String,
+    /// True if it can create a virtual environment with pip in it.
+    pub(super) has_venv: bool,
+    /// File of the interpreter itself: not that of a virtual environment, and not a link.
+    pub(super) base: String,
+}
+
+/// What the script prints, in one line.
+#[derive(Deserialize)]
+struct Report {
+    identity: Identity,
+    executable: PathBuf,
+    /// One for each question; `null` if it cannot be answered.
+    answers: Vec<Value>,
+}
+
+/// Questions that one start of an interpreter answers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Questions {
+    asked: Vec<OsString>,
+}
+
+impl Questions {
+    /// Adds the question for the installed version of a distribution.
+    pub(super) fn version(&mut self, distribution: &str) {
+        self.add("version", [distribution.as_ref()]);
     }
+
+    /// Adds the question whether an environment marker holds.
+    pub(super) fn marker(&mut self, marker: &str) {
+        self.add("marker", [marker.as_ref()]);
+    }
+
+    /// Adds the question whether `files` of the evaluator in `directory` import the SDK, and whether it is there.
+    pub(super) fn sdk(&mut self, directory: &Path, files: &[PathBuf]) {
+        self.add("sdk", [directory].into_iter().chain(files.iter().map(PathBuf::as_path)));
+    }
+
+    /// Adds the question which modules that a script imports when it starts are missing.
+    pub(super) fn missing(&mut self, directory: &Path, script: &Path) {
+        self.add("missing", [directory, script]);
+    }
+
+    fn add<'a>(&mut self, kind: &str, parts: impl IntoIterator<Item = &'a Path>) {
+        let question = question(kind, parts);
+        if !self.asked.contains(&question) {
+            self.asked.push(question);
+        }
+    }
+
+    /// Asks an interpreter, which gets the variables of `environment`.
+    ///
+    /// # Errors
+    ///
+    /// The interpreter does not start, or is not Python 3.
+    pub(super) fn ask(
+        self,
+        interpreter: &Path,
+        environment: &Environment,
+        cancellation: &Cancellation,
+    ) -> Result<Answers, String> {
+        let command = CommandSpec::new(interpreter).args(["-c", SCRIPT]).args(&self.asked);
+        let command = environment.give_to(command);
+        let problem = match tool::output(&command, ANSWER_LIMIT, cancellation) {
+            Ok(output) => {
+                // Other code may print at the start and at the end of the interpreter.
+                let report = |line: &str| serde_json::from_str::<Report>(line).ok();
+                let report = output.stdout.lines().find_map(report);
+                match report.filter(|_| output.status.success()) {
+                    Some(Report { identity, executable, answers }) => {
+                        let executable =
+                            Some(executable).filter(|it| it.is_absolute() && it.is_file());
+                        let answers = self.asked.into_iter().zip(answers).collect();
+                        return Ok(Answers { identity, executable, answers });
+                    }
+                    None => {
+                        let mut lines = output.stderr.lines().rev().map(str::trim);
+                        lines.find(|line| !line.is_empty()).unwrap_or_default().to_owned()
+                    }
+                }
+            }
+            Err(error) => error.to_string(),
+        };
+        Err(format!(
+            "{} does not report which Python 3 it is: {problem}; point {INTERPRETER_VARIABLE} at another one",
+            interpreter.display()
+        ))
+    }
+}
+
+fn question<'a>(kind: &str, parts: impl IntoIterator<Item = &'a Path>) -> OsString {
+    let mut question = OsString::from(kind);
+    for part in parts {
+        question.push(PART);
+        question.push(part);
+    }
+    question
+}
+
+/// Answers of an interpreter. A question that it cannot answer has none.
+#[derive(Clone, Debug)]
+pub(super) struct Answers {
+    pub(super) identity: Identity,
+    /// The interpreter behind a wrapper script.
+    pub(super) executable: Option<PathBuf>,
+    answers: HashMap<OsString, Value>,
+}
+
+/// Whether an evaluator imports the SDK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SdkUse {
+    /// It does not import the SDK.
+    Unused,
+    /// It imports the SDK, which is installed.
+    Found,
+    /// It imports the SDK, which is not installed or cannot be looked up.
+    Missing,
+}
+
+/// A module that is imported and not found.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(super) struct MissingModule {
+    pub(super) name: String,
+    /// Name of the file that imports it.
+    pub(super) file: String,
+    pub(super) line: u32,
+}
+
+impl Answers {
+    /// The installed version of a distribution.
+    pub(super) fn version(&self, distribution: &str) -> Option<&str> {
+        self.get("version", [distribution.as_ref()])?.as_str()
+    }
+
+    /// Returns whether an environment marker holds; `None` if the interpreter cannot tell.
+    pub(super) fn marker(&self, marker: &str) -> Option<bool> {
+        self.get("marker", [marker.as_ref()])?.as_bool()
+    }
+
+    pub(super) fn sdk(&self, directory: &Path, files: &[PathBuf]) -> SdkUse {
+        let parts = [directory].into_iter().chain(files.iter().map(PathBuf::as_path));
+        match self.get("sdk", parts).and_then(Value::as_str) {
+            Some("unused") => SdkUse::Unused,
+            Some("found") => SdkUse::Found,
+            _ => SdkUse::Missing,
+        }
+    }
+
+    /// Modules that a script imports when it starts and that are not found; empty if the interpreter cannot tell.
+    pub(super) fn missing(&self, directory: &Path, script: &Path) -> Vec<MissingModule> {
+        let answer = self.get("missing", [directory, script]).cloned();
+        answer.and_then(|answer| serde_json::from_value(answer).ok()).unwrap_or_default()
+    }
+
+    fn get<'a>(&self, kind: &str, parts: impl IntoIterator<Item = &'a Path>) -> Option<&Value> {
+        self.answers.get(&question(kind, parts))
+    }
+}
+
+/// Names and versions of the packages that are installed for an interpreter, sorted: those of its virtual environment,
+/// and of the installation it was made from. Each has a directory or file of that name next to its modules.
+///
+/// Packages that are found by other ways (`PYTHONPATH`, `.pth` files) are not listed.
+pub(super) fn installed_for(interpreter: &Path) -> Vec<String> {
+    let real = interpreter.canonicalize().ok();
+    let prefixes = [Some(interpreter), real.as_deref()].into_iter().flatten();
+    let mut found = BTreeSet::new();
+    for prefix in prefixes.filter_map(|program| program.parent()?.parent()) {
+        list(&prefix.join("Lib/site-packages"), &mut found);
+        for lib in ["lib", "lib64", "local/lib"].map(|lib| prefix.join(lib)) {
+            for python in names(&lib).filter(|name| name.starts_with("python3")) {
+                for packages in ["site-packages", "dist-packages"] {
+                    list(&lib.join(&python).join(packages), &mut found);
+                }
+            }
+        }
+    }
+    found.into_iter().collect()
+}
+
+fn list(packages: &Path, found: &mut BTreeSet<String>) {
+    let describes = |name: &String| name.ends_with(".dist-info") || name.ends_with(".egg-info");
+    found.extend(names(packages).filter(describes));
+}
+
+fn names(directory: &Path) -> impl Iterator<Item = String> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned())
 }
 
 #[cfg(all(test, unix))]
@@ -82,15 +282,15 @@ mod tests {
 
     #[test]
     fn the_variable_wins_over_the_virtual_environment_which_wins_over_the_path() {
-        let folder = Folder::new("python-order");
-        let chosen = folder.program("chosen/pypy");
-        let venv = folder.program("venv/bin/python");
-        folder.program("bin/python");
-        let python3 = folder.program("bin/python3");
+        let directory = Folder::new("python-order");
+        let chosen = directory.program("chosen/pypy");
+        let venv = directory.program("venv/bin/python");
+        directory.program("bin/python");
+        let python3 = directory.program("bin/python3");
 
-        let environment = Environment::new([("PATH", folder.path("bin"))]);
+        let environment = Environment::new([("PATH", directory.path("bin"))]);
         assert_eq!(interpreter_in(environment.clone()).unwrap(), python3);
-        let environment = environment.with("VIRTUAL_ENV", folder.path("venv"));
+        let environment = environment.with("VIRTUAL_ENV", directory.path("venv"));
         assert_eq!(interpreter_in(environment.clone()).unwrap(), venv);
         let environment = environment.with("EVALUATOR_PYTHON", &chosen);
         assert_eq!(interpreter_in(environment).unwrap(), chosen);
@@ -98,10 +298,12 @@ mod tests {
 
     #[test]
     fn a_deleted_virtual_environment_is_passed_over() {
-        let folder = Folder::new("python-deleted-venv");
-        let python = folder.program("bin/python");
-        let environment =
-            Environment::new([("PATH", folder.path("bin")), ("VIRTUAL_ENV", folder.path("gone"))]);
+        let directory = Folder::new("python-deleted-venv");
+        let python = directory.program("bin/python");
+        let environment = Environment::new([
+            ("PATH", directory.path("bin")),
+            ("VIRTUAL_ENV", directory.path("gone")),
+        ]);
         assert_eq!(interpreter_in(environment).unwrap(), python);
     }
 
@@ -116,12 +318,12 @@ mod tests {
 
     #[test]
     fn a_wrapper_is_asked_for_the_interpreter_it_stands_for() {
-        let folder = Folder::new("python-wrapper");
-        let real = folder.program("real/python3");
-        let wrapper = folder.script("shims/python3", &format!("echo {}", real.display()));
+        let directory = Folder::new("python-wrapper");
+        let real = directory.program("real/python3");
+        let wrapper = directory.script("shims/python3", &format!("echo {}", real.display()));
         assert_eq!(unwrapped(wrapper, &Cancellation::new()), real);
         for silent in ["", "echo relative", "echo /no/such/file", "exit 3"] {
-            let wrapper = folder.script("shims/python3", silent);
+            let wrapper = directory.script("shims/python3", silent);
             assert_eq!(unwrapped(wrapper.clone(), &Cancellation::new()), wrapper, "{silent}");
         }
     }
@@ -133,5 +335,53 @@ mod tests {
             reason,
             "python3 was not found on PATH; install Python 3 or point EVALUATOR_PYTHON at it"
         );
+    }
+}
+
+#[cfg(all(test, unix))]
+mod distributions_tests {
+    use super::*;
+    use crate::runtime::testing::Folder;
+
+    #[test]
+    fn an_environment_has_its_own_packages_and_those_below_it() {
+        let directory = Folder::new("python-distributions");
+        let system = directory.program("usr/bin/python3.12");
+        directory.file("usr/lib/python3/dist-packages/six-1.16.0.egg-info", "");
+        directory.file("usr/lib/python3.12/os.py", "");
+        directory.file("venv/lib/python3.12/site-packages/pydantic-2.7.0.dist-info/RECORD", "");
+        directory.file("venv/lib/python3.12/site-packages/pydantic/main.py", "");
+        directory.file("venv/bin/activate", "");
+        std::os::unix::fs::symlink(&system, directory.path("venv/bin/python")).unwrap();
+        assert_eq!(
+            installed_for(&directory.path("venv/bin/python")),
+            ["pydantic-2.7.0.dist-info", "six-1.16.0.egg-info"]
+        );
+        assert_eq!(installed_for(&system), ["six-1.16.0.egg-info"]);
+        assert!(installed_for(Path::new("python3")).is_empty());
+    }
+}
+
+#[cfg(test)]
+mod probe_tests {
+    use super::*;
+    use crate::runtime::testing::Folder;
+
+    #[test]
+    fn a_file_that_cannot_be_read_changes_nothing_for_other_evaluators() {
+        let environment = Environment::inherited();
+        let Some(python) = environment.find_program("python3") else { return };
+        let directory = Folder::new("python-probe");
+        let broken = directory.file("one/broken.py", "import os\ndef");
+        directory.file("one/only_in_one.py", "");
+        let script = directory.file("two/check.py", "import only_in_one");
+        let mut questions = Questions::default();
+        questions.missing(&directory.path("one"), &broken);
+        questions.missing(&directory.path("two"), &script);
+        let answers = questions.ask(&python, &environment, &Cancellation::new()).unwrap();
+        assert_eq!(answers.missing(&directory.path("one"), &broken), []);
+        let missing = answers.missing(&directory.path("two"), &script);
+        let names: Vec<&str> = missing.iter().map(|module| module.name.as_str()).collect();
+        assert_eq!(names, ["only_in_one"]);
     }
 }

@@ -1,41 +1,41 @@
-//! Packages that an evaluator needs, as its files say.
+//! Packages that an evaluator needs: those of `requirements.txt`, of its script metadata (PEP 723), and the SDK.
 
 use std::{
     fs,
     path::{Path, PathBuf},
+    str::FromStr,
 };
 
+use pep440_rs::{Version, VersionSpecifiers};
 use sha2::{Digest, Sha256};
+use toml_edit::{Document, Item};
 
 use super::{
-    metadata::Metadata,
-    plain,
-    probe::{Answers, Questions, SdkUse},
-    references::References,
-    requirements::{self, Requirements},
+    interpreter::{Answers, Questions, SdkUse},
+    requirements::{self, References, Requirements},
     venv::Sdk,
 };
-use crate::runtime::{PrepareError, companions};
+use crate::runtime::{PrepareError, imports};
 
-/// The module of the Python SDK, the only one whose package is known without being named.
+/// The module of the Python SDK, the only one whose package need not be named.
 pub(super) const SDK_MODULE: &str = "agentevals_evaluator_sdk";
 
-/// Packages that an evaluator needs: those of a `requirements.txt` beside it, those of its own `# /// script` block, and the
-/// SDK if a file of it mentions the SDK.
+/// Packages that an evaluator needs: those of a `requirements.txt` next to it, those of its `# /// script` block, and
+/// the SDK if one of its files mentions it.
 #[derive(Clone, Debug)]
 pub(super) struct Needs {
     source: PathBuf,
     fetched: bool,
     file: Option<Requirements>,
     block: Option<Metadata>,
-    /// Paths that direct references of the block name.
+    /// Paths in direct references of the block.
     references: References,
     /// Files that mention the SDK.
     sdk_files: Vec<PathBuf>,
 }
 
 impl Needs {
-    /// Reads what an evaluator needs; `None` if it needs nothing but an interpreter. Starts nothing.
+    /// Reads what an evaluator needs; `None` if it only needs an interpreter. Starts nothing.
     ///
     /// # Errors
     ///
@@ -44,7 +44,7 @@ impl Needs {
         let file = Requirements::beside(source, fetched)
             .transpose()
             .map_err(|reason| PrepareError::InstallFailed { reason })?;
-        // A file that cannot be read cannot be run either, and the interpreter will say why.
+        // The interpreter will report a file that cannot be read.
         let text = fs::read(source).unwrap_or_default();
         let block = Metadata::read(source, &String::from_utf8_lossy(&text), fetched)
             .map_err(|reason| PrepareError::Unusable { reason })?;
@@ -73,14 +73,14 @@ impl Needs {
     /// Adds the questions whose answers decide what is missing.
     pub(super) fn ask(&self, sdk: &Sdk, questions: &mut Questions) {
         for requirement in self.plain().chain(sdk.plain()) {
-            let parts = plain::split(requirement);
+            let parts = requirements::split(requirement);
             questions.version(parts.name);
             if let Some(marker) = parts.marker {
                 questions.marker(marker);
             }
         }
         if !self.sdk_files.is_empty() {
-            questions.sdk(self.folder(), &self.sdk_files);
+            questions.sdk(self.directory(), &self.sdk_files);
         }
     }
 
@@ -100,8 +100,8 @@ impl Needs {
         })
     }
 
-    /// Requirements that the interpreter does not meet, or of which that cannot be told, as words of a command line. Empty
-    /// if nothing has to be installed.
+    /// Requirements that the interpreter does not meet, or may not meet, as command-line words. Empty if nothing has to
+    /// be installed.
     pub(super) fn missing(&self, sdk: &Sdk, answers: &Answers) -> Vec<String> {
         let is_met = |requirement: &&str| is_met(requirement, answers);
         let mut missing: Vec<String> =
@@ -115,29 +115,31 @@ impl Needs {
         let sdk_use = if self.sdk_files.is_empty() {
             SdkUse::Unused
         } else {
-            answers.sdk(self.folder(), &self.sdk_files)
+            answers.sdk(self.directory(), &self.sdk_files)
         };
-        // One that was chosen is not any other that is there.
+        // A chosen SDK must be installed in that version.
         let is_there = match (sdk_use, sdk.plain()) {
             (SdkUse::Unused, _) => true,
             (_, _) if sdk.is_default() => sdk_use == SdkUse::Found,
             (_, Some(requirement)) => is_met(&requirement),
             (_, None) => false,
         };
-        let is_named = sdk.plain().is_some_and(|sdk| self.names(plain::split(sdk).name));
+        let is_named = sdk.plain().is_some_and(|sdk| self.names(requirements::split(sdk).name));
         if let (false, false, Some(sdk)) = (is_there, is_named, sdk.requirement()) {
             missing.insert(0, word(&sdk.to_string_lossy()));
         }
         missing
     }
 
-    /// Whether a package is named that is called like this, or like this module.
+    /// Returns true if a package of this name is required; also for the name of a module.
     pub(super) fn names(&self, name: &str) -> bool {
-        let name = plain::normalized(name);
-        self.plain().any(|requirement| plain::normalized(plain::split(requirement).name) == name)
+        let name = requirements::normalized(name);
+        self.plain().any(|requirement| {
+            requirements::normalized(requirements::split(requirement).name) == name
+        })
     }
 
-    /// Packages to install, beside those of a file to install from.
+    /// Packages to install in addition to those of the file.
     pub(super) fn dependencies(&self) -> &[String] {
         self.block.as_ref().map_or(&[], |block| &block.dependencies)
     }
@@ -157,17 +159,17 @@ impl Needs {
         }
     }
 
-    /// The folder that relative paths start from; `None` if there are none.
+    /// Directory of relative paths; `None` if there are none.
     pub(super) fn base(&self) -> Option<&Path> {
         self.file.as_ref().and_then(Requirements::base)
     }
 
-    /// Whether a file or folder of this machine is named.
+    /// Returns true if a file or directory of this machine is named.
     pub(super) fn names_files(&self) -> bool {
         self.base().is_some() || self.references.base().is_some()
     }
 
-    /// Adds to a digest what decides which packages are installed.
+    /// Adds everything that decides which packages are installed to a digest.
     pub(super) fn digest_into(&self, digest: &mut Sha256) {
         match &self.file {
             Some(file) => file.digest_into(digest),
@@ -180,7 +182,7 @@ impl Needs {
         }
     }
 
-    /// Whether the files name something else than when they were read.
+    /// Returns true if the files have changed since they were read.
     pub(super) fn have_changed(&self) -> bool {
         self.file.as_ref().is_some_and(Requirements::have_changed)
             || fs::read(&self.source).map_or(true, |text| {
@@ -196,33 +198,33 @@ impl Needs {
         file.chain(block.flat_map(|block| &block.dependencies)).map(String::as_str)
     }
 
-    fn folder(&self) -> &Path {
+    fn directory(&self) -> &Path {
         self.source.parent().unwrap_or(&self.source)
     }
 }
 
-/// A word of a command line.
+/// Quotes a command-line word.
 fn word(text: &str) -> String {
     shell_words::quote(text).into_owned()
 }
 
-/// Whether an interpreter has what a plain requirement names. Where that cannot be told, it has not.
+/// Returns true if an interpreter has what a plain requirement names; false if that is unknown.
 fn is_met(requirement: &str, answers: &Answers) -> bool {
-    let parts = plain::split(requirement);
+    let parts = requirements::split(requirement);
     match parts.marker.map(|marker| answers.marker(marker)) {
         Some(Some(false)) => return true,
         Some(None) => return false,
         Some(Some(true)) | None => {}
     }
     let installed = answers.version(parts.name).and_then(|version| version.parse().ok());
-    let wanted: Result<pep440_rs::VersionSpecifiers, _> = parts.versions.parse();
+    let wanted: Result<VersionSpecifiers, _> = parts.versions.parse();
     match (installed, wanted) {
         (Some(installed), Ok(wanted)) => !parts.has_more && wanted.contains(&installed),
         _ => false,
     }
 }
 
-/// The evaluator's own sources that mention the module of the SDK.
+/// The source files of the evaluator that mention the module of the SDK.
 fn files_with_sdk(source: &Path) -> Vec<PathBuf> {
     let is_source =
         |path: &PathBuf| path.extension().is_some_and(|found| found.eq_ignore_ascii_case("py"));
@@ -230,6 +232,309 @@ fn files_with_sdk(source: &Path) -> Vec<PathBuf> {
         fs::read(path)
             .is_ok_and(|text| memchr::memmem::find(&text, SDK_MODULE.as_bytes()).is_some())
     };
-    let files = companions::with_companions(source).files;
+    let files = imports::of_script(source).files;
     files.into_iter().filter(is_source).filter(mentions).collect()
+}
+
+/// Type of the block that names dependencies. Blocks of other types are for other tools.
+const TYPE: &str = "script";
+
+/// Content of the block of a file. A `[tool]` table in it is for other tools.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Metadata {
+    /// Requirements, as they are written.
+    pub(super) dependencies: Vec<String>,
+    /// True if each dependency names packages of the index and nothing else.
+    pub(super) is_plain: bool,
+    requires_python: Option<(usize, VersionSpecifiers)>,
+}
+
+impl Metadata {
+    /// Reads the block of `text`, the content of `file`; `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// The file, the line, and what is wrong there. A `fetched` file may only name packages of the index.
+    pub(super) fn read(file: &Path, text: &str, fetched: bool) -> Result<Option<Self>, String> {
+        let found = find(text).and_then(|block| block.map(|it| it.parse(fetched)).transpose());
+        found.map_err(|Problem { line, reason }| format!("{}:{line}: {reason}", file.display()))
+    }
+
+    /// Checks the version of an interpreter.
+    ///
+    /// # Errors
+    ///
+    /// The line of `requires-python` and the versions it accepts.
+    pub(super) fn accepts(&self, version: &str) -> Result<(), (usize, String)> {
+        let Some((line, wanted)) = &self.requires_python else { return Ok(()) };
+        // Builds from a checkout report versions such as `3.14.0a1+`.
+        match Version::from_str(version.trim_end_matches('+')) {
+            Ok(version) if wanted.contains(&version) => Ok(()),
+            _ => Err((*line, wanted.to_string())),
+        }
+    }
+}
+
+/// A problem in a block.
+#[derive(Debug)]
+struct Problem {
+    /// Line of the file, from 1.
+    line: usize,
+    reason: String,
+}
+
+/// The TOML of a block.
+#[derive(Debug)]
+struct Block {
+    /// Lines of the file before the first line of `toml`.
+    lines_before: usize,
+    toml: String,
+}
+
+/// Finds the block. It extends over consecutive comments, up to the last `# ///` among them.
+fn find(text: &str) -> Result<Option<Block>, Problem> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let lines: Vec<&str> = text.lines().collect();
+    let mut found: Option<Block> = None;
+    let mut at = 0;
+    while at < lines.len() {
+        let Some(kind) = opening(lines[at]) else {
+            at += 1;
+            continue;
+        };
+        let comments = lines[at + 1..].iter().take_while(|line| content(line).is_some()).count();
+        let body = &lines[at + 1..=at + comments];
+        let Some(length) = body.iter().rposition(|line| *line == "# ///") else {
+            if kind != TYPE {
+                at += 1;
+                continue;
+            }
+            return Err(Problem {
+                line: at + 1,
+                reason: "this block of metadata is not closed; end it with a line `# ///`"
+                    .to_owned(),
+            });
+        };
+        if kind == TYPE {
+            if found.is_some() {
+                let reason = "there is a second `# /// script` block; keep one".to_owned();
+                return Err(Problem { line: at + 1, reason });
+            }
+            let toml = body[..length].iter().filter_map(|line| content(line));
+            let toml = toml.collect::<Vec<_>>().join("\n");
+            found = Some(Block { lines_before: at + 1, toml });
+        }
+        at += length + 2;
+    }
+    Ok(found)
+}
+
+/// The type of the block that starts with this line.
+fn opening(line: &str) -> Option<&str> {
+    let kind = line.strip_prefix("# /// ")?;
+    let is_type = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    (!kind.is_empty() && kind.chars().all(is_type)).then_some(kind)
+}
+
+/// The content of a line of a block, without its comment sign.
+fn content(line: &str) -> Option<&str> {
+    if line == "#" { Some("") } else { line.strip_prefix("# ") }
+}
+
+impl Block {
+    fn parse(&self, fetched: bool) -> Result<Metadata, Problem> {
+        let document = Document::parse(self.toml.as_str()).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            self.problem(at, error.message().trim_end().replace('\n', ", "))
+        })?;
+        let mut metadata =
+            Metadata { dependencies: Vec::new(), is_plain: true, requires_python: None };
+        for (key, item) in document.iter() {
+            let at = item.span().map_or(0, |span| span.start);
+            match key {
+                "dependencies" => self.dependencies(item, fetched, &mut metadata)?,
+                "requires-python" => {
+                    let text = item.as_str().ok_or("this is not a string".to_owned());
+                    let wanted = text.and_then(|text| {
+                        VersionSpecifiers::from_str(text)
+                            .map_err(|_| format!("`{text}` is not a range of versions"))
+                    });
+                    let wanted = wanted.map_err(|reason| {
+                        self.problem(
+                            at,
+                            format!("requires-python: {reason}; write e.g. \">=3.10\""),
+                        )
+                    })?;
+                    metadata.requires_python = Some((self.line(at), wanted));
+                }
+                "tool" => {}
+                other => {
+                    return Err(self.problem(
+                        at,
+                        format!("unknown key `{other}`; known are dependencies, requires-python and tool"),
+                    ));
+                }
+            }
+        }
+        Ok(metadata)
+    }
+
+    fn dependencies(
+        &self,
+        item: &Item,
+        fetched: bool,
+        metadata: &mut Metadata,
+    ) -> Result<(), Problem> {
+        let at = |span: Option<std::ops::Range<usize>>| span.map_or(0, |span| span.start);
+        let Some(array) = item.as_array() else {
+            let reason = "dependencies: this is not a list of strings".to_owned();
+            return Err(self.problem(at(item.span()), reason));
+        };
+        for value in array {
+            let at = at(value.span());
+            let Some(text) = value.as_str() else {
+                return Err(self.problem(at, "dependencies: this is not a string".to_owned()));
+            };
+            let text = text.trim();
+            let is_plain = requirements::parse(text).is_ok_and(|parsed| parsed == [text]);
+            if !is_plain && (fetched || !requirements::is_direct_reference(text)) {
+                let allowed = if fetched {
+                    "an evaluator that was fetched may only name packages of the index, such as `rapidfuzz>=3`"
+                } else {
+                    "this is not a requirement, such as `rapidfuzz>=3` or `name @ https://..`"
+                };
+                let shown = text.escape_debug();
+                return Err(self.problem(at, format!("dependencies: `{shown}`: {allowed}")));
+            }
+            metadata.is_plain &= is_plain;
+            metadata.dependencies.push(text.to_owned());
+        }
+        Ok(())
+    }
+
+    fn problem(&self, at: usize, reason: String) -> Problem {
+        Problem { line: self.line(at), reason }
+    }
+
+    /// Line of the file that contains a byte of the block.
+    fn line(&self, at: usize) -> usize {
+        let before = self.toml.get(..at).unwrap_or(&self.toml);
+        self.lines_before + before.matches('\n').count() + 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, fetched: bool) -> Result<Option<Metadata>, String> {
+        Metadata::read(Path::new("check.py"), text, fetched)
+    }
+
+    fn dependencies(text: &str) -> Vec<String> {
+        read(text, false).unwrap().unwrap().dependencies
+    }
+
+    #[test]
+    fn the_block_may_be_anywhere_and_is_read_as_the_specification_says() {
+        let block = "#!/usr/bin/env python3\n\n# /// script\n# requires-python = \">=3.8\"\n# dependencies = [\n\
+                     #   \"rapidfuzz>=3\",\n#\n#   \"rich [x]\", # why\n# ]\n# [tool.uv]\n# index-url = \"https://e\"\n# ///\nimport x\n";
+        assert_eq!(dependencies(block), ["rapidfuzz>=3", "rich [x]"]);
+        assert_eq!(dependencies(&block.replace('\n', "\r\n")), ["rapidfuzz>=3", "rich [x]"]);
+        // A `# ///` that other comments follow belongs to the block if one more ends it.
+        let with_end = "# /// script\n# dependencies = [\"a\"] # x\n# ///\n# more\n";
+        assert_eq!(dependencies(with_end), ["a"]);
+        let other = "# /// other\n# = nonsense\n# ///\n\n# /// script\n# ///\n\n# /// open\n";
+        assert_eq!(dependencies(other), [""; 0]);
+        for none in ["", "import x\n", "#/// script\n", "# /// script \n", " # /// script\n"] {
+            assert_eq!(read(none, false), Ok(None), "{none:?}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_reported_with_their_line() {
+        for (text, expected) in [
+            (
+                "\n# /// script\n# dependencies = []\nimport x\n",
+                "check.py:2: this block of metadata is not closed",
+            ),
+            ("# /// script\n# ///\n\n# /// script\n# ///\n", "check.py:4: there is a second"),
+            ("# /// script\n#\n# dependencies = [\n# ///\n", "check.py:"),
+            (
+                "# /// script\n#\n# dependancies = []\n# ///\n",
+                "check.py:3: unknown key `dependancies`",
+            ),
+            (
+                "# /// script\n# dependencies = \"a\"\n# ///\n",
+                "check.py:2: dependencies: this is not a list",
+            ),
+            (
+                "# /// script\n# dependencies = [1]\n# ///\n",
+                "check.py:2: dependencies: this is not a string",
+            ),
+            (
+                "# /// script\n# dependencies = [\n#   \"a\",\n#   \"-r x\"]\n# ///\n",
+                "check.py:4: dependencies: `-r x`: ",
+            ),
+            (
+                "# /// script\n# dependencies = [\"a\\n-i x\"]\n# ///\n",
+                "check.py:2: dependencies: `a\\n-i x`: ",
+            ),
+            (
+                "# /// script\n# dependencies = [\"./lib\"]\n# ///\n",
+                "check.py:2: dependencies: `./lib`: ",
+            ),
+            ("# /// script\n# dependencies = [\"\"]\n# ///\n", "check.py:2: dependencies: ``: "),
+            (
+                "# /// script\n# requires-python = \"new\"\n# ///\n",
+                "check.py:2: requires-python: `new` is not",
+            ),
+            (
+                "# /// script\n# requires-python = 3\n# ///\n",
+                "check.py:2: requires-python: this is not a string",
+            ),
+        ] {
+            let error = read(text, false).unwrap_err();
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn only_ones_own_file_may_say_where_a_package_comes_from() {
+        let text = "# /// script\n# dependencies = [\"a @ https://e/a.whl\"]\n# ///\n";
+        assert!(!read(text, false).unwrap().unwrap().is_plain);
+        let error = read(text, true).unwrap_err();
+        assert!(
+            error.starts_with(
+                "check.py:2: dependencies: `a @ https://e/a.whl`: an evaluator that was fetched"
+            ),
+            "{error}"
+        );
+        assert!(
+            read("# /// script\n# dependencies = [\"a>1\"]\n# ///\n", true)
+                .unwrap()
+                .unwrap()
+                .is_plain
+        );
+    }
+
+    #[test]
+    fn the_interpreter_has_to_be_one_that_is_accepted() {
+        let metadata = |wanted: &str| {
+            read(&format!("# /// script\n# requires-python = \"{wanted}\"\n# ///\n"), false)
+                .unwrap()
+                .unwrap()
+        };
+        for (wanted, version, accepted) in [
+            (">=3.10", "3.11.7", true),
+            (">=3.10", "3.9.18", false),
+            (">=3.10,<3.11", "3.11.0", false),
+            ("==3.11.*", "3.11.7", true),
+            ("~=3.11", "3.14.0a1+", true),
+            (">=3.10", "nonsense", false),
+        ] {
+            assert_eq!(metadata(wanted).accepts(version).is_ok(), accepted, "{wanted} {version}");
+        }
+        assert_eq!(metadata(">=3.99").accepts("3.11.7").unwrap_err(), (2, ">=3.99".to_owned()));
+    }
 }

@@ -1,33 +1,31 @@
-//! Which interpreter or environment runs an evaluator: one decision for runs and checks.
+//! Which interpreter or environment runs an evaluator. Runs and checks share this decision.
 
 use std::path::{Path, PathBuf};
 
 use super::{
-    installer::Installer,
-    interpreter::{self, INTERPRETER_VARIABLE},
+    interpreter::{self, Answers, INTERPRETER_VARIABLE, MissingModule, Questions},
     needs::Needs,
-    probe::{Answers, MissingModule, Questions},
-    venv::{self, Sdk, Venv},
+    venv::{self, Installer, Sdk, Venv},
 };
 use crate::{
     process::Cancellation,
     runtime::{Entrypoint, Environment, PrepareError, environment::is_script, paths},
 };
 
-/// How an evaluator is run.
+/// How an evaluator runs.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) source: PathBuf,
-    /// Whether it came from a source of evaluators.
+    /// True if it was fetched from a source.
     pub(super) fetched: bool,
     pub(super) interpreter: PathBuf,
-    /// Version of the interpreter, where it was asked for.
+    /// Version of the interpreter, if it was asked.
     pub(super) version: Option<String>,
-    /// The packages it names, and where that is; `None` if it names none.
+    /// Where it names packages; `None` if it names none.
     pub(super) named_in: Option<String>,
-    /// The environment it needs; `None` if the interpreter has all of its packages.
+    /// The environment it needs; `None` if the interpreter has all packages.
     pub(super) wanted: Option<Wanted>,
-    /// Modules it imports that the interpreter does not find, where that was asked for.
+    /// Modules it imports that the interpreter does not find, if that was asked.
     pub(super) missing_modules: Vec<MissingModule>,
 }
 
@@ -36,20 +34,20 @@ pub(super) struct Plan {
 pub(super) struct Wanted {
     pub(super) venv: Venv,
     pub(super) needs: Needs,
-    /// What the interpreter lacks, as words of a command line.
+    /// What the interpreter lacks, as command-line words.
     pub(super) missing: Vec<String>,
-    /// Whether the interpreter can make an environment by itself.
+    /// True if the interpreter can create an environment.
     pub(super) has_venv: bool,
 }
 
 impl Wanted {
-    /// Where the packages come from if they are not installed here.
+    /// How to provide the packages without an installation by this program.
     pub(super) fn by_hand(&self, interpreter: &Path) -> String {
         by_hand(interpreter, &self.missing.join(" "))
     }
 }
 
-/// The command that installs packages for an interpreter, and the other way out.
+/// The command that installs packages for an interpreter, and the alternative.
 pub(super) fn by_hand(interpreter: &Path, packages: &str) -> String {
     let python = interpreter.display().to_string();
     format!(
@@ -58,13 +56,13 @@ pub(super) fn by_hand(interpreter: &Path, packages: &str) -> String {
     )
 }
 
-/// Decides how evaluators are run.
+/// Decides how evaluators run.
 #[derive(Debug)]
 pub(super) struct Planner<'a> {
     pub(super) environment: &'a Environment,
     pub(super) sdk: Sdk,
     pub(super) installer: Installer,
-    /// Whether to look for the modules that evaluators import.
+    /// True to look for the modules that evaluators import.
     pub(super) checks_imports: bool,
     pub(super) cancellation: &'a Cancellation,
 }
@@ -80,8 +78,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Plans evaluators, in their order. Starts the interpreter once for those of the user and once for fetched ones, and
-    /// not at all where none names a package.
+    /// Plans evaluators, in their order. Starts the interpreter at most once for those of the user and once for fetched
+    /// ones, and not at all if none names a package.
     pub(super) fn plan(
         &self,
         python: &Path,
@@ -118,7 +116,7 @@ impl<'a> Planner<'a> {
             .collect()
     }
 
-    /// Looks for the modules that a script imports in an environment that is there.
+    /// Looks for the modules that a script imports in an existing environment.
     ///
     /// # Errors
     ///
@@ -128,16 +126,16 @@ impl<'a> Planner<'a> {
         python: &Path,
         plan: &Plan,
     ) -> Result<Vec<MissingModule>, String> {
-        let folder = folder(&plan.source);
+        let directory = directory(&plan.source);
         let mut questions = Questions::default();
-        questions.missing(folder, &plan.source);
+        questions.missing(directory, &plan.source);
         let seen =
             if plan.fetched { self.environment.confined() } else { self.environment.clone() };
         let answers = questions.ask(python, &seen, self.cancellation)?;
-        Ok(answers.missing(folder, &plan.source))
+        Ok(answers.missing(directory, &plan.source))
     }
 
-    /// Asks the interpreter all that has to be known for these evaluators; `None` if that is nothing.
+    /// Asks the interpreter everything needed for these evaluators; `None` if that is nothing.
     fn ask(
         &self,
         python: &Path,
@@ -149,10 +147,10 @@ impl<'a> Planner<'a> {
             needs.ask(&self.sdk, &mut questions);
         });
         if self.checks_imports {
-            read.iter().for_each(|(source, _)| questions.missing(folder(source), source));
+            read.iter().for_each(|(source, _)| questions.missing(directory(source), source));
         }
         let has_needs = read.iter().any(|(_, needs)| needs.is_some());
-        // An evaluator that was fetched is started with these variables only, so others must not decide what it finds.
+        // A fetched evaluator gets only these variables, so others must not affect the answers.
         let confined = fetched.then(|| self.environment.confined());
         let seen = confined.as_ref().unwrap_or(self.environment);
         (has_needs || self.checks_imports && !read.is_empty())
@@ -178,14 +176,14 @@ impl<'a> Planner<'a> {
         };
         let answers = match answers {
             None => return Ok(plan),
-            // Others have asked.
+            // Asked for another evaluator.
             Some(_) if needs.is_none() && !self.checks_imports => return Ok(plan),
             Some(answers) => answers
                 .as_ref()
                 .map_err(|reason| PrepareError::RuntimeMissing { reason: reason.clone() })?,
         };
         plan.version = Some(answers.identity.version.clone());
-        plan.missing_modules = answers.missing(folder(&plan.source), &plan.source);
+        plan.missing_modules = answers.missing(directory(&plan.source), &plan.source);
         let Some(needs) = needs else { return Ok(plan) };
         needs
             .accept(interpreter, &answers.identity.version)
@@ -195,8 +193,9 @@ impl<'a> Planner<'a> {
             return Ok(plan);
         }
         let root = venv::root(self.environment).ok_or_else(|| PrepareError::InstallFailed {
-            reason: "no home folder to keep virtual environments in\nhint: set EVALUATOR_CACHE_DIR"
-                .to_owned(),
+            reason:
+                "no home directory to keep virtual environments in\nhint: set EVALUATOR_CACHE_DIR"
+                    .to_owned(),
         })?;
         let venv = Venv::new(&root, &answers.identity, &self.sdk, &needs);
         let has_venv = answers.identity.has_venv;
@@ -205,6 +204,6 @@ impl<'a> Planner<'a> {
     }
 }
 
-fn folder(source: &Path) -> &Path {
+fn directory(source: &Path) -> &Path {
     source.parent().unwrap_or(source)
 }

@@ -1,8 +1,7 @@
 # Run with -c by an interpreter of the user's choice: answers questions about what it is and which packages it finds.
 #
-# Each argument is a question, its parts separated by U+001F. Each answer is a line "answer <TAB> number of the question
-# <TAB> text". Any version of Python 3 runs this; what other code prints at the start is not mistaken for an answer. No
-# module of an evaluator or of a package is executed.
+# Each argument is a question, its parts separated by U+001F. The answers are one line of JSON. Any version of Python 3 runs
+# this; output of other code is not mistaken for an answer. No module of an evaluator or of a package is executed.
 import os, sys
 
 if sys.path and sys.path[0] == "":
@@ -102,7 +101,7 @@ def answer_marker(text):
         from packaging.markers import Marker
     except ImportError:
         from pip._vendor.packaging.markers import Marker
-    return str(Marker(text).evaluate()).lower()
+    return bool(Marker(text).evaluate())
 
 
 def answer_sdk(folder, *files):
@@ -133,25 +132,32 @@ def answer_missing(folder, script):
                 if own is not None:
                     unread.append(own)
                 elif not is_found(name):
-                    missing.append("%s\x1f%s\x1f%d" % (name, os.path.basename(file), line))
-    return "\x1e".join(missing)
+                    missing.append({"name": name, "file": os.path.basename(file), "line": line})
+    return missing
 
 
-def say(*parts):
-    sys.stdout.flush()
-    sys.stdout.buffer.write(("\t".join(parts) + "\n").encode("utf-8", "surrogateescape"))
-    sys.stdout.buffer.flush()
-
-
-executable = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
-venv = "venv" if util.find_spec("venv") and util.find_spec("ensurepip") else "bare"
-say("identity", sys.implementation.cache_tag, sys.version.split()[0], machinery.EXTENSION_SUFFIXES[0], venv, executable)
-say("executable", sys.executable)
-for number, question in enumerate(sys.argv[1:]):
+def answer(question):
     kind, *parts = question.split("\x1f")
     try:
-        text = globals()["answer_" + kind](*parts)
+        return globals()["answer_" + kind](*parts)
     except Exception:
-        # No answer: what cannot be told is taken for missing.
-        continue
-    say("answer", str(number), text)
+        # What cannot be told is taken for missing.
+        return None
+
+
+import json
+
+report = {
+    "identity": {
+        "tag": sys.implementation.cache_tag,
+        "version": sys.version.split()[0],
+        "abi": machinery.EXTENSION_SUFFIXES[0],
+        "has_venv": bool(util.find_spec("venv") and util.find_spec("ensurepip")),
+        "base": os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable),
+    },
+    "executable": sys.executable,
+    "answers": [answer(question) for question in sys.argv[1:]],
+}
+sys.stdout.flush()
+sys.stdout.buffer.write(("\n" + json.dumps(report, ensure_ascii=False) + "\n").encode("utf-8", "surrogateescape"))
+sys.stdout.buffer.flush()

@@ -3,50 +3,51 @@
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
+    thread,
+    time::{Duration, Instant},
 };
 
 use super::{
-    distributions, forks,
-    installer::Installer,
-    interpreter,
+    forks,
+    interpreter::{self, MissingModule, Questions},
     needs::SDK_MODULE,
-    own_tests,
     plan::{Plan, Planner, Wanted, by_hand},
-    probe::{MissingModule, Questions},
-    schedule::{self, Job},
-    variables::Variables,
-    venv::Recipe,
+    venv::{Build, Installer, SharedVenv, installer_environment},
 };
 use crate::{
     process::{Cancellation, CommandSpec},
     runtime::{
-        Availability, Composition, Entrypoint, Environment, ForkServerOf, Launch, PrepareError,
-        PrepareEvent, Runtime, Syntax,
-        companions::{self, Companions},
-        own_tests::OwnTests,
+        Entrypoint, Environment, Inputs, Launch, PrepareError, PrepareEvent, Reuse, Runtime,
+        Syntax,
+        imports::{self, Imports},
+        own_tests::{Convention, OwnTests, TestCount},
         paths, syntax,
     },
 };
 
-/// How long one call of an installer may take unless said otherwise: enough for large packages over a slow line, or some
-/// that are compiled.
+/// Default time limit of one call of an installer: enough for large packages over a slow line, or some that are
+/// compiled.
 const INSTALL_LIMIT: Duration = Duration::from_secs(30 * 60);
 
-/// Runs `.py` files with the first interpreter found: `$EVALUATOR_PYTHON`, the active virtual environment, `python3`, `python`.
+/// Runs `.py` files with the first interpreter found: `$EVALUATOR_PYTHON`, the active virtual environment, `python3`,
+/// `python`.
 ///
-/// A file says which packages it needs by an import of the SDK, by its script metadata (PEP 723), or by a
-/// `requirements.txt` beside it. An interpreter that has them is used as it is. Otherwise the file runs in a virtual
-/// environment with the package `agentevals-evaluator-sdk` and all that is named. Environments are made by uv if it is on
-/// `PATH`, else by the interpreter's `venv` and pip, and kept: their names are made of what is named (with the content of
-/// files and folders) and of the interpreter. So evaluators with the same requirements share one, and whatever changes
-/// leads to a new one. What a requirement without a version stood for when it was installed stays until then; deleting the
-/// folder installs anew.
+/// A file names the packages it needs by an import of the SDK, by its script metadata (PEP 723), or by a
+/// `requirements.txt` next to it. An interpreter that has them is used as it is. Otherwise the file runs in a virtual
+/// environment with the package `agentevals-evaluator-sdk` and all named packages. Environments are created by uv if it
+/// is on `PATH`, else by `venv` and pip, and kept. The name of an environment is derived from the requirements (with
+/// the content of named files and directories) and the interpreter. So evaluators with the same requirements share one,
+/// and a change leads to a new one. A requirement without a version keeps the version that was installed until then;
+/// deleting the directory installs again.
 ///
-/// Relative paths in the file start from the working directory, and if what they name is not there, from the folder of the
-/// file. The requirements of an evaluator that was [fetched](Entrypoint::fetched) may only name packages of the index, and
-/// their installation sees no variables but those it needs.
+/// Relative paths in the file start from the working directory or, if one does not exist there, from the directory of
+/// the file. The requirements of a [fetched](Entrypoint::fetched) evaluator may only name packages of the index, and
+/// their installation gets only the variables it needs.
 #[derive(Clone, Debug)]
 pub struct Python {
     environment: Environment,
@@ -67,15 +68,15 @@ impl Python {
         Self { environment, install_limit: INSTALL_LIMIT, may_install: true }
     }
 
-    /// How long each call of an installer may take before it is stopped; 30 minutes by default. There are up to three for
-    /// an environment: to make it, for the SDK, for the requirements.
+    /// Sets the time limit of each call of an installer; 30 minutes by default. An environment needs up to three calls:
+    /// to create it, for the SDK, for the requirements.
     #[must_use]
     pub fn with_install_limit(mut self, limit: Duration) -> Self {
         self.install_limit = limit;
         self
     }
 
-    /// Installs nothing: an evaluator whose packages are neither installed nor in an environment that is kept cannot be run.
+    /// Installs nothing: an evaluator whose packages are neither installed nor in a kept environment cannot run.
     #[must_use]
     pub fn without_installing(mut self) -> Self {
         self.may_install = false;
@@ -87,7 +88,7 @@ impl Python {
             .map_err(|reason| PrepareError::RuntimeMissing { reason })
     }
 
-    /// Reports an environment that is not there and must not be made.
+    /// Returns an error for an environment that does not exist and must not be created.
     fn refuse(&self, plan: &Plan, wanted: &Wanted) -> Result<(), PrepareError> {
         if self.may_install || wanted.venv.is_ready() {
             return Ok(());
@@ -104,17 +105,8 @@ impl Python {
     }
 }
 
-/// An environment that some evaluators of a run need.
-#[derive(Debug)]
-struct Shared {
-    wanted: Wanted,
-    by_hand: String,
-    fetched: bool,
-    evaluators: Vec<String>,
-}
-
-impl Shared {
-    /// The place of an environment in `all`, where it is added unless it is there.
+impl SharedVenv {
+    /// Returns the index of an environment in `all`, and adds it if necessary.
     fn place(all: &mut Vec<Self>, plan: &Plan, wanted: Wanted) -> usize {
         let place = all.iter().position(|it| it.wanted.venv == wanted.venv).unwrap_or_else(|| {
             let by_hand = wanted.by_hand(&plan.interpreter);
@@ -122,7 +114,7 @@ impl Shared {
             all.len() - 1
         });
         let shared = &mut all[place];
-        // The strictest wins: what is installed is the same.
+        // The strictest rule applies: the installed packages are the same.
         shared.fetched |= plan.fetched;
         let name = plan.source.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if !shared.evaluators.contains(&name) {
@@ -146,19 +138,13 @@ impl Runtime for Python {
     }
 
     /// Asks the interpreter for its version: it may be Python 2, or a stub that offers to install one.
-    fn availability(&self) -> Availability {
-        let found = interpreter::find(&self.environment).and_then(|python| {
-            let questions = Questions::default();
-            let answers = questions.ask(&python, &self.environment, &Cancellation::new())?;
-            Ok(format!("{}, version {}", python.display(), answers.identity.version))
-        });
-        match found {
-            Ok(detail) => Availability::Available { detail },
-            Err(reason) => Availability::Missing { reason },
-        }
+    fn availability(&self) -> Result<String, String> {
+        let python = interpreter::find(&self.environment)?;
+        let answers = Questions::default().ask(&python, &self.environment, &Cancellation::new())?;
+        Ok(format!("{}, version {}", python.display(), answers.identity.version))
     }
 
-    /// Says which interpreter or environment runs the evaluator, and looks there for the modules it imports; builds nothing.
+    /// Names the interpreter or environment that runs the evaluator, and looks there for its imports; builds nothing.
     fn inspect(&self, entrypoint: &Entrypoint) -> Result<String, PrepareError> {
         let source = paths::resolve(&entrypoint.path)?;
         let python = self.find()?;
@@ -170,7 +156,7 @@ impl Runtime for Python {
         if let Syntax::Broken { rendered } =
             syntax::python(&plan.interpreter, &plan.source, &cancellation)
         {
-            return Err(PrepareError::Unusable { reason: rendered });
+            return Err(PrepareError::unusable(rendered));
         }
         let version = plan.version.as_deref().unwrap_or("3");
         let mut about = format!("{}, version {version}", plan.interpreter.display());
@@ -188,8 +174,8 @@ impl Runtime for Python {
                 .missing_in(&python, &plan)
                 .map_err(|reason| PrepareError::RuntimeMissing { reason })?;
             all_found(&python, &missing)?;
-            let folder = wanted.venv.folder().display();
-            return Ok(format!("{about}, {named_in}: virtual environment {folder}"));
+            let directory = wanted.venv.directory().display();
+            return Ok(format!("{about}, {named_in}: virtual environment {directory}"));
         }
         self.refuse(&plan, &wanted)?;
         if planner.installer == Installer::Pip && !wanted.has_venv {
@@ -220,7 +206,7 @@ impl Runtime for Python {
                 .map(|entrypoint| paths::resolve(&entrypoint.path).and(Err(error.clone())))
                 .collect(),
         };
-        let mut environments: Vec<Shared> = Vec::new();
+        let mut environments: Vec<SharedVenv> = Vec::new();
         let mut interpreter = None;
         let placed: Vec<_> = plans
             .into_iter()
@@ -229,7 +215,7 @@ impl Runtime for Python {
                 interpreter.get_or_insert_with(|| plan.interpreter.clone());
                 let Some(wanted) = plan.wanted.take() else { return Ok((plan, None)) };
                 self.refuse(&plan, &wanted)?;
-                let place = Shared::place(&mut environments, &plan, wanted);
+                let place = SharedVenv::place(&mut environments, &plan, wanted);
                 Ok((plan, Some(place)))
             })
             .collect();
@@ -244,18 +230,18 @@ impl Runtime for Python {
                     None => CommandSpec::new(plan.interpreter),
                     Some(place) => {
                         built[place].clone().map_err(failed)?;
-                        // It would make the interpreter look for its packages somewhere else.
+                        // It would make the interpreter look for its packages elsewhere.
                         let python = environments[place].wanted.venv.python();
                         CommandSpec::new(python).env_remove("PYTHONHOME")
                     }
                 };
-                Ok(Launch { one_shot: program.arg(plan.source), worker: None })
+                Ok(Launch::new(program.arg(plan.source)).with_reuse(Reuse::Fork(forks::server)))
             })
             .collect()
     }
 
     fn has_tests(&self, source: &Path) -> bool {
-        own_tests::has_tests(source)
+        TESTS.has_tests(source)
     }
 
     fn own_tests(
@@ -268,28 +254,47 @@ impl Runtime for Python {
         let source = paths::resolve(&entrypoint.path)?;
         let entrypoint = Entrypoint { path: source.clone(), fetched: entrypoint.fetched };
         let launch = self.prepare(&[entrypoint], cancellation, on_event).remove(0)?;
-        own_tests::own_tests(&source, &launch, args, &self.environment, cancellation)
+        let files = TESTS.find(&source)?;
+        let python = Path::new(&launch.one_shot.program);
+        let mut questions = Questions::default();
+        questions.version("pytest");
+        let answers = questions
+            .ask(python, &self.environment, cancellation)
+            .map_err(|reason| PrepareError::RuntimeMissing { reason })?;
+        let (count, module, hint) = match answers.version("pytest") {
+            Some(_) => (TestCount::pytest(), "pytest", TESTS.places.to_owned()),
+            None => {
+                let python = python.display();
+                let hint =
+                    format!("unittest finds methods of TestCase only, and {python} has no pytest");
+                (TestCount::unittest(), "unittest", hint)
+            }
+        };
+        let directory = source.parent().unwrap_or(&source);
+        // unittest treats file names as module names, relative to the working directory.
+        let relative = files.iter().map(|file| file.strip_prefix(directory).unwrap_or(file));
+        let mut command =
+            CommandSpec::new(python).args(["-m", module]).args(args.iter().cloned()).args(relative);
+        command.env.clone_from(&launch.one_shot.env);
+        command.cwd = Some(directory.to_owned());
+        Ok(OwnTests { command, count, renames: Vec::new(), hint, lock: None })
     }
 
     fn without_installing(&self) -> Option<Arc<dyn Runtime>> {
         Some(Arc::new(self.clone().without_installing()))
     }
 
-    /// The file and the modules beside it that it imports, the interpreter, and the packages that are installed for it.
-    fn composition(&self, entrypoint: &Entrypoint, launch: &Launch) -> Composition {
+    /// The file and the modules next to it that it imports, the interpreter, and its installed packages.
+    fn inputs(&self, entrypoint: &Entrypoint, launch: &Launch) -> Inputs {
         let source = paths::resolve(&entrypoint.path).unwrap_or_else(|_| entrypoint.path.clone());
         let interpreter = PathBuf::from(&launch.one_shot.program);
-        let Companions { files, untraceable } = companions::with_companions(&source);
-        Composition {
+        let Imports { files, dynamic_code } = imports::of_script(&source);
+        Inputs {
             files,
-            untraceable,
-            notes: distributions::installed_for(&interpreter),
+            dynamic_code,
+            notes: interpreter::installed_for(&interpreter),
             programs: [interpreter].into(),
         }
-    }
-
-    fn fork_server(&self) -> Option<ForkServerOf> {
-        Some(forks::server)
     }
 
     fn check_syntax(&self, source: &Path, cancellation: &Cancellation) -> Syntax {
@@ -301,44 +306,35 @@ impl Runtime for Python {
 }
 
 impl Python {
-    /// Builds the environments that are not there yet; one result for each of all.
+    /// Builds the environments that do not exist; one result for each of all.
     fn build(
         &self,
-        environments: &[Shared],
+        environments: &[SharedVenv],
         python: &Path,
         planner: &Planner<'_>,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<(), String>> {
-        let variables = [false, true].map(|fetched| Variables::new(&self.environment, fetched));
-        let is_missing = |at: &usize| !environments[*at].wanted.venv.is_ready();
-        let missing: Vec<usize> = (0..environments.len()).filter(is_missing).collect();
-        let jobs: Vec<Job<'_>> = missing
+        let variables =
+            [false, true].map(|fetched| installer_environment(&self.environment, fetched));
+        let builds: Vec<(usize, Build<'_>)> = environments
             .iter()
-            .map(|&at| {
-                let Shared { wanted, by_hand, fetched, evaluators } = &environments[at];
-                let recipe = Recipe {
-                    installer: &planner.installer,
-                    interpreter: python,
-                    sdk: &planner.sdk,
-                    needs: &wanted.needs,
-                    by_hand,
-                    variables: &variables[usize::from(*fetched)],
-                    fetched: *fetched,
-                    limit: self.install_limit,
-                };
-                Job { venv: &wanted.venv, recipe, evaluators: evaluators.clone() }
+            .enumerate()
+            .filter(|(_, shared)| !shared.wanted.venv.is_ready())
+            .map(|(at, shared)| {
+                let variables = &variables[usize::from(shared.fetched)];
+                let limit = self.install_limit;
+                (at, Build { planner, shared, interpreter: python, variables, limit })
             })
             .collect();
         let mut results = vec![Ok(()); environments.len()];
-        let built = schedule::build(&jobs, planner.cancellation, on_event);
-        for (at, result) in missing.into_iter().zip(built) {
+        for (at, result) in build_all(&builds, on_event) {
             results[at] = result;
         }
         results
     }
 }
 
-/// Names modules that an environment may lack which is not built yet: the interpreter lacks them, and no package is called like them.
+/// Names modules that a new environment may lack: the interpreter lacks them, and no required package has their name.
 fn doubtful(plan: &Plan, wanted: &Wanted) -> String {
     let is_doubtful = |name: &&str| !(*name == SDK_MODULE || wanted.needs.names(name));
     let modules: Vec<String> = plan
@@ -357,7 +353,7 @@ fn doubtful(plan: &Plan, wanted: &Wanted) -> String {
     )
 }
 
-/// Returns an error that names the modules an evaluator imports and would not find, if there are any.
+/// Returns an error that names the modules that an evaluator imports and the interpreter does not find.
 fn all_found(interpreter: &Path, missing: &[MissingModule]) -> Result<(), PrepareError> {
     if missing.is_empty() {
         return Ok(());
@@ -370,14 +366,86 @@ fn all_found(interpreter: &Path, missing: &[MissingModule]) -> Result<(), Prepar
         [only] => (format!("module {only}"), "is"),
         all => (format!("modules {}", all.join(", ")), "are"),
     };
-    Err(PrepareError::Unusable {
-        reason: format!(
-            "{modules} {verb} not installed for {}; name the package in requirements.txt beside the file or in a \
+    Err(PrepareError::unusable(format!(
+        "{modules} {verb} not installed for {}; name the package in requirements.txt beside the file or in a \
              `# /// script` block, or {}",
-            interpreter.display(),
-            by_hand(interpreter, "PACKAGE")
+        interpreter.display(),
+        by_hand(interpreter, "PACKAGE")
+    )))
+}
+
+/// Maximum number of concurrent builds. Installers wait for the network half of the time.
+const AT_ONCE: usize = 4;
+
+/// Builds environments, each with its index among all; returns the results with these indices.
+fn build_all(
+    builds: &[(usize, Build<'_>)],
+    on_event: &mut dyn FnMut(PrepareEvent),
+) -> Vec<(usize, Result<(), String>)> {
+    let Some((_, first)) = builds.first() else { return Vec::new() };
+    let started = Instant::now();
+    let evaluators: Vec<&String> =
+        builds.iter().flat_map(|(_, build)| &build.shared.evaluators).collect();
+    let whose = match evaluators[..] {
+        [only] => only.clone(),
+        _ => format!("{} Python evaluators", evaluators.len()),
+    };
+    on_event(PrepareEvent::Started { what: format!("installing requirements of {whose}") });
+    let line = format!("Installing with {}", first.planner.installer.name());
+    on_event(PrepareEvent::Progress { line });
+
+    let mut results = Vec::new();
+    let next = AtomicUsize::new(0);
+    let (sender, messages) = mpsc::channel();
+    let workers = thread::available_parallelism().map_or(1, usize::from).min(AT_ONCE);
+    thread::scope(|scope| {
+        for _ in 0..workers.min(builds.len()) {
+            let (sender, next) = (sender.clone(), &next);
+            scope.spawn(move || {
+                while let Some((at, build)) = builds.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    // The receiver is gone if the callback of the caller panicked.
+                    let send = |line, result| drop(sender.send((line, result)));
+                    let name = &build.shared.evaluators;
+                    let result = build.run(&mut |line| {
+                        let is_only = builds.len() == 1;
+                        let prefix =
+                            if is_only { String::new() } else { format!("{}: ", name.join(", ")) };
+                        send(Some(format!("{prefix}{line}")), None);
+                    });
+                    send(None, Some((*at, result)));
+                }
+            });
+        }
+        drop(sender);
+        for (line, result) in messages {
+            line.into_iter().for_each(|line| on_event(PrepareEvent::Progress { line }));
+            results.extend(result);
+        }
+    });
+    let failed = results.iter().filter(|(_, result)| result.is_err()).count();
+    let seconds = started.elapsed().as_secs_f64();
+    let what = match (failed, builds.len()) {
+        (0, _) => format!("installed requirements of {whose} in {seconds:.1} s"),
+        (_, 1) => format!("requirements of {whose} could not be installed ({seconds:.1} s)"),
+        (_, all) => format!(
+            "requirements of {whose}: {failed} of {all} environments could not be built ({seconds:.1} s)"
         ),
-    })
+    };
+    on_event(PrepareEvent::Finished { what });
+    results
+}
+
+const TESTS: Convention = Convention {
+    is_test,
+    directories: &["tests", "test"],
+    signs: &["import unittest", "def test_"],
+    places: "tests are looked for in test_*.py and *_test.py beside it and in tests/, where they mention its name, and \
+             in the file itself",
+};
+
+fn is_test(name: &str) -> bool {
+    name.strip_suffix(".py")
+        .is_some_and(|stem| stem.starts_with("test_") || stem.ends_with("_test"))
 }
 
 #[cfg(all(test, unix))]
@@ -387,27 +455,27 @@ mod tests {
 
     #[test]
     fn the_command_is_interpreter_and_absolute_path() {
-        let folder = Folder::new("python-argv");
-        let python = folder.program("bin/python3");
-        let source = folder.file("check.py", "");
-        let runtime = Python::new(Environment::new([("PATH", folder.path("bin"))]));
+        let directory = Folder::new("python-argv");
+        let python = directory.program("bin/python3");
+        let source = directory.file("check.py", "");
+        let runtime = Python::new(Environment::new([("PATH", directory.path("bin"))]));
         let results = runtime.prepare(
-            &[source.clone().into(), folder.path("gone.py").into()],
+            &[source.clone().into(), directory.path("gone.py").into()],
             &Cancellation::new(),
             &mut no_events,
         );
         assert_eq!(results[0].as_ref().unwrap().one_shot, CommandSpec::new(python).arg(source));
-        assert_eq!(results[1], Err(PrepareError::NotFound { path: folder.path("gone.py") }));
+        assert_eq!(results[1], Err(PrepareError::NotFound { path: directory.path("gone.py") }));
     }
 
     #[test]
     fn an_interpreter_that_does_not_know_itself_is_an_error_of_those_with_requirements() {
-        let folder = Folder::new("python-mute");
-        let python = folder.script("bin/python3", "echo 'no python' >&2; exit 1");
-        let source = folder.file("check.py", "");
-        let other = folder.file("other/check.py", "");
-        folder.file("requirements.txt", "a");
-        let environment = Environment::new([("PATH", folder.path("bin"))]);
+        let directory = Folder::new("python-mute");
+        let python = directory.script("bin/python3", "echo 'no python' >&2; exit 1");
+        let source = directory.file("check.py", "");
+        let other = directory.file("other/check.py", "");
+        directory.file("requirements.txt", "a");
+        let environment = Environment::new([("PATH", directory.path("bin"))]);
         let prepare = |environment| {
             Python::new(environment).prepare(
                 &[source.clone().into(), other.clone().into()],
@@ -419,15 +487,15 @@ mod tests {
         assert_eq!(
             results[0].as_ref().unwrap_err().to_string(),
             format!(
-                "runtime not available: {} does not say which Python 3 it is: no python; point EVALUATOR_PYTHON at another \
+                "runtime not available: {} does not report which Python 3 it is: no python; point EVALUATOR_PYTHON at another \
                  one",
                 python.display()
             )
         );
         assert!(results[1].is_ok());
-        folder.script("bin/python3", r"printf 'identity\tcpython-399\t3.99.0\t.so\tvenv\t/base\n'");
+        directory.script("bin/python3", r#"echo '{"identity": {"tag": "cpython-399", "version": "3.99.0", "abi": ".so", "has_venv": true, "base": "/base"}, "executable": "", "answers": []}'"#);
         let results = prepare(environment);
         let error = results[0].as_ref().unwrap_err().to_string();
-        assert!(error.contains("no home folder"), "{error}");
+        assert!(error.contains("no home directory"), "{error}");
     }
 }

@@ -11,7 +11,7 @@ use std::{
 
 use evaluator_host::{
     process::{Cancellation, CommandSpec, Ending, Limits, Outcome, run},
-    runtime::{CachedCommand, Entrypoint, Environment, Node, Runtime},
+    runtime::{CachedCommand, Entrypoint, Environment, Node, Reuse, Runtime},
 };
 use evaluator_test_support::TestDirectory;
 
@@ -58,10 +58,11 @@ fn commands(node: &Path, file: &Path) -> Result<(CommandSpec, CachedCommand), St
     // The environment of the tests may set options. Node.js reads certificates in a thread, at any time.
     let command = launch.one_shot.env_remove("NODE_OPTIONS").env_remove("NODE_EXTRA_CA_CERTS");
     let command = command.env("CHOSEN", "é b");
-    let make = runtime
-        .compile_cache(&entrypoint, &command, &cancellation)?
-        .ok_or("there is nothing to gain")?;
-    let cached = make(&command)?;
+    let cached = match launch.reuse {
+        Reuse::CompiledCode(make) => make(&command)?,
+        Reuse::Unavailable { reason } => return Err(reason),
+        _ => return Err("there is nothing to gain".to_owned()),
+    };
     Ok((command, cached))
 }
 

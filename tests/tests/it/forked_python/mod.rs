@@ -16,7 +16,7 @@ use evaluator_host::{
         forks::{ForkError, ForkServer},
         run,
     },
-    runtime::Runtimes,
+    runtime::{Entrypoint, Reuse, Runtimes},
 };
 use evaluator_test_support::TestDirectory;
 
@@ -45,13 +45,13 @@ async fn interpreters() -> Vec<PathBuf> {
 
 /// A server for the command.
 async fn server(command: &CommandSpec) -> Result<ForkServer, ForkError> {
-    let make = Runtimes::default().for_path(Path::new(file!())).ok();
-    assert!(make.is_none_or(|runtime| runtime.fork_server().is_none()), "only Python forks");
-    let directory = TestDirectory::new();
-    let python = Runtimes::default().for_path(&directory.file("a.py", "")).unwrap();
-    let server = python.fork_server().unwrap()(command)
-        .map_err(|reason| panic!("no command for a server: {reason}"))
-        .unwrap();
+    let folder = TestDirectory::new();
+    let entrypoint = Entrypoint::from(folder.file("a.py", ""));
+    let mut launches =
+        Runtimes::default().prepare_all(&[entrypoint], &Cancellation::new(), &mut |_| {});
+    let Reuse::Fork(make) = launches.remove(0).unwrap().reuse else { panic!("Python forks") };
+    let server =
+        make(command).map_err(|reason| panic!("no command for a server: {reason}")).unwrap();
     ForkServer::start(server, BOUNDED, &Cancellation::new()).await
 }
 

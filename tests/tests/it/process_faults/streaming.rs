@@ -165,7 +165,7 @@ async fn an_answer_too_many_is_seen_in_the_end() {
             assert_eq!(evaluation.verdict.error_type(), None, "{document}");
         }
         let fault = pool.shutdown(AMPLE).await.unwrap_err();
-        assert!(matches!(fault, WorkerFault::OutOfStep), "{documents:?}: {fault:?}");
+        assert!(matches!(fault, WorkerFault::Desynchronized), "{documents:?}: {fault:?}");
         mark.assert_nothing_left();
     }
     // Here two lines come for the second one, at once, unless the machine is very busy.

@@ -1,15 +1,15 @@
 //! Code that a script runs and that cannot be found by reading the script.
 //!
-//! Which file a script imports may be decided while it runs: by `sys.path`, by a name made of parts, by a variable. The
-//! content of such a file is not known here, so the results of that script cannot be reused. What is found too often (a
-//! word in a string) costs evaluations that need not have been done again, and nothing else.
+//! A script may decide at run time which file it imports: by `sys.path`, a composed name, a variable. The content of
+//! such a file is not known, so results of that script cannot be reused. A false match (a word in a string) only costs
+//! an evaluation that could have been reused.
 //!
 //! | language | followed | not followed |
 //! |---|---|---|
 //! | Python | `import_module("rules")`, `run_path(join(dirname(__file__), "rules.py"))` | `sys.path`, `__import__(name)`, `exec(text)` |
 //! | JavaScript, TypeScript | `require("./rules")`, `import("./rules.mjs")` | `require(name)`, `NODE_PATH`, `#rules` |
 //! | shell | `. ./rules.sh`, `. "$(dirname "$0")/rules.sh"` | `. "$RULES"`, `eval "$text"` |
-//! | others | what stands in quotes | search paths, and what is loaded by a variable |
+//! | others | names in quotes | search paths, and names in variables |
 
 use std::{
     path::{Path, PathBuf},
@@ -18,18 +18,20 @@ use std::{
 
 use regex_lite::Regex;
 
-/// What a script does to run code, as far as one file of it says.
+use super::environment::is_listed;
+
+/// Code that one file of a script runs.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Traced {
-    /// Files whose paths it spells out.
+    /// Files whose paths are literals.
     pub(super) files: Vec<PathBuf>,
-    /// Modules that it imports by name outside of import statements.
+    /// Modules imported by a literal name outside of import statements.
     pub(super) modules: Vec<String>,
-    /// What cannot be followed; the first of it.
-    pub(super) untraceable: Option<String>,
+    /// The first construct that cannot be followed.
+    pub(super) dynamic_code: Option<String>,
 }
 
-/// The languages that are told apart here.
+/// Languages with their own rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Language {
     Python,
@@ -47,7 +49,7 @@ pub(super) fn trace(file: &Path, text: &str) -> Traced {
         Language::Python => python(file, &code, &mut traced),
         Language::JavaScript => javascript(file, &code, &mut traced),
         Language::Shell => shell(file, &code, &mut traced),
-        Language::Other => traced.untraceable = first_match(&OTHER, &code),
+        Language::Other => traced.dynamic_code = first_match(&OTHER, &code),
     }
     traced
 }
@@ -74,7 +76,7 @@ fn language(file: &Path, text: &str) -> Language {
     interpreter.unwrap_or(Language::Other)
 }
 
-/// The text without lines that are comments as a whole.
+/// The text without comment lines.
 fn without_comments(text: &str, language: Language) -> String {
     let is_comment = |line: &str| match language {
         Language::JavaScript => is_javascript_comment(line),
@@ -84,7 +86,7 @@ fn without_comments(text: &str, language: Language) -> String {
     text.lines().filter(is_code).collect::<Vec<_>>().join("\n")
 }
 
-/// Whether a line is a comment of JavaScript, or one of the lines of a long one. Code may follow the end of a comment.
+/// Returns true if a line is a JavaScript comment, or part of a long one. Code may follow the end of a comment.
 fn is_javascript_comment(line: &str) -> bool {
     let begins = line.starts_with("/*") || line == "*" || line.starts_with("* ") || line == "*/";
     line.starts_with("//")
@@ -99,12 +101,12 @@ fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).unwrap()
 }
 
-/// The text of the first match, on one line.
+/// The text of the first match, for messages.
 fn first_match(pattern: &Regex, code: &str) -> Option<String> {
     pattern.find(code).map(|found| shown(found.as_str()))
 }
 
-/// Code as it is shown in a message: one line, not too long.
+/// Shortens code to one line for messages.
 fn shown(code: &str) -> String {
     let words: Vec<&str> = code.split_whitespace().collect();
     let text = words.join(" ");
@@ -113,54 +115,27 @@ fn shown(code: &str) -> String {
     if short.len() < text.len() { format!("`{short}..`") } else { format!("`{short}`") }
 }
 
-/// Ways to change where Python finds modules.
+/// Changes of the module search path.
 static PYTHON_PATHS: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"\bsys\s*\.\s*(path|meta_path|path_hooks)\b|\bfrom\s+sys\s+import\s[^\n]*\b(path|meta_path|path_hooks)\b|\.path\s*\.\s*(insert|append|extend)\s*\(|\bsys\s+as\s|\baddsitedir\b|\b__path__\b",
     )
 });
 
-/// Functions of Python that import a module by a name, or run a file by a path.
+/// Functions that import a module by name, or run a file by path.
 static PYTHON_CALLS: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"(^|[^.\w])(exec|execfile)\s*\(|\b(__import__|import_module|run_module|run_path|spec_from_file_location|spec_from_loader|SourceFileLoader|SourcelessFileLoader|ExtensionFileLoader|load_source|load_module|zipimporter)\b",
     )
 });
 
-/// What may stand beside texts in an expression that is a path in the folder of the script.
-const IN_FOLDER: [&str; 28] = [
-    "os",
-    "path",
-    "join",
-    "dirname",
-    "abspath",
-    "realpath",
-    "normpath",
-    "__file__",
-    "Path",
-    "pathlib",
-    "parent",
-    "parents",
-    "resolve",
-    "absolute",
-    "str",
-    "with_name",
-    "joinpath",
-    "open",
-    "read",
-    "read_text",
-    "compile",
-    "exec",
-    "globals",
-    "None",
-    "__name__",
-    "__package__",
-    "package",
-    "name",
-];
+/// Identifiers in an expression that, with literals, is a path below the directory of the script.
+const IN_DIRECTORY: &str = "\
+    os path join dirname abspath realpath normpath __file__ Path pathlib parent parents resolve absolute str \
+    with_name joinpath open read read_text compile exec globals None __name__ __package__ package name";
 
 fn python(file: &Path, code: &str, traced: &mut Traced) {
-    traced.untraceable = first_match(&PYTHON_PATHS, code);
+    traced.dynamic_code = first_match(&PYTHON_PATHS, code);
     for found in PYTHON_CALLS.find_iter(code) {
         let rest = &code[found.end()..];
         let called = found.as_str().trim_end_matches(['(', ' ']);
@@ -170,12 +145,12 @@ fn python(file: &Path, code: &str, traced: &mut Traced) {
         } else {
             match rest.trim_start().strip_prefix('(') {
                 Some(rest) => arguments(rest),
-                // It is imported, and called elsewhere; another name for it cannot be followed.
+                // It is imported here and called elsewhere; an alias cannot be followed.
                 None if line.starts_with("from ") && !rest.trim_start().starts_with("as ") => {
                     continue;
                 }
                 None => {
-                    traced.untraceable.get_or_insert_with(|| shown(line));
+                    traced.dynamic_code.get_or_insert_with(|| shown(line));
                     continue;
                 }
             }
@@ -189,18 +164,18 @@ fn python(file: &Path, code: &str, traced: &mut Traced) {
         } else if called.ends_with("exec")
             && literal(arguments).is_some_and(|it| it.len() + 2 == arguments.trim().len())
         {
-            // The code is there to be read.
+            // The code is a literal.
             true
         } else {
             spelled_out(file, arguments).map(|path| traced.files.push(path)).is_some()
         };
         if !is_followed {
-            traced.untraceable.get_or_insert_with(|| shown(&format!("{called}({arguments})")));
+            traced.dynamic_code.get_or_insert_with(|| shown(&format!("{called}({arguments})")));
         }
     }
 }
 
-/// What stands up to the closing parenthesis.
+/// The text up to the closing parenthesis.
 fn arguments(rest: &str) -> &str {
     let mut depth = 1;
     for (at, character) in rest.char_indices() {
@@ -216,7 +191,7 @@ fn arguments(rest: &str) -> &str {
     rest
 }
 
-/// The text that an argument list begins with, if its first argument is a plain text and nothing else.
+/// The literal that is the first argument, if it is nothing else.
 fn literal(arguments: &str) -> Option<&str> {
     let arguments = arguments.trim_start();
     let quote = arguments.chars().next().filter(|c| "\"'`".contains(*c))?;
@@ -226,7 +201,7 @@ fn literal(arguments: &str) -> Option<&str> {
     (!is_computed && (ends.is_empty() || ends.starts_with([',', ')']))).then_some(text)
 }
 
-/// The file that an expression names by texts and the folder of the script.
+/// The file that an expression names by literals and the directory of the script.
 fn spelled_out(file: &Path, expression: &str) -> Option<PathBuf> {
     let (mut texts, mut others) = (Vec::new(), String::new());
     for (number, part) in expression.split(['"', '\'']).enumerate() {
@@ -236,18 +211,18 @@ fn spelled_out(file: &Path, expression: &str) -> Option<PathBuf> {
         }
     }
     let mut words = others.split(|c: char| !c.is_alphanumeric() && c != '_');
-    // Numbers choose one of the parents; the letters of texts with a prefix (`f"..."`) are no known word.
-    let is_known = |word: &str| word.is_empty() || word == "0" || IN_FOLDER.contains(&word);
+    // Numbers select a parent directory; the prefix of a literal (`f"..."`) is not a known identifier.
+    let is_known = |word: &str| word.is_empty() || word == "0" || is_listed(word, IN_DIRECTORY);
     if !words.all(is_known) {
         return None;
     }
-    let folder = file.parent()?;
+    let directory = file.parent()?;
     let joined: PathBuf = texts.iter().collect();
     let mut candidates = vec![joined];
     candidates.extend(texts.iter().map(PathBuf::from));
-    let mut files = candidates.iter().map(|path| folder.join(path));
+    let mut files = candidates.iter().map(|path| directory.join(path));
     files.find(|path| path.is_file()).or_else(|| {
-        // A path without a folder is one of the working directory.
+        // Such a path is relative to the working directory.
         candidates
             .into_iter()
             .filter(|path| path.is_file())
@@ -255,11 +230,11 @@ fn spelled_out(file: &Path, expression: &str) -> Option<PathBuf> {
     })
 }
 
-/// Functions of JavaScript that import by a name.
+/// Functions that import by name.
 static JAVASCRIPT_CALLS: LazyLock<Regex> =
     LazyLock::new(|| regex(r"(^|[^.\w$])(require|import)\s*\(|\brequire\.resolve\s*\("));
 
-/// Other ways to run code there.
+/// Other ways to run code.
 static JAVASCRIPT_OTHERS: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r#"\b(runInThisContext|runInNewContext|runInContext|vm\.Script|SourceTextModule|dlopen|registerHooks|_load)\b|\bmodule\.paths\b|\bnew\s+Function\s*\(|(^|[^.\w$])eval\s*\(|\b(from|import|require\s*\(|import\s*\()\s*['"][#~@]/?[^a-z'"][^'"]*['"]|\b(from|import|require\s*\(|import\s*\()\s*['"]#[^'"]*['"]|(const|let|var)\s+\w*[a-qs-z0-9_]\w*\s*=\s*[\w.]*createRequire\b"#,
@@ -267,7 +242,7 @@ static JAVASCRIPT_OTHERS: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 fn javascript(file: &Path, code: &str, traced: &mut Traced) {
-    traced.untraceable = JAVASCRIPT_OTHERS
+    traced.dynamic_code = JAVASCRIPT_OTHERS
         .find_iter(code)
         .map(|it| it.as_str())
         .find(|it| !is_own_require(it))
@@ -280,33 +255,33 @@ fn javascript(file: &Path, code: &str, traced: &mut Traced) {
             None if arguments.trim().is_empty() => {}
             None => {
                 let called = found.as_str().trim_start_matches(|c: char| !c.is_alphabetic());
-                traced.untraceable.get_or_insert_with(|| shown(&format!("{called}{arguments})")));
+                traced.dynamic_code.get_or_insert_with(|| shown(&format!("{called}{arguments})")));
             }
         }
     }
 }
 
-/// Whether this declares a function `require`, calls of which are seen.
+/// Returns true if this declares a function `require`, whose calls are found.
 fn is_own_require(declaration: &str) -> bool {
     let mut words = declaration.split(|c: char| !c.is_alphanumeric() && c != '_');
     declaration.contains("createRequire") && words.nth(1) == Some("require")
 }
 
-/// The path that an import names, if it is one and not the name of a package. Extensions may be missing.
+/// The path that an import names, possibly without extension; `None` for the name of a package.
 fn imported_path(file: &Path, path: &str) -> Option<PathBuf> {
     let path = path.strip_prefix("file://").unwrap_or(path);
     let is_path = path.starts_with(['/', '.']);
     is_path.then(|| file.parent().unwrap_or(Path::new("")).join(path))
 }
 
-/// Commands of a shell that run another file.
+/// Commands that run another file.
 static SHELL_RUNS: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"(^|[\n;&|({`]|\b(then|do|else|exec|env|if|while|time)[ \t])[ \t]*(\.|source|eval|sh|bash|dash|zsh|ksh|python[0-9.]*|node|ruby|perl)[ \t]+",
     )
 });
 
-/// The folder of the script, as scripts write it.
+/// Usual expressions for the directory of the script.
 const HERE: [&str; 12] = [
     r#"$(cd "$(dirname "$0")" && pwd)"#,
     r#"$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"#,
@@ -323,12 +298,12 @@ const HERE: [&str; 12] = [
 ];
 
 fn shell(file: &Path, code: &str, traced: &mut Traced) {
-    let folder = file.parent().unwrap_or(Path::new("")).to_string_lossy().into_owned();
+    let directory = file.parent().unwrap_or(Path::new("")).to_string_lossy().into_owned();
     for found in SHELL_RUNS.captures_iter(code) {
         let Some(command) = found.get(3) else { continue };
         let rest = code[command.end()..].lines().next().unwrap_or_default().trim();
         let command = command.as_str();
-        let rest = HERE.iter().fold(rest.to_owned(), |rest, here| rest.replace(here, &folder));
+        let rest = HERE.iter().fold(rest.to_owned(), |rest, here| rest.replace(here, &directory));
         let plain = rest.replace(['"', '\''], "");
         let argument =
             plain.split([' ', '\t', ';', '&', '|', ')', '<', '>']).next().unwrap_or_default();
@@ -336,30 +311,30 @@ fn shell(file: &Path, code: &str, traced: &mut Traced) {
         let is_made = argument.contains(['$', '`', '~', '*']);
         if command == "eval" {
             if rest.contains(['$', '`']) {
-                traced.untraceable.get_or_insert_with(|| shown(&format!("eval {rest}")));
+                traced.dynamic_code.get_or_insert_with(|| shown(&format!("eval {rest}")));
             }
         } else if is_made {
-            traced.untraceable.get_or_insert_with(|| shown(&format!("{command} {rest}")));
-        } else if let Some(path) = shell_file(&folder, argument) {
+            traced.dynamic_code.get_or_insert_with(|| shown(&format!("{command} {rest}")));
+        } else if let Some(path) = shell_file(&directory, argument) {
             traced.files.push(path);
         } else if sources {
-            traced.untraceable.get_or_insert_with(|| shown(&format!("{command} {rest}")));
+            traced.dynamic_code.get_or_insert_with(|| shown(&format!("{command} {rest}")));
         }
     }
 }
 
-/// The file that a command of a shell means: a path from the working directory, or beside the script, which often is the
-/// same.
-fn shell_file(folder: &str, argument: &str) -> Option<PathBuf> {
+/// The file that a shell command refers to: relative to the working directory, or next to the script, which is often
+/// the same.
+fn shell_file(directory: &str, argument: &str) -> Option<PathBuf> {
     if argument.is_empty() || argument.starts_with('-') {
         return None;
     }
     let here = Path::new(argument);
     let found = here.is_file().then(|| here.canonicalize().ok()).flatten();
-    found.or_else(|| Some(Path::new(folder).join(argument)).filter(|path| path.is_file()))
+    found.or_else(|| Some(Path::new(directory).join(argument)).filter(|path| path.is_file()))
 }
 
-/// What changes where code is found, or loads code by a variable, in Ruby, Perl, PHP, Lua and R.
+/// Changes of the search path, or loading by a variable, in Ruby, Perl, PHP, Lua and R.
 static OTHER: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r#"\$LOAD_PATH|\$:\s*(<<|\.)|\b(require_relative|require|load|autoload|include|include_once|require_once|dofile|loadfile|source)\b\s*\(?\s*[^'"\s(;=,)][^\n]*\$?\w|\buse\s+lib\b|\bpackage\.(path|cpath)\b|\b(include|require)(_once)?\b[^;\n]*\$|\bdo\s+\$|\bunshift\s*\(?\s*@INC|(^|[^.\w])(eval|instance_eval|class_eval)\b\s*\(?\s*[^'"\s{(]"#,
@@ -372,12 +347,12 @@ mod tests {
     use crate::runtime::testing::Folder;
 
     fn reason(name: &str, text: &str) -> Option<String> {
-        let folder = Folder::new("untraceable");
+        let directory = Folder::new("dynamic_code");
         for other in ["rules.py", "lib/rules.py", "rules.sh", "lib/rules.sh", "rules.rb"] {
-            folder.file(other, "");
+            directory.file(other, "");
         }
-        let file = folder.file(name, text);
-        trace(&file, text).untraceable
+        let file = directory.file(name, text);
+        trace(&file, text).dynamic_code
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Standard error of a process that works on one document after the other.
+//! Standard error of a worker, split by document.
 
 use std::collections::VecDeque;
 
@@ -10,45 +10,45 @@ use super::{Captured, Limits};
 /// The longest mark: its character, the digits of a number, a line feed.
 const LONGEST_MARK: usize = 1 + 20 + 1;
 
-/// What a process wrote to standard error, document by document, as far as it [marks](Number::mark) them.
+/// Standard error of a process, split by document as far as the process [marks](Number::mark) them.
 #[derive(Debug)]
-pub struct Notes {
-    /// Bytes kept of the beginning and of the end of what is written for a document.
+pub struct StderrSections {
+    /// Bytes kept of the beginning and of the end of each section.
     caps: (usize, usize),
-    /// Whether there may be marks.
+    /// True if the process writes marks.
     marked: bool,
-    /// The last document that the process was sent: it cannot have begun a later one.
+    /// The last document that was sent: a later one cannot have been started.
     sent: Option<Number>,
     /// The last mark.
-    begun: Option<Number>,
-    /// Before the first mark: the start of the program, which every document would see that has a process of its own.
+    started: Option<Number>,
+    /// Text before the first mark: the start of the program, which belongs to every document.
     start: Captured,
-    /// Texts that were not taken, in order. Most documents have none.
+    /// Sections that were not taken, in order. Most documents have none.
     sections: VecDeque<(Number, Captured)>,
-    /// The end of what was read, when it may be the beginning of a mark.
+    /// The end of what was read, if it may be the start of a mark.
     unsure: Vec<u8>,
 }
 
-impl Notes {
+impl StderrSections {
     pub(super) fn new(limits: &Limits, marked: bool) -> Self {
         let caps = (limits.stderr_head, limits.stderr_tail);
         Self {
             caps,
             marked,
             sent: None,
-            begun: None,
+            started: None,
             start: Captured::new(caps.0, caps.1),
             sections: VecDeque::new(),
             unsure: Vec::new(),
         }
     }
 
-    /// The last document that was begun, if they are marked.
-    pub fn begun(&self) -> Option<Number> {
-        self.begun
+    /// The last document that was marked as started.
+    pub fn started(&self) -> Option<Number> {
+        self.started
     }
 
-    /// The process is sent this document.
+    /// Registers a document that is sent.
     pub fn expect(&mut self, document: Number) {
         self.sent = Some(document);
     }
@@ -62,13 +62,14 @@ impl Notes {
         self.scan(&bytes);
     }
 
-    /// No more will come.
+    /// Called at the end of the output.
     pub(super) fn finish(&mut self) {
         let rest = std::mem::take(&mut self.unsure);
         self.add(&rest);
     }
 
-    /// What belongs to a document, and what nobody has taken before it. Without marks that is everything.
+    /// Takes the text of a document, with the text of earlier documents that was not taken. Without marks, takes
+    /// everything.
     pub fn take(&mut self, document: Number) -> Captured {
         if !self.marked {
             let empty = Captured::new(self.caps.0, self.caps.1);
@@ -91,10 +92,10 @@ impl Notes {
             let at = from + found;
             match mark(&bytes[at..]) {
                 Mark::Is(number, length)
-                    if Some(number) > self.begun && Some(number) <= self.sent =>
+                    if Some(number) > self.started && Some(number) <= self.sent =>
                 {
                     self.add(&bytes[..at]);
-                    self.begun = Some(number);
+                    self.started = Some(number);
                     bytes = &bytes[at + length..];
                     from = 0;
                 }
@@ -113,26 +114,26 @@ impl Notes {
         if text.is_empty() {
             return;
         }
-        let Some(begun) = self.begun else { return self.start.push(text) };
+        let Some(started) = self.started else { return self.start.push(text) };
         match self.sections.back_mut() {
-            Some((number, section)) if *number == begun => section.push(text),
+            Some((number, section)) if *number == started => section.push(text),
             _ => {
                 let mut section = Captured::new(self.caps.0, self.caps.1);
                 section.push(text);
-                self.sections.push_back((begun, section));
+                self.sections.push_back((started, section));
             }
         }
     }
 }
 
 enum Mark {
-    /// So many bytes are a mark.
+    /// A mark of this length.
     Is(Number, usize),
     MayBecome,
     IsNot,
 }
 
-/// What `text` begins with, whose first character is that of marks.
+/// Parses the start of `text`, whose first character is that of marks.
 fn mark(text: &[u8]) -> Mark {
     let digits = text[1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     match text.get(1 + digits) {
@@ -149,8 +150,8 @@ fn mark(text: &[u8]) -> Mark {
 mod tests {
     use super::*;
 
-    fn notes(marked: bool, pieces: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Notes {
-        let mut notes = Notes::new(&Limits::default(), marked);
+    fn notes(marked: bool, pieces: impl IntoIterator<Item = impl AsRef<[u8]>>) -> StderrSections {
+        let mut notes = StderrSections::new(&Limits::default(), marked);
         notes.expect(Number(u64::MAX));
         pieces.into_iter().for_each(|piece| notes.push(piece.as_ref()));
         notes
@@ -166,7 +167,7 @@ mod tests {
             let expected =
                 ["start\nzero\n", "start\n", "start\ntwo \u{1e}x \u{1e}", "start\nthree"];
             assert_eq!(texts, expected, "in pieces of {size}");
-            assert_eq!(notes.begun(), Some(Number(3)));
+            assert_eq!(notes.started(), Some(Number(3)));
         }
     }
 
@@ -184,7 +185,7 @@ mod tests {
         notes.expect(Number(6));
         notes.push("\u{1e}7\nd".as_bytes());
         assert_eq!(notes.take(Number(9)).text(), "a\u{1e}5\nb\u{1e}4\nc\u{1e}07\n\u{1e}7\nd");
-        assert_eq!(notes.begun(), Some(Number(5)));
+        assert_eq!(notes.started(), Some(Number(5)));
     }
 
     #[test]
@@ -198,7 +199,10 @@ mod tests {
     #[test]
     fn without_marks_everything_is_taken_at_once() {
         let mut notes = notes(false, ["a\u{1e}", "7\nb"]);
-        assert_eq!((notes.take(Number(0)).text(), notes.begun()), ("a\u{1e}7\nb".to_owned(), None));
+        assert_eq!(
+            (notes.take(Number(0)).text(), notes.started()),
+            ("a\u{1e}7\nb".to_owned(), None)
+        );
         assert_eq!(notes.take(Number(1)).text(), "");
     }
 

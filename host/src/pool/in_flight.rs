@@ -1,9 +1,8 @@
-//! The documents that a worker has been given and has not answered, and who is to blame when something goes wrong.
+//! Documents that a worker was sent and has not answered, and which of them is the cause of a failure.
 //!
-//! A worker works on one document at a time, in order, so the first of them is the one it is working on: the head. What
-//! can be laid at the head's door costs the head and no other. When it cannot be known whether it was the head's fault,
-//! because the one before it or the one after it may have done the same, nobody is blamed: all are given to a fresh worker,
-//! the head as the first of them and alone, and there it can be known.
+//! A worker processes one document at a time, in order, so the first unanswered one is the one in progress: the head. A
+//! failure that the head certainly caused is its verdict. If the document before or after it may be the cause, none of
+//! them gets a verdict: all are sent to a new worker, the head first and alone, where the cause becomes certain.
 
 use std::{
     collections::VecDeque,
@@ -13,79 +12,79 @@ use std::{
 use evaluator_protocol::Number;
 
 use crate::{
-    process::{Ending, Exit, Parting},
+    process::{Ending, Exit, SessionEnd},
     verdict::{self, BadAnswer, Expected, Verdict},
 };
 
 use super::job::Job;
 
-/// How long a program that does not number its lines is listened to after an answer. What else it prints by then is printed
-/// for the same document, and would be taken for the answer to the next one later.
+/// Time for which a program without numbered lines is observed after an answer. Output in that time was printed for the
+/// same document, and would later be taken for the answer to the next one.
 const SETTLING: Duration = Duration::from_millis(2);
 
-/// A document that was sent.
+/// A document that was sent to the worker.
 #[derive(Debug)]
 pub(super) struct Sent {
     pub(super) job: Job,
-    /// Its place among all documents of the worker.
+    /// Its position among all documents of the worker.
     pub(super) number: Number,
-    /// The worker was waiting for it: what it does before it has answered is because of this document.
+    /// True if the worker was idle: anything it does before it answers is caused by this document.
     alone: bool,
-    /// The byte of the worker's input at which it ends.
+    /// Offset in the input of the worker at which the document ends.
     end: u64,
-    /// Since when the worker has had nothing else to do.
+    /// When the worker started to process it.
     pub(super) since: Instant,
 }
 
-/// All of them, in order.
+/// All unanswered documents, in order.
 #[derive(Debug)]
-pub(super) struct Flight {
-    /// Whether the worker says which document a line belongs to.
+pub(super) struct InFlight {
+    /// True if the worker numbers its lines.
     numbered: bool,
-    /// What its lines have to be.
+    /// What its lines have to contain.
     expected: Expected,
     documents: VecDeque<Sent>,
     bytes: usize,
     sent: u64,
-    trouble: Option<Trouble>,
-    /// The verdict on the head, what was printed, and since when that is known, as long as more may follow.
+    defect: Option<Defect>,
+    /// Verdict on the head, its output, and when it was read, while more output may follow.
     settling: Option<(Verdict, Vec<u8>, Instant)>,
-    /// An answer came when none was due.
+    /// True if an answer was printed while none was due.
     surplus: bool,
 }
 
-/// An answer that counts.
+/// A complete answer.
 #[derive(Debug)]
 pub(super) struct Answered {
     pub(super) sent: Sent,
     pub(super) verdict: Verdict,
-    /// Its line; empty for what is a result, of which nobody looks at the text any more.
+    /// Its line; empty for a valid result, whose text is not needed.
     pub(super) printed: Vec<u8>,
     pub(super) took: Duration,
 }
 
-/// The worker cannot be used any more.
+/// Reason why the worker is not used any more.
 #[derive(Debug)]
-enum Trouble {
-    /// Because of the head.
+enum Defect {
+    /// The head caused it.
     Head { verdict: Verdict, printed: Vec<u8> },
-    /// Nobody knows because of whom.
-    Doubt,
+    /// The cause is not certain.
+    Uncertain,
 }
 
-/// What becomes of the documents of a worker that is not used any more.
+/// Documents of a worker that is not used any more.
 #[derive(Debug, Default)]
 pub(super) struct Lost {
-    /// The head with its verdict and what was printed, if it is to blame.
+    /// The head with its verdict and output, if it is the cause.
     pub(super) blamed: Option<(Sent, Verdict, Vec<u8>)>,
-    /// Those that need another worker, in order.
+    /// Documents that need another worker, in order.
     pub(super) again: Vec<Job>,
-    /// Index in `again` of the document that the worker was processing, if it said so. It may be the cause of how the
-    /// worker exited, which its evaluation by another worker will show.
+    /// Index in `again` of the document that the worker was processing, if it said so. It may be the cause of the exit,
+    /// which its evaluation by another worker will show.
     pub(super) processing: Option<usize>,
 }
 
-impl Flight {
+impl InFlight {
     pub(super) fn new(numbered: bool, expected: Expected) -> Self {
         let documents = VecDeque::new();
         Self {
@@ -94,18 +93,18 @@ impl Flight {
             documents,
             bytes: 0,
             sent: 0,
-            trouble: None,
+            defect: None,
             settling: None,
             surplus: false,
         }
     }
 
-    /// The number that the next document has.
+    /// The number of the next document.
     pub(super) fn next_number(&self) -> Number {
         Number(self.sent)
     }
 
-    /// A document was sent; it ends at this byte of the worker's input.
+    /// Adds a document that was sent; it ends at offset `end` of the input of the worker.
     pub(super) fn push(&mut self, job: Job, end: u64) {
         let number = self.next_number();
         self.sent += 1;
@@ -126,7 +125,7 @@ impl Flight {
         self.bytes
     }
 
-    /// How many documents the worker has been given.
+    /// Number of documents that the worker was sent.
     pub(super) fn sent(&self) -> u64 {
         self.sent
     }
@@ -139,76 +138,77 @@ impl Flight {
         self.documents.front_mut()
     }
 
-    /// Whether the worker cannot be used any more.
-    pub(super) fn is_in_trouble(&self) -> bool {
-        self.trouble.is_some()
+    /// Returns true if the worker cannot be used any more.
+    pub(super) fn is_unusable(&self) -> bool {
+        self.defect.is_some()
     }
 
-    /// Whether the program has printed more answers than it was given documents, so that some of them may be answers to
-    /// others than they were taken for. Numbers rule that out.
-    pub(super) fn is_out_of_step(&self) -> bool {
+    /// Returns true if the program has printed more answers than it was sent documents, so that answers may have been
+    /// assigned to the wrong ones. Numbered lines rule this out.
+    pub(super) fn is_desynchronized(&self) -> bool {
         self.surplus
     }
 
-    /// What was printed without being heard. Where a document is waiting for its answer, it may be that.
-    pub(super) fn overhear(&mut self, text: &[u8]) {
+    /// Registers output that was read outside of a conversation. While a document is unanswered, it may be its answer.
+    pub(super) fn note_stray_output(&mut self, text: &[u8]) {
         self.surplus |= self.is_empty() && !self.numbered && holds_answer(text);
     }
 
-    /// Until when more may follow the answer of the head.
+    /// When the answer of the head counts, if nothing follows.
     pub(super) fn settles_at(&self) -> Option<Instant> {
         self.settling.as_ref().and_then(|(_, _, heard)| heard.checked_add(SETTLING))
     }
 
-    /// Nothing more is waited for that may follow the answer of the head. The answer, if `rest`, which did, is nothing.
+    /// Completes the answer of the head, unless `rest` followed it, which makes the answer invalid.
     pub(super) fn settle(&mut self, rest: &[u8]) -> Option<Answered> {
         let (verdict, printed, heard) = self.settling.take()?;
         if !rest.is_empty() {
-            return self.trouble(more_than_one_line(), rest, true);
+            return self.fail(more_than_one_line(), rest, true);
         }
         let sent = self.pop()?;
         let took = heard.saturating_duration_since(sent.since);
         Some(Answered { sent, verdict, printed, took })
     }
 
-    /// A line came when so many bytes of the input had been written, and `rest` behind it. The answer it is; `None` when
-    /// something is wrong with it, or more may follow that belongs to it.
-    pub(super) fn hear(&mut self, line: &[u8], rest: &[u8], written: u64) -> Option<Answered> {
-        if self.is_in_trouble() {
+    /// Processes a line that was read when `written` bytes of the input had been written; `rest` followed it. Returns
+    /// the answer that it is; `None` if it is invalid, or if more output may follow.
+    pub(super) fn on_line(&mut self, line: &[u8], rest: &[u8], written: u64) -> Option<Answered> {
+        if self.is_unusable() {
             return None;
         }
         let Some(head) = self.documents.front() else {
-            self.overhear(line);
-            self.trouble = Some(Trouble::Doubt);
+            self.note_stray_output(line);
+            self.defect = Some(Defect::Uncertain);
             return None;
         };
         if self.settling.take().is_some() {
-            return self.trouble(more_than_one_line(), line, true);
+            return self.fail(more_than_one_line(), line, true);
         }
         let text = match Number::split(line) {
             _ if !self.numbered => line,
             Some((number, text)) if number == head.number => text,
-            // One line more for a document that has its answer. This one may be no more to blame than those behind it.
+            // A second line for a document that has its answer. The head may be no more the cause than the documents
+            // after it.
             Some((number, _)) if number < head.number => {
-                return self.trouble(more_than_one_line(), line, false);
+                return self.fail(more_than_one_line(), line, false);
             }
             _ => {
-                let (verdict, sure) = (unnumbered(line), head.alone);
-                return self.trouble(verdict, line, sure);
+                let (verdict, certain) = (unnumbered(line), head.alone);
+                return self.fail(verdict, line, certain);
             }
         };
         if written < head.end {
-            let sure = head.alone;
-            return self.trouble(early(), line, sure);
+            let certain = head.alone;
+            return self.fail(early(), line, certain);
         }
         if !self.goes_on_with(rest) {
-            let sure = head.alone && self.documents.len() == 1;
-            return self.trouble(more_than_one_line(), line, sure);
+            let certain = head.alone && self.documents.len() == 1;
+            return self.fail(more_than_one_line(), line, certain);
         }
         let verdict = self.expected.in_line(text);
         if !self.numbered && matches!(verdict, Verdict::BadAnswer(_)) {
-            // Without a number, nobody knows what such a line is meant to be.
-            return self.trouble(verdict, line, true);
+            // Without a number, the meaning of such a line is unknown.
+            return self.fail(verdict, line, true);
         }
         let printed = match verdict {
             Verdict::Answer(_) if self.expected != Expected::Anything => Vec::new(),
@@ -232,7 +232,7 @@ impl Flight {
         Some(answered)
     }
 
-    /// Whether what came behind the answer of the head may be the beginning of the next one's.
+    /// Returns true if `rest`, which followed the answer of the head, may be the start of the next answer.
     fn goes_on_with(&self, rest: &[u8]) -> bool {
         if rest.is_empty() {
             return true;
@@ -247,74 +247,74 @@ impl Flight {
         }
     }
 
-    fn trouble(&mut self, verdict: Verdict, printed: &[u8], sure: bool) -> Option<Answered> {
-        self.trouble = Some(if sure {
-            Trouble::Head { verdict, printed: printed.to_vec() }
+    fn fail(&mut self, verdict: Verdict, printed: &[u8], certain: bool) -> Option<Answered> {
+        self.defect = Some(if certain {
+            Defect::Head { verdict, printed: printed.to_vec() }
         } else {
-            Trouble::Doubt
+            Defect::Uncertain
         });
         None
     }
 
-    /// What becomes of the documents now that the worker is not used any more. `rest` came behind the last line, `begun` is
-    /// the last document that the worker says to have begun.
-    pub(super) fn part(mut self, parting: &Parting, rest: &[u8], begun: Option<Number>) -> Lost {
+    /// Decides what happens to the documents when the worker is not used any more. `rest` followed the last line;
+    /// `started` is the last document that the worker marked as started.
+    pub(super) fn finish(mut self, end: &SessionEnd, rest: &[u8], started: Option<Number>) -> Lost {
         let head = self.documents.front();
         let is_own =
             |head: &Sent| Number::split(rest).is_some_and(|(number, _)| number == head.number);
-        let trouble = match (self.trouble.take(), head) {
+        let defect = match (self.defect.take(), head) {
             (_, None) => return Lost::default(),
-            (Some(trouble), Some(_)) => trouble,
+            (Some(defect), Some(_)) => defect,
             (None, Some(head)) => {
-                let (verdict, sure) = match parting {
-                    Parting::Late => (Verdict::TimedOut { limit: head.job.timeout }, true),
-                    Parting::Cancelled => (Verdict::Cancelled, true),
-                    Parting::LineTooLong { limit } => {
+                let (verdict, certain) = match end {
+                    SessionEnd::TimedOut => (Verdict::TimedOut { limit: head.job.timeout }, true),
+                    SessionEnd::Cancelled => (Verdict::Cancelled, true),
+                    SessionEnd::LineTooLong { limit } => {
                         let verdict = Verdict::BadAnswer(BadAnswer::TooLarge { limit: *limit });
                         (verdict, head.alone || is_own(head))
                     }
-                    Parting::Ended(Exit { ending, leaked_pipe }) => {
+                    SessionEnd::Exited(Exit { ending, leaked_pipe }) => {
                         let verdict = match verdict::from_ending(ending) {
                             Some(verdict) => verdict,
                             None if *leaked_pipe => Verdict::LeakedPipe,
                             // The last line need not end with a line feed.
-                            None => self.last_words(rest, head),
+                            None => self.final_answer(rest, head),
                         };
                         let is_quiet_end = *ending == Ending::Exited(0) && rest.is_empty();
-                        // The first document of a process is the only one that it can have ended because of. Otherwise it
-                        // may have ended before it has seen this one.
-                        let sure = head.number == Number(0)
+                        // If the head is the first document of the process, nothing else can be the cause. Otherwise
+                        // the process may have exited before it read the head.
+                        let certain = head.number == Number(0)
                             || if self.numbered {
-                                begun >= Some(head.number)
+                                started >= Some(head.number)
                             } else {
                                 !is_quiet_end
                             };
-                        (verdict, sure)
+                        (verdict, certain)
                     }
-                    // It was not waited for.
-                    Parting::Wanted => (Verdict::Cancelled, false),
+                    // The answer was not awaited.
+                    SessionEnd::Stopped => (Verdict::Cancelled, false),
                 };
-                if sure {
-                    Trouble::Head { verdict, printed: rest.to_vec() }
+                if certain {
+                    Defect::Head { verdict, printed: rest.to_vec() }
                 } else {
-                    Trouble::Doubt
+                    Defect::Uncertain
                 }
             }
         };
-        let blamed = match trouble {
-            Trouble::Head { verdict, printed } => {
+        let blamed = match defect {
+            Defect::Head { verdict, printed } => {
                 self.documents.pop_front().map(|head| (head, verdict, printed))
             }
-            Trouble::Doubt => None,
+            Defect::Uncertain => None,
         };
         let again: Vec<Sent> =
             self.documents.into_iter().filter(|sent| !sent.job.is_given_up()).collect();
-        let processing = again.iter().position(|sent| Some(sent.number) == begun);
+        let processing = again.iter().position(|sent| Some(sent.number) == started);
         Lost { blamed, again: again.into_iter().map(|sent| sent.job.again()).collect(), processing }
     }
 
-    /// The verdict on what a process printed last that has ended well.
-    fn last_words(&self, rest: &[u8], head: &Sent) -> Verdict {
+    /// The verdict on the last output of a process that exited with code 0.
+    fn final_answer(&self, rest: &[u8], head: &Sent) -> Verdict {
         match Number::split(rest) {
             Some((number, text)) if self.numbered && number == head.number => {
                 self.expected.in_line(text)
@@ -325,14 +325,14 @@ impl Flight {
     }
 }
 
-/// Whether one of these lines, the last of which need not be whole, is an answer. What is none cannot have been taken for one,
-/// and a program may say goodbye.
+/// Returns true if one of these lines, the last of which may be incomplete, is an answer. Other text cannot have been
+/// mistaken for one.
 pub(super) fn holds_answer(text: &[u8]) -> bool {
     let mut lines = text.split(|byte| *byte == b'\n');
     lines.any(|line| !matches!(Expected::Result.in_line(line), Verdict::BadAnswer(_)))
 }
 
-/// The verdict on a line that should have had the number of its document.
+/// The verdict on a line that lacks the number of its document.
 fn unnumbered(line: &[u8]) -> Verdict {
     match verdict::from_text(line) {
         bad @ Verdict::BadAnswer(_) => bad,
@@ -360,26 +360,26 @@ mod tests {
     use super::*;
 
     /// Three numbered documents, the first of which was answered, and answered again.
-    fn after_a_repeated_answer(jobs: Vec<Job>) -> Flight {
-        let mut flight = Flight::new(true, Expected::default());
+    fn after_a_repeated_answer(jobs: Vec<Job>) -> InFlight {
+        let mut in_flight = InFlight::new(true, Expected::default());
         for (job, end) in jobs.into_iter().zip(1..) {
-            flight.push(job, end);
+            in_flight.push(job, end);
         }
-        assert!(flight.hear(br#"0 {"score": 1}"#, b"", 3).is_some());
-        assert!(flight.hear(br#"0 {"score": 1}"#, b"", 3).is_none());
-        assert!(flight.is_in_trouble());
-        flight
+        assert!(in_flight.on_line(br#"0 {"score": 1}"#, b"", 3).is_some());
+        assert!(in_flight.on_line(br#"0 {"score": 1}"#, b"", 3).is_none());
+        assert!(in_flight.is_unusable());
+        in_flight
     }
 
     #[test]
     fn the_document_being_processed_is_known_where_none_is_to_blame() {
-        let exited = Parting::Ended(Exit { ending: Ending::Exited(3), leaked_pipe: false });
-        for (begun, expected) in [(0, None), (1, Some(0)), (2, Some(1))] {
+        let exited = SessionEnd::Exited(Exit { ending: Ending::Exited(3), leaked_pipe: false });
+        for (started, expected) in [(0, None), (1, Some(0)), (2, Some(1))] {
             let (jobs, _waiting): (Vec<_>, Vec<_>) =
                 (0..3).map(|_| Job::new(b"{}".into(), Duration::MAX)).unzip();
-            let lost = after_a_repeated_answer(jobs).part(&exited, b"", Some(Number(begun)));
+            let lost = after_a_repeated_answer(jobs).finish(&exited, b"", Some(Number(started)));
             assert!(lost.blamed.is_none());
-            assert_eq!((lost.again.len(), lost.processing), (2, expected), "begun {begun}");
+            assert_eq!((lost.again.len(), lost.processing), (2, expected), "started {started}");
         }
     }
 }

@@ -1,13 +1,13 @@
-//! The files that a script is not itself without: what it imports from beside it.
+//! The files that a script runs: its imports from the directories of its sources.
 //!
-//! Found by reading, not by running, so what a script names in other ways than these is not found. What is found too
-//! often (a word in a comment) costs an evaluation that need not have been done again, and nothing else.
+//! They are found by reading the text, not by running it, so imports in other forms are not found. A false match (a
+//! word in a comment) only costs an evaluation that could have been reused.
 //!
-//! | in the text | counts |
+//! | in the text | file |
 //! |---|---|
-//! | a word of an `import` of Python | the module or package of that name beside the file, or beside the script |
-//! | a relative path in quotes, where something is imported or required | that file, with the extensions that Node.js tries |
-//! | the name of a file of code, with its extension | that file beside it |
+//! | a word of a Python `import` | the module or package of that name next to the file, or next to the script |
+//! | a relative path in quotes, in a line with an import | that file, with the extensions that Node.js tries |
+//! | the name of a source file, with its extension | that file next to it |
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,38 +15,38 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::untraceable;
+use super::dynamic;
 
-/// What files of code are called. Others are data, and a script may well write them.
+/// Extensions of source files. Other files are data, which a script may write.
 const CODE: [&str; 20] = [
     "py", "pyi", "pyd", "so", "js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "node", "sh",
     "bash", "rb", "pl", "lua", "php", "r",
 ];
 
-/// What Python imports by name alone.
+/// Extensions of files that Python imports by name.
 const PYTHON: [&str; 3] = ["py", "so", "pyd"];
 
-/// Extensions that are left out in paths of JavaScript and of Ruby.
+/// Extensions that may be left out in JavaScript and Ruby.
 const IMPLIED: [&str; 10] = ["js", "mjs", "cjs", "ts", "mts", "cts", "json", "node", "tsx", "rb"];
 
-/// Longer files are no scripts that name others.
+/// Maximum size of a script in bytes.
 const MAX_TEXT: u64 = 4 << 20;
 
-/// Folders of things that were made or installed.
+/// Directories of installed or generated files.
 const PASSED_OVER: [&str; 3] = ["node_modules", "__pycache__", "target"];
 
-/// A script with the code that it runs.
+/// The source files that a script runs.
 #[derive(Debug, Default)]
-pub(super) struct Companions {
-    /// The script, the files beside it that it imports or names, those that they do, and so on.
+pub(super) struct Imports {
+    /// The script, the files next to it that it imports or names, and theirs in turn.
     pub(super) files: BTreeSet<PathBuf>,
-    /// What of its code cannot be found, in words.
-    pub(super) untraceable: Option<String>,
+    /// Description of code that cannot be found.
+    pub(super) dynamic_code: Option<String>,
 }
 
-/// Finds the code that a script runs.
-pub(super) fn with_companions(script: &Path) -> Companions {
-    let mut search = Search { script, folders: BTreeMap::new(), found: Companions::default() };
+/// Finds the source files that a script runs.
+pub(super) fn of_script(script: &Path) -> Imports {
+    let mut search = Search { script, directories: BTreeMap::new(), found: Imports::default() };
     let mut unread = vec![script.to_owned()];
     while let Some(file) = unread.pop() {
         if search.found.files.insert(file.clone())
@@ -58,59 +58,58 @@ pub(super) fn with_companions(script: &Path) -> Companions {
     search.found
 }
 
-/// The first module that one of these files imports and that is in one of these folders, where another program may have
-/// put it.
-pub fn imported_from(files: &BTreeSet<PathBuf>, folders: &[PathBuf]) -> Option<PathBuf> {
+/// The first module that one of these files imports from one of these directories.
+pub fn imported_from(files: &BTreeSet<PathBuf>, directories: &[PathBuf]) -> Option<PathBuf> {
     let there: Vec<(PathBuf, Vec<Entry>)> =
-        folders.iter().map(|folder| (folder.clone(), entries(folder))).collect();
+        directories.iter().map(|directory| (directory.clone(), entries(directory))).collect();
     let python = files.iter().filter(|file| is_code(file, &PYTHON));
     python.filter_map(|file| text(file)).find_map(|text| {
         let (imported, _) = imports(&text);
-        there.iter().find_map(|(folder, entries)| {
+        there.iter().find_map(|(directory, entries)| {
             let is_imported = |entry: &&Entry| {
                 let stem = entry.name.split('.').next().unwrap_or_default();
                 imported.contains(stem)
-                    && (entry.is_folder || is_code(Path::new(&entry.name), &PYTHON))
+                    && (entry.is_directory || is_code(Path::new(&entry.name), &PYTHON))
             };
-            Some(folder.join(&entries.iter().find(is_imported)?.name))
+            Some(directory.join(&entries.iter().find(is_imported)?.name))
         })
     })
 }
 
 struct Search<'a> {
     script: &'a Path,
-    /// What is in the folders that were looked at.
-    folders: BTreeMap<PathBuf, Vec<Entry>>,
-    found: Companions,
+    /// Entries of the directories that were read.
+    directories: BTreeMap<PathBuf, Vec<Entry>>,
+    found: Imports,
 }
 
 #[derive(Clone)]
 struct Entry {
     name: String,
-    is_folder: bool,
+    is_directory: bool,
 }
 
 impl Search<'_> {
     /// Adds the files that `text`, the content of `file`, names.
     fn named_by(&mut self, file: &Path, text: &str, named: &mut Vec<PathBuf>) {
         let (mut imported, relative) = imports(text);
-        let traced = untraceable::trace(file, text);
+        let traced = dynamic::trace(file, text);
         imported.extend(traced.modules.iter().flat_map(|name| name.split('.')));
-        if let Some(what) = traced.untraceable {
-            self.found.untraceable.get_or_insert_with(|| format!("{what} in {}", file.display()));
+        if let Some(what) = traced.dynamic_code {
+            self.found.dynamic_code.get_or_insert_with(|| format!("{what} in {}", file.display()));
         }
         named.extend(traced.files.iter().filter_map(|path| imported_file(path)));
         let names: BTreeSet<&str> = words(text, |c| c.is_alphanumeric() || "_-.".contains(c))
             .map(|word| word.trim_matches('.'))
             .collect();
-        let folders: BTreeSet<&Path> =
+        let directories: BTreeSet<&Path> =
             [file, self.script].into_iter().filter_map(Path::parent).collect();
-        for folder in folders {
-            for Entry { name, is_folder } in self.entries(folder) {
-                let path = folder.join(&name);
-                if is_folder && imported.contains(name.as_str()) {
+        for directory in directories {
+            for Entry { name, is_directory } in self.entries(directory) {
+                let path = directory.join(&name);
+                if is_directory && imported.contains(name.as_str()) {
                     code_below(&path, named);
-                } else if !is_folder && is_code(&path, &CODE) {
+                } else if !is_directory && is_code(&path, &CODE) {
                     let stem = name.split('.').next().unwrap_or_default();
                     if names.contains(name.as_str())
                         || imported.contains(stem) && is_code(&path, &PYTHON)
@@ -120,27 +119,27 @@ impl Search<'_> {
                 }
             }
         }
-        let folder = file.parent().unwrap_or(Path::new(""));
-        named.extend(relative.iter().filter_map(|path| imported_file(&folder.join(path))));
+        let directory = file.parent().unwrap_or(Path::new(""));
+        named.extend(relative.iter().filter_map(|path| imported_file(&directory.join(path))));
     }
 
-    fn entries(&mut self, folder: &Path) -> Vec<Entry> {
-        self.folders.entry(folder.to_owned()).or_insert_with(|| entries(folder)).clone()
+    fn entries(&mut self, directory: &Path) -> Vec<Entry> {
+        self.directories.entry(directory.to_owned()).or_insert_with(|| entries(directory)).clone()
     }
 }
 
-fn entries(folder: &Path) -> Vec<Entry> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+fn entries(directory: &Path) -> Vec<Entry> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let entry = |entry: fs::DirEntry| {
-        // Links have to be followed, which costs a call for each.
+        // Following a link costs a system call.
         let kind = entry.file_type().ok()?;
-        let is_folder = kind.is_dir() || kind.is_symlink() && entry.path().is_dir();
-        Some(Entry { name: entry.file_name().into_string().ok()?, is_folder })
+        let is_directory = kind.is_dir() || kind.is_symlink() && entry.path().is_dir();
+        Some(Entry { name: entry.file_name().into_string().ok()?, is_directory })
     };
     entries.filter_map(entry).collect()
 }
 
-/// The text of a file that is short enough to be code.
+/// The text of a file that is short enough to be a script.
 fn text(file: &Path) -> Option<String> {
     let is_short = fs::metadata(file).ok()?.len() <= MAX_TEXT;
     is_short
@@ -149,7 +148,7 @@ fn text(file: &Path) -> Option<String> {
         .map(|bytes| String::from_utf8_lossy(&bytes).into())
 }
 
-/// Words of statements that import something, and relative paths in quotes there.
+/// Words of import statements, and relative paths in quotes.
 fn imports(text: &str) -> (BTreeSet<&str>, BTreeSet<&str>) {
     let (mut imported, mut relative) = (BTreeSet::new(), BTreeSet::new());
     let mut goes_on = false;
@@ -162,9 +161,9 @@ fn imports(text: &str) -> (BTreeSet<&str>, BTreeSet<&str>) {
         }
         if begins || line.contains("require") || line.contains("from") {
             let in_quotes = line.split(['"', '\'', '`']).skip(1).step_by(2);
-            let by_folder = line.contains("require_relative");
+            let by_directory = line.contains("require_relative");
             let is_relative =
-                |path: &&str| by_folder || path.starts_with("./") || path.starts_with("../");
+                |path: &&str| by_directory || path.starts_with("./") || path.starts_with("../");
             relative.extend(in_quotes.filter(is_relative));
         }
     }
@@ -175,7 +174,7 @@ fn words(text: &str, is_part: impl Fn(char) -> bool) -> impl Iterator<Item = &st
     text.split(move |c| !is_part(c)).filter(|word| !word.is_empty())
 }
 
-/// The file that an import of this path means.
+/// The file that an imported path refers to.
 fn imported_file(path: &Path) -> Option<PathBuf> {
     let mut candidates = vec![path.to_owned()];
     let with = |extension: &&str| {
@@ -186,25 +185,25 @@ fn imported_file(path: &Path) -> Option<PathBuf> {
     };
     candidates.extend(IMPLIED.iter().map(with));
     candidates.extend(IMPLIED.iter().map(|extension| path.join("index").with_extension(extension)));
-    // Compilers of TypeScript have the names that files will have when they are compiled.
+    // TypeScript imports use the names of the compiled files.
     candidates.extend(["ts", "tsx", "mts", "cts"].map(|extension| path.with_extension(extension)));
     candidates.into_iter().find(|path| path.is_file())?.canonicalize().ok()
 }
 
-/// All files of code in a folder and the folders in it. Links to folders are not followed.
-fn code_below(folder: &Path, found: &mut Vec<PathBuf>) {
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for Entry { name, is_folder } in entries(&folder) {
-            let path = folder.join(&name);
-            if !is_folder && is_code(&path, &CODE) {
+/// All source files below a directory. Links to directories are not followed.
+fn code_below(directory: &Path, found: &mut Vec<PathBuf>) {
+    let mut directories = vec![directory.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for Entry { name, is_directory } in entries(&directory) {
+            let path = directory.join(&name);
+            if !is_directory && is_code(&path, &CODE) {
                 found.push(path);
-            } else if is_folder
+            } else if is_directory
                 && !path.is_symlink()
                 && !name.starts_with('.')
                 && !PASSED_OVER.contains(&name.as_str())
             {
-                folders.push(path);
+                directories.push(path);
             }
         }
     }
@@ -221,11 +220,11 @@ mod tests {
     use super::*;
     use crate::runtime::testing::Folder;
 
-    /// The files of a folder that count for the script in it.
+    /// The files of a directory that count for the script in it.
     #[track_caller]
-    fn counts(folder: &Folder, script: &str, expected: &[&str]) {
-        let root = folder.path("");
-        let found = with_companions(&folder.path(script));
+    fn counts(directory: &Folder, script: &str, expected: &[&str]) {
+        let root = directory.path("");
+        let found = of_script(&directory.path(script));
         let found: Vec<String> = found
             .files
             .iter()
@@ -236,24 +235,24 @@ mod tests {
 
     #[test]
     fn python_imports_modules_and_packages() {
-        let folder = Folder::new("companions-python");
-        folder.file(
+        let directory = Folder::new("imports-python");
+        directory.file(
             "check.py",
             "import json\nfrom helpers import (\n  a,\n  b,\n)\nfrom rules.strict import x\n\
              late = importlib.import_module('plugin')\nscore = 1\nname = \"data.py\"\n",
         );
-        folder.file("helpers.py", "from . import \\\n  deep\n");
+        directory.file("helpers.py", "from . import \\\n  deep\n");
         for other in ["deep.py", "plugin.py", "data.py", "score.py", "other.py", "x.txt"] {
-            folder.file(other, "import check");
+            directory.file(other, "import check");
         }
-        folder.file("rules/__init__.py", "");
-        folder.file("rules/strict.py", "import score_of\n");
-        folder.file("rules/__pycache__/strict.pyc", "");
-        folder.file("rules/table.json", "");
-        folder.file("score_of.py", "");
-        folder.file("tests/test.py", "");
+        directory.file("rules/__init__.py", "");
+        directory.file("rules/strict.py", "import score_of\n");
+        directory.file("rules/__pycache__/strict.pyc", "");
+        directory.file("rules/table.json", "");
+        directory.file("score_of.py", "");
+        directory.file("tests/test.py", "");
         counts(
-            &folder,
+            &directory,
             "check.py",
             &[
                 "check.py",
@@ -266,41 +265,41 @@ mod tests {
                 "score_of.py",
             ],
         );
-        counts(&folder, "score_of.py", &["score_of.py"]);
+        counts(&directory, "score_of.py", &["score_of.py"]);
     }
 
     #[test]
     fn javascript_imports_relative_paths() {
-        let folder = Folder::new("companions-js");
-        folder.file(
+        let directory = Folder::new("imports-js");
+        directory.file(
             "src/check.ts",
-            "import {\n  a\n} from './lib.js';\nconst t = require(\"../table\");\nimport('./folder');\n\
+            "import {\n  a\n} from './lib.js';\nconst t = require(\"../table\");\nimport('./directory');\n\
              import fs from 'fs'; fs.appendFileSync('./log.txt', 'x');\nconst d = './unused.js_';\n",
         );
-        folder.file("src/lib.ts", "export * from './more.mjs'");
-        folder.file("src/more.mjs", "");
-        folder.file("src/folder/index.js", "");
-        folder.file("src/unused.js", "");
-        folder.file("table.json", "{}");
+        directory.file("src/lib.ts", "export * from './more.mjs'");
+        directory.file("src/more.mjs", "");
+        directory.file("src/directory/index.js", "");
+        directory.file("src/unused.js", "");
+        directory.file("table.json", "{}");
         counts(
-            &folder,
+            &directory,
             "src/check.ts",
-            &["src/check.ts", "src/folder/index.js", "src/lib.ts", "src/more.mjs", "table.json"],
+            &["src/check.ts", "src/directory/index.js", "src/lib.ts", "src/more.mjs", "table.json"],
         );
     }
 
     #[test]
     fn what_a_script_writes_beside_it_is_no_part_of_it() {
-        let folder = Folder::new("companions-sh");
-        folder.file(
+        let directory = Folder::new("imports-sh");
+        directory.file(
             "check",
             "#!/bin/sh\n. \"$(dirname \"$0\")/common.sh\"\necho x >>starts; echo >>starts.log\n",
         );
-        folder.file("common.sh", "exit 0");
+        directory.file("common.sh", "exit 0");
         for other in ["starts", "starts.log", "exit", "other.sh"] {
-            folder.file(other, "1");
+            directory.file(other, "1");
         }
-        counts(&folder, "check", &["check", "common.sh"]);
-        counts(&folder, "gone", &["gone"]);
+        counts(&directory, "check", &["check", "common.sh"]);
+        counts(&directory, "gone", &["gone"]);
     }
 }

@@ -1,29 +1,28 @@
-//! The [`Executor`] trait and the table of known executors.
+//! The [`Executor`] trait, the local executor and the table of known executors.
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use crate::process::CommandSpec;
 
-/// Turns the command of a runtime into the command that is really started.
+/// Turns the command of a runtime into the command that is started.
 ///
 /// An executor does not start anything itself: supervision (time limits, output, process groups) is the same for all.
 pub trait Executor: Send + Sync + fmt::Debug {
-    /// Name as in the config's `executor:` key.
+    /// Name in the key `executor:` of a configuration.
     fn name(&self) -> &str;
 
-    /// Whether the executor can be used on this machine.
+    /// Checks that the executor can be used on this machine.
     ///
     /// # Errors
     ///
-    /// Says what is missing. An evaluator that asks for an executor that is not available is reported as broken, never run
-    /// somewhere else.
+    /// What is missing. An evaluator whose executor is not available is reported as broken, and never runs elsewhere.
     fn check(&self) -> Result<(), String>;
 
-    /// The command to start in place of `command`. Its standard streams must reach the evaluator unchanged.
+    /// Returns the command to start in place of `command`. Its standard streams must reach the evaluator unchanged.
     ///
     /// # Errors
     ///
-    /// Says why the command cannot live in this executor.
+    /// Why the command cannot run in this executor.
     fn wrap(&self, command: CommandSpec) -> Result<CommandSpec, String>;
 }
 
@@ -45,29 +44,29 @@ impl Executor for Local {
     }
 }
 
-/// An executor that was asked for and cannot be had.
+/// Error of an executor that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExecutorError {
     /// No executor of that name is registered.
     #[error("unknown executor `{name}` (available: {})", .available.join(", "))]
     Unknown {
-        /// The name asked for.
+        /// The requested name.
         name: String,
-        /// The names registered.
+        /// The registered names.
         available: Vec<String>,
     },
     /// It is registered but cannot work on this machine.
     #[error("executor `{name}` is not available: {reason}")]
     Unavailable {
-        /// The name asked for.
+        /// The requested name.
         name: String,
         /// What is missing.
         reason: String,
     },
 }
 
-/// The executors a run may use, by name. Starts with `local`.
+/// The executors that a run may use, by name. The default contains `local`.
 #[derive(Clone, Debug)]
 pub struct Executors {
     by_name: BTreeMap<String, Arc<dyn Executor>>,
@@ -92,11 +91,11 @@ impl Executors {
         self.by_name.keys().map(String::as_str)
     }
 
-    /// The executor of that name, checked.
+    /// Returns the executor of that name, after checking that it is available.
     ///
     /// # Errors
     ///
-    /// [`ExecutorError`] when it is unknown or not available here.
+    /// [`ExecutorError`] if it is unknown or not available.
     pub fn get(&self, name: &str) -> Result<Arc<dyn Executor>, ExecutorError> {
         let executor = self.by_name.get(name).ok_or_else(|| ExecutorError::Unknown {
             name: name.to_owned(),

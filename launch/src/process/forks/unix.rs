@@ -1,7 +1,7 @@
-//! A program that forks on request.
+//! The fork server and its forked processes on Unix.
 
 use std::{
-    io::{self, IoSlice, PipeReader, PipeWriter, pipe},
+    io::{self, ErrorKind, IoSlice, PipeReader, PipeWriter, pipe},
     mem::{self, MaybeUninit},
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     process::{self, Stdio},
@@ -10,7 +10,7 @@ use std::{
 
 use rustix::{
     net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg},
-    process::Pid,
+    process::{Pid, Signal, kill_process_group},
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, Interest},
@@ -19,34 +19,33 @@ use tokio::{
     time::timeout,
 };
 
-use super::{
-    ForkError, ServerCommand,
-    child::{Forked, take_line},
-};
-#[cfg(target_os = "linux")]
-use crate::process::os;
+use super::{ForkError, ServerCommand};
 use crate::process::{
     Cancellation, Captured, Ending, Limits, Outcome, Resources,
-    group::{Pipes, Started},
-    living,
+    group::{NOT_ENDED, Pipes, Started},
+    os::Identified,
     pump::drain,
-    run::{KILL_PATIENCE, nothing, supervise},
+    run::{KILL_GRACE, nothing, supervise},
+    spawn::{self, Registered},
 };
 
-/// How long a server may take to fork. It needs some milliseconds, unless the machine is very busy.
+#[cfg(target_os = "linux")]
+use crate::process::os;
+
+/// Time limit for a fork. It takes some milliseconds, unless the machine is very busy.
 const FORK_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Bytes kept of what a server printed before it was ready, to show them.
+/// Bytes kept of what a server printed before it was ready, for messages.
 const PRINTED: usize = 1 << 10;
 
 /// A running program that forks a process for each request; see [the module](super).
 ///
-/// Dropping it kills it, and with it what it has forked.
+/// Dropping it kills it and its forks.
 #[derive(Debug)]
 pub struct ForkServer {
     control: UnixStream,
     started: Started,
-    /// What each fork may use. The server itself is not limited: it works for all of them.
+    /// Resource limits of each fork. The server itself is not limited: it works for all of them.
     resources: Resources,
 }
 
@@ -55,7 +54,7 @@ impl ForkServer {
     ///
     /// # Errors
     ///
-    /// [`ForkError`] when it does not start, or is not used.
+    /// [`ForkError`] if it does not start or cannot be used.
     pub async fn start(
         server: ServerCommand,
         patience: Duration,
@@ -78,13 +77,13 @@ impl ForkServer {
         ours.set_nonblocking(true).map_err(unusual)?;
         let mut control = UnixStream::from_std(ours).map_err(unusual)?;
         let theirs = OwnedFd::from(theirs);
-        // A copy that cannot be made becomes a closed standard input, with which the server ends at once.
+        // If the copy fails, standard input is closed, and the server exits at once.
         let stdin = || theirs.try_clone().map_or_else(|_| Stdio::null(), Stdio::from);
         let (started, mut pipes) = Started::start_with(&server.command, stdin)
             .await
             .map_err(|error| ForkError::Unusual { reason: error.to_string() })?;
         drop(theirs);
-        // A server that is gone already has said why, or says nothing below.
+        // A server that has exited already has reported why, or reports nothing below.
         let _ = control.write_all(&server.greeting).await;
         let mut out = Captured::new(PRINTED, 0);
         let mut err = Captured::new(0, PRINTED);
@@ -104,42 +103,42 @@ impl ForkServer {
         Err(ForkError::Unusual { reason })
     }
 
-    /// Forks a process, writes `input` to its standard input, reads its outputs, and supervises it to its end, all as
-    /// [`run`](crate::process::run) does with one that it starts.
+    /// Forks a process, writes `input` to its standard input, reads its outputs, and supervises it to its end, as
+    /// [`run`](crate::process::run) does.
     ///
     /// # Errors
     ///
-    /// [`ForkError`] when there was no process. When the server dies after it has forked, that is the
-    /// [ending](Ending::Lost) of the process.
+    /// [`ForkError`] if there was no process. If the server dies after the fork, that is the [ending](Ending::Lost) of
+    /// the process.
     pub async fn run(
         &self,
         input: &[u8],
         limits: &Limits,
         cancellation: &Cancellation,
     ) -> Result<Outcome, ForkError> {
-        let begun = Instant::now();
+        let start_time = Instant::now();
         if cancellation.is_cancelled() {
-            return Ok(nothing(begun, Ending::Cancelled));
+            return Ok(nothing(start_time, Ending::Cancelled));
         }
         let forked = tokio::select! {
             biased;
-            () = cancellation.cancelled() => return Ok(nothing(begun, Ending::Cancelled)),
+            () = cancellation.cancelled() => return Ok(nothing(start_time, Ending::Cancelled)),
             forked = timeout(FORK_PATIENCE, self.fork()) => {
                 forked.unwrap_or_else(|_| Err(died("it does not answer")))?
             }
         };
-        Ok(supervise(begun, forked, input, limits, cancellation).await)
+        Ok(supervise(start_time, forked, input, limits, cancellation).await)
     }
 
-    /// Ends the server, which has `patience` to do so by itself.
+    /// Ends the server, which may exit by itself within `patience`.
     pub async fn end(mut self, patience: Duration) {
         drop(self.control);
         if timeout(patience, self.started.exited()).await.is_err() {
             self.started.kill();
-            // One that cannot even be killed is left to the runtime.
-            let _ = timeout(KILL_PATIENCE, self.started.exited()).await;
+            // A server that survives this is left to the runtime.
+            let _ = timeout(KILL_GRACE, self.started.exited()).await;
         }
-        // Nobody waits for an answer of it any more.
+        // Its status is not needed.
         let _ = self.started.reap();
     }
 
@@ -147,7 +146,7 @@ impl ForkServer {
         let streams = Streams::new().map_err(no_descriptors)?;
         let (mut status, theirs) = UnixStream::pair().map_err(no_descriptors)?;
         let theirs = theirs.into_std().map_err(no_descriptors)?;
-        // For the server it is an ordinary, blocking socket.
+        // The server expects a blocking socket.
         theirs.set_nonblocking(false).map_err(no_descriptors)?;
         let Streams { stdin: (their_stdin, stdin), stdout, stderr } = streams;
         let ((stdout, their_stdout), (stderr, their_stderr)) = (stdout, stderr);
@@ -159,7 +158,7 @@ impl ForkServer {
         ])
         .await
         .map_err(|error| died(&error.to_string()))?;
-        // Ours would keep the pipes open after the process has closed its own.
+        // Our copies would keep the pipes open after the process has closed its own.
         drop((their_stdin, their_stdout, their_stderr, theirs));
 
         let mut received = Vec::new();
@@ -170,10 +169,10 @@ impl ForkServer {
         let leader = said.strip_prefix("started ").and_then(|pid| pid.parse().ok());
         let leader = leader.and_then(Pid::from_raw).ok_or_else(|| died("it talks nonsense"))?;
         let listed =
-            living::start(|| Ok(leader), |leader| leader.as_raw_nonzero().get().try_into().ok());
+            spawn::start(|| Ok(leader), |leader| leader.as_raw_nonzero().get().try_into().ok());
         // Dropping the socket ends the process.
         let (leader, listed) = listed.map_err(no_descriptors)?;
-        // It waits, so it has used nothing yet.
+        // The process waits and has used nothing yet.
         limit(leader, &self.resources)?;
         status.write_all(b"g").await.map_err(|_| died("it is gone"))?;
         let started = Started::forked(Forked::new((leader, listed), status, received));
@@ -226,7 +225,7 @@ fn limit(_process: Pid, resources: &Resources) -> Result<(), ForkError> {
     Err(ForkError::Unusual { reason })
 }
 
-/// The pipes of a process, each with both ends.
+/// The pipes of a process, with both ends.
 struct Streams {
     stdin: (PipeReader, PipeWriter),
     stdout: (PipeReader, PipeWriter),
@@ -251,7 +250,7 @@ async fn first_line(socket: &mut UnixStream) -> Option<String> {
     line(socket, &mut Vec::new()).await
 }
 
-/// The next line; `None` when the other side is gone. What came after it is left in `received`.
+/// Reads the next line; `None` if the other side has closed. Bytes after it stay in `received`.
 async fn line(socket: &mut UnixStream, received: &mut Vec<u8>) -> Option<String> {
     loop {
         if let Some(line) = take_line(received) {
@@ -266,4 +265,162 @@ async fn line(socket: &mut UnixStream, received: &mut Vec<u8>) -> Option<String>
 
 fn last_line(text: &str) -> &str {
     text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default()
+}
+
+/// Maximum length of a line of the server.
+const LINE: usize = 4096;
+
+/// A forked process, and the socket on which the server reports its end.
+///
+/// As long as the socket is open, the server does not reap the process, so the ids of the process and of its group are
+/// valid.
+#[derive(Debug)]
+pub(in super::super) struct Forked {
+    leader: Pid,
+    /// Identifies the process even if the server is gone and any process may have reaped it.
+    identified: Option<Identified>,
+    /// Keeps the process registered while its id is valid; dropped before the socket is closed, which has the process
+    /// reaped.
+    listed: Option<Registered>,
+    /// `None` once the process may be reaped.
+    status: Option<UnixStream>,
+    received: Vec<u8>,
+    ending: Option<Ending>,
+    /// True if the server died first.
+    orphan: bool,
+}
+
+impl Forked {
+    /// A process that has been started. `received` holds what the server sent after that.
+    pub(super) fn new(
+        (leader, listed): (Pid, Registered),
+        status: UnixStream,
+        received: Vec<u8>,
+    ) -> Self {
+        Self {
+            leader,
+            identified: Identified::new(leader),
+            status: Some(status),
+            received,
+            ending: None,
+            orphan: false,
+            listed: Some(listed),
+        }
+    }
+
+    /// Returns when the process is dead, or when its end cannot be reported any more. Cancel safe.
+    pub(in super::super) async fn exited(&mut self) {
+        while !self.has_exited() {
+            let Some(status) = &self.status else { return };
+            if status.readable().await.is_err() {
+                self.lose();
+            }
+        }
+    }
+
+    /// Returns true if the process is dead, or if its end cannot be reported any more.
+    fn has_exited(&mut self) -> bool {
+        while self.ending.is_none() {
+            if let Some(line) = take_line(&mut self.received) {
+                match ending(&line) {
+                    Some(ending) => self.ending = Some(ending),
+                    None => self.lose(),
+                }
+                break;
+            }
+            let Some(status) = &self.status else { break };
+            let mut chunk = [0; 256];
+            match status.try_read(&mut chunk) {
+                Ok(0) => self.lose(),
+                Ok(read) if self.received.len() + read > LINE => self.lose(),
+                Ok(read) => self.received.extend_from_slice(&chunk[..read]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => self.lose(),
+            }
+        }
+        true
+    }
+
+    /// Sends `SIGTERM` to the group.
+    pub(in super::super) fn terminate(&mut self) {
+        self.signal(Signal::TERM);
+    }
+
+    /// Kills the group.
+    pub(in super::super) fn kill(&mut self) {
+        self.signal(Signal::KILL);
+    }
+
+    /// Kills the group, has the process reaped and returns how it ended.
+    pub(in super::super) fn reap(&mut self) -> Ending {
+        self.has_exited();
+        self.kill();
+        self.listed = None;
+        self.status = None;
+        self.ending.clone().unwrap_or_else(|| Ending::Lost { reason: NOT_ENDED.to_owned() })
+    }
+
+    fn lose(&mut self) {
+        // Any process may reap it now.
+        self.listed = None;
+        self.orphan = true;
+        let reason = "the interpreter that it was forked from has died".to_owned();
+        self.ending = Some(Ending::Lost { reason });
+    }
+
+    fn signal(&mut self, signal: Signal) {
+        if self.status.is_none() {
+            return;
+        }
+        // This also checks whether the server is still there.
+        self.has_exited();
+        // The id of an orphan is valid only as long as the orphan lives.
+        if self.orphan && !self.identified.as_ref().is_some_and(Identified::lives) {
+            return;
+        }
+        // It fails if only the zombie of the leader is left, or if all members changed their user. The following wait
+        // is bounded.
+        let _ = kill_process_group(self.leader, signal);
+    }
+}
+
+/// Parses how the server reports the end of a process.
+fn ending(line: &[u8]) -> Option<Ending> {
+    let (how, number) = std::str::from_utf8(line).ok()?.split_once(' ')?;
+    let number = number.parse().ok()?;
+    match how {
+        "exited" => Some(Ending::Exited(number)),
+        "killed" => Some(Ending::Signalled(number)),
+        _ => None,
+    }
+}
+
+/// Takes the first complete line, without its line feed.
+pub(super) fn take_line(received: &mut Vec<u8>) -> Option<Vec<u8>> {
+    let end = received.iter().position(|&byte| byte == b'\n')?;
+    let line = received.drain(..=end).take(end).collect();
+    Some(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_server_says_how_a_process_ended() {
+        assert_eq!(ending(b"exited 3"), Some(Ending::Exited(3)));
+        assert_eq!(ending(b"killed 11"), Some(Ending::Signalled(11)));
+        for nonsense in [&b"exited"[..], b"exited x", b"started 3", b"", b"\xff 3"] {
+            assert_eq!(ending(nonsense), None);
+        }
+    }
+
+    #[test]
+    fn lines_are_taken_one_by_one() {
+        let mut received = b"started 1\nexited 0\nrest".to_vec();
+        assert_eq!(take_line(&mut received).as_deref(), Some(&b"started 1"[..]));
+        assert_eq!(take_line(&mut received).as_deref(), Some(&b"exited 0"[..]));
+        assert_eq!((take_line(&mut received), received), (None, b"rest".to_vec()));
+    }
 }

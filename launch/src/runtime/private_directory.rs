@@ -1,4 +1,4 @@
-//! A folder of this program alone, for files that those it starts need for a while.
+//! Temporary directories for files that are passed to child processes.
 
 use std::{
     env, fs, io,
@@ -7,14 +7,18 @@ use std::{
 
 use tempfile::{Builder, TempDir};
 
-/// A folder among the temporary files that no other user can enter; deleted with all that is in it when this is dropped.
+/// A temporary directory that no other user can enter; deleted with its content on drop.
 #[derive(Debug)]
-pub struct PrivateFolder(TempDir);
+pub struct PrivateDirectory(TempDir);
 
-impl PrivateFolder {
-    /// A new and empty one. `purpose` becomes a part of its name.
+impl PrivateDirectory {
+    /// Creates an empty directory. `purpose` becomes a part of its name.
+    ///
+    /// # Errors
+    ///
+    /// The system cannot create it.
     pub fn new(purpose: &str) -> io::Result<Self> {
-        // Those who are told of it may have another working folder, and may resolve links.
+        // Child processes may have another working directory, and may resolve links.
         let parent = env::temp_dir().canonicalize()?;
         let prefix = format!("evaluator-{purpose}-");
         let mut builder = Builder::new();
@@ -24,12 +28,16 @@ impl PrivateFolder {
         builder.tempdir_in(parent).map(Self)
     }
 
-    /// Its path.
+    /// Path of the directory.
     pub fn path(&self) -> &Path {
         self.0.path()
     }
 
-    /// Writes a file into it and says where.
+    /// Writes a file into the directory and returns its path.
+    ///
+    /// # Errors
+    ///
+    /// The system cannot write it.
     pub fn write(&self, name: &str, content: &str) -> io::Result<PathBuf> {
         let path = self.path().join(name);
         fs::write(&path, content).map(|()| path)
@@ -43,7 +51,7 @@ mod tests {
     #[test]
     fn it_goes_with_all_that_is_in_it() {
         let (one, other) =
-            (PrivateFolder::new("test").unwrap(), PrivateFolder::new("test").unwrap());
+            (PrivateDirectory::new("test").unwrap(), PrivateDirectory::new("test").unwrap());
         let file = one.write("a.txt", "a").unwrap();
         fs::create_dir(one.path().join("deeper")).unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), "a");
@@ -57,8 +65,8 @@ mod tests {
     #[test]
     fn nobody_else_can_enter_it() {
         use std::os::unix::fs::PermissionsExt;
-        let folder = PrivateFolder::new("test").unwrap();
-        let mode = fs::metadata(folder.path()).unwrap().permissions().mode();
+        let directory = PrivateDirectory::new("test").unwrap();
+        let mode = fs::metadata(directory.path()).unwrap().permissions().mode();
         assert_eq!(mode & 0o077, 0);
     }
 }
