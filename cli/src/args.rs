@@ -10,7 +10,11 @@ mod test;
 
 use std::{ffi::OsString, path::PathBuf};
 
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, value_parser};
+use clap::{
+    ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
+    builder::{PossibleValue, PossibleValuesParser},
+    value_parser,
+};
 
 pub(crate) use self::{
     conform::{ConformArgs, ConformOutput},
@@ -22,11 +26,35 @@ pub(crate) use self::{
     test::TestArgs,
 };
 use clap_complete::Shell;
+use evaluator_host::trace::TraceFormats;
 
 use crate::{
     render::LogFormat,
     scaffold::{Language, Template},
 };
+
+/// Returns the command with the registered trace formats as values of `--format`.
+pub(crate) fn command(formats: &TraceFormats) -> clap::Command {
+    let mut values: Vec<PossibleValue> = formats
+        .iter()
+        .map(|format| PossibleValue::new(format.name()).help(format.description()))
+        .collect();
+    values.sort_by(|left, right| left.get_name().cmp(right.get_name()));
+    ["run", "inspect"].into_iter().fold(Cli::command(), |command, name| {
+        command.mut_subcommand(name, |subcommand| {
+            subcommand.mut_arg("format", |argument| {
+                argument.value_parser(PossibleValuesParser::new(values.clone()))
+            })
+        })
+    })
+}
+
+/// Parses the arguments of the command.
+pub(crate) fn parse(args: &[OsString], formats: &TraceFormats) -> Result<Cli, clap::Error> {
+    let mut command = command(formats);
+    let matches = command.try_get_matches_from_mut(args)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
 
 /// Scores what AI agents did, with evaluators in any language.
 #[derive(Debug, Parser)]

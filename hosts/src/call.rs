@@ -8,7 +8,7 @@ use std::{path::Path, sync::Arc};
 use evaluator_protocol::Contract;
 
 use super::{
-    ForeignContract, Functions, foreign_contract,
+    Functions, foreign_contract,
     recognize::{defines, may_define},
 };
 use crate::{
@@ -33,7 +33,7 @@ pub struct Driver {
 
 /// Returns the functions that the host of a contract calls.
 fn functions(contract: Contract) -> Option<&'static Functions> {
-    foreign_contract(contract).and_then(ForeignContract::functions)
+    foreign_contract(contract)?.functions.as_ref()
 }
 
 /// Returns the contracts whose hosts call Python functions.

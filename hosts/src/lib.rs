@@ -22,11 +22,9 @@ mod promptfoo;
 mod recognize;
 mod serve;
 
-use std::fmt;
-
 use evaluator_json as json;
 use evaluator_launch::{files, process, runtime};
-use evaluator_protocol::Contract;
+use evaluator_protocol::{Contract, DecodeError, Document};
 use evaluator_traces::{
     conversation::{self, Conversation},
     eval_set::{self, EvalCase},
@@ -57,7 +55,7 @@ pub struct ForeignHost {
     /// Contract whose documents its evaluators read.
     pub contract: Contract,
     /// Documents and answers of [`contract`](Self::contract), if it is this host's own and not the default one.
-    pub(crate) foreign: Option<&'static dyn ForeignContract>,
+    pub(crate) foreign: Option<&'static ForeignContract>,
     /// Conformance test.
     pub(crate) suite: Option<conform::Suite>,
     /// Generator of the files with which the host runs an evaluator.
@@ -76,121 +74,82 @@ pub fn host_of(contract: Contract) -> &'static ForeignHost {
 
 /// Returns the documents and answers of a contract; `None` for the default contract.
 #[must_use]
-pub fn foreign_contract(contract: Contract) -> Option<&'static dyn ForeignContract> {
+pub fn foreign_contract(contract: Contract) -> Option<&'static ForeignContract> {
     host_of(contract).foreign
 }
 
 /// Documents and answers of a host other than agentevals.
-pub trait ForeignContract: fmt::Debug + Send + Sync {
-    /// Returns the keys that identify this contract.
-    fn keys(&self) -> &'static Keys;
-
-    /// Returns the document that the host would write for a conversation.
-    fn document(
-        &self,
-        settings: &Settings,
-        conversation: &Conversation,
-        case: Option<&EvalCase>,
-    ) -> Value;
-
-    /// Reads an answer as the host does. `turns` is the number of turns that were judged.
-    ///
-    /// # Errors
-    ///
-    /// [`BadAnswer`]: the host would not take the answer as a judgement.
-    fn answer(&self, answer: Value, turns: usize) -> Result<Answer, BadAnswer>;
-
-    /// Adds settings that a document does not contain. Returns `None` if the document has another value where its settings
-    /// belong.
-    fn add_defaults(&self, document: &mut Object, defaults: &Defaults) -> Option<()>;
-
-    /// Reads a document for an evaluator of the default contract, completed by the settings of its entry. `name` is the
-    /// evaluator's.
-    ///
-    /// # Errors
-    ///
-    /// [`DecodeError`](evaluator_protocol::DecodeError): the document has a field that cannot be converted.
-    fn question(
-        &self,
-        document: evaluator_protocol::Document,
-        name: &str,
-        defaults: &Defaults,
-    ) -> Result<Question, evaluator_protocol::DecodeError> {
-        Question::convert(document, name, defaults, false)
-    }
-
-    /// Writes an answer for the host, as JSON.
-    ///
-    /// # Errors
-    ///
-    /// The reason why the host cannot read it.
-    fn write(&self, answer: &evaluator_protocol::Answer) -> Result<String, String> {
-        serve::to_json(answer)
-    }
-
-    /// Checks that the host reads an answer of this many bytes.
-    ///
-    /// # Errors
-    ///
-    /// The limit that it exceeds.
-    fn check_size(&self, _bytes: usize) -> Result<(), String> {
-        Ok(())
-    }
-
-    /// Returns true if a caller that sent `beginning` to `path` is this host and reads errors as plain text only.
-    fn wants_plain_text(
-        &self,
-        _path: &str,
-        _contract: Option<Contract>,
-        _beginning: &[u8],
-    ) -> bool {
-        false
-    }
-
-    /// Returns the Python functions that the host calls; `None` if it starts programs.
-    fn functions(&self) -> Option<&'static Functions> {
-        None
-    }
-
-    /// Returns true if the documents contain the name of the evaluator.
-    fn names_evaluator(&self) -> bool {
-        false
-    }
-
-    /// Returns true if an answer's own status counts and not its score.
-    fn states_status(&self) -> bool {
-        false
-    }
-}
-
-/// Keys that identify a foreign contract.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Keys {
+pub struct ForeignContract {
     /// Keys that only answers of this contract have.
-    pub(crate) answer: &'static [&'static str],
+    pub(crate) answer_keys: &'static [&'static str],
     /// Whether answers may be a number or a boolean instead of an object.
     pub(crate) bare_answers: bool,
     /// Keys that only documents of this contract have.
-    pub(crate) document: &'static [&'static str],
+    pub(crate) document_keys: &'static [&'static str],
     /// Keys of documents that are not common names: a script in which one occurs reads documents of this contract.
-    pub(crate) source: &'static [&'static str],
+    pub(crate) source_keys: &'static [&'static str],
     /// Keys that a document has only if something is given, each with what to give.
-    pub(crate) optional: &'static [(&'static str, &'static str)],
+    pub(crate) optional_keys: &'static [(&'static str, &'static str)],
+    /// Python functions that the host calls; `None` if it starts programs.
+    pub(crate) functions: Option<Functions>,
+    /// Whether documents contain the name of the evaluator.
+    pub names_evaluator: bool,
+    /// Whether the status of an answer counts, and not its score.
+    pub states_status: bool,
+    /// Maximum size of an answer, in bytes.
+    pub max_answer: usize,
+    /// Returns the document that the host would write for a conversation.
+    pub document: fn(&Settings, &Conversation, Option<&EvalCase>) -> Value,
+    /// Reads an answer as the host does. The number is that of the turns that were judged.
+    pub answer: fn(Value, usize) -> Result<Answer, BadAnswer>,
+    /// Adds settings that a document does not contain. Returns `None` if the document has another value in their place.
+    pub(crate) add_defaults: fn(&mut Object, &Defaults) -> Option<()>,
+    /// Converts a document to the default contract, and adds settings that it does not contain. The text is the name of the
+    /// evaluator.
+    pub(crate) question: fn(Document, &str, &Defaults) -> Result<Question, DecodeError>,
+    /// Writes an answer for the host, as JSON. Fails if the host cannot read it.
+    pub write: fn(&evaluator_protocol::Answer) -> Result<String, String>,
+    /// Returns true if a client is this host and reads errors as plain text only, given the path of its request, the contract
+    /// of its document if that is known, and the beginning of the document.
+    pub(crate) wants_plain_text: fn(&str, Option<Contract>, &[u8]) -> bool,
+}
+
+impl ForeignContract {
+    /// Returns a contract without keys, whose host starts programs.
+    const fn new(
+        document: fn(&Settings, &Conversation, Option<&EvalCase>) -> Value,
+        answer: fn(Value, usize) -> Result<Answer, BadAnswer>,
+        add_defaults: fn(&mut Object, &Defaults) -> Option<()>,
+    ) -> Self {
+        Self {
+            answer_keys: &[],
+            bare_answers: false,
+            document_keys: &[],
+            source_keys: &[],
+            optional_keys: &[],
+            functions: None,
+            names_evaluator: false,
+            states_status: false,
+            max_answer: usize::MAX,
+            document,
+            answer,
+            add_defaults,
+            question: |document, name, defaults| Question::convert(document, name, defaults, false),
+            write: serve::to_json,
+            wants_plain_text: |_, _, _| false,
+        }
+    }
 }
 
 /// Python functions that a host calls.
-pub struct Functions {
+#[derive(Debug)]
+pub(crate) struct Functions {
     /// Name of the function, if all have the same.
-    pub(crate) name: Option<&'static str>,
+    name: Option<&'static str>,
     /// Returns true if the host would call a function with this name and these parameters.
-    pub(crate) is_called: fn(&str, &[String]) -> bool,
-}
-
-impl fmt::Debug for Functions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Functions").field("name", &self.name).finish_non_exhaustive()
-    }
+    is_called: fn(&str, &[String]) -> bool,
 }
 
 /// Settings of an evaluator that a document contains.

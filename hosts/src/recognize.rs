@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, ffi::OsStr, fmt, fs, path::Path};
 
 use evaluator_protocol::Contract;
 
-use super::{BadAnswer, ForeignContract, HOSTS, Keys, foreign_contract, host_of};
+use super::{BadAnswer, ForeignContract, HOSTS, foreign_contract, host_of};
 use crate::json::Value;
 
 /// Maximum size of a source file that is read, in bytes.
@@ -21,17 +21,17 @@ const DEFAULT_SOURCE_WORDS: [&str; 5] =
 const COMPILED: [&str; 2] = ["rs", "go"];
 
 /// Returns all foreign contracts.
-fn contracts() -> impl Iterator<Item = (Contract, &'static dyn ForeignContract)> {
+fn contracts() -> impl Iterator<Item = (Contract, &'static ForeignContract)> {
     HOSTS.iter().filter_map(|host| Some((host.contract, host.foreign?)))
 }
 
 /// Returns the contract and one of the keys that `found` accepts.
 fn by_key(
-    keys: fn(&'static Keys) -> &'static [&'static str],
+    keys: fn(&'static ForeignContract) -> &'static [&'static str],
     found: impl Fn(&str) -> bool,
 ) -> Option<(Contract, &'static str)> {
     contracts().find_map(|(contract, foreign)| {
-        let key = keys(foreign.keys()).iter().find(|key| found(key))?;
+        let key = keys(foreign).iter().find(|key| found(key))?;
         Some((contract, *key))
     })
 }
@@ -40,7 +40,7 @@ fn by_key(
 #[must_use]
 pub fn foreign(answer: &Value) -> Option<(Contract, String)> {
     let bare = |found: &str| {
-        let (contract, _) = contracts().find(|(_, foreign)| foreign.keys().bare_answers)?;
+        let (contract, _) = contracts().find(|(_, foreign)| foreign.bare_answers)?;
         Some((contract, found.to_owned()))
     };
     let object = match answer {
@@ -53,7 +53,7 @@ pub fn foreign(answer: &Value) -> Option<(Contract, String)> {
         return None;
     }
     contracts().find_map(|(contract, foreign)| {
-        let keys = foreign.keys().answer.iter().filter(|key| object.contains_key(**key));
+        let keys = foreign.answer_keys.iter().filter(|key| object.contains_key(**key));
         let found: Vec<String> = keys.map(|key| format!("`{key}`")).collect();
         (!found.is_empty()).then(|| (contract, found.join(", ")))
     })
@@ -67,7 +67,7 @@ pub fn missing_key_hint(contract: Option<Contract>, stderr: &str) -> Option<Stri
     let missing = last.strip_prefix("KeyError: ").map(|key| key.trim_matches(['\'', '"']));
     if let Some(contract) = contract {
         let key = missing?;
-        let optional = foreign_contract(contract)?.keys().optional;
+        let optional = foreign_contract(contract)?.optional_keys;
         let (_, hint) = optional.iter().find(|(optional, _)| *optional == key)?;
         return Some(format!("the document has no `{key}` here: {hint}"));
     }
@@ -75,7 +75,7 @@ pub fn missing_key_hint(contract: Option<Contract>, stderr: &str) -> Option<Stri
         let contract: Contract = rest.split('`').next()?.parse().ok()?;
         return Some(format!("add `contract: {contract}` to its entry"));
     }
-    let (contract, key) = by_key(|keys| keys.document, |key| missing == Some(key))?;
+    let (contract, key) = by_key(|foreign| foreign.document_keys, |key| missing == Some(key))?;
     let host = host_of(contract).title;
     Some(format!("`{key}` is a key of {host}'s documents: add `contract: {contract}` to its entry"))
 }
@@ -162,7 +162,7 @@ fn reads(path: &Path) -> Option<Mismatch> {
     if DEFAULT_SOURCE_WORDS.iter().any(|word| words.contains(word)) {
         return None;
     }
-    let (contract, key) = by_key(|keys| keys.source, |key| words.contains(key))?;
+    let (contract, key) = by_key(|foreign| foreign.source_keys, |key| words.contains(key))?;
     Some(Mismatch::Reads { contract, key })
 }
 
@@ -183,7 +183,7 @@ pub struct Defined {
 impl Defined {
     /// Returns true if an entry need not name the function.
     fn is_default(&self) -> bool {
-        let functions = foreign_contract(self.contract).and_then(ForeignContract::functions);
+        let functions = foreign_contract(self.contract).and_then(|it| it.functions.as_ref());
         functions.is_some_and(|functions| functions.name == Some(self.function.as_str()))
     }
 }
@@ -209,8 +209,11 @@ pub fn functions_of(path: &Path) -> Option<Defined> {
         return None;
     }
     functions(&text).into_iter().find_map(|(name, parameters)| {
-        let is_called = |(_, foreign): &(_, &dyn ForeignContract)| {
-            foreign.functions().is_some_and(|functions| (functions.is_called)(&name, &parameters))
+        let is_called = |(_, foreign): &(_, &ForeignContract)| {
+            foreign
+                .functions
+                .as_ref()
+                .is_some_and(|functions| (functions.is_called)(&name, &parameters))
         };
         let (contract, _) = contracts().find(is_called)?;
         Some(Defined { contract, function: name })

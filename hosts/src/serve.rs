@@ -60,7 +60,7 @@ impl Question {
                 unjudged: None,
             }),
             document => match foreign_contract(document.contract()) {
-                Some(foreign) => foreign.question(document, name, defaults),
+                Some(foreign) => (foreign.question)(document, name, defaults),
                 None => Self::convert(document, name, defaults, false),
             }
             .map_err(ReadError::Decode),
@@ -115,7 +115,7 @@ pub(super) fn to_json(answer: &Answer) -> Result<String, String> {
 pub fn wants_plain_text(path: &str, contract: Option<Contract>, beginning: &[u8]) -> bool {
     let contract = contract.or_else(|| detect(beginning).ok());
     let mut foreign = HOSTS.iter().filter_map(|host| host.foreign);
-    foreign.any(|foreign| foreign.wants_plain_text(path, contract, beginning))
+    foreign.any(|foreign| (foreign.wants_plain_text)(path, contract, beginning))
 }
 
 /// Returns the text of a document with the settings that it does not contain. A malformed document is returned unchanged: the
@@ -135,7 +135,7 @@ fn completed(body: &[u8], contract: Contract, defaults: &Defaults) -> Option<Vec
         return None;
     };
     match foreign_contract(contract) {
-        Some(foreign) => foreign.add_defaults(&mut document, defaults)?,
+        Some(foreign) => (foreign.add_defaults)(&mut document, defaults)?,
         None => {
             add(object(&mut document, &["config"])?, &defaults.config);
             add_threshold(&mut document, defaults.threshold);

@@ -17,7 +17,7 @@ const MAX_FILE_LINES: usize = 800;
 const MAX_FUNCTION_LINES: usize = 60;
 
 /// Members of the workspace, each after those that it may depend on, and the allowed edges.
-const CRATES: [(&str, &[&str]); 15] = [
+const CRATES: &[(&str, &[&str])] = &[
     ("protocol", &[]),
     ("sdk-macros", &[]),
     ("sdk", &["protocol", "sdk-macros"]),
@@ -41,11 +41,11 @@ const CRATES: [(&str, &[&str]); 15] = [
 ];
 
 /// Crates that are published: all of their sources are held to the limits below.
-const PUBLISHED: [&str; 9] =
-    ["protocol", "sdk", "sdk-macros", "json", "traces", "launch", "hosts", "host", "cli"];
+const PUBLISHED: &[&str] =
+    &["protocol", "sdk", "sdk-macros", "json", "traces", "launch", "hosts", "host", "cli"];
 
 /// Functions that were longer before there was a limit. A row goes when its function is cut; none is added.
-const LONG_FUNCTIONS: [(&str, &str); 17] = [
+const LONG_FUNCTIONS: &[(&str, &str)] = &[
     ("sdk-macros/src/expand.rs", "call"),
     ("traces/src/conversation/tree.rs", "new"),
     ("launch/src/process/session.rs", "converse"),
@@ -67,7 +67,7 @@ const LONG_FUNCTIONS: [(&str, &str); 17] = [
 
 /// Imports that closed a circle before there was a check: crate, module, imported module. A row goes with its import; none is
 /// added.
-const CYCLES: [(&str, &str, &str); 6] = [
+const CYCLES: &[(&str, &str, &str)] = &[
     ("sdk", "contract", "failure"),
     ("sdk", "evaluator", "program"),
     ("json", "opaque", "parse"),
@@ -83,7 +83,7 @@ const CONNECTS: &str = "sdk/src/target_client/http.rs";
 const EXITS: &str = "sdk/src/program/mod.rs";
 
 /// The only sources that start processes, each with what it starts.
-const STARTERS: [(&str, &str); 2] = [
+const STARTERS: &[(&str, &str)] = &[
     ("launch/src/process/spawn.rs", "evaluators"),
     ("launch/src/runtime/tool.rs", "compilers, installers, and interpreters' version checks"),
 ];

@@ -16,18 +16,18 @@ use evaluator_host::{
 use super::{config::DESCRIBE_LIMIT, print, watched};
 use crate::{args::ExportArgs, exit, render, signals};
 
-/// Writes what a host needs to run an evaluator, and says what to do with it.
+/// Writes the files with which a host runs an evaluator, and prints instructions.
 pub(super) fn export(args: &ExportArgs, verbose: u8, runner: Runner) -> u8 {
     match exported(args, verbose, runner) {
-        Ok(said) => print(&said, exit::OK),
-        Err((problem, code)) => {
-            render::message(&problem);
+        Ok(output) => print(&output, exit::OK),
+        Err((message, code)) => {
+            render::message(&message);
             code
         }
     }
 }
 
-/// What is said in the end; or what is wrong, with the exit code of that.
+/// Returns the output; or a message, with the exit code.
 fn exported(args: &ExportArgs, verbose: u8, runner: Runner) -> Result<String, (String, u8)> {
     let target = args.host;
     let folder = std::path::absolute(&args.output)
@@ -44,7 +44,7 @@ fn exported(args: &ExportArgs, verbose: u8, runner: Runner) -> Result<String, (S
                     copies.insert(place, built);
                 }
                 _ => render::warning(&format!(
-                    "note: {} is not an executable, so it is not copied: the files name it where it is",
+                    "note: {} is not an executable, so it is not copied: the files name its path",
                     program.entrypoint.display()
                 )),
             }
@@ -70,30 +70,30 @@ fn exported(args: &ExportArgs, verbose: u8, runner: Runner) -> Result<String, (S
     for (place, built) in &copies {
         export::copy(built, place).map_err(|error| (error.to_string(), exit::ERRORED))?;
     }
-    let mut said = String::new();
+    let mut output = String::new();
     for place in copies.keys() {
-        said += &format!("wrote {}\n", shown(place, &folder, &args.output).display());
+        output += &format!("wrote {}\n", shown(place, &folder, &args.output).display());
     }
     for path in paths {
-        said += &format!("wrote {}\n", path.strip_prefix(".").unwrap_or(&path).display());
+        output += &format!("wrote {}\n", path.strip_prefix(".").unwrap_or(&path).display());
     }
     let place = match args.output.as_path() {
         here if here == Path::new(".") => String::new(),
         folder => format!(", in {}", folder.display()),
     };
     for line in whole.usage {
-        said += &format!("next{place}: {line}\n");
+        output += &format!("next{place}: {line}\n");
     }
-    Ok(said)
+    Ok(output)
 }
 
-/// A path below the folder as the folder was given.
+/// Returns a path below the directory, relative to the directory as it was given.
 fn shown(path: &Path, folder: &Path, given: &Path) -> PathBuf {
     let below = path.strip_prefix(folder).unwrap_or(path);
     if given == Path::new(".") { below.to_owned() } else { given.join(below) }
 }
 
-/// The command line by which the files can be made again.
+/// Returns the command line that writes the files again.
 fn origin(args: &ExportArgs) -> Origin {
     let mut arguments = vec![args.evaluator.to_string_lossy().into_owned()];
     if args.output != Path::new(".") {
@@ -107,7 +107,7 @@ fn origin(args: &ExportArgs) -> Origin {
     Origin::new(args.host, &arguments, concat!("evaluator ", env!("CARGO_PKG_VERSION")))
 }
 
-/// The evaluators in a file or package, ready to be started.
+/// Returns the evaluators of a file or package, prepared.
 fn programs(args: &ExportArgs, verbose: u8, runner: Runner) -> Result<Vec<Program>, (String, u8)> {
     let usage = |error: &dyn std::error::Error| (error.to_string(), exit::USAGE);
     let (path, name) = entrypoint(&args.evaluator).map_err(|error| (error, exit::USAGE))?;
@@ -123,7 +123,7 @@ fn programs(args: &ExportArgs, verbose: u8, runner: Runner) -> Result<Vec<Progra
             runtimes.prepare_all(&[path.clone().into()], &cancellation, &mut on_event).pop();
         let launch =
             launch.unwrap_or_else(|| Err(PrepareError::NotFound { path: path.clone() }))?;
-        // A script that was asked would run.
+        // A script would run instead of describing itself.
         let description = match launch.worker {
             Some(_) => {
                 let visible = Visible::new(&Environment::inherited(), Inherit::Open, &[]);
@@ -160,7 +160,7 @@ fn programs(args: &ExportArgs, verbose: u8, runner: Runner) -> Result<Vec<Progra
     })
 }
 
-/// The file of an evaluator, and what its manifest calls it.
+/// Returns the file of an evaluator, and its name in the manifest.
 fn entrypoint(path: &Path) -> Result<(PathBuf, Option<String>), String> {
     if !manifest::has_manifest(path) {
         return Ok((path.to_owned(), None));
@@ -169,7 +169,7 @@ fn entrypoint(path: &Path) -> Result<(PathBuf, Option<String>), String> {
     Ok((loaded.entrypoint(), Some(loaded.manifest.name)))
 }
 
-/// The evaluators that a program says it has.
+/// Returns the evaluators that a program describes.
 fn described(
     description: &Description,
     command: &CommandSpec,
@@ -180,13 +180,13 @@ fn described(
         match contract.parse() {
             Ok(Contract::Agentevals) => program.reads(Reads::All),
             Ok(contract) => program.reads(Reads::One(contract)),
-            // Of a newer SDK.
+            // A contract of a newer SDK.
             Err(_) => program,
         }
     };
     match description.evaluators.as_slice() {
         [only] => vec![one(&only.name, &only.contract, command.clone())],
-        // Most hosts do not name the one that is meant.
+        // Most hosts do not name the evaluator in their documents.
         several => several
             .iter()
             .map(|each| {

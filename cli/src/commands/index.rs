@@ -19,7 +19,7 @@ const FILE_NAME: &str = "index.yaml";
 /// As an output, stdout.
 const STDOUT: &str = "-";
 
-/// Compiles the manifests of a folder's evaluators into an index, or holds the one that is there to them.
+/// Writes an index of the evaluators in a directory, or checks the existing one.
 pub(super) fn index(args: &IndexArgs) -> u8 {
     let place = Place::new(&args.folder);
     let file = args.output.clone().unwrap_or_else(|| place.file());
@@ -61,7 +61,7 @@ pub(super) fn index(args: &IndexArgs) -> u8 {
                 || "it does not exist".to_owned(),
                 |found| difference(&String::from_utf8_lossy(&found), &text),
             );
-            let hint = "without --check it is made again";
+            let hint = "run the command without --check to write it";
             render::message(&format!("{shown} is not up to date: {difference}; {hint}"));
             exit::FAILED
         }
@@ -81,7 +81,7 @@ pub(super) fn index(args: &IndexArgs) -> u8 {
     }
 }
 
-/// The index that is there. A pipe or a device is read only to be checked: to be written, it must not be waited for.
+/// Returns the existing index. A pipe or a device is read only by `--check`, because reading may block.
 fn read(file: &Path, check: bool) -> io::Result<Option<Vec<u8>>> {
     match fs::metadata(file) {
         Ok(found) if !check && !found.is_file() => Ok(None),
@@ -90,7 +90,7 @@ fn read(file: &Path, check: bool) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// The index, with paths that lead from the folder of `file` if they can, else from where it would stand by default.
+/// Returns the index, with paths from the directory of `file` if possible, else from the default directory.
 fn compile(place: &Place, file: &Path, to_stdout: bool) -> Result<Index, IndexError> {
     let beside = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     let root = if to_stdout { &place.root } else { beside.unwrap_or(Path::new(".")) };
@@ -120,15 +120,15 @@ fn refuse(error: &IndexError) -> u8 {
     exit::USAGE
 }
 
-/// Where the evaluators are, and where their index stands by default.
+/// Directory of evaluators, and default directory of their index.
 struct Place {
     evaluators: PathBuf,
     root: PathBuf,
 }
 
 impl Place {
-    /// A repository of evaluators has them in its folder `evaluators`, and the index at its root; it can be named by
-    /// either. Any other folder of evaluators has its index inside.
+    /// A repository has evaluators in the directory `evaluators` and the index at its root; both directories name it. Any other
+    /// directory of evaluators contains its index.
     fn new(folder: &Path) -> Self {
         let home = manifest::home(folder);
         if home != folder {
@@ -150,7 +150,7 @@ impl Place {
     }
 }
 
-/// Where two texts that are not the same begin to differ.
+/// Returns the first difference between two texts.
 fn difference(found: &str, made: &str) -> String {
     let (mut left, mut right) = (found.lines(), made.lines());
     let mut number = 0_usize;

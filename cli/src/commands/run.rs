@@ -17,7 +17,7 @@ use evaluator_host::{
     run::{Request, Runner},
 };
 
-use super::{discovery, print_document, print_with, watched};
+use super::{discovery, print_document, print_with, trace_format, watched};
 use crate::{
     args::{ReportOutput, RunArgs, outputs},
     exit,
@@ -98,7 +98,7 @@ pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> u8 {
     };
     overrides.apply(&mut config);
     config.eval_set = args.eval_set.or(config.eval_set);
-    config.trace_format = args.format.map(Into::into).or(config.trace_format);
+    config.trace_format = trace_format(args.format, &runner).or(config.trace_format);
     config.group_by = args.group_by.map(Into::into).or(config.group_by);
     config.require_evaluated |= args.require_evaluated;
     config.require_all_cases |= args.require_all_cases;

@@ -14,7 +14,7 @@ use crate::{
     exit, render, signals,
 };
 
-/// Checks evaluators, each on its own, and says what was found.
+/// Checks evaluators, and reports the results.
 pub(super) fn validate(args: &ValidateArgs, verbose: u8, runner: Runner) -> u8 {
     let targets = match targets(&args.folders) {
         Ok(targets) => targets,
@@ -24,7 +24,7 @@ pub(super) fn validate(args: &ValidateArgs, verbose: u8, runner: Runner) -> u8 {
         }
     };
     for (path, reason) in &targets.passed_over {
-        render::warning(&format!("passed over {}: {reason}", path.display()));
+        render::warning(&format!("ignored {}: {reason}", path.display()));
     }
     let validator = Validator {
         runtimes: runner.runtimes,
@@ -34,7 +34,7 @@ pub(super) fn validate(args: &ValidateArgs, verbose: u8, runner: Runner) -> u8 {
     };
     signals::watch(validator.cancellation.clone());
     let validations = watched(verbose, async |on_event| {
-        // What a compiler says is told of the evaluator that it is about.
+        // The report contains the messages of compilers.
         let mut on_event = |event| match event {
             PrepareEvent::Diagnostic { .. } => {}
             event => on_event(RunEvent::Prepare(event)),
@@ -55,7 +55,7 @@ pub(super) fn validate(args: &ValidateArgs, verbose: u8, runner: Runner) -> u8 {
     }
 }
 
-/// What is known to be wrong counts more than what is not known: whoever mends it validates again.
+/// Returns the exit code. A failed check counts more than a skipped one, because it has to be fixed first.
 fn exit_code(validations: &[Validation]) -> u8 {
     let any = |standing| validations.iter().any(|validation| validation.standing() == standing);
     if any(Standing::Invalid) {

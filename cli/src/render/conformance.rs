@@ -119,46 +119,8 @@ fn host_json(report: &HostReport, asked: &[&'static Release]) -> Value {
         "host": report.release.name,
         "system": report.release.host,
         "title": report.release.title,
-        "standing": report.standing().as_str(),
+        "standing": report.standing(),
         "counts": report.counts(asked),
-        "cases": report.cases.iter().map(case_json).collect::<Vec<_>>(),
-    })
-}
-
-fn case_json(case: &CaseReport) -> Value {
-    json!({
-        "case": case.name,
-        "kind": case.kind.as_str(),
-        "manner": case.behavior.as_str(),
-        "recorded": case.recorded.as_ref().map(recorded_json),
-        "problem": case.problem,
-    })
-}
-
-fn recorded_json(recorded: &Recorded) -> Value {
-    // JSON has no `NaN`; as text it differs from a missing score.
-    let number = |number: Option<f64>| match number {
-        Some(number) if !number.is_finite() => json!(number.to_string()),
-        number => json!(number),
-    };
-    let rows: Vec<Value> = recorded
-        .rows
-        .iter()
-        .map(|row| {
-            json!({
-                "text": row.text,
-                "passed": row.passed,
-                "score": number(row.score),
-                "note": row.note,
-            })
-        })
-        .collect();
-    json!({
-        "fate": recorded.outcome.as_str(),
-        "score": number(recorded.score),
-        "status": recorded.status,
-        "rows": rows,
-        "message": recorded.message,
-        "remark": recorded.remark,
+        "cases": report.cases,
     })
 }

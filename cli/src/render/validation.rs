@@ -1,4 +1,4 @@
-//! What the checks of evaluators found.
+//! Renders reports of validations.
 
 use std::fmt::Write as _;
 
@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use super::config_error;
 
-/// Columns that a check's outcome and name take.
+/// Width of the columns with the outcome and the name of a check.
 const OUTCOME: usize = 7;
 const NAME: usize = 13;
 
-/// A line per check of each evaluator, what is wrong below it, and how many are valid.
+/// Renders a line for each check of each evaluator, its problems, and the number of valid evaluators.
 pub(crate) fn validation_text(validations: &[Validation]) -> String {
     let mut text = String::new();
     for validation in validations {
@@ -24,15 +24,12 @@ pub(crate) fn validation_text(validations: &[Validation]) -> String {
         }
         text.push('\n');
     }
-    let count = |standing| {
-        validations.iter().filter(|validation| validation.standing() == standing).count()
-    };
     let _ = writeln!(
         text,
         "{} valid, {} not valid, {} not wholly checked, {} in all",
-        count(Standing::Valid),
-        count(Standing::Invalid),
-        count(Standing::Incomplete),
+        count(validations, Standing::Valid),
+        count(validations, Standing::Invalid),
+        count(validations, Standing::Incomplete),
         validations.len()
     );
     text
@@ -67,45 +64,32 @@ fn check_lines(text: &mut String, check: &Check, validation: &Validation) {
     }
 }
 
-/// The same for programs.
+/// Renders the report as JSON.
 pub(crate) fn validation_json(validations: &[Validation]) -> String {
     let evaluators: Vec<Value> = validations
         .iter()
         .map(|validation| {
-            let checks: Vec<Value> = validation.checks.iter().map(check_json).collect();
             json!({
                 "name": validation.name,
                 "folder": validation.folder.to_string_lossy(),
-                "standing": validation.standing().as_str(),
-                "checks": checks,
+                "standing": validation.standing(),
+                "checks": validation.checks,
                 "notes": validation.notes,
             })
         })
         .collect();
-    let count = |standing| {
-        validations.iter().filter(|validation| validation.standing() == standing).count()
-    };
     let document = json!({
         "evaluators": evaluators,
         "summary": {
-            "valid": count(Standing::Valid),
-            "invalid": count(Standing::Invalid),
-            "incomplete": count(Standing::Incomplete),
+            "valid": count(validations, Standing::Valid),
+            "invalid": count(validations, Standing::Invalid),
+            "incomplete": count(validations, Standing::Incomplete),
             "total": validations.len(),
         },
     });
     format!("{document:#}\n")
 }
 
-fn check_json(check: &Check) -> Value {
-    let name = check.kind.as_str();
-    match &check.finding {
-        Finding::Ok { detail } => json!({"check": name, "outcome": "ok", "detail": detail}),
-        Finding::Failed { problems } => {
-            json!({"check": name, "outcome": "failed", "problems": problems})
-        }
-        Finding::Skipped { reason } => {
-            json!({"check": name, "outcome": "skipped", "reason": reason})
-        }
-    }
+fn count(validations: &[Validation], standing: Standing) -> usize {
+    validations.iter().filter(|validation| validation.standing() == standing).count()
 }

@@ -12,14 +12,14 @@ use super::{
     Key,
     digest::{Digest, Digester},
 };
-use crate::{runtime::Composition, trace::stamp::Stamp};
+use crate::{runtime::Composition, trace::FileStamp};
 
 /// An evaluator as it was when the run began: what it consists of and how it is set up.
 #[derive(Clone, Debug)]
 pub struct Fingerprint {
     digest: Digest,
     /// The files whose content is in the digest, as they were then.
-    files: Vec<(PathBuf, Stamp)>,
+    files: Vec<(PathBuf, FileStamp)>,
 }
 
 /// A file that would have to be read to know what an evaluator is, and cannot be.
@@ -53,8 +53,9 @@ impl Fingerprint {
             files.push((path.clone(), stamp));
         }
         for path in &composition.programs {
-            let found =
-                path.canonicalize().and_then(|real| Ok((Stamp::of(&fs::metadata(&real)?), real)));
+            let found = path
+                .canonicalize()
+                .and_then(|real| Ok((FileStamp::of(&fs::metadata(&real)?), real)));
             let (stamp, real) = found.map_err(|source| unreadable(path, source))?;
             digester = digester
                 // An environment's interpreter is a link to that of the system.
@@ -83,8 +84,8 @@ impl Fingerprint {
     /// A file that is not any more what it was when the run began, as far as size, time and place on the disk tell.
     #[must_use]
     pub fn changed(&self) -> Option<&Path> {
-        let is_same = |path: &Path, stamp: &Stamp| {
-            fs::metadata(path).is_ok_and(|metadata| Stamp::of(&metadata) == *stamp)
+        let is_same = |path: &Path, stamp: &FileStamp| {
+            fs::metadata(path).is_ok_and(|metadata| FileStamp::of(&metadata) == *stamp)
         };
         let changed = self.files.iter().find(|(path, stamp)| !is_same(path, stamp));
         changed.map(|(path, _)| path.as_path())
@@ -96,7 +97,7 @@ fn unreadable(path: &Path, source: io::Error) -> Unreadable {
 }
 
 /// How a file was, and the hash of its content.
-fn content(path: &Path) -> io::Result<(Stamp, Digest)> {
+fn content(path: &Path) -> io::Result<(FileStamp, Digest)> {
     let mut file = File::open(path)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
@@ -105,7 +106,7 @@ fn content(path: &Path) -> io::Result<(Stamp, Digest)> {
     let (mut hasher, mut buffer) = (Sha256::new(), vec![0; 1 << 16]);
     loop {
         match file.read(&mut buffer)? {
-            0 => return Ok((Stamp::of(&metadata), hasher.finalize().into())),
+            0 => return Ok((FileStamp::of(&metadata), hasher.finalize().into())),
             read => hasher.update(&buffer[..read]),
         }
     }

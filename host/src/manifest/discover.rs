@@ -1,4 +1,4 @@
-//! Which folders hold evaluators.
+//! Finds directories of evaluators.
 
 use std::{
     fs, io,
@@ -7,29 +7,29 @@ use std::{
 
 use super::FILE_NAME;
 
-/// What the folder of evaluators is called in a repository of them.
+/// Name of the directory of evaluators in a repository.
 pub const EVALUATORS: &str = "evaluators";
 
-/// How many letters a file may be away from the name of a manifest to be taken for a misspelt one.
+/// Maximum edit distance of a misspelled manifest name.
 const NEAR: usize = 2;
 
-/// What was found in a folder of evaluators.
+/// Content of a directory of evaluators.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Discovered {
-    /// Folders with a manifest, in the order of their names.
+    /// Directories with a manifest, sorted by name.
     pub evaluators: Vec<PathBuf>,
-    /// Folders without one, in the order of their names.
+    /// Directories without a manifest, sorted by name.
     pub others: Vec<PathBuf>,
-    /// Files that are called almost like a manifest, in folders without one. Their evaluators would be missed.
+    /// Files with almost the name of a manifest, in directories without one.
     pub misnamed: Vec<PathBuf>,
 }
 
-/// Looks for folders with a manifest directly in `folder`; hidden ones are passed over.
+/// Finds directories with a manifest directly in `folder`, except hidden ones.
 ///
 /// # Errors
 ///
-/// What the system says when a folder cannot be listed.
+/// A directory cannot be listed.
 pub fn discover(folder: &Path) -> io::Result<Discovered> {
     let mut found = Discovered::default();
     for name in names(folder)? {
@@ -47,7 +47,7 @@ pub fn discover(folder: &Path) -> io::Result<Discovered> {
     Ok(found)
 }
 
-/// The folder of evaluators that `folder` stands for: itself, or in a repository of evaluators its folder `evaluators`.
+/// Returns the directory of evaluators that `folder` stands for: itself, or its subdirectory `evaluators`.
 #[must_use]
 pub fn home(folder: &Path) -> PathBuf {
     let inner = folder.join(EVALUATORS);
@@ -56,13 +56,13 @@ pub fn home(folder: &Path) -> PathBuf {
     if !has_evaluators(folder) && has_evaluators(&inner) { inner } else { folder.to_owned() }
 }
 
-/// Whether something is called like a manifest there, readable or not.
+/// Returns true if the directory has a manifest, readable or not.
 #[must_use]
 pub fn has_manifest(folder: &Path) -> bool {
     fs::symlink_metadata(folder.join(FILE_NAME)).is_ok()
 }
 
-/// A file in `folder` that is called almost like a manifest.
+/// Returns a file in `folder` with almost the name of a manifest.
 pub(super) fn misnamed(folder: &Path) -> io::Result<Option<PathBuf>> {
     let near = |name: &String| {
         let name = name.to_lowercase();
@@ -71,7 +71,7 @@ pub(super) fn misnamed(folder: &Path) -> io::Result<Option<PathBuf>> {
     Ok(names(folder)?.into_iter().find(near).map(|name| folder.join(name)))
 }
 
-/// Names in a folder, sorted. Those that are not Unicode cannot be those of evaluators.
+/// Returns the names in a directory, sorted, except those that are not Unicode.
 fn names(folder: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder)? {

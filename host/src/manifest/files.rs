@@ -1,4 +1,4 @@
-//! The files that belong to an evaluator.
+//! Files of an evaluator.
 
 use std::{
     fs::{self, File},
@@ -11,66 +11,66 @@ use sha2::{Digest, Sha256};
 use super::Language;
 use crate::source::{MAX_BYTES, MAX_FILE_BYTES, MAX_FILES, is_file_path, is_plain};
 
-/// A file of an evaluator's folder.
+/// A file in an evaluator's directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FolderFile {
-    /// Path inside the folder, with `/` between folders.
+    /// Path in the directory, with `/` as separator.
     pub path: String,
-    /// SHA-256 of its content, in lower-case hexadecimal digits.
+    /// SHA-256 of the content, in lower-case hexadecimal digits.
     pub sha256: String,
 }
 
-/// Why a file of an evaluator's folder cannot be handed out.
+/// Problem of a file that cannot be published.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FilesError {
-    /// A file or folder cannot be read.
+    /// A file or directory cannot be read.
     #[error("cannot read {}: {source}", .path.display())]
     Unreadable {
         /// Its path.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// Whoever fetches the folder would get the link and not what it leads to.
+    /// A symbolic link: hosts would fetch the link and not its target.
     #[error("{} is a symbolic link; put the file itself there", .path.display())]
     Link {
         /// Its path.
         path: PathBuf,
     },
     /// A pipe, a device or the like.
-    #[error("{} is neither a file nor a folder; remove it", .path.display())]
+    #[error("{} is neither a file nor a directory; remove it", .path.display())]
     Special {
         /// Its path.
         path: PathBuf,
     },
-    /// A name, or a path of too many, that sources do not take: an index with it in it would be refused as a whole.
+    /// A name that sources do not accept, or a path with too many: hosts would refuse the whole index.
     #[error("{} has a name that cannot be fetched; use letters and digits of ASCII, `_`, `-`, and dots between them", .path.display())]
     Name {
         /// Its path.
         path: PathBuf,
     },
-    /// More than hosts fetch of one evaluator.
+    /// More than hosts fetch for one evaluator.
     #[error("{} is larger than is fetched of an evaluator: {limit}", .path.display())]
     TooLarge {
-        /// The file, or the folder of the evaluator.
+        /// The file, or the directory of the evaluator.
         path: PathBuf,
         /// The limit.
         limit: String,
     },
 }
 
-/// The files of an evaluator's folder, in the order of their paths.
+/// Returns the files in an evaluator's directory, sorted by path.
 ///
-/// One in Rust is fetched with all of them, so all of them have to be within the limits of hosts.
+/// Hosts fetch all files of a Rust package, so they have to be within the limits of hosts.
 ///
-/// Everything belongs to it but what is hidden and what tools leave behind: `target` beside a `Cargo.toml`, virtual
-/// environments, `node_modules`, `__pycache__`, `*.egg-info`, and compiled Python files.
+/// Hidden files and files of tools are ignored: `target` next to a `Cargo.toml`, virtual environments, `node_modules`,
+/// `__pycache__`, `*.egg-info`, and compiled Python files.
 ///
 /// # Errors
 ///
-/// Every file that cannot be handed out.
+/// [`FilesError`] for every file that cannot be published.
 pub fn files(folder: &Path, language: Language) -> Result<Vec<FolderFile>, Vec<FilesError>> {
     let mut walk = Walk::default();
     walk.folder(folder, "");
@@ -85,14 +85,14 @@ pub fn files(folder: &Path, language: Language) -> Result<Vec<FolderFile>, Vec<F
 struct Walk {
     found: Vec<FolderFile>,
     errors: Vec<FilesError>,
-    /// All files together.
+    /// Size of all files.
     bytes: u64,
-    /// Those of them that are too large by themselves.
+    /// Files that are too large.
     large: Vec<PathBuf>,
 }
 
 impl Walk {
-    /// Takes what is in a folder whose path inside the evaluator's is `prefix`, with a `/` at its end unless it is empty.
+    /// Adds the files of a directory. `prefix` is its path in the evaluator's directory, empty or with a `/` at its end.
     fn folder(&mut self, folder: &Path, prefix: &str) {
         let entries = match fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>) {
             Ok(entries) => entries,
@@ -138,7 +138,7 @@ impl Walk {
         }
     }
 
-    /// Complains of what is more than is fetched.
+    /// Adds errors for files that exceed the limits of hosts.
     fn limits(&mut self, folder: &Path) {
         let mut complain =
             |path: PathBuf, limit| self.errors.push(FilesError::TooLarge { path, limit });
@@ -154,7 +154,7 @@ impl Walk {
     }
 }
 
-/// Whether a tool made this, and makes it again where it is needed.
+/// Returns true if a tool created the file or directory.
 fn is_leftover(name: &str, path: &Path, in_package: bool) -> bool {
     match name {
         "target" => in_package && path.is_dir(),
@@ -168,7 +168,7 @@ fn is_leftover(name: &str, path: &Path, in_package: bool) -> bool {
     }
 }
 
-/// The hash of a file, in hexadecimal, and the bytes it has.
+/// Returns the hash of a file, in hexadecimal digits, and its size in bytes.
 fn sha256(path: &Path) -> io::Result<(String, u64)> {
     let mut hash = Sha256::new();
     let mut file = File::open(path)?;

@@ -1,8 +1,8 @@
-//! Languages that a manifest may name.
+//! Languages of evaluators in manifests.
 
 use std::fmt;
 
-/// The language of an evaluator.
+/// Language of an evaluator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Language {
     /// Python.
@@ -16,7 +16,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// All of them, by the word that manifests have for them.
+    /// All languages with their names in manifests.
     pub(super) const NAMED: [(&'static str, Self); 4] = [
         ("python", Self::Python),
         ("javascript", Self::JavaScript),
@@ -24,31 +24,33 @@ impl Language {
         ("rust", Self::Rust),
     ];
 
-    /// The word for it in a manifest.
+    /// Returns the name in manifests.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Python => "python",
-            Self::JavaScript => "javascript",
-            Self::TypeScript => "typescript",
-            Self::Rust => "rust",
-        }
+        Self::NAMED[self as usize].0
     }
 
-    /// The extension of an entrypoint, with its dot. Only one for each: other hosts take no others from a source.
+    /// Returns the extension of an entrypoint, with its dot. Other hosts accept only these in a source.
     #[must_use]
     pub fn extension(self) -> &'static str {
-        match self {
-            Self::Python => ".py",
-            Self::JavaScript => ".js",
-            Self::TypeScript => ".ts",
-            Self::Rust => ".rs",
-        }
+        [".py", ".js", ".ts", ".rs"][self as usize]
     }
 }
 
 impl fmt::Display for Language {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Language;
+
+    #[test]
+    fn names_are_in_the_order_of_the_languages() {
+        for (name, language) in Language::NAMED {
+            assert_eq!(language.as_str(), name);
+        }
     }
 }

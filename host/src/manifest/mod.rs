@@ -1,9 +1,8 @@
-//! Folders that hold one evaluator each: `evaluator.yaml`, the entrypoint it names, and the files around it.
+//! Directories of evaluators: `evaluator.yaml`, its entrypoint, and the other files.
 //!
-//! A manifest is read as strictly as a configuration: every problem at once, each with its place.
+//! A manifest is read as strictly as a configuration: all problems are reported at once, with their positions.
 
 mod discover;
-mod entrypoint;
 mod files;
 mod language;
 mod read;

@@ -1,4 +1,4 @@
-//! From `evaluator.yaml` to a manifest.
+//! Reads `evaluator.yaml`.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -7,7 +7,6 @@ use evaluator_protocol::Manifest;
 use super::{
     Language,
     discover::{has_manifest, misnamed},
-    entrypoint,
 };
 use crate::{
     config::{
@@ -18,32 +17,32 @@ use crate::{
     source::is_plain,
 };
 
-/// What the manifest of an evaluator is called.
+/// File name of a manifest.
 pub const FILE_NAME: &str = "evaluator.yaml";
 
-/// A manifest that was found to be right, and where it stands.
+/// A valid manifest and its location.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LoadedManifest {
-    /// What it says.
+    /// Content.
     pub manifest: Manifest,
     /// Its language.
     pub language: Language,
-    /// The folder of the evaluator, as it was given.
+    /// Directory of the evaluator, as it was given.
     pub folder: PathBuf,
-    /// The manifest's own text, for showing places in it.
+    /// Text of the manifest, for messages that quote it.
     pub source_text: String,
-    /// Where its name stands.
+    /// Position of the name.
     pub name_place: Place,
 }
 
 impl LoadedManifest {
-    /// Reads and checks the manifest of the evaluator in `folder`: its keys, that it has the name of the folder, and that
-    /// its entrypoint is there, inside the folder, and of its language. Runs nothing.
+    /// Reads and checks the manifest of the evaluator in `folder`: its keys, that its name is that of the directory, and that its
+    /// entrypoint exists in the directory and has the extension of the language. Runs nothing.
     ///
     /// # Errors
     ///
-    /// [`ConfigError`] with every problem found and its place.
+    /// [`ConfigError`] with the position of every problem.
     pub fn load(folder: &Path) -> Result<Self, ConfigError> {
         let file = folder.join(FILE_NAME);
         let wrong = |message: &str, hint: Option<String>| ConfigError {
@@ -56,7 +55,7 @@ impl LoadedManifest {
             let hint = misnamed.map(|other| format!("rename {}", other.display()));
             return Err(wrong("there is no such file", hint));
         }
-        // A pipe would keep whoever reads it waiting.
+        // Reading a pipe could block.
         if file.metadata().is_ok_and(|found| !found.is_file()) {
             return Err(wrong("the manifest is not a file", None));
         }
@@ -67,20 +66,20 @@ impl LoadedManifest {
         Ok(Self { manifest, language, folder: folder.to_owned(), source_text, name_place })
     }
 
-    /// The file of the manifest.
+    /// Returns the path of the manifest.
     #[must_use]
     pub fn file(&self) -> PathBuf {
         self.folder.join(FILE_NAME)
     }
 
-    /// The file that is run.
+    /// Returns the path of the entrypoint.
     #[must_use]
     pub fn entrypoint(&self) -> PathBuf {
         self.folder.join(&self.manifest.entrypoint)
     }
 }
 
-/// `None` after problems only.
+/// Reads a manifest. Returns `None` if there are problems.
 fn read(
     root: Option<&Node>,
     folder: &Path,
@@ -119,7 +118,7 @@ fn read(
     }
     if let Some((path, node)) = entrypoint {
         let language = language.map(|(language, _)| language);
-        if let Err(complaint) = entrypoint::check(folder, path, language) {
+        if let Err(complaint) = check_entrypoint(folder, path, language) {
             problems.add(node.span, complaint.message, complaint.hint);
         }
     }
@@ -161,12 +160,12 @@ fn check_name(name: &str, node: &Node, folder: &Path, problems: &mut Problems<'_
             format!("`name` is `{name}`, but the folder is called `{folder_name}`"),
             Some("give both the same name".to_owned()),
         ),
-        // The root of a file system has no name to compare with.
+        // The root of a file system has no name.
         _ => {}
     }
 }
 
-/// What a folder is called, however its path is written.
+/// Returns the name of a directory, however its path is written.
 fn name_of(folder: &Path) -> Option<String> {
     let written = match folder.components().next_back() {
         Some(Component::Normal(name)) => Some(name.to_owned()),
@@ -185,10 +184,102 @@ fn tags(node: &Node, problems: &mut Problems<'_>) -> Vec<String> {
     items.iter().filter_map(|item| text("tags", item, problems)).map(str::to_owned).collect()
 }
 
-/// A scaffold has an empty one until its author fills it in.
+/// Reads the author, which is empty in a new scaffold.
 fn author(node: &Node, problems: &mut Problems<'_>) -> String {
     match node.as_str() {
         Some("") => String::new(),
         _ => text("author", node, problems).unwrap_or_default().to_owned(),
     }
+}
+
+/// Problem of an entrypoint, and what to do.
+struct Wrong {
+    message: String,
+    hint: Option<String>,
+}
+
+impl Wrong {
+    fn new(message: impl Into<String>, hint: Option<&str>) -> Self {
+        Self { message: message.into(), hint: hint.map(str::to_owned) }
+    }
+}
+
+/// Checks that an entrypoint is a file in the directory, with the extension of the language.
+fn check_entrypoint(
+    folder: &Path,
+    entrypoint: &str,
+    language: Option<Language>,
+) -> Result<(), Wrong> {
+    inside(entrypoint)?;
+    if let Some(language) = language {
+        of_language(entrypoint, language)?;
+    }
+    let path = folder.join(entrypoint);
+    let gone = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::NotFound => Wrong::new(
+            format!("`entrypoint` names a file that does not exist: `{entrypoint}`"),
+            None,
+        ),
+        _ => Wrong::new(format!("`entrypoint` cannot be opened: {error}"), None),
+    };
+    let resolved = path.canonicalize().map_err(gone)?;
+    if !folder.canonicalize().is_ok_and(|folder| resolved.starts_with(folder)) {
+        return Err(Wrong::new(
+            format!(
+                "`entrypoint` leaves the folder of the evaluator: `{entrypoint}` leads to {}",
+                resolved.display()
+            ),
+            Some("put the file itself there instead of the link"),
+        ));
+    }
+    if !resolved.is_file() {
+        return Err(Wrong::new(format!("`entrypoint` is not a file: `{entrypoint}`"), None));
+    }
+    Ok(())
+}
+
+/// Checks that the text is a path below a directory, in the form that every host accepts.
+fn inside(entrypoint: &str) -> Result<(), Wrong> {
+    if entrypoint.contains('\\') {
+        return Err(Wrong::new("`entrypoint` has a backslash", Some("write `/` between folders")));
+    }
+    if entrypoint.starts_with('/') || Path::new(entrypoint).is_absolute() {
+        let hint = "write it relative to the folder of the manifest";
+        return Err(Wrong::new("`entrypoint` is an absolute path", Some(hint)));
+    }
+    let parts: Vec<&str> = entrypoint.split('/').collect();
+    if parts.contains(&"..") {
+        let hint = "an evaluator is fetched as one folder; nothing outside of it is there";
+        return Err(Wrong::new("`entrypoint` leaves the folder of the evaluator", Some(hint)));
+    }
+    if parts.iter().any(|part| part.is_empty() || *part == ".") {
+        let plain: Vec<&str> =
+            parts.into_iter().filter(|part| !part.is_empty() && *part != ".").collect();
+        let hint = format!("write `{}`", plain.join("/"));
+        return Err(Wrong::new("`entrypoint` is not a plain path", Some(&hint)));
+    }
+    match parts.iter().find(|part| !is_plain(part)) {
+        Some(part) => Err(Wrong::new(
+            format!("`entrypoint` has a name that hosts do not fetch: `{part}`"),
+            Some("use letters, digits, `_`, `-`, and dots between them"),
+        )),
+        None => Ok(()),
+    }
+}
+
+fn of_language(entrypoint: &str, language: Language) -> Result<(), Wrong> {
+    if entrypoint.ends_with(language.extension()) {
+        return Ok(());
+    }
+    let other = Language::NAMED
+        .into_iter()
+        .find(|(_, other)| entrypoint.ends_with(other.extension()))
+        .map(|(name, _)| format!("a file like this is `language: {name}`"));
+    Err(Wrong {
+        message: format!(
+            "`entrypoint` must end in {} where `language` is {language}: `{entrypoint}`",
+            language.extension()
+        ),
+        hint: other,
+    })
 }

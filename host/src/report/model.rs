@@ -7,7 +7,7 @@ use crate::{
     conversation::{GroupedBy, PerformanceMetrics, RunPerformance},
     events::EventContext,
     json::Object,
-    trace::LeftOut,
+    trace::UnusableParts,
     verdict::{Balance, NOT_RUN, Standing, Status, Tally},
 };
 
@@ -21,7 +21,7 @@ pub struct Report {
     /// What lies behind some of `errors`, by their index: the position, and what the file seems to be.
     pub causes: BTreeMap<usize, String>,
     /// Parts of trace files that cannot be used. One of `errors` for each such file says where and why.
-    pub left_out: LeftOut,
+    pub left_out: UnusableParts,
     /// How traces were grouped into conversations; `None` when the run did not get that far.
     pub grouping: Option<GroupedBy>,
     /// Whether one of `errors` is about the eval set, with which everything was to be compared.

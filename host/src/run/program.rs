@@ -144,7 +144,7 @@ const NAME_VARIABLE: &str = "EVALUATOR_NAME";
 
 fn named(launch: Launch, name: &str, contract: Option<Contract>) -> Launch {
     let foreign = contract.and_then(foreign_contract);
-    if foreign.is_none_or(|foreign| foreign.names_evaluator()) {
+    if foreign.is_none_or(|foreign| foreign.names_evaluator) {
         return launch;
     }
     let give = |command: CommandSpec| command.env(NAME_VARIABLE, name);

@@ -34,7 +34,7 @@ use crate::{
     report::{Partial, REPORT_MEMORY, Report},
     runtime::Runtimes,
     source::{Cache, Sources},
-    trace::{LoadErrorKind, TraceIndex, Watch, trace_files},
+    trace::{LoadErrorKind, TraceFormats, TraceIndex, TrackedAttributes, trace_files},
 };
 
 /// How long what loads traces and makes evaluators ready may take to stop when the run was cancelled.
@@ -49,6 +49,8 @@ pub struct Runner {
     pub executors: Executors,
     /// Built-in metrics.
     pub metrics: Metrics,
+    /// Trace formats.
+    pub trace_formats: TraceFormats,
     /// Evaluators that run in this process.
     pub linked: LinkedEvaluators,
     /// Where `type: remote` evaluators come from.
@@ -74,6 +76,7 @@ impl Default for Runner {
             runtimes: Runtimes::default(),
             executors: Executors::default(),
             metrics: Metrics::default(),
+            trace_formats: TraceFormats::default(),
             linked: LinkedEvaluators::default(),
             sources: Sources::default(),
             cache: Cache::default(),
@@ -104,7 +107,14 @@ impl Runner {
     ///
     /// [`ConfigError`] with every problem found and its place.
     pub fn load_config(&self, file: &Path) -> Result<Config, ConfigError> {
-        Config::load_for(file, Known { runtimes: &self.runtimes, metrics: &self.metrics })
+        Config::load_for(
+            file,
+            Known {
+                runtimes: &self.runtimes,
+                metrics: &self.metrics,
+                trace_formats: &self.trace_formats,
+            },
+        )
     }
 
     /// Loads the traces, makes the evaluators ready, runs each on every conversation and reports.
@@ -136,8 +146,8 @@ impl Runner {
                 continue;
             }
             let taken_for = match &error.kind {
-                LoadErrorKind::LeftOut(left_out) => {
-                    report.left_out.add(left_out);
+                LoadErrorKind::Unusable(parts) => {
+                    report.left_out.append(parts);
                     TakenFor::UsedTraces
                 }
                 LoadErrorKind::NoSpans => TakenFor::UsedTraces,
@@ -202,21 +212,21 @@ impl Runner {
         report
     }
 
-    /// Walks through the trace files on a thread of its own, so that cancelling works meanwhile.
+    /// Scans the trace files on another thread, so that the run can be cancelled meanwhile.
     async fn index(&self, paths: Vec<PathBuf>, config: &Config) -> TraceIndex {
-        let format = config.trace_format;
-        let watch = match config.group_by {
-            Some(GroupBy::Trace) => Watch::default(),
+        let formats = self.trace_formats.given(config.trace_format.as_ref());
+        let tracked = match config.group_by {
+            Some(GroupBy::Trace) => TrackedAttributes::default(),
             _ => GROUPING,
         };
         let stop = self.cancellation.clone();
         let indexing =
-            blocking(move || TraceIndex::new(paths, format, watch, &|| stop.is_cancelled()));
+            blocking(move || TraceIndex::new(paths, &formats, tracked, &|| stop.is_cancelled()));
         let indexed = tokio::select! {
             indexed = indexing => indexed,
             () = self.given_up() => None,
         };
-        indexed.unwrap_or_else(TraceIndex::given_up)
+        indexed.unwrap_or_else(TraceIndex::abandoned)
     }
 
     /// Ends when the run was cancelled and what does not listen to that has had time to end.

@@ -14,7 +14,7 @@ use crate::{
 /// The foreign contract of an entry and the settings that its documents contain.
 #[derive(Clone, Debug)]
 pub(super) struct Terms {
-    contract: &'static dyn ForeignContract,
+    contract: &'static ForeignContract,
     settings: Settings,
 }
 
@@ -36,7 +36,7 @@ impl Terms {
         conversation: &Conversation,
         case: Option<&EvalCase>,
     ) -> Document {
-        let document = self.contract.document(&self.settings, conversation, case);
+        let document = (self.contract.document)(&self.settings, conversation, case);
         Document::from(json::to_string(&document, NonFinite::Null).as_bytes())
     }
 
@@ -65,8 +65,8 @@ impl Terms {
         let stated = document.get("status").and_then(json::Value::as_str);
         let stated = Status::ALL
             .into_iter()
-            .find(|status| stated == Some(status.as_str()) && !self.contract.states_status());
-        let answer = self.contract.answer(document, turns);
+            .find(|status| stated == Some(status.as_str()) && !self.contract.states_status);
+        let answer = (self.contract.answer)(document, turns);
         let verdict = answer.map_or_else(Verdict::BadAnswer, Verdict::Answer);
         match (stated, verdict.status(self.settings.threshold)) {
             (Some(stated), Some(judged)) if stated != judged => Verdict::BadAnswer(invalid(

@@ -26,7 +26,7 @@
 //! | 422 | the document is of no contract, the evaluator refuses it, or does not judge it and the contract has no word for that |
 //! | 429 | too many documents are waiting; `Retry-After` says when to come back |
 //! | 500 | the evaluator broke |
-//! | 503 | the server is going down, or the system has no resources for a process |
+//! | 503 | the server is shutting down, or the system has no resources for a process |
 //! | 504 | the evaluator took too long |
 //!
 //! What is no answer is told as `{"error": {"kind": .., "message": ..}}`, and as plain text to Agenta, which fails itself over a

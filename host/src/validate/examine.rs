@@ -1,38 +1,40 @@
-//! What can be known of an evaluator without running it.
+//! Checks that do not run the evaluator, and copies of evaluators as hosts fetch them.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use super::{
     CheckKind, Finding, Validation,
-    alone::{Ready, has_companions},
-    package, python,
+    structure::{self, REQUIREMENTS},
 };
 use crate::{
-    manifest::{self, Language, LoadedManifest},
+    manifest::{self, FolderFile, Language, LoadedManifest},
     process::Cancellation,
-    runtime::{Launch, PrepareError, Runtimes, Syntax},
+    runtime::{Launch, PrepareError, PrivateFolder, Runtimes, Syntax},
 };
 
 /// An evaluator before it is run.
 pub(super) struct Examined {
     pub(super) validation: Validation,
     pub(super) next: Next,
-    /// Its entrypoint, if it is to be tried without the other files of its folder, too.
+    /// Its entrypoint, if it is also tested without the other files of its directory.
     pub(super) try_alone: Option<PathBuf>,
 }
 
-/// What is to be done with an evaluator that was examined.
+/// Next step for an evaluator.
 pub(super) enum Next {
-    /// Make it ready; for a compiled language, that is its syntax check.
+    /// Prepare it; for a compiled language, this is the syntax check.
     Prepare { entrypoint: PathBuf, syntax_is_open: bool },
-    /// It is ready.
+    /// Run it.
     Run(Box<Ready>),
-    /// Nothing more.
+    /// None.
     Done,
 }
 
 impl Examined {
-    /// Reads the manifest and looks at the files. Interpreters are started, the evaluator is not.
+    /// Checks the manifest and the files. Starts interpreters, but not the evaluator.
     pub(super) fn new(folder: &Path, runtimes: &Runtimes, cancellation: &Cancellation) -> Self {
         match LoadedManifest::load(folder) {
             Ok(loaded) => Self::look(&loaded, runtimes, cancellation),
@@ -82,7 +84,7 @@ impl Examined {
                 if has_companions(loaded.language, &manifest.entrypoint, &files) {
                     try_alone = Some(entrypoint.clone());
                 }
-                match package::problems(loaded) {
+                match structure::package_problems(loaded) {
                     problems if problems.is_empty() => Finding::ok(counted(files.len(), "file")),
                     problems => Finding::Failed { problems },
                 }
@@ -93,7 +95,7 @@ impl Examined {
         };
         validation.add(CheckKind::Files, files);
         if loaded.language == Language::Python {
-            let (problems, notes) = python::structure(&entrypoint);
+            let (problems, notes) = structure::python_problems(&entrypoint);
             let finding = match problems.len() {
                 0 => Finding::ok("can be imported and started"),
                 _ => Finding::Failed { problems },
@@ -124,7 +126,7 @@ impl Examined {
         let name = runtime.name().to_owned();
         let mut read = 0;
         let mut problems = Vec::new();
-        // The entrypoint is first, and among the files a second time.
+        // The entrypoint is the first source, and also one of the files.
         for (index, source) in sources.iter().enumerate() {
             let is_source = runtimes.for_path(source).is_ok_and(|runtime| runtime.name() == name);
             if !is_source || (index > 0 && *source == entrypoint) {
@@ -155,7 +157,7 @@ impl Examined {
         }
     }
 
-    /// Notes what came of making it ready.
+    /// Adds the result of the preparation.
     pub(super) fn prepared(
         &mut self,
         syntax_is_open: bool,
@@ -174,7 +176,7 @@ impl Examined {
                 return;
             }
             Err(_) if cancellation.is_cancelled() => Finding::skipped("it was interrupted"),
-            // A package may not exist, or the index may be out of reach: nobody here can tell.
+            // A package may not exist, or the index may not be reachable.
             Err(
                 error @ (PrepareError::RuntimeMissing { .. } | PrepareError::InstallFailed { .. }),
             ) => Finding::skipped(error.to_string()),
@@ -188,7 +190,7 @@ impl Examined {
         self.give_up(rest, "it could not be made ready");
     }
 
-    /// Notes that nobody can tell how it runs without the other files of its folder.
+    /// Skips the run: the evaluator cannot be tested without the other files of its directory.
     pub(super) fn never_alone(&mut self, reason: &str) {
         let reason = format!("it could not be tried as hosts fetch it: {reason}");
         self.validation.add(CheckKind::SmokeRun, Finding::skipped(reason));
@@ -209,7 +211,59 @@ fn name_of(folder: &Path) -> String {
     folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned()
 }
 
-/// A number of things in words.
+/// Returns a number with its noun.
 pub(super) fn counted(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+/// An evaluator that can be run in its directory, and alone if that may make a difference.
+pub(super) struct Ready {
+    pub(super) launch: Launch,
+    pub(super) alone: Option<Alone>,
+}
+
+/// A copy that can be run.
+pub(super) struct Alone {
+    pub(super) launch: Launch,
+    /// Removed after the runs.
+    _copy: Copy,
+}
+
+impl Alone {
+    pub(super) fn new(launch: Launch, copy: Copy) -> Self {
+        Self { launch, _copy: copy }
+    }
+}
+
+/// Returns true if the directory has files that hosts do not fetch.
+///
+/// Hosts fetch whole packages, but of other evaluators only the entrypoint and the requirements next to it.
+pub(super) fn has_companions(language: Language, entrypoint: &str, files: &[FolderFile]) -> bool {
+    let requirements = match entrypoint.rsplit_once('/') {
+        Some((folder, _)) => format!("{folder}/{REQUIREMENTS}"),
+        None => REQUIREMENTS.to_owned(),
+    };
+    let fetched = [entrypoint, &requirements, manifest::FILE_NAME];
+    language != Language::Rust && files.iter().any(|file| !fetched.contains(&&*file.path))
+}
+
+/// Copy of the files that hosts fetch, in a directory that is removed afterwards.
+pub(super) struct Copy {
+    /// Removed when this is dropped.
+    _folder: PrivateFolder,
+    pub(super) entrypoint: PathBuf,
+}
+
+impl Copy {
+    pub(super) fn new(entrypoint: &Path) -> io::Result<Self> {
+        let name = entrypoint.file_name().unwrap_or_default();
+        let folder = PrivateFolder::new("alone")?;
+        let requirements = folder.path().join(REQUIREMENTS);
+        let copy = Self { entrypoint: folder.path().join(name), _folder: folder };
+        fs::copy(entrypoint, &copy.entrypoint)?;
+        match fs::copy(entrypoint.with_file_name(REQUIREMENTS), requirements) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(copy),
+        }
+    }
 }

@@ -1,86 +1,93 @@
-//! What was found out about evaluators.
+//! Reports of validations.
 
 use std::path::PathBuf;
 
+use serde::Serialize;
+
 use crate::config::ConfigError;
 
-/// All checks of one evaluator.
+/// Report of one evaluator.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Validation {
-    /// What its manifest calls it; what its folder is called if the manifest cannot be read.
+    /// Name in its manifest; the name of its directory if the manifest cannot be read.
     pub name: String,
-    /// Its folder, as it was given.
+    /// Its directory, as it was given.
     pub folder: PathBuf,
-    /// What is wrong with its manifest, with the text around it; the first check says the same in lines.
+    /// Problems of its manifest, with its text; the first check has the same problems as lines.
     pub manifest_error: Option<ConfigError>,
-    /// In the order in which they build upon each other.
+    /// Checks in order of their dependencies.
     pub checks: Vec<Check>,
-    /// What is no mistake, but good to know before it is published.
+    /// Remarks that are not problems.
     pub notes: Vec<String>,
 }
 
 /// One check.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Check {
-    /// What was looked at.
+    /// Subject of the check.
+    #[serde(rename = "check")]
     pub kind: CheckKind,
-    /// What was found.
+    /// Result.
+    #[serde(flatten)]
     pub finding: Finding,
 }
 
-/// What a check looks at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// Subject of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CheckKind {
     /// `evaluator.yaml`.
     Manifest,
-    /// The files of the folder.
+    /// Files of the directory.
     Files,
-    /// The form that evaluators in this language have.
+    /// Structure of evaluators in this language.
     Structure,
-    /// Whether the sources can be read, or compiled.
+    /// Syntax of the sources; for compiled languages, whether they compile.
     Syntax,
-    /// Whether it runs, on documents of several kinds.
+    /// Whether the evaluator runs with documents of several kinds.
     SmokeRun,
-    /// Whether what it answers is a result.
+    /// Whether its answers are results.
     ResultSchema,
 }
 
-/// What a check found.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Result of a check.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Finding {
-    /// All is well.
+    /// No problem was found.
     Ok {
-        /// What was looked at.
+        /// What was checked.
         detail: String,
     },
     /// The evaluator is not valid.
     Failed {
-        /// What is wrong, at least one thing; each possibly several lines.
+        /// Problems, at least one; each may have several lines.
         problems: Vec<String>,
     },
-    /// The check could not be done. That says nothing good of the evaluator.
+    /// The check was not possible. The evaluator does not count as valid.
     Skipped {
-        /// Why.
+        /// Reason.
         reason: String,
     },
 }
 
-/// What the checks of an evaluator amount to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// Result of all checks of an evaluator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Standing {
-    /// Every check was done, and all is well.
+    /// No check was skipped or failed.
     Valid,
-    /// Something is wrong.
+    /// A check failed.
     Invalid,
-    /// Nothing is known to be wrong, but a check could not be done.
+    /// No check failed, but one was skipped.
     Incomplete,
 }
 
 impl CheckKind {
-    /// A stable name, e.g. `smoke_run`.
+    /// Returns a stable name, e.g. `smoke_run`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -108,24 +115,12 @@ impl Finding {
     }
 }
 
-impl Standing {
-    /// A stable name, e.g. `invalid`.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Valid => "valid",
-            Self::Invalid => "invalid",
-            Self::Incomplete => "incomplete",
-        }
-    }
-}
-
 impl Validation {
-    /// What the checks amount to. A skipped check is never green.
+    /// Returns the result of all checks.
     #[must_use]
     pub fn standing(&self) -> Standing {
         let any = |is: fn(&Finding) -> bool| self.checks.iter().any(|check| is(&check.finding));
-        // The last check; without it nobody has seen an answer, for whatever reason.
+        // The last check; without it no answer was checked.
         let judged = self.checks.iter().any(|check| check.kind == CheckKind::ResultSchema);
         if any(|finding| matches!(finding, Finding::Failed { .. })) {
             Standing::Invalid

@@ -1,19 +1,16 @@
-//! Checks evaluators before they are published: the manifest, the files, the source, and what they answer.
+//! Checks evaluators before they are published: manifest, files, sources, and answers.
 //!
-//! Whatever the checks of the agentevals community's repository demand of an evaluator is demanded here too, but that a
-//! Python evaluator uses their SDK (a program that speaks the protocol itself is as good), which is told as a note. Beyond
-//! them, the manifest has no unknown keys, every source is read and not only the entrypoint, evaluators with
-//! requirements are run like all others, they are run on more than one document, and their answers must be right to the
-//! letter, as a host may be less forgiving than the one at hand. What hosts do not fetch with an evaluator, it must not need.
+//! All requirements of the agentevals community's repository are checked, except that a Python evaluator uses their SDK,
+//! which is a remark: a program that implements the protocol itself is as good. In addition, the manifest has no unknown
+//! keys, every source is read and not only the entrypoint, evaluators with requirements are run like all others, each is run
+//! with several documents, and answers must be strictly valid, because other hosts are stricter than this one. An evaluator
+//! must not need files that hosts do not fetch.
 
-mod alone;
 mod examine;
 mod findings;
 mod inputs;
-mod judge;
-mod package;
-mod python;
 mod smoke;
+mod structure;
 mod targets;
 mod validator;
 

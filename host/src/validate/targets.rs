@@ -1,4 +1,4 @@
-//! Which evaluators are meant.
+//! Finds the evaluators to validate.
 
 use std::{
     collections::HashSet,
@@ -8,38 +8,38 @@ use std::{
 
 use crate::manifest;
 
-/// The folders of evaluators that some paths stand for, and the paths that were passed over, with the reason.
+/// Directories of evaluators that paths stand for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Targets {
-    /// Folders of one evaluator each, none of them twice.
+    /// Directories of one evaluator each, without duplicates.
     pub folders: Vec<PathBuf>,
-    /// What was passed over.
+    /// Paths that were ignored, with the reason.
     pub passed_over: Vec<(PathBuf, &'static str)>,
 }
 
-/// Why paths stand for no evaluators.
+/// Error of paths that stand for no evaluator.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TargetError {
-    /// A path cannot be looked at.
+    /// A path cannot be read.
     #[error("cannot read {}: {source}", .path.display())]
     Unreadable {
         /// The path.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// None of them is a folder.
+    /// None of the paths is a directory.
     #[error(
-        "there is nothing to validate; name the folder of an evaluator, or a folder of such folders"
+        "there is nothing to validate; name the directory of an evaluator, or a directory of such directories"
     )]
     Nothing,
 }
 
-/// Finds the evaluators that are meant: a path is the folder of an evaluator, or a folder of such folders.
+/// Finds evaluators: a path is the directory of an evaluator, or a directory of such directories.
 ///
-/// A folder that is neither is taken for that of an evaluator without a manifest.
+/// Any other directory counts as that of an evaluator without a manifest.
 ///
 /// # Errors
 ///
@@ -57,7 +57,7 @@ pub fn targets(paths: &[PathBuf]) -> Result<Targets, TargetError> {
         if !path.metadata().map_err(unreadable)?.is_dir() {
             match path.parent() {
                 Some(folder) if path.ends_with(manifest::FILE_NAME) => add(named(folder)),
-                _ => found.passed_over.push((path.clone(), "it is not a folder")),
+                _ => found.passed_over.push((path.clone(), "it is not a directory")),
             }
         } else if manifest::has_manifest(path) {
             add(path.clone());
@@ -82,7 +82,7 @@ pub fn targets(paths: &[PathBuf]) -> Result<Targets, TargetError> {
     if found.folders.is_empty() { Err(TargetError::Nothing) } else { Ok(found) }
 }
 
-/// The folder, under a name that can be shown.
+/// Returns the directory, `.` if its path is empty.
 fn named(folder: &Path) -> PathBuf {
     if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_owned() }
 }

@@ -1,21 +1,14 @@
-//! All checks of several evaluators.
+//! Checks several evaluators.
 
-use std::{
-    num::NonZeroUsize, panic::resume_unwind, path::PathBuf, sync::Arc, thread, time::Duration,
-};
-
-use tokio::{
-    sync::{Semaphore, mpsc},
-    task::{self, JoinSet},
-};
+use std::{num::NonZeroUsize, path::PathBuf, thread, time::Duration};
 
 use super::{
     CheckKind, Validation,
-    alone::{Alone, Copy},
-    examine::{Examined, Next, counted},
+    examine::{Alone, Copy, Examined, Next, counted},
     smoke,
 };
 use crate::{
+    hosts::conform::{prepare_on_thread, run_concurrently},
     process::Cancellation,
     runtime::{
         Entrypoint, Environment, Inherit, Launch, PrepareError, PrepareEvent, Runtimes, Visible,
@@ -25,13 +18,13 @@ use crate::{
 /// Checks evaluators.
 #[derive(Clone, Debug)]
 pub struct Validator {
-    /// Languages.
+    /// Runtimes.
     pub runtimes: Runtimes,
-    /// How long an evaluator may take for one document; 30 s by default.
+    /// Time limit for one document; 30 s by default.
     pub timeout: Duration,
-    /// Evaluators that run at a time; as many as there are processors by default.
+    /// Number of evaluators that run at a time; the number of processors by default.
     pub jobs: NonZeroUsize,
-    /// Ends the checks early when cancelled; those that were not done count as skipped.
+    /// Cancels the checks; those that were not done are skipped.
     pub cancellation: Cancellation,
 }
 
@@ -47,10 +40,9 @@ impl Default for Validator {
 }
 
 impl Validator {
-    /// Checks the evaluators in these folders; one answer for each, in their order.
+    /// Checks the evaluators in these directories; returns one report for each, in their order.
     ///
-    /// Whatever is wrong with one of them does not keep the others from being checked. Must be called inside a tokio
-    /// runtime with time and I/O enabled.
+    /// Must be called inside a tokio runtime with time and I/O enabled.
     pub async fn validate(
         &self,
         folders: &[PathBuf],
@@ -67,29 +59,17 @@ impl Validator {
         examined.into_iter().map(|one| one.validation).collect()
     }
 
-    /// Everything before the evaluators are run, on a thread of its own: compilers take their time.
+    /// Does everything before the evaluators are run.
     async fn examine(
         &self,
         folders: &[PathBuf],
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Examined> {
-        let (sender, mut events) = mpsc::unbounded_channel();
         let (validator, folders) = (self.clone(), folders.to_vec());
-        let examining = task::spawn_blocking(move || {
-            // Whoever waits for the events waits for the end of this, too.
-            validator.examine_blocking(&folders, &mut |event| drop(sender.send(event)))
-        });
-        while let Some(event) = events.recv().await {
-            on_event(event);
-        }
-        match examining.await {
-            Ok(examined) => examined,
-            Err(error) => match error.try_into_panic() {
-                Ok(panic) => resume_unwind(panic),
-                // Only a runtime that is shut down gives such work up, and this call with it.
-                Err(_) => Vec::new(),
-            },
-        }
+        let work = move |on_event: &mut dyn FnMut(PrepareEvent)| {
+            validator.examine_blocking(&folders, on_event)
+        };
+        prepare_on_thread(work, on_event).await.unwrap_or_default()
     }
 
     fn examine_blocking(
@@ -119,7 +99,7 @@ impl Validator {
         all
     }
 
-    /// Makes copies ready of those that are to be tried without the other files of their folders.
+    /// Prepares copies of evaluators that are also tested without the other files of their directories.
     fn isolate(&self, all: &mut [Examined], on_event: &mut dyn FnMut(PrepareEvent)) {
         let mut copies = Vec::new();
         for (index, one) in all.iter_mut().enumerate() {
@@ -142,7 +122,7 @@ impl Validator {
         }
     }
 
-    /// Makes evaluators ready, which see what a run would show them: none of the secrets of this process.
+    /// Prepares evaluators with the environment of a run, which has no secrets.
     fn prepare(
         &self,
         entrypoints: &[Entrypoint],
@@ -154,32 +134,20 @@ impl Validator {
     }
 
     async fn run(&self, examined: &mut [Examined]) {
-        let permits = Arc::new(Semaphore::new(self.jobs.get().min(Semaphore::MAX_PERMITS)));
-        let mut tasks = JoinSet::new();
+        let mut indexes = Vec::new();
+        let mut tasks = Vec::new();
         for (index, one) in examined.iter_mut().enumerate() {
             let Next::Run(ready) = std::mem::replace(&mut one.next, Next::Done) else { continue };
-            let name = one.validation.name.clone();
-            let (permits, cancellation) = (Arc::clone(&permits), self.cancellation.clone());
-            let timeout = self.timeout;
-            tasks.spawn(async move {
-                // Never closed; a task without a permit is as good as one with it.
-                let _permit = permits.acquire().await.ok();
-                (index, smoke::run(&name, &ready, timeout, &cancellation).await)
-            });
+            let (name, timeout) = (one.validation.name.clone(), self.timeout);
+            let cancellation = self.cancellation.clone();
+            indexes.push(index);
+            tasks.push(async move { smoke::run(&name, &ready, timeout, &cancellation).await });
         }
-        while let Some(joined) = tasks.join_next().await {
-            match joined {
-                Ok((index, (ran, answered))) => {
-                    let validation = &mut examined[index].validation;
-                    validation.add(CheckKind::SmokeRun, ran);
-                    validation.add(CheckKind::ResultSchema, answered);
-                }
-                Err(error) => {
-                    if let Ok(panic) = error.try_into_panic() {
-                        resume_unwind(panic);
-                    }
-                }
-            }
+        let results = run_concurrently(self.jobs, tasks).await;
+        for (index, (ran, answered)) in indexes.into_iter().zip(results) {
+            let validation = &mut examined[index].validation;
+            validation.add(CheckKind::SmokeRun, ran);
+            validation.add(CheckKind::ResultSchema, answered);
         }
     }
 }

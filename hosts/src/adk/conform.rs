@@ -112,13 +112,13 @@ fn judged(record: Recorded, status: i64, turns: usize) -> Recorded {
             "{rows} rows for {turns} turns: the whole run fails without a result file, unless the metric counts \
              them itself"
         );
-        return Recorded { outcome: Outcome::HostDies, ..record.with_remark(remark) };
+        return record.reclassified(Outcome::HostDies, remark);
     }
     let scores = record.rows.iter().filter_map(|row| row.score).chain(record.score);
     match scores.into_iter().find(|score| !score.is_finite()) {
         Some(score) if decides => {
             let remark = format!("the score {score} is recorded as it is");
-            Recorded { outcome: disguise(status == PASSED), ..record.with_remark(remark) }
+            record.reclassified(disguise(status == PASSED), remark)
         }
         _ => record,
     }

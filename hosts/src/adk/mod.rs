@@ -5,32 +5,25 @@ mod conform;
 mod document;
 mod export;
 
-use evaluator_protocol::{Contract, DecodeError, Document, Reply};
+use evaluator_protocol::{Contract, Reply};
 
 use super::{
-    Answer, BadAnswer, Defaults, ForeignContract, ForeignHost, Functions, Keys, Question, Settings,
+    Defaults, ForeignContract, ForeignHost, Functions, Question,
     serve::{add, add_threshold, object},
 };
-use crate::{
-    conversation::Conversation,
-    eval_set::EvalCase,
-    json::{Object, Value},
-};
+use crate::json::Object;
 
 pub(super) static HOST: ForeignHost = ForeignHost {
     name: "adk",
     title: "Google ADK",
     contract: Contract::Adk,
-    foreign: Some(&Adk),
+    foreign: Some(&CONTRACT),
     suite: Some(conform::SUITE),
     exporter: Some(export::EXPORTER),
 };
 
-#[derive(Debug)]
-struct Adk;
-
-const KEYS: Keys = Keys {
-    answer: &[
+static CONTRACT: ForeignContract = ForeignContract {
+    answer_keys: &[
         "overall_score",
         "overall_eval_status",
         "per_invocation_results",
@@ -38,67 +31,31 @@ const KEYS: Keys = Keys {
         "overallEvalStatus",
         "perInvocationResults",
     ],
-    bare_answers: false,
-    document: &["actual_invocations", "eval_metric"],
-    source: &["actual_invocations", "actualInvocations"],
-    optional: &[],
-};
-
-const METRICS: Functions = Functions {
-    name: None,
-    is_called: |_, parameters| {
-        ["eval_metric", "actual_invocations"]
-            .iter()
-            .all(|wanted| parameters.iter().any(|parameter| parameter == wanted))
-    },
-};
-
-impl ForeignContract for Adk {
-    fn keys(&self) -> &'static Keys {
-        &KEYS
-    }
-
-    fn document(
-        &self,
-        settings: &Settings,
-        conversation: &Conversation,
-        case: Option<&EvalCase>,
-    ) -> Value {
-        document::document(settings, conversation, case)
-    }
-
-    fn answer(&self, answer: Value, turns: usize) -> Result<Answer, BadAnswer> {
-        answer::answer(answer, turns)
-    }
-
-    fn add_defaults(&self, document: &mut Object, defaults: &Defaults) -> Option<()> {
-        let metric = object(document, &["eval_metric", "evalMetric"])?;
-        let has_threshold = metric.get("threshold").is_some_and(|given| !given.is_null());
-        let criterion = object(metric, &["criterion"])?;
-        add(criterion, &defaults.config);
-        add_threshold(criterion, defaults.threshold.filter(|_| !has_threshold));
-        Some(())
-    }
-
-    fn question(
-        &self,
-        document: Document,
-        name: &str,
-        defaults: &Defaults,
-    ) -> Result<Question, DecodeError> {
+    document_keys: &["actual_invocations", "eval_metric"],
+    source_keys: &["actual_invocations", "actualInvocations"],
+    functions: Some(Functions {
+        name: None,
+        is_called: |_, parameters| {
+            ["eval_metric", "actual_invocations"]
+                .iter()
+                .all(|wanted| parameters.iter().any(|parameter| parameter == wanted))
+        },
+    }),
+    names_evaluator: true,
+    states_status: true,
+    question: |document, name, defaults| {
         let has_threshold = matches!(document.reply(), Reply::Adk { threshold: Some(_), .. });
         Question::convert(document, name, defaults, has_threshold)
-    }
+    },
+    ..ForeignContract::new(document::document, answer::answer, add_defaults)
+};
 
-    fn functions(&self) -> Option<&'static Functions> {
-        Some(&METRICS)
-    }
-
-    fn names_evaluator(&self) -> bool {
-        true
-    }
-
-    fn states_status(&self) -> bool {
-        true
-    }
+/// Adds settings to the criterion.
+fn add_defaults(document: &mut Object, defaults: &Defaults) -> Option<()> {
+    let metric = object(document, &["eval_metric", "evalMetric"])?;
+    let has_threshold = metric.get("threshold").is_some_and(|given| !given.is_null());
+    let criterion = object(metric, &["criterion"])?;
+    add(criterion, &defaults.config);
+    add_threshold(criterion, defaults.threshold.filter(|_| !has_threshold));
+    Some(())
 }

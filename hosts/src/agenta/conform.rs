@@ -181,7 +181,7 @@ fn scored(score: f64, threshold: f64) -> Recorded {
         return record;
     }
     let remark = format!("the score {score} is not in 0..=1, and recorded as it is");
-    Recorded { outcome: disguise(success), ..record.with_remark(remark) }
+    record.reclassified(disguise(success), remark)
 }
 
 /// Returns the record of a text, which is not a score.
@@ -198,15 +198,21 @@ fn object_kept(object: &Object) -> Recorded {
     match (score, success) {
         (Some(score), Some(success)) if !(0.0..=1.0).contains(&score) => {
             let remark = format!("the score {score} is not in 0..=1, and recorded as it is");
-            Recorded { outcome: disguise(success), ..record.with_remark(remark) }
+            record.reclassified(disguise(success), remark)
         }
         (Some(_), Some(_)) => record,
-        (Some(_), None) => Recorded { outcome: Outcome::Lost, ..record }
-            .with_remark("`success` is missing, and no threshold is applied to objects"),
-        (None, Some(success)) => Recorded { outcome: disguise(success), ..record }
-            .with_remark("`score` is not a number, and `success` is recorded all the same"),
-        (None, None) => Recorded { outcome: Outcome::Lost, ..record }
-            .with_remark("there is neither a `score` that is a number nor `success`"),
+        (Some(_), None) => record.reclassified(
+            Outcome::Lost,
+            "`success` is missing, and no threshold is applied to objects",
+        ),
+        (None, Some(success)) => record.reclassified(
+            disguise(success),
+            "`score` is not a number, and `success` is recorded all the same",
+        ),
+        (None, None) => record.reclassified(
+            Outcome::Lost,
+            "there is neither a `score` that is a number nor `success`",
+        ),
     }
 }
 

@@ -11,7 +11,7 @@ const EXPECTED: &str = "an object like {\"score\": 0.5, \"reasoning\": \"..\"}";
 
 /// Reads `score`; without one the share of `assertions` that passed (AgentV 4), the mean of the scores of `checks`, or
 /// `pass` (AgentV 5). All other members become details.
-pub(super) fn answer(document: Value) -> Result<Answer, BadAnswer> {
+pub(super) fn answer(document: Value, _turns: usize) -> Result<Answer, BadAnswer> {
     let mut object = members(document, EXPECTED)?;
     let value = match object.shift_remove("score") {
         Some(given) => score("score", &given)?,

@@ -10,7 +10,7 @@
 //! | message, exit not 0 | 0, the end of the message | the same | the same |
 //! | exits without reading | the host may terminate | the same | the same |
 //!
-//! Whether a case passes is decided by its score alone, 0.8 or more unless another threshold is set.
+//! Only the score decides whether a case passes: 0.8 or more, unless another threshold is set.
 
 use super::{
     super::conform::{
@@ -112,14 +112,8 @@ fn recorded(generation: Generation, run: &process::Outcome) -> Recorded {
         // Node.js reports no exit code then, which counts as 0.
         Ending::Signalled(signal) => {
             let record = answered(generation, &text);
-            let remark = format!("death by signal {signal} counts as exit code 0");
-            match &record.remark {
-                Some(more) => {
-                    let remark = format!("{remark}; {more}");
-                    record.with_remark(remark)
-                }
-                None => record.with_remark(remark),
-            }
+            let more = record.remark.iter().map(|remark| format!("; {remark}")).collect::<String>();
+            record.with_remark(format!("death by signal {signal} counts as exit code 0{more}"))
         }
         Ending::Exited(code) => failed(generation, *code, &text, message(run)),
         Ending::TimedOut { limit } => {
@@ -132,7 +126,7 @@ fn recorded(generation: Generation, run: &process::Outcome) -> Recorded {
     if ended && run.unsent > 0 {
         let remark = "it did not read its input to the end: the host does not handle broken pipes, and may \
                       terminate with all unfinished cases";
-        return Recorded { outcome: Outcome::HostDies, ..record.with_remark(remark) };
+        return record.reclassified(Outcome::HostDies, remark);
     }
     record
 }
@@ -182,7 +176,7 @@ fn failed(generation: Generation, code: i32, text: &str, message: Option<String>
     let record = broke(generation, &reason);
     if is_json {
         let remark = format!("its output is discarded, because it exited with code {code}");
-        return Recorded { outcome: Outcome::Lost, ..record.with_remark(remark) };
+        return record.reclassified(Outcome::Lost, remark);
     }
     record
 }
@@ -214,13 +208,9 @@ fn scored(generation: Generation, object: &Object) -> Recorded {
     let given = object.get("score").and_then(number);
     let rows = rows_of(generation, object);
     let pass = object.get("pass").and_then(Value::as_bool);
-    let checks = object.get("checks").and_then(Value::as_array);
     let score = match (generation, given) {
         (_, Some(given)) => Some(clamped(given)),
-        (Generation::V4, None) if !rows.kept.is_empty() => Some(share_of_passed(&rows.kept)),
-        (Generation::V5, None) if checks.is_some() && !rows.kept.is_empty() => {
-            Some(mean(&rows.kept))
-        }
+        (Generation::V4 | Generation::V5, None) if !rows.kept.is_empty() => Some(mean(&rows.kept)),
         (Generation::V5, None) => pass.map(|pass| f64::from(u8::from(pass))),
         (Generation::V2 | Generation::V4, None) => None,
     };
@@ -249,18 +239,18 @@ fn scored(generation: Generation, object: &Object) -> Recorded {
     match given {
         Some(given) if !(0.0..=1.0).contains(&given) => {
             let remark = format!("the score {given} is not in 0..=1, and recorded as {score}");
-            Recorded { outcome: disguise(score >= PASSES), ..record.with_remark(remark) }
+            record.reclassified(disguise(score >= PASSES), remark)
         }
         _ if pass == Some(false) && score >= PASSES => {
             let remark = format!("it says `pass: false`, but the score {score} alone decides");
-            Recorded { outcome: Outcome::LooksPassed, ..record.with_remark(remark) }
+            record.reclassified(Outcome::LooksPassed, remark)
         }
         None if object.get("score").is_some_and(|score| !score.is_null()) => {
             let remark = format!("the score is not a number; {score} is made of the rest");
-            Recorded { outcome: Outcome::Lost, ..record.with_remark(remark) }
+            record.reclassified(Outcome::Lost, remark)
         }
         _ => match rows.lost {
-            Some(lost) => Recorded { outcome: Outcome::Lost, ..record.with_remark(lost) },
+            Some(lost) => record.reclassified(Outcome::Lost, lost),
             None => record,
         },
     }
@@ -269,11 +259,6 @@ fn scored(generation: Generation, object: &Object) -> Recorded {
 /// Returns a score as it is recorded: within `0..=1`, and 0 if it is not finite.
 fn clamped(score: f64) -> f64 {
     if score.is_finite() { score.clamp(0.0, 1.0) } else { 0.0 }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "there are far fewer than 2^53 rows")]
-fn share_of_passed(rows: &[Row]) -> f64 {
-    rows.iter().filter(|row| row.passed == Some(true)).count() as f64 / rows.len() as f64
 }
 
 /// Returns the mean score of rows; those without a score count 1 or 0.

@@ -1,4 +1,4 @@
-//! What real releases recorded of programs, row by row.
+//! Records of real releases of AgentV, row by row.
 
 use serde_json::{Value, json};
 
@@ -12,12 +12,12 @@ use std::time::Duration;
 const GENERATIONS: [(Generation, &str); 3] =
     [(Generation::V2, "v2.5.1"), (Generation::V4, "v4.42.4"), (Generation::V5, "v5_head")];
 
-/// How the program of a measured row ended.
+/// Returns the process of a measured row.
 fn run(row: &Value) -> process::Outcome {
     let code = |key: &str| i32::try_from(row[key].as_i64().unwrap()).unwrap();
     let ending = match row["name"].as_str().unwrap() {
         "timeout" => Ending::TimedOut { limit: Duration::from_secs(2) },
-        // Recorded like any other exit code that comes without output.
+        // Recorded like an exit code without output.
         name @ ("missing_command" | "not_executable") => Ending::Lost { reason: name.to_owned() },
         _ if row["signal"].is_number() => Ending::Signalled(code("signal")),
         _ => Ending::Exited(code("exit")),
@@ -35,7 +35,7 @@ fn texts(rows: &[Row], passed: bool) -> Value {
     rows.iter().filter(|row| row.passed == Some(passed)).map(|row| row.text.clone()).collect()
 }
 
-/// Says what of the record differs from what was measured.
+/// Compares a record with the measured one.
 fn check(generation: Generation, row: &Value, wanted: &Value) {
     let name = format!("{} under {generation:?}", row["name"]);
     let got = recorded(generation, &run(row));
@@ -47,7 +47,7 @@ fn check(generation: Generation, row: &Value, wanted: &Value) {
     };
     assert_eq!(status, got.status.unwrap(), "{name}");
     if got.message.as_deref().is_some_and(|message| message.contains("is not available")) {
-        // Why a program cannot be started is said in the words of Node.js.
+        // Node.js has its own message for a program that cannot be started.
         return;
     }
     match generation {

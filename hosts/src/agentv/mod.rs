@@ -8,34 +8,25 @@ mod export;
 use evaluator_protocol::Contract;
 
 use super::{
-    Answer, BadAnswer, Defaults, ForeignContract, ForeignHost, Keys, Settings,
+    ForeignContract, ForeignHost,
     serve::{add, object},
-};
-use crate::{
-    conversation::Conversation,
-    eval_set::EvalCase,
-    json::{Object, Value},
 };
 
 pub(super) static HOST: ForeignHost = ForeignHost {
     name: "agentv",
     title: "AgentV",
     contract: Contract::AgentV,
-    foreign: Some(&AgentV),
+    foreign: Some(&CONTRACT),
     suite: Some(conform::SUITE),
     exporter: Some(export::EXPORTER),
 };
 
-#[derive(Debug)]
-struct AgentV;
-
 const CRITERIA_HINT: &str = "give `criteria` in the `config` of its entry";
 const REFERENCE_HINT: &str = "give an eval set with an expected answer for the last turn";
 
-const KEYS: Keys = Keys {
-    answer: &["hits", "misses", "assertions", "checks", "reasoning", "pass"],
-    bare_answers: false,
-    document: &[
+static CONTRACT: ForeignContract = ForeignContract {
+    answer_keys: &["hits", "misses", "assertions", "checks", "reasoning", "pass"],
+    document_keys: &[
         "candidate_answer",
         "expected_outcome",
         "reference_answer",
@@ -44,7 +35,7 @@ const KEYS: Keys = Keys {
         "output_messages",
         "trace_summary",
     ],
-    source: &[
+    source_keys: &[
         "candidate_answer",
         "candidateAnswer",
         "expected_messages",
@@ -53,35 +44,15 @@ const KEYS: Keys = Keys {
         "trace_summary",
         "traceSummary",
     ],
-    optional: &[
+    optional_keys: &[
         ("criteria", CRITERIA_HINT),
         ("expected_outcome", CRITERIA_HINT),
         ("reference_answer", REFERENCE_HINT),
         ("expected_output_text", REFERENCE_HINT),
     ],
-};
-
-impl ForeignContract for AgentV {
-    fn keys(&self) -> &'static Keys {
-        &KEYS
-    }
-
-    fn document(
-        &self,
-        settings: &Settings,
-        conversation: &Conversation,
-        case: Option<&EvalCase>,
-    ) -> Value {
-        document::document(settings, conversation, case)
-    }
-
-    fn answer(&self, answer: Value, _turns: usize) -> Result<Answer, BadAnswer> {
-        answer::answer(answer)
-    }
-
-    /// The threshold is AgentV's own, and not part of the document.
-    fn add_defaults(&self, document: &mut Object, defaults: &Defaults) -> Option<()> {
+    // The threshold is AgentV's own, and not part of the document.
+    ..ForeignContract::new(document::document, answer::answer, |document, defaults| {
         add(object(document, &["config"])?, &defaults.config);
         Some(())
-    }
-}
+    })
+};

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde::Serialize;
+
 use super::{Release, suites};
 use crate::json::Object;
 
@@ -39,7 +41,8 @@ pub(crate) struct Case {
 }
 
 /// Expected behavior of a good program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Kind {
     /// A document of the host: it is answered or refused.
@@ -50,19 +53,6 @@ pub enum Kind {
     Odd,
     /// Not a document: it is refused.
     Broken,
-}
-
-impl Kind {
-    /// Returns a stable name, e.g. `document`.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Document => "document",
-            Self::Additive => "additive",
-            Self::Odd => "odd",
-            Self::Broken => "broken",
-        }
-    }
 }
 
 impl Case {

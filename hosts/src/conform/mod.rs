@@ -19,10 +19,6 @@ mod program;
 mod record;
 mod report;
 mod tester;
-#[cfg(test)]
-pub(super) mod testing;
-#[cfg(test)]
-mod tests;
 
 use std::fmt;
 
@@ -31,6 +27,8 @@ use crate::{json::Object, process};
 
 pub use case::Kind;
 pub(super) use case::{Base, Case};
+#[doc(hidden)]
+pub use program::prepare_on_thread;
 pub use program::{Program, ProgramError};
 pub use record::{Outcome, Recorded, Row};
 pub(super) use record::{
@@ -38,6 +36,8 @@ pub(super) use record::{
     python_json, untimely,
 };
 pub use report::{Behavior, CaseReport, Conformance, HostReport, Standing};
+#[doc(hidden)]
+pub use tester::run_concurrently;
 pub use tester::{Tester, TesterError};
 
 /// Returns the text of a file in the host's directory `data`.
@@ -62,6 +62,7 @@ pub(crate) struct Suite {
 }
 
 /// A release of a host, or a way of calling, that reads answers differently from others.
+#[derive(Debug)]
 #[non_exhaustive]
 pub struct Release {
     /// Name of the host, e.g. `agentv`.
@@ -102,12 +103,6 @@ impl PartialEq for Release {
     }
 }
 
-impl fmt::Debug for Release {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)
-    }
-}
-
 impl fmt::Display for Release {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.title)
@@ -140,3 +135,8 @@ impl fmt::Display for UnknownHost {
 }
 
 impl std::error::Error for UnknownHost {}
+
+#[cfg(test)]
+pub(super) mod testing;
+#[cfg(test)]
+mod tests;

@@ -112,32 +112,39 @@ fn is_file(first: &OsString, runtimes: &Runtimes) -> Result<bool, ProgramError> 
     }
 }
 
-/// Prepares a file on a thread of its own: compilers are slow.
 async fn launched(
     path: &OsString,
     runtimes: &Runtimes,
     cancellation: &Cancellation,
     on_event: &mut dyn FnMut(PrepareEvent),
 ) -> Result<CommandSpec, ProgramError> {
-    let (sender, mut events) = mpsc::unbounded_channel();
     let (runtimes, cancellation) = (runtimes.clone(), cancellation.clone());
     let entrypoint = Entrypoint::from(PathBuf::from(path));
-    let preparing = task::spawn_blocking(move || {
-        // The receiver of the events waits for the end of the preparation.
-        runtimes.prepare_all(&[entrypoint], &cancellation, &mut |event| drop(sender.send(event)))
-    });
+    let work = move |on_event: &mut dyn FnMut(PrepareEvent)| {
+        runtimes.prepare_all(&[entrypoint], &cancellation, on_event).pop()
+    };
+    match prepare_on_thread(work, on_event).await.flatten() {
+        Some(launch) => Ok(launch?.one_shot),
+        None => Err(ProgramError::Interrupted),
+    }
+}
+
+/// Prepares evaluators on a thread of its own, because compilers are slow. Returns `None` if the tokio runtime is shut down.
+pub async fn prepare_on_thread<T: Send + 'static>(
+    work: impl FnOnce(&mut dyn FnMut(PrepareEvent)) -> T + Send + 'static,
+    on_event: &mut dyn FnMut(PrepareEvent),
+) -> Option<T> {
+    let (sender, mut events) = mpsc::unbounded_channel();
+    // The receiver of the events waits for the end of the work.
+    let working = task::spawn_blocking(move || work(&mut |event| drop(sender.send(event))));
     while let Some(event) = events.recv().await {
         on_event(event);
     }
-    match preparing.await {
-        Ok(launches) => match launches.into_iter().next() {
-            Some(launch) => Ok(launch?.one_shot),
-            None => Err(ProgramError::Interrupted),
-        },
+    match working.await {
+        Ok(result) => Some(result),
         Err(error) => match error.try_into_panic() {
             Ok(panic) => resume_unwind(panic),
-            // Only a tokio runtime that is shut down drops a blocking task.
-            Err(_) => Err(ProgramError::Interrupted),
+            Err(_) => None,
         },
     }
 }

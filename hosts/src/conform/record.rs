@@ -2,17 +2,21 @@
 
 use std::borrow::Cow;
 
+use serde::{Serialize, Serializer};
+
 use crate::{
     json::{self, ParseOptions, Value},
     process::{self, Ending},
 };
 
-/// What a host records of one evaluation.
-#[derive(Clone, Debug, PartialEq)]
+/// Record of one evaluation in a host.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Recorded {
     /// Relation of the record to what the program meant.
+    #[serde(rename = "fate")]
     pub outcome: Outcome,
     /// Recorded score, any number including `NaN`; `None` if no score is recorded.
+    #[serde(serialize_with = "number_or_text")]
     pub score: Option<f64>,
     /// The host's own status, e.g. `quality_failure`; `None` if it has none.
     pub status: Option<&'static str>,
@@ -25,7 +29,8 @@ pub struct Recorded {
 }
 
 /// Relation of a record to what the program meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// The answer is recorded as it was meant.
     Recorded,
@@ -41,32 +46,26 @@ pub enum Outcome {
     HostDies,
 }
 
-impl Outcome {
-    /// Returns a stable name, e.g. `looks_passed`.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Recorded => "recorded",
-            Self::Lost => "lost",
-            Self::Error => "error",
-            Self::LooksFailed => "looks_failed",
-            Self::LooksPassed => "looks_passed",
-            Self::HostDies => "host_dies",
-        }
-    }
-}
-
 /// A row of a record.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Row {
     /// Text; empty for a turn.
     pub text: String,
     /// Whether the row passed; `None` if the host does not record it.
     pub passed: Option<bool>,
     /// Score of the row.
+    #[serde(serialize_with = "number_or_text")]
     pub score: Option<f64>,
     /// Reason or evidence.
     pub note: Option<String>,
+}
+
+/// Writes a number that JSON does not have as text, so that it differs from a missing one.
+fn number_or_text<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    match number {
+        Some(number) if !number.is_finite() => serializer.collect_str(number),
+        number => number.serialize(serializer),
+    }
 }
 
 impl Recorded {
@@ -86,6 +85,12 @@ impl Recorded {
     #[must_use]
     pub(crate) fn with_status(self, status: &'static str) -> Self {
         Self { status: Some(status), ..self }
+    }
+
+    /// Sets the outcome and the reason for it.
+    #[must_use]
+    pub(crate) fn reclassified(self, outcome: Outcome, remark: impl Into<String>) -> Self {
+        Self { outcome, ..self.with_remark(remark) }
     }
 
     #[must_use]

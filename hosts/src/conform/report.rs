@@ -1,5 +1,7 @@
 //! Report of a conformance test, host by host.
 
+use serde::Serialize;
+
 use super::{
     Kind, Outcome, Recorded, Release,
     case::{Case, PLAIN},
@@ -26,14 +28,16 @@ pub struct HostReport {
 }
 
 /// Report of one case under one release.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct CaseReport {
     /// Name of the case.
+    #[serde(rename = "case")]
     pub name: &'static str,
     /// Expected behavior.
     pub kind: Kind,
     /// Behavior of the program.
+    #[serde(rename = "manner")]
     pub behavior: Behavior,
     /// What the host would record; `None` if the case was not run.
     pub recorded: Option<Recorded>,
@@ -42,7 +46,8 @@ pub struct CaseReport {
 }
 
 /// Behavior of a program that received a document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Behavior {
     /// It answered in the host's form, and the host records the answer.
     Answered,
@@ -55,7 +60,8 @@ pub enum Behavior {
 }
 
 /// Conformance of a program to a release of a host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Standing {
     /// It can be used.
     Conforms,
@@ -74,18 +80,6 @@ impl Behavior {
             Self::Refused => "refused",
             Self::Broke => "broke",
             Self::NotPlayed => "not_played",
-        }
-    }
-}
-
-impl Standing {
-    /// Returns a stable name, e.g. `conforms`.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Conforms => "conforms",
-            Self::DoesNotConform => "does_not_conform",
-            Self::NotAnswered => "not_answered",
         }
     }
 }

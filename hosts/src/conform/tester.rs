@@ -84,40 +84,28 @@ impl Tester {
     /// [`TesterError`]: the program cannot be started, or the test was cancelled.
     pub async fn run(&self, program: &Program) -> Result<Conformance, TesterError> {
         let cases: Arc<[Case]> = cases(&self.releases, &self.settings).into();
-        let mut runs: Vec<Option<Outcome>> = vec![None; cases.len()];
+        let mut runs = Vec::with_capacity(cases.len());
         // The first case runs alone: a program that cannot be started is not started for every case.
-        if let (Some(case), Some(run)) = (cases.first(), runs.first_mut()) {
-            *run = Some(self.play(&program.command, case).await?);
+        if let Some(case) = cases.first() {
+            runs.push(Some(self.play(&program.command, case).await?));
         }
         let timeouts = Arc::new(AtomicUsize::new(0));
-        let permits = Arc::new(Semaphore::new(self.jobs.get().min(Semaphore::MAX_PERMITS)));
-        let mut tasks = JoinSet::new();
-        for index in 1..cases.len() {
+        let others = (runs.len()..cases.len()).map(|index| {
             let (tester, command) = (self.clone(), program.command.clone());
-            let (cases, permits, timeouts) =
-                (Arc::clone(&cases), Arc::clone(&permits), Arc::clone(&timeouts));
-            tasks.spawn(async move {
-                // The semaphore is never closed.
-                let _permit = permits.acquire().await.ok();
+            let (cases, timeouts) = (Arc::clone(&cases), Arc::clone(&timeouts));
+            async move {
                 if timeouts.load(Ordering::Relaxed) >= MAX_TIMEOUTS {
-                    return (index, Ok(None));
+                    return Ok(None);
                 }
                 let run = tester.play(&command, &cases[index]).await;
                 if matches!(&run, Ok(Outcome { ending: Ending::TimedOut { .. }, .. })) {
                     timeouts.fetch_add(1, Ordering::Relaxed);
                 }
-                (index, run.map(Some))
-            });
-        }
-        while let Some(joined) = tasks.join_next().await {
-            match joined {
-                Ok((index, run)) => runs[index] = run?,
-                Err(error) => {
-                    if let Ok(panic) = error.try_into_panic() {
-                        resume_unwind(panic);
-                    }
-                }
+                run.map(Some)
             }
+        });
+        for run in run_concurrently(self.jobs, others).await {
+            runs.push(run?);
         }
         Ok(report(&self.releases, &cases, &runs))
     }
@@ -156,4 +144,38 @@ fn report(releases: &[&'static Release], cases: &[Case], runs: &[Option<Outcome>
     };
     let hosts = Release::all().filter(|release| releases.contains(release)).map(report).collect();
     Conformance { hosts }
+}
+
+/// Runs tasks, at most `jobs` at a time. Returns their results in order. Panics if a task does.
+pub async fn run_concurrently<T, F>(
+    jobs: NonZeroUsize,
+    tasks: impl IntoIterator<Item = F>,
+) -> Vec<T>
+where
+    T: Send + 'static,
+    F: Future<Output = T> + Send + 'static,
+{
+    let permits = Arc::new(Semaphore::new(jobs.get().min(Semaphore::MAX_PERMITS)));
+    let mut running = JoinSet::new();
+    for (index, task) in tasks.into_iter().enumerate() {
+        let permits = Arc::clone(&permits);
+        running.spawn(async move {
+            // The semaphore is never closed.
+            let _permit = permits.acquire().await.ok();
+            (index, task.await)
+        });
+    }
+    let mut results = Vec::new();
+    while let Some(joined) = running.join_next().await {
+        match joined {
+            Ok(result) => results.push(result),
+            Err(error) => {
+                if let Ok(panic) = error.try_into_panic() {
+                    resume_unwind(panic);
+                }
+            }
+        }
+    }
+    results.sort_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, result)| result).collect()
 }

@@ -38,7 +38,7 @@ fn a_host_names_all_its_releases() {
     }
 }
 
-/// What programs print, and what looks like it.
+/// Output of programs, and bytes that resemble it.
 fn stdout() -> impl Strategy<Value = Vec<u8>> {
     let number = prop_oneof![
         Just("0.5"),
@@ -81,7 +81,7 @@ fn stdout() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn an_exit_code_is_heard(stdout in stdout(), code in 1..256, turns in 0_usize..3) {
+    fn an_exit_code_is_never_a_judgement(stdout in stdout(), code in 1..256, turns in 0_usize..3) {
         for host in Release::all() {
             let got = (host.record)(&ended(Ending::Exited(code), &stdout, "why"), turns);
             prop_assert!(
@@ -93,7 +93,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_recorded_as_meant_has_a_score_that_is_a_number(stdout in stdout(), turns in 0_usize..3) {
+    fn an_answer_that_is_recorded_has_a_score_in_range(stdout in stdout(), turns in 0_usize..3) {
         for host in Release::all() {
             let got = (host.record)(&ended(Ending::Exited(0), &stdout, ""), turns);
             if got.outcome == Outcome::Recorded && host.host != "adk" {
@@ -108,7 +108,7 @@ proptest! {
     }
 
     #[test]
-    fn only_agentv_records_what_ended_by_a_signal(stdout in stdout(), signal in 1..32) {
+    fn only_agentv_records_the_output_of_a_killed_process(stdout in stdout(), signal in 1..32) {
         for host in Release::all() {
             let got = (host.record)(&ended(Ending::Signalled(signal), &stdout, ""), 1);
             let apart = matches!(got.outcome, Outcome::Error | Outcome::LooksFailed);

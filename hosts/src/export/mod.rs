@@ -7,8 +7,6 @@
 //! | `write` | writing files without overwriting those of users |
 
 mod program;
-#[cfg(test)]
-mod tests;
 pub(super) mod text;
 mod write;
 
@@ -19,6 +17,8 @@ use super::{ForeignHost, HOSTS};
 pub use evaluator_protocol::Contract;
 pub(super) use program::{CommandLine, utf8};
 pub use program::{ExportError, Language, Program, Reads};
+#[doc(hidden)]
+pub use text::quoted;
 pub use write::{WriteError, copy, copy_of, write};
 
 /// Generator of the files with which a host runs an evaluator.
@@ -140,3 +140,6 @@ pub fn export(
     let command = program.command_line()?;
     (exporter.files)(&Job { program, command, directory, origin })
 }
+
+#[cfg(test)]
+mod tests;

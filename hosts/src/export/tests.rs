@@ -148,7 +148,7 @@ fn no_host_gets_an_evaluator_that_cannot_read_its_documents() {
 }
 
 #[test]
-fn what_a_program_needs_to_start_is_set_and_what_cargo_adds_is_not() {
+fn variables_that_the_program_needs_are_set_and_those_of_cargo_are_not() {
     let mut program = program("polite");
     program.command.env = vec![
         ("CARGO_MANIFEST_DIR".into(), Some("/src".into())),
@@ -175,7 +175,7 @@ fn names_of_files_do_not_become_code() {
     let arguments = ["x\nimport os`\u{2028}y".to_owned()];
     let origin = Origin::new(host("adk"), &arguments, "evaluator 1.2.3");
     assert!(!origin.line().contains(['\n', '\u{2028}']), "{}", origin.line());
-    // What is filled in is not filled in itself.
+    // Placeholders in inserted text are not filled in.
     let odd =
         Program::new("x", "x", Language::Native, CommandSpec::new("/\"@ENVIRONMENT@\"\n@HEADER@"));
     let text = text_of(&exported(&odd, host("agentevals")), "x.py");
@@ -183,13 +183,13 @@ fn names_of_files_do_not_become_code() {
 }
 
 #[test]
-fn files_of_people_are_not_overwritten() {
+fn files_of_users_are_not_overwritten() {
     let directory = TestDirectory::new();
     let out = directory.join("new/out");
     let files = exported(&program("polite"), host("agentv")).files;
     let paths = write(&out, &files, false).unwrap();
     assert_eq!(paths.len(), 3);
-    assert_eq!(write(&out, &files, false).unwrap(), paths, "they are ours");
+    assert_eq!(write(&out, &files, false).unwrap(), paths, "they were exported");
     std::fs::write(&paths[2], "mine").unwrap();
     std::fs::remove_file(&paths[0]).unwrap();
     let error = write(&out, &files, false).unwrap_err().to_string();
@@ -197,7 +197,7 @@ fn files_of_people_are_not_overwritten() {
     assert!(!paths[0].exists(), "nothing was written");
     write(&out, &files, true).unwrap();
     assert_eq!(std::fs::read_to_string(&paths[2]).unwrap(), files[2].text);
-    assert_eq!(std::fs::read_dir(&out).unwrap().count(), 3, "nothing is left beside them");
+    assert_eq!(std::fs::read_dir(&out).unwrap().count(), 3, "no temporary files are left");
 }
 
 #[test]

@@ -43,7 +43,8 @@ pub(crate) fn yaml(job: &Job<'_>, about: &str, entry: &str) -> String {
 }
 
 /// Returns text in double quotes, with escapes that all three languages have.
-pub(crate) fn quoted(text: &str) -> String {
+#[must_use]
+pub fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
     for character in text.chars() {

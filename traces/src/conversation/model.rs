@@ -1,11 +1,11 @@
-//! What an evaluator gets to see of a recording, whatever recorded it.
+//! Conversations, independent of the program that recorded them.
 
 use std::sync::Arc;
 
 use super::Recorded;
 use crate::{json::Value, trace::SpanStatus};
 
-/// A group of traces that is evaluated as one: the turns of one trace, or of all traces of a session.
+/// A group of traces that is evaluated together: the turns of one trace, or of all traces of a session.
 #[derive(Clone, Debug)]
 pub struct Conversation {
     /// Trace id the report shows: that of the group's first member.
@@ -16,16 +16,16 @@ pub struct Conversation {
     pub case_id: Option<String>,
     /// Sorted, unique.
     pub warnings: Vec<String>,
-    /// Why the conversation cannot be evaluated: what the recording says of it is contradictory or cannot be read. Sorted,
+    /// Reasons why the conversation cannot be evaluated: contradictory or unreadable parts of the recording. Sorted,
     /// unique.
     pub errors: Vec<String>,
-    /// How many recorded spans were dropped because they are copies of others.
+    /// Number of recorded spans that were dropped because they are copies of others.
     pub dropped_copies: usize,
-    /// Latencies, tokens and counts; `None` when nobody measured them.
+    /// Latencies, tokens and counts; `None` if they were not measured.
     pub performance: Option<PerformanceMetrics>,
 }
 
-/// One exchange: what the user said, what the agent did and answered.
+/// A turn: the message of the user, the steps of the agent, and its answer.
 #[derive(Clone, Debug)]
 pub struct Turn {
     /// Trace of the anchor span.
@@ -36,9 +36,9 @@ pub struct Turn {
     pub root_anchored: bool,
     /// Name of the agent, if recorded.
     pub agent_name: Option<String>,
-    /// What the user said; `None` when no text was recorded.
+    /// Text of the user's messages; `None` if no text was recorded.
     pub user_text: Option<String>,
-    /// What the agent answered; `None` when no text was recorded.
+    /// Text of the agent's answer; `None` if no text was recorded.
     pub final_text: Option<String>,
     /// Logical LLM calls in order of (start, end).
     pub llm_calls: Vec<LlmCall>,
@@ -73,9 +73,9 @@ pub struct JudgedSpan {
 pub struct LlmCall {
     /// Span id of the innermost span of the call.
     pub span_id: String,
-    /// Model asked for.
+    /// Requested model.
     pub request_model: Option<String>,
-    /// Model that answered.
+    /// Responding model.
     pub response_model: Option<String>,
     /// Id of the response.
     pub response_id: Option<String>,
@@ -107,7 +107,7 @@ pub struct Usage {
 pub struct ToolCall {
     /// Name of the tool.
     pub name: String,
-    /// Id that ties the request to its result, if recorded.
+    /// Id that connects the call with its response, if recorded.
     pub call_id: Option<String>,
     /// Arguments as recorded; JSON text is parsed.
     pub arguments: Value,
@@ -115,7 +115,7 @@ pub struct ToolCall {
     pub result: Recorded,
     /// Whether the recording says that the call failed.
     pub is_error: bool,
-    /// Start and end of the outermost tool span, `None` when only message parts speak of the call.
+    /// Start and end of the outermost tool span; `None` if only messages record the call.
     pub span: Option<(i128, i128)>,
 }
 

@@ -122,7 +122,7 @@ fn a_folder_is_made_and_named_and_a_file_is_none() {
         ran.stdout
     );
     let ran = folder.evaluator(&["export", "--for", "adk", "so so", "-o", "so so"]).exits(2);
-    ran.reports_nothing().says("so so is not a folder");
+    ran.reports_nothing().says("so so is not a directory");
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn what_cannot_be_made_ready_is_not_served() {
         (&["-c", "broken.yaml", "same"], "gone"),
         (&["-c", "metric.yaml"], "there is no evaluator to offer"),
         (&["-c", "typo.yaml"], "treshold"),
-        (&["same", "same"], "two evaluators are called so"),
+        (&["same", "same"], "two evaluators have this name"),
         (&["gone"], "no such file"),
         (&[], "name evaluators, or a configuration with -c"),
     ] {
@@ -108,7 +108,7 @@ fn what_does_not_end_in_time_is_ended_and_told_so() {
     let pid = wait_for_line(&folder.path().join("began"));
     assert!(signal("INT", &server.pid()));
     let answer = response(&mut stream).is(503);
-    assert!(answer.text().contains("going down"), "{}", answer.body);
+    assert!(answer.text().contains("shutting down"), "{}", answer.body);
     assert_eq!(server.ended(), Some(3));
     assert_gone(&pid);
     assert!(server.said().contains("some documents were not answered"), "{}", server.said());

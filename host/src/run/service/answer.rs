@@ -13,7 +13,7 @@ use super::{
     screen::refusal,
 };
 use crate::{
-    hosts::{Question, complete, foreign_contract},
+    hosts::{Question, complete, foreign_contract, host_of},
     json::{self, NonFinite, Object, Value},
     pool::Document,
     verdict::{Answer, Evaluation, Status, Verdict},
@@ -165,7 +165,7 @@ fn write_result(contract: Contract, reply: &Reply, result: EvalResult) -> Result
         .map_err(|why| Refusal::new(ErrorStatus::NotEvaluated, "not_evaluated", why.to_string()))?;
     let answer = reply.settle(answer).map_err(|why| unfit(why.to_string()))?;
     match foreign_contract(contract) {
-        Some(foreign) => foreign.write(&answer).map_err(unfit),
+        Some(foreign) => (foreign.write)(&answer).map_err(unfit),
         None => serde_json::to_string(&answer).map_err(|error| unfit(error.to_string())),
     }
 }
@@ -251,8 +251,10 @@ fn explained(ready: &Ready, evaluation: Evaluation) -> String {
 
 /// Returns an answer that is not converted.
 fn unconverted(contract: Option<Contract>, text: Vec<u8>) -> Result<String, Refusal> {
-    if let Some(foreign) = contract.and_then(foreign_contract) {
-        foreign.check_size(text.len()).map_err(unfit)?;
+    let max = contract.and_then(foreign_contract).map_or(usize::MAX, |foreign| foreign.max_answer);
+    if text.len() > max {
+        let (bytes, host) = (text.len(), contract.map_or("", |contract| host_of(contract).title));
+        return Err(unfit(format!("the answer has {bytes} bytes, and {host} reads {max} at most")));
     }
     String::from_utf8(text).map_err(|error| unfit(format!("the answer is not UTF-8: {error}")))
 }

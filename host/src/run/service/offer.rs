@@ -1,4 +1,4 @@
-//! Evaluators made ready, and what is known of each.
+//! Prepared evaluators and their descriptions.
 
 use std::{
     path::{Path, PathBuf},
@@ -23,33 +23,33 @@ use crate::{
     verdict::Expected,
 };
 
-/// Time a program may take to say what is in it.
+/// Time limit for a program to describe itself.
 const DESCRIBE_LIMIT: Duration = Duration::from_secs(10);
 
-/// The toolkit whose exit codes are known.
+/// SDK whose exit codes are known.
 const SDK: &str = "evaluator-sdk";
 
-/// Evaluators that are kept ready. Everything that can be found out before the first document has been by the time there is one.
+/// Evaluators that are kept ready. Everything that does not depend on a document is done before the first one.
 pub struct Service {
     pub(super) evaluators: IndexMap<String, Served>,
     pub(super) permits: Permits,
-    /// Entries of the configuration that are not offered, each with the reason.
+    /// Reasons why entries of the configuration are not offered.
     passed_over: Vec<String>,
 }
 
-/// What is known of an evaluator.
+/// Description of an evaluator.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Offered {
-    /// Its name, unique among all.
+    /// Name, unique in the service.
     pub name: String,
-    /// What it scores, in its author's words; empty when nothing is known.
+    /// What it scores, by its author; empty if not known.
     pub description: String,
-    /// The contract it is written against.
+    /// Contract that it is written against.
     pub contract: String,
-    /// Score from which on an evaluation passes, where the document does not say; `None` where nobody does.
+    /// Score from which on an evaluation passes if the document has no threshold.
     pub threshold: Option<f64>,
-    /// JSON Schema of its config, if it says one.
+    /// JSON Schema of its config.
     pub config_schema: Option<serde_json::Value>,
 }
 
@@ -58,33 +58,33 @@ pub struct Offered {
 #[error("{evaluator}: {reason}")]
 #[non_exhaustive]
 pub struct Unservable {
-    /// Its name, or its path.
+    /// Name or path.
     pub evaluator: String,
-    /// Why not.
+    /// Reason.
     pub reason: String,
 }
 
-/// An evaluator with what is needed to ask it.
+/// An evaluator of the service.
 pub(super) struct Served {
     pub(super) ready: Ready,
     pub(super) offered: Offered,
-    /// What the entry says beside.
+    /// Settings for documents that do not contain them.
     pub(super) defaults: Defaults,
-    /// It is given documents as they come, and its answers are passed on.
+    /// Whether documents and answers are not converted.
     pub(super) is_foreign: bool,
-    /// Its exit codes mean what those of this project's SDK mean.
+    /// Whether its exit codes are those of this project's SDK.
     pub(super) speaks_sdk: bool,
 }
 
 impl Service {
-    /// Makes the evaluators of a configuration ready, and those at `paths`, which have `timeout` for a document. Of a program at
-    /// a path that holds several, each is offered.
+    /// Prepares the evaluators of a configuration, and those at `paths`, which have the time limit `timeout` for a document. All
+    /// evaluators of a program at a path are offered.
     ///
     /// Must be called inside a tokio runtime with time and I/O enabled, and the service be used there.
     ///
     /// # Errors
     ///
-    /// One [`Unservable`] for each that cannot be started, built, or told from another.
+    /// One [`Unservable`] for each evaluator that cannot be built or started, or has the name of another.
     pub async fn new(
         config: &Config,
         paths: &[PathBuf],
@@ -126,25 +126,25 @@ impl Service {
         if problems.is_empty() { Ok(service) } else { Err(problems) }
     }
 
-    /// What is offered, in the order of the configuration and the paths.
+    /// Returns the evaluators, in the order of the configuration and the paths.
     pub fn offered(&self) -> impl ExactSizeIterator<Item = &Offered> {
         self.evaluators.values().map(|served| &served.offered)
     }
 
-    /// Why entries of the configuration are not offered.
+    /// Returns the reasons why entries of the configuration are not offered.
     #[must_use]
     pub fn passed_over(&self) -> &[String] {
         &self.passed_over
     }
 
-    /// Ends what is running.
+    /// Stops all workers.
     pub async fn close(self) {
         for (_, served) in self.evaluators {
             served.ready.stop().await;
         }
     }
 
-    /// Adds an evaluator, or all of a program; says what is wrong with it.
+    /// Adds an evaluator, or all evaluators of a program. Returns a problem.
     async fn add(
         &mut self,
         planned: PlannedEvaluator,
@@ -170,7 +170,7 @@ impl Service {
             Work::Linked { contract, .. } => {
                 let described =
                     runner.linked.get(&name).map(|linked| linked.description()).unwrap_or_default();
-                let one = Described { description: described, ..Described::unknown(&name) };
+                let one = Offered { description: described, ..Offered::unknown(&name) };
                 let one = one.stated(contract);
                 return self.serve(planned, &one, None, &entry.defaults, runner);
             }
@@ -181,7 +181,7 @@ impl Service {
             false => None,
         };
         let known = description.as_ref().map(|it| it.evaluators.as_slice()).unwrap_or_default();
-        let chosen: Vec<Described> = match entry.chosen(known, &name) {
+        let chosen: Vec<Offered> = match entry.chosen(known, &name) {
             Ok(chosen) => chosen.into_iter().map(|one| one.stated(contract)).collect(),
             Err(reason) => return unservable(reason),
         };
@@ -207,29 +207,23 @@ impl Service {
     fn serve(
         &mut self,
         planned: PlannedEvaluator,
-        described: &Described,
+        described: &Offered,
         description: Option<&Description>,
         defaults: &Defaults,
         runner: &Runner,
     ) -> Option<Unservable> {
         let name = described.name.clone();
         if self.evaluators.contains_key(&name) {
-            let reason = "two evaluators are called so; give them names in a configuration";
+            let reason = "two evaluators have this name; give them names in a configuration";
             return Some(Unservable { evaluator: name, reason: reason.to_owned() });
         }
         let is_foreign = described.contract != Contract::Agentevals.name();
-        // There is no end of documents.
+        // The number of documents is not known.
         let mut ready = Ready::new(planned, runner, usize::MAX);
         let may_stay = description.is_some_and(Description::numbers);
         let expected = if is_foreign { Expected::Anything } else { Expected::Result };
         ready.keep_warm(may_stay, expected, &self.permits);
-        let offered = Offered {
-            name: name.clone(),
-            description: described.description.clone(),
-            contract: described.contract.clone(),
-            threshold: defaults.threshold,
-            config_schema: described.config_schema.clone(),
-        };
+        let offered = Offered { threshold: defaults.threshold, ..described.clone() };
         let speaks_sdk = description.is_some_and(|description| description.sdk == SDK);
         let defaults = defaults.clone();
         let served = Served { ready, offered, defaults, is_foreign, speaks_sdk };
@@ -244,27 +238,27 @@ impl std::fmt::Debug for Service {
     }
 }
 
-/// What is to be done with an entry.
+/// Properties of an entry.
 struct Entry {
     defaults: Defaults,
-    /// The program knows better what it is called.
+    /// Whether the program decides the name.
     may_be_renamed: bool,
-    /// It stands for all evaluators of its program.
+    /// Whether it stands for all evaluators of its program.
     holds_all: bool,
 }
 
 impl Entry {
-    /// The evaluators of a program that the entry means.
-    fn chosen(&self, known: &[EvaluatorDescription], name: &str) -> Result<Vec<Described>, String> {
+    /// Returns the evaluators of a program that the entry stands for.
+    fn chosen(&self, known: &[EvaluatorDescription], name: &str) -> Result<Vec<Offered>, String> {
         Ok(match known {
-            [] => vec![Described::unknown(name)],
-            [one] if self.may_be_renamed => vec![Described::of(one, &one.name)],
-            [one] => vec![Described::of(one, name)],
+            [] => vec![Offered::unknown(name)],
+            [one] if self.may_be_renamed => vec![Offered::of(one, &one.name)],
+            [one] => vec![Offered::of(one, name)],
             several if self.holds_all => {
-                several.iter().map(|one| Described::of(one, &one.name)).collect()
+                several.iter().map(|one| Offered::of(one, &one.name)).collect()
             }
             several => match several.iter().find(|one| one.name == name) {
-                Some(one) => vec![Described::of(one, name)],
+                Some(one) => vec![Offered::of(one, name)],
                 None => {
                     let names: Vec<&str> = several.iter().map(|one| one.name.as_str()).collect();
                     return Err(format!(
@@ -277,21 +271,18 @@ impl Entry {
     }
 }
 
-/// One evaluator of a program, as far as it is known.
-struct Described {
-    name: String,
-    description: String,
-    contract: String,
-    config_schema: Option<serde_json::Value>,
-}
-
-impl Described {
+impl Offered {
     fn unknown(name: &str) -> Self {
-        let contract = Contract::Agentevals.name().to_owned();
-        Self { name: name.to_owned(), description: String::new(), contract, config_schema: None }
+        Self {
+            name: name.to_owned(),
+            description: String::new(),
+            contract: Contract::Agentevals.name().to_owned(),
+            threshold: None,
+            config_schema: None,
+        }
     }
 
-    /// With the contract that the entry names.
+    /// Sets the contract that the entry names.
     fn stated(mut self, contract: Option<Contract>) -> Self {
         if let Some(contract) = contract {
             self.contract = contract.name().to_owned();
@@ -301,15 +292,15 @@ impl Described {
 
     fn of(one: &EvaluatorDescription, name: &str) -> Self {
         Self {
-            name: name.to_owned(),
             description: one.description.clone(),
             contract: one.contract.clone(),
             config_schema: one.config_schema.clone(),
+            ..Self::unknown(name)
         }
     }
 }
 
-/// The program with one of its evaluators chosen: only documents of some contracts say which one they are for.
+/// Returns the program with one of its evaluators chosen: documents of most contracts do not name the evaluator.
 fn choosing(program: &Program, name: &str) -> Program {
     let mut program = program.clone();
     let choice = ["--evaluator".into(), name.into()];
@@ -323,7 +314,7 @@ fn choosing(program: &Program, name: &str) -> Program {
     program
 }
 
-/// What an entry says where documents say nothing. Where there is no entry, nobody has said anything.
+/// Returns the settings of an entry. An evaluator at a path has no threshold.
 fn defaults(entry: &EvaluatorConfig, from_entry: bool) -> Defaults {
     let config = match &entry.kind {
         EvaluatorKind::Code(code) => code.config.clone(),
@@ -334,15 +325,15 @@ fn defaults(entry: &EvaluatorConfig, from_entry: bool) -> Defaults {
     Defaults::new(config, from_entry.then(|| entry.threshold()))
 }
 
-/// An evaluator of which nothing but its place was given.
+/// An evaluator at a path.
 struct Placed {
-    /// The entry it would have in a configuration.
+    /// Its entry in a configuration.
     entry: EvaluatorConfig,
-    /// Whether a manifest says what it is called. Otherwise a program says it, if it does.
+    /// Whether a manifest decides its name, and not its program.
     is_named: bool,
 }
 
-/// The evaluator at `path`: a file, the folder of a package, or a folder with a manifest.
+/// Returns the evaluator at `path`: a file, the directory of a package, or a directory with a manifest.
 fn placed(path: &Path, timeout: Duration) -> Result<Placed, String> {
     if manifest::has_manifest(path) {
         let loaded = LoadedManifest::load(path).map_err(|error| {
@@ -353,7 +344,7 @@ fn placed(path: &Path, timeout: Duration) -> Result<Placed, String> {
         let entry = entry(loaded.manifest.name.clone(), loaded.entrypoint(), timeout);
         return Ok(Placed { entry, is_named: true });
     }
-    // A name without a folder would be looked for elsewhere, too.
+    // A name without a directory would also be searched on `PATH`.
     let file = std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path));
     Ok(Placed { entry: entry(name_of(&file), file, timeout), is_named: false })
 }
@@ -366,8 +357,8 @@ fn entry(name: String, file: PathBuf, timeout: Duration) -> EvaluatorConfig {
     entry
 }
 
-/// What an evaluator is called of which nothing but its file or folder is known: `checks/polite.py` is called `polite`;
-/// `polite/src/main.rs` and the folder `polite` too.
+/// Returns the name of an evaluator by its path: `checks/polite.py`, `polite/src/main.rs` and the directory `polite` are called
+/// `polite`.
 #[must_use]
 pub fn name_of(path: &Path) -> String {
     let part = |path: Option<&Path>| {

@@ -1,4 +1,4 @@
-//! What no evaluator gets to see.
+//! Checks of documents, whatever the contract of the evaluator.
 
 use std::fmt;
 
@@ -12,16 +12,16 @@ use serde::{
 use super::Refusal;
 use crate::json::{self, ParseError, ParseErrorKind, ParseOptions};
 
-/// Keys under which a document of AgentV names a file with the answer.
+/// Keys of AgentV documents that name a file with the answer.
 const FILE_KEYS: [&str; 2] = ["output_path", "outputPath"];
 
-/// Why the body of a request is not given to any evaluator, whatever its contract.
+/// Returns the error of a request body that no evaluator receives.
 ///
-/// AgentV leaves long answers in a file of its own, beside the judge. Whoever asks over a network has no such file, and must
-/// not have one of this machine judged: nobody but its user may say which files are read.
+/// AgentV writes long answers to a file on the judge's machine. A client on the network has no such file, and must not choose
+/// which files of this machine are read.
 pub(super) fn refusal(body: &[u8]) -> Option<Refusal> {
     let bad = |status, message| Some(Refusal::new(status, "bad_document", message));
-    // Values of keys that are not known are skipped unread, and an evaluator would stumble over them as if it were at fault.
+    // Evaluators fail on malformed values of unknown keys, which `decode` skips unread.
     let text = match str::from_utf8(body) {
         Ok(text) => text,
         Err(error) => {
@@ -45,9 +45,9 @@ pub(super) fn refusal(body: &[u8]) -> Option<Refusal> {
     }
 }
 
-/// The error of a document that is nested deeper than hosts write and evaluators read.
+/// Returns the error of a document that is nested deeper than hosts write and evaluators read.
 fn too_deep(text: &str) -> Option<ParseError> {
-    // Hardly any document has so many brackets that it could be.
+    // Most documents have fewer brackets than the limit.
     memchr2_iter(b'[', b'{', text.as_bytes()).nth(MAX_DEPTH)?;
     let options = ParseOptions { max_depth: MAX_DEPTH, ..ParseOptions::default() };
     json::parse(text, &options)
@@ -55,7 +55,7 @@ fn too_deep(text: &str) -> Option<ParseError> {
         .filter(|error| matches!(error.kind, ParseErrorKind::TooDeep { .. }))
 }
 
-/// The key of a document that names a file.
+/// Key of a document that names a file.
 struct NamedFile(Option<&'static str>);
 
 impl<'de> Deserialize<'de> for NamedFile {
@@ -64,7 +64,7 @@ impl<'de> Deserialize<'de> for NamedFile {
     }
 }
 
-/// Looks at all keys, since one may be there more than once.
+/// Visits all keys, because a key may be repeated.
 struct Keys;
 
 impl<'de> Visitor<'de> for Keys {

@@ -24,7 +24,7 @@ pub(crate) struct Native {
 impl Native {
     /// Result of an evaluator of tool calls where the host does not report them.
     pub(crate) fn without_tools() -> Self {
-        let reason = "this evaluator judges the calls of tools and the host does not tell of any";
+        let reason = "this evaluator judges tool calls, which the host does not report";
         let details = Some(json!({"reason": reason}));
         Self { score: None, passed: false, turns: Vec::new(), details }
     }
