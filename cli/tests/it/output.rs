@@ -39,7 +39,8 @@ fn normal(text: &str) -> String {
 #[track_caller]
 fn assert_aligned(table: &str) {
     let lines: Vec<Vec<char>> = table.lines().map(|line| line.chars().collect()).collect();
-    let rule = lines.iter().position(|line| line.starts_with(&['-'; 6])).unwrap();
+    let rule = lines.iter().position(|line| line.starts_with(&['-'; 6]));
+    let rule = rule.expect("a table has a rule");
     let blanks: Vec<usize> = (0..lines[rule].len()).filter(|at| lines[rule][*at] == ' ').collect();
     let is_row = |line: &&Vec<char>| line.starts_with(&['[']);
     let rows: Vec<_> = lines[rule + 1..].iter().take_while(is_row).collect();
