@@ -10,11 +10,13 @@ use std::{
     env,
     ffi::OsString,
     fmt::Write as _,
-    fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     time::{Duration, Instant},
 };
+
+use evaluator_test_support::{TestDirectory, recording::recording};
+use evaluator_tests::bench::{build::evaluator, is_wanted};
 
 const CONVERSATIONS: usize = 200;
 const EVALUATORS: usize = 5;
@@ -35,29 +37,22 @@ const TYPED: &str = "import { readFileSync } from 'node:fs';\n\
     console.log(JSON.stringify({ score: 1, per_invocation_scores: scores }));\n";
 
 fn main() {
-    // `cargo test --benches` only wants to know that this compiles.
-    if !env::args().any(|argument| argument == "--bench") {
+    if !is_wanted() {
         return;
     }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let built = Command::new(env!("CARGO"))
-        .args(["build", "--quiet", "--release", "-p", "evaluator-cli"])
-        .current_dir(root)
-        .status();
-    assert!(built.unwrap().success());
+    let evaluator = evaluator();
     let path = search_path();
     let version = version(&path);
     println!(
         "{CONVERSATIONS} conversations, {EVALUATORS} evaluators, Node.js {version}, {} processors",
         processors()
     );
-    let directory = env::temp_dir().join(format!("evaluator-bench-node-{}", std::process::id()));
-    fs::create_dir_all(directory.join("packages/node_modules/heavy")).unwrap();
-    fs::write(directory.join("packages/node_modules/heavy/index.js"), package()).unwrap();
-    fs::write(directory.join("packages/heavy.js"), HEAVY).unwrap();
-    fs::write(directory.join("small.js"), SMALL).unwrap();
-    fs::write(directory.join("typed.mts"), TYPED).unwrap();
-    fs::write(directory.join("traces.json"), traces()).unwrap();
+    let directory = TestDirectory::new();
+    directory.file("packages/node_modules/heavy/index.js", package());
+    directory.file("packages/heavy.js", HEAVY);
+    directory.file("small.js", SMALL);
+    directory.file("typed.mts", TYPED);
+    directory.file("traces.json", recording([("hi", "yes"); CONVERSATIONS]));
     for (what, file) in [
         ("a small file", "small.js"),
         ("a package of 2 MB", "packages/heavy.js"),
@@ -68,10 +63,10 @@ fn main() {
             continue;
         }
         let [process, auto] = ["process", "auto"].map(|isolation| {
-            fs::write(directory.join("config.yaml"), config(file, isolation)).unwrap();
-            let mut command = Command::new(root.join("target/release/evaluator"));
+            directory.file("config.yaml", config(file, isolation));
+            let mut command = Command::new(&evaluator);
             command.args(["run", "traces.json", "-c", "config.yaml", "-o", "json"]);
-            command.env("PATH", &path).current_dir(&directory);
+            command.env("PATH", &path).current_dir(directory.path());
             time(command.stdout(Stdio::null()).stderr(Stdio::null())).as_secs_f64()
         });
         println!(
@@ -79,7 +74,6 @@ fn main() {
             process / auto
         );
     }
-    fs::remove_dir_all(&directory).unwrap();
 }
 
 fn processors() -> usize {
@@ -129,17 +123,6 @@ fn config(file: &str, isolation: &str) -> String {
         format!("  - {{name: check{number}, type: code, path: {file}, isolation: {isolation}}}\n")
     };
     format!("evaluators:\n{}", (0..EVALUATORS).map(entry).collect::<String>())
-}
-
-/// OTLP JSON with one turn in each conversation.
-fn traces() -> String {
-    let span = |number: usize| {
-        format!(
-            r#"{{"traceId":"{number:032x}","spanId":"{number:016x}","name":"invoke_agent helper","kind":1,"startTimeUnixNano":"1000000000","endTimeUnixNano":"2000000000","attributes":[{{"key":"gen_ai.operation.name","value":{{"stringValue":"invoke_agent"}}}},{{"key":"gen_ai.agent.name","value":{{"stringValue":"helper"}}}},{{"key":"gen_ai.input.messages","value":{{"stringValue":"[{{\"role\":\"user\",\"parts\":[{{\"type\":\"text\",\"content\":\"hi\"}}]}}]"}}}},{{"key":"gen_ai.output.messages","value":{{"stringValue":"[{{\"role\":\"assistant\",\"parts\":[{{\"type\":\"text\",\"content\":\"yes\"}}]}}]"}}}}]}}"#
-        )
-    };
-    let spans: Vec<String> = (1..=CONVERSATIONS).map(span).collect();
-    format!(r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{}]}}]}}]}}"#, spans.join(","))
 }
 
 fn time(command: &mut Command) -> Duration {

@@ -43,7 +43,7 @@ fn limits_hold_for_the_evaluator_alone() {
 fn an_evaluator_that_passes_a_limit_is_an_error_that_names_it() {
     let folder = Folder::new();
     let endless = "cat >/dev/null; echo '{\"score\": 1}'; while :; do :; done";
-    let ran = run(&folder, endless, "limits: {cpu: 1}").exits(3);
+    let ran = run(&folder, endless, "timeout: 500, limits: {cpu: 1}").exits(3);
     assert_eq!(ran.evaluations(0), ["check ERROR signalled"]);
     let error = ran.error_of("check");
     assert!(
@@ -51,7 +51,8 @@ fn an_evaluator_that_passes_a_limit_is_an_error_that_names_it() {
         "{error}"
     );
 
-    let ran = run(&folder, &format!("trap '' XCPU; {endless}"), "limits: {cpu: 1}").exits(3);
+    let ran = run(&folder, &format!("trap '' XCPU; {endless}"), "timeout: 500, limits: {cpu: 1}")
+        .exits(3);
     assert_eq!(ran.evaluations(0), ["check ERROR signalled"]);
     let error = ran.error_of("check");
     assert!(error.contains("code -9 (something killed it; it had the limit `cpu: 1`"), "{error}");
@@ -59,24 +60,28 @@ fn an_evaluator_that_passes_a_limit_is_an_error_that_names_it() {
     if cfg!(target_os = "linux") {
         let greedy =
             "cat >/dev/null; x=$(head -c 200000000 /dev/zero | tr '\\0' x); echo '{\"score\": 1}'";
-        let ran = run(&folder, greedy, "limits: {memory: 32MiB}").exits(3);
+        let ran = run(&folder, greedy, "timeout: 500, limits: {memory: 32MiB}").exits(3);
         let error = ran.error_of("check");
         assert!(error.contains("it had the limit `memory: 32MiB`, which may be why"), "{error}");
     }
 
     let ran =
-        run(&folder, "cat >/dev/null; echo '{\"score\": 1}'", "limits: {output: 10}").exits(3);
+        run(&folder, "cat >/dev/null; echo '{\"score\": 1}'", "timeout: 500, limits: {output: 10}")
+            .exits(3);
     assert_eq!(ran.evaluations(0), ["check ERROR bad_answer"]);
     assert_eq!(
         ran.error_of("check"),
         "Custom evaluator 'check' printed more than 10 bytes on stdout"
     );
 
-    let ran = run(&folder, "echo 0123456789abcdef >&2; exit 4", "limits: {stderr: 8}").exits(3);
+    let ran =
+        run(&folder, "echo 0123456789abcdef >&2; exit 4", "timeout: 500, limits: {stderr: 8}")
+            .exits(3);
     let error = ran.error_of("check");
     assert!(error.contains("code 4: 01\n[... 9 bytes left out ...]\nbcdef"), "{error}");
 
-    let ran = run(&folder, "exit 4", "limits: {open_files: 20, memory: 1GiB}").exits(3);
+    let ran =
+        run(&folder, "exit 4", "timeout: 500, limits: {open_files: 20, memory: 1GiB}").exits(3);
     assert_eq!(
         ran.error_of("check"),
         "Custom evaluator 'check' exited with code 4 (it had the limits `memory: 1GiB` and `open_files: 20`, which may be why)"

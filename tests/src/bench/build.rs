@@ -56,7 +56,9 @@ pub fn cargo(directory: &Path) -> Command {
 pub fn clean(command: &mut Command) {
     for (name, _) in env::vars_os() {
         let text = name.to_string_lossy();
-        let kept = ["CARGO_HOME", "CARGO_NET_OFFLINE", "RUSTUP_HOME"].contains(&&*text);
+        let kept =
+            ["CARGO_HOME", "CARGO_INCREMENTAL", "CARGO_NET_OFFLINE", "RUSTUP_HOME", "RUSTFLAGS"]
+                .contains(&&*text);
         if (text.starts_with("CARGO") || text.starts_with("RUST")) && !kept {
             command.env_remove(name);
         }
