@@ -9,6 +9,7 @@ use std::{
 };
 
 use serde::de::IgnoredAny;
+use serde_json::{Value, json};
 
 use super::{
     Damage, RunFileError,
@@ -112,6 +113,7 @@ impl Part {
         let mut pending: BTreeMap<usize, Vec<Span>> = BTreeMap::new();
         while let Some(span) = lines.next(&mut buffer)? {
             let read = match format::open(&buffer) {
+                Ok(kind::EVALUATION) if lines.number <= 1 + header.earlier => Ok(()),
                 Ok(kind::EVALUATION) => serde_json::from_slice(&buffer)
                     .map(|record: EvaluationRecord<IgnoredAny>| {
                         pending.entry(record.number).or_default().push(span);
@@ -242,35 +244,35 @@ fn difference(first: &Header, second: &Header) -> Option<String> {
     if first.plan.is_some() && first.plan == second.plan {
         return None;
     }
-    if first.tool != second.tool {
-        return Some(format!("the first is of {}, the second of {}", first.tool, second.tool));
-    }
-    for (key, value) in &first.settings {
-        let other = second.settings.get(key);
-        if other != Some(value) {
-            let other = other.map_or_else(|| "nothing".to_owned(), ToString::to_string);
-            return Some(format!("`{key}` is {value} in the first and {other} in the second"));
-        }
-    }
-    if first.golden != second.golden {
-        return Some("their golden cases differ".to_owned());
-    }
-    let names = |header: &Header| -> Vec<String> {
-        header.evaluators.iter().map(|evaluator| evaluator.name.clone()).collect()
+    let measured = |header: &Header| {
+        let Header { tool, settings, golden, evaluators, .. } = header;
+        json!({"tool": tool, "settings": settings, "evaluators": evaluators, "golden": golden})
     };
-    if names(first) != names(second) {
-        return Some(format!(
-            "their evaluators are {} and {}",
-            names(first).join(", "),
-            names(second).join(", ")
-        ));
-    }
-    let changed = first.evaluators.iter().zip(&second.evaluators).find(|(one, two)| one != two);
-    Some(match changed {
-        Some((one, two)) if one.threshold != two.threshold => {
-            format!("the threshold of {} is {} and {}", one.name, one.threshold, two.threshold)
+    let (path, first, second) = differing("", &measured(first), &measured(second))
+        .unwrap_or_else(|| ("plan".to_owned(), json!(first.plan), json!(second.plan)));
+    Some(format!("`{path}` is {first} in the first and {second} in the second"))
+}
+
+/// Path and values of the first difference of two documents.
+fn differing(path: &str, first: &Value, second: &Value) -> Option<(String, Value, Value)> {
+    let members = |value: &Value| -> Vec<(String, Value)> {
+        match value {
+            Value::Object(members) => {
+                members.iter().map(|(key, value)| (format!(".{key}"), value.clone())).collect()
+            }
+            Value::Array(items) => {
+                items.iter().enumerate().map(|(at, it)| (format!("[{at}]"), it.clone())).collect()
+            }
+            _ => Vec::new(),
         }
-        Some((one, _)) => format!("the evaluator {} has changed", one.name),
-        None => "their plans differ".to_owned(),
-    })
+    };
+    let (ours, theirs) = (members(first), members(second));
+    let same_keys = ours.iter().map(|(key, _)| key).eq(theirs.iter().map(|(key, _)| key));
+    if !ours.is_empty() && same_keys {
+        let mut pairs = ours.iter().zip(&theirs);
+        return pairs
+            .find_map(|((key, one), (_, two))| differing(&format!("{path}{key}"), one, two));
+    }
+    let path = path.trim_start_matches('.').to_owned();
+    (first != second).then(|| (path, first.clone(), second.clone()))
 }

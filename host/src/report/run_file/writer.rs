@@ -98,7 +98,7 @@ impl RunWriter {
         self.collector.expect(header.conversations);
         let opened = self.named.as_mut().and_then(|named| Some((named.opened.take()?, named)));
         if let Some((opened, named)) = opened {
-            match opened.start(&named.path, &header).and_then(|(store, known)| {
+            match opened.start(&named.path, header.clone()).and_then(|(store, known)| {
                 let syncer = Syncer::start(store.handle()?)?;
                 Ok((store, known, syncer))
             }) {
