@@ -58,7 +58,7 @@ const LONG_FUNCTIONS: [(&str, &str); 19] = [
     ("host/src/pool/worker.rs", "converse"),
     ("host/src/run/plan.rs", "new"),
     ("host/src/run/program.rs", "prepare"),
-    ("host/src/run/runner.rs", "run"),
+    ("host/src/run/runner.rs", "evaluate"),
     ("host/src/serve/openapi.rs", "document"),
     ("host/src/serve/openapi.rs", "schemas"),
     ("host/src/source/collect.rs", "collect"),

@@ -34,7 +34,6 @@ pub fn read(files: &[PathBuf]) -> Result<Report, RunFileError> {
     let mut report = Report::default();
     let mut conversations: HashSet<Arc<str>> = HashSet::new();
     for file in files {
-        let unreadable = |source| RunFileError::Unreadable { file: file.clone(), source };
         let part = Part::read(file, &mut collector, |report| {
             // A single file has each of them once.
             if files.len() == 1 || conversations.insert(Arc::clone(&report.trace_id)) {
@@ -43,17 +42,8 @@ pub fn read(files: &[PathBuf]) -> Result<Report, RunFileError> {
                 Err(report.trace_id.to_string())
             }
         });
-        let part = match part {
-            Ok(part) => part,
-            Err(Unusable::Refused(error)) => return Err(error),
-            Err(Unusable::Failed(error)) => return Err(unreadable(error)),
-            Err(Unusable::Repeated(trace_id)) => {
-                let difference = format!("the conversation of trace {trace_id} is in both");
-                let first = whole.map_or(file, |(first, _)| first);
-                let files = [first.clone(), file.clone()];
-                return Err(RunFileError::Different { files, difference });
-            }
-        };
+        let first = whole.as_ref().map_or(file, |(first, _)| *first);
+        let part = part.map_err(|error| error.of(first, file))?;
         match &whole {
             None => {
                 report = part.report;
@@ -83,6 +73,21 @@ enum Unusable {
     Refused(RunFileError),
     Failed(io::Error),
     Repeated(String),
+}
+
+impl Unusable {
+    /// The error of a file, which is read after `first`.
+    fn of(self, first: &Path, file: &Path) -> RunFileError {
+        match self {
+            Self::Refused(error) => error,
+            Self::Failed(source) => RunFileError::Unreadable { file: file.to_owned(), source },
+            Self::Repeated(trace_id) => {
+                let difference = format!("the conversation of trace {trace_id} is in both");
+                let files = [first.to_owned(), file.to_owned()];
+                RunFileError::Different { files, difference }
+            }
+        }
+    }
 }
 
 impl From<io::Error> for Unusable {
@@ -143,16 +148,8 @@ impl Part {
             (end.conversations, end.tally) != (collector.len() - first, tally)
         };
         let is_missing = end.as_ref().is_some_and(is_missing);
-        let mut unfinished = Vec::new();
         if end.is_none() {
-            for spans in pending.values() {
-                unfinished.push(unfinished_conversation(&header, collector, spans)?);
-            }
-            collector.push_store(Store::new(usize::MAX));
-            for conversation in &unfinished {
-                is_new(conversation).map_err(Unusable::Repeated)?;
-                collector.put(collector.len(), conversation)?;
-            }
+            add_unfinished(&header, collector, &pending, is_new)?;
         }
         let report = Self::report(path, &header, end, damage, is_missing);
         Ok(Self { header, report })
@@ -193,6 +190,25 @@ impl Part {
         report.errors.extend(errors);
         report
     }
+}
+
+/// Adds conversations of which some evaluations are finished.
+fn add_unfinished(
+    header: &Header,
+    collector: &mut Collector,
+    pending: &BTreeMap<usize, Vec<Span>>,
+    mut is_new: impl FnMut(&ConversationReport) -> Result<(), String>,
+) -> Result<(), Unusable> {
+    let mut unfinished = Vec::new();
+    for spans in pending.values() {
+        unfinished.push(unfinished_conversation(header, collector, spans)?);
+    }
+    collector.push_store(Store::new(usize::MAX));
+    for conversation in &unfinished {
+        is_new(conversation).map_err(Unusable::Repeated)?;
+        collector.put(collector.len(), conversation)?;
+    }
+    Ok(())
 }
 
 /// The report of a conversation of which some evaluations are finished.
