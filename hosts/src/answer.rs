@@ -66,7 +66,9 @@ impl Answer {
 }
 
 /// Status of a scored evaluation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Status {
     /// The score reaches the threshold.
@@ -74,6 +76,7 @@ pub enum Status {
     /// The score is below the threshold.
     Failed,
     /// The evaluator did not judge: nothing to compare with, or not applicable.
+    #[default]
     NotEvaluated,
 }
 

@@ -63,7 +63,7 @@ const LONG_FUNCTIONS: &[(&str, &str)] = &[
     ("traces/src/conversation/tree.rs", "new"),
     ("launch/src/process/session.rs", "exchange"),
     ("host/src/run/plan.rs", "new"),
-    ("host/src/run/runner.rs", "run"),
+    ("host/src/run/runner.rs", "evaluate"),
     ("host/src/source/collect.rs", "collect"),
     ("cli/src/commands/run.rs", "run"),
     ("cli/src/render/markdown.rs", "text"),

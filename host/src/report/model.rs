@@ -82,7 +82,7 @@ impl fmt::Display for Partial {
 }
 
 /// Report of one conversation.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ConversationReport {
     /// Trace id of the conversation's first trace.
     pub trace_id: Arc<str>,
@@ -102,7 +102,7 @@ pub struct ConversationReport {
 }
 
 /// Report of one evaluator on one conversation.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct EvaluationReport {
     /// Name of the evaluator; `(all)` stands for all of them, if the conversation could not be evaluated at all.
     pub name: String,
@@ -153,36 +153,14 @@ impl ConversationReport {
     /// The report of a conversation without turns, evaluations or anything else.
     #[must_use]
     pub fn new(trace_id: Arc<str>) -> Self {
-        Self {
-            trace_id,
-            turns: 0,
-            warnings: Vec::new(),
-            evaluations: Vec::new(),
-            performance: None,
-            events: None,
-        }
+        Self { trace_id, ..Self::default() }
     }
 }
 
 impl EvaluationReport {
     /// The report of an evaluation that came to nothing: not evaluated, without a score or an error.
     pub fn new(name: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            score: None,
-            threshold: None,
-            status: Status::NotEvaluated,
-            failure_reason: None,
-            per_invocation_scores: Vec::new(),
-            duration: None,
-            error: None,
-            headline: None,
-            error_type: None,
-            stderr: None,
-            attempts: 1,
-            warnings: Vec::new(),
-            details: None,
-        }
+        Self { name: name.into(), attempts: 1, ..Self::default() }
     }
 }
 

@@ -173,7 +173,7 @@ impl Opened {
                 Ok(kind::END) => serde_json::from_slice(&buffer)
                     .map(|end: EndRecord<Ended>| is_complete = end.report.partial.is_none())
                     .map_err(|_| MALFORMED),
-                Ok(kind::EVALUATION | kind::EARLIER) => {
+                Ok(kind::EVALUATION) => {
                     opened.keep(span, &buffer, &mut evaluators).map_err(|_| MALFORMED)
                 }
                 Ok(kind::WITHDRAWN) => opened.withdraw(&buffer, &evaluators).map_err(|_| MALFORMED),
@@ -227,11 +227,12 @@ impl Opened {
     pub(super) fn start(
         self,
         path: &Path,
-        header: &Header,
+        header: Header,
     ) -> io::Result<(Store, HashMap<Digest, Span>)> {
         let Self { mut file, evaluations, .. } = self;
+        let header = Header { earlier: evaluations.len(), ..header };
         let mut line = Vec::new();
-        format::write_line(&mut line, kind::HEADER, header)?;
+        format::write_line(&mut line, kind::HEADER, &header)?;
         if evaluations.is_empty() {
             file.set_len(0)?;
             file.seek(SeekFrom::Start(0))?;
@@ -269,13 +270,12 @@ fn copy(
     let mut out = BufWriter::new(new);
     out.write_all(header)?;
     old.seek(SeekFrom::Start(0))?;
-    let (mut lines, mut buffer, mut line) = (Lines::new(old), Vec::new(), Vec::new());
-    while let Some(span) = lines.next(&mut buffer)? {
+    let (mut lines, mut line) = (Lines::new(old), Vec::new());
+    while let Some(span) = lines.next(&mut line)? {
         if let Some(key) = at.remove(&span.start) {
-            line.clear();
-            format::copy_line(&mut line, kind::EARLIER, &buffer);
+            line.push(b'\n');
             out.write_all(&line)?;
-            kept.insert(key, Span { start: end, length: line.len() as u64 - 1 });
+            kept.insert(key, Span { start: end, ..span });
             end += line.len() as u64;
         }
     }

@@ -29,8 +29,6 @@ const KIND: &[u8] = b"\"kind\":\"";
 pub(super) mod kind {
     /// The first line.
     pub(in super::super) const HEADER: &str = "header";
-    /// An evaluation of an earlier run that a resumed run may use.
-    pub(in super::super) const EARLIER: &str = "earlier";
     /// A finished evaluation of a conversation that may not be finished.
     pub(in super::super) const EVALUATION: &str = "evaluation";
     /// The results of an evaluator are not to be used again.
@@ -63,6 +61,8 @@ pub(crate) struct Header {
     pub(crate) shard: Option<String>,
     /// Conversations in the traces.
     pub(crate) conversations: usize,
+    /// Number of lines after this one with evaluations of earlier runs.
+    pub(crate) earlier: usize,
     /// The report so far: what is known when the first evaluation starts.
     pub(crate) report: Report,
 }
@@ -147,26 +147,10 @@ pub(super) fn write_line(out: &mut Vec<u8>, kind: &str, record: &impl Serialize)
     }
     // The record is an object with members, which follow those before it.
     out[object] = b',';
-    seal(&mut out[start..]);
+    let sum = format!("{:08x}", crc32fast::hash(&out[start + PREFIX..]));
+    out[start + START.len()..][..DIGITS].copy_from_slice(sum.as_bytes());
     out.push(b'\n');
     Ok(())
-}
-
-/// Appends a line of another kind with the content of `line`, which [`open`] accepts.
-pub(super) fn copy_line(out: &mut Vec<u8>, kind: &str, line: &[u8]) {
-    let start = out.len();
-    let rest = line[PREFIX + KIND.len()..].iter().position(|byte| *byte == b'"');
-    out.extend_from_slice(&line[..PREFIX + KIND.len()]);
-    out.extend_from_slice(kind.as_bytes());
-    out.extend_from_slice(&line[PREFIX + KIND.len() + rest.unwrap_or_default()..]);
-    seal(&mut out[start..]);
-    out.push(b'\n');
-}
-
-/// Puts the checksum into a line without its line end.
-fn seal(line: &mut [u8]) {
-    let sum = format!("{:08x}", crc32fast::hash(&line[PREFIX..]));
-    line[START.len()..START.len() + DIGITS].copy_from_slice(sum.as_bytes());
 }
 
 /// Checks a line without its line end, and returns the kind of its record.
@@ -224,11 +208,6 @@ mod tests {
         );
         assert_eq!(open(&line), Ok(kind::WITHDRAWN));
         assert_eq!(serde_json::from_slice::<WithdrawnRecord>(&line).unwrap().evaluator, "a");
-        let mut copy = Vec::new();
-        copy_line(&mut copy, kind::EARLIER, &line);
-        assert_eq!(copy.pop(), Some(b'\n'));
-        assert_eq!(open(&copy), Ok(kind::EARLIER));
-        assert_eq!(serde_json::from_slice::<WithdrawnRecord>(&copy).unwrap().evaluator, "a");
     }
 
     proptest! {

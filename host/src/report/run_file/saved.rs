@@ -9,6 +9,7 @@ use std::{
 };
 
 use serde::de::IgnoredAny;
+use serde_json::{Value, json};
 
 use super::{
     Damage, RunFileError,
@@ -33,7 +34,6 @@ pub fn read(files: &[PathBuf]) -> Result<Report, RunFileError> {
     let mut report = Report::default();
     let mut conversations: HashSet<Arc<str>> = HashSet::new();
     for file in files {
-        let unreadable = |source| RunFileError::Unreadable { file: file.clone(), source };
         let part = Part::read(file, &mut collector, |report| {
             // A single file has each of them once.
             if files.len() == 1 || conversations.insert(Arc::clone(&report.trace_id)) {
@@ -42,17 +42,8 @@ pub fn read(files: &[PathBuf]) -> Result<Report, RunFileError> {
                 Err(report.trace_id.to_string())
             }
         });
-        let part = match part {
-            Ok(part) => part,
-            Err(Unusable::Refused(error)) => return Err(error),
-            Err(Unusable::Failed(error)) => return Err(unreadable(error)),
-            Err(Unusable::Repeated(trace_id)) => {
-                let difference = format!("the conversation of trace {trace_id} is in both");
-                let first = whole.map_or(file, |(first, _)| first);
-                let files = [first.clone(), file.clone()];
-                return Err(RunFileError::Different { files, difference });
-            }
-        };
+        let first = whole.as_ref().map_or(file, |(first, _)| *first);
+        let part = part.map_err(|error| error.of(first, file))?;
         match &whole {
             None => {
                 report = part.report;
@@ -84,6 +75,21 @@ enum Unusable {
     Repeated(String),
 }
 
+impl Unusable {
+    /// The error of a file, which is read after `first`.
+    fn of(self, first: &Path, file: &Path) -> RunFileError {
+        match self {
+            Self::Refused(error) => error,
+            Self::Failed(source) => RunFileError::Unreadable { file: file.to_owned(), source },
+            Self::Repeated(trace_id) => {
+                let difference = format!("the conversation of trace {trace_id} is in both");
+                let files = [first.to_owned(), file.to_owned()];
+                RunFileError::Different { files, difference }
+            }
+        }
+    }
+}
+
 impl From<io::Error> for Unusable {
     fn from(error: io::Error) -> Self {
         Self::Failed(error)
@@ -112,6 +118,7 @@ impl Part {
         let mut pending: BTreeMap<usize, Vec<Span>> = BTreeMap::new();
         while let Some(span) = lines.next(&mut buffer)? {
             let read = match format::open(&buffer) {
+                Ok(kind::EVALUATION) if lines.number <= 1 + header.earlier => Ok(()),
                 Ok(kind::EVALUATION) => serde_json::from_slice(&buffer)
                     .map(|record: EvaluationRecord<IgnoredAny>| {
                         pending.entry(record.number).or_default().push(span);
@@ -141,16 +148,8 @@ impl Part {
             (end.conversations, end.tally) != (collector.len() - first, tally)
         };
         let is_missing = end.as_ref().is_some_and(is_missing);
-        let mut unfinished = Vec::new();
         if end.is_none() {
-            for spans in pending.values() {
-                unfinished.push(unfinished_conversation(&header, collector, spans)?);
-            }
-            collector.push_store(Store::new(usize::MAX));
-            for conversation in &unfinished {
-                is_new(conversation).map_err(Unusable::Repeated)?;
-                collector.put(collector.len(), conversation)?;
-            }
+            add_unfinished(&header, collector, &pending, is_new)?;
         }
         let report = Self::report(path, &header, end, damage, is_missing);
         Ok(Self { header, report })
@@ -191,6 +190,25 @@ impl Part {
         report.errors.extend(errors);
         report
     }
+}
+
+/// Adds conversations of which some evaluations are finished.
+fn add_unfinished(
+    header: &Header,
+    collector: &mut Collector,
+    pending: &BTreeMap<usize, Vec<Span>>,
+    mut is_new: impl FnMut(&ConversationReport) -> Result<(), String>,
+) -> Result<(), Unusable> {
+    let mut unfinished = Vec::new();
+    for spans in pending.values() {
+        unfinished.push(unfinished_conversation(header, collector, spans)?);
+    }
+    collector.push_store(Store::new(usize::MAX));
+    for conversation in &unfinished {
+        is_new(conversation).map_err(Unusable::Repeated)?;
+        collector.put(collector.len(), conversation)?;
+    }
+    Ok(())
 }
 
 /// The report of a conversation of which some evaluations are finished.
@@ -242,35 +260,35 @@ fn difference(first: &Header, second: &Header) -> Option<String> {
     if first.plan.is_some() && first.plan == second.plan {
         return None;
     }
-    if first.tool != second.tool {
-        return Some(format!("the first is of {}, the second of {}", first.tool, second.tool));
-    }
-    for (key, value) in &first.settings {
-        let other = second.settings.get(key);
-        if other != Some(value) {
-            let other = other.map_or_else(|| "nothing".to_owned(), ToString::to_string);
-            return Some(format!("`{key}` is {value} in the first and {other} in the second"));
-        }
-    }
-    if first.golden != second.golden {
-        return Some("their golden cases differ".to_owned());
-    }
-    let names = |header: &Header| -> Vec<String> {
-        header.evaluators.iter().map(|evaluator| evaluator.name.clone()).collect()
+    let measured = |header: &Header| {
+        let Header { tool, settings, golden, evaluators, .. } = header;
+        json!({"tool": tool, "settings": settings, "evaluators": evaluators, "golden": golden})
     };
-    if names(first) != names(second) {
-        return Some(format!(
-            "their evaluators are {} and {}",
-            names(first).join(", "),
-            names(second).join(", ")
-        ));
-    }
-    let changed = first.evaluators.iter().zip(&second.evaluators).find(|(one, two)| one != two);
-    Some(match changed {
-        Some((one, two)) if one.threshold != two.threshold => {
-            format!("the threshold of {} is {} and {}", one.name, one.threshold, two.threshold)
+    let (path, first, second) = differing("", &measured(first), &measured(second))
+        .unwrap_or_else(|| ("plan".to_owned(), json!(first.plan), json!(second.plan)));
+    Some(format!("`{path}` is {first} in the first and {second} in the second"))
+}
+
+/// Path and values of the first difference of two documents.
+fn differing(path: &str, first: &Value, second: &Value) -> Option<(String, Value, Value)> {
+    let members = |value: &Value| -> Vec<(String, Value)> {
+        match value {
+            Value::Object(members) => {
+                members.iter().map(|(key, value)| (format!(".{key}"), value.clone())).collect()
+            }
+            Value::Array(items) => {
+                items.iter().enumerate().map(|(at, it)| (format!("[{at}]"), it.clone())).collect()
+            }
+            _ => Vec::new(),
         }
-        Some((one, _)) => format!("the evaluator {} has changed", one.name),
-        None => "their plans differ".to_owned(),
-    })
+    };
+    let (ours, theirs) = (members(first), members(second));
+    let same_keys = ours.iter().map(|(key, _)| key).eq(theirs.iter().map(|(key, _)| key));
+    if !ours.is_empty() && same_keys {
+        let mut pairs = ours.iter().zip(&theirs);
+        return pairs
+            .find_map(|((key, one), (_, two))| differing(&format!("{path}{key}"), one, two));
+    }
+    let path = path.trim_start_matches('.').to_owned();
+    (first != second).then(|| (path, first.clone(), second.clone()))
 }

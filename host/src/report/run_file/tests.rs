@@ -663,15 +663,21 @@ fn parts_of_one_run_are_one_report_and_others_are_refused() {
     };
     assert_eq!(refused(part("3", &["d", "b"], &same)), "the conversation of trace b is in both");
     let plan = |header: &mut Header| header.plan = Some(Digester::new("other").finish());
-    assert_eq!(refused(part("4", &["d"], &plan)), "their plans differ");
+    assert!(refused(part("4", &["d"], &plan)).starts_with("`plan` is "));
     let threshold = |header: &mut Header| {
         plan(header);
         header.evaluators[0].threshold = 0.75;
     };
-    assert_eq!(refused(part("5", &["d"], &threshold)), "the threshold of check is 0.5 and 0.75");
+    assert!(
+        refused(part("5", &["d"], &threshold))
+            .starts_with("`evaluators[0].threshold` is 0.5 in the first and 0.75 in the second")
+    );
     let changed = |header: &mut Header| {
         plan(header);
         header.evaluators[0].fingerprint = header.plan;
     };
-    assert_eq!(refused(part("6", &["d"], &changed)), "the evaluator check has changed");
+    assert!(
+        refused(part("6", &["d"], &changed))
+            .starts_with("`evaluators[0].fingerprint` is null in the first and ")
+    );
 }

@@ -32,7 +32,7 @@ pub(crate) const TOOL: &str = concat!("evaluator ", env!("CARGO_PKG_VERSION"));
 #[derive(Debug)]
 pub(crate) struct RunWriter {
     collector: Collector,
-    header: Option<Header>,
+    is_started: bool,
     named: Option<Named>,
 }
 
@@ -73,7 +73,7 @@ impl RunWriter {
             let (syncer, known) = (None, HashMap::new());
             Named { path, resume, opened, syncer, known, reused: 0, failure, is_reported: false }
         });
-        Self { collector: Collector::new(memory, 0), header: None, named }
+        Self { collector: Collector::new(memory, 0), is_started: false, named }
     }
 
     /// Damaged lines of the file that is resumed.
@@ -98,7 +98,8 @@ impl RunWriter {
         self.collector.expect(header.conversations);
         let opened = self.named.as_mut().and_then(|named| Some((named.opened.take()?, named)));
         if let Some((opened, named)) = opened {
-            match opened.start(&named.path, &header).and_then(|(store, known)| {
+            let header = header.clone();
+            match opened.start(&named.path, header).and_then(|(store, known)| {
                 let syncer = Syncer::start(store.handle()?)?;
                 Ok((store, known, syncer))
             }) {
@@ -111,10 +112,10 @@ impl RunWriter {
             }
         }
         if !self.saves() {
-            // A header without it would be a header all the same.
+            // No report reads it, so it is as good without.
             let _ = self.collector.store().add(kind::HEADER, &header);
         }
-        self.header = Some(header);
+        self.is_started = true;
     }
 
     /// Returns an evaluation of an earlier run.
@@ -176,7 +177,7 @@ impl RunWriter {
 
     /// Ends the file of a run, and adds its results to the report.
     pub(crate) fn finish(mut self, report: &mut Report) -> Option<Event> {
-        if self.header.is_none() {
+        if !self.is_started {
             self.start(Header { report: report.clone(), ..Header::default() });
         }
         let named = self.named.as_ref();
