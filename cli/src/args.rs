@@ -4,29 +4,59 @@ mod conform;
 mod export;
 mod inspect;
 mod output;
+mod report;
 mod run;
 mod serve;
 mod test;
 
 use std::{ffi::OsString, path::PathBuf};
 
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, value_parser};
+use clap::{
+    ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
+    builder::{PossibleValue, PossibleValuesParser},
+    value_parser,
+};
 
 pub(crate) use self::{
     conform::{ConformArgs, ConformOutput},
     export::ExportArgs,
     inspect::{InspectArgs, InspectOutput},
     output::{ReportOutput, outputs},
+    report::ReportArgs,
     run::RunArgs,
     serve::ServeArgs,
     test::TestArgs,
 };
 use clap_complete::Shell;
+use evaluator_host::trace::TraceFormats;
 
 use crate::{
     render::LogFormat,
     scaffold::{Language, Template},
 };
+
+/// Returns the command with the registered trace formats as values of `--format`.
+pub(crate) fn command(formats: &TraceFormats) -> clap::Command {
+    let mut values: Vec<PossibleValue> = formats
+        .iter()
+        .map(|format| PossibleValue::new(format.name()).help(format.description()))
+        .collect();
+    values.sort_by(|left, right| left.get_name().cmp(right.get_name()));
+    ["run", "inspect"].into_iter().fold(Cli::command(), |command, name| {
+        command.mut_subcommand(name, |subcommand| {
+            subcommand.mut_arg("format", |argument| {
+                argument.value_parser(PossibleValuesParser::new(values.clone()))
+            })
+        })
+    })
+}
+
+/// Parses the arguments of the command.
+pub(crate) fn parse(args: &[OsString], formats: &TraceFormats) -> Result<Cli, clap::Error> {
+    let mut command = command(formats);
+    let matches = command.try_get_matches_from_mut(args)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
 
 /// Scores what AI agents did, with evaluators in any language.
 #[derive(Debug, Parser)]
@@ -63,6 +93,9 @@ pub(crate) enum Command {
         after_help = "Exit codes: 0 all that was scored passed, 1 something failed or nothing was scored, 2 usage or configuration error (nothing ran), 3 something broke"
     )]
     Run(RunArgs),
+    /// Report a run that was saved with `run --save-run`
+    #[command(after_help = report::EXIT_CODES)]
+    Report(ReportArgs),
     /// Print the conversations of recorded traces as evaluators see them
     #[command(
         after_help = "Exit codes: 0 everything can be evaluated, 2 usage error, 3 a file, a part of one or a conversation cannot be used"

@@ -20,7 +20,6 @@ mod streams;
 
 use std::{ffi::OsString, io, process::ExitCode};
 
-use clap::Parser;
 use evaluator_host::{process::hide_memory, run::Runner};
 
 use render::{LogFormat, LogSettings};
@@ -57,7 +56,7 @@ where
     A: Into<OsString> + Clone,
 {
     let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
-    match args::Cli::try_parse_from(&args) {
+    match args::parse(&args, &runner.trace_formats) {
         Ok(cli) => {
             render::configure_log(LogSettings { quiet: cli.quiet, format: cli.log_format });
             hide();

@@ -1,4 +1,4 @@
-//! What programs that call themselves evaluators write.
+//! Output of evaluator programs.
 
 #![no_main]
 

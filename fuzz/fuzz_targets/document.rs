@@ -1,4 +1,4 @@
-//! What hosts send to evaluators.
+//! Documents that hosts send to evaluators.
 
 #![no_main]
 
@@ -31,7 +31,7 @@ fuzz_target!(|document: &[u8]| {
     }
 });
 
-/// What is written of a document is the document.
+/// A document that is read, written and read again is the same.
 fn reads_back(document: &Document) {
     match document {
         Document::AgentV(input) => {

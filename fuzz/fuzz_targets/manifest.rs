@@ -7,8 +7,8 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &[u8]| {
     let manifest = evaluator_fuzz::scratch("evaluator.yaml", text);
-    let Some(folder) = manifest.parent() else { return };
-    if let Err(error) = LoadedManifest::load(folder) {
+    let Some(directory) = manifest.parent() else { return };
+    if let Err(error) = LoadedManifest::load(directory) {
         evaluator_fuzz::problems_can_be_shown(&error);
     }
 });

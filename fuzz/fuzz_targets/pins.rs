@@ -1,4 +1,4 @@
-//! The lock file of fetched evaluators: what is read and written again says the same.
+//! The lock file of fetched evaluators: reading and writing it keeps its content.
 
 #![no_main]
 

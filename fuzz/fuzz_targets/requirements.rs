@@ -1,4 +1,4 @@
-//! Requirements of fetched evaluators: what is refused has a line.
+//! Requirements of fetched evaluators: a refusal has a line number.
 
 #![no_main]
 

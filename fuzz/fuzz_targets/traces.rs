@@ -1,4 +1,4 @@
-//! Trace files of which only the content says what they are.
+//! Trace files whose format is detected from their content.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! What the fuzz targets share: documents made of words that mean something, and what must hold of whatever is read.
+//! Generated documents for the fuzz targets, and the properties of everything that is read.
 //!
 //! Mutated bytes rarely stay JSON for long. [`recording`] builds documents from the keys and values that loaders look for
 //! instead, so that what happens behind the parser is reached too.
@@ -19,25 +19,28 @@ use evaluator_host::{
     conversation::{self, GroupBy},
     eval_set::{CaseIndex, EvalSet},
     json::{self, NonFinite, ParseOptions, Value},
-    trace::{self, FileTraces, Format, LoadErrorKind, TraceIndex, Watch},
+    trace::{self, FileTraces, LoadErrorKind, TraceFormats, TraceIndex, TrackedAttributes},
 };
 use flate2::write::GzEncoder;
 
 pub use recording::recording;
 
 /// Loads a trace file whole and trace by trace, which has to come to the same, and goes on to conversations.
-pub fn load(text: &str, format: Option<Format>) {
+pub fn load(text: &str, format: Option<&str>) {
     load_bytes(text.as_bytes(), format);
 }
 
 /// Does the same with a file that may be compressed or no text; returns how many traces it has, or `None` if it is refused.
-pub fn load_bytes(content: &[u8], format: Option<Format>) -> Option<usize> {
+pub fn load_bytes(content: &[u8], format: Option<&str>) -> Option<usize> {
     let path = scratch("fuzzed.json", content);
-    let whole = trace::load_file(&path, format);
+    let formats = TraceFormats::default();
+    let given = format.map(|name| formats.find(name).expect("a known format"));
+    let formats = formats.given(given.as_ref());
+    let whole = trace::load_file(&path, &formats);
     let text = |value: &Value| value.as_str().map(str::to_owned);
-    let watch = Watch { keys: &["session.id"], text };
-    let index = TraceIndex::new([path.clone()], format, watch, &|| false);
-    let FileTraces { traces, left_out } = match whole {
+    let tracked = TrackedAttributes { keys: &["session.id"], name: text };
+    let index = TraceIndex::new([path.clone()], &formats, tracked, &|| false);
+    let FileTraces { traces, unusable, .. } = match whole {
         Ok(loaded) => loaded,
         Err(error) => {
             let errors: Vec<String> = index.errors.iter().map(ToString::to_string).collect();
@@ -47,10 +50,10 @@ pub fn load_bytes(content: &[u8], format: Option<Format>) -> Option<usize> {
         }
     };
     let counts = index.errors.iter().map(|error| match &error.kind {
-        LoadErrorKind::LeftOut(left_out) => left_out.to_string(),
+        LoadErrorKind::Unusable(parts) => parts.to_string(),
         other => panic!("{other}"),
     });
-    let expected = if left_out.is_empty() { Vec::new() } else { vec![left_out.to_string()] };
+    let expected = if unusable.is_empty() { Vec::new() } else { vec![unusable.to_string()] };
     assert_eq!(counts.collect::<Vec<_>>(), expected);
     assert_eq!(index.len(), traces.len());
     for (number, trace) in traces.iter().enumerate() {
@@ -129,7 +132,7 @@ pub fn json(text: &str) {
     }
 }
 
-/// Every problem of a file that a person wrote has a place in it that can be underlined.
+/// Every problem of a configuration file has a position that can be underlined.
 pub fn problems_can_be_shown(error: &ConfigError) {
     assert!(!error.problems.is_empty());
     let text = &error.source_text;
@@ -153,16 +156,16 @@ fn has_nan(value: &Value) -> bool {
     }
 }
 
-/// A file of this process that each run writes anew, in a folder of its own.
+/// A file that each run of a target overwrites, in a directory of this process.
 #[must_use]
 pub fn scratch(name: &str, content: &[u8]) -> PathBuf {
-    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    let folder = FOLDER.get_or_init(|| {
-        let folder = env::temp_dir().join(format!("evaluator-fuzz-{}", process::id()));
-        fs::create_dir_all(&folder).expect("the folder for temporary files can be written");
-        folder
+    static DIRECTORY: OnceLock<PathBuf> = OnceLock::new();
+    let directory = DIRECTORY.get_or_init(|| {
+        let directory = env::temp_dir().join(format!("evaluator-fuzz-{}", process::id()));
+        fs::create_dir_all(&directory).expect("the directory for temporary files can be written");
+        directory
     });
-    let path = folder.join(name);
+    let path = directory.join(name);
     fs::write(&path, content).expect("a temporary file can be written");
     path
 }

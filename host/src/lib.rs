@@ -10,9 +10,8 @@
 //! | plan | [`run`] | evaluator x conversation, everything checked and prepared |
 //! | execute | [`process`], [`pool`], [`linked`], [`metric`] | what happened to one evaluation |
 //! | validate | [`verdict`] | [`verdict::Verdict`]: an answer, or how the evaluator broke |
-//! | report | [`report`] | the report of a whole run |
+//! | report | [`report`] | the report of a whole run, and the run file that it is read from |
 //! | tell | [`events`] | results as log records of OpenTelemetry, on request |
-//! | keep | [`journal`] | finished evaluations, for a run that goes on after this one was killed; on request |
 //! | serve | `serve` (a feature) | evaluators over HTTP, for hosts that send documents themselves |
 //!
 //! Besides, [`hosts`] knows the other systems that call evaluators, and [`validate`] checks what is to be published.
@@ -23,7 +22,6 @@
 pub mod config;
 pub mod events;
 pub mod index;
-pub mod journal;
 pub mod own_tests;
 pub use evaluator_hosts as hosts;
 pub use evaluator_json as json;

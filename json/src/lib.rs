@@ -24,43 +24,29 @@
 //! # Ok::<(), evaluator_json::ParseError>(())
 //! ```
 
-mod convert;
 mod error;
-mod fold;
-mod keys;
-mod literal;
-mod number;
-mod opaque;
 mod parse;
 mod plain;
-mod python_eq;
-mod repeated;
-mod scalar;
+mod python;
 mod scan;
 mod source;
-mod space;
-mod strings;
-mod tokens;
+mod text;
 mod value;
-mod window;
 mod write;
 
 pub use error::{ParseError, ParseErrorKind};
-pub use fold::{casefold, normalize};
-pub use keys::camel_case;
-pub use literal::parse_literal;
-pub use number::{float_repr, parse_float, parse_int};
-pub use opaque::{Paths, Step};
 pub use parse::{
-    MAX_DEPTH, ParseOptions, Parsed, REPEATED_KEY, RepeatedKeys, Surrogates, parse, parse_items,
-    parse_leaving, parse_python,
+    MARKED, MAX_DEPTH, ParseOptions, Parsed, Paths, REPEATED_KEY, RepeatedKeys, Step, Surrogates,
+    mark_repeated, parse, parse_items, parse_leaving, parse_python, take_repeated_among,
+    take_repeated_key,
 };
-pub use python_eq::python_eq;
-pub use repeated::{MARKED, take_repeated_among, take_repeated_key};
-pub use scalar::{is_printable, scalar_text, string_repr};
+pub use python::{parse_literal, python_eq};
 pub use scan::{ScanError, Scanner};
 pub use source::{Ahead, Checked, Interrupted, Source};
-pub use space::{is_space, strip};
+pub use text::{
+    camel_case, casefold, float_repr, is_printable, is_space, normalize, parse_float, parse_int,
+    scalar_text, string_repr, strip,
+};
 pub use value::{Object, Value};
 pub use write::{
     NonFinite, output_text, to_pretty, to_pretty_inside, to_python, to_python_in_order, to_string,

@@ -1,48 +1,59 @@
 //! The parser: Python's dialect of JSON, without recursion.
 
-use super::{
+use std::mem;
+
+use crate::{
     error::{ParseError, ParseErrorKind as Kind},
-    opaque::{Paths, is_opaque, pass},
+    plain::{plain_length, unescape},
+    scan::{ScanError, Scanner},
     value::{Object, Value},
 };
 
-/// The deepest nesting the parser ever accepts, whatever its options say.
+/// The deepest nesting that the parser accepts, whatever its options say.
 ///
-/// It bounds everything that walks a [`Value`] by recursion (writing, comparing, cloning, dropping), so that none of
-/// it can overflow a thread's stack.
+/// It bounds every recursive function over a [`Value`] (writing, comparing, cloning, dropping), so that none of them can
+/// overflow a thread's stack.
 pub const MAX_DEPTH: usize = 1000;
 
-/// How to read a text. The default reads what Python's `json.loads` reads.
+/// Options of [`parse`]. The default reads what Python's `json.loads` reads.
 #[derive(Clone, Copy, Debug)]
 pub struct ParseOptions {
-    /// How many arrays and objects may be open at once. More than [`MAX_DEPTH`] counts as [`MAX_DEPTH`], the default.
+    /// Maximum number of open arrays and objects, at most [`MAX_DEPTH`]. Default: [`MAX_DEPTH`].
     pub max_depth: usize,
-    /// Whether `NaN`, `Infinity` and `-Infinity` are values. Default: yes.
+    /// Whether `NaN`, `Infinity` and `-Infinity` are values. Default: `true`.
     pub non_finite: bool,
-    /// What to do with escapes of single surrogates. Default: [`Surrogates::Replace`].
+    /// Treatment of lone surrogate escapes. Default: [`Surrogates::Replace`].
     pub surrogates: Surrogates,
-    /// What to do with a key that an object has more than once. Default: [`RepeatedKeys::KeepLast`].
+    /// Treatment of repeated keys. Default: [`RepeatedKeys::KeepLast`].
     pub repeated_keys: RepeatedKeys,
+}
+
+impl ParseOptions {
+    const DEFAULT: Self = Self {
+        max_depth: MAX_DEPTH,
+        non_finite: true,
+        surrogates: Surrogates::Replace,
+        repeated_keys: RepeatedKeys::KeepLast,
+    };
 }
 
 impl Default for ParseOptions {
     fn default() -> Self {
-        Self {
-            max_depth: MAX_DEPTH,
-            non_finite: true,
-            surrogates: Surrogates::Replace,
-            repeated_keys: RepeatedKeys::KeepLast,
-        }
+        Self::DEFAULT
     }
 }
 
-/// What to do with a key that an object has more than once.
+/// The default options with [`RepeatedKeys::Mark`].
+pub const MARKED: ParseOptions =
+    ParseOptions { repeated_keys: RepeatedKeys::Mark, ..ParseOptions::DEFAULT };
+
+/// Treatment of a key that an object has more than once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RepeatedKeys {
     /// Use the last value, as Python does.
     #[default]
     KeepLast,
-    /// Refuse the text.
+    /// Reject the text.
     Reject,
     /// Use the last value, and add the member `REPEATED_KEY` to the object.
     #[doc(hidden)]
@@ -52,104 +63,104 @@ pub enum RepeatedKeys {
 /// The member that [`RepeatedKeys::Mark`] adds to an object; its value is the list of repeated keys.
 pub const REPEATED_KEY: &str = "\0repeated key";
 
-/// What to do with a `\ud800`-like escape that is not half of a pair: no Rust string can hold it.
+/// Treatment of a `\ud800`-like escape without its other half, which no Rust string can hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Surrogates {
-    /// Put U+FFFD in its place and count it.
+    /// Replace it by U+FFFD and count it.
     #[default]
     Replace,
-    /// Refuse the text.
+    /// Reject the text.
     Reject,
 }
 
-/// A text that was read.
+/// A parsed text.
 #[derive(Clone, Debug)]
 pub struct Parsed {
     /// The value.
     pub value: Value,
-    /// How many lone surrogate escapes became U+FFFD.
+    /// Number of lone surrogate escapes that became U+FFFD.
     pub replaced_surrogates: usize,
     /// Whether an object has a key more than once.
     pub repeated_keys: bool,
 }
 
+/// A step on the way from the top of a text to a value.
+#[derive(Clone, Copy, Debug)]
+pub enum Step {
+    /// To the items of an array.
+    Items,
+    /// To a member of an object.
+    Member(&'static str),
+    /// To the members of an object.
+    Members,
+}
+
+/// Paths to values.
+pub type Paths = &'static [&'static [Step]];
+
 /// Reads one JSON value, surrounding whitespace allowed.
 ///
-/// Of a repeated key the last value counts, unless `options` refuse it. Numbers without fraction and exponent are integers of
-/// any size.
+/// The last value of a repeated key counts, unless `options` reject repeated keys. Numbers without fraction and exponent
+/// are integers of any size.
 ///
 /// # Errors
 ///
-/// The text is not JSON, or holds what `options` refuse; the error says where.
+/// The text is not JSON, or holds something that `options` reject. The error has the position.
 pub fn parse(text: &str, options: &ParseOptions) -> Result<Parsed, ParseError> {
     parse_leaving(text, options, &[])
 }
 
-/// As [`parse`], but arrays and objects at these places become strings that hold their JSON.
+/// Reads one JSON value as [`parse`] does, but leaves arrays and objects at these paths as strings of their JSON.
+///
+/// Recordings repeat large values, such as tool results in the history of each model call, and hardly any of them is
+/// used. Skipping one costs a small part of building it.
+///
+/// # Errors
+///
+/// See [`parse`].
 pub fn parse_leaving(
     text: &str,
     options: &ParseOptions,
     opaque: Paths,
 ) -> Result<Parsed, ParseError> {
-    let mut parser = Parser::new(text, options, opaque);
-    match parser.document() {
-        Ok(value) => Ok(parser.parsed(value)),
-        Err(kind) => Err(ParseError::at(kind, text, parser.at)),
-    }
+    Parser::new(text, options, opaque).run(Parser::document)
 }
 
-/// Reads what could stand in the brackets of an array that is not empty; the value is that array.
+/// Reads the content of an array that is not empty, without its brackets. The value is that array.
+///
+/// # Errors
+///
+/// See [`parse`].
 pub fn parse_items(text: &str, options: &ParseOptions) -> Result<Parsed, ParseError> {
-    let mut parser = Parser::new(text, options, &[]);
-    match parser.items() {
-        Ok(items) => Ok(parser.parsed(Value::Array(items))),
-        Err(kind) => Err(ParseError::at(kind, text, parser.at)),
-    }
+    Parser::new(text, options, &[]).run(Parser::items)
 }
 
 /// Reads text found inside a recording with the default options; `None` when it is not JSON.
 ///
-/// Callers that read "null" as "nothing there" have to look for [`Value::Null`] themselves.
+/// The text `null` gives [`Value::Null`].
 #[must_use]
 pub fn parse_python(text: &str) -> Option<Value> {
-    // Most texts that are asked about are prose: one look at the first character spares the position of an error.
-    let first = text.bytes().find(|byte| !is_space(*byte))?;
-    if !matches!(first, b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n' | b'N' | b'I')
-    {
-        return None;
-    }
-    parse(text, &ParseOptions::default()).ok().map(|parsed| parsed.value)
+    Parser::new(text, &ParseOptions::DEFAULT, &[]).document().ok()
 }
 
 /// An array or object that is still open.
-pub(crate) enum Open {
+enum Open {
     Array(Vec<Value>),
-    /// With the key whose value is being read.
+    /// With the key whose value is read next.
     Object(Object, String),
 }
 
-/// What was read when a value was expected.
-enum Step {
-    /// A complete value.
-    Value(Value),
-    /// The start of a container that is not empty.
-    Opened(Open),
-}
-
-pub(crate) struct Parser<'a> {
-    pub(crate) text: &'a str,
-    pub(crate) bytes: &'a [u8],
-    /// Where to go on; where the error is once a method failed.
-    pub(crate) at: usize,
-    non_finite: bool,
-    pub(crate) surrogates: Surrogates,
-    repeated_keys: RepeatedKeys,
-    has_repeated_keys: bool,
-    max_depth: usize,
-    pub(crate) replaced_surrogates: usize,
+struct Parser<'a> {
+    text: &'a str,
+    bytes: &'a [u8],
+    /// Offset of the next byte; after an error, the offset of the error.
+    at: usize,
+    options: ParseOptions,
     opaque: Paths,
-    /// Where strings with escapes grow, so that each is allocated once, as large as it is.
-    pub(crate) unescaped: Vec<u8>,
+    has_repeated_keys: bool,
+    replaced_surrogates: usize,
+    /// Buffer for strings with escapes, so that each string is allocated once, with its final length.
+    unescaped: Vec<u8>,
 }
 
 impl<'a> Parser<'a> {
@@ -158,21 +169,21 @@ impl<'a> Parser<'a> {
             text,
             bytes: text.as_bytes(),
             at: 0,
-            non_finite: options.non_finite,
-            surrogates: options.surrogates,
-            repeated_keys: options.repeated_keys,
-            has_repeated_keys: false,
-            max_depth: options.max_depth.min(MAX_DEPTH),
-            replaced_surrogates: 0,
+            options: ParseOptions { max_depth: options.max_depth.min(MAX_DEPTH), ..*options },
             opaque,
+            has_repeated_keys: false,
+            replaced_surrogates: 0,
             unescaped: Vec::new(),
         }
     }
 
-    fn parsed(&self, value: Value) -> Parsed {
-        let (replaced_surrogates, repeated_keys) =
-            (self.replaced_surrogates, self.has_repeated_keys);
-        Parsed { value, replaced_surrogates, repeated_keys }
+    fn run(
+        mut self,
+        read: impl FnOnce(&mut Self) -> Result<Value, Kind>,
+    ) -> Result<Parsed, ParseError> {
+        let value = read(&mut self).map_err(|kind| ParseError::at(kind, self.text, self.at))?;
+        let Self { replaced_surrogates, has_repeated_keys: repeated_keys, .. } = self;
+        Ok(Parsed { value, replaced_surrogates, repeated_keys })
     }
 
     fn document(&mut self) -> Result<Value, Kind> {
@@ -183,7 +194,7 @@ impl<'a> Parser<'a> {
         if self.at < self.bytes.len() { Err(Kind::TrailingText) } else { Ok(value) }
     }
 
-    fn items(&mut self) -> Result<Vec<Value>, Kind> {
+    fn items(&mut self) -> Result<Value, Kind> {
         let mut items = vec![self.value()?];
         while self.at < self.bytes.len() {
             if self.peek() != Some(b',') {
@@ -192,7 +203,7 @@ impl<'a> Parser<'a> {
             self.at += 1;
             items.push(self.value()?);
         }
-        Ok(items)
+        Ok(Value::Array(items))
     }
 
     /// Reads a value and the whitespace around it.
@@ -200,20 +211,7 @@ impl<'a> Parser<'a> {
         let mut open: Vec<Open> = Vec::new();
         loop {
             self.skip_space();
-            let stays_text = !self.opaque.is_empty()
-                && matches!(self.peek(), Some(b'{' | b'['))
-                && is_opaque(&open, self.opaque);
-            let mut value = if stays_text {
-                Value::String(self.pass(open.len())?)
-            } else {
-                match self.step(open.len())? {
-                    Step::Opened(container) => {
-                        open.push(container);
-                        continue;
-                    }
-                    Step::Value(value) => value,
-                }
-            };
+            let Some(mut value) = self.start(&mut open)? else { continue };
             // Put the value where it belongs; a container that ends with it is itself such a value.
             loop {
                 self.skip_space();
@@ -247,16 +245,10 @@ impl<'a> Parser<'a> {
             return;
         }
         self.has_repeated_keys = true;
-        if self.repeated_keys == RepeatedKeys::Mark
+        if self.options.repeated_keys == RepeatedKeys::Mark
             && let Some((key, _)) = members.get_index(index)
         {
-            let key = Value::String(key.clone());
-            match members.get_mut(REPEATED_KEY) {
-                Some(Value::Array(keys)) => keys.push(key),
-                _ => {
-                    members.insert(REPEATED_KEY.to_owned(), Value::Array(vec![key]));
-                }
-            }
+            mark_repeated(members, key.clone());
         }
     }
 
@@ -264,54 +256,41 @@ impl<'a> Parser<'a> {
     fn next_key(&mut self, members: &Object) -> Result<String, Kind> {
         let start = self.at;
         let key = self.key()?;
-        if self.repeated_keys == RepeatedKeys::Reject && members.contains_key(&key) {
+        if self.options.repeated_keys == RepeatedKeys::Reject && members.contains_key(&key) {
             self.at = start;
             return Err(Kind::RepeatedKey);
         }
         Ok(key)
     }
 
-    /// Passes over a value; its text.
-    fn pass(&mut self, depth: usize) -> Result<String, Kind> {
-        let start = self.at;
-        match pass(&self.text[start..], depth) {
-            Ok((length, lone_surrogates)) => {
-                self.at += length;
-                self.replaced_surrogates += lone_surrogates;
-                Ok(self.text[start..self.at].to_owned())
-            }
-            Err((kind, offset)) => {
-                self.at += offset;
-                Err(kind)
-            }
-        }
-    }
-
-    /// Reads a scalar, an empty container, or the start of a container.
-    fn step(&mut self, depth: usize) -> Result<Step, Kind> {
-        let value = match self.peek() {
-            None => {
-                return Err(if self.at == 0 { Kind::ExpectedValue } else { Kind::UnexpectedEnd });
-            }
+    /// Reads a scalar, an empty container, or a value that stays text. The start of any other container is pushed to
+    /// `open`, and the result is `None`.
+    fn start(&mut self, open: &mut Vec<Open>) -> Result<Option<Value>, Kind> {
+        Ok(Some(match self.peek() {
+            None if self.at == 0 => return Err(Kind::ExpectedValue),
+            None => return Err(Kind::UnexpectedEnd),
             Some(b'"') => Value::String(self.string()?),
+            Some(b'{' | b'[') if is_opaque(open, self.opaque) => {
+                Value::String(self.skip(open.len())?)
+            }
             Some(b'{') => {
-                self.enter(depth)?;
-                if self.peek() == Some(b'}') {
-                    self.at += 1;
-                    Value::Object(Object::default())
-                } else {
+                self.enter(open.len())?;
+                if self.peek() != Some(b'}') {
                     let key = self.key()?;
-                    return Ok(Step::Opened(Open::Object(Object::default(), key)));
+                    open.push(Open::Object(Object::default(), key));
+                    return Ok(None);
                 }
+                self.at += 1;
+                Value::Object(Object::default())
             }
             Some(b'[') => {
-                self.enter(depth)?;
-                if self.peek() == Some(b']') {
-                    self.at += 1;
-                    Value::Array(Vec::new())
-                } else {
-                    return Ok(Step::Opened(Open::Array(Vec::new())));
+                self.enter(open.len())?;
+                if self.peek() != Some(b']') {
+                    open.push(Open::Array(Vec::new()));
+                    return Ok(None);
                 }
+                self.at += 1;
+                Value::Array(Vec::new())
             }
             Some(b'-' | b'0'..=b'9') => self.number()?,
             Some(b'n') => self.word("null", Value::Null)?,
@@ -320,39 +299,54 @@ impl<'a> Parser<'a> {
             Some(b'N') => self.non_finite("NaN", f64::NAN)?,
             Some(b'I') => self.non_finite("Infinity", f64::INFINITY)?,
             Some(_) => return Err(Kind::ExpectedValue),
-        };
-        Ok(Step::Value(value))
+        }))
+    }
+
+    /// Skips a value inside `depth` containers. Returns its text.
+    fn skip(&mut self, depth: usize) -> Result<String, Kind> {
+        let start = self.at;
+        let mut scanner = Scanner::inside(&self.text[start..], depth);
+        let skipped = scanner.skip_value();
+        self.at += scanner.offset();
+        self.replaced_surrogates += scanner.lone_surrogates;
+        match skipped {
+            Ok(()) => Ok(self.text[start..self.at].to_owned()),
+            Err(ScanError::Json { kind, offset }) => {
+                self.at = start + offset;
+                Err(kind)
+            }
+            // Text in memory can always be read.
+            Err(ScanError::Interrupted(_)) => Err(Kind::UnexpectedEnd),
+        }
     }
 
     fn enter(&mut self, depth: usize) -> Result<(), Kind> {
-        if depth >= self.max_depth {
-            return Err(Kind::TooDeep { limit: self.max_depth });
+        if depth >= self.options.max_depth {
+            return Err(Kind::TooDeep { limit: self.options.max_depth });
         }
         self.at += 1;
         self.skip_space();
         Ok(())
     }
 
-    /// After an item: whether another follows. The comma or the closing character is read.
+    /// Reads the comma or the closing character after an item. Returns true if another item follows.
     fn goes_on(&mut self, close: u8, expected: Kind) -> Result<bool, Kind> {
+        let is_comma = self.peek() == Some(b',');
         match self.peek() {
-            Some(b',') => {
-                let comma = self.at;
-                self.at += 1;
-                self.skip_space();
-                if self.peek() == Some(close) {
-                    self.at = comma;
-                    return Err(Kind::TrailingComma);
-                }
-                Ok(true)
-            }
-            Some(byte) if byte == close => {
-                self.at += 1;
-                Ok(false)
-            }
-            Some(_) => Err(expected),
-            None => Err(Kind::UnexpectedEnd),
+            None => return Err(Kind::UnexpectedEnd),
+            Some(byte) if byte != close && !is_comma => return Err(expected),
+            Some(_) => {}
         }
+        let start = self.at;
+        self.at += 1;
+        if is_comma {
+            self.skip_space();
+            if self.peek() == Some(close) {
+                self.at = start;
+                return Err(Kind::TrailingComma);
+            }
+        }
+        Ok(is_comma)
     }
 
     /// Reads a key and its colon.
@@ -383,24 +377,22 @@ impl<'a> Parser<'a> {
     fn non_finite(&mut self, word: &str, float: f64) -> Result<Value, Kind> {
         let start = self.at;
         let value = self.word(word, Value::Float(float))?;
-        if !self.non_finite {
+        if !self.options.non_finite {
             self.at = start;
             return Err(Kind::NonFinite);
         }
         Ok(value)
     }
 
-    /// Reads a number. As in Python, what cannot belong to it ends it: `01` is `0` followed by trailing text.
+    /// Reads a number. As in Python, it ends before the first character that cannot belong to it: `01` is `0` followed by
+    /// trailing text.
     fn number(&mut self) -> Result<Value, Kind> {
         let start = self.at;
         if self.peek() == Some(b'-') {
             self.at += 1;
             if self.peek() == Some(b'I') {
                 let infinity = self.non_finite("Infinity", f64::NEG_INFINITY);
-                if infinity.is_err() {
-                    self.at = start;
-                }
-                return infinity;
+                return infinity.inspect_err(|_| self.at = start);
             }
         }
         match self.peek() {
@@ -411,27 +403,28 @@ impl<'a> Parser<'a> {
                 return Err(Kind::ExpectedValue);
             }
         }
-        let mut float = false;
+        let integer = self.at;
         if self.peek() == Some(b'.') {
-            let end = self.end_of_digits(self.at + 1);
-            if end > self.at + 1 {
-                self.at = end;
-                float = true;
-            }
+            self.digits_from(self.at + 1);
         }
         if let Some(b'e' | b'E') = self.peek() {
             let sign = usize::from(matches!(self.bytes.get(self.at + 1), Some(b'+' | b'-')));
-            let digits = self.at + 1 + sign;
-            let end = self.end_of_digits(digits);
-            if end > digits {
-                self.at = end;
-                float = true;
-            }
+            self.digits_from(self.at + 1 + sign);
         }
         let text = &self.text[start..self.at];
-        let value =
-            if float { text.parse().ok().map(Value::Float) } else { Value::from_digits(text) };
+        let value = match self.at == integer {
+            true => Value::from_digits(text),
+            false => text.parse().ok().map(Value::Float),
+        };
         value.ok_or(Kind::ExpectedValue)
+    }
+
+    /// Moves behind the digits that start at `from`, if there are any.
+    fn digits_from(&mut self, from: usize) {
+        let end = self.end_of_digits(from);
+        if end > from {
+            self.at = end;
+        }
     }
 
     fn end_of_digits(&self, from: usize) -> usize {
@@ -439,7 +432,85 @@ impl<'a> Parser<'a> {
         from + rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
     }
 
-    pub(crate) fn peek(&self) -> Option<u8> {
+    /// Reads a string, both quotes included.
+    fn string(&mut self) -> Result<String, Kind> {
+        let opening = self.at;
+        self.at += 1;
+        let start = self.at;
+        self.at += plain_length(&self.bytes[start..]);
+        if self.peek() == Some(b'"') {
+            self.at += 1;
+            return Ok(self.text[start..self.at - 1].to_owned());
+        }
+        let mut out = mem::take(&mut self.unescaped);
+        out.clear();
+        out.extend_from_slice(&self.bytes[start..self.at]);
+        let read = self.rest_of_string(opening, &mut out);
+        // Plain bytes end before ASCII characters, and escapes are characters, so the result is UTF-8.
+        let text = read.and_then(|()| match simdutf8::basic::from_utf8(&out) {
+            Ok(text) => Ok(text.to_owned()),
+            Err(_) => Err(Kind::InvalidEscape),
+        });
+        self.unescaped = out;
+        text
+    }
+
+    /// Appends the rest of a string, without its closing quote, which is read.
+    fn rest_of_string(&mut self, opening: usize, out: &mut Vec<u8>) -> Result<(), Kind> {
+        loop {
+            self.at += unescape(&self.bytes[self.at..], out);
+            match self.bytes[self.at..] {
+                [b'"', ..] => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                [b'\\', b'u', ..] => {
+                    let character = self.unicode_escape()?;
+                    out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+                }
+                [] | [b'\\'] => {
+                    self.at = opening;
+                    return Err(Kind::UnterminatedString);
+                }
+                [b'\\', ..] => return Err(Kind::InvalidEscape),
+                _ => return Err(Kind::ControlCharacter),
+            }
+        }
+    }
+
+    fn unicode_escape(&mut self) -> Result<char, Kind> {
+        let first = self.hex(self.at + 2).ok_or(Kind::InvalidUnicodeEscape)?;
+        if let Some(character) = char::from_u32(first) {
+            self.at += 6;
+            return Ok(character);
+        }
+        let second = match self.bytes.get(self.at + 6..self.at + 8) {
+            Some(b"\\u") => self.hex(self.at + 8),
+            _ => None,
+        };
+        if let (0xd800..=0xdbff, Some(second @ 0xdc00..=0xdfff)) = (first, second) {
+            let scalar = 0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+            if let Some(character) = char::from_u32(scalar) {
+                self.at += 12;
+                return Ok(character);
+            }
+        }
+        if self.options.surrogates == Surrogates::Reject {
+            return Err(Kind::LoneSurrogate);
+        }
+        self.at += 6;
+        self.replaced_surrogates += 1;
+        Ok(char::REPLACEMENT_CHARACTER)
+    }
+
+    fn hex(&self, from: usize) -> Option<u32> {
+        let digits = self.bytes.get(from..from + 4)?;
+        digits
+            .iter()
+            .try_fold(0, |number, &byte| Some(number * 16 + char::from(byte).to_digit(16)?))
+    }
+
+    fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
 
@@ -452,4 +523,116 @@ impl<'a> Parser<'a> {
 
 pub(crate) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
+/// Returns true if the next value of the innermost container is at one of the paths.
+fn is_opaque(open: &[Open], paths: Paths) -> bool {
+    paths.iter().any(|path| {
+        path.len() == open.len()
+            && path.iter().zip(open).all(|(step, open)| match (step, open) {
+                (Step::Items, Open::Array(_)) | (Step::Members, Open::Object(..)) => true,
+                (Step::Member(name), Open::Object(_, key)) => name == key,
+                _ => false,
+            })
+    })
+}
+
+/// Marks a key of an object as repeated, as [`RepeatedKeys::Mark`] does.
+pub fn mark_repeated(object: &mut Object, key: String) {
+    let mark = object.entry(REPEATED_KEY.to_owned()).or_insert_with(|| Value::Array(Vec::new()));
+    if let Value::Array(keys) = mark {
+        keys.push(Value::String(key));
+    }
+}
+
+/// Removes the mark of an object, but not those of objects inside it, and returns the first of `keys` that is repeated.
+pub fn take_repeated_among(object: &mut Object, keys: &[&'static str]) -> Option<&'static str> {
+    let Some(Value::Array(repeated)) = object.shift_remove(REPEATED_KEY) else { return None };
+    keys.iter()
+        .find(|key| repeated.iter().any(|repeated| repeated.as_str() == Some(**key)))
+        .copied()
+}
+
+/// Removes all marks of repeated keys, and returns the first such key in the order of the text.
+pub fn take_repeated_key(object: &mut Object) -> Option<String> {
+    let own = match object.shift_remove(REPEATED_KEY) {
+        Some(Value::Array(keys)) => keys.first().and_then(Value::as_str).map(str::to_owned),
+        _ => None,
+    };
+    object.values_mut().fold(own, take_from)
+}
+
+fn take_from(found: Option<String>, value: &mut Value) -> Option<String> {
+    match value {
+        Value::Object(object) => {
+            let inside = take_repeated_key(object);
+            found.or(inside)
+        }
+        Value::Array(items) => items.iter_mut().fold(found, take_from),
+        _ => found,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse;
+    use crate::{NonFinite, ParseOptions, Value, parse_leaving, parse_python, to_string};
+
+    fn parse_python_leaving(text: &str, opaque: Paths) -> Option<Value> {
+        parse_leaving(text, &ParseOptions::default(), opaque).ok().map(|parsed| parsed.value)
+    }
+
+    const PATHS: Paths = &[&[Step::Items, Step::Members, Step::Items, Step::Member("r")]];
+
+    #[test]
+    fn values_at_the_places_are_their_text() {
+        let text = r#"[{"a": [{"r": {"x": [1, "\u00e9]"]}, "s": {"r": {}}, "q": 1}, {"r": 5}, {"r": "t"}], "r": {"r": []}}]"#;
+        let value = parse_python_leaving(text, PATHS).unwrap();
+        assert_eq!(
+            to_string(&value, NonFinite::Literal),
+            r#"[{"a":[{"r":"{\"x\": [1, \"\\u00e9]\"]}","s":{"r":{}},"q":1},{"r":5},{"r":"t"}],"r":{"r":[]}}]"#
+        );
+    }
+
+    #[test]
+    fn what_is_no_json_is_none_in_both_ways() {
+        let deep = |levels: usize| {
+            format!("[{{\"a\": [{{\"r\": {}{}}}]}}]", "[".repeat(levels), "]".repeat(levels))
+        };
+        for (text, is_json) in [
+            (deep(996), true),
+            (deep(997), false),
+            ("[{\"a\": [{\"r\": [1,]}]}]".to_owned(), false),
+            ("[{\"a\": [{\"r\": {\"\\x\": 1}}]}]".to_owned(), false),
+            ("[{\"a\": [{\"r\": [1".to_owned(), false),
+            ("[{\"a\": [{\"r\": []}]}] x".to_owned(), false),
+            ("  \"r\"".to_owned(), true),
+            ("prose".to_owned(), false),
+        ] {
+            assert_eq!(parse_python(&text).is_some(), is_json, "{text}");
+            assert_eq!(parse_python_leaving(&text, PATHS).is_some(), is_json, "{text}");
+        }
+    }
+
+    #[test]
+    fn marks_are_found_at_any_depth_and_removed() {
+        let text = r#"{"a": [{"b": 1, "b": {"c": 2}}], "d": {"e": 1, "e": 2}}"#;
+        let Ok(Value::Object(mut object)) = parse(text, &MARKED).map(|parsed| parsed.value) else {
+            panic!("an object");
+        };
+        assert_eq!(take_repeated_key(&mut object).as_deref(), Some("b"));
+        assert_eq!(take_repeated_key(&mut object), None);
+        let plain = crate::to_python_in_order(&Value::Object(object));
+        assert_eq!(plain, r#"{"a": [{"b": {"c": 2}}], "d": {"e": 2}}"#);
+    }
+
+    #[test]
+    fn rejected_keys_have_a_position() {
+        let options =
+            ParseOptions { repeated_keys: RepeatedKeys::Reject, ..ParseOptions::default() };
+        let error = parse("{\"a\": 1,\n \"b\": 2, \"a\": 3}", &options).expect_err("repeated");
+        assert_eq!((error.line, error.column), (2, 10));
+        assert!(parse(r#"[{"a": 1}, {"a": 2}]"#, &options).is_ok());
+    }
 }

@@ -1,27 +1,31 @@
-//! Walks through a text without holding it: the grammar of the parser, with values skipped instead of built.
+//! A scanner: walks through a text without holding it, by the grammar of the parser, and skips values instead of building
+//! them.
 //!
-//! Whoever looks for a few members of a large document opens the objects and arrays on the way to them, and skips the
-//! rest. Everything that is passed is checked: a text that is walked to its end is one that the parser reads, and
-//! where the parser would complain, so does the walk.
+//! To find a few members of a large document, a caller opens the objects and arrays on the way to them and skips the
+//! rest. Everything that is passed is checked: if the scanner reaches the end of a text, the parser accepts the text, and
+//! an error of the scanner is the error of the parser.
 
-use super::{
-    MARKED, Value,
+use crate::{
     error::ParseErrorKind as Kind,
-    parse::{MAX_DEPTH, is_space, parse},
-    source::{Held, Interrupted, Source},
-    window::Window,
+    parse::{MARKED, MAX_DEPTH, is_space, parse},
+    plain::{escaped, passable_length},
+    source::{Held, Interrupted, Source, Window},
+    value::Value,
 };
 
-/// Why a walk cannot go on.
+/// Bytes of a text in memory that are scanned at a time.
+const PIECE: usize = 4 << 10;
+
+/// Error of a scan.
 #[derive(Debug)]
 pub enum ScanError {
     /// The text cannot be read.
     Interrupted(Interrupted),
-    /// It is not JSON.
+    /// The text is not JSON.
     Json {
-        /// What is wrong.
+        /// The problem.
         kind: Kind,
-        /// Where, in bytes.
+        /// Its offset in bytes.
         offset: usize,
     },
 }
@@ -32,58 +36,57 @@ impl From<Interrupted> for ScanError {
     }
 }
 
-/// Bits that say of each open container whether it is an object.
+/// One bit for each open container: set for an object.
 type Kinds = [u64; MAX_DEPTH / 64 + 1];
 
-/// A place in a text, and how deep it is.
+/// A position in a text, and the containers that are open there.
 #[derive(Debug)]
-pub struct Scanner<S> {
-    pub(crate) window: Window<S>,
-    /// Arrays and objects that are open here.
+pub struct Scanner<'a> {
+    window: Window<'a>,
+    /// Number of open arrays and objects.
     depth: usize,
-    /// Whether a line feed ends the text that is walked through.
-    pub(crate) by_line: bool,
-    /// How many lone surrogate escapes were passed.
+    /// Whether a line feed ends the text.
+    by_line: bool,
+    /// Number of lone surrogate escapes so far.
     pub lone_surrogates: usize,
 }
 
-impl<'a> Scanner<Held<'a>> {
-    /// A walk through a value inside of so many arrays and objects, of which `piece` bytes are looked at together.
-    pub(crate) fn inside(text: &'a str, piece: usize, depth: usize) -> Self {
-        Self { depth, ..Self::new(Held::new(text, piece)) }
-    }
-}
-
-impl<S: Source> Scanner<S> {
-    /// A walk through a text.
-    pub fn new(source: S) -> Self {
+impl<'a> Scanner<'a> {
+    /// Returns a scanner at the start of a text.
+    pub fn new(source: impl Source + 'a) -> Self {
         Self { window: Window::new(source), depth: 0, by_line: false, lone_surrogates: 0 }
     }
 
-    /// From here on each line is a text of its own.
+    /// Returns a scanner at the start of a value that is inside `depth` arrays and objects.
+    pub(crate) fn inside(text: &'a str, depth: usize) -> Self {
+        Self { depth, ..Self::new(Held::new(text, PIECE)) }
+    }
+
+    /// Treats each line as a text of its own from here on.
     pub fn by_line(mut self) -> Self {
         self.by_line = true;
         self
     }
 
-    /// Bytes before this place.
+    /// Offset in bytes.
     pub fn offset(&self) -> usize {
         self.window.offset()
     }
 
-    /// Begins a text, at its first character that is not blank.
+    /// Starts a text: moves to its first character that is not whitespace.
+    ///
+    /// # Errors
+    ///
+    /// This method and those below return the errors of the parser and of the source.
     pub fn begin(&mut self) -> Result<(), ScanError> {
         self.depth = 0;
-        if self.window.byte(0)? == Some(0xef)
-            && self.window.byte(1)? == Some(0xbb)
-            && self.window.byte(2)? == Some(0xbf)
-        {
+        if self.starts_with("\u{feff}")? {
             return Err(self.fail(Kind::ByteOrderMark));
         }
         self.skip_space()
     }
 
-    /// Ends a text: nothing but blanks may follow.
+    /// Ends a text: only whitespace may follow.
     pub fn finish(&mut self) -> Result<(), ScanError> {
         self.skip_space()?;
         match self.peek()? {
@@ -92,48 +95,48 @@ impl<S: Source> Scanner<S> {
         }
     }
 
-    /// Goes to the next line; whether there is one.
+    /// Moves to the next line. Returns false if there is none.
     pub fn next_line(&mut self) -> Result<bool, ScanError> {
         let Some(_) = self.window.byte(0)? else { return Ok(false) };
         self.window.at += 1;
         Ok(true)
     }
 
-    /// Reads to the end, only to see whether it is UTF-8.
+    /// Reads to the end, only to check that the text is UTF-8.
     pub fn drain(&mut self) -> Result<(), ScanError> {
         Ok(self.window.drain()?)
     }
 
-    /// The byte at this place; `None` at the end of the text.
+    /// Returns the next byte, or `None` at the end of the text.
     #[inline]
     pub fn peek(&mut self) -> Result<Option<u8>, ScanError> {
         let byte = self.window.byte(0)?;
         Ok(byte.filter(|&byte| !(self.by_line && byte == b'\n')))
     }
 
-    /// Enters the object that starts here; whether it has a member, whose key is next.
+    /// Enters the object that starts here. Returns true if it has a member, whose key is next.
     pub fn open_object(&mut self) -> Result<bool, ScanError> {
         self.open(b'}')
     }
 
-    /// Enters the array that starts here; whether it has an item, which is next.
+    /// Enters the array that starts here. Returns true if it has an item, which is next.
     pub fn open_array(&mut self) -> Result<bool, ScanError> {
         self.open(b']')
     }
 
-    /// After a value of an object: whether another member follows. If not, the object has been left.
+    /// Moves on after a value of an object. Returns true if another member follows; if not, the object has been left.
     pub fn next_member(&mut self) -> Result<bool, ScanError> {
         self.skip_space()?;
         self.goes_on(b'}', Kind::ExpectedCommaOrBrace)
     }
 
-    /// After an item of an array: whether another follows. If not, the array has been left.
+    /// Moves on after an item of an array. Returns true if another item follows; if not, the array has been left.
     pub fn next_item(&mut self) -> Result<bool, ScanError> {
         self.skip_space()?;
         self.goes_on(b']', Kind::ExpectedCommaOrBracket)
     }
 
-    /// Reads a key up to its value: which of `known` it is.
+    /// Reads a key and moves to its value. Returns the index in `known` of the key.
     pub fn key(&mut self, known: &[&str]) -> Result<Option<usize>, ScanError> {
         match self.peek()? {
             Some(b'"') => {}
@@ -145,7 +148,7 @@ impl<S: Source> Scanner<S> {
         Ok(found)
     }
 
-    /// Reads the value that starts here: which of `known` it is, if it is a string.
+    /// Skips the value that starts here. Returns its index in `known` if it is one of these strings.
     pub fn value_among(&mut self, known: &[&str]) -> Result<Option<usize>, ScanError> {
         if self.peek()? == Some(b'"') {
             return self.string_among(known);
@@ -157,26 +160,25 @@ impl<S: Source> Scanner<S> {
     /// Reads the value that starts here.
     pub fn value(&mut self) -> Result<Value, ScanError> {
         let start = self.offset();
-        let mark = self.window.mark();
-        let value = match self.skip_value() {
-            Ok(()) => self.value_since(start),
-            Err(error) => Err(error),
-        };
-        self.window.unmark(mark);
+        let held = self.hold();
+        let value = self.skip_value().and_then(|()| self.value_since(start));
+        self.release(held);
         value
     }
 
-    /// Begins to hold on to what is passed, for [`Scanner::value_since`]. To be ended by [`Scanner::release`].
+    /// Keeps the text from here on in memory, for [`Scanner::value_since`], until [`Scanner::release`] is called with the
+    /// result.
     pub fn hold(&mut self) -> Option<usize> {
         self.window.mark()
     }
 
-    /// Ends what [`Scanner::hold`] began.
+    /// Ends the effect of [`Scanner::hold`].
     pub fn release(&mut self, held: Option<usize>) {
         self.window.unmark(held);
     }
 
-    /// The value that started at `start` and was just passed, with marks of repeated keys. It has to be held.
+    /// Returns the value that started at `start` and was just skipped, with marks of repeated keys. Its text has to be
+    /// held.
     pub fn value_since(&self, start: usize) -> Result<Value, ScanError> {
         let bytes = self.window.since(start);
         let text = str::from_utf8(bytes).map_err(|_| self.fail(Kind::ExpectedValue))?;
@@ -186,7 +188,7 @@ impl<S: Source> Scanner<S> {
         }
     }
 
-    /// Passes the value that starts here.
+    /// Skips the value that starts here.
     pub fn skip_value(&mut self) -> Result<(), ScanError> {
         let outside = self.depth;
         let mut is_object: Kinds = [0; MAX_DEPTH / 64 + 1];
@@ -237,7 +239,7 @@ impl<S: Source> Scanner<S> {
         }
     }
 
-    pub(crate) fn fail(&self, kind: Kind) -> ScanError {
+    fn fail(&self, kind: Kind) -> ScanError {
         ScanError::Json { kind, offset: self.offset() }
     }
 
@@ -256,24 +258,23 @@ impl<S: Source> Scanner<S> {
     }
 
     fn goes_on(&mut self, close: u8, expected: Kind) -> Result<bool, ScanError> {
-        match self.peek()? {
-            Some(b',') => {
-                let offset = self.offset();
-                self.window.at += 1;
-                self.skip_space()?;
-                if self.peek()? == Some(close) {
-                    return Err(ScanError::Json { kind: Kind::TrailingComma, offset });
-                }
-                Ok(true)
-            }
-            Some(byte) if byte == close => {
-                self.window.at += 1;
-                self.depth -= 1;
-                Ok(false)
-            }
-            Some(_) => Err(self.fail(expected)),
-            None => Err(self.fail(Kind::UnexpectedEnd)),
+        let byte = self.peek()?;
+        match byte {
+            None => return Err(self.fail(Kind::UnexpectedEnd)),
+            Some(byte) if byte != close && byte != b',' => return Err(self.fail(expected)),
+            Some(_) => {}
         }
+        let offset = self.offset();
+        self.window.at += 1;
+        if byte == Some(close) {
+            self.depth -= 1;
+            return Ok(false);
+        }
+        self.skip_space()?;
+        if self.peek()? == Some(close) {
+            return Err(ScanError::Json { kind: Kind::TrailingComma, offset });
+        }
+        Ok(true)
     }
 
     fn any_key(&mut self) -> Result<(), ScanError> {
@@ -295,10 +296,10 @@ impl<S: Source> Scanner<S> {
         self.skip_space()
     }
 
-    /// Passes the string that starts here: which of `known` it is.
+    /// Skips the string that starts here. Returns its index in `known`.
     fn string_among(&mut self, known: &[&str]) -> Result<Option<usize>, ScanError> {
         let start = self.offset();
-        let mark = self.window.mark();
+        let held = self.hold();
         let skipped = self.skip_string();
         let found = skipped.and_then(|()| {
             let quoted = self.window.since(start);
@@ -309,7 +310,7 @@ impl<S: Source> Scanner<S> {
             let value = self.value_since(start)?;
             Ok(known.iter().position(|known| Some(*known) == value.as_str()))
         });
-        self.window.unmark(mark);
+        self.release(held);
         found
     }
 
@@ -319,5 +320,118 @@ impl<S: Source> Scanner<S> {
             self.window.at += 1;
         }
         Ok(())
+    }
+
+    /// Skips the string that starts here.
+    fn skip_string(&mut self) -> Result<(), ScanError> {
+        let opening = self.offset();
+        let unterminated = ScanError::Json { kind: Kind::UnterminatedString, offset: opening };
+        self.window.at += 1;
+        loop {
+            let rest = self.window.rest();
+            let length = passable_length(rest);
+            let stop = rest.get(length).copied();
+            self.window.at += length;
+            match stop {
+                Some(b'"') => {
+                    self.window.at += 1;
+                    return Ok(());
+                }
+                Some(b'\\') => self.skip_escape(opening)?,
+                Some(b'\n') if self.by_line => return Err(unterminated),
+                Some(_) => return Err(self.fail(Kind::ControlCharacter)),
+                None if self.window.read_more()? => {}
+                None => return Err(unterminated),
+            }
+        }
+    }
+
+    fn skip_escape(&mut self, opening: usize) -> Result<(), ScanError> {
+        match self.window.byte(1)? {
+            Some(byte) if escaped(byte).is_some() => self.window.at += 2,
+            Some(b'u') => {
+                let Some(first) = self.hex(2)? else {
+                    return Err(self.fail(Kind::InvalidUnicodeEscape));
+                };
+                let is_pair = matches!(first, 0xd800..=0xdbff)
+                    && self.window.byte(6)? == Some(b'\\')
+                    && self.window.byte(7)? == Some(b'u')
+                    && matches!(self.hex(8)?, Some(0xdc00..=0xdfff));
+                if !is_pair && matches!(first, 0xd800..=0xdfff) {
+                    self.lone_surrogates += 1;
+                }
+                self.window.at += if is_pair { 12 } else { 6 };
+            }
+            Some(byte) if !(self.by_line && byte == b'\n') => {
+                return Err(self.fail(Kind::InvalidEscape));
+            }
+            _ => return Err(ScanError::Json { kind: Kind::UnterminatedString, offset: opening }),
+        }
+        Ok(())
+    }
+
+    /// Returns the number of four hexadecimal digits that start `ahead` bytes from here.
+    fn hex(&mut self, ahead: usize) -> Result<Option<u32>, ScanError> {
+        let mut number = 0;
+        for ahead in ahead..ahead + 4 {
+            let digit = self.window.byte(ahead)?.and_then(|byte| char::from(byte).to_digit(16));
+            let Some(digit) = digit else { return Ok(None) };
+            number = number * 16 + digit;
+        }
+        Ok(Some(number))
+    }
+
+    /// Skips a number. As in Python, it ends before the first character that cannot belong to it.
+    fn skip_number(&mut self) -> Result<(), ScanError> {
+        let start = self.offset();
+        if self.peek()? == Some(b'-') {
+            self.window.at += 1;
+            if self.peek()? == Some(b'I') {
+                return self.skip_word("Infinity", start);
+            }
+        }
+        match self.peek()? {
+            Some(b'0') => self.window.at += 1,
+            Some(b'1'..=b'9') => self.skip_digits()?,
+            _ => return Err(ScanError::Json { kind: Kind::ExpectedValue, offset: start }),
+        }
+        let is_digit = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_digit());
+        if self.peek()? == Some(b'.') && is_digit(self.window.byte(1)?) {
+            self.window.at += 1;
+            self.skip_digits()?;
+        }
+        if let Some(b'e' | b'E') = self.peek()? {
+            let sign = usize::from(matches!(self.window.byte(1)?, Some(b'+' | b'-')));
+            if is_digit(self.window.byte(1 + sign)?) {
+                self.window.at += 1 + sign;
+                self.skip_digits()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn skip_digits(&mut self) -> Result<(), ScanError> {
+        while self.window.byte(0)?.is_some_and(|byte| byte.is_ascii_digit()) {
+            self.window.at += 1;
+        }
+        Ok(())
+    }
+
+    /// Skips a word. If another text is here, no value starts at `start`.
+    fn skip_word(&mut self, word: &str, start: usize) -> Result<(), ScanError> {
+        if !self.starts_with(word)? {
+            return Err(ScanError::Json { kind: Kind::ExpectedValue, offset: start });
+        }
+        self.window.at += word.len();
+        Ok(())
+    }
+
+    fn starts_with(&mut self, text: &str) -> Result<bool, ScanError> {
+        for (ahead, byte) in text.bytes().enumerate() {
+            if self.window.byte(ahead)? != Some(byte) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }

@@ -1,4 +1,4 @@
-//! Where a text comes from that is read in pieces.
+//! Text that is read in pieces: its sources, and the window that is in memory.
 
 use std::{
     io::{self, Read},
@@ -6,36 +6,34 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-/// Pieces that are read before anybody asked for them.
+/// Pieces that are read ahead of the scanner.
 const PIECES_AHEAD: usize = 4;
 
-/// Why a text cannot be read on.
+/// A text cannot be read to its end.
 #[derive(Debug)]
 pub enum Interrupted {
     /// The source failed.
     Read(io::Error),
     /// The text is not UTF-8.
     NotUtf8 {
-        /// Offset of the first byte that does not belong.
+        /// Offset of the first invalid byte.
         offset: usize,
         /// That byte.
         byte: u8,
     },
 }
 
-/// A text, piece by piece.
-pub trait Source {
-    /// Appends the next piece, which is not empty; whether there was one.
+/// A text that is read piece by piece.
+pub trait Source: std::fmt::Debug {
+    /// Appends the next piece, which is not empty. Returns false at the end of the text.
+    ///
+    /// # Errors
+    ///
+    /// The text cannot be read, or is not UTF-8.
     fn append(&mut self, out: &mut Vec<u8>) -> Result<bool, Interrupted>;
 }
 
-impl<S: Source + ?Sized> Source for Box<S> {
-    fn append(&mut self, out: &mut Vec<u8>) -> Result<bool, Interrupted> {
-        (**self).append(out)
-    }
-}
-
-/// A text in memory. Its pieces may cut characters in two.
+/// A text in memory. Its pieces may end inside a character.
 #[derive(Debug)]
 pub(crate) struct Held<'a> {
     rest: &'a [u8],
@@ -57,25 +55,25 @@ impl Source for Held<'_> {
     }
 }
 
-/// What a reader gives, checked to be UTF-8. Its pieces are whole characters.
+/// The text of a reader, checked to be UTF-8. Its pieces are whole characters.
 #[derive(Debug)]
 pub struct Checked<R> {
     reader: R,
     piece: usize,
-    /// The beginning of a character whose end has not been read.
+    /// The start of a character whose end has not been read.
     cut: Vec<u8>,
-    /// How much has been given.
+    /// Number of bytes returned so far.
     offset: usize,
 }
 
-impl<R: Read> Checked<R> {
-    /// Reads `piece` bytes at a time, at least one.
+impl<R: Read + std::fmt::Debug> Checked<R> {
+    /// Returns a source that reads `piece` bytes at a time, at least one.
     pub fn new(reader: R, piece: usize) -> Self {
         Self { reader, piece: piece.max(1), cut: Vec::new(), offset: 0 }
     }
 }
 
-impl<R: Read> Source for Checked<R> {
+impl<R: Read + std::fmt::Debug> Source for Checked<R> {
     fn append(&mut self, out: &mut Vec<u8>) -> Result<bool, Interrupted> {
         let start = out.len();
         out.append(&mut self.cut);
@@ -104,22 +102,22 @@ impl<R: Read> Source for Checked<R> {
     }
 }
 
-/// A source that is read on another thread, while what it gave before is looked at.
+/// A source that is read ahead on another thread.
 #[derive(Debug)]
 pub struct Ahead {
-    /// `None` inside is the end.
+    /// The inner `None` is the end of the text; the outer one means that the thread is not needed any more.
     pieces: Option<Receiver<Result<Option<Vec<u8>>, Interrupted>>>,
-    /// Pieces that have been looked at, for their memory.
+    /// Returns used buffers to the thread.
     done: Sender<Vec<u8>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Ahead {
-    /// Begins to read.
+    /// Starts to read.
     ///
     /// # Errors
     ///
-    /// There cannot be another thread.
+    /// The thread cannot be started.
     pub fn new(source: impl Source + Send + 'static) -> io::Result<Self> {
         let (give, pieces) = sync_channel(PIECES_AHEAD);
         let (done, free) = channel();
@@ -154,7 +152,7 @@ impl Source for Ahead {
         });
         if let Ok(Some(piece)) = read {
             out.extend_from_slice(&piece);
-            // The thread has ended when it has read everything.
+            // The thread has exited if it has read everything.
             let _ = self.done.send(piece);
             return Ok(true);
         }
@@ -165,11 +163,100 @@ impl Source for Ahead {
 
 impl Drop for Ahead {
     fn drop(&mut self) {
-        // Nobody takes what is read any more, so the thread ends with the piece it is at.
+        // Without a receiver, the thread exits after its current piece.
         self.pieces = None;
         if let Some(thread) = self.thread.take() {
-            // If it has panicked, that has been said.
+            // A panic of the thread has been reported.
             let _ = thread.join();
+        }
+    }
+}
+
+/// The part of a text that is in memory: from the cursor, or from a mark before it, to the last byte read.
+#[derive(Debug)]
+pub(crate) struct Window<'a> {
+    source: Box<dyn Source + 'a>,
+    buffer: Vec<u8>,
+    /// Offset in the text of the first byte in memory.
+    base: usize,
+    /// The cursor, as an index into the buffer.
+    pub(crate) at: usize,
+    /// Offset in the text from which on bytes stay in memory.
+    mark: Option<usize>,
+    ended: bool,
+}
+
+impl<'a> Window<'a> {
+    pub(crate) fn new(source: impl Source + 'a) -> Self {
+        let source = Box::new(source);
+        Self { source, buffer: Vec::new(), base: 0, at: 0, mark: None, ended: false }
+    }
+
+    /// Offset of the cursor in the text.
+    pub(crate) fn offset(&self) -> usize {
+        self.base + self.at
+    }
+
+    /// Returns the bytes in memory from the cursor on.
+    pub(crate) fn rest(&self) -> &[u8] {
+        &self.buffer[self.at..]
+    }
+
+    /// Returns the bytes from an offset to the cursor; the offset must not be before the mark.
+    pub(crate) fn since(&self, offset: usize) -> &[u8] {
+        let start = offset.saturating_sub(self.base).min(self.at);
+        &self.buffer[start..self.at]
+    }
+
+    /// Keeps everything from the cursor on in memory, unless a mark is already set. Returns the argument for
+    /// [`Window::unmark`].
+    pub(crate) fn mark(&mut self) -> Option<usize> {
+        let before = self.mark;
+        self.mark = before.or(Some(self.offset()));
+        before
+    }
+
+    /// Ends the effect of a mark.
+    pub(crate) fn unmark(&mut self, before: Option<usize>) {
+        self.mark = before;
+    }
+
+    /// Returns the byte `ahead` bytes after the cursor, or `None` if the text ends before it.
+    #[inline]
+    pub(crate) fn byte(&mut self, ahead: usize) -> Result<Option<u8>, Interrupted> {
+        while self.at + ahead >= self.buffer.len() {
+            if !self.read_more()? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(self.buffer[self.at + ahead]))
+    }
+
+    /// Reads another piece. Returns false at the end of the text.
+    #[cold]
+    pub(crate) fn read_more(&mut self) -> Result<bool, Interrupted> {
+        if self.ended {
+            return Ok(false);
+        }
+        let passed = self.mark.map_or(self.at, |mark| mark.saturating_sub(self.base).min(self.at));
+        // The kept part is moved only if it is the smaller part, so that a long value is not copied for every piece.
+        if passed > self.buffer.len() / 2 {
+            self.buffer.drain(..passed);
+            self.base += passed;
+            self.at -= passed;
+        }
+        self.ended = !self.source.append(&mut self.buffer)?;
+        Ok(!self.ended)
+    }
+
+    /// Reads to the end and keeps nothing, only to check that the text can be read.
+    pub(crate) fn drain(&mut self) -> Result<(), Interrupted> {
+        self.mark = None;
+        loop {
+            self.at = self.buffer.len();
+            if !self.read_more()? {
+                return Ok(());
+            }
         }
     }
 }
@@ -224,6 +311,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_dies_is_no_end() {
+        #[derive(Debug)]
         struct Dies;
         impl Source for Dies {
             fn append(&mut self, _out: &mut Vec<u8>) -> Result<bool, Interrupted> {

@@ -1,18 +1,20 @@
-//! The value type.
+//! The value type, and conversions to and from the value types of serde and `serde_json`.
 
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
+use serde::{Serialize, Serializer, ser::Error as _};
+use serde_json::value::RawValue;
 
 /// A JSON object in the order of its keys' first appearance; a repeated key keeps its place and takes the last value.
 ///
-/// Its hasher is seeded, so that nobody can write down keys that collide, and several times as fast as Rust's own: a
-/// recording consists of small objects.
+/// Its hasher is seeded, which protects against chosen keys that collide, and several times as fast as that of the standard
+/// library: a recording consists of small objects.
 pub type Object = IndexMap<String, Value, RandomState>;
 
 /// A JSON value as Python's `json` module would hold it.
 ///
-/// There is no `PartialEq`: whether `1`, `1.0` and `true` are equal depends on who asks. [`python_eq`](super::python_eq)
-/// answers as Python does.
+/// `PartialEq` is not implemented, because languages disagree about whether `1`, `1.0` and `true` are equal.
+/// [`python_eq`](super::python_eq) compares as Python does.
 #[derive(Clone, Debug, Default)]
 pub enum Value {
     /// `null`.
@@ -35,16 +37,12 @@ pub enum Value {
 }
 
 impl Value {
-    /// The integer written as `digits`, an optional sign followed by one or more ASCII digits.
+    /// Returns the integer written as `digits`, an optional sign followed by one or more ASCII digits.
     ///
-    /// Leading zeros are dropped and `-0` is `0`. `None` when `digits` is anything else.
+    /// Leading zeros are dropped, and `-0` is `0`. The result is `None` if `digits` is anything else.
     #[must_use]
     pub fn from_digits(digits: &str) -> Option<Self> {
-        let (negative, magnitude) = match digits.as_bytes().first()? {
-            b'-' => (true, &digits[1..]),
-            b'+' => (false, &digits[1..]),
-            _ => (false, digits),
-        };
+        let magnitude = digits.strip_prefix(['-', '+']).unwrap_or(digits);
         if magnitude.is_empty() || !magnitude.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
         }
@@ -52,11 +50,11 @@ impl Value {
             return Some(Self::Int(int));
         }
         let magnitude = magnitude.trim_start_matches('0');
-        let sign = if negative { "-" } else { "" };
+        let sign = if digits.starts_with('-') { "-" } else { "" };
         Some(Self::BigInt(format!("{sign}{magnitude}").into_boxed_str()))
     }
 
-    /// The text, if this is a string.
+    /// Returns the text of a string.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         match self {
@@ -65,7 +63,7 @@ impl Value {
         }
     }
 
-    /// The members, if this is an object.
+    /// Returns the members of an object.
     #[must_use]
     pub fn as_object(&self) -> Option<&Object> {
         match self {
@@ -74,7 +72,7 @@ impl Value {
         }
     }
 
-    /// The items, if this is an array.
+    /// Returns the items of an array.
     #[must_use]
     pub fn as_array(&self) -> Option<&[Self]> {
         match self {
@@ -83,7 +81,7 @@ impl Value {
         }
     }
 
-    /// The truth value, if this is a boolean.
+    /// Returns the value of a boolean.
     #[must_use]
     pub fn as_bool(&self) -> Option<bool> {
         match self {
@@ -92,7 +90,7 @@ impl Value {
         }
     }
 
-    /// The integer, if this is one that fits 128 bits. Booleans and floats are not integers.
+    /// Returns an integer that fits 128 bits. Booleans and floats are not integers.
     #[must_use]
     pub fn as_i128(&self) -> Option<i128> {
         match self {
@@ -102,19 +100,19 @@ impl Value {
         }
     }
 
-    /// The member called `key`, if this is an object that has one.
+    /// Returns the member `key` of an object.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Self> {
         self.as_object()?.get(key)
     }
 
-    /// Whether this is `null`.
+    /// Returns true for `null`.
     #[must_use]
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Null)
     }
 
-    /// Whether this says nothing: `null`, `""` or `[]`. An empty object, `0` and `false` do say something.
+    /// Returns true for `null`, `""` and `[]`, but not for an empty object, `0` and `false`.
     #[must_use]
     pub fn is_empty_like(&self) -> bool {
         match self {
@@ -125,7 +123,7 @@ impl Value {
         }
     }
 
-    /// Whether Python takes it for true in a condition: not `null`, `false`, zero, or empty.
+    /// Returns the truth value that Python gives it: false for `null`, `false`, zero, and everything empty.
     #[must_use]
     pub fn is_truthy(&self) -> bool {
         match self {
@@ -140,7 +138,7 @@ impl Value {
         }
     }
 
-    /// What this is, in words for an error message: "an object", "a string" and so on.
+    /// Returns the name of the type with its article, for messages: `an object`, `a string`.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -155,9 +153,94 @@ impl Value {
     }
 }
 
+impl Serialize for Value {
+    /// Writes `NaN` and `Infinity` as `null`, and integers of any size with all their digits (the latter only with
+    /// serializers of `serde_json`).
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Null => serializer.serialize_unit(),
+            Self::Bool(value) => serializer.serialize_bool(*value),
+            Self::Int(int) => serializer.serialize_i64(*int),
+            Self::BigInt(digits) => RawValue::from_string(digits.to_string())
+                .map_err(S::Error::custom)?
+                .serialize(serializer),
+            Self::Float(float) if float.is_finite() => serializer.serialize_f64(*float),
+            Self::Float(_) => serializer.serialize_unit(),
+            Self::String(text) => serializer.serialize_str(text),
+            Self::Array(items) => serializer.collect_seq(items),
+            Self::Object(object) => serializer.collect_map(object),
+        }
+    }
+}
+
+/// Loses precision: an integer beyond 64 bits becomes the nearest float, `NaN` and infinities become `null`.
+impl From<&Value> for serde_json::Value {
+    fn from(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(value) => Self::Bool(*value),
+            Value::Int(int) => Self::from(*int),
+            Value::BigInt(digits) => match digits.parse::<u64>() {
+                Ok(int) => Self::from(int),
+                Err(_) => digits.parse::<f64>().map_or(Self::Null, Self::from),
+            },
+            Value::Float(float) => Self::from(*float),
+            Value::String(text) => Self::String(text.clone()),
+            Value::Array(items) => Self::Array(items.iter().map(Self::from).collect()),
+            Value::Object(object) => Self::Object(
+                object.iter().map(|(key, value)| (key.clone(), Self::from(value))).collect(),
+            ),
+        }
+    }
+}
+
+impl From<serde_json::Value> for Value {
+    fn from(value: serde_json::Value) -> Self {
+        match value {
+            serde_json::Value::Null => Self::Null,
+            serde_json::Value::Bool(value) => Self::Bool(value),
+            serde_json::Value::Number(number) => {
+                match (number.as_i64(), number.as_u64(), number.as_f64()) {
+                    (Some(int), _, _) => Self::Int(int),
+                    (None, Some(int), _) => Self::BigInt(int.to_string().into_boxed_str()),
+                    (None, None, Some(float)) => Self::Float(float),
+                    (None, None, None) => Self::Null,
+                }
+            }
+            serde_json::Value::String(text) => Self::String(text),
+            serde_json::Value::Array(items) => {
+                Self::Array(items.into_iter().map(Self::from).collect())
+            }
+            serde_json::Value::Object(object) => Self::Object(
+                object.into_iter().map(|(key, value)| (key, Self::from(value))).collect::<Object>(),
+            ),
+        }
+    }
+}
+
+impl From<i128> for Value {
+    fn from(int: i128) -> Self {
+        i64::try_from(int)
+            .map_or_else(|_| Self::BigInt(int.to_string().into_boxed_str()), Self::Int)
+    }
+}
+
+macro_rules! from {
+    ($($from:ty => $variant:ident),* $(,)?) => {
+        $(impl From<$from> for Value {
+            fn from(value: $from) -> Self {
+                Self::$variant(value.into())
+            }
+        })*
+    };
+}
+
+from!(&str => String, String => String, bool => Bool, i64 => Int, f64 => Float, Vec<Value> => Array, Object => Object);
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{NonFinite, ParseOptions, parse, to_string};
 
     #[test]
     fn integers_are_canonical() {
@@ -191,5 +274,31 @@ mod tests {
             assert!(!falsy.is_empty_like() && !falsy.is_truthy(), "{falsy:?}");
         }
         assert!(Value::Float(f64::NAN).is_truthy());
+    }
+
+    const TEXT: &str = r#"{"b":[1,-0.5,123456789012345678901234567890,true,null],"a":"é\n"}"#;
+
+    #[test]
+    fn serde_keeps_order_and_digits() {
+        let value = parse(TEXT, &ParseOptions::default()).expect("valid").value;
+        assert_eq!(serde_json::to_string(&value).expect("serializes"), TEXT);
+        assert_eq!(to_string(&value, NonFinite::Null), TEXT);
+        let odd = Value::Array(vec![Value::Float(f64::NAN), Value::Float(f64::INFINITY)]);
+        assert_eq!(serde_json::to_string(&odd).expect("serializes"), "[null,null]");
+    }
+
+    #[test]
+    fn serde_json_values_lose_only_what_they_cannot_hold() {
+        let value = parse(
+            r#"[18446744073709551615, 18446744073709551616, 1.5, NaN]"#,
+            &ParseOptions::default(),
+        );
+        let plain = serde_json::Value::from(&value.expect("valid").value);
+        assert_eq!(plain, serde_json::json!([u64::MAX, 18446744073709551616.0, 1.5, null]));
+        let back = Value::from(plain);
+        assert_eq!(
+            to_string(&back, NonFinite::Null),
+            "[18446744073709551615,1.8446744073709552e+19,1.5,null]"
+        );
     }
 }

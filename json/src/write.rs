@@ -2,98 +2,108 @@
 
 use std::{borrow::Cow, fmt, fmt::Write};
 
-use super::value::Value;
-use crate::float_repr;
+use crate::{text::float_repr, value::Value};
 
-/// What to write for `NaN`, `Infinity` and `-Infinity`, which JSON proper does not have.
+/// How `NaN`, `Infinity` and `-Infinity` are written, which standard JSON does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NonFinite {
     /// `null`.
     Null,
     /// The literals `NaN`, `Infinity` and `-Infinity`.
     Literal,
-    /// The same words as strings. Integers that no double can hold are strings of their digits, too: strict readers refuse
-    /// them.
+    /// The same literals as strings. An integer beyond the range of a double is a string of its digits, too, because strict
+    /// readers reject the number.
     Text,
+}
+
+/// How values are written.
+#[derive(Clone, Copy)]
+struct Style {
+    layout: Layout,
+    non_finite: NonFinite,
+    /// Whether non-ASCII characters are escaped.
+    ascii: bool,
+    /// Whether keys are sorted by code point.
+    sorted: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Layout {
+    /// Without spaces.
+    Compact,
+    /// With `", "` and `": "`.
+    Spaced,
+    /// One item per line, indented by two spaces.
+    Indented,
+}
+
+const fn compact(non_finite: NonFinite) -> Style {
+    Style { layout: Layout::Compact, non_finite, ascii: false, sorted: false }
+}
+
+const fn indented(non_finite: NonFinite) -> Style {
+    Style { layout: Layout::Indented, non_finite, ascii: true, sorted: false }
+}
+
+const fn spaced(sorted: bool) -> Style {
+    Style { layout: Layout::Spaced, non_finite: NonFinite::Literal, ascii: true, sorted }
+}
+
+fn written(value: &Value, style: Style, depth: usize) -> String {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = Writer { out: &mut out, style }.value(value, depth);
+    out
 }
 
 /// Writes `value` without spaces and with non-ASCII characters as they are.
 ///
 /// # Errors
 ///
-/// Only what `out` itself reports.
+/// `out` reports an error.
 pub fn write(value: &Value, out: &mut impl Write, non_finite: NonFinite) -> fmt::Result {
-    let layout = Layout::Compact;
-    Writer { out, layout, outside: 0, non_finite, ascii: false, sorted: false }.value(value, 0)
+    Writer { out, style: compact(non_finite) }.value(value, 0)
 }
 
 /// Writes a string as [`write()`] does.
 pub fn write_string(text: &str, out: &mut String) {
-    let (layout, non_finite) = (Layout::Compact, NonFinite::Null);
     // Writing to a string cannot fail.
-    let _ =
-        Writer { out, layout, outside: 0, non_finite, ascii: false, sorted: false }.string(text);
+    let _ = Writer { out, style: compact(NonFinite::Null) }.string(text);
 }
 
-/// The text of [`write()`].
+/// Returns the text of [`write()`].
 #[must_use]
 pub fn to_string(value: &Value, non_finite: NonFinite) -> String {
-    let mut out = String::new();
-    // Writing to a string cannot fail.
-    let _ = write(value, &mut out, non_finite);
-    out
+    written(value, compact(non_finite), 0)
 }
 
-/// The text for a report: indented by two spaces, ASCII only, with the literals `NaN`, `Infinity` and `-Infinity`.
+/// Returns the text for a report: indented by two spaces, ASCII only, with the literals `NaN`, `Infinity` and `-Infinity`.
 #[must_use]
 pub fn to_pretty(value: &Value) -> String {
-    pretty(value, 0, NonFinite::Literal)
+    written(value, indented(NonFinite::Literal), 0)
 }
 
-/// As [`to_pretty`] but valid JSON whatever the value is, for a value inside of `outside` others: see [`NonFinite::Text`].
-pub fn to_pretty_inside(value: &Value, outside: usize) -> String {
-    pretty(value, outside, NonFinite::Text)
+/// Returns the text of [`to_pretty`] for a value that is nested `depth` levels deep. The text is valid JSON for every
+/// value: see [`NonFinite::Text`].
+#[must_use]
+pub fn to_pretty_inside(value: &Value, depth: usize) -> String {
+    written(value, indented(NonFinite::Text), depth)
 }
 
-fn pretty(value: &Value, outside: usize, non_finite: NonFinite) -> String {
-    let mut out = String::new();
-    let layout = Layout::Indented;
-    let mut writer =
-        Writer { out: &mut out, layout, outside, non_finite, ascii: true, sorted: false };
-    // Writing to a string cannot fail.
-    let _ = writer.value(value, 0);
-    out
-}
-
-/// The text of Python's `json.dumps(value, sort_keys=True)`: keys sorted by code point, `", "` and `": "`, ASCII only.
+/// Returns the text of Python's `json.dumps(value, sort_keys=True)`: keys sorted by code point, `", "` and `": "`, ASCII
+/// only.
 #[must_use]
 pub fn to_python(value: &Value) -> String {
-    python_text(value, true)
+    written(value, spaced(true), 0)
 }
 
-/// As [`to_python`], with keys in the order they have: the text of Python's `json.dumps(value)`.
+/// Returns the text of Python's `json.dumps(value)`: that of [`to_python`] with keys in their own order.
 #[must_use]
 pub fn to_python_in_order(value: &Value) -> String {
-    python_text(value, false)
+    written(value, spaced(false), 0)
 }
 
-fn python_text(value: &Value, sorted: bool) -> String {
-    let mut out = String::new();
-    let layout = Layout::Spaced;
-    let mut writer = Writer {
-        out: &mut out,
-        layout,
-        outside: 0,
-        non_finite: NonFinite::Literal,
-        ascii: true,
-        sorted,
-    };
-    // Writing to a string cannot fail.
-    let _ = writer.value(value, 0);
-    out
-}
-
-/// The text that stands for a result where only text can: nothing for `null`, a string as it is, else [`to_python`].
+/// Returns the text of a result for places that take only text: empty for `null`, a string as it is, else [`to_python`].
 #[must_use]
 pub fn output_text(value: &Value) -> Cow<'_, str> {
     match value {
@@ -103,32 +113,19 @@ pub fn output_text(value: &Value) -> Cow<'_, str> {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Layout {
-    Compact,
-    Spaced,
-    Indented,
-}
-
 struct Writer<'a, W> {
     out: &'a mut W,
-    layout: Layout,
-    /// How many arrays and objects the value stands in.
-    outside: usize,
-    non_finite: NonFinite,
-    ascii: bool,
-    sorted: bool,
+    style: Style,
 }
 
 impl<W: Write> Writer<'_, W> {
     fn value(&mut self, value: &Value, depth: usize) -> fmt::Result {
         match value {
             Value::Null => self.out.write_str("null"),
-            Value::Bool(true) => self.out.write_str("true"),
-            Value::Bool(false) => self.out.write_str("false"),
+            Value::Bool(value) => self.out.write_str(if *value { "true" } else { "false" }),
             Value::Int(int) => write!(self.out, "{int}"),
             Value::BigInt(digits)
-                if self.non_finite == NonFinite::Text && is_beyond_double(digits) =>
+                if self.style.non_finite == NonFinite::Text && is_beyond_double(digits) =>
             {
                 self.string(digits)
             }
@@ -139,14 +136,13 @@ impl<W: Write> Writer<'_, W> {
                 writer.value(item, depth + 1)
             }),
             Value::Object(object) => {
-                let mut members: Vec<(&String, &Value)> = Vec::new();
-                if self.sorted {
-                    members.extend(object);
-                    // The order of UTF-8 bytes is the order of code points.
-                    members.sort_unstable_by_key(|(key, _)| *key);
-                    return self.members(members.into_iter(), depth);
+                if !self.style.sorted {
+                    return self.members(object.iter(), depth);
                 }
-                self.members(object.iter(), depth)
+                let mut members: Vec<(&String, &Value)> = object.iter().collect();
+                // The order of UTF-8 bytes is the order of code points.
+                members.sort_unstable_by_key(|(key, _)| *key);
+                self.members(members.into_iter(), depth)
             }
         }
     }
@@ -158,7 +154,11 @@ impl<W: Write> Writer<'_, W> {
     ) -> fmt::Result {
         self.container('{', '}', members, depth, |writer, (key, value)| {
             writer.string(key)?;
-            writer.out.write_str(if writer.layout == Layout::Compact { ":" } else { ": " })?;
+            writer.out.write_str(if writer.style.layout == Layout::Compact {
+                ":"
+            } else {
+                ": "
+            })?;
             writer.value(value, depth + 1)
         })
     }
@@ -171,16 +171,16 @@ impl<W: Write> Writer<'_, W> {
         depth: usize,
         mut item: impl FnMut(&mut Self, T) -> fmt::Result,
     ) -> fmt::Result {
-        let empty = items.len() == 0;
+        let is_empty = items.len() == 0;
         self.out.write_char(open)?;
         for (index, content) in items.enumerate() {
             if index > 0 {
-                self.out.write_str(if self.layout == Layout::Spaced { ", " } else { "," })?;
+                self.out.write_str(if self.style.layout == Layout::Spaced { ", " } else { "," })?;
             }
             self.line(depth + 1)?;
             item(self, content)?;
         }
-        if !empty {
+        if !is_empty {
             self.line(depth)?;
         }
         self.out.write_char(close)
@@ -189,11 +189,11 @@ impl<W: Write> Writer<'_, W> {
     /// Starts a new line where lines are used.
     fn line(&mut self, depth: usize) -> fmt::Result {
         const SPACES: &str = "                                ";
-        if self.layout != Layout::Indented {
+        if self.style.layout != Layout::Indented {
             return Ok(());
         }
         self.out.write_char('\n')?;
-        let mut missing = (self.outside + depth) * 2;
+        let mut missing = depth * 2;
         while missing > 0 {
             let some = missing.min(SPACES.len());
             self.out.write_str(&SPACES[..some])?;
@@ -211,7 +211,7 @@ impl<W: Write> Writer<'_, W> {
             _ if float > 0.0 => "Infinity",
             _ => "-Infinity",
         };
-        match self.non_finite {
+        match self.style.non_finite {
             NonFinite::Null => self.out.write_str("null"),
             NonFinite::Literal => self.out.write_str(word),
             NonFinite::Text => self.string(word),
@@ -221,7 +221,7 @@ impl<W: Write> Writer<'_, W> {
     fn string(&mut self, text: &str) -> fmt::Result {
         self.out.write_char('"')?;
         // Python escapes DEL too where it escapes all that is not ASCII.
-        let first_escaped = if self.ascii { 0x7f } else { u8::MAX };
+        let first_escaped = if self.style.ascii { 0x7f } else { u8::MAX };
         let is_escaped = |byte: u8| matches!(byte, b'"' | b'\\' | 0..0x20) || byte >= first_escaped;
         let mut rest = text;
         // No byte of a character that is written as it is looks like one that is escaped: UTF-8 has no 0xff.

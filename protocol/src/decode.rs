@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde_core::de::{DeserializeOwned, IgnoredAny};
 
+use crate::locate;
+
 /// Maximum nesting of documents. Hosts of the contract write up to about 255 levels.
 pub const MAX_DEPTH: usize = 512;
 
@@ -31,17 +33,12 @@ fn decode_slowly<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, DecodeError> {
     if let Some(kind) = obvious_problem(bytes) {
         return Err(DecodeError { path: String::new(), excerpt: excerpt_at(bytes, 0), kind });
     }
-    // The depth is checked above.
-    read_unbounded(bytes).map_err(|error| DecodeError::from_json(bytes, &error))
-}
-
-/// Reads JSON of any nesting, where `serde_json` would give up at 128 levels.
-fn read_unbounded<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    // serde_json supports 128 levels by default. The depth is checked above.
     deserializer.disable_recursion_limit();
-    let value = T::deserialize(&mut deserializer)?;
-    deserializer.end()?;
-    Ok(value)
+    let result =
+        T::deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
+    result.map_err(|error| DecodeError::from_json(bytes, &error))
 }
 
 fn obvious_problem(bytes: &[u8]) -> Option<DecodeErrorKind> {
@@ -146,19 +143,9 @@ impl DecodeError {
     ///
     /// [`DecodeError`] of kind [`DecodeErrorKind::Shape`].
     pub fn locate<T: DeserializeOwned>(path: &str, value: &serde_json::Value) -> Result<T, Self> {
-        // Written and read again, since positions in a text have paths and those in a value do not.
-        let text = value.to_string().into_bytes();
-        read_unbounded(&text).map_err(|error| {
-            let Self { path: inner, kind, .. } = Self::from_json(&text, &error);
-            let reason = match kind {
-                DecodeErrorKind::Shape { reason, .. } => reason,
-                _ => error.to_string(),
-            };
-            match inner.as_str() {
-                "" => Self::shape(path, reason),
-                inner if inner.starts_with('[') => Self::shape(format!("{path}{inner}"), reason),
-                inner => Self::shape(format!("{path}.{inner}"), reason),
-            }
+        locate::locate(path, value).map_err(|error| match error.kind {
+            DecodeErrorKind::Shape { reason, .. } => Self::shape(error.path, in_json(reason)),
+            _ => error,
         })
     }
 

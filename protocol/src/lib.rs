@@ -23,6 +23,7 @@ mod contract;
 mod decode;
 mod describe;
 mod document;
+mod locate;
 mod object;
 mod score;
 mod stream;

@@ -1,4 +1,4 @@
-//! What extractors draw on.
+//! The input of extractors.
 
 use crate::contract::{Agentevals, Contract};
 
@@ -12,7 +12,7 @@ impl<C: Contract> Context<C> {
         Self { input }
     }
 
-    /// The whole document.
+    /// Returns the whole document.
     #[must_use]
     pub fn input(&self) -> &C::Input {
         &self.input

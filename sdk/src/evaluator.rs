@@ -11,7 +11,7 @@ use crate::{
     program::{Choice, answer_text},
 };
 
-/// An evaluator as a value: what `#[evaluator]` makes of a function, as `name::EVALUATOR`.
+/// An evaluator as a value: `#[evaluator]` generates it as `name::EVALUATOR`.
 ///
 /// Serve several from one program with [`run_any`](crate::run_any), or call one in a test with
 /// [`testing::run`](crate::testing::run).
@@ -34,7 +34,7 @@ pub struct Evaluator {
     note = "pass `name::EVALUATOR`, which `#[evaluator]` puts next to the function `name`"
 )]
 pub trait IntoEvaluator: sealed::Sealed {
-    /// The evaluator.
+    /// Returns the evaluator.
     #[doc(hidden)]
     fn evaluator(&self) -> Evaluator;
 }
@@ -71,7 +71,7 @@ impl Evaluator {
         self.name
     }
 
-    /// The function's doc comment as text, without the indentation and decoration it has in the source.
+    /// Returns the function's doc comment as text, without the indentation and decoration it has in the source.
     #[must_use]
     pub fn description(&self) -> String {
         plain_text(self.docs)
@@ -83,7 +83,7 @@ impl Evaluator {
         self.contract
     }
 
-    /// Whether it refuses documents of an unknown major protocol version.
+    /// Returns true if it refuses documents of an unknown major protocol version.
     #[must_use]
     pub const fn is_strict(&self) -> bool {
         self.strict
@@ -125,7 +125,7 @@ impl fmt::Debug for Evaluator {
     }
 }
 
-/// A doc comment without what its form in the source adds: the common indentation and, in block comments, the column
+/// Removes the decoration of a doc comment: the common indentation and, in block comments, the column
 /// of stars.
 fn plain_text(docs: &str) -> String {
     let lines: Vec<&str> = docs.lines().map(str::trim_end).collect();

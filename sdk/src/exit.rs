@@ -1,4 +1,4 @@
-//! What the exit code of an evaluator program means.
+//! Exit codes of evaluator programs.
 
 /// Every document was answered. In the streaming form, an error is an answer.
 pub const ANSWERED: u8 = 0;
@@ -8,5 +8,5 @@ pub const FAILED: u8 = 1;
 pub const USAGE: u8 = 2;
 /// The document, or the config in it, could not be read or was refused; the evaluator did not run.
 pub const INPUT: u8 = 3;
-/// The evaluator crashed: a fatal signal, which would have ended the process without an exit code.
+/// The evaluator crashed with a fatal signal.
 pub const CRASHED: u8 = 70;

@@ -1,4 +1,4 @@
-//! Why there is no result.
+//! Errors of evaluators, and of arguments that cannot be extracted.
 
 use std::{borrow::Cow, error::Error, fmt};
 
@@ -6,7 +6,7 @@ use evaluator_protocol::{DecodeError, ErrorBody};
 
 use crate::contract::{Adk, Agentevals, HasConfig as _};
 
-/// Why an evaluator could not judge a document: a kind that programs read and a message that people read.
+/// An error of an evaluator: a kind for programs and a message for people.
 ///
 /// Any error an evaluator returns becomes one of kind `evaluator`. To choose the kind, return a `Failure`:
 ///
@@ -28,7 +28,7 @@ use crate::contract::{Adk, Agentevals, HasConfig as _};
 pub struct Failure {
     kind: Kind,
     message: String,
-    /// What led to it, the nearest first.
+    /// The causes, the direct one first.
     causes: Vec<String>,
 }
 
@@ -37,7 +37,7 @@ pub struct Failure {
 pub(crate) enum Kind {
     /// The document cannot be read or is not for this evaluator.
     Input,
-    /// The document does not have what the evaluator needs.
+    /// The document lacks a value that the evaluator needs.
     Absent,
     /// The config in the document cannot be read.
     Config,
@@ -45,16 +45,16 @@ pub(crate) enum Kind {
     Evaluator,
     /// The evaluator panicked.
     Panic,
-    /// What the evaluator returned cannot be written.
+    /// The result cannot be written.
     Answer,
-    /// The evaluator does not judge this conversation, and the host has no word for that.
+    /// The evaluator does not judge this conversation, and the host has no such outcome.
     NotEvaluated,
     /// One of the evaluator's own.
     Own(Cow<'static, str>),
 }
 
 impl Failure {
-    /// A failure of a kind of your own.
+    /// Creates a failure of a kind of your own.
     pub fn new(kind: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
         Self::of(Kind::Own(kind.into()), message)
     }
@@ -63,7 +63,7 @@ impl Failure {
         Self { kind, message: message.into(), causes: Vec::new() }
     }
 
-    /// An error of the evaluator's, with its causes.
+    /// Creates an error of the evaluator's, with its causes.
     pub(crate) fn from_error(error: &(dyn Error + 'static)) -> Self {
         if let Some(failure) = error.downcast_ref::<Self>() {
             return failure.clone();
@@ -73,7 +73,7 @@ impl Failure {
         let mut next = error.source();
         while let Some(cause) = next {
             let text = cause.to_string();
-            // Many errors repeat their source at the end of their own text.
+            // Many errors end with the text of their source.
             if !causes.last().unwrap_or(&message).ends_with(&text) {
                 causes.push(text);
             }
@@ -96,23 +96,23 @@ impl Failure {
         }
     }
 
-    /// What happened, without the causes.
+    /// Returns the message, without the causes.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// What led to it, the nearest cause first.
+    /// Returns the causes, the direct one first.
     pub fn causes(&self) -> impl ExactSizeIterator<Item = &str> {
         self.causes.iter().map(String::as_str)
     }
 
-    /// Whether it is the document that is at fault, and not the evaluator.
+    /// Returns true if it is the document that is at fault, and not the evaluator.
     pub(crate) fn blames_input(&self) -> bool {
         matches!(self.kind, Kind::Input | Kind::Absent | Kind::Config)
     }
 
-    /// Whether the document does not have what the evaluator needs.
+    /// Returns true if the document lacks a value that the evaluator needs.
     pub(crate) fn is_absence(&self) -> bool {
         self.kind == Kind::Absent
     }
@@ -127,7 +127,7 @@ impl Failure {
 }
 
 impl fmt::Display for Failure {
-    /// The message and its causes, on one line if they are.
+    /// Returns the message and its causes, on one line if they are.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
         self.causes.iter().try_for_each(|cause| write!(f, ": {cause}"))
@@ -136,7 +136,8 @@ impl fmt::Display for Failure {
 
 impl Error for Failure {}
 
-/// Why an argument of an evaluator cannot be taken from a document: the argument, the path of the field and the reason.
+/// Error: an argument of an evaluator cannot be extracted from a document. Has the argument, the path of the field and the
+/// reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rejection {
     argument: Option<&'static str>,
@@ -149,12 +150,12 @@ pub struct Rejection {
 const CONFIGS: [&str; 2] = [Agentevals::PATH, Adk::PATH];
 
 impl Rejection {
-    /// A rejection because of the field at `path`, e.g. `config.min_length`; empty for the document as a whole.
+    /// Creates a rejection because of the field at `path`, e.g. `config.min_length`; empty for the document as a whole.
     pub fn new(path: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { argument: None, path: path.into(), reason: reason.into(), is_absence: false }
     }
 
-    /// A rejection because the document has nothing at `path`, which is no mistake where its host has nothing to send.
+    /// Creates a rejection because the document has no value at `path`, which is not an error for hosts that send none.
     pub(crate) fn absence(path: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { is_absence: true, ..Self::new(path, reason) }
     }
@@ -165,13 +166,13 @@ impl Rejection {
         &self.path
     }
 
-    /// What is wrong with it.
+    /// Returns the reason.
     #[must_use]
     pub fn reason(&self) -> &str {
         &self.reason
     }
 
-    /// The evaluator's argument; `None` outside of a call.
+    /// Returns the evaluator's argument; `None` outside of a call.
     #[must_use]
     pub fn argument(&self) -> Option<&str> {
         self.argument

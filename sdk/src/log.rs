@@ -55,7 +55,7 @@ impl Subscriber for Stderr {
         let mut line = Line::new(event.metadata());
         event.record(&mut line);
         let text = line.finish();
-        // There is nobody left to tell that standard error is closed.
+        // An error cannot be reported if standard error is closed.
         let _ = std::io::stderr().write_all(text.as_bytes());
     }
 

@@ -1,17 +1,11 @@
-//! What evaluators may return.
+//! Conversions of the return types of evaluators.
 
 use std::error::Error;
 
-use evaluator_protocol::{
-    EvalResult, JsonObject, Score,
-    adk::EvaluationResult,
-    agenta::{EvaluateResult, Outputs},
-    agentv::CodeJudgeResult,
-};
-use serde_json::Value;
+use evaluator_protocol::Score;
 
 use crate::{
-    contract::{Adk, AdkOutcome, AgentV, Agenta, Agentevals, Contract},
+    contract::{Agentevals, Contract},
     failure::{Failure, Kind},
 };
 
@@ -19,15 +13,15 @@ use crate::{
 ///
 /// | type | meaning |
 /// |---|---|
-/// | [`EvalResult`] | the answer itself; under another contract [`CodeJudgeResult`], [`EvaluationResult`], [`EvaluateResult`] |
-/// | [`EvalResult`] under the contract of ADK | what an evaluator of the default contract would answer there |
-/// | [`Outputs`], [`JsonObject`], [`Value`] | under the contract of Agenta: metrics of your own, a text or a list |
+/// | [`EvalResult`](crate::EvalResult) | the answer itself; under another contract [`CodeJudgeResult`](crate::agentv::CodeJudgeResult), [`EvaluationResult`](crate::protocol::adk::EvaluationResult), [`EvaluateResult`](crate::agenta::EvaluateResult) |
+/// | `EvalResult` under the contract of ADK | the result of an evaluator of the default contract |
+/// | [`Outputs`](crate::agenta::Outputs), [`JsonObject`](crate::JsonObject), [`serde_json::Value`] | under the contract of Agenta: metrics of your own, a text or a list |
 /// | [`Score`] | the score and nothing else |
 /// | `f64` | the same, checked: anything but a finite number in `0.0..=1.0` is an error |
 /// | `bool` | 1 or 0 |
 /// | `Result<T, E>` | one of these, or any error: the evaluator could not judge, which is neither a pass nor a score of 0 |
 ///
-/// `M` only tells implementations apart; leave it out when you implement the trait.
+/// `M` distinguishes implementations; leave it out when you implement the trait.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not what an evaluator returns",
     label = "cannot be turned into an answer",
@@ -35,19 +29,12 @@ use crate::{
             `EvaluateResult`), `Score`, `f64`, `bool`, or a `Result` of one of these with any error type"
 )]
 pub trait IntoOutcome<C: Contract = Agentevals, M = ()> {
-    /// The answer, or why there is none.
+    /// Returns the answer.
     ///
     /// # Errors
     ///
     /// [`Failure`] when the evaluator could not judge or its result cannot be written.
     fn into_outcome(self) -> Result<C::Output, Failure>;
-}
-
-#[diagnostic::do_not_recommend]
-impl IntoOutcome for EvalResult {
-    fn into_outcome(self) -> Result<EvalResult, Failure> {
-        Ok(self)
-    }
 }
 
 #[diagnostic::do_not_recommend]
@@ -74,55 +61,6 @@ impl<C: Contract> IntoOutcome<C> for bool {
     }
 }
 
-#[diagnostic::do_not_recommend]
-impl IntoOutcome<AgentV> for CodeJudgeResult {
-    fn into_outcome(self) -> Result<CodeJudgeResult, Failure> {
-        Ok(self)
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl IntoOutcome<Adk> for EvaluationResult {
-    fn into_outcome(self) -> Result<AdkOutcome, Failure> {
-        Ok(AdkOutcome::Complete(self))
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl IntoOutcome<Adk> for EvalResult {
-    fn into_outcome(self) -> Result<AdkOutcome, Failure> {
-        Ok(AdkOutcome::Plain(self))
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl IntoOutcome<Agenta> for EvaluateResult {
-    fn into_outcome(self) -> Result<Outputs, Failure> {
-        Ok(self.into())
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl IntoOutcome<Agenta> for Outputs {
-    fn into_outcome(self) -> Result<Outputs, Failure> {
-        Ok(self)
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl IntoOutcome<Agenta> for JsonObject {
-    fn into_outcome(self) -> Result<Outputs, Failure> {
-        Value::Object(self).into_outcome()
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl IntoOutcome<Agenta> for Value {
-    fn into_outcome(self) -> Result<Outputs, Failure> {
-        Outputs::try_from(self).map_err(|error| Failure::of(Kind::Answer, error.to_string()))
-    }
-}
-
 impl<C: Contract, T: IntoOutcome<C, A>, E: IntoFailure<B>, A, B> IntoOutcome<C, (A, B)>
     for Result<T, E>
 {
@@ -136,14 +74,14 @@ impl<C: Contract, T: IntoOutcome<C, A>, E: IntoFailure<B>, A, B> IntoOutcome<C, 
 /// That is every type that `?` turns into a `Box<dyn Error + Send + Sync>` (all error types, `String`, `&str`,
 /// `anyhow::Error`), and `Box<dyn Error>` itself. [`Failure`] keeps its kind.
 ///
-/// `M` only tells implementations apart; leave it out when you implement the trait.
+/// `M` distinguishes implementations; leave it out when you implement the trait.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an error that an evaluator can return",
     label = "not an error type",
     note = "return a type that implements `std::error::Error`, or `Box<dyn Error>`, `anyhow::Error` or `String`"
 )]
 pub trait IntoFailure<M = ()> {
-    /// The error as a message with its causes.
+    /// Returns the error as a message with its causes.
     fn into_failure(self) -> Failure;
 }
 
@@ -168,6 +106,8 @@ impl IntoFailure for Box<dyn Error> {
 
 #[cfg(test)]
 mod tests {
+    use evaluator_protocol::EvalResult;
+
     use super::*;
 
     fn outcome<T: IntoOutcome<Agentevals, M>, M>(value: T) -> Result<f64, String> {

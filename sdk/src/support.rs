@@ -1,4 +1,4 @@
-//! What the expansion of `#[evaluator]` uses beside the public items. Changes without notice.
+//! Internals for the expansion of `#[evaluator]`. They change without notice.
 
 use std::{future::Future, marker::PhantomData};
 
@@ -19,7 +19,7 @@ use crate::{
 
 pub use crate::extract::{ParameterType, Referred};
 
-/// The value of `EVALUATOR`.
+/// Returns the value of `EVALUATOR`.
 pub const fn evaluator<C: Contract>(
     name: &'static str,
     docs: &'static str,
@@ -30,23 +30,23 @@ pub const fn evaluator<C: Contract>(
     Evaluator::new::<C>(name, docs, strict, call, config_schema)
 }
 
-/// The value of `EVALUATOR` beside a compile error.
+/// Returns the value of `EVALUATOR` next to a compile error.
 pub const fn stub() -> Evaluator {
     const NEVER: &str = "this evaluator did not compile";
     evaluator::<Agentevals>("", "", false, |_| Err(Failure::new("stub", NEVER)), || None)
 }
 
-/// What the arguments are taken from.
+/// Creates the context of the extractors.
 pub fn context<C: Contract>(document: Document, evaluator: &str) -> Result<Context<C>, Failure> {
     Ok(Context::new(C::adopt(document, evaluator)?))
 }
 
-/// The number of turns that the answer is checked against. To be called before an argument takes the document.
+/// Returns the number of turns that the answer is checked against. To be called before an argument takes the document.
 pub fn turns<C: Contract>(context: &Context<C>) -> Option<usize> {
     C::turns(context.input())
 }
 
-/// What the function found, as an answer of any contract.
+/// Checks the result of the function, and converts it to an answer of any contract.
 pub fn answer<C: Contract>(
     output: Result<C::Output, Failure>,
     turns: Option<usize>,
@@ -56,7 +56,7 @@ pub fn answer<C: Contract>(
     Ok(C::answer(output))
 }
 
-/// The argument that has this name.
+/// Returns the argument that has this name.
 pub fn parameter<C: HasParameters, T: ParameterType>(
     name: &'static str,
     context: &Context<C>,
@@ -81,8 +81,8 @@ pub fn parameter<C: HasParameters, T: ParameterType>(
     error.map_err(|error| Rejection::from(error).into())
 }
 
-/// What is read where a document has nothing: `None` for an `Option`, and nothing else. From a `null` a
-/// [`Value`] could be read as well, and the author would take it for what the document says.
+/// Deserializer for missing values: an `Option` reads `None`, and other types fail. From a `null` a
+/// [`Value`] could be read, and the author would take it for a value of the document.
 struct Missing;
 
 impl<'de> Deserializer<'de> for Missing {
@@ -102,12 +102,12 @@ impl<'de> Deserializer<'de> for Missing {
     }
 }
 
-/// The argument, or its rejection with its name.
+/// Returns the argument, or its rejection with its name.
 pub fn argument<T>(name: &'static str, value: Result<T, Rejection>) -> Result<T, Failure> {
     value.map_err(|rejection| rejection.of_argument(name).into())
 }
 
-/// The output of an async evaluator.
+/// Returns the output of an async evaluator.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     crate::block_on::block_on(future)
 }
@@ -126,7 +126,7 @@ impl<T> Probe<T> {
 
 #[cfg(feature = "schema")]
 impl<T: schemars::JsonSchema> Probe<crate::Config<T>> {
-    /// The schema.
+    /// Returns the schema.
     pub fn config_schema(&self) -> Option<Value> {
         Some(schemars::schema_for!(T).to_value())
     }
@@ -134,13 +134,13 @@ impl<T: schemars::JsonSchema> Probe<crate::Config<T>> {
 
 #[cfg(feature = "schema")]
 impl<T: schemars::JsonSchema> Probe<Option<crate::Config<T>>> {
-    /// The schema.
+    /// Returns the schema.
     pub fn config_schema(&self) -> Option<Value> {
         Some(schemars::schema_for!(T).to_value())
     }
 }
 
-/// The schema of what has none.
+/// The schema of types without one.
 pub trait WithoutSchema {
     /// `None`.
     fn config_schema(&self) -> Option<Value>;

@@ -1,9 +1,9 @@
 //! Helpers for the tests of evaluators.
 //!
-//! An evaluator is a function: a test builds an input, calls it and looks at what it returns. [`input`] builds one in a
-//! line or two. [`run`] and [`run_json`] do what the program does with a document, without a process: they write it,
-//! read it, take the arguments from it, call the function, and write and read its answer. [`assert_score`] says all that
-//! is in a result when its score is another one.
+//! A test builds an input, calls the function and checks the result. [`input`] builds one in a
+//! line or two. [`run`] and [`run_json`] treat a document as the program does, in this process: they write it,
+//! read it, extract the arguments, call the function, and write and read its answer. [`assert_score`] prints the whole result
+//! if the score differs.
 //!
 //! ```
 //! use evaluator_sdk::{EvalInput, EvalResult, Score, evaluator, testing};
@@ -61,8 +61,8 @@ pub fn input(metric_name: impl Into<String>) -> Input {
     Input { document: EvalInput::new(metric_name), last_is_expected: false }
 }
 
-/// Inputs of an agent that did nothing, each with what it is: no turns, a turn without an answer, and one with a blank
-/// answer. There are no tool calls in any of them. Few evaluators should pass one of these.
+/// Returns inputs of an agent that did nothing, with their names: no turns, a turn without an answer, and one with a blank
+/// answer. None of them has tool calls. Few evaluators should pass one of these.
 ///
 /// ```
 /// use evaluator_sdk::{EvalInput, evaluator, testing};
@@ -85,18 +85,17 @@ pub fn edge_cases(metric_name: &str) -> [(&'static str, Input); 3] {
     ]
 }
 
-/// An input under construction. Where an [`EvalInput`] is asked for, `&input` is one; [`build`](Input::build) gives it
-/// away.
+/// Builder of an input. `&input` can be passed for an `&EvalInput`; [`build`](Input::build) returns the input.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub struct Input {
     document: EvalInput,
-    /// Whether the turn added last is a golden one.
+    /// Whether the turn added last is a golden turn.
     last_is_expected: bool,
 }
 
 impl Input {
-    /// Adds a turn: what the user said and what the agent answered.
+    /// Adds a turn: the user's message and the agent's answer.
     pub fn turn(self, user_content: impl Into<String>, final_response: impl Into<String>) -> Self {
         self.invocation(InvocationData::new(user_content, final_response))
     }
@@ -151,7 +150,7 @@ impl Input {
         self
     }
 
-    /// The finished input.
+    /// Returns the finished input.
     #[must_use]
     pub fn build(self) -> EvalInput {
         self.document
@@ -184,7 +183,7 @@ impl From<Input> for EvalInput {
     }
 }
 
-/// A target that answers what a test tells it, for evaluators that take a
+/// Returns a target with scripted answers, for evaluators that take a
 /// [`TargetClient`](crate::target::TargetClient).
 ///
 /// ```
@@ -206,7 +205,7 @@ pub fn target() -> crate::target::FakeTarget {
 ///
 /// # Errors
 ///
-/// What the program would report: [`Failure`] when an argument cannot be taken from the input, the evaluator returns an
+/// The errors of the program: [`Failure`] when an argument cannot be extracted from the input, the evaluator returns an
 /// error or panics, or its result cannot be written.
 pub fn run(evaluator: &Evaluator, input: &EvalInput) -> Result<EvalResult, Failure> {
     let document = serde_json::to_vec(input).map_err(|error| {

@@ -3,9 +3,12 @@
 use std::{
     env, fs,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use tempfile::{Builder, TempDir};
+
+use crate::{Output, run};
 
 /// A directory that is removed when it is dropped.
 #[derive(Debug)]
@@ -52,12 +55,17 @@ impl TestDirectory {
         self.executable(name, format!("#!/bin/sh\n{text}\n"))
     }
 
+    /// Runs a line of shell in the directory.
+    #[track_caller]
+    pub fn sh(&self, line: &str) -> Output {
+        run(Command::new("sh").args(["-c", line]).current_dir(self.path()))
+    }
+
     /// Creates a named pipe. Returns its path.
     #[cfg(unix)]
     pub fn pipe(&self, name: &str) -> PathBuf {
         let path = self.join(name);
-        let status = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
-        assert!(status.success());
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
         path
     }
 

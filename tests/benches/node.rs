@@ -1,4 +1,4 @@
-//! What 200 conversations by 5 Node.js evaluators cost, compiled anew and with what was compiled kept.
+//! Cost of 200 conversations by 5 Node.js evaluators, with and without the compile cache.
 //!
 //! `cargo bench -p evaluator-tests --bench node`. With `EVALUATOR_BENCH_NODE=/path/to/node`, that Node.js instead of the one
 //! on `PATH`; before 22.12 it keeps nothing, and the ratio is 1.
@@ -51,13 +51,13 @@ fn main() {
         "{CONVERSATIONS} conversations, {EVALUATORS} evaluators, Node.js {version}, {} processors",
         processors()
     );
-    let folder = env::temp_dir().join(format!("evaluator-bench-node-{}", std::process::id()));
-    fs::create_dir_all(folder.join("packages/node_modules/heavy")).unwrap();
-    fs::write(folder.join("packages/node_modules/heavy/index.js"), package()).unwrap();
-    fs::write(folder.join("packages/heavy.js"), HEAVY).unwrap();
-    fs::write(folder.join("small.js"), SMALL).unwrap();
-    fs::write(folder.join("typed.mts"), TYPED).unwrap();
-    fs::write(folder.join("traces.json"), traces()).unwrap();
+    let directory = env::temp_dir().join(format!("evaluator-bench-node-{}", std::process::id()));
+    fs::create_dir_all(directory.join("packages/node_modules/heavy")).unwrap();
+    fs::write(directory.join("packages/node_modules/heavy/index.js"), package()).unwrap();
+    fs::write(directory.join("packages/heavy.js"), HEAVY).unwrap();
+    fs::write(directory.join("small.js"), SMALL).unwrap();
+    fs::write(directory.join("typed.mts"), TYPED).unwrap();
+    fs::write(directory.join("traces.json"), traces()).unwrap();
     for (what, file) in [
         ("a small file", "small.js"),
         ("a package of 2 MB", "packages/heavy.js"),
@@ -68,10 +68,10 @@ fn main() {
             continue;
         }
         let [process, auto] = ["process", "auto"].map(|isolation| {
-            fs::write(folder.join("config.yaml"), config(file, isolation)).unwrap();
+            fs::write(directory.join("config.yaml"), config(file, isolation)).unwrap();
             let mut command = Command::new(root.join("target/release/evaluator"));
             command.args(["run", "traces.json", "-c", "config.yaml", "-o", "json"]);
-            command.env("PATH", &path).current_dir(&folder);
+            command.env("PATH", &path).current_dir(&directory);
             time(command.stdout(Stdio::null()).stderr(Stdio::null())).as_secs_f64()
         });
         println!(
@@ -79,19 +79,19 @@ fn main() {
             process / auto
         );
     }
-    fs::remove_dir_all(&folder).unwrap();
+    fs::remove_dir_all(&directory).unwrap();
 }
 
 fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// `PATH` with the folder of the chosen Node.js first.
+/// `PATH` with the directory of the chosen Node.js first.
 fn search_path() -> OsString {
     let path = env::var_os("PATH").unwrap_or_default();
     let chosen = env::var_os("EVALUATOR_BENCH_NODE").map(PathBuf::from);
-    let folder = chosen.iter().filter_map(|node| node.parent().map(Path::to_owned));
-    env::join_paths(folder.chain(env::split_paths(&path))).unwrap()
+    let directory = chosen.iter().filter_map(|node| node.parent().map(Path::to_owned));
+    env::join_paths(directory.chain(env::split_paths(&path))).unwrap()
 }
 
 fn version(path: &OsString) -> String {
@@ -143,8 +143,8 @@ fn traces() -> String {
 }
 
 fn time(command: &mut Command) -> Duration {
-    let begun = Instant::now();
+    let start = Instant::now();
     let status = command.status().unwrap();
     assert!(status.success(), "{status}: every evaluation was to pass");
-    begun.elapsed()
+    start.elapsed()
 }

@@ -1,6 +1,6 @@
 //! How far beyond its timeout an evaluator is waited for, whatever it does, while all processors are busy.
 //!
-//! `cargo bench -p evaluator-tests --bench supervisor`. Takes three minutes. What is measured is the time from before the start
+//! `cargo bench -p evaluator-tests --bench supervisor`. Takes three minutes. It measures the time from before the start
 //! of a program (or the sending of a document) until nothing of it is left, less the timeout: the start, the grace after
 //! `TERM`, the kill and the reaping are all in it. That nothing is left is looked for after each kind: processes (also those of
 //! its group), descriptors, threads, zombies.
@@ -38,7 +38,7 @@ const TIMEOUT: Duration = Duration::from_millis(200);
 /// The 99th percentile may be at most this.
 const TARGET: Duration = Duration::from_millis(100);
 
-/// Programs that never end by themselves, and what they do about being asked to.
+/// Programs that never exit on their own, and their reaction to `TERM`.
 const PROGRAMS: [(&str, &str); 5] = [
     ("hang", "ends at TERM"),
     ("ignore-term", "ignores TERM"),
@@ -85,7 +85,7 @@ fn main() {
     println!("nothing left: no process of any group, no zombie, no descriptor, no thread");
 }
 
-/// Measures so many runs, a few at a time.
+/// Measures a number of runs, a few at a time.
 async fn measure<F>(run: impl Fn() -> F) -> Vec<Duration>
 where
     F: Future<Output = Duration> + Send + 'static,
@@ -110,9 +110,9 @@ fn command(fault: &str, mark: &Mark) -> CommandSpec {
 
 async fn one_shot(fault: &'static str, mark: Arc<Mark>) -> Duration {
     let (limits, never) = (Limits::with_timeout(TIMEOUT), Cancellation::new());
-    let begun = Instant::now();
+    let start = Instant::now();
     let outcome = process::run(&command(fault, &mark), b"{}", &limits, &never).await;
-    let elapsed = begun.elapsed();
+    let elapsed = start.elapsed();
     assert_eq!(from_outcome(&outcome).error_type(), Some("timed_out"), "{fault}: {outcome:?}");
     elapsed.saturating_sub(TIMEOUT)
 }
@@ -126,9 +126,9 @@ async fn streaming(document: &'static str, mark: Arc<Mark>) -> Duration {
     );
     // It is there before the clock starts, as in a run.
     pool.evaluate(b"1", Duration::from_secs(60)).await;
-    let begun = Instant::now();
+    let start = Instant::now();
     let evaluation = pool.evaluate(format!("\"{document}\"").as_bytes(), TIMEOUT).await;
-    let elapsed = begun.elapsed();
+    let elapsed = start.elapsed();
     assert_eq!(evaluation.verdict.error_type(), Some("timed_out"), "{document}: {evaluation:?}");
     pool.shutdown(Duration::ZERO).await.unwrap();
     elapsed.saturating_sub(TIMEOUT)

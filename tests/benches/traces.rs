@@ -5,7 +5,7 @@
 //! 100,000 small conversations: time and memory that each takes must not grow with their number. agentevals, which is installed for
 //! that (`AGENTEVALS` names another), evaluates the same file in the same run, and the scores are compared.
 //!
-//! `BENCH_TRACES` is another number of conversations; `BENCH_FOLDER` is a folder in which the files are left.
+//! `BENCH_TRACES` is another number of conversations; `BENCH_FOLDER` is a directory in which the files are left.
 
 #![expect(clippy::disallowed_methods, reason = "what is measured are whole processes")]
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark prints, and may panic")]
@@ -14,7 +14,7 @@ use std::{fs, hint::black_box, io::Read as _, path::Path, process::Command};
 
 use evaluator_tests::bench::{
     build,
-    folder::Folder,
+    directory::BenchDirectory,
     is_wanted,
     measure::{self, Usage, measure},
     peers, recording, scores,
@@ -22,7 +22,7 @@ use evaluator_tests::bench::{
 
 const METRIC: &str = "tool_trajectory_avg_score";
 const RUNS: usize = 5;
-/// Modes in which this benchmark starts itself to learn what reading alone costs.
+/// Modes in which this benchmark starts itself to measure reading alone.
 const READ: &str = "--read";
 const SKIP: &str = "--skip";
 
@@ -34,8 +34,8 @@ fn main() {
         _ if measure::is_measuring() || !is_wanted() => return,
         _ => {}
     }
-    let folder = Folder::new();
-    let (traces, set) = (folder.file("traces.json"), folder.file("eval_set.json"));
+    let directory = BenchDirectory::new();
+    let (traces, set) = (directory.file("traces.json"), directory.file("eval_set.json"));
     let number = std::env::var("BENCH_TRACES").map_or(1000, |number| number.parse().unwrap());
     recording::write_traces(&traces, number);
     recording::write_eval_set(&set);
@@ -58,16 +58,16 @@ fn main() {
         usage
     };
     let own = std::env::current_exe().unwrap();
-    let nothing = folder.file("nothing");
+    let nothing = directory.file("nothing");
     let mut reading = Command::new(&own);
     reading.arg(READ).arg(&traces);
     row("read, check UTF-8, look for `\"` and `\\`", measure(RUNS, &nothing, &reading));
     let mut skipping = Command::new(&own);
     skipping.arg(SKIP).arg(&traces);
     row("serde_json, everything ignored", measure(RUNS, &nothing, &skipping));
-    let (ours, theirs) = (folder.file("ours.json"), folder.file("theirs.json"));
+    let (ours, theirs) = (directory.file("ours.json"), directory.file("theirs.json"));
     let us = row("evaluator run", measure(RUNS, &ours, &run(&evaluator, &traces, &set)));
-    many(&folder, &evaluator);
+    many(&directory, &evaluator);
     let Some(agentevals) = peers::agentevals() else { return };
     let them = row("agentevals run", measure(1, &theirs, &run(&agentevals, &traces, &set)));
     println!(
@@ -87,9 +87,9 @@ fn run(program: &Path, traces: &Path, set: &Path) -> Command {
 }
 
 /// Files with more and more small conversations.
-fn many(folder: &Folder, evaluator: &Path) {
-    let (traces, nothing) = (folder.file("small.jsonl"), folder.file("nothing"));
-    let command = run(evaluator, &traces, &folder.file("eval_set.json"));
+fn many(directory: &BenchDirectory, evaluator: &Path) {
+    let (traces, nothing) = (directory.file("small.jsonl"), directory.file("nothing"));
+    let command = run(evaluator, &traces, &directory.file("eval_set.json"));
     println!(
         "\n{:<44} {:>8} {:>15} {:>9}",
         "evaluator run, small conversations", "wall", "wall for each", "peak"
@@ -126,7 +126,7 @@ fn read(path: &Path) {
     black_box(found);
 }
 
-/// What a fast parser needs that keeps nothing.
+/// Time of a fast parser that keeps nothing.
 fn skip(path: &Path) {
     let text = fs::read(path).unwrap();
     black_box(serde_json::from_slice::<serde::de::IgnoredAny>(&text).unwrap());

@@ -1,6 +1,6 @@
 //! How long people wait: for a first build, for a first run, for a run after an edit.
 //!
-//! `cargo bench -p evaluator-tests --bench waits`. Builds from nothing into temporary folders, so it takes minutes, and
+//! `cargo bench -p evaluator-tests --bench waits`. Builds from nothing into temporary directories, so it takes minutes, and
 //! wants crates that are downloaded already (it fetches them first). Compares with what cargo and the interpreters need by
 //! themselves on the same machine in the same run.
 
@@ -17,7 +17,7 @@ use std::{
 
 use evaluator_tests::bench::{
     build::{cargo, clean, root},
-    folder::Folder,
+    directory::BenchDirectory,
     is_wanted,
 };
 
@@ -25,20 +25,20 @@ fn main() {
     if !is_wanted() {
         return;
     }
-    let folder = Folder::new();
+    let directory = BenchDirectory::new();
     run(cargo(root()).args(["fetch", "--quiet", "--locked"]));
     run(cargo(root()).args(["build", "--quiet", "-p", "evaluator-cli"]));
     println!("{:<64} {:>10} {:>10}  compared with", "what", "measured", "to reach");
-    scaffold(folder.path());
-    first_command(folder.path());
+    scaffold(directory.path());
+    first_command(directory.path());
 }
 
 /// A new package: its crates, its first build, the loop of editing and running it.
-fn scaffold(folder: &Path) {
+fn scaffold(directory: &Path) {
     run(Command::new(root().join("target/debug/evaluator"))
         .args(["init", "my_check"])
-        .current_dir(folder));
-    let package = folder.join("my_check");
+        .current_dir(directory));
+    let package = directory.join("my_check");
 
     let tree = cargo(&package).args(["tree", "--prefix", "none"]).output().unwrap();
     let crates: BTreeSet<String> = String::from_utf8(tree.stdout)
@@ -55,7 +55,7 @@ fn scaffold(folder: &Path) {
     );
 
     // The least an evaluator could be built from.
-    let bare = folder.join("bare");
+    let bare = directory.join("bare");
     fs::create_dir_all(bare.join("src")).unwrap();
     let manifest = "[package]\nname = \"bare\"\nversion = \"0.0.0\"\nedition = \"2024\"\n[workspace]\n[dependencies]\n\
                     serde = { version = \"1\", features = [\"derive\"] }\nserde_json = \"1\"\n";
@@ -79,7 +79,7 @@ fn scaffold(folder: &Path) {
     run(cargo(&package).args(["build", "--quiet"]));
     let source = package.join("src/main.rs");
     let text = fs::read_to_string(&source).unwrap();
-    let input = folder.join("input.json");
+    let input = directory.join("input.json");
     fs::write(&input, r#"{"metric_name": "my_check", "invocations": [{"final_response": "yes"}]}"#)
         .unwrap();
     let mut loops = Vec::new();
@@ -100,9 +100,9 @@ fn scaffold(folder: &Path) {
     );
 }
 
-/// The first command of the README in a clone that nobody has built in.
-fn first_command(folder: &Path) {
-    let clone = folder.join("clone");
+/// The first command of the README in a fresh clone.
+fn first_command(directory: &Path) {
+    let clone = directory.join("clone");
     run(Command::new("git").args(["clone", "--quiet"]).arg(root()).arg(&clone));
     let readme = fs::read_to_string(clone.join("README.md")).unwrap();
     let command = readme.split("```sh\n").nth(1).unwrap().split("\n```").next().unwrap();
@@ -140,9 +140,9 @@ fn run(command: &mut Command) {
 
 fn time(command: &mut Command) -> Duration {
     command.stdout(Stdio::null()).stderr(Stdio::null());
-    let begun = Instant::now();
+    let start = Instant::now();
     let status = command.status().unwrap();
-    let elapsed = begun.elapsed();
+    let elapsed = start.elapsed();
     assert!(status.success(), "{command:?}: {status}");
     elapsed
 }

@@ -1,4 +1,4 @@
-//! What the benchmarks in `benches/` and the tests under real hosts share.
+//! Programs, recordings and measurements for the benchmarks in `benches/` and for the tests under real hosts.
 
 pub mod bench;
 

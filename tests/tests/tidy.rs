@@ -17,7 +17,7 @@ const MAX_FILE_LINES: usize = 800;
 const MAX_FUNCTION_LINES: usize = 60;
 
 /// Members of the workspace, each after those that it may depend on, and the allowed edges.
-const CRATES: [(&str, &[&str]); 15] = [
+const CRATES: &[(&str, &[&str])] = &[
     ("protocol", &[]),
     ("sdk-macros", &[]),
     ("sdk", &["protocol", "sdk-macros"]),
@@ -41,11 +41,11 @@ const CRATES: [(&str, &[&str]); 15] = [
 ];
 
 /// Crates that are published: all of their sources are held to the limits below.
-const PUBLISHED: [&str; 9] =
-    ["protocol", "sdk", "sdk-macros", "json", "traces", "launch", "hosts", "host", "cli"];
+const PUBLISHED: &[&str] =
+    &["protocol", "sdk", "sdk-macros", "json", "traces", "launch", "hosts", "host", "cli"];
 
 /// Functions that were longer before there was a limit. A row goes when its function is cut; none is added.
-const LONG_FUNCTIONS: [(&str, &str); 17] = [
+const LONG_FUNCTIONS: &[(&str, &str)] = &[
     ("sdk-macros/src/expand.rs", "call"),
     ("traces/src/conversation/tree.rs", "new"),
     ("launch/src/process/session.rs", "converse"),
@@ -67,14 +67,12 @@ const LONG_FUNCTIONS: [(&str, &str); 17] = [
 
 /// Imports that closed a circle before there was a check: crate, module, imported module. A row goes with its import; none is
 /// added.
-const CYCLES: [(&str, &str, &str); 7] = [
+const CYCLES: &[(&str, &str, &str)] = &[
     ("sdk", "contract", "failure"),
     ("sdk", "evaluator", "program"),
-    ("sdk-macros", "check", "parameter"),
     ("json", "opaque", "parse"),
     ("json", "scan", "parse"),
     ("host", "config", "source"),
-    ("host", "events", "report"),
 ];
 
 /// The only source of the SDK that opens connections: to the proxy of a host, on this machine.
@@ -84,17 +82,14 @@ const CONNECTS: &str = "sdk/src/target_client/http.rs";
 const EXITS: &str = "sdk/src/program/mod.rs";
 
 /// The only sources that start processes, each with what it starts.
-const STARTERS: [(&str, &str); 2] = [
+const STARTERS: &[(&str, &str)] = &[
     ("launch/src/process/spawn.rs", "evaluators"),
     ("launch/src/runtime/tool.rs", "compilers, installers, and interpreters' version checks"),
 ];
 
 /// Sources that read the time of day: of a file, of a record, or as a number that differs between processes.
-const DATES: [&str; 3] = [
-    "host/src/source/index_cache.rs",
-    "host/src/events/export/mod.rs",
-    "host/src/events/resource.rs",
-];
+const DATES: [&str; 3] =
+    ["host/src/source/index_cache.rs", "host/src/events/export.rs", "host/src/events/settings.rs"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
@@ -199,11 +194,9 @@ fn functions_stay_short() {
         }
     }
     complaints(long, &format!("have more than {MAX_FUNCTION_LINES} lines: cut them by step"));
-    assert_eq!(
-        excused.len(),
-        LONG_FUNCTIONS.len(),
-        "remove from LONG_FUNCTIONS what is short or gone"
-    );
+    let stale = (0..LONG_FUNCTIONS.len()).filter(|position| !excused.contains(position));
+    let stale = stale.map(|position| format!("{:?}", LONG_FUNCTIONS[position])).collect();
+    complaints(stale, "are short or gone: remove the rows from LONG_FUNCTIONS");
 }
 
 /// Names and lengths of functions. In text that is formatted, one ends at the first brace with its own indentation.
@@ -277,8 +270,8 @@ fn modules_of_a_crate_do_not_import_each_other_in_a_circle() {
         let modules: BTreeSet<String> = imports.keys().cloned().collect();
         for (module, imported) in &mut imports {
             imported.retain(|name| {
-                let is_edge = |it: &_| *it == (krate, &**module, &**name);
-                let excuse = CYCLES.iter().position(|it| is_edge(&(it.0, it.1, it.2)));
+                let edge = (*krate, &**module, &**name);
+                let excuse = CYCLES.iter().position(|it| *it == edge);
                 excused.extend(excuse);
                 modules.contains(name) && name != module && excuse.is_none()
             });
@@ -290,7 +283,9 @@ fn modules_of_a_crate_do_not_import_each_other_in_a_circle() {
         }
     }
     complaints(wrong, "are on circles: move what both need below them");
-    assert_eq!(excused.len(), CYCLES.len(), "remove from CYCLES what is gone");
+    let stale = (0..CYCLES.len()).filter(|position| !excused.contains(position));
+    let stale = stale.map(|position| format!("{:?}", CYCLES[position])).collect();
+    complaints(stale, "are gone: remove the rows from CYCLES");
 }
 
 /// Names after `crate::` in a source, and after as many `super::` as lead to the root of its crate.

@@ -4,10 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{
-    run::{Grouping, TraceFormat},
-    trace_input,
-};
+use super::{run::Grouping, trace_input};
 
 #[derive(Debug, Args)]
 pub(crate) struct InspectArgs {
@@ -15,8 +12,8 @@ pub(crate) struct InspectArgs {
     #[arg(required = true, value_name = "TRACE_FILE", value_parser = trace_input)]
     pub(crate) traces: Vec<PathBuf>,
     /// Format of the trace files (default: detected from their content)
-    #[arg(short, long, value_enum, ignore_case = true)]
-    pub(crate) format: Option<TraceFormat>,
+    #[arg(short, long, ignore_case = true)]
+    pub(crate) format: Option<String>,
     /// How traces are grouped into conversations (default: auto, as in a run without an eval set)
     #[arg(long, value_enum)]
     pub(crate) group_by: Option<Grouping>,

@@ -3,9 +3,7 @@
 use std::{num::NonZeroUsize, path::PathBuf};
 
 use clap::{Args, ValueEnum, value_parser};
-use evaluator_host::{
-    config::OutputFormat, conversation::GroupBy, metric::MatchType, trace::Format,
-};
+use evaluator_host::{config::OutputFormat, conversation::GroupBy, metric::MatchType};
 
 use super::{
     existing, in_a_folder,
@@ -32,9 +30,9 @@ pub(crate) struct RunArgs {
     /// Built-in metric to run; repeatable (default without a configuration: tool_trajectory_avg_score)
     #[arg(short, long = "metric", value_name = "NAME")]
     pub(crate) metrics: Vec<String>,
-    /// Format of the trace files; found out from their content when not given
-    #[arg(short, long, value_enum, ignore_case = true)]
-    pub(crate) format: Option<TraceFormat>,
+    /// Format of the trace files (default: detected from their content)
+    #[arg(short, long, ignore_case = true)]
+    pub(crate) format: Option<String>,
     /// Model for metrics that need one
     #[arg(long, value_name = "MODEL")]
     pub(crate) judge_model: Option<String>,
@@ -83,11 +81,11 @@ pub(crate) struct RunArgs {
     /// Refuse remote evaluators that are not pinned in evaluators.lock, instead of pinning them; for CI
     #[arg(long, visible_alias = "frozen")]
     pub(crate) locked: bool,
-    /// Keep finished evaluations in this file as they come; with --resume, also take from it what it has
-    #[arg(long, value_name = "FILE", value_parser = in_a_folder)]
-    pub(crate) journal: Option<PathBuf>,
-    /// Reuse the results of earlier runs with the same journal; what was edited since, and new traces, are evaluated (default
-    /// journal: one for this configuration, or for these metrics, in .evaluator)
+    /// Save the run in this file (.evalrun), each evaluation as soon as it is finished; `evaluator report` renders it
+    #[arg(long, alias = "journal", value_name = "FILE", value_parser = in_a_folder)]
+    pub(crate) save_run: Option<PathBuf>,
+    /// Reuse the results in the file of --save-run (default: one for this configuration, or for these metrics, in
+    /// .evaluator); what was edited since, and new traces, are evaluated
     #[arg(long)]
     pub(crate) resume: bool,
     /// Evaluations at a time (default: one per processor)
@@ -159,13 +157,6 @@ macro_rules! named {
             }
         }
     };
-}
-
-named! {
-    TraceFormat for Format {
-        Jaeger = "jaeger-json" => Format::JaegerJson, "Jaeger's JSON";
-        Otlp = "otlp-json" => Format::OtlpJson, "OTLP JSON, one document or one per line";
-    }
 }
 
 named! {

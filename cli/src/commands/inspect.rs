@@ -2,18 +2,20 @@
 
 use std::{error::Error as _, io::Write as _};
 
-use evaluator_host::run::Inspection;
+use evaluator_host::run::{Inspection, Runner};
 
-use super::print_with;
+use super::{print_with, trace_format};
 use crate::{
     args::{InspectArgs, InspectOutput},
     exit, render,
 };
 
 /// Prints the conversations of traces, and what is wrong with them.
-pub(super) fn inspect(args: &InspectArgs) -> u8 {
+pub(super) fn inspect(args: InspectArgs, runner: &Runner) -> u8 {
     let group_by = args.group_by.map(Into::into).unwrap_or_default();
-    let inspection = Inspection::new(&args.traces, args.format.map(Into::into), group_by);
+    let format = trace_format(args.format, runner);
+    let formats = runner.trace_formats.given(format.as_ref());
+    let inspection = Inspection::new(&args.traces, &formats, group_by);
     for error in &inspection.errors {
         let mut text = error.to_string();
         let mut source = error.source();

@@ -10,6 +10,7 @@ mod init;
 mod inspect;
 mod list;
 mod manual;
+mod report;
 mod run;
 mod runtimes;
 mod schema;
@@ -22,9 +23,10 @@ mod watched;
 use std::{
     io::{self, Write},
     process::ExitCode,
+    sync::Arc,
 };
 
-use evaluator_host::run::Runner;
+use evaluator_host::{run::Runner, trace::TraceFormat};
 
 use self::watched::watched;
 use crate::{
@@ -40,14 +42,15 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
     }
     let code = match cli.command {
         Command::Run(args) => run::run(args, cli.verbose, runner),
-        Command::Inspect(args) => inspect::inspect(&args),
+        Command::Report(args) => report::report(args, cli.verbose),
+        Command::Inspect(args) => inspect::inspect(args, &runner),
         Command::Check { config, locked, build } => {
             match discovery::required(config, "name the configuration") {
                 Ok(config) => check::check(&config, locked, build, cli.verbose, runner),
                 Err(code) => code,
             }
         }
-        Command::Schema => schema::schema(),
+        Command::Schema => schema::schema(&runner),
         Command::Init(args) | Command::Evaluator(EvaluatorCommand::Init(args)) => {
             init::init(&args, &runner.runtimes)
         }
@@ -69,10 +72,15 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
         Command::Validate(args) => validate::validate(&args, cli.verbose, runner),
         Command::Conform(args) => conform::conform(&args, cli.verbose, runner),
         Command::Serve(args) => serve::serve(&args, cli.verbose, runner),
-        Command::Completions { shell } => manual::completions(shell),
-        Command::Man { folder } => manual::man(folder.as_deref()),
+        Command::Completions { shell } => manual::completions(shell, &runner),
+        Command::Man { folder } => manual::man(folder.as_deref(), &runner),
     };
     code.into()
+}
+
+/// Returns the registered trace format of an argument, which the parser has checked.
+fn trace_format(name: Option<String>, runner: &Runner) -> Option<Arc<dyn TraceFormat>> {
+    runner.trace_formats.find(&name?.to_ascii_lowercase()).ok()
 }
 
 /// Writes an answer for people to stdout, in colours if that is a terminal.

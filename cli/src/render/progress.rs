@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use evaluator_host::{journal::Damage, run::RunEvent, runtime::PrepareEvent};
+use evaluator_host::{report::run_file::Damage, run::RunEvent, runtime::PrepareEvent};
 
 use super::{
     bar::Counts,
@@ -88,17 +88,17 @@ impl Progress {
                     file.display()
                 ));
             }
-            RunEvent::JournalDamaged { file, damage } => warning(&damaged(file, damage)),
-            RunEvent::NotJournaled { evaluator, reason } => {
-                warning(&format!("{evaluator} is not kept in the journal: {reason}"));
+            RunEvent::DamagedRunFile { file, damage } => warning(&damaged(file, damage)),
+            RunEvent::NotResumable { evaluator, reason } => {
+                warning(&format!("results of {evaluator} cannot be reused: {reason}"));
             }
-            RunEvent::JournalFailed { message: text } | RunEvent::Unreliable { message: text } => {
+            RunEvent::UnsavedRun { message: text } | RunEvent::Unreliable { message: text } => {
                 message(text);
             }
-            RunEvent::Journaled { file, reused, total } if self.verbose > 0 => {
+            RunEvent::Saved { file, reused, total } if self.verbose > 0 => {
                 let file = file.display();
                 line(&format!(
-                    "{reused} of {total} evaluations were taken from the journal {file}"
+                    "the run is saved in {file}; {reused} of {total} evaluations are from an earlier run"
                 ));
             }
             RunEvent::Withheld { evaluators, variables } if self.verbose > 0 => {
@@ -120,8 +120,8 @@ impl Progress {
             }
             RunEvent::ReportInMemory { reason } => {
                 warning(&format!(
-                    "warning: what comes of the evaluations stays in memory from here on, because no temporary file can \
-                     be written ({reason}); nothing is lost, and TMPDIR names another folder for such files"
+                    "results stay in memory from here on, because no temporary file can be written ({reason}); nothing \
+                     is lost, and TMPDIR names another directory for such files"
                 ));
             }
             RunEvent::Evaluating { total } => {
@@ -310,16 +310,14 @@ impl Progress {
     }
 }
 
-/// What was lost of a journal. Its last line is cut off whenever a machine dies at the wrong moment; anything else that is
-/// wrong came about in another way.
+/// The warning about damaged lines of a run file.
 fn damaged(file: &Path, damage: &Damage) -> String {
-    let Damage { line, reason, bytes, records, .. } = damage;
-    let lost = match records {
-        0 => format!("its end ({bytes} bytes) was dropped"),
-        1 => format!("it was dropped, and a record behind it ({bytes} bytes)"),
-        _ => format!("it was dropped, and {records} records behind it ({bytes} bytes)"),
-    };
-    format!("journal {}, line {line}: {reason}; {lost} and is evaluated again", file.display())
+    let Damage { line, offset, reason, lines, .. } = damage;
+    let more = if *lines > 1 { format!(" and {} more lines", lines - 1) } else { String::new() };
+    format!(
+        "{}, line {line} (byte {offset}){more}: {reason}; what it recorded is evaluated again",
+        file.display()
+    )
 }
 
 /// The last lines, behind a prefix that tells them from messages of this program.

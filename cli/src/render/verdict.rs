@@ -166,8 +166,8 @@ fn tolerance(report: &Report, balance: &Balance) -> String {
             "results were lost"
         } else if balance.unusable_eval_set {
             "the eval set could not be used"
-        } else if balance.unwritten_journal {
-            "the journal could not be written"
+        } else if balance.unsaved {
+            "the run file could not be written"
         } else if balance.unreliable {
             "an evaluator cannot be relied on"
         } else if balance.tally.scored() == 0 {

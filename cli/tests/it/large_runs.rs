@@ -84,9 +84,9 @@ fn without_a_place_for_temporary_files_the_report_is_the_same_and_a_warning_says
     assert_eq!(left, ["t.json"]);
 
     let unwritable = run(&folder.path().join("t.json"));
-    let warnings = unwritable.stderr.matches("stays in memory from here on").count();
+    let warnings = unwritable.stderr.matches("stay in memory from here on").count();
     assert_eq!(warnings, 1, "{}", unwritable.stderr);
-    assert!(unwritable.stderr.contains("TMPDIR names another folder"), "{}", unwritable.stderr);
+    assert!(unwritable.stderr.contains("TMPDIR names another directory"), "{}", unwritable.stderr);
 
     let report = without_time(&usual.stdout);
     assert_eq!(report, without_time(&unwritable.stdout));

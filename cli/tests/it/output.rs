@@ -1,10 +1,7 @@
 //! The three forms of the report, and what goes where.
 #![cfg(unix)]
 
-use std::{
-    io::{BufRead, BufReader, Read},
-    process::{Command, Stdio},
-};
+use std::io::{BufRead, BufReader, Read};
 
 use crate::support::{self, Folder, eval_set, trace};
 
@@ -38,12 +35,31 @@ fn normal(text: &str) -> String {
     text.lines().map(line).collect()
 }
 
+/// Checks that the rows of a table keep to the columns that its rule shows.
+#[track_caller]
+fn assert_aligned(table: &str) {
+    let lines: Vec<Vec<char>> = table.lines().map(|line| line.chars().collect()).collect();
+    let rule = lines.iter().position(|line| line.starts_with(&['-'; 6])).unwrap();
+    let blanks: Vec<usize> = (0..lines[rule].len()).filter(|at| lines[rule][*at] == ' ').collect();
+    let is_row = |line: &&Vec<char>| line.starts_with(&['[']);
+    let rows: Vec<_> = lines[rule + 1..].iter().take_while(is_row).collect();
+    assert!(rows.len() > 2 && blanks.len() == 12, "{table}");
+    for row in [&lines[rule - 1]].iter().chain(&rows) {
+        for at in &blanks {
+            assert!(row.get(*at).is_none_or(|char| *char == ' '), "column {at}: {table}");
+        }
+        // Two blanks each separate the mark, the metric and the score, which has a value in every row.
+        assert_ne!(row[blanks[3] + 1], ' ', "{table}");
+    }
+}
+
 #[test]
 fn a_table_can_be_read_at_a_glance() {
     let folder = folder();
     let goldens = eval_set("library");
     let ran = folder.run(&[&trace("k02_traj_extra"), "-c", "c.yaml", "-e", &goldens]).exits(3);
     let (table, performance) = ran.stdout.split_once("  Performance Metrics:\n").unwrap();
+    assert_aligned(table);
     assert_eq!(
         normal(table),
         "Trace: 4cccb4d99eac7c27751ecfea9cfda8e2\n\
@@ -86,6 +102,7 @@ fn a_table_shows_what_was_measured_and_where_calls_differ() {
     let goldens = eval_set("library");
     let ran = folder.run(&[&trace("k02_traj_extra"), "-c", "c.yaml", "-e", &goldens]).exits(1);
     let (table, _) = ran.stdout.split_once("  Performance Metrics:\n").unwrap();
+    assert_aligned(table);
     assert_eq!(
         normal(table),
         "Trace: 4cccb4d99eac7c27751ecfea9cfda8e2\n\
@@ -243,15 +260,7 @@ fn closed_streams_are_no_panic() {
             env!("CARGO_BIN_EXE_evaluator"),
             trace("a01_otlp_basic_parts")
         );
-        folder.script("go", &line);
-        #[expect(clippy::disallowed_methods, reason = "a shell closes the streams")]
-        let shell = Command::new("./go")
-            .current_dir(folder.path())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let ran = support::finish(shell);
+        let ran = folder.sh(&line);
         assert!(!ran.stderr.contains("panicked"), "{redirect}: {}", ran.stderr);
     }
     let codes = std::fs::read_to_string(folder.path().join("codes")).unwrap();
@@ -298,15 +307,7 @@ fn whatever_is_printed_needs_an_open_stdout() {
 /// Runs the command in a shell that redirects its streams.
 fn shell(folder: &Folder, command: &str, redirect: &str) -> (support::Ran, String) {
     let line = format!("'{}' {command} {redirect}", env!("CARGO_BIN_EXE_evaluator"));
-    folder.script("go", &line);
-    #[expect(clippy::disallowed_methods, reason = "a shell closes the streams")]
-    let shell = Command::new("./go")
-        .current_dir(folder.path())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("a shell can be started");
-    (support::finish(shell), line)
+    (folder.sh(&line), line)
 }
 
 #[test]

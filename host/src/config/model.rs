@@ -1,6 +1,6 @@
 //! A configuration that has been checked.
 
-use std::{path::PathBuf, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use evaluator_protocol::Contract;
 
@@ -10,7 +10,7 @@ use crate::{
     json::Object,
     metric::{AlignmentSettings, MatchType},
     source::{Reference, Wanted},
-    trace::Format,
+    trace::TraceFormat,
 };
 
 /// What to run, over what, and how to report it.
@@ -23,8 +23,8 @@ pub struct Config {
     pub evaluators: Vec<EvaluatorConfig>,
     /// Eval set to compare with.
     pub eval_set: Option<PathBuf>,
-    /// Format of all trace files; found out from their content when `None`.
-    pub trace_format: Option<Format>,
+    /// Format of all trace files; detected from their content when `None`.
+    pub trace_format: Option<Arc<dyn TraceFormat>>,
     /// Output format.
     pub output: Option<OutputFormat>,
     /// How traces become conversations.

@@ -10,10 +10,8 @@ use super::{
     problem::Place,
     yaml::{self, Node, NodeKind},
 };
-use crate::{conversation::GroupBy, metric::Metrics, runtime::Runtimes, trace::Format};
+use crate::{conversation::GroupBy, metric::Metrics, runtime::Runtimes, trace::TraceFormats};
 
-pub(super) const FORMATS: [(&str, Format); 2] =
-    [("jaeger-json", Format::JaegerJson), ("otlp-json", Format::OtlpJson)];
 pub(super) const GROUPINGS: [(&str, GroupBy); 3] =
     [("auto", GroupBy::Auto), ("trace", GroupBy::Trace), ("conversation", GroupBy::Conversation)];
 pub(super) const OUTPUTS: [(&str, OutputFormat); 6] = [
@@ -44,6 +42,8 @@ pub struct Known<'a> {
     pub runtimes: &'a Runtimes,
     /// Metrics.
     pub metrics: &'a Metrics,
+    /// Trace formats.
+    pub trace_formats: &'a TraceFormats,
 }
 
 impl Config {
@@ -57,7 +57,11 @@ impl Config {
     /// [`ConfigError`] with every problem found and its place.
     pub fn load(file: &Path) -> Result<Self, ConfigError> {
         let (runtimes, metrics) = (Runtimes::default(), Metrics::default());
-        Self::load_for(file, Known { runtimes: &runtimes, metrics: &metrics })
+        let trace_formats = TraceFormats::default();
+        Self::load_for(
+            file,
+            Known { runtimes: &runtimes, metrics: &metrics, trace_formats: &trace_formats },
+        )
     }
 
     /// The same for a host with runtimes and metrics of its own.
@@ -76,7 +80,12 @@ impl Config {
     /// [`ConfigError`] with every problem found and its place.
     pub fn parse(text: &str, file: &Path) -> Result<Self, ConfigError> {
         let (runtimes, metrics) = (Runtimes::default(), Metrics::default());
-        Self::parse_for(text, file, Known { runtimes: &runtimes, metrics: &metrics })
+        let trace_formats = TraceFormats::default();
+        Self::parse_for(
+            text,
+            file,
+            Known { runtimes: &runtimes, metrics: &metrics, trace_formats: &trace_formats },
+        )
     }
 
     /// The same for a host with runtimes and metrics of its own.
@@ -152,7 +161,10 @@ fn read_root(root: Option<&Node>, known: Known<'_>, problems: &mut Problems<'_>)
     }
     fields.null_is_absent();
     config.eval_set = path("eval_set", Leads::File, &mut fields, problems);
-    config.trace_format = fields.choice("trace_format", &FORMATS, problems);
+    let formats: Vec<_> = known.trace_formats.names().iter().map(|name| (*name, *name)).collect();
+    config.trace_format = fields
+        .choice("trace_format", &formats, problems)
+        .and_then(|name| known.trace_formats.find(name).ok());
     config.group_by = fields.choice("group_by", &GROUPINGS, problems);
     let mut switch = |key| {
         let node = fields.take(key);

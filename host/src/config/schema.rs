@@ -8,9 +8,9 @@ use super::{
     evaluator::{ISOLATIONS, MISSING_TURNS, contracts},
     process::{MIN_MEMORY, MIN_OPEN_FILES},
     remote::DEFAULT_SOURCE,
-    run::{FORMATS, GROUPINGS, MAX_RETRIES, OUTPUTS},
+    run::{GROUPINGS, MAX_RETRIES, OUTPUTS},
 };
-use crate::metric::MatchType;
+use crate::{metric::MatchType, trace::TraceFormats};
 
 /// What a `ref` looks like; how many parts it may have and which extensions are known is left to the reader.
 const REFERENCE: &str = r"^[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*(/[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*)*$";
@@ -26,7 +26,7 @@ const VARIABLE: &str = r"^[^=\s]([^=]*[^=\s])?$";
 /// It knows the keys, their types and their words. What it cannot know (whether files exist, whether names are unique) a
 /// run and [`Runner::check`](crate::run::Runner::check) find out.
 #[must_use]
-pub fn schema() -> Value {
+pub fn schema(formats: &TraceFormats) -> Value {
     let threshold = json!({
         "description": "Score from which on an evaluation passes.",
         "type": "number", "minimum": 0, "maximum": 1, "default": 0.5
@@ -189,8 +189,8 @@ pub fn schema() -> Value {
             },
             "eval_set": {"description": "File with golden conversations.", "type": "string"},
             "trace_format": {
-                "description": "Format of all trace files; found out from their content when absent.",
-                "enum": words(&FORMATS)
+                "description": "Format of all trace files; detected from their content when absent.",
+                "enum": formats.names()
             },
             "group_by": {"description": "What is evaluated as one conversation.", "enum": words(&GROUPINGS)},
             "require_evaluated": {
@@ -346,7 +346,7 @@ mod tests {
 
     #[test]
     fn the_schema_has_the_keys_that_the_reader_knows() {
-        let schema = schema();
+        let schema = schema(&TraceFormats::default());
         let entries = &schema["properties"]["evaluators"]["items"]["oneOf"];
         let entry = |more: &str| format!("evaluators: [{{{more}, qqqqqqqqqqqq: 1}}]");
         // Some settings belong to single metrics.
@@ -397,7 +397,7 @@ mod tests {
     fn accepts(text: &str) -> bool {
         let mut compiler = boon::Compiler::new();
         let mut schemas = boon::Schemas::new();
-        compiler.add_resource("schema.json", schema()).unwrap();
+        compiler.add_resource("schema.json", schema(&TraceFormats::default())).unwrap();
         let index = compiler.compile("schema.json", &mut schemas).unwrap();
         let value = yaml::read(text).unwrap().unwrap().to_json().unwrap();
         let value = serde_json::from_str(&json::to_string(&value, json::NonFinite::Null)).unwrap();

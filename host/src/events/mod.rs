@@ -3,7 +3,6 @@
 //! | file | contents |
 //! |---|---|
 //! | `settings` | the environment variables that enable and configure the export |
-//! | `context` | the part of a conversation that records need, kept after the conversation is dropped |
 //! | `record` | the records of a report |
 //! | `otlp` | the export request that contains them |
 //! | `export`, `transport` | batches and retries; one request over HTTP or gRPC |
@@ -14,18 +13,17 @@
 //!
 //! A record contains scores and names, and no content of the conversation unless explanations are enabled.
 
-mod context;
 mod export;
 mod otlp;
 mod record;
 mod settings;
 mod transport;
 
-pub use context::EventContext;
-pub(crate) use context::EventTurn;
 pub use export::{ExportError, Exporter};
 pub use record::{AttributeValue, EventRecord, records};
 pub use settings::{EventSettingsError, EventSwitches};
+
+use crate::report::EventTurn;
 
 /// Reads a variable of the environment.
 pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;

@@ -160,7 +160,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{config::EvaluatorConfig, conversation::JudgedSpan, events::EventContext};
+    use crate::{config::EvaluatorConfig, conversation::JudgedSpan, report::EventContext};
 
     fn evaluation(name: &str) -> EvaluationReport {
         EvaluationReport {

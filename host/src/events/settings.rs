@@ -243,27 +243,23 @@ impl Env<'_> {
                 grpc = grpc.with_webpki_roots();
             }
         }
-        let private_key = |pem: &[u8]| PrivateKey::from_pem(pem).map_err(|it| it.to_string());
-        let chain = self.pem("CLIENT_CERTIFICATE", certificates)?;
-        let key = self.pem("CLIENT_KEY", private_key)?;
-        match (chain, key) {
-            (Some((chain_pem, chain)), Some((key_pem, key))) => {
-                http = http.client_cert(Some(ClientCert::new_with_certs(&chain, key)));
-                grpc = grpc.identity(Identity::from_pem(chain_pem, key_pem));
+        let pair = ["CLIENT_CERTIFICATE", "CLIENT_KEY"];
+        for [given, missing] in [pair, [pair[1], pair[0]]] {
+            // One without the other would show nothing to the collector.
+            if let (Some((name, value)), None) = (self.otlp(given), self.otlp(missing)) {
+                let other = name.replace(given, missing);
+                let problem = format!("has no effect alone; set {other} as well");
+                return Err(EventSettingsError::new(&name, &value, problem));
             }
-            (None, None) => {}
-            // Nothing would be shown to the collector.
-            (Some(_), None) => return Err(self.alone("CLIENT_CERTIFICATE", "CLIENT_KEY")),
-            (None, Some(_)) => return Err(self.alone("CLIENT_KEY", "CLIENT_CERTIFICATE")),
+        }
+        let private_key = |pem: &[u8]| PrivateKey::from_pem(pem).map_err(|it| it.to_string());
+        let chain = self.pem(pair[0], certificates)?;
+        let key = self.pem(pair[1], private_key)?;
+        if let (Some((chain_pem, chain)), Some((key_pem, key))) = (chain, key) {
+            http = http.client_cert(Some(ClientCert::new_with_certs(&chain, key)));
+            grpc = grpc.identity(Identity::from_pem(chain_pem, key_pem));
         }
         Ok((http.build(), grpc))
-    }
-
-    fn alone(&self, given: &str, missing: &str) -> EventSettingsError {
-        let (name, value) = self.otlp(given).unwrap_or_default();
-        let prefix = name.strip_suffix(given).unwrap_or_default();
-        let problem = format!("has no effect alone; set {prefix}{missing} as well");
-        EventSettingsError::new(&name, &value, problem)
     }
 
     /// Reads the PEM file that a variable names: its text, and what is in it.

@@ -1,6 +1,6 @@
 //! Sends one export request: over HTTP with ureq, over gRPC with tonic.
 
-use std::{error::Error, io::Write, iter, time::Duration};
+use std::{error::Error, fmt::Display, io::Write, time::Duration};
 
 use flate2::{Compression, write::GzEncoder};
 use prost::Message;
@@ -30,6 +30,7 @@ const MAX_GRPC_TIMEOUT: Duration = Duration::from_secs(99_999_999);
 const MAX_RESPONSE: u64 = 1 << 20;
 /// Characters of an HTTP response that are part of an error.
 const MAX_SHOWN: usize = 200;
+
 /// A request failed.
 #[derive(Debug)]
 pub(super) enum SendError {
@@ -70,14 +71,19 @@ pub(super) fn send(
     }
 }
 
-/// Returns an error with its sources, since the cause of an error of tonic is in the last of them.
-fn permanent(error: impl Error) -> SendError {
-    let mut causes: Vec<String> = iter::successors(error.source(), |error| (*error).source())
-        .map(ToString::to_string)
-        .collect();
-    causes.insert(0, error.to_string());
-    causes.dedup();
-    SendError::Permanent(causes.join(": "))
+fn permanent(error: impl Display) -> SendError {
+    SendError::Permanent(error.to_string())
+}
+
+/// Returns the last source of an error, since tonic's own text for all of them is "transport error".
+fn root_cause(error: impl Error) -> SendError {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = error.to_string();
+        cause = error.source();
+    }
+    SendError::Permanent(text)
 }
 
 fn post(
@@ -133,12 +139,12 @@ async fn call(
     message: &Request,
     left: Duration,
 ) -> Result<PartialSuccess, SendError> {
-    let channel = endpoint(settings).map_err(permanent)?.connect().await.map_err(permanent)?;
+    let channel = endpoint(settings).map_err(root_cause)?.connect().await.map_err(root_cause)?;
     let mut client = Grpc::new(channel);
     if settings.gzip {
         client = client.send_compressed(CompressionEncoding::Gzip);
     }
-    client.ready().await.map_err(permanent)?;
+    client.ready().await.map_err(root_cause)?;
     let mut request = tonic::Request::new(message.clone());
     *request.metadata_mut() = MetadataMap::from_headers(settings.headers.clone());
     // Its header has eight digits at most.
@@ -147,8 +153,8 @@ async fn call(
     let method = PathAndQuery::from_static(GRPC_METHOD);
     match client.unary(request, method, codec).await {
         Ok(response) => Ok(response.into_inner().partial_success.unwrap_or_default()),
-        // It was not sent by the collector: the connection failed, or the response was not one of gRPC.
-        Err(status) if status.source().is_some() => Err(permanent(status)),
+        // The collector did not send this status: the connection failed.
+        Err(status) if status.source().is_some() => Err(root_cause(status)),
         Err(status) => Err(refused(&status)),
     }
 }

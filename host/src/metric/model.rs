@@ -49,7 +49,7 @@ pub trait Metric: Send + Sync + fmt::Debug {
     }
 
     /// What changes whenever the metric would score something differently, e.g. a version. By default nobody knows, and
-    /// what it scored is not taken from the [`Journal`](crate::journal::Journal) of another run.
+    /// what it scored is not taken from the [`RunFile`](crate::report::run_file::RunFile) of another run.
     fn revision(&self) -> Option<&str> {
         None
     }
@@ -75,7 +75,7 @@ pub struct MetricInput<'a> {
 }
 
 /// Settings a config can give to a built-in metric.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct MetricSettings {
     /// How tool calls are compared. Default: [`MatchType::Exact`].
     pub trajectory_match_type: MatchType,
@@ -96,7 +96,7 @@ pub struct MetricSettings {
 }
 
 /// How the tool calls of a turn are compared with the expected ones.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize)]
 pub enum MatchType {
     /// The same calls in the same order, and no others.
     #[default]

@@ -1,4 +1,4 @@
-//! What came of all conversations of a run, most of it not in memory.
+//! The conversations of a report, which are read from a run file one by one.
 
 use std::{
     fmt, io,
@@ -7,214 +7,276 @@ use std::{
 };
 
 use super::{
-    ConversationReport,
-    spool::{Names, Reader, Store},
+    ConversationReport, Partial,
+    run_file::{Reader, Span, Store, add_conversation, read_conversation},
     totals::Totals,
 };
 use crate::{conversation::RunPerformance, verdict::Tally};
 
-/// Bytes of reports in memory before they go to a temporary file: what some thousand conversations of a turn or two
-/// take.
+/// Bytes of results in memory before they go to a temporary file: those of about a thousand conversations.
 pub const REPORT_MEMORY: usize = 1 << 20;
 
-/// Stands for a conversation whose report was not handed in.
-const MISSING: u64 = u64::MAX;
-
-/// What came of the conversations of a run, in the order of the traces.
+/// Reports of the conversations of a run, in the order of the traces.
 ///
-/// Only a bounded part of it is in memory, and 16 bytes for each conversation. The rest is in a temporary file without a
-/// name, so going through it reads that file, and may fail. A report whose conversations could not be read [is never
-/// green](Self::unreadable).
+/// A bounded part of them is in memory, and 16 bytes for each. The rest is in a file, so reading them may fail. A report
+/// with conversations that cannot be read [never passes](Self::unreadable).
 ///
-/// Clones share what they hold.
+/// Clones share their content.
 #[derive(Clone, Default)]
 pub struct Conversations(Arc<Inner>);
 
-/// Takes the reports of conversations as they are finished, in any order.
+/// Takes the reports of conversations in the order in which they are finished.
 #[derive(Debug)]
 pub struct Collector {
     inner: Inner,
-    /// Where the temporary file is made, if not where the system has such files.
-    folder: Option<PathBuf>,
+    /// Directory of the temporary file, if not the usual one.
+    directory: Option<PathBuf>,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
-    store: Store,
-    names: Names,
-    /// Where the report of each conversation stands.
-    offsets: Vec<u64>,
+    stores: Vec<Store>,
+    entries: Vec<Entry>,
     totals: Totals,
     performance: Option<RunPerformance>,
-    /// Why the first report could not be read that could not be.
+    /// The first error of reading a conversation.
     unreadable: OnceLock<String>,
 }
 
+/// Position of a conversation.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    start: u64,
+    /// 0 if there is none.
+    length: u32,
+    store: u32,
+}
+
+/// Entry of a conversation that was not handed in.
+const MISSING: Entry = Entry { start: 0, length: 0, store: 0 };
+
 impl Collector {
-    /// A collector that keeps so many bytes in memory ([`REPORT_MEMORY`] is a good choice), for so many conversations.
+    /// A collector that keeps this number of bytes in memory, see [`REPORT_MEMORY`], for this number of conversations.
     #[must_use]
     pub fn new(memory: usize, conversations: usize) -> Self {
-        let store = Store::new(memory);
-        let offsets = vec![MISSING; conversations];
-        Self { inner: Inner { store, offsets, ..Inner::default() }, folder: None }
+        let stores = vec![Store::new(memory)];
+        let entries = vec![MISSING; conversations];
+        Self { inner: Inner { stores, entries, ..Inner::default() }, directory: None }
     }
 
-    /// Makes the temporary file in this folder, instead of where the system has such files (`TMPDIR` says where on Unix).
+    /// Creates the temporary file in this directory, instead of the usual one (`TMPDIR` on Unix).
     #[must_use]
-    pub fn in_folder(self, folder: impl Into<PathBuf>) -> Self {
-        Self { folder: Some(folder.into()), ..self }
+    pub fn in_directory(self, directory: impl Into<PathBuf>) -> Self {
+        Self { directory: Some(directory.into()), ..self }
     }
 
-    /// Takes the report of the conversation that has this place among all. Each is to be handed in once.
+    /// Adds the report of the conversation with this number. Each is to be added once.
     ///
     /// # Errors
     ///
-    /// The temporary file cannot be made or written. Nothing is lost: this report and all that follow stay in memory.
-    /// Said once.
+    /// The report cannot be serialized.
     pub fn put(&mut self, number: usize, report: &ConversationReport) -> io::Result<()> {
-        let Inner { store, names, offsets, totals, .. } = &mut self.inner;
-        if number >= offsets.len() {
-            offsets.resize(number + 1, MISSING);
-        }
-        offsets[number] = store.add(|bytes| report.write(bytes, names));
-        totals.count(number, report);
-        store.make_room(self.folder.as_deref())
+        let line = add_conversation(self.store(), number, report)?;
+        self.index(number, line, report)
     }
 
-    #[cfg(test)]
-    pub(super) fn store(&mut self) -> &mut Store {
-        &mut self.inner.store
+    /// Writes what was added to a temporary file, if there is more of it than memory may hold.
+    ///
+    /// # Errors
+    ///
+    /// The temporary file cannot be written. Nothing is lost: everything stays in memory from then on. Reported once.
+    pub fn flush(&mut self) -> io::Result<()> {
+        let Self { inner, directory } = self;
+        inner.stores.last_mut().map_or(Ok(()), |store| store.flush(directory.as_deref()))
     }
 
-    /// All of them. The report of a conversation that was not handed in cannot be read.
+    /// The conversations. Those that were not added cannot be read.
     #[must_use]
     pub fn finish(mut self) -> Conversations {
-        self.inner.store.close();
+        self.inner.stores.iter_mut().for_each(Store::close);
         self.inner.performance = self.inner.totals.finish();
         Conversations(Arc::new(self.inner))
+    }
+
+    /// Sets the number of conversations.
+    pub(super) fn expect(&mut self, conversations: usize) {
+        self.inner.entries.resize(conversations, MISSING);
+    }
+
+    /// Writes to another store instead. To be called before anything is added.
+    pub(super) fn replace_store(&mut self, store: Store) {
+        self.inner.stores = vec![store];
+    }
+
+    /// Continues in another store.
+    pub(super) fn push_store(&mut self, store: Store) {
+        self.inner.stores.push(store);
+    }
+
+    /// The store that is added to.
+    pub(super) fn store(&mut self) -> &mut Store {
+        if self.inner.stores.is_empty() {
+            self.inner.stores.push(Store::new(REPORT_MEMORY));
+        }
+        let last = self.inner.stores.len() - 1;
+        &mut self.inner.stores[last]
+    }
+
+    /// Notes that the conversation with this number is on this line of the last store.
+    pub(super) fn index(
+        &mut self,
+        number: usize,
+        line: Span,
+        report: &ConversationReport,
+    ) -> io::Result<()> {
+        let Inner { stores, entries, totals, .. } = &mut self.inner;
+        if number >= entries.len() {
+            entries.resize(number + 1, MISSING);
+        }
+        let length = u32::try_from(line.length).map_err(io::Error::other)?;
+        let store = u32::try_from(stores.len() - 1).map_err(io::Error::other)?;
+        entries[number] = Entry { start: line.start, length, store };
+        totals.count(number, report);
+        Ok(())
+    }
+
+    /// Drops the numbers of conversations that were not added.
+    pub(super) fn skip_missing(&mut self) {
+        self.inner.entries.retain(|entry| entry.length > 0);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.inner.entries.len()
+    }
+
+    pub(super) fn partial(&self) -> Option<Partial> {
+        let totals = &self.inner.totals;
+        let stopped = (totals.tally.not_run > 0).then_some(Partial::FailFast);
+        if totals.cancelled { Some(Partial::Cancelled) } else { stopped }
+    }
+
+    pub(super) fn tally(&self) -> Tally {
+        self.inner.totals.tally
     }
 }
 
 impl Conversations {
-    /// How many there are.
+    /// Number of conversations.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.0.offsets.len()
+        self.0.entries.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.offsets.is_empty()
+        self.0.entries.is_empty()
     }
 
-    /// What came of all of them, in order.
+    /// The reports in order.
     #[must_use]
     pub fn iter(&self) -> ConversationReports<'_> {
         self.iter_from(0)
     }
 
-    /// What came of them from this place on.
+    /// The reports from this number on.
     pub(super) fn iter_from(&self, next: usize) -> ConversationReports<'_> {
-        ConversationReports { inner: &self.0, reader: Reader::new(&self.0.store), next }
+        ConversationReports { inner: &self.0, reader: None, next }
     }
 
-    /// What came of the conversation at this place; `None` when there are not so many.
+    /// The report of the conversation with this number, from 0; `None` if there are not so many.
     #[must_use]
     pub fn get(&self, number: usize) -> Option<io::Result<ConversationReport>> {
-        self.0.read(&mut Reader::new(&self.0.store), number)
+        self.iter_from(number).next()
     }
 
-    /// How many evaluations passed, failed, broke, were not evaluated and were not run.
+    /// Number of evaluations that passed, failed, broke, were not evaluated and were not run.
     #[must_use]
     pub fn tally(&self) -> Tally {
         self.0.totals.tally
     }
 
-    /// How many [warnings](super::EvaluationReport::warnings) evaluations have.
+    /// Number of [warnings](super::EvaluationReport::warnings) of all evaluations.
     #[must_use]
     pub fn warnings(&self) -> u64 {
         self.0.totals.warnings
     }
 
-    /// How many evaluations there are for which an evaluator was asked: all but those of conversations that could not be
-    /// evaluated at all.
+    /// Number of evaluations for which an evaluator was asked: all but those of conversations that cannot be evaluated.
     #[must_use]
     pub fn asked(&self) -> usize {
         self.0.totals.asked
     }
 
-    /// Whether some evaluation was [cancelled](crate::verdict::Verdict::Cancelled).
+    /// Returns true if an evaluation was [cancelled](crate::verdict::Verdict::Cancelled).
     #[must_use]
     pub fn any_cancelled(&self) -> bool {
         self.0.totals.cancelled
     }
 
-    /// Evaluators that were asked and have not scored a single conversation, in the order of the configuration.
+    /// Evaluators that were asked and scored no conversation, in the order of the configuration.
     pub fn evaluators_without_score(&self) -> impl Iterator<Item = &str> {
         self.0.totals.without_score()
     }
 
-    /// Evaluators that broke and have not scored a single conversation, in the order of the configuration.
+    /// Evaluators that broke and scored no conversation, in the order of the configuration.
     pub fn evaluators_that_never_worked(&self) -> impl Iterator<Item = &str> {
         self.0.totals.never_worked()
     }
 
-    /// Latencies, tokens and counts of all conversations; `None` when there is none that has them.
+    /// Latencies, tokens and counts of all conversations; `None` if no conversation has them.
     #[must_use]
     pub fn performance(&self) -> Option<&RunPerformance> {
         self.0.performance.as_ref()
     }
 
-    /// Why not everything could be read so far, whoever tried; `None` when everything could.
+    /// The first error of reading a conversation so far.
     #[must_use]
     pub fn unreadable(&self) -> Option<&str> {
         self.0.unreadable.get().map(String::as_str)
     }
 }
 
-impl Inner {
-    fn read(
-        &self,
-        reader: &mut Reader<'_>,
-        number: usize,
-    ) -> Option<io::Result<ConversationReport>> {
-        let offset = *self.offsets.get(number)?;
-        let report = match offset {
-            MISSING => Err(io::Error::other("it was never finished")),
-            offset => reader.record(offset).and_then(|record| {
-                let report = ConversationReport::read(record, &self.names);
-                report.ok_or_else(|| io::Error::other("it is not what was written"))
-            }),
-        };
-        Some(report.map_err(|error| {
-            let number = number + 1;
-            let error = format!("what came of conversation {number} cannot be read back: {error}");
-            self.unreadable.get_or_init(|| error.clone());
-            io::Error::other(error)
-        }))
-    }
-}
-
-/// What came of conversations, one after the other.
+/// Reports of conversations in order.
 #[derive(Debug)]
 pub struct ConversationReports<'c> {
     inner: &'c Inner,
-    reader: Reader<'c>,
+    /// Reads the store with this number.
+    reader: Option<(u32, Reader<'c>)>,
     next: usize,
+}
+
+impl<'c> ConversationReports<'c> {
+    fn read(&mut self, entry: Entry) -> io::Result<ConversationReport> {
+        if entry.length == 0 {
+            return Err(io::Error::other("it was never finished"));
+        }
+        let inner: &'c Inner = self.inner;
+        let reader = match &mut self.reader {
+            Some((store, reader)) if *store == entry.store => reader,
+            other => {
+                &mut other.insert((entry.store, Reader::new(&inner.stores[entry.store as usize]))).1
+            }
+        };
+        read_conversation(reader, Span { start: entry.start, length: entry.length.into() })
+    }
 }
 
 impl Iterator for ConversationReports<'_> {
     type Item = io::Result<ConversationReport>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let report = self.inner.read(&mut self.reader, self.next)?;
+        let entry = *self.inner.entries.get(self.next)?;
         self.next += 1;
-        Some(report)
+        Some(self.read(entry).map_err(|error| {
+            let error = format!("conversation {} cannot be read back: {error}", self.next);
+            self.inner.unreadable.get_or_init(|| error.clone());
+            io::Error::other(error)
+        }))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.inner.offsets.len().saturating_sub(self.next);
+        let left = self.inner.entries.len().saturating_sub(self.next);
         (left, Some(left))
     }
 }
@@ -230,13 +292,15 @@ impl<'c> IntoIterator for &'c Conversations {
     }
 }
 
-/// In this order. Where no temporary file can be made, all of them are in memory.
+/// In this order. A report that cannot be serialized cannot be read.
 impl FromIterator<ConversationReport> for Conversations {
     fn from_iter<I: IntoIterator<Item = ConversationReport>>(reports: I) -> Self {
         let mut collector = Collector::new(REPORT_MEMORY, 0);
         for (number, report) in reports.into_iter().enumerate() {
-            // It only says that memory is used instead.
+            collector.expect(number + 1);
             let _ = collector.put(number, &report);
+            // It fails only by using memory.
+            let _ = collector.flush();
         }
         collector.finish()
     }

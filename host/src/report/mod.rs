@@ -1,12 +1,17 @@
-//! What came of a run, as data. Rendering for people is left to the caller; the JSON form is here because it is a contract.
+//! The report of a run, as data, and the run file that it is read from. Rendering for people is left to the caller; the JSON
+//! form is here because it is a contract.
 
+mod context;
 mod conversations;
+mod encoding;
 mod json;
 mod model;
 mod outcome;
-mod spool;
+pub mod run_file;
 mod totals;
 
+pub use context::EventContext;
+pub(crate) use context::EventTurn;
 pub use conversations::{Collector, ConversationReports, Conversations, REPORT_MEMORY};
-pub use model::{ConversationReport, EvaluationReport, Partial, Report};
+pub use model::{ConversationReport, ErrorType, EvaluationReport, Partial, Report};
 pub use outcome::EvaluationOutcome;

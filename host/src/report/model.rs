@@ -2,66 +2,73 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
-use super::Conversations;
+use serde::{Deserialize, Serialize};
+
+use super::{Conversations, EventContext, encoding};
 use crate::{
     conversation::{GroupedBy, PerformanceMetrics, RunPerformance},
-    events::EventContext,
     json::Object,
-    trace::LeftOut,
+    trace::UnusableParts,
     verdict::{Balance, NOT_RUN, Standing, Status, Tally},
 };
 
 /// The report of a run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Report {
     /// Conversations in the order of the traces.
+    #[serde(skip)]
     pub conversations: Conversations,
-    /// What went wrong outside of any conversation, e.g. files that could not be loaded.
+    /// Errors outside of any conversation, e.g. files that could not be loaded.
     pub errors: Vec<String>,
-    /// What lies behind some of `errors`, by their index: the position, and what the file seems to be.
+    /// Causes of some of `errors`, by their index: the position, and what the file seems to be.
     pub causes: BTreeMap<usize, String>,
     /// Parts of trace files that cannot be used. One of `errors` for each such file says where and why.
-    pub left_out: LeftOut,
-    /// How traces were grouped into conversations; `None` when the run did not get that far.
+    pub left_out: UnusableParts,
+    /// How traces were grouped into conversations; `None` if the run did not get that far.
     pub grouping: Option<GroupedBy>,
-    /// Whether one of `errors` is about the eval set, with which everything was to be compared.
+    /// Whether one of `errors` is about the eval set, with which all conversations were to be compared.
     pub unusable_eval_set: bool,
-    /// Whether one of `errors` is about the journal, in which not everything is kept.
-    pub unwritten_journal: bool,
-    /// How many of `errors` are about evaluators whose results cannot be relied on: answers that may stand with other
-    /// conversations than they are about, or a worker that exited badly after its last answer.
+    /// Whether one of `errors` is about the run file, in which not everything is saved.
+    pub unsaved: bool,
+    /// Number of `errors` about evaluators whose results cannot be relied on: answers that may belong to other
+    /// conversations, or a worker that exited badly after its last answer.
     pub unreliable: usize,
     /// Warnings about the run as a whole, each a sentence that names what it is about.
     pub warnings: Vec<String>,
-    /// Ids of the golden cases that no conversation of the run was compared with, in the order of the eval set. Empty
-    /// where the run did not come to its end, since a conversation that was not loaded may belong to any of them.
+    /// Ids of the golden cases that no conversation was compared with, in the order of the eval set. Empty if the run is
+    /// partial, since a conversation that was not loaded may belong to any of them.
     pub unrecorded_cases: Vec<String>,
     /// Whether a golden case without a recording fails the run.
     pub require_all_cases: bool,
     /// Whether a run in which nothing was scored may pass.
     pub allow_unevaluated: bool,
-    /// How many results are those of an earlier run; `None` when the run did not look for any.
+    /// Number of results that are those of an earlier run; `None` if the run did not resume one.
     pub reused: Option<usize>,
     /// Whether every evaluator has to score something.
     pub require_evaluated: bool,
-    /// The share of errors up to which they are tolerated, in 0..=1; none by default.
+    /// Share of errors up to which they are tolerated, in 0..=1; none by default.
     pub max_error_rate: f64,
-    /// Why not everything was evaluated; `None` when everything was.
+    /// Why not everything was evaluated; `None` if everything was.
     pub partial: Option<Partial>,
-    /// Latencies, tokens and counts of all conversations; `None` when there is none that has them.
+    /// Latencies, tokens and counts of all conversations; `None` if no conversation has them.
+    #[serde(skip)]
     pub performance: Option<RunPerformance>,
     /// Id of the eval set that was compared with, if there was one.
     pub eval_set_id: Option<String>,
 }
 
-/// Why a run ended before everything was evaluated. As text, it is a clause of a sentence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// Reason why a run ended before everything was evaluated. As text, it is a clause of a sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Partial {
     /// It was cancelled.
     Cancelled,
     /// It had to stop at the first failure or error.
     FailFast,
+    /// It was killed, or still goes on.
+    Unfinished,
 }
 
 impl fmt::Display for Partial {
@@ -69,61 +76,114 @@ impl fmt::Display for Partial {
         f.write_str(match self {
             Self::Cancelled => "the run was cancelled before everything was evaluated",
             Self::FailFast => "the run stopped at the first failure or error (fail-fast)",
+            Self::Unfinished => "the run file ends before everything was evaluated",
         })
     }
 }
 
-/// What came of one conversation.
-#[derive(Clone, Debug)]
+/// Report of one conversation.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ConversationReport {
     /// Trace id of the conversation's first trace.
     pub trace_id: Arc<str>,
     /// Number of turns.
     pub turns: usize,
-    /// What was odd about the recording.
+    /// Warnings about the recording.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// Evaluations in the order of the configuration.
     pub evaluations: Vec<EvaluationReport>,
     /// Latencies, tokens and counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub performance: Option<PerformanceMetrics>,
-    /// What evaluation events say of the conversation, if they were asked for.
+    /// What evaluation events say of the conversation, if they were requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<EventContext>,
 }
 
-/// What came of one evaluator on one conversation.
-#[derive(Clone, Debug)]
+/// Report of one evaluator on one conversation.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EvaluationReport {
-    /// Name of the evaluator; `(all)` stands for all of them, when the conversation could not be evaluated at all.
+    /// Name of the evaluator; `(all)` stands for all of them, if the conversation could not be evaluated at all.
     pub name: String,
-    /// The score; `None` when there is none.
+    /// The score, if there is one; finite.
     pub score: Option<f64>,
-    /// Score from which on it passes; `None` when no evaluator was asked.
+    /// Score from which on it passes; `None` if no evaluator was asked.
     pub threshold: Option<f64>,
-    /// The status. [`Status::NotEvaluated`] when there is an error; see [`outcome`](Self::outcome).
+    /// The status. [`Status::NotEvaluated`] if there is an error; see [`outcome`](Self::outcome).
     pub status: Status,
     /// Reason why the host counts it as failed whatever its score is, e.g. that golden turns are not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_reason: Option<String>,
     /// Score of each turn.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub per_invocation_scores: Vec<Option<f64>>,
-    /// How long it took; `None` when nothing was started.
+    /// How long it took; `None` if nothing was started.
+    #[serde(rename = "duration_ns", with = "encoding::nanoseconds")]
     pub duration: Option<Duration>,
     /// Why the evaluator broke, if it did. One paragraph, with the end of its stderr where that explains it, in the words
-    /// that agentevals has.
+    /// of agentevals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The same in one clause of this project's own, to be read after the evaluator's name; text reports show it. `None`
-    /// where `error` is such a clause already.
+    /// if `error` is such a clause.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headline: Option<String>,
     /// Stable name of the kind of error, e.g. `timed_out`.
-    pub error_type: Option<&'static str>,
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "encoding::error_type")]
+    pub error_type: Option<ErrorType>,
     /// The end of what it wrote to standard error, if it broke and wrote something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr: Option<String>,
-    /// How many times it was tried, all attempts included; above 1 only where retries were asked for.
+    /// Number of attempts; above 1 only where retries were requested.
     pub attempts: u32,
-    /// What is odd about the answer, e.g. a status that contradicts the score, or that earlier attempts broke; it counts
-    /// all the same.
+    /// Warnings about the answer, e.g. that its status contradicts the score, or that earlier attempts broke; it counts all
+    /// the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// The evaluator's details.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "encoding::details")]
     pub details: Option<Object>,
+}
+
+/// Stable name of a kind of error, e.g. `timed_out`. Not written as a reference, since serde would borrow it.
+pub type ErrorType = &'static str;
+
+impl ConversationReport {
+    /// The report of a conversation without turns, evaluations or anything else.
+    #[must_use]
+    pub fn new(trace_id: Arc<str>) -> Self {
+        Self {
+            trace_id,
+            turns: 0,
+            warnings: Vec::new(),
+            evaluations: Vec::new(),
+            performance: None,
+            events: None,
+        }
+    }
+}
+
+impl EvaluationReport {
+    /// The report of an evaluation that came to nothing: not evaluated, without a score or an error.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            score: None,
+            threshold: None,
+            status: Status::NotEvaluated,
+            failure_reason: None,
+            per_invocation_scores: Vec::new(),
+            duration: None,
+            error: None,
+            headline: None,
+            error_type: None,
+            stderr: None,
+            attempts: 1,
+            warnings: Vec::new(),
+            details: None,
+        }
+    }
 }
 
 impl Report {
@@ -137,15 +197,14 @@ impl Report {
     /// evaluator that broke: what the file holds was not judged.
     #[must_use]
     pub fn balance(&self) -> Balance {
-        let others = usize::from(self.unusable_eval_set)
-            + usize::from(self.unwritten_journal)
-            + self.unreliable;
+        let others =
+            usize::from(self.unusable_eval_set) + usize::from(self.unsaved) + self.unreliable;
         let unusable = self.errors.len().saturating_sub(others);
         Balance {
             tally: self.tally(),
             unusable_files: unusable as u64,
             unusable_eval_set: self.unusable_eval_set,
-            unwritten_journal: self.unwritten_journal,
+            unsaved: self.unsaved,
             unreliable: self.unreliable > 0,
             missing_scores: self.missing_scores().len() as u64,
             missing_cases: self.missing_cases().len() as u64,

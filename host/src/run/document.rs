@@ -10,9 +10,9 @@ use evaluator_protocol::ProtocolVersion;
 use crate::{
     conversation::{Conversation, PerformanceMetrics, ToolCall, Turn},
     eval_set::{EvalCase, ExpectedTurn},
-    journal::{Digest, Digester},
     json::{self, NonFinite, Object, Value},
     pool::Document,
+    report::run_file::{Digest, Digester},
 };
 
 /// The part of the document that all evaluators of a conversation share: everything after the evaluator's own settings.
@@ -71,12 +71,12 @@ impl Settings {
         Document::new(Arc::clone(&self.text), Arc::clone(&turns.text))
     }
 
-    /// What stands for the document: as different as documents are. The text that evaluators share is hashed once.
+    /// Digest of the document. The text that evaluators share is hashed once.
     pub(crate) fn digest(&self, turns: &Turns) -> Digest {
         let shared = || Digester::new("turns").bytes("text", &turns.text).finish();
         Digester::new("document")
             .bytes("settings", &self.text)
-            .bytes("turns", turns.digest.get_or_init(shared))
+            .bytes("turns", turns.digest.get_or_init(shared).as_ref())
             .finish()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use crate::{journal::Damage, runtime::PrepareEvent};
+use crate::{report::run_file::Damage, runtime::PrepareEvent};
 
 /// Something that happened during a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,22 +69,22 @@ pub enum RunEvent {
         /// The tool's own text; parts of it may have come as [`PrepareEvent::Diagnostic`] already.
         rendered: String,
     },
-    /// The end of the journal was damaged, as by a machine that died, and was dropped: it is evaluated again.
-    JournalDamaged {
+    /// Lines of the run file that is resumed are damaged. What they recorded is evaluated again.
+    DamagedRunFile {
         /// The file.
         file: PathBuf,
-        /// What was wrong with it.
+        /// The damaged lines.
         damage: Damage,
     },
-    /// What an evaluator does is neither taken from the journal nor kept in it.
-    NotJournaled {
+    /// Results of an evaluator are neither taken from an earlier run nor used by a later one.
+    NotResumable {
         /// Name of the evaluator.
         evaluator: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// The journal cannot be written (any more). The run goes on without it, and the report says so.
-    JournalFailed {
+    /// The run file cannot be written (any more). The run goes on without it, and the report says so.
+    UnsavedRun {
         /// What happened, as in the report.
         message: String,
     },
@@ -93,13 +93,13 @@ pub enum RunEvent {
         /// What happened, as in the report.
         message: String,
     },
-    /// All evaluations are done or given up; this is what the journal had to do with them.
-    Journaled {
+    /// The run is saved in a file with a name.
+    Saved {
         /// The file.
         file: PathBuf,
-        /// How many of them were taken from it.
+        /// Number of evaluations that were taken from an earlier run.
         reused: usize,
-        /// How many there are.
+        /// Number of evaluations.
         total: usize,
     },
     /// All evaluators are ready or known not to be; their evaluations begin.
@@ -141,10 +141,9 @@ pub enum RunEvent {
         /// Those of `done` in which the evaluator broke.
         errored: usize,
     },
-    /// What came of conversations could not be written to a temporary file. From here on it stays in memory, which it may
-    /// need much of; nothing is lost.
+    /// Results could not be written to a temporary file. From here on they stay in memory, and nothing is lost.
     ReportInMemory {
-        /// What the system said.
+        /// The error of the system.
         reason: String,
     },
 }

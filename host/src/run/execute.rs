@@ -15,20 +15,22 @@ use tokio::task::{JoinError, JoinSet};
 use super::{
     Plan, RunEvent, Runner,
     conversations::Conversations,
-    journaled,
     loaders::{Loaded, Loaders},
     permits::Permits,
-    ready::Ready,
+    ready::{Given, Ready},
+    retry,
     subject::Subject,
 };
 use crate::{
     conversation::Conversation,
     eval_set::{CaseIndex, EvalCase, Unmatched},
-    journal::Journal,
     json::string_repr,
     panic,
-    report::{self, Collector, ConversationReport, EvaluationReport},
-    verdict::{Evaluation, Status},
+    report::{
+        ConversationReport, EvaluationOutcome, EvaluationReport,
+        run_file::{Digest, EvaluationRecord, Event, RunWriter},
+    },
+    verdict::Evaluation,
 };
 
 /// Conversations that wait for evaluators which are all busy, and how long their text may be in all.
@@ -37,8 +39,6 @@ const WAITING_BYTES: usize = 8 << 20;
 
 /// What the execution of a plan came to.
 pub(super) struct Executed {
-    /// The reports of all conversations in their order, each with its evaluations in the order of the plan.
-    pub(super) conversations: report::Conversations,
     /// Why the results of some evaluators cannot be relied on, each a sentence.
     pub(super) unreliable: Vec<String>,
     /// Positions of the golden cases that conversations were compared with.
@@ -85,10 +85,10 @@ impl Copies {
 pub(super) async fn all(
     runner: &Runner,
     plan: Plan,
-    conversations: Arc<Conversations>,
-    cases: &CaseIndex<'_>,
+    (conversations, cases): (Arc<Conversations>, &CaseIndex<'_>),
     permits: Permits,
     events: bool,
+    writer: &mut RunWriter,
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Executed {
     let evaluators: Vec<Arc<Ready>> = plan
@@ -98,7 +98,6 @@ pub(super) async fn all(
         .collect();
     let total = conversations.len() * evaluators.len();
     on_event(RunEvent::Evaluating { total });
-    let reports = Collector::new(runner.report_memory, conversations.len());
     let mut execution = Execution {
         loaders: Loaders::new(Arc::clone(&conversations)),
         permits: Arc::new(permits),
@@ -110,44 +109,38 @@ pub(super) async fn all(
         active_bytes: 0,
         tasks: JoinSet::new(),
         places: HashMap::new(),
-        reports,
+        writer,
+        left_out: HashSet::new(),
         recorded: HashSet::new(),
         warnings: Vec::new(),
         copies: Copies::default(),
-        progress: Progress { done: 0, total, errored: 0, on_event },
+        progress: Progress { done: 0, total, errored: 0, waiting: Vec::new(), on_event },
         evaluators: &evaluators,
         conversations: &conversations,
     };
     execution.run().await;
     execution.loaders.end();
-    let Execution { reports, recorded, warnings, copies, .. } = execution;
-    let conversations = reports.finish();
-    let unreliable = close(evaluators, runner.journal.as_deref()).await;
-    Executed { conversations, unreliable, recorded, warnings, copies }
+    let Execution { recorded, warnings, copies, .. } = execution;
+    let unreliable = close(evaluators, writer).await;
+    Executed { unreliable, recorded, warnings, copies }
 }
 
 /// Ends what the evaluators have running, all at the same time. Returns why the results of some of them cannot be relied
-/// on; the journal does not keep those.
-async fn close(evaluators: Vec<Arc<Ready>>, journal: Option<&Journal>) -> Vec<String> {
+/// on; a later run does not use those.
+async fn close(evaluators: Vec<Arc<Ready>>, writer: &mut RunWriter) -> Vec<String> {
     let closing: Vec<_> = evaluators
         .into_iter()
         .filter_map(Arc::into_inner)
-        .map(|evaluator| {
-            let (name, fingerprint) =
-                (evaluator.name().to_owned(), evaluator.fingerprint().cloned());
-            (name, fingerprint, tokio::spawn(evaluator.close()))
-        })
+        .map(|evaluator| (evaluator.name().to_owned(), tokio::spawn(evaluator.close())))
         .collect();
     let mut complaints = Vec::new();
-    for (name, fingerprint, closing) in closing {
+    for (name, closing) in closing {
         let complaint = match closing.await {
             Ok(Ok(())) => continue,
             Ok(Err(fault)) => fault.explain(&name),
             Err(error) => format!("{name}: ending its workers {}", died(error)),
         };
-        if let (Some(journal), Some(fingerprint)) = (journal, fingerprint) {
-            journal.withdraw(&fingerprint, &name, &complaint).await;
-        }
+        writer.withdraw(&name, &complaint);
         complaints.push(complaint);
     }
     complaints
@@ -171,7 +164,9 @@ struct Execution<'a, 's> {
     tasks: JoinSet<Evaluation>,
     /// The conversation and the evaluator of each task.
     places: HashMap<tokio::task::Id, (usize, usize)>,
-    reports: Collector,
+    writer: &'a mut RunWriter,
+    /// Evaluators whose files have changed since the run started, so that their evaluations are not to be used again.
+    left_out: HashSet<usize>,
     /// Positions of the golden cases that have been found so far.
     recorded: HashSet<usize>,
     warnings: Vec<String>,
@@ -183,6 +178,8 @@ struct Execution<'a, 's> {
 struct Active {
     subject: Arc<Subject>,
     evaluations: Vec<Option<EvaluationReport>>,
+    /// Keys of the evaluations, in runs that are saved.
+    keys: Vec<Option<Digest>>,
     /// How many evaluations are still to come.
     missing: usize,
 }
@@ -192,6 +189,8 @@ struct Progress<'a> {
     done: usize,
     total: usize,
     errored: usize,
+    /// Evaluations that are not in the run file yet.
+    waiting: Vec<RunEvent>,
     on_event: &'a mut dyn FnMut(RunEvent),
 }
 
@@ -200,10 +199,17 @@ impl Execution<'_, '_> {
         loop {
             self.load_ahead();
             tokio::select! {
-                Some(joined) = self.tasks.join_next_with_id() => self.evaluated(joined),
+                Some(joined) = self.tasks.join_next_with_id() => {
+                    self.evaluated(joined);
+                    // One write serves all that are ready.
+                    while let Some(joined) = self.tasks.try_join_next_with_id() {
+                        self.evaluated(joined);
+                    }
+                }
                 Some((batch, loaded)) = self.loaders.next() => self.loaded(batch, loaded),
                 else => break,
             }
+            self.publish();
         }
     }
 
@@ -235,10 +241,12 @@ impl Execution<'_, '_> {
                 self.progress.evaluated(&report, &trace_id, String::new());
                 report
             });
-            let evaluations = evaluations.collect();
-            self.hand_in(number, &unloaded(trace_id, evaluations));
+            let mut report = ConversationReport::new(Arc::clone(&trace_id));
+            report.evaluations = evaluations.collect();
+            self.writer.conversation(number, &report);
         }
         self.next = self.conversations.len();
+        self.publish();
     }
 
     fn loaded(&mut self, batch: Range<usize>, loaded: Loaded) {
@@ -262,13 +270,14 @@ impl Execution<'_, '_> {
                 }
                 Err(error) => {
                     let error = format!("Turn extraction failed: {error}");
-                    let evaluations = vec![unusable(&error, "extraction_failed")];
-                    unloaded(self.conversations.trace_id(number), evaluations)
+                    let mut report = ConversationReport::new(self.conversations.trace_id(number));
+                    report.evaluations = vec![unusable(&error, "extraction_failed")];
+                    report
                 }
             };
             self.permits.something_went_wrong();
             self.progress.total -= self.evaluators.len();
-            self.hand_in(number, &unusable);
+            self.writer.conversation(number, &unusable);
         }
     }
 
@@ -276,19 +285,32 @@ impl Execution<'_, '_> {
     fn evaluate(&mut self, number: usize, conversation: Conversation) {
         let case = self.golden_case(&conversation);
         let subject = Arc::new(Subject::new(conversation, case));
+        let missing = self.evaluators.len();
+        let (evaluations, mut keys, mut known) = (vec![None; missing], vec![None; missing], vec![]);
         for (column, evaluator) in self.evaluators.iter().enumerate() {
+            if self.writer.saves() {
+                keys[column] = evaluator.key(&subject);
+                if let Some(record) = keys[column].and_then(|key| self.writer.find(&key)) {
+                    known.push((column, record));
+                    continue;
+                }
+            }
             let (subject, evaluator, permits) =
                 (Arc::clone(&subject), Arc::clone(evaluator), Arc::clone(&self.permits));
-            let journal = self.runner.journal.clone();
             let task = self.tasks.spawn(async move {
-                journaled::evaluate(journal.as_deref(), &evaluator, &subject, &permits).await
+                retry::evaluate(&evaluator, Given::Conversation(&subject), &permits).await
             });
             self.places.insert(task.id(), (number, column));
         }
-        let missing = self.evaluators.len();
-        let evaluations = vec![None; missing];
-        self.active.insert(number, Active { subject, evaluations, missing });
+        self.active.insert(number, Active { subject, evaluations, keys, missing });
         self.active_bytes += self.conversations.size(number);
+        for (column, record) in known {
+            let outcome = record.evaluation.outcome();
+            if matches!(outcome, EvaluationOutcome::Failed | EvaluationOutcome::Error) {
+                self.permits.something_went_wrong();
+            }
+            self.finished(number, column, record.evaluation, record.stderr, true);
+        }
         if missing == 0 {
             self.finish(number);
         }
@@ -310,7 +332,7 @@ impl Execution<'_, '_> {
     fn evaluated(&mut self, joined: Result<(tokio::task::Id, Evaluation), JoinError>) {
         let id = joined.as_ref().map_or_else(JoinError::id, |(id, _)| *id);
         let Some((number, column)) = self.places.remove(&id) else { return };
-        let Some(active) = self.active.get_mut(&number) else { return };
+        let Some(active) = self.active.get(&number) else { return };
         let evaluator = &self.evaluators[column];
         let evaluation = match joined {
             Ok((_, evaluation)) => evaluation,
@@ -319,7 +341,6 @@ impl Execution<'_, '_> {
                 evaluator.lost(&died(error))
             }
         };
-        let subject = Arc::clone(&active.subject);
         if let Some(reason) = evaluator.take_unforked() {
             let evaluator = evaluator.name().to_owned();
             (self.progress.on_event)(RunEvent::NotForked { evaluator, reason });
@@ -329,13 +350,60 @@ impl Execution<'_, '_> {
             (self.progress.on_event)(RunEvent::NotCached { evaluator, reason });
         }
         let stderr = evaluation.end_of_stderr().into_owned();
-        let report = evaluator.report_on(evaluation, &subject);
-        self.progress.evaluated(&report, &subject.conversation().trace_id, stderr);
+        let is_lasting = evaluation.verdict.is_lasting();
+        let report = evaluator.report_on(evaluation, &active.subject);
+        let is_reusable = !self.has_changed(column) && is_lasting;
+        self.finished(number, column, report, stderr, is_reusable);
+    }
+
+    /// Returns true if a file of the evaluator has changed since the run started: its answers may be those of another
+    /// program.
+    fn has_changed(&mut self, column: usize) -> bool {
+        let evaluator = &self.evaluators[column];
+        let Some(file) = evaluator.fingerprint().and_then(|it| it.changed()) else { return false };
+        if self.left_out.insert(column) {
+            let reason = format!("{} has changed since the run began", file.display());
+            let evaluator = evaluator.name().to_owned();
+            (self.progress.on_event)(RunEvent::NotResumable { evaluator, reason });
+        }
+        true
+    }
+
+    /// Adds a finished evaluation to the run file, and its conversation if all others of it are finished.
+    fn finished(
+        &mut self,
+        number: usize,
+        column: usize,
+        report: EvaluationReport,
+        stderr: String,
+        reusable: bool,
+    ) {
+        let Some(active) = self.active.get_mut(&number) else { return };
+        let conversation = active.subject.conversation();
+        if self.writer.saves() {
+            self.writer.evaluation(&EvaluationRecord {
+                key: active.keys[column],
+                reusable,
+                number,
+                trace_id: Arc::clone(&conversation.trace_id),
+                turns: conversation.turns.len(),
+                stderr: stderr.clone(),
+                evaluation: &report,
+            });
+        }
+        self.progress.evaluated(&report, &conversation.trace_id, stderr);
         active.evaluations[column] = Some(report);
         active.missing -= 1;
         if active.missing == 0 {
             self.finish(number);
         }
+    }
+
+    /// Writes what was added to the run file, and then reports the evaluations among it.
+    fn publish(&mut self) {
+        let failed = self.writer.flush().map(event);
+        self.progress.publish();
+        failed.into_iter().for_each(&mut *self.progress.on_event);
     }
 
     /// Forgets a conversation but for what the report says of it.
@@ -349,18 +417,17 @@ impl Execution<'_, '_> {
                 report.unwrap_or_else(|| evaluator.report(evaluator.lost("was lost")))
             })
             .collect();
-        let report = ConversationReport {
-            events: self.events.then(|| subject.event_context()),
-            ..report(subject.conversation(), evaluations)
-        };
-        self.hand_in(number, &report);
+        let mut report = report(subject.conversation(), evaluations);
+        report.events = self.events.then(|| subject.event_context());
+        self.writer.conversation(number, &report);
     }
+}
 
-    /// Hands in what came of a conversation; it is not held here, so that nothing waits for one that takes long.
-    fn hand_in(&mut self, number: usize, report: &ConversationReport) {
-        if let Err(error) = self.reports.put(number, report) {
-            (self.progress.on_event)(RunEvent::ReportInMemory { reason: error.to_string() });
-        }
+/// The event for something that went wrong with the run file.
+pub(super) fn event(event: Event) -> RunEvent {
+    match event {
+        Event::Failed(message) => RunEvent::UnsavedRun { message },
+        Event::InMemory(reason) => RunEvent::ReportInMemory { reason },
     }
 }
 
@@ -368,7 +435,7 @@ impl Progress<'_> {
     fn evaluated(&mut self, report: &EvaluationReport, trace_id: &Arc<str>, stderr: String) {
         self.done += 1;
         self.errored += usize::from(report.error.is_some() && report.was_run());
-        (self.on_event)(RunEvent::Evaluated {
+        self.waiting.push(RunEvent::Evaluated {
             evaluator: report.name.clone(),
             trace_id: Arc::clone(trace_id),
             error: report.error.clone(),
@@ -379,44 +446,28 @@ impl Progress<'_> {
             errored: self.errored,
         });
     }
-}
 
-/// What the report keeps of a conversation.
-fn report(conversation: &Conversation, evaluations: Vec<EvaluationReport>) -> ConversationReport {
-    ConversationReport {
-        trace_id: Arc::clone(&conversation.trace_id),
-        turns: conversation.turns.len(),
-        warnings: conversation.warnings.clone(),
-        evaluations,
-        performance: conversation.performance.clone(),
-        events: None,
+    fn publish(&mut self) {
+        self.waiting.drain(..).for_each(&mut *self.on_event);
     }
 }
 
-/// What the report says of a conversation that was not loaded.
-fn unloaded(trace_id: Arc<str>, evaluations: Vec<EvaluationReport>) -> ConversationReport {
-    let (warnings, performance, events) = (Vec::new(), None, None);
-    ConversationReport { trace_id, turns: 0, warnings, evaluations, performance, events }
+/// The report of a conversation.
+fn report(conversation: &Conversation, evaluations: Vec<EvaluationReport>) -> ConversationReport {
+    let mut report = ConversationReport::new(Arc::clone(&conversation.trace_id));
+    report.turns = conversation.turns.len();
+    report.warnings.clone_from(&conversation.warnings);
+    report.performance.clone_from(&conversation.performance);
+    report.evaluations = evaluations;
+    report
 }
 
 /// The one entry of a conversation that no evaluator can be run on.
 fn unusable(error: &str, error_type: &'static str) -> EvaluationReport {
-    EvaluationReport {
-        name: "(all)".to_owned(),
-        score: None,
-        threshold: None,
-        status: Status::NotEvaluated,
-        failure_reason: None,
-        per_invocation_scores: Vec::new(),
-        duration: None,
-        error: Some(error.to_owned()),
-        headline: None,
-        error_type: Some(error_type),
-        stderr: None,
-        attempts: 1,
-        warnings: Vec::new(),
-        details: None,
-    }
+    let mut report = EvaluationReport::new("(all)");
+    report.error = Some(error.to_owned());
+    report.error_type = Some(error_type);
+    report
 }
 
 /// How a task died, to be read after a name.

@@ -6,7 +6,9 @@ use super::{conversations::Conversations, document::Turns};
 use crate::{
     conversation::{Conversation, GROUPING, GroupBy, GroupedBy},
     json::{Value, parse_python},
-    trace::{Format, LeftOut, LoadError, LoadErrorKind, ReadError, TraceIndex, trace_files},
+    trace::{
+        LoadError, LoadErrorKind, ReadError, TraceFormats, TraceIndex, UnusableParts, trace_files,
+    },
 };
 
 /// The conversations of some trace files; each is read when it is asked for.
@@ -24,11 +26,11 @@ impl Inspection {
     ///
     /// Groups traces as a run without an eval set does.
     #[must_use]
-    pub fn new(inputs: &[PathBuf], format: Option<Format>, group_by: GroupBy) -> Self {
+    pub fn new(inputs: &[PathBuf], formats: &TraceFormats, group_by: GroupBy) -> Self {
         let found = trace_files(inputs);
         let warning = found.warning();
         let mut errors = found.errors;
-        let mut index = TraceIndex::new(found.files, format, GROUPING, &|| false);
+        let mut index = TraceIndex::new(found.files, formats, GROUPING, &|| false);
         errors.append(&mut index.errors);
         Self { conversations: Conversations::new(index, group_by, false), errors, warning }
     }
@@ -53,11 +55,11 @@ impl Inspection {
 
     /// Returns the parts of all files that cannot be used.
     #[must_use]
-    pub fn left_out(&self) -> LeftOut {
-        let mut all = LeftOut::default();
+    pub fn left_out(&self) -> UnusableParts {
+        let mut all = UnusableParts::default();
         for error in &self.errors {
-            if let LoadErrorKind::LeftOut(left_out) = &error.kind {
-                all.add(left_out);
+            if let LoadErrorKind::Unusable(parts) = &error.kind {
+                all.append(parts);
             }
         }
         all

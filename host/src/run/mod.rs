@@ -21,7 +21,7 @@
 //! | `permits` | who may begin: a bounded number at a time, and nobody after a stop |
 //! | `retry` | trying again what may have gone wrong by chance |
 //! | `execute` | every evaluator on every conversation, a bounded number at a time |
-//! | `journaled` | evaluations that are taken from a journal, or kept in it |
+//! | `fingerprint` | fingerprints of evaluators, for the run file |
 //! | `service` | evaluators that are kept ready for documents from outside |
 //! | `terms` | foreign contracts of entries: their documents and answers |
 //! | `event` | what a caller can show while it waits |
@@ -36,9 +36,9 @@ mod event;
 mod examine;
 mod execute;
 mod fetch;
+mod fingerprint;
 mod forked;
 mod inspect;
-mod journaled;
 mod loaders;
 mod originals;
 mod permits;

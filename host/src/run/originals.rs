@@ -7,7 +7,7 @@ use std::{
     path::PathBuf,
 };
 
-use crate::{process::CommandSpec, runtime::Composition, trace::stamp::Stamp, verdict::Verdict};
+use crate::{process::CommandSpec, runtime::Composition, trace::FileStamp, verdict::Verdict};
 
 /// The program of a command, and the script that it runs with everything that the script imports from beside it.
 #[derive(Debug)]
@@ -18,12 +18,12 @@ pub(super) struct Originals {
 #[derive(Debug)]
 struct Original {
     file: PathBuf,
-    stamp: Stamp,
+    stamp: FileStamp,
 }
 
 impl Original {
     fn is_another(&self) -> bool {
-        fs::metadata(&self.file).is_ok_and(|metadata| Stamp::of(&metadata) != self.stamp)
+        fs::metadata(&self.file).is_ok_and(|metadata| FileStamp::of(&metadata) != self.stamp)
     }
 
     fn verdict(&self) -> Verdict {
@@ -44,7 +44,7 @@ impl Originals {
         let files = files.into_iter();
         let stamped = files.filter_map(|file| {
             let metadata = fs::metadata(&file).ok().filter(Metadata::is_file)?;
-            Some(Original { stamp: Stamp::of(&metadata), file })
+            Some(Original { stamp: FileStamp::of(&metadata), file })
         });
         Self { files: stamped.collect() }
     }

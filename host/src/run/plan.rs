@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use evaluator_protocol::Contract;
 
 use super::{
-    RunEvent, Runner, journaled,
+    RunEvent, Runner, fingerprint,
     originals::Originals,
     program::{Candidate, prepare},
     surroundings::Surroundings,
@@ -13,11 +13,11 @@ use super::{
 use crate::{
     config::{BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, LinkedConfig, MissingTurns},
     hosts::{Driver, Mismatch},
-    journal::Fingerprint,
     json::Object,
     linked::LinkedEvaluator,
     metric::{Metric, MetricSettings},
     process::CommandSpec,
+    report::run_file::Fingerprint,
     runtime::{CompileCacheOf, ForkServerOf},
     source::Pins,
     verdict::Verdict,
@@ -40,7 +40,7 @@ pub struct PlannedEvaluator {
     /// What becomes of it where golden turns are not recorded.
     pub missing_turns: MissingTurns,
     pub(super) work: Work,
-    /// What it is; only where there is a journal, and only if that can be known.
+    /// Only in runs that are saved, and only if changes of the evaluator would be noticed.
     pub(super) fingerprint: Option<Fingerprint>,
 }
 
@@ -153,7 +153,7 @@ impl Plan {
                 }
             };
             let mut evaluator = planned(evaluator, work);
-            evaluator.fingerprint = journaled::of_this_program(&evaluator, runner, on_event);
+            evaluator.fingerprint = fingerprint::of_this_program(&evaluator, runner, on_event);
             evaluators.push(evaluator);
         }
         let wanted: Vec<_> = remotes.iter().map(|(_, remote, _)| remote.wanted.clone()).collect();

@@ -9,7 +9,7 @@ use evaluator_protocol::Contract;
 use indexmap::IndexMap;
 
 use super::{
-    RunEvent, Runner, journaled,
+    RunEvent, Runner, fingerprint,
     originals::Originals,
     plan::{PlannedEvaluator, Program, Work, broken},
     surroundings::Surroundings,
@@ -75,9 +75,9 @@ pub(super) fn prepare(
         );
         if let Ok(launch) = &launch {
             let evaluator = &mut evaluators[candidate.index];
-            let whose = (evaluator.name.as_str(), &candidate);
-            evaluator.fingerprint =
-                journaled::of_launch(whose, &composition, launch, runner, on_event);
+            let whose = (&*evaluator, &candidate);
+            let fingerprint = fingerprint::of_launch(whose, &composition, launch, runner, on_event);
+            evaluator.fingerprint = fingerprint;
         }
         let Candidate { index, code, executor, .. } = candidate;
         let evaluator = &mut evaluators[index];

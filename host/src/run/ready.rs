@@ -24,12 +24,12 @@ use super::{
 };
 use crate::{
     hosts::Mismatch,
-    journal::{Digester, Fingerprint, Key},
     linked,
     metric::{Metric, MetricInput, MetricSettings},
     pool::{Document, Pool, WorkerFault},
     process::{self, Cancellation, CommandSpec},
-    verdict::{Evaluation, Expected, Status, Verdict},
+    report::run_file::{Digest, Digester, Fingerprint},
+    verdict::{Answer, Evaluation, Expected, Status, Verdict},
 };
 
 /// Time a program may take to describe itself. One that takes longer is started anew for every conversation, which
@@ -142,8 +142,8 @@ impl Ready {
         &self.evaluator.name
     }
 
-    /// Which evaluation of all runs this is; `None` when that is not known.
-    pub(super) fn key(&self, subject: &Subject) -> Option<Key> {
+    /// Key of the evaluation; `None` if the evaluator has no fingerprint.
+    pub(super) fn key(&self, subject: &Subject) -> Option<Digest> {
         let fingerprint = self.evaluator.fingerprint.as_ref()?;
         match (&self.evaluator.work, &self.settings) {
             (Work::Metric { .. }, _) => Some(fingerprint.key(subject.seen_by_metrics())),
@@ -161,7 +161,7 @@ impl Ready {
         }
     }
 
-    /// What its files were when the run began.
+    /// Its fingerprint when the run started.
     pub(super) fn fingerprint(&self) -> Option<&Fingerprint> {
         self.evaluator.fingerprint.as_ref()
     }
@@ -333,6 +333,10 @@ impl Ready {
                 );
                 Verdict::MetricFailed { reason }
             }
+            (Verdict::Answer(answer), _) if !is_finite(&answer) => {
+                let reason = format!("{} gave a score that is not a number", self.name());
+                Verdict::MetricFailed { reason }
+            }
             (verdict, _) => verdict,
         };
         Evaluation::without_process(verdict, begun.elapsed())
@@ -457,6 +461,12 @@ impl Ready {
             forked.close(LAST_PATIENCE).await;
         }
     }
+}
+
+/// Returns true if all scores are numbers. A registered metric may return others.
+fn is_finite(answer: &Answer) -> bool {
+    let scores = answer.per_invocation_scores.iter().chain([&answer.score]);
+    scores.flatten().all(|score| score.is_finite())
 }
 
 fn not_run() -> Evaluation {

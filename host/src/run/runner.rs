@@ -19,7 +19,7 @@ use super::{
     conversations::Conversations,
     diagnosis::{self, TakenFor},
     execute::{self, Executed},
-    journaled::Journaling,
+    fingerprint,
     permits::Permits,
 };
 use crate::{
@@ -27,14 +27,16 @@ use crate::{
     conversation::{GROUPING, GroupBy},
     eval_set::{CaseIndex, EvalSet},
     executor::Executors,
-    journal::Journal,
     linked::LinkedEvaluators,
     metric::Metrics,
     process::Cancellation,
-    report::{Partial, REPORT_MEMORY, Report},
+    report::{
+        Partial, REPORT_MEMORY, Report,
+        run_file::{Header, RunFile, RunWriter},
+    },
     runtime::Runtimes,
     source::{Cache, Sources},
-    trace::{LoadErrorKind, TraceIndex, Watch, trace_files},
+    trace::{LoadErrorKind, TraceFormats, TraceIndex, TrackedAttributes, trace_files},
 };
 
 /// How long what loads traces and makes evaluators ready may take to stop when the run was cancelled.
@@ -49,6 +51,8 @@ pub struct Runner {
     pub executors: Executors,
     /// Built-in metrics.
     pub metrics: Metrics,
+    /// Trace formats.
+    pub trace_formats: TraceFormats,
     /// Evaluators that run in this process.
     pub linked: LinkedEvaluators,
     /// Where `type: remote` evaluators come from.
@@ -59,11 +63,11 @@ pub struct Runner {
     pub locked: bool,
     /// Evaluations at a time; as many as there are processors by default.
     pub jobs: NonZeroUsize,
-    /// Bytes of what came of conversations that are kept in memory; what is more is in a temporary file until the report
-    /// is dropped. 1 MiB by default.
+    /// Bytes of results that are kept in memory; what is more is in a temporary file until the report is dropped. 1 MiB by
+    /// default.
     pub report_memory: usize,
-    /// Where finished evaluations are kept, and taken from; nowhere by default.
-    pub journal: Option<Arc<Journal>>,
+    /// File that the run is saved in; none by default.
+    pub run_file: Option<Arc<RunFile>>,
     /// Ends the run early when cancelled: running evaluations are ended, no new ones begin.
     pub cancellation: Cancellation,
 }
@@ -74,13 +78,14 @@ impl Default for Runner {
             runtimes: Runtimes::default(),
             executors: Executors::default(),
             metrics: Metrics::default(),
+            trace_formats: TraceFormats::default(),
             linked: LinkedEvaluators::default(),
             sources: Sources::default(),
             cache: Cache::default(),
             locked: false,
             jobs: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
             report_memory: REPORT_MEMORY,
-            journal: None,
+            run_file: None,
             cancellation: Cancellation::new(),
         }
     }
@@ -104,7 +109,14 @@ impl Runner {
     ///
     /// [`ConfigError`] with every problem found and its place.
     pub fn load_config(&self, file: &Path) -> Result<Config, ConfigError> {
-        Config::load_for(file, Known { runtimes: &self.runtimes, metrics: &self.metrics })
+        Config::load_for(
+            file,
+            Known {
+                runtimes: &self.runtimes,
+                metrics: &self.metrics,
+                trace_formats: &self.trace_formats,
+            },
+        )
     }
 
     /// Loads the traces, makes the evaluators ready, runs each on every conversation and reports.
@@ -115,6 +127,27 @@ impl Runner {
     /// Must be called inside a tokio runtime with time and I/O enabled. Cancelled while evaluators are made ready, it does not
     /// wait long for that to stop; the thread doing it may then outlive the call.
     pub async fn run(&self, request: &Request, on_event: &mut dyn FnMut(RunEvent)) -> Report {
+        let mut writer = RunWriter::new(self.run_file.as_deref(), self.report_memory);
+        if let (Some(file), Some(damage)) = (writer.path().cloned(), writer.damage()) {
+            on_event(RunEvent::DamagedRunFile { file, damage });
+        }
+        let mut report = self.evaluate(request, &mut writer, on_event).await;
+        let (file, reused) = (writer.path().cloned(), writer.reused());
+        writer.finish(&mut report).map(execute::event).into_iter().for_each(&mut *on_event);
+        if let Some(file) = file {
+            let total = report.conversations.asked();
+            on_event(RunEvent::Saved { file, reused, total });
+        }
+        report
+    }
+
+    /// The run without the end of its file.
+    async fn evaluate(
+        &self,
+        request: &Request,
+        writer: &mut RunWriter,
+        on_event: &mut dyn FnMut(RunEvent),
+    ) -> Report {
         let config = &request.config;
         let mut report = Report {
             require_evaluated: config.require_evaluated,
@@ -123,7 +156,6 @@ impl Runner {
             max_error_rate: config.max_error_rate,
             ..Report::default()
         };
-        let mut journaling = Journaling::begin(self, on_event);
         let found = trace_files(&request.traces);
         report.warnings.extend(found.warning());
         on_event(RunEvent::Loading { files: found.files.len() });
@@ -136,8 +168,8 @@ impl Runner {
                 continue;
             }
             let taken_for = match &error.kind {
-                LoadErrorKind::LeftOut(left_out) => {
-                    report.left_out.add(left_out);
+                LoadErrorKind::Unusable(parts) => {
+                    report.left_out.append(parts);
                     TakenFor::UsedTraces
                 }
                 LoadErrorKind::NoSpans => TakenFor::UsedTraces,
@@ -181,42 +213,43 @@ impl Runner {
             true => Plan::not_run(config),
             false => self.prepare(config, on_event).await,
         };
-        let mut on_evaluation = |event| journaling.pass(event, on_event);
-        let (conversations, events) = (Arc::new(conversations), request.events);
-        let Executed { conversations, unreliable, recorded, warnings, copies } =
-            execute::all(self, plan, conversations, &cases, permits, events, &mut on_evaluation)
-                .await;
-        report.conversations = conversations;
+        let header = Header {
+            conversations: conversations.len(),
+            report: report.clone(),
+            ..fingerprint::header(config, &plan, eval_set.as_ref(), report.grouping, writer.saves())
+        };
+        writer.start(header);
+        let work = (Arc::new(conversations), &cases);
+        let Executed { unreliable, recorded, warnings, copies } =
+            execute::all(self, plan, work, permits, request.events, writer, on_event).await;
         report.warnings.extend(warnings.into_iter().chain(copies.warning()));
         report.unreliable = unreliable.len();
         for message in &unreliable {
             on_event(RunEvent::Unreliable { message: message.clone() });
         }
         report.errors.extend(unreliable);
-        report.partial = partial(&report);
+        report.partial = writer.partial();
         if let (Some(set), None) = (&eval_set, report.partial) {
             report.unrecorded_cases = unrecorded(set, &recorded);
         }
-        journaling.end(&mut report, on_event).await;
-        report.performance = report.conversations.performance().cloned();
         report
     }
 
-    /// Walks through the trace files on a thread of its own, so that cancelling works meanwhile.
+    /// Scans the trace files on another thread, so that the run can be cancelled meanwhile.
     async fn index(&self, paths: Vec<PathBuf>, config: &Config) -> TraceIndex {
-        let format = config.trace_format;
-        let watch = match config.group_by {
-            Some(GroupBy::Trace) => Watch::default(),
+        let formats = self.trace_formats.given(config.trace_format.as_ref());
+        let tracked = match config.group_by {
+            Some(GroupBy::Trace) => TrackedAttributes::default(),
             _ => GROUPING,
         };
         let stop = self.cancellation.clone();
         let indexing =
-            blocking(move || TraceIndex::new(paths, format, watch, &|| stop.is_cancelled()));
+            blocking(move || TraceIndex::new(paths, &formats, tracked, &|| stop.is_cancelled()));
         let indexed = tokio::select! {
             indexed = indexing => indexed,
             () = self.given_up() => None,
         };
-        indexed.unwrap_or_else(TraceIndex::given_up)
+        indexed.unwrap_or_else(TraceIndex::abandoned)
     }
 
     /// Ends when the run was cancelled and what does not listen to that has had time to end.
@@ -266,15 +299,6 @@ fn unrecorded(set: &EvalSet, recorded: &HashSet<usize>) -> Vec<String> {
         .filter(|(position, case)| !case.turns.is_empty() && !recorded.contains(position))
         .map(|(_, case)| case.id.clone())
         .collect()
-}
-
-/// Why not everything was evaluated, if that is so.
-fn partial(report: &Report) -> Option<Partial> {
-    if report.conversations.any_cancelled() {
-        Some(Partial::Cancelled)
-    } else {
-        (report.tally().not_run > 0).then_some(Partial::FailFast)
-    }
 }
 
 /// Puts an error about a file into the report, and tells it with its cause, which knows the position, and a hint.

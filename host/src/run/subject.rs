@@ -6,9 +6,11 @@ use super::{document::Turns, terms::Terms};
 use crate::{
     conversation::Conversation,
     eval_set::{EvalCase, Unmatched},
-    events::EventContext,
-    journal::{Digest, Digester},
     pool::Document,
+    report::{
+        EventContext,
+        run_file::{Digest, Digester},
+    },
 };
 
 /// A conversation with its golden case and the text that all evaluators read of it.
@@ -55,12 +57,12 @@ impl Subject {
         terms.document(self.conversation(), self.case.as_ref().ok())
     }
 
-    /// What stands for everything that metrics see of it.
+    /// Digest of everything that metrics are given.
     pub(super) fn seen_by_metrics(&self) -> &Digest {
         self.seen_by_metrics.get_or_init(|| {
             Digester::new("metric input")
-                .shown("turns", &self.conversation.turns)
-                .shown("golden", &self.case)
+                .json("turns", &self.conversation.turns)
+                .json("golden", &self.case)
                 .finish()
         })
     }

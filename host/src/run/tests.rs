@@ -5,10 +5,9 @@ use std::{path::Path, sync::Arc, time::Duration};
 use super::{Request, RunEvent, Runner};
 use crate::{
     config::{Config, EvaluatorConfig},
-    journal::Journal,
     metric::{Metric, MetricInput},
     process::Cancellation,
-    report::{ConversationReport, Partial, Report},
+    report::{ConversationReport, Partial, Report, run_file::RunFile},
     runtime::{
         Availability, Entrypoint, Launch, PrepareError, PrepareEvent, Runtime, testing::Folder,
     },
@@ -385,19 +384,19 @@ impl Metric for Versioned {
 }
 
 #[tokio::test]
-async fn a_metric_is_taken_from_a_journal_only_in_the_revision_that_was_kept() {
-    let folder = Folder::new("run-journal");
-    let file = folder.path("j.jsonl");
+async fn a_metric_is_reused_only_in_the_revision_that_was_saved() {
+    let folder = Folder::new("run-revision");
+    let file = folder.path("r.evalrun");
     for (revision, expected) in
         [(None, 0), (None, 0), (Some("1"), 0), (Some("1"), 1), (Some("2"), 0), (Some("1"), 1)]
     {
         let mut runner = Runner::default();
         runner.metrics.register(Versioned(revision));
-        runner.journal = Some(Arc::new(Journal::open(&file, true).unwrap()));
+        runner.run_file = Some(Arc::new(RunFile::open(&file, true).unwrap()));
         let (report, events) = run(&runner, vec![EvaluatorConfig::builtin("versioned")]).await;
         assert_eq!(report.conversations.get(0).unwrap().unwrap().evaluations[0].score, Some(1.0));
         let reused = events.iter().find_map(|event| match event {
-            RunEvent::Journaled { reused, total: 1, .. } => Some(*reused),
+            RunEvent::Saved { reused, total: 1, .. } => Some(*reused),
             _ => None,
         });
         assert_eq!(reused, Some(expected), "{revision:?}");

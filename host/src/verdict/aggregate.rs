@@ -5,7 +5,8 @@ use std::ops::{Add, AddAssign};
 use super::{Status, Verdict};
 
 /// How many evaluations ended how. Every evaluation is counted in exactly one of the five.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct Tally {
     /// Scored and good enough.
     pub passed: u64,
@@ -31,9 +32,9 @@ pub struct Balance {
     /// Whether what all evaluations are compared with could not be used. That is no matter of a share, and never
     /// tolerated.
     pub unusable_eval_set: bool,
-    /// Whether the run was to be kept in a journal and was not, or not all of it. No result is missing, so it is no matter
-    /// of a share either; whoever relies on the journal has to know.
-    pub unwritten_journal: bool,
+    /// Whether the run was to be saved in a file and was not, or not all of it. No result is missing, but a user who relies
+    /// on the file has to know.
+    pub unsaved: bool,
     /// Whether the results of an evaluator cannot be relied on: answers may have been taken for those to other documents, or
     /// a worker exited badly. That concerns all its results, so it is never tolerated.
     pub unreliable: bool,
@@ -158,7 +159,7 @@ impl Balance {
             && !self.partial
             && !self.unusable_eval_set
             && !self.unreadable
-            && !self.unwritten_journal
+            && !self.unsaved
             && !self.unreliable
     }
 
@@ -184,7 +185,7 @@ impl Balance {
     fn broke(&self) -> bool {
         self.errors() > 0 && !self.tolerates_errors()
             || self.unusable_eval_set
-            || self.unwritten_journal
+            || self.unsaved
             || self.unreliable
             || self.unreadable
     }
@@ -294,7 +295,7 @@ mod tests {
             |(
                 verdicts,
                 unusable_files,
-                (unusable_eval_set, unwritten_journal, unreliable),
+                (unusable_eval_set, unsaved, unreliable),
                 (never_worked, missing_scores, missing_cases, allow_unevaluated),
                 partial,
                 unreadable,
@@ -305,7 +306,7 @@ mod tests {
                     tally,
                     unusable_files,
                     unusable_eval_set,
-                    unwritten_journal,
+                    unsaved,
                     unreliable,
                     never_worked,
                     missing_scores,
@@ -366,10 +367,10 @@ mod tests {
             let eval_set = Balance { unusable_eval_set: true, ..balance };
             let unreadable = Balance { unreadable: true, ..balance };
             prop_assert_eq!(unreadable.standing(), Standing::Errored);
-            let journal = Balance { unwritten_journal: true, ..balance };
+            let unsaved = Balance { unsaved: true, ..balance };
             let unreliable = Balance { unreliable: true, ..balance };
             prop_assert_eq!(unreliable.standing(), Standing::Errored);
-            for worse in [with(balance, &error), file, eval_set, journal, unreliable, unreadable] {
+            for worse in [with(balance, &error), file, eval_set, unsaved, unreliable, unreadable] {
                 prop_assert!(worse.standing() >= balance.standing(), "{balance:?} {worse:?}");
             }
         }

@@ -7,6 +7,26 @@ use super::{BadAnswer, Verdict};
 /// The error type of what was not even tried.
 pub(crate) const NOT_RUN: &str = "not_run";
 
+/// All error types of reports: those of verdicts, and those of conversations that cannot be evaluated.
+pub(crate) const ERROR_TYPES: [&str; 16] = [
+    "exited",
+    "signalled",
+    "timed_out",
+    "leaked_pipe",
+    "bad_answer",
+    "cancelled",
+    NOT_RUN,
+    "lost",
+    "spawn_failed",
+    "prepare_failed",
+    "metric_failed",
+    "reported",
+    "unusable_recording",
+    "no_invocations",
+    "extraction_failed",
+    "_OTHER",
+];
+
 /// Why it was not, to be read after a name.
 pub(crate) const WAS_NOT_RUN: &str =
     "was not run, because the run had stopped at an earlier failure or error (fail-fast)";

@@ -40,6 +40,18 @@ impl Verdict {
             | Self::Reported { .. } => false,
         }
     }
+
+    /// Returns true if the same evaluation would most likely end the same way again, so that its record can stand for it.
+    ///
+    /// Answers do, and what an evaluator reports or does wrong by itself. What may be transient does not, and neither does
+    /// what can be repaired without a change of the evaluator: a program that was not prepared or not there, and a metric.
+    pub(crate) fn is_lasting(&self) -> bool {
+        let can_be_repaired = matches!(
+            self,
+            Self::SpawnFailed { .. } | Self::PrepareFailed { .. } | Self::MetricFailed { .. }
+        );
+        !can_be_repaired && !self.may_be_transient()
+    }
 }
 
 #[cfg(test)]

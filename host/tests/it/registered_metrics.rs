@@ -57,7 +57,11 @@ fn runner() -> Runner {
 }
 
 fn parse(runner: &Runner, entry: &str) -> Result<Config, String> {
-    let known = Known { runtimes: &runner.runtimes, metrics: &runner.metrics };
+    let known = Known {
+        runtimes: &runner.runtimes,
+        metrics: &runner.metrics,
+        trace_formats: &runner.trace_formats,
+    };
     let text = format!("evaluators:\n  - {entry}\n");
     Config::parse_for(&text, Path::new("c.yaml"), known).map_err(|error| error.to_string())
 }

@@ -95,7 +95,7 @@ pub trait Runtime: Send + Sync + fmt::Debug {
     }
 
     /// What an evaluator that was prepared consists of; by default its file and the program that is started. A
-    /// A journal keeps results for as long as all of this stays what it is.
+    /// Results are reused for as long as all of this stays what it is.
     fn composition(&self, entrypoint: &Entrypoint, launch: &Launch) -> Composition {
         Composition {
             files: [paths::absolute(&entrypoint.path)].into(),

@@ -11,9 +11,9 @@ use crate::{
 };
 
 object! {
-    /// What the user, the agent or a tool said.
+    /// A message of the user, the agent or a tool.
     pub struct Content: lenient {
-        /// Its parts; `None` and an empty list both mean that nothing was said.
+        /// Parts; `None` and an empty list both mean an empty message.
         parts: Option<Vec<Part>>,
         /// `user` or `model`.
         role: Option<String>,
@@ -21,12 +21,12 @@ object! {
 }
 
 impl Content {
-    /// A content of one text.
+    /// Creates a content with one text.
     pub fn from_text(text: impl Into<String>) -> Self {
         Self::from_parts([Part::from_text(text)])
     }
 
-    /// A content of these parts.
+    /// Creates a content of these parts.
     pub fn from_parts(parts: impl IntoIterator<Item = Part>) -> Self {
         Self { parts: Some(parts.into_iter().collect()), ..Self::default() }
     }
@@ -36,14 +36,13 @@ impl Content {
         fn role(self, role: impl Into<String>) { self.role = Some(role.into()); }
     }
 
-    /// The parts, none if there is no list of them.
+    /// Returns the parts; empty if there is no list of parts.
     #[must_use]
     pub fn parts(&self) -> &[Part] {
         self.parts.as_deref().unwrap_or_default()
     }
 
-    /// The texts of all parts that have one, a line each, as the built-in metrics of ADK join them. Thoughts are texts,
-    /// too.
+    /// Returns the texts of all parts, one per line, as the built-in metrics of ADK join them. This includes thoughts.
     ///
     /// ```
     /// use evaluator_protocol::adk::{Content, Part};
@@ -59,35 +58,35 @@ impl Content {
 }
 
 object! {
-    /// A part of a content: a text, or one of the other things.
+    /// A part of a content. One of the fields is set.
     pub struct Part: lenient {
         /// A text.
         text: Option<String>,
-        /// A call of a tool.
+        /// A tool call.
         function_call | "functionCall": Option<FunctionCall>,
-        /// What a tool answered.
+        /// The response of a tool.
         function_response | "functionResponse": Option<FunctionResponse>,
         /// Bytes, such as an image.
         inline_data | "inlineData": Option<Blob>,
-        /// A file that is elsewhere.
+        /// A reference to a file.
         file_data | "fileData": Option<FileData>,
-        /// Code that the model wrote to be run.
+        /// Code that the model generated for execution.
         executable_code | "executableCode": Option<ExecutableCode>,
-        /// What came of such code.
+        /// The result of executed code.
         code_execution_result | "codeExecutionResult": Option<CodeExecutionResult>,
-        /// Whether the part is a thought of the model's.
+        /// Whether the part is a thought of the model.
         thought: Option<bool>,
         /// Signature of a thought.
         thought_signature | "thoughtSignature": Option<Bytes>,
         /// Resolution of a medium.
         media_resolution | "mediaResolution": Option<Value>,
-        /// What part of a video it is.
+        /// The section of a video.
         video_metadata | "videoMetadata": Option<Value>,
-        /// A call of a tool on the model's side.
+        /// A tool call on the side of the model.
         tool_call | "toolCall": Option<Value>,
-        /// What such a tool answered.
+        /// The response of such a tool.
         tool_response | "toolResponse": Option<Value>,
-        /// Metadata of the application's.
+        /// Metadata of the application.
         part_metadata | "partMetadata": Option<Value>,
         /// Transcription of an audio.
         audio_transcription | "audioTranscription": Option<Value>,
@@ -99,24 +98,24 @@ object! {
 }
 
 impl Part {
-    /// A text.
+    /// Creates a text.
     pub fn from_text(text: impl Into<String>) -> Self {
         Self { text: Some(text.into()), ..Self::default() }
     }
 
-    /// A call of a tool.
+    /// Creates a tool call.
     #[must_use]
     pub fn from_function_call(call: FunctionCall) -> Self {
         Self { function_call: Some(call), ..Self::default() }
     }
 
-    /// What a tool answered.
+    /// Creates the response of a tool.
     #[must_use]
     pub fn from_function_response(response: FunctionResponse) -> Self {
         Self { function_response: Some(response), ..Self::default() }
     }
 
-    /// Bytes of that type.
+    /// Creates bytes of a media type.
     pub fn from_bytes(data: impl Into<Bytes>, mime_type: impl Into<String>) -> Self {
         let blob =
             Blob { data: Some(data.into()), mime_type: Some(mime_type.into()), ..Blob::default() };
@@ -125,15 +124,15 @@ impl Part {
 }
 
 object! {
-    /// A call of a tool.
+    /// A tool call.
     pub struct FunctionCall: lenient {
-        /// Id that ties the call to its response.
+        /// Id that links the call to its response.
         id: Option<String>,
         /// Name of the tool.
         name: Option<String>,
-        /// Arguments. No arguments and an empty object are different in ADK.
+        /// Arguments. ADK distinguishes no arguments and an empty object.
         args: Option<JsonObject>,
-        /// Arguments that are still being written.
+        /// Incomplete arguments of a call that is still streamed.
         partial_args | "partialArgs": Option<Value>,
         /// Whether more of the call follows.
         will_continue | "willContinue": Option<bool>,
@@ -141,24 +140,24 @@ object! {
 }
 
 object! {
-    /// What a tool answered.
+    /// The response of a tool.
     pub struct FunctionResponse: lenient {
         /// Id of the call.
         id: Option<String>,
         /// Name of the tool.
         name: Option<String>,
-        /// The answer. What tools return is often in its key `result` or `output`, and what went wrong in `error`.
+        /// The response. The result of the tool is often under `result` or `output`, an error under `error`.
         response: Option<JsonObject>,
-        /// Media that belong to the answer.
+        /// Media of the response.
         parts: Option<Value>,
-        /// Whether more of the answer follows.
+        /// Whether more of the response follows.
         will_continue | "willContinue": Option<bool>,
-        /// When the answer is given to the model.
+        /// When the response is passed to the model.
         scheduling: Option<Value>,
     } unknown
 }
 
-/// Makes the ends of a tool call, which have a name, an id, and an object of what is told.
+/// Implements the builder of both ends of a tool call, which have a name, an id and an object.
 macro_rules! told {
     ($name:ident: $new:literal, $field:ident into $object:ident: $one:literal) => {
         impl $name {
@@ -188,47 +187,47 @@ told!(FunctionCall: "A call without arguments.", arg into args: "Sets one argume
 told!(FunctionResponse: "An answer that says nothing.", field into response: "Sets one key of the answer.");
 
 object! {
-    /// Bytes of some type.
+    /// Bytes of a media type.
     pub struct Blob: lenient {
         /// The bytes.
         data: Option<Bytes>,
-        /// Their type, e.g. `image/png`.
+        /// Media type, e.g. `image/png`.
         mime_type | "mimeType": Option<String>,
-        /// What to call them.
+        /// Display name.
         display_name | "displayName": Option<String>,
     } unknown
 }
 
 object! {
-    /// A file that is elsewhere.
+    /// A reference to a file.
     pub struct FileData: lenient {
-        /// Where it is.
+        /// URI of the file.
         file_uri | "fileUri": Option<String>,
-        /// Its type, e.g. `application/pdf`.
+        /// Media type, e.g. `application/pdf`.
         mime_type | "mimeType": Option<String>,
-        /// What to call it.
+        /// Display name.
         display_name | "displayName": Option<String>,
     } unknown
 }
 
 object! {
-    /// Code that the model wrote to be run.
+    /// Code that the model generated for execution.
     pub struct ExecutableCode: lenient {
         /// The code.
         code: Option<String>,
-        /// Its language, e.g. `PYTHON`.
+        /// Language, e.g. `PYTHON`.
         language: Option<String>,
-        /// Id that ties it to its result.
+        /// Id that links it to its result.
         id: Option<String>,
     } unknown
 }
 
 object! {
-    /// What came of code that was run.
+    /// The result of executed code.
     pub struct CodeExecutionResult: lenient {
-        /// How it ended, e.g. `OUTCOME_OK`.
+        /// Outcome, e.g. `OUTCOME_OK`.
         outcome: Option<String>,
-        /// What it wrote.
+        /// Output.
         output: Option<String>,
         /// Id of the code.
         id: Option<String>,
@@ -254,7 +253,7 @@ pub struct Bytes(Vec<u8>);
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 impl Bytes {
-    /// The bytes alone.
+    /// Returns the bytes as a vector.
     #[must_use]
     pub fn into_vec(self) -> Vec<u8> {
         self.0
@@ -264,7 +263,7 @@ impl Bytes {
         let digits = text.as_bytes();
         let padding = digits.iter().rev().take_while(|digit| **digit == b'=').count();
         let digits = &digits[..digits.len() - padding];
-        // Padding may be left out; what there is has to fill the last group of four.
+        // Padding may be left out; if it is there, it has to fill the last group of four.
         let rest = digits.len() % 4;
         if rest == 1 || padding > 0 && padding != (4 - rest) % 4 {
             return Err(BadBase64);
@@ -306,7 +305,7 @@ fn value(digit: u8) -> Option<u8> {
     })
 }
 
-/// A text is not base64.
+/// Error: a text is not base64.
 struct BadBase64;
 
 impl Deref for Bytes {
@@ -325,7 +324,7 @@ impl From<Vec<u8>> for Bytes {
 
 impl fmt::Debug for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // An image would bury all else.
+        // The bytes of an image would hide everything else.
         write!(f, "Bytes({} bytes)", self.0.len())
     }
 }
@@ -348,7 +347,7 @@ impl<'de> Deserialize<'de> for Bytes {
             }
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Bytes, E> {
-                // The text may be of any size, and says nothing.
+                // The text is not quoted, because it may be of any size.
                 Bytes::from_base64(text).map_err(|BadBase64| E::custom("this text is not base64"))
             }
         }

@@ -14,9 +14,9 @@ use crate::{
 };
 
 impl MetricInput {
-    /// The document as one of the default contract: see the table of [the module](crate::adk).
+    /// Converts the document to the default contract: see the table of [the module](crate::adk).
     ///
-    /// The name is that of the metric; the evaluator's own is not needed.
+    /// `metric_name` is the name of the metric; the name of the evaluator is ignored.
     ///
     /// # Errors
     ///
@@ -75,14 +75,14 @@ fn response(response: &FunctionResponse) -> ToolResponseData {
     converted
 }
 
-/// Paths of what there is no room for.
+/// Paths of the dropped values.
 #[derive(Default)]
 struct Dropped {
     paths: Vec<String>,
 }
 
 impl Dropped {
-    /// Notes all of `present` but what is `used`.
+    /// Notes the `present` keys that are not `used`.
     fn but(&mut self, path: &str, present: Vec<&str>, used: &[&str]) {
         let rest = present.into_iter().filter(|name| !used.contains(name));
         self.paths.extend(rest.map(|name| format!("{path}{name}")));
@@ -91,7 +91,7 @@ impl Dropped {
     fn of_input(&mut self, input: &MetricInput) {
         let metric = &input.eval_metric;
         let used: &[&str] = match &metric.criterion {
-            // What the criterion says counts.
+            // The criterion's threshold takes precedence.
             Some(criterion) if criterion.threshold.is_some() => &["metric_name", "criterion"],
             _ => &["metric_name", "criterion", "threshold"],
         };
@@ -108,7 +108,7 @@ impl Dropped {
     }
 
     fn of_turns(&mut self, path: &str, turns: &[Invocation]) {
-        // Of expected turns nothing is measured, and what was is not looked at.
+        // Durations of expected turns are not used.
         let measured: &[&str] = match path {
             "actual_invocations" => &["duration", "model_duration", "tool_duration"],
             _ => &[],
@@ -125,7 +125,7 @@ impl Dropped {
         }
     }
 
-    /// Of a content whose text is kept.
+    /// Notes the dropped values of a content whose text is kept.
     fn of_said(&mut self, path: &str, content: &Content, role: &str) {
         self.of_content(path, content, &[role]);
         for (index, part) in content.parts().iter().enumerate() {
@@ -182,7 +182,7 @@ impl Dropped {
         }
     }
 
-    /// Of what a content has beside its parts. `roles` follow from where it stands.
+    /// Notes the dropped values of a content besides its parts. `roles` are those that follow from the position.
     fn of_content(&mut self, path: &str, content: &Content, roles: &[&str]) {
         let is_known = content.role.as_deref().is_some_and(|role| roles.contains(&role));
         let used: &[&str] = if is_known { &["parts", "role"] } else { &["parts"] };
@@ -208,7 +208,7 @@ impl Dropped {
     }
 }
 
-/// What was measured; `None` when nothing was.
+/// Returns latencies, tokens and counts in the form of agentevals; `None` when nothing was measured.
 ///
 /// | key | from |
 /// |---|---|
@@ -217,7 +217,7 @@ impl Dropped {
 /// | `tokens.total_prompt`, `total_output`, `total` | input and output of the model calls, with results of tools and thoughts |
 /// | `tokens.per_llm_call` | their sum over the model calls that have any |
 /// | `tokens.cache_read_tokens` | `cached_content_token_count` |
-/// | `counts` | model calls (where there are events), calls of tools, turns |
+/// | `counts` | model calls (if there are events), tool calls, turns |
 /// | `models`, `tool_names` | names, sorted |
 fn performance_metrics(turns: &[Invocation]) -> Option<JsonObject> {
     let mut metrics = JsonObject::new();

@@ -17,15 +17,15 @@ use crate::{
 };
 
 object! {
-    /// What a custom metric reads: the arguments of its Python signature.
+    /// The document of a custom metric: the arguments of its Python signature.
     pub struct MetricInput: lenient {
-        /// The metric as the evaluation's configuration has it.
+        /// The metric as it is configured.
         eval_metric | "evalMetric": EvalMetric = required,
-        /// The turns that took place.
+        /// The actual turns.
         actual_invocations | "actualInvocations": Vec<Invocation> = required,
-        /// The turns that were expected; `None` when there is nothing to compare with.
+        /// The expected turns; `None` when there is nothing to compare with.
         expected_invocations | "expectedInvocations": Option<Vec<Invocation>>,
-        /// What the simulated user set out to say; `None` when the turns were written.
+        /// The scenario of the simulated user; `None` when the turns were written by hand.
         conversation_scenario | "conversationScenario": Option<ConversationScenario>,
     } unknown
 }
@@ -35,7 +35,7 @@ impl MetricInput {
     pub const PARAMETERS: [&str; 4] =
         ["eval_metric", "actual_invocations", "expected_invocations", "conversation_scenario"];
 
-    /// What is asked of a metric after these turns.
+    /// Creates a document with these turns.
     #[must_use]
     pub fn new(eval_metric: EvalMetric, actual_invocations: Vec<Invocation>) -> Self {
         Self { eval_metric, actual_invocations, ..Self::default() }
@@ -47,7 +47,7 @@ impl MetricInput {
             self.expected_invocations = Some(expected_invocations);
         }
 
-        /// Sets what the simulated user set out to say.
+        /// Sets the scenario of the simulated user.
         fn scenario(self, conversation_scenario: ConversationScenario) {
             self.conversation_scenario = Some(conversation_scenario);
         }
@@ -57,13 +57,13 @@ impl MetricInput {
     ///
     /// # Errors
     ///
-    /// [`DecodeError`] with the path of the field, what is wrong with it and the text around it.
+    /// [`DecodeError`] with the path of the field, the reason and the text around it.
     pub fn from_json(document: &[u8]) -> Result<Self, DecodeError> {
         decode(document)
     }
 
-    /// An argument as JSON, in snake_case whatever the casing of the document, without nulls for what is absent; `None` when
-    /// the document does not have it. What is free-form, or not known here, is as it came.
+    /// Returns an argument as JSON, in snake_case whatever the casing of the document, without nulls for absent fields; `None` if
+    /// the document does not have it. Free-form and unknown values are unchanged.
     #[must_use]
     pub fn parameter(&self, name: &str) -> Option<Cow<'_, Value>> {
         let value = match name {
@@ -73,17 +73,17 @@ impl MetricInput {
             "conversation_scenario" => serde_json::to_value(self.conversation_scenario.as_ref()?),
             _ => return self.unknown.get(name).map(Cow::Borrowed),
         };
-        // All of this was read from JSON, so it is JSON.
+        // Values read from JSON can be written as JSON.
         value.ok().map(Cow::Owned)
     }
 
-    /// Name of the metric.
+    /// Returns the name of the metric.
     #[must_use]
     pub fn metric_name(&self) -> Option<&str> {
         Some(&self.eval_metric.metric_name)
     }
 
-    /// What ADK expects of an answer.
+    /// Returns the form of the answer that ADK expects.
     #[must_use]
     pub fn reply(&self) -> Reply {
         Reply::Adk { turns: self.actual_invocations.len(), threshold: self.eval_metric.threshold() }
@@ -91,21 +91,21 @@ impl MetricInput {
 }
 
 object! {
-    /// The metric as the evaluation's configuration has it.
+    /// The metric as it is configured.
     pub struct EvalMetric: lenient {
-        /// Its name: the key in `criteria`.
+        /// Name: the key in `criteria`.
         metric_name | "metricName": String = required,
-        /// Deprecated by ADK, which leaves it out: see [`EvalMetric::threshold`].
+        /// Deprecated by ADK, which does not send it: see [`EvalMetric::threshold`].
         threshold: Option<f64>,
-        /// What was written under its name in `criteria`.
+        /// The value of its key in `criteria`.
         criterion: Option<Criterion>,
-        /// The Python function that ADK calls.
+        /// Path of the Python function that ADK calls.
         custom_function_path | "customFunctionPath": Option<String>,
     } unknown
 }
 
 impl EvalMetric {
-    /// A metric without a criterion.
+    /// Creates a metric without a criterion.
     pub fn new(metric_name: impl Into<String>) -> Self {
         Self { metric_name: metric_name.into(), ..Self::default() }
     }
@@ -114,21 +114,21 @@ impl EvalMetric {
         /// Sets the threshold of the criterion.
         fn with_threshold(self, threshold: f64) { self.criterion.get_or_insert_default().threshold = Some(threshold); }
 
-        /// Sets one of the keys that are the metric's own.
+        /// Sets a key of the criterion that the metric defines.
         fn with_extra(self, key: impl Into<String>, value: impl Into<Value>) {
             self.criterion.get_or_insert_default().extras.insert(key.into(), value.into());
         }
     }
 
-    /// Score from which on an evaluation passes: that of the criterion. `None` when there is none, as for an infinite one,
-    /// which JSON cannot carry.
+    /// Returns the lowest score that passes: the criterion's threshold. `None` without one, which includes infinite ones, because
+    /// JSON cannot represent them.
     #[must_use]
     pub fn threshold(&self) -> Option<f64> {
         self.criterion.as_ref().and_then(|criterion| criterion.threshold).or(self.threshold)
     }
 
-    /// The status of a score: whether it reaches the threshold. Without a threshold nothing says what is enough, and the
-    /// score is for information.
+    /// Compares a score with the threshold. Without a threshold, the status is
+    /// [`Informational`](EvalStatus::Informational).
     ///
     /// ```
     /// use evaluator_protocol::{Score, adk::{EvalMetric, EvalStatus}};
@@ -142,24 +142,24 @@ impl EvalMetric {
         EvalStatus::of(score, self.threshold())
     }
 
-    /// The keys of the criterion that are the metric's own.
+    /// Returns the keys of the criterion that the metric defines.
     #[must_use]
     pub fn extras(&self) -> Option<&JsonObject> {
         self.criterion.as_ref().map(|criterion| &criterion.extras)
     }
 }
 
-/// What was written under the name of a metric in `criteria`.
+/// The value of the metric's key in `criteria`.
 ///
-/// Where a field of its own is there in both spellings, the camelCase one counts, as in ADK.
+/// If a field is present in both spellings, the camelCase one counts, as in ADK.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Criterion {
-    /// Score from which on an evaluation passes.
+    /// Lowest score that passes.
     pub threshold: Option<f64>,
-    /// Whether the final response is meant with all that was said before it in the turn.
+    /// Whether the final response includes the texts before it in the turn.
     pub include_intermediate_responses_in_final: Option<bool>,
-    /// All other keys, as they were written: parameters of the metric. They are never re-cased.
+    /// All other keys, unchanged: parameters of the metric.
     pub extras: JsonObject,
 }
 
@@ -221,19 +221,19 @@ impl Serialize for Criterion {
 }
 
 object! {
-    /// What a simulated user sets out to say. Cases that have one have no expected invocations.
+    /// The scenario of a simulated user. Cases with a scenario have no expected invocations.
     pub struct ConversationScenario: lenient {
-        /// What the user says first.
+        /// The first message of the user.
         starting_prompt | "startingPrompt": String = required,
-        /// What the user says then, in words.
+        /// Instructions for the further messages.
         conversation_plan | "conversationPlan": String = required,
-        /// Who the user is.
+        /// The kind of user.
         user_persona | "userPersona": Option<UserPersona>,
     } unknown
 }
 
 impl ConversationScenario {
-    /// A scenario without a persona.
+    /// Creates a scenario without a persona.
     pub fn new(starting_prompt: impl Into<String>, conversation_plan: impl Into<String>) -> Self {
         Self {
             starting_prompt: starting_prompt.into(),
@@ -246,25 +246,25 @@ impl ConversationScenario {
 object! {
     /// A kind of user.
     pub struct UserPersona: lenient {
-        /// Its name.
+        /// Id.
         id: String,
-        /// It in words.
+        /// Description.
         description: String,
-        /// What such users do.
+        /// Behavior of such users.
         behaviors: Vec<UserBehavior>,
     } unknown
 }
 
 object! {
-    /// Something that users of a kind do.
+    /// A behavior of a kind of user.
     pub struct UserBehavior: lenient {
-        /// Its name.
+        /// Name.
         name: String,
-        /// It in words.
+        /// Description.
         description: String,
-        /// How to do it.
+        /// Instructions for the behavior.
         behavior_instructions | "behaviorInstructions": Vec<String>,
-        /// By what it is told that it was not done.
+        /// Signs that the behavior is missing.
         violation_rubrics | "violationRubrics": Vec<String>,
     } unknown
 }

@@ -12,25 +12,25 @@ use super::{Content, FunctionCall, FunctionResponse, Part};
 use crate::object::{Object, builder, object};
 
 object! {
-    /// One turn: what the user said, what the agent did and what it answered.
+    /// One turn: the user's message, the agent's events and its answer.
     pub struct Invocation: lenient {
-        /// Id of the turn; empty for most expected ones.
+        /// Id of the turn; empty for most expected turns.
         invocation_id | "invocationId": String,
-        /// What the user said.
+        /// The user's message.
         user_content | "userContent": Content,
-        /// What the agent answered; `None` when it gave no answer.
+        /// The agent's answer; `None` when it gave none.
         final_response | "finalResponse": Option<Content>,
-        /// What the agent did in between.
+        /// The agent's steps between both.
         intermediate_data | "intermediateData": Option<IntermediateDataType>,
-        /// When the turn began: seconds since 1970.
+        /// Start of the turn, in seconds since 1970.
         creation_timestamp | "creationTimestamp": Option<f64>,
-        /// How long it took, in seconds. Only turns that took place have durations.
+        /// Duration, in seconds. Only actual turns have durations.
         duration: Option<f64>,
-        /// How much of that was spent in the model, in seconds.
+        /// Time spent in the model, in seconds.
         model_duration | "modelDuration": Option<f64>,
-        /// How much of that was spent in tools, in seconds.
+        /// Time spent in tools, in seconds.
         tool_duration | "toolDuration": Option<f64>,
-        /// What the turn is to be judged by.
+        /// Rubrics to judge the turn by.
         rubrics: Option<Vec<Rubric>>,
         /// The agents of the application.
         app_details | "appDetails": Option<AppDetails>,
@@ -38,7 +38,7 @@ object! {
 }
 
 impl Invocation {
-    /// A turn with a question and an answer.
+    /// Creates a turn with a question and an answer.
     pub fn new(user_content: impl Into<String>, final_response: impl Into<String>) -> Self {
         Self {
             user_content: Content::from_text(user_content).role("user"),
@@ -48,7 +48,7 @@ impl Invocation {
     }
 
     builder! {
-        /// Takes the answer away: the agent gave none.
+        /// Removes the answer: the agent gave none.
         fn unanswered(self) { self.final_response = None; }
     }
 
@@ -60,7 +60,7 @@ impl Invocation {
         })
     }
 
-    /// Adds what a tool answered.
+    /// Adds the response of a tool.
     #[must_use]
     pub fn tool_response(self, response: FunctionResponse) -> Self {
         self.step(Part::from_function_response(response), "user", |data, part| {
@@ -68,7 +68,7 @@ impl Invocation {
         })
     }
 
-    /// Adds an event with this part, or the part to data of the other shape.
+    /// Adds an event with this part, or adds the part to data of the other shape.
     fn step(
         mut self,
         part: Part,
@@ -88,19 +88,19 @@ impl Invocation {
         self
     }
 
-    /// The text of what the user said.
+    /// Returns the text of the user's message.
     #[must_use]
     pub fn user_text(&self) -> String {
         self.user_content.text()
     }
 
-    /// The text of the final response; `None` when there is none, empty when it has no text.
+    /// Returns the text of the final response; `None` without a response, empty if it has no text.
     #[must_use]
     pub fn final_text(&self) -> Option<String> {
         self.final_response.as_ref().map(Content::text)
     }
 
-    /// The events, none where there is data of the other shape.
+    /// Returns the events; empty for data of the other shape.
     #[must_use]
     pub fn events(&self) -> &[InvocationEvent] {
         match &self.intermediate_data {
@@ -109,19 +109,19 @@ impl Invocation {
         }
     }
 
-    /// Calls of tools, in order, from either shape of the data.
+    /// Returns the tool calls, in order, from either shape of the data.
     pub fn tool_uses(&self) -> impl Iterator<Item = &FunctionCall> {
         let listed = self.listed().map(|data| &*data.tool_uses).unwrap_or_default();
         listed.iter().chain(self.event_parts().filter_map(|part| part.function_call.as_ref()))
     }
 
-    /// What tools answered, in order, from either shape of the data.
+    /// Returns the responses of tools, in order, from either shape of the data.
     pub fn tool_responses(&self) -> impl Iterator<Item = &FunctionResponse> {
         let listed = self.listed().map(|data| &*data.tool_responses).unwrap_or_default();
         listed.iter().chain(self.event_parts().filter_map(|part| part.function_response.as_ref()))
     }
 
-    /// What was said before the final response and by whom, in order, from either shape of the data: parts with a text.
+    /// Returns author and text of the messages before the final response, in order, from either shape of the data.
     pub fn intermediate_texts(&self) -> impl Iterator<Item = (&str, &str)> {
         let listed = self.listed().map(|data| &*data.intermediate_responses).unwrap_or_default();
         let listed = listed.iter().flat_map(|response| {
@@ -146,23 +146,23 @@ impl Invocation {
     }
 }
 
-/// What the agent did in a turn, in one of two shapes: events have the key `invocation_events`.
+/// The agent's steps in a turn, in one of two shapes: events have the key `invocation_events`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum IntermediateDataType {
-    /// Lists of calls, responses and texts. Only expected turns have this shape.
+    /// Lists of calls, responses and texts, in expected turns only.
     IntermediateData(IntermediateData),
     /// Events in order.
     InvocationEvents(InvocationEvents),
 }
 
 object! {
-    /// What the agent did, in lists by kind.
+    /// The agent's steps, in lists by kind.
     pub struct IntermediateData: lenient {
-        /// Calls of tools.
+        /// Tool calls.
         tool_uses | "toolUses": Vec<FunctionCall>,
-        /// What tools answered.
+        /// Responses of tools.
         tool_responses | "toolResponses": Vec<FunctionResponse>,
-        /// What agents said before the final response.
+        /// Messages of agents before the final response.
         intermediate_responses | "intermediateResponses": Vec<IntermediateResponse>,
     } unknown
 }
@@ -190,7 +190,7 @@ impl<'de> Deserialize<'de> for IntermediateResponse {
 }
 
 object! {
-    /// What the agent did, event by event. The event of the final response has no content, unless that holds calls.
+    /// The agent's steps as events. The event of the final response has no content, unless it contains calls.
     pub struct InvocationEvents: lenient {
         /// The events.
         invocation_events | "invocationEvents": Vec<InvocationEvent>,
@@ -209,7 +209,7 @@ object! {
 
 impl<'de> Deserialize<'de> for IntermediateDataType {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// Looks at the shapes while the data is read, so that a complaint has the place of the data.
+        /// Checks the shape while the data is read, so that errors have the position of the data.
         struct Either;
 
         impl<'de> Visitor<'de> for Either {
@@ -233,7 +233,7 @@ impl<'de> Deserialize<'de> for IntermediateDataType {
 }
 
 impl Shapes {
-    /// The one shape that there is; an empty object has the older one. `None` where there are both.
+    /// Returns the only shape; an empty object has the older one. `None` if both are present.
     fn one(self) -> Option<IntermediateDataType> {
         let Self { invocation_events, tool_uses, tool_responses, intermediate_responses, unknown } =
             self;
@@ -267,23 +267,23 @@ impl Serialize for IntermediateDataType {
 }
 
 object! {
-    /// Something that happened in a turn.
+    /// An event of a turn.
     pub struct InvocationEvent: lenient {
-        /// Who did it.
+        /// Author.
         author: String,
-        /// What was said.
+        /// Message.
         content: Option<Content>,
-        /// What it is based on.
+        /// Sources of the message.
         grounding_metadata | "groundingMetadata": Option<Value>,
-        /// Tokens of the model call. An empty object is a call, too.
+        /// Tokens of the model call. An empty object is a call as well.
         usage_metadata | "usageMetadata": Option<UsageMetadata>,
-        /// The model.
+        /// Name of the model.
         model_version | "modelVersion": Option<String>,
     } unknown
 }
 
 impl InvocationEvent {
-    /// Whether it is a call of a model: it has tokens or a model.
+    /// Returns true if it is a model call: it has tokens or a model.
     #[must_use]
     pub fn is_model_call(&self) -> bool {
         self.usage_metadata.is_some() || self.model_version.is_some()
@@ -291,23 +291,23 @@ impl InvocationEvent {
 }
 
 object! {
-    /// What a turn is to be judged by.
+    /// A rubric to judge a turn by.
     pub struct Rubric: lenient {
-        /// Its name.
+        /// Id.
         rubric_id | "rubricId": String,
-        /// What it asks for.
+        /// Content.
         rubric_content | "rubricContent": RubricContent,
-        /// What it is about.
+        /// Description.
         description: Option<String>,
-        /// Its kind.
+        /// Kind.
         kind as "type": Option<String>,
     } unknown
 }
 
 object! {
-    /// What a rubric asks for.
+    /// The content of a rubric.
     pub struct RubricContent: lenient {
-        /// In words.
+        /// As text.
         text_property | "textProperty": Option<String>,
     } unknown
 }
@@ -315,7 +315,7 @@ object! {
 object! {
     /// The agents of the application.
     pub struct AppDetails: lenient {
-        /// By name.
+        /// Agents by name.
         agent_details | "agentDetails": BTreeMap<String, AgentDetails>,
     } unknown
 }
@@ -323,11 +323,11 @@ object! {
 object! {
     /// An agent.
     pub struct AgentDetails: lenient {
-        /// Its name.
+        /// Name.
         name: String,
-        /// What it was told to do.
+        /// Instructions.
         instructions: String,
-        /// The tools it may use.
+        /// Declarations of its tools.
         tool_declarations | "toolDeclarations": Vec<Value>,
     } unknown
 }
@@ -335,46 +335,46 @@ object! {
 object! {
     /// Tokens of a model call.
     pub struct UsageMetadata: lenient {
-        /// Tokens read.
+        /// Input tokens.
         prompt_token_count | "promptTokenCount": Option<i64>,
-        /// Tokens read that are results of tools on the model's side.
+        /// Input tokens that are results of tools on the side of the model.
         tool_use_prompt_token_count | "toolUsePromptTokenCount": Option<i64>,
-        /// Tokens read that were cached.
+        /// Input tokens from a cache.
         cached_content_token_count | "cachedContentTokenCount": Option<i64>,
-        /// Tokens written.
+        /// Output tokens.
         candidates_token_count | "candidatesTokenCount": Option<i64>,
-        /// Tokens thought.
+        /// Tokens of thoughts.
         thoughts_token_count | "thoughtsTokenCount": Option<i64>,
-        /// The sum that the model's provider gives. The built-in metrics of ADK form their own.
+        /// Total according to the provider. The built-in metrics of ADK compute their own.
         total_token_count | "totalTokenCount": Option<i64>,
-        /// Tokens read by kind.
+        /// Input tokens by kind.
         prompt_tokens_details | "promptTokensDetails": Option<Value>,
-        /// Tokens of results of tools by kind.
+        /// Tokens of tool results by kind.
         tool_use_prompt_tokens_details | "toolUsePromptTokensDetails": Option<Value>,
         /// Cached tokens by kind.
         cache_tokens_details | "cacheTokensDetails": Option<Value>,
-        /// Tokens written by kind.
+        /// Output tokens by kind.
         candidates_tokens_details | "candidatesTokensDetails": Option<Value>,
-        /// How the provider counts the call.
+        /// The provider's kind of traffic.
         traffic_type | "trafficType": Option<Value>,
     } unknown
 }
 
 impl UsageMetadata {
-    /// Tokens that went in: read, and results of tools on the model's side. `None` when neither is known.
+    /// Returns the input tokens, including results of tools on the side of the model; `None` when neither is known.
     #[must_use]
     pub fn input_tokens(&self) -> Option<i64> {
         sum([self.prompt_token_count, self.tool_use_prompt_token_count])
     }
 
-    /// Tokens that came out: written and thought. `None` when neither is known.
+    /// Returns the output tokens, including thoughts; `None` when neither is known.
     #[must_use]
     pub fn output_tokens(&self) -> Option<i64> {
         sum([self.candidates_token_count, self.thoughts_token_count])
     }
 }
 
-/// The sum of what is known; `None` when nothing is.
+/// Returns the sum of the known counts; `None` without any.
 pub(super) fn sum(counts: impl IntoIterator<Item = Option<i64>>) -> Option<i64> {
     counts.into_iter().flatten().reduce(i64::saturating_add)
 }

@@ -12,11 +12,11 @@ use crate::{
 };
 
 object! {
-    /// What a custom metric answers.
+    /// The answer of a custom metric.
     ///
-    /// A row for each actual invocation, in order, is needed for the statuses [`Passed`](EvalStatus::Passed) and
-    /// [`Failed`](EvalStatus::Failed): ADK loses the whole run over a wrong number of them, so a result that has one is an error
-    /// of the evaluator and is not written.
+    /// The statuses [`Passed`](EvalStatus::Passed) and [`Failed`](EvalStatus::Failed) require one row for each actual
+    /// invocation, in order: ADK aborts the whole run if the number differs. Such a result is an error of the evaluator and is not
+    /// written.
     ///
     /// ```
     /// use evaluator_protocol::{Score, adk::{EvalMetric, EvaluationResult}};
@@ -33,11 +33,11 @@ object! {
     pub struct EvaluationResult: sparse {
         /// Overall score.
         overall_score: Option<Score> = always,
-        /// The metric's word on it.
+        /// Status of the overall score.
         overall_eval_status: EvalStatus,
         /// A row for each actual invocation, in order.
         per_invocation_results: Vec<PerInvocationResult>,
-        /// Scores by rubric. Their rationales are the only place for explanations.
+        /// Scores by rubric. Their rationales are the only field for explanations.
         overall_rubric_scores: Option<Vec<RubricScore>>,
         /// Tokens.
         overall_token_usage_details: Option<TokenUsageDetails>,
@@ -47,7 +47,7 @@ object! {
 }
 
 impl EvaluationResult {
-    /// A result without rows.
+    /// Creates a result without rows.
     #[must_use]
     pub fn new(overall_score: impl IntoScore, overall_eval_status: EvalStatus) -> Self {
         Self {
@@ -57,14 +57,14 @@ impl EvaluationResult {
         }
     }
 
-    /// The metric does not judge this conversation. Not a failure, and not a pass either.
+    /// Creates the result of a metric that does not judge this conversation: neither a pass nor a failure.
     #[must_use]
     pub fn not_evaluated() -> Self {
         Self::default()
     }
 
-    /// The mean of the turns' scores with a row for each turn, all with the status that the metric's threshold gives them. A
-    /// turn without a score is not evaluated; nor is a conversation without any.
+    /// Creates a result with the mean of the turns' scores and a row for each turn, all with the status by the metric's threshold.
+    /// Turns without a score, and conversations without any score, are not evaluated.
     #[must_use]
     pub fn mean_of<S: IntoTurnScore>(
         scores: impl IntoIterator<Item = S>,
@@ -91,11 +91,11 @@ impl EvaluationResult {
         fn rubric_score(self, score: RubricScore) { self.overall_rubric_scores.get_or_insert_default().push(score); }
     }
 
-    /// Whether ADK can use the rows for a conversation of that many turns.
+    /// Checks that ADK can use the rows for a conversation of `turns` turns.
     ///
     /// # Errors
     ///
-    /// [`RowCount`]: there is a verdict, and another number of rows.
+    /// [`RowCount`]: the status is a verdict, and the number of rows differs.
     pub fn check_rows(&self, turns: usize) -> Result<(), RowCount> {
         let rows = self.per_invocation_results.len();
         if self.overall_eval_status.is_verdict() && rows != turns {
@@ -105,12 +105,12 @@ impl EvaluationResult {
     }
 }
 
-/// A result has another number of rows than the conversation has turns.
+/// Error: the number of rows of a result is not the number of turns of the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowCount {
-    /// The rows there are.
+    /// Number of rows.
     pub rows: usize,
-    /// The rows there must be.
+    /// Required number of rows.
     pub turns: usize,
 }
 
@@ -128,15 +128,15 @@ impl fmt::Display for RowCount {
 impl std::error::Error for RowCount {}
 
 object! {
-    /// The row of an invocation.
+    /// The row of an actual invocation.
     ///
-    /// It never holds the invocation itself: whoever calls the program has it, and ADK refuses one that was rebuilt with any
-    /// field that it does not know.
+    /// It does not contain the invocation: the host has it, and ADK refuses an invocation that was rebuilt with any unknown
+    /// field.
     #[derive(Default)]
     pub struct PerInvocationResult: sparse {
         /// Score of the turn.
         score: Option<Score>,
-        /// The metric's word on it.
+        /// Status of the score.
         eval_status: EvalStatus,
         /// Scores by rubric.
         rubric_scores: Option<Vec<RubricScore>>,
@@ -148,13 +148,13 @@ object! {
 }
 
 impl PerInvocationResult {
-    /// The row of a turn that was judged.
+    /// Creates the row of a turn that was judged.
     #[must_use]
     pub fn new(score: impl IntoScore, eval_status: EvalStatus) -> Self {
         Self { score: Some(score.into_score()), eval_status, ..Self::default() }
     }
 
-    /// The row of a turn that was not.
+    /// Creates the row of a turn that was not judged.
     #[must_use]
     pub fn not_evaluated() -> Self {
         Self::default()
@@ -170,9 +170,9 @@ object! {
     /// The score of a rubric, or an explanation without one.
     #[derive(Default)]
     pub struct RubricScore: sparse {
-        /// Name of the rubric.
+        /// Id of the rubric.
         rubric_id | "rubricId": String = required,
-        /// Why. ADK prints and stores it.
+        /// Explanation, which ADK prints and stores.
         rationale: Option<String>,
         /// The score.
         score: Option<Score>,
@@ -180,12 +180,12 @@ object! {
 }
 
 impl RubricScore {
-    /// A score without a reason.
+    /// Creates a score without a reason.
     pub fn new(rubric_id: impl Into<String>, score: impl IntoScore) -> Self {
         Self { rubric_id: rubric_id.into(), score: Some(score.into_score()), rationale: None }
     }
 
-    /// An explanation without a score.
+    /// Creates an explanation without a score.
     pub fn explanation(rubric_id: impl Into<String>, rationale: impl Into<String>) -> Self {
         Self { rubric_id: rubric_id.into(), score: None, rationale: Some(rationale.into()) }
     }
@@ -200,21 +200,21 @@ object! {
     /// Tokens of a turn, or their mean over the turns.
     #[derive(Default)]
     pub struct TokenUsageDetails: sparse {
-        /// In and out.
+        /// Input and output tokens.
         total_tokens | "totalTokens": Option<f64>,
-        /// In: read, and results of tools on the model's side.
+        /// Input tokens, including results of tools on the side of the model.
         input_tokens | "inputTokens": Option<f64>,
-        /// Read.
+        /// Input tokens.
         prompt_tokens | "promptTokens": Option<f64>,
-        /// Read from a cache.
+        /// Input tokens from a cache.
         cached_tokens | "cachedTokens": Option<f64>,
-        /// Results of tools on the model's side.
+        /// Tokens of tool results on the side of the model.
         tool_use_tokens | "toolUseTokens": Option<f64>,
-        /// Out: written and thought.
+        /// Output tokens, including thoughts.
         output_tokens | "outputTokens": Option<f64>,
-        /// Written.
+        /// Output tokens.
         candidates_tokens | "candidatesTokens": Option<f64>,
-        /// Thought.
+        /// Tokens of thoughts.
         reasoning_tokens | "reasoningTokens": Option<f64>,
     }
 }
@@ -234,24 +234,24 @@ object! {
     }
 }
 
-/// What a metric says of a score. In ADK this word decides, and not the score: it is never compared with a threshold.
+/// The status of a score. ADK uses the status alone: it does not compare the score with a threshold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum EvalStatus {
     /// 1: the agent did well enough.
     Passed,
-    /// 2: it did not.
+    /// 2: the agent did not do well enough.
     Failed,
     /// 3: nothing was judged. It neither passes nor fails a case.
     #[default]
     NotEvaluated,
-    /// 4: a score that nothing depends on.
+    /// 4: a score without a threshold, which neither passes nor fails a case.
     Informational,
 }
 
 impl EvalStatus {
     const ALL: [Self; 4] = [Self::Passed, Self::Failed, Self::NotEvaluated, Self::Informational];
 
-    /// Whether a score reaches a threshold; without one it is for information.
+    /// Compares a score with a threshold; without a threshold the status is `Informational`.
     #[must_use]
     pub fn of(score: Score, threshold: Option<f64>) -> Self {
         match threshold {
@@ -261,7 +261,7 @@ impl EvalStatus {
         }
     }
 
-    /// The number that stands for it in documents.
+    /// Returns the number in documents.
     #[must_use]
     pub fn number(self) -> u8 {
         match self {
@@ -272,7 +272,7 @@ impl EvalStatus {
         }
     }
 
-    /// Whether it is a verdict, for which ADK insists on a row for each turn.
+    /// Returns true for statuses that require a row for each turn.
     #[must_use]
     pub fn is_verdict(self) -> bool {
         matches!(self, Self::Passed | Self::Failed)
@@ -292,7 +292,7 @@ impl From<crate::EvalStatus> for EvalStatus {
 }
 
 impl fmt::Display for EvalStatus {
-    /// By the name it has in Python.
+    /// Formats the name in Python.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Passed => "PASSED",
@@ -310,7 +310,7 @@ impl Serialize for EvalStatus {
 }
 
 impl<'de> Deserialize<'de> for EvalStatus {
-    /// Reads what ADK reads: the number, also as `1.0` and `true`; no names and no text.
+    /// Reads the number as ADK does, also as `1.0` and `true`. Names and text are errors.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Visitor;
 
@@ -346,7 +346,7 @@ impl<'de> Deserialize<'de> for EvalStatus {
 }
 
 impl EvaluationResult {
-    /// What ADK is told of a result of the default contract, for a conversation of that many turns: see the
+    /// Converts a result of the default contract for a conversation of `turns` turns: see the
     /// [table](super#as-an-answer-of-adk).
     #[must_use]
     pub fn from_eval_result(result: EvalResult, turns: usize, threshold: Option<f64>) -> Self {
@@ -361,7 +361,7 @@ impl EvaluationResult {
         let fits = per_invocation_scores.len() == turns && !looks_passed(mean);
         let of_all = if looks_passed(Some(score)) { Score::ZERO } else { score };
         let row = |score: Option<Score>| match score {
-            // Without a threshold a score says nothing, and the evaluator's word holds for its turns, too.
+            // Without a threshold the scores have no status, and the evaluator's overall status applies to its turns.
             Some(score) if threshold.is_none() => PerInvocationResult::new(score, overall),
             Some(score) => PerInvocationResult::new(score, EvalStatus::of(score, threshold)),
             None => PerInvocationResult::not_evaluated(),

@@ -1,16 +1,16 @@
-//! Documents of Agenta as ones of agentevals.
+//! Documents of Agenta, converted to the agentevals contract.
 
 use serde_json::Value;
 
 use super::{EvaluateInput, input::text_of};
 use crate::{Converted, EvalInput, InvocationData, JsonObject};
 
-/// Parameters that become fields of their own.
+/// Parameters that become fields.
 const CONSUMED: [&str; 2] = ["threshold", "correct_answer_key"];
 
 impl EvaluateInput {
-    /// The document as one of agentevals, of one turn or none: see the [table](super#as-a-document-of-agentevals). `name` is
-    /// that of the evaluator, since Agenta names none.
+    /// Converts the document to the agentevals contract, with one turn or none: see the
+    /// [table](super#as-a-document-of-agentevals). `name` is the evaluator's, because Agenta names none.
     #[must_use]
     pub fn to_eval_input(&self, name: &str) -> Converted {
         let mut input = EvalInput::new(name).threshold(self.threshold()).tool_calls_unknown();
@@ -19,7 +19,7 @@ impl EvaluateInput {
             input.config.remove(key);
         }
         let correct_answer = self.correct_answer();
-        // An output that came as JSON text is written as the expected answer is, or equal ones would differ by a blank.
+        // An output that was sent as JSON text is formatted like the expected answer, so that equal values are equal texts.
         let output = match (self.output_json(), correct_answer) {
             (Some(output), Some(Value::Object(_) | Value::Array(_)))
                 if output.is_object() || output.is_array() =>
@@ -30,7 +30,7 @@ impl EvaluateInput {
         };
         let question = self.question();
         let mut dropped = self.without_room();
-        // An app of which no output was sent is no app that answered nothing.
+        // A missing output is not the same as an app that answered nothing.
         if self.has_output() {
             input.invocations.push(InvocationData {
                 user_content: question.clone(),
@@ -51,12 +51,12 @@ impl EvaluateInput {
         Converted::new(input, dropped)
     }
 
-    /// The inputs without the correct answer, as what the user said: the only one, if it is text, or else all of them as
+    /// Returns the inputs without the correct answer as the user's message: a single text unchanged, otherwise all of them as
     /// JSON text.
     fn question(&self) -> String {
         let key = self.correct_answer_key();
         let others = |(name, value): &(&String, &Value)| {
-            // Of interface v1 it may be that the correct answer is another input.
+            // In interface v1 the correct answer may be another input.
             name.as_str() != key || Some(*value) != self.correct_answer()
         };
         let inputs: Vec<(&String, &Value)> =

@@ -1,4 +1,4 @@
-//! Replies to Agenta over HTTP, as plain data: what a server of evaluators writes.
+//! HTTP replies to Agenta as plain data.
 //!
 //! The body of a request is an [`EvaluateInput`](super::EvaluateInput) in the form [`Webhook`](super::Form::Webhook) or
 //! [`Remote`](super::Form::Remote).
@@ -8,11 +8,11 @@ use super::Outputs;
 /// Longest reply that Agenta reads, in bytes.
 pub const MAX_REPLY: usize = 1 << 20;
 
-/// A reply.
+/// An HTTP reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HttpReply {
-    /// Status. Agenta takes 200 for an answer, and everything else for an error of that number.
+    /// Status. Agenta reads an answer from 200, and reports every other status as an error.
     pub status: u16,
     /// Content type.
     pub content_type: &'static str,
@@ -21,8 +21,8 @@ pub struct HttpReply {
 }
 
 impl HttpReply {
-    /// An answer. One that cannot be written, or is longer than [`MAX_REPLY`], becomes an error: Agenta would not say what
-    /// is wrong with it.
+    /// Creates an answer. An answer that cannot be written, or is longer than [`MAX_REPLY`], becomes an error, because Agenta
+    /// would not report the reason.
     #[must_use]
     pub fn answer(outputs: &Outputs) -> Self {
         match serde_json::to_string(outputs) {
@@ -43,10 +43,10 @@ impl HttpReply {
         }
     }
 
-    /// An error. Its message is what Agenta shows, so it is plain text: with a JSON object as the body, Agenta fails itself.
+    /// Creates an error. Agenta shows the message, so it is plain text: Agenta fails on a body that is a JSON object.
     #[must_use]
     pub fn error(status: ErrorStatus, message: &str) -> Self {
-        // Agenta takes for JSON what can be read as such, whatever the content type says.
+        // Agenta parses every body that is valid JSON, whatever its content type.
         let is_json = serde_json::from_str::<serde_core::de::IgnoredAny>(message).is_ok();
         let body = match message.trim() {
             "" => status.text().to_owned(),
@@ -57,32 +57,32 @@ impl HttpReply {
     }
 }
 
-/// Why there is no answer.
+/// Reason of an error reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorStatus {
-    /// The document cannot be read.
+    /// The document cannot be decoded.
     BadRequest,
-    /// The caller is not known.
+    /// The caller is not authorized.
     Unauthorized,
-    /// There is no such evaluator.
+    /// The evaluator does not exist.
     NotFound,
     /// The document is too large.
     TooLarge,
     /// The evaluator does not judge this document, or refuses it.
     NotEvaluated,
-    /// There are too many requests at this time.
+    /// Too many requests.
     Busy,
     /// The evaluator failed.
     Failed,
-    /// The server is going down.
+    /// The server is shutting down.
     Unavailable,
-    /// The evaluator took too long.
+    /// The evaluator timed out.
     TimedOut,
 }
 
 impl ErrorStatus {
-    /// The number.
+    /// Returns the HTTP status.
     #[must_use]
     pub const fn code(self) -> u16 {
         match self {

@@ -1,4 +1,4 @@
-//! What an evaluator of Agenta reads.
+//! The document of an evaluator of Agenta.
 
 use std::{borrow::Cow, fmt};
 
@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use crate::{DecodeError, JsonObject, Reply, decode};
 
-/// Where the expected answer is among the inputs, unless the parameters say otherwise.
+/// Name of the input that is the expected answer, unless the parameters name another one.
 pub const DEFAULT_CORRECT_ANSWER_KEY: &str = "correct_answer";
 
-/// The document that Agenta has judged, in any of its [forms](Form).
+/// The document of an evaluation by Agenta, in any of its [forms](Form).
 ///
 /// ```
 /// use evaluator_protocol::agenta::{EvaluateInput, Form};
@@ -32,8 +32,8 @@ pub const DEFAULT_CORRECT_ANSWER_KEY: &str = "correct_answer";
 pub struct EvaluateInput {
     form: Form,
     threshold: f64,
-    /// What the document has, under the names of this contract. The output is under the key of its form. Objects of
-    /// Agenta's that are `null` are left out.
+    /// The document, with the names of this contract. The output is under the key of its form. Objects of Agenta that are `null`
+    /// are left out.
     document: JsonObject,
 }
 
@@ -54,14 +54,14 @@ impl EvaluateInput {
     ///
     /// # Errors
     ///
-    /// [`DecodeError`]: it is not one, or a part of it has the wrong type.
+    /// [`DecodeError`]: it is not a document of Agenta, or a part has the wrong type.
     pub fn from_json(document: &[u8]) -> Result<Self, DecodeError> {
         let input: Self = decode(document)?;
         input.checked()
     }
 
-    /// What custom code of interface v1 is called with. Agenta sends the correct answer among the inputs as well; it is
-    /// added there, if it is missing.
+    /// Creates a call of custom code of interface v1. Agenta sends the correct answer among the inputs as well; it is added there
+    /// if it is missing.
     #[must_use]
     pub fn code_v1(
         mut inputs: JsonObject,
@@ -77,23 +77,23 @@ impl EvaluateInput {
             .with("correct_answer", correct_answer)
     }
 
-    /// What custom code of interface v2 or v3 is called with.
+    /// Creates a call of custom code of interface v2 or v3.
     #[must_use]
     pub fn code(inputs: JsonObject, outputs: impl Into<Value>) -> Self {
         Self::new(Form::Code, inputs, Some(outputs.into()))
     }
 
-    /// The body of a request to a webhook.
+    /// Creates the body of a request to a webhook.
     #[must_use]
     pub fn webhook(inputs: JsonObject, output: impl Into<String>) -> Self {
         Self::new(Form::Webhook, inputs, Some(Value::String(output.into())))
     }
 
-    /// The body of a request to a remote workflow.
+    /// Creates the body of a request to a remote workflow.
     ///
     /// # Errors
     ///
-    /// [`DecodeError`]: `threshold` or `correct_answer_key` cannot be one.
+    /// [`DecodeError`]: `threshold` or `correct_answer_key` is invalid.
     pub fn remote(
         inputs: JsonObject,
         parameters: JsonObject,
@@ -124,12 +124,12 @@ impl EvaluateInput {
         self.with("testcase", testcase)
     }
 
-    /// Sets the evaluator's parameters. Agenta sends them to remote workflows only; whoever passes on a document of another
-    /// form may add them, e.g. to say where the correct answer is.
+    /// Sets the evaluator's parameters. Agenta sends them to remote workflows only; an intermediary may add them to other forms,
+    /// e.g. to name the correct answer.
     ///
     /// # Errors
     ///
-    /// [`DecodeError`]: `threshold` or `correct_answer_key` cannot be one.
+    /// [`DecodeError`]: `threshold` or `correct_answer_key` is invalid.
     pub fn with_parameters(self, parameters: JsonObject) -> Result<Self, DecodeError> {
         self.with("parameters", parameters).checked()
     }
@@ -139,42 +139,42 @@ impl EvaluateInput {
         self
     }
 
-    /// The form.
+    /// Returns the form.
     #[must_use]
     pub fn form(&self) -> Form {
         self.form
     }
 
-    /// Inputs of the app; `None` where there are none.
+    /// Returns the inputs of the app, if any.
     #[must_use]
     pub fn inputs(&self) -> Option<&JsonObject> {
         self.document.get("inputs")?.as_object()
     }
 
-    /// One input of the app.
+    /// Returns one input of the app.
     #[must_use]
     pub fn input(&self, name: &str) -> Option<&Value> {
         self.inputs()?.get(name)
     }
 
-    /// Output of the app as it came: any JSON, of a webhook always text. `None` where there is none.
+    /// Returns the output of the app: any JSON, always text for a webhook; `None` without an output.
     #[must_use]
     pub fn output(&self) -> Option<&Value> {
         self.document.get(self.output_key()).filter(|output| !output.is_null())
     }
 
-    /// Whether there is an output, which may be `null`.
+    /// Returns true if there is an output, which may be `null`.
     pub(crate) fn has_output(&self) -> bool {
         self.document.contains_key(self.output_key())
     }
 
-    /// The output as text: as it is, or as JSON text.
+    /// Returns the output as text; other values as JSON text.
     #[must_use]
     pub fn output_text(&self) -> Option<Cow<'_, str>> {
         Some(text_of(self.output()?))
     }
 
-    /// The output as JSON: as it is, or read from its text. `None` where it is text that is not JSON.
+    /// Returns the output as JSON; text is parsed, and `None` if it is not JSON.
     #[must_use]
     pub fn output_json(&self) -> Option<Cow<'_, Value>> {
         match self.output()? {
@@ -183,15 +183,15 @@ impl EvaluateInput {
         }
     }
 
-    /// The expected answer: `correct_answer` of the document, or the input that is [said](Self::correct_answer_key) to be
-    /// it. `None` where there is none.
+    /// Returns the expected answer: `correct_answer` of the document, or the input named by
+    /// [`correct_answer_key`](Self::correct_answer_key); `None` without one.
     #[must_use]
     pub fn correct_answer(&self) -> Option<&Value> {
         let own = self.document.get("correct_answer");
         own.or_else(|| self.input(self.correct_answer_key()))
     }
 
-    /// Name of the input that is the expected answer: `parameters.correct_answer_key`, or
+    /// Returns the name of the input that is the expected answer: `parameters.correct_answer_key`, or
     /// [`DEFAULT_CORRECT_ANSWER_KEY`].
     #[must_use]
     pub fn correct_answer_key(&self) -> &str {
@@ -201,44 +201,44 @@ impl EvaluateInput {
             .unwrap_or(DEFAULT_CORRECT_ANSWER_KEY)
     }
 
-    /// Parameters of the app; interface v1 has always sent an empty object.
+    /// Returns the parameters of the app. Interface v1 always sends an empty object.
     #[must_use]
     pub fn app_params(&self) -> Option<&JsonObject> {
         self.document.get("app_params")?.as_object()
     }
 
-    /// Parameters of the evaluator; `None` where there are none.
+    /// Returns the parameters of the evaluator, if any.
     #[must_use]
     pub fn parameters(&self) -> Option<&JsonObject> {
         self.document.get("parameters")?.as_object()
     }
 
-    /// Trace of the app; `None` where there is none.
+    /// Returns the trace of the app, if any.
     #[must_use]
     pub fn trace(&self) -> Option<&JsonObject> {
         self.document.get("trace")?.as_object()
     }
 
-    /// The test case; `None` where there is none.
+    /// Returns the test case, if any.
     #[must_use]
     pub fn testcase(&self) -> Option<&Value> {
         self.document.get("testcase").filter(|testcase| !testcase.is_null())
     }
 
-    /// Score from which on `success` is true: `parameters.threshold`, or 0.5.
+    /// Returns the lowest score for which `success` is true: `parameters.threshold`, or 0.5.
     #[must_use]
     pub fn threshold(&self) -> f64 {
         self.threshold
     }
 
-    /// What Agenta expects of an answer.
+    /// Returns the form of the answer that Agenta expects.
     #[must_use]
     pub fn reply(&self) -> Reply {
         Reply::Agenta { form: self.form, threshold: self.threshold }
     }
 
-    /// An argument of Agenta's functions by its name; `None` when the document does not have it. `output` and `outputs`
-    /// are the same, since they only differ in which form has them.
+    /// Returns an argument of Agenta's functions by its name; `None` if the document does not have it. `output` and `outputs` are
+    /// the same: each form has one of them.
     #[must_use]
     pub fn parameter(&self, name: &str) -> Option<&Value> {
         match name {
@@ -248,18 +248,18 @@ impl EvaluateInput {
         }
     }
 
-    /// Keys that are there beside those it is read for.
+    /// Returns the unknown keys of the document.
     pub(super) fn others(&self) -> impl Iterator<Item = &str> {
         let known = |key: &&str| !Self::PARAMETERS.contains(key);
         self.document.keys().map(String::as_str).filter(known)
     }
 
-    /// The key of the output in this document; parameters may have been added to one whose form has another.
+    /// Returns the key of the output in this document. Added parameters may have changed the form.
     pub(super) fn output_key(&self) -> &'static str {
         if self.document.contains_key("outputs") { "outputs" } else { "output" }
     }
 
-    /// Looks at the parameters that have a meaning here.
+    /// Checks the parameters that have a meaning for evaluators.
     fn checked(mut self) -> Result<Self, DecodeError> {
         let parameters = self.parameters();
         let get = |key: &str| parameters?.get(key);
@@ -275,7 +275,7 @@ impl EvaluateInput {
     }
 }
 
-/// Text as it is, everything else as JSON text.
+/// Returns text unchanged, and other values as JSON text.
 pub(super) fn text_of(value: &Value) -> Cow<'_, str> {
     match value {
         Value::String(text) => Cow::Borrowed(text),
@@ -283,8 +283,7 @@ pub(super) fn text_of(value: &Value) -> Cow<'_, str> {
     }
 }
 
-/// Reads the types that Agenta's documents have; which parameters make sense is looked at by
-/// [`EvaluateInput::from_json`].
+/// Checks the types of the document; [`EvaluateInput::from_json`] checks the parameters.
 impl<'de> Deserialize<'de> for EvaluateInput {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(Top)
@@ -332,7 +331,7 @@ impl<'de> Visitor<'de> for Top {
             de::Error::custom("missing field `output` (or `outputs`): what is to be judged")
         })?;
         match form {
-            // Nothing to judge is not the same as an app that answered nothing.
+            // A missing output is not the same as an app that answered nothing.
             Form::CodeV1 if !has("output") && !has("outputs") => {
                 return Err(de::Error::missing_field("output"));
             }
@@ -344,7 +343,7 @@ impl<'de> Visitor<'de> for Top {
     }
 }
 
-/// The name of a key, in either spelling.
+/// Returns the canonical name of a known key.
 fn known(key: &str) -> Option<&'static str> {
     let key = match key {
         "appParams" => "app_params",
@@ -354,7 +353,7 @@ fn known(key: &str) -> Option<&'static str> {
     EvaluateInput::PARAMETERS.into_iter().find(|name| *name == key)
 }
 
-/// Writes the document with the keys in the order in which Agenta has them.
+/// Writes the keys in the order of Agenta.
 impl Serialize for EvaluateInput {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         const ORDER: [&str; 8] = [
@@ -379,7 +378,7 @@ impl Serialize for EvaluateInput {
     }
 }
 
-/// A way in which Agenta calls an evaluator. Each has a document of its own.
+/// A kind of call of an evaluator. Each has its own document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Form {
@@ -394,15 +393,15 @@ pub enum Form {
 }
 
 impl Form {
-    /// All of them.
+    /// All forms.
     pub const ALL: [Self; 4] = [Self::CodeV1, Self::Code, Self::Webhook, Self::Remote];
 
-    /// The form whose document has these keys at its top: what no other form has decides.
+    /// Returns the form of a document by the keys that no other form has.
     pub(super) fn of(has: impl Fn(&str) -> bool) -> Option<Self> {
         if has("app_params") || has("correct_answer") {
             Some(Self::CodeV1)
         } else if has("output") {
-            // With parameters beside it, somebody on the way added them.
+            // Parameters may have been added by an intermediary.
             Some(Self::Webhook)
         } else if has("parameters") {
             Some(Self::Remote)
@@ -413,7 +412,7 @@ impl Form {
         }
     }
 
-    /// What it calls the output of the app.
+    /// Returns the key of the output of the app.
     #[must_use]
     pub fn output_key(self) -> &'static str {
         match self {
@@ -434,16 +433,16 @@ impl fmt::Display for Form {
     }
 }
 
-/// The threshold where none is given.
+/// The default threshold.
 pub const DEFAULT_THRESHOLD: f64 = 0.5;
 
-/// A threshold: the score from which on `success` is true, above 0 and at most 1.
+/// Reads a threshold: the lowest score for which `success` is true, above 0 and at most 1.
 ///
-/// What counts as none (absent, `null`, `false`, 0, an empty text, list or object) stands for [`DEFAULT_THRESHOLD`].
+/// Values that are false in Python (absent, `null`, `false`, 0, an empty text, list or object) mean [`DEFAULT_THRESHOLD`].
 ///
 /// # Errors
 ///
-/// [`ThresholdError`]: it is no number, or not in that range.
+/// [`ThresholdError`]: it is not a number, or not in that range.
 pub fn threshold(value: Option<&Value>) -> Result<f64, ThresholdError> {
     let Some(value) = value.filter(|value| !is_none(value)) else { return Ok(DEFAULT_THRESHOLD) };
     match value.as_f64() {
@@ -452,7 +451,7 @@ pub fn threshold(value: Option<&Value>) -> Result<f64, ThresholdError> {
     }
 }
 
-/// What Python takes for false.
+/// Returns true for values that are false in Python.
 pub(super) fn is_none(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
@@ -464,7 +463,7 @@ pub(super) fn is_none(value: &Value) -> bool {
     }
 }
 
-/// A threshold that is none.
+/// Error: a value is not a threshold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThresholdError {
     found: String,

@@ -1,4 +1,4 @@
-//! What an evaluator of Agenta answers.
+//! The answer of an evaluator of Agenta.
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::Form;
 use crate::{EvalResult, EvalStatus, IntoScore, JsonObject, Score, object::builder};
 
-/// What an evaluator answers, in one of the kinds that Agenta records.
+/// An answer, in one of the forms that Agenta records.
 ///
-/// Every form takes an [`EvaluateResult`] with a score: `{"score": 0.75, "success": true}`. The others are for custom code
-/// of interface v3 and remote workflows, and as far as they are not lists, for webhooks.
+/// Every form supports an [`EvaluateResult`] with a score: `{"score": 0.75, "success": true}`. The others are for custom code
+/// of interface v3 and remote workflows; webhooks support all but lists.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Outputs {
@@ -34,11 +34,11 @@ impl Serialize for Outputs {
 }
 
 impl Outputs {
-    /// The answer as it is to be written: with `success` beside every score, and with a score where the form needs one.
+    /// Completes the answer: adds `success` to every score, and a score where the form requires one.
     ///
     /// # Errors
     ///
-    /// [`Unfit`]: a document of this form cannot be answered so.
+    /// [`Unfit`]: documents of this form do not support such an answer.
     pub fn settle(self, form: Form, threshold: f64) -> Result<Self, Unfit> {
         let found = match &self {
             Self::Result(result) if result.is_empty() => "an empty object, which says nothing",
@@ -72,7 +72,7 @@ impl From<EvaluateResult> for Outputs {
     }
 }
 
-/// A value, as interface v3 takes the one that a Python function returns.
+/// Converts a value as interface v3 does with the return value of a Python function.
 impl TryFrom<Value> for Outputs {
     type Error = OutputsError;
 
@@ -88,7 +88,7 @@ impl TryFrom<Value> for Outputs {
     }
 }
 
-/// Metrics, of which `score` and `success` are those that Agenta knows.
+/// Metrics. Agenta knows `score` and `success`.
 ///
 /// ```
 /// use evaluator_protocol::{Score, agenta::EvaluateResult};
@@ -101,29 +101,29 @@ impl TryFrom<Value> for Outputs {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct EvaluateResult {
-    /// The score; `None` leaves it out.
+    /// The score; not written if `None`.
     pub score: Option<Score>,
-    /// Whether the output is good enough; `None` lets score and threshold decide.
+    /// Whether the output is good enough; with `None` the threshold decides.
     pub success: Option<bool>,
-    /// Metrics of your own. `score` and `success` are not among them.
+    /// The author's metrics, without `score` and `success`.
     pub metrics: JsonObject,
 }
 
 impl EvaluateResult {
-    /// A result with this score; whether that is a success, the threshold says.
+    /// Creates a result with this score; the threshold decides `success`.
     #[must_use]
     pub fn new(score: impl IntoScore) -> Self {
         Self { score: Some(score.into_score()), ..Self::default() }
     }
 
-    /// A success, or none, without a score.
+    /// Creates a result without a score.
     #[must_use]
     pub fn succeeded(success: bool) -> Self {
         Self { success: Some(success), ..Self::default() }
     }
 
     builder! {
-        /// Says whether the output is good enough, whatever the threshold is.
+        /// Sets whether the output is good enough, regardless of the threshold.
         fn success(self, success: bool) { self.success = Some(success); }
 
         /// Adds a metric of your own: a number, a flag, a text, or an object of those. `score` and `success` cannot be set so.
@@ -132,8 +132,8 @@ impl EvaluateResult {
         }
     }
 
-    /// What Agenta is told of a result: its score, and whether that is a success. Agenta declares these two and no others
-    /// for what an evaluator answers, so details and scores of turns stay behind.
+    /// Converts a result of the default contract: its score, and whether it is a success. Agenta declares only these two, so
+    /// details and scores of turns are dropped.
     #[must_use]
     pub fn from_eval_result(result: &EvalResult, threshold: f64) -> Self {
         let success = match result.status {
@@ -190,7 +190,7 @@ impl Serialize for EvaluateResult {
     }
 }
 
-/// A value that is no result.
+/// Error: a value is not a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputsError {
     reason: String,
@@ -204,7 +204,7 @@ impl fmt::Display for OutputsError {
 
 impl std::error::Error for OutputsError {}
 
-/// A result that Agenta does not take from an evaluator that it called in this way.
+/// Error: Agenta does not accept such a result from this kind of call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfit {
     found: &'static str,

@@ -16,12 +16,13 @@ use crate::{
 };
 
 impl CodeJudgeInput {
-    /// The document as one of agentevals: see the table of [this module](crate::agentv). `name` becomes the `metric_name`.
+    /// Converts the document to the agentevals contract: see the table of [this module](crate::agentv). `name` becomes the
+    /// `metric_name`.
     ///
     /// # Errors
     ///
-    /// [`DecodeError`]: the answer is in a file that nobody has read (see [`read_output`](Self::read_output)) and nowhere
-    /// else, or the document is for the aggregator of a composite evaluator.
+    /// [`DecodeError`]: the answer is only in a file that was not read (see [`read_output`](Self::read_output)), or the document
+    /// is for the aggregator of a composite evaluator.
     pub fn to_eval_input(self, name: &str) -> Result<Converted, DecodeError> {
         if self.results().is_some() {
             let reason = "this document holds results of other evaluators and no conversation: it is for the aggregator of a \
@@ -34,7 +35,7 @@ impl CodeJudgeInput {
                 "the answer is in this file, which has not been read",
             ));
         }
-        // Without a transcript there is no more than an answer.
+        // Without a transcript, only the answer is known.
         let knows_tools = self.output_messages().is_some_and(|messages| !messages.is_empty());
         let mut notes = Notes::default();
         let user = notes.user_content(&self);
@@ -60,7 +61,7 @@ impl CodeJudgeInput {
 }
 
 impl Notes {
-    /// What the user said: all of it, in one turn. What others said before is no work of the agent's that could be judged.
+    /// Returns the user's messages as one text. Earlier messages of others are not part of the agent's work.
     fn user_content(&mut self, document: &CodeJudgeInput) -> String {
         let input = document.input_messages();
         let key = if document.wire.input.is_some() { "input" } else { "input_messages" };
@@ -72,7 +73,7 @@ impl Notes {
                 self.dropped.push(path);
             }
         }
-        // The transcript repeats it, sometimes with the contents of files in it.
+        // The transcript repeats the input, sometimes with the contents of files.
         let repeated = document.messages().into_iter().flatten();
         for (index, (repeated, message)) in repeated.zip(input).enumerate() {
             if index < document.wire.input_in_transcript() && repeated != message {
@@ -83,7 +84,7 @@ impl Notes {
         said.or_else(|| document.question().map(str::to_owned)).unwrap_or_default()
     }
 
-    /// What the agent did. There are no turns where nothing is known of it: that is no agent that has not answered.
+    /// Returns the turns of the agent; none if the document has no output, which is not the same as an agent that did not answer.
     fn turns(&mut self, document: &CodeJudgeInput, user: &str) -> Vec<InvocationData> {
         if document.is_about_nothing() {
             return Vec::new();
@@ -122,22 +123,22 @@ impl Notes {
         for (index, message) in messages.iter().enumerate() {
             turns.add(message, &format!("{key}[{index}]"), &|_, _| false, self);
         }
-        // The reference repeats the last message, or the tool calls of one that says nothing.
+        // The reference repeats the last message, or the tool calls of a message without content.
         let silent = messages.last().is_some_and(|last| last.content.is_none());
         let reference = written.filter(|text| silent && !is_tool_calls(text));
         Some(turns.end(reference.as_deref(), self))
     }
 }
 
-/// Turns under construction: each message of the user begins one.
+/// Builds turns from messages. Each message of the user starts a turn.
 pub(super) struct Turns {
     done: Vec<InvocationData>,
     turn: InvocationData,
-    /// Where the turn's answer so far comes from.
+    /// Path of the current answer of the turn.
     answer_at: Option<String>,
-    /// Whether the agent has done anything in this turn.
+    /// Whether the agent has acted in this turn.
     begun: bool,
-    /// Whether what the user says in this turn is said by the messages.
+    /// Whether the user's content of this turn comes from a message.
     asked: bool,
 }
 
@@ -146,7 +147,7 @@ impl Turns {
         Self { done: Vec::new(), turn: turn(1, user), answer_at: None, begun: false, asked: false }
     }
 
-    /// Adds a message that stands at `path`. `failed` knows which of its tool calls failed.
+    /// Adds the message at `path`. `failed` returns true for tool calls that failed.
     pub(super) fn add(
         &mut self,
         message: &Message,
@@ -182,7 +183,7 @@ impl Turns {
             self.turn.user_content = text.to_owned();
             self.asked = true;
         } else if self.asked && !text.is_empty() {
-            // As the texts of the input are joined.
+            // Joined like the texts of the input.
             self.turn.user_content.push(' ');
             self.turn.user_content.push_str(text);
         } else if !self.turn.user_content.contains(text) {
@@ -190,19 +191,19 @@ impl Turns {
         }
     }
 
-    /// A message with what a tool answered.
+    /// Adds the message of a tool.
     fn tool(&mut self, message: &Message) {
         self.begun = true;
         let mut response = response_of_tool(message);
         let IntermediateStepData { tool_calls, tool_responses } = &mut self.turn.intermediate_steps;
         let of_call = |id: &Option<String>| id.is_some() && *id == response.id;
-        // Some say the name in the call alone.
+        // Some hosts set the name only in the call.
         if let Some(call) = tool_calls.iter().find(|call| of_call(&call.id)) {
             if response.name.is_empty() {
                 response.name.clone_from(&call.name);
             }
         }
-        // Of a call that failed it may have been said already that it did, and nothing else.
+        // A failed call may already have a response that has nothing but its status.
         let said = |said: &&mut ToolResponseData| said.response.is_null() && of_call(&said.id);
         match tool_responses.iter_mut().find(said) {
             Some(said) => {
@@ -236,15 +237,15 @@ impl Turns {
         let answers =
             message.content.is_some() && (message.tool_calls.is_empty() || !text.is_empty());
         if answers {
-            // What was said before is no final response.
+            // Earlier text of the turn is not the final response.
             notes.dropped.extend(self.answer_at.replace(format!("{path}.content")));
             self.turn.final_response = Some(text.into_owned());
         }
     }
 
-    /// The turns, the last one with the answer that the host gives for it.
+    /// Returns the turns. The last one gets the answer that the host names.
     pub(super) fn end(mut self, answer: Option<&str>, notes: &mut Notes) -> Vec<InvocationData> {
-        // Asked last and answered never: the answer is that of the turn before.
+        // If the last turn has a question but no message of the agent, the answer is that of the turn before.
         let is_older = !self.begun
             && self.done.last().is_some_and(|turn| turn.final_response.as_deref() == answer);
         if let Some(answer) = answer.filter(|_| !is_older) {
@@ -266,7 +267,7 @@ pub(super) fn turn(number: usize, user: &str) -> InvocationData {
     }
 }
 
-/// What a tool was given, as an object: anything else stands under `input` of one.
+/// Returns the arguments of a call as an object; other values become its key `input`.
 fn arguments(input: Option<&Value>) -> JsonObject {
     match input {
         None | Some(Value::Null) => JsonObject::new(),
@@ -275,7 +276,7 @@ fn arguments(input: Option<&Value>) -> JsonObject {
     }
 }
 
-/// What a tool answered; `None` when it answered nothing and did not fail.
+/// Returns the response of a call; `None` if it has no result and did not fail.
 fn response(call: &ToolCall, failed: bool) -> Option<ToolResponseData> {
     if call.output.is_none() && !failed {
         return None;
@@ -286,12 +287,12 @@ fn response(call: &ToolCall, failed: bool) -> Option<ToolResponseData> {
     Some(ToolResponseData { id: call.id.clone(), ..response })
 }
 
-/// What a tool answered in a message of its own.
+/// Converts the message of a tool.
 fn response_of_tool(message: &Message) -> ToolResponseData {
     let value = match &message.content {
         None => Value::Null,
         Some(Content::Json(value)) => value.clone(),
-        // There is room for more than texts. What was read from JSON can be written as such.
+        // A response has room for more than text. Blocks were read from JSON, so they can be written as JSON.
         Some(content @ Content::Blocks(blocks)) if !blocks.iter().all(Block::is_plain) => {
             serde_json::to_value(blocks).unwrap_or_else(|_| content.text().into())
         }
@@ -304,11 +305,11 @@ fn response_of_tool(message: &Message) -> ToolResponseData {
     }
 }
 
-/// The tool calls that failed.
+/// The failed tool calls, which only the events of a trace report.
 #[derive(Default)]
 struct Statuses<'a> {
     ids: HashSet<&'a str>,
-    /// By message of the transcript, and by place in it.
+    /// Index of the message in the transcript, and index of the call in it.
     places: HashSet<(usize, usize)>,
 }
 
@@ -316,7 +317,7 @@ impl<'a> Statuses<'a> {
     pub(super) fn of(document: &'a CodeJudgeInput) -> Self {
         let mut statuses = Self::default();
         let Some(trace) = document.trace() else { return statuses };
-        // Events count the messages of the trace, which may have the input before those of the transcript.
+        // Events count the messages of the trace, which may start with the input.
         let of_trace = trace.messages.as_ref().map_or(0, Vec::len);
         let before = of_trace.saturating_sub(document.messages().map_or(0, <[_]>::len));
         for event in trace.events.iter().flatten() {
@@ -335,7 +336,7 @@ impl<'a> Statuses<'a> {
         statuses
     }
 
-    /// Whether the call failed that stands at this place of that message.
+    /// Returns true if the call at index `at` of the message failed.
     pub(super) fn failed(&self, message: usize, call: &ToolCall, at: usize) -> bool {
         let id = call.id.as_deref();
         id.is_some_and(|id| self.ids.contains(id)) || self.places.contains(&(message, at))

@@ -58,7 +58,7 @@ pub(super) fn call_id<'a>(message: &'a Message, key: &str) -> Option<&'a str> {
     message.other.get(key).filter(|_| CALL_IDS.contains(&key))?.as_str()
 }
 
-/// Notes the paths of everything outside of messages. `user` is what the user said, if it stands in a turn, and `golden` the
+/// Notes the paths of all dropped values outside of messages. `user` is the user's content, if a turn has it, and `golden` the
 /// answer of the last golden turn.
 pub(super) fn note(
     document: &CodeJudgeInput,
@@ -81,7 +81,7 @@ pub(super) fn note(
     note_keys(None, other, dropped);
 }
 
-/// Notes what would stand in the performance metrics of turns, if there were any.
+/// Notes the values that the performance metrics of turns would have, for documents without turns.
 pub(super) fn note_numbers(document: &CodeJudgeInput, dropped: &mut Vec<String>) {
     let wire = &document.wire;
     for (key, is_there) in [
@@ -97,7 +97,7 @@ pub(super) fn note_numbers(document: &CodeJudgeInput, dropped: &mut Vec<String>)
     }
 }
 
-/// Texts that did not become a part of a turn.
+/// Notes texts that did not become part of a turn.
 fn texts(
     document: &CodeJudgeInput,
     user: Option<&str>,
@@ -109,7 +109,7 @@ fn texts(
         text.as_deref().is_some_and(|text| !text.is_empty() && Some(text) != used)
     };
     let answer = document.candidate_answer();
-    // Of a golden turn that only calls tools the reference repeats the calls.
+    // If a golden turn only calls tools, the reference repeats the calls.
     let reference = |text: &Option<String>| {
         text.clone().filter(|text| golden.is_some() || !is_tool_calls(text))
     };
@@ -141,7 +141,7 @@ fn files(wire: &Wire, dropped: &mut Vec<String>) {
     note_if(said(&wire.workspace_path), "workspace_path", dropped);
 }
 
-/// Messages under keys that are not looked at because there are others.
+/// Notes messages under keys that are ignored because other keys take precedence.
 fn repeated_messages(document: &CodeJudgeInput, dropped: &mut Vec<String>) {
     let wire = &document.wire;
     let used = document.wire.transcript().map(|(key, _)| key);
@@ -156,7 +156,7 @@ fn repeated_messages(document: &CodeJudgeInput, dropped: &mut Vec<String>) {
     }
 }
 
-/// What a trace says that nothing else does: its events, and numbers that others contradict.
+/// Notes values that only the trace has: its events, and numbers that differ from those used.
 fn trace(key: &str, trace: &Trace, document: &CodeJudgeInput, dropped: &mut Vec<String>) {
     let unknown = TraceSummary::default();
     let summary = document.trace_summary().unwrap_or(&unknown);
@@ -190,7 +190,7 @@ fn trace(key: &str, trace: &Trace, document: &CodeJudgeInput, dropped: &mut Vec<
     note_keys(Some(key), &trace.other, dropped);
 }
 
-/// Whether something is there, and something else is used.
+/// Returns true if the value is present and another value is used.
 fn differs<T: PartialEq>(there: Option<T>, used: Option<T>) -> bool {
     there.is_some() && there != used
 }
@@ -212,7 +212,7 @@ fn note_if(is_there: bool, path: &str, dropped: &mut Vec<String>) {
     }
 }
 
-/// Whether a text is the JSON of tool calls.
+/// Returns true if a text is the JSON of tool calls.
 pub(super) fn is_tool_calls(text: &str) -> bool {
     let calls: Result<Vec<JsonObject>, _> = serde_json::from_str(text);
     calls.is_ok_and(|calls| calls.iter().all(|call| call.contains_key("tool")))

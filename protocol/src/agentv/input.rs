@@ -11,11 +11,11 @@ use super::{
 };
 use crate::{DecodeError, JsonObject, decode, object::builder};
 
-/// What a code judge reads, whichever version of AgentV wrote it.
+/// The document of a code judge, of any version of AgentV.
 ///
-/// Its methods have the names of the documented contract (2.5) and find their values under the keys of all versions, see the
-/// table of [this module](crate::agentv). Nothing has to be there: what a host does not send is `None`, or an empty slice
-/// where the contract has always had a list.
+/// The methods have the names of the documented contract (2.5) and find their values under the keys of all versions, see the
+/// table of [this module](crate::agentv). Nothing is required: a missing value is `None`, or an empty slice for the lists that
+/// the contract has always had.
 ///
 /// ```
 /// use evaluator_protocol::agentv::CodeJudgeInput;
@@ -57,34 +57,34 @@ impl CodeJudgeInput {
         self.derived = Derived::of(&self.wire);
     }
 
-    /// What the agent was asked: as the host put it, else the texts of the user's messages, joined by blanks.
+    /// Returns the question: the host's text, else the texts of the user's messages, joined by spaces.
     #[must_use]
     pub fn question(&self) -> Option<&str> {
         let Wire { question, input_text, .. } = &self.wire;
         first([question, input_text, &self.derived.question])
     }
 
-    /// What a good answer achieves, in words. Version 5 does not send it.
+    /// Returns the description of a good answer. Version 5 does not send it.
     #[must_use]
     pub fn expected_outcome(&self) -> Option<&str> {
         first([&self.wire.criteria, &self.wire.expected_outcome])
     }
 
-    /// A good answer: as the host put it, else the last expected message, else `expected` of the config, where configurations
-    /// of version 5 put it.
+    /// Returns the reference answer: the host's text, else the last expected message, else `expected` of the config, as version 5
+    /// is configured.
     #[must_use]
     pub fn reference_answer(&self) -> Option<&str> {
         self.written_reference().or(self.derived.reference.as_deref())
     }
 
-    /// The reference, where it is a text of its own.
+    /// Returns the reference answer if it is a separate text.
     pub(super) fn written_reference(&self) -> Option<&str> {
         first([&self.wire.reference_answer, &self.wire.expected_output_text])
     }
 
-    /// What the agent answered; an answer without text is `Some("")`.
+    /// Returns the agent's answer; an answer without text is `Some("")`.
     ///
-    /// A large answer is in a file, see [`unread_output`](Self::unread_output). Programs written with the SDK have read it.
+    /// A large answer is in a file, see [`unread_output`](Self::unread_output), which the SDK reads.
     #[must_use]
     pub fn candidate_answer(&self) -> Option<&str> {
         let Wire { output, answer, output_text, candidate_answer, .. } = &self.wire;
@@ -97,17 +97,18 @@ impl CodeJudgeInput {
             .or(self.derived.answer.as_deref())
     }
 
-    /// The file that holds the answer, or the transcript, as long as it has not been read. It is gone when the judge has ended.
+    /// Returns the path of the file with the answer, or the transcript, unless it was read. The host removes it after the judge
+    /// exits.
     #[must_use]
     pub fn unread_output(&self) -> Option<&str> {
         self.wire.output_path.as_deref().filter(|_| self.wire.output.is_none())
     }
 
-    /// Takes the content of that file, a JSON string or an array of messages, for what stands under `output`.
+    /// Sets `output` to the content of that file, a JSON string or an array of messages.
     ///
     /// # Errors
     ///
-    /// [`DecodeError`] at `output_path`: it is neither. The text of the file is not in it.
+    /// [`DecodeError`] at `output_path`: the content is neither. The error does not quote it.
     pub fn read_output(&mut self, content: &[u8]) -> Result<(), DecodeError> {
         let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
         let output = serde_json::from_slice(content).map_err(|error| {
@@ -121,31 +122,31 @@ impl CodeJudgeInput {
         Ok(())
     }
 
-    /// What the agent was given, message by message, as it was authored.
+    /// Returns the input of the agent, message by message.
     #[must_use]
     pub fn input_messages(&self) -> &[Message] {
         self.wire.input()
     }
 
-    /// The messages of a good answer.
+    /// Returns the messages of a good answer.
     #[must_use]
     pub fn expected_messages(&self) -> &[Message] {
         self.wire.expected()
     }
 
-    /// What the agent said and did. Since 4.36 the host writes the input before it, which is left out here.
+    /// Returns the messages of the agent. The transcript since 4.36 starts with the input, which is left out here.
     #[must_use]
     pub fn output_messages(&self) -> Option<&[Message]> {
         self.messages().map(|messages| &messages[self.wire.input_in_transcript()..])
     }
 
-    /// The transcript as the host wrote it; since 4.36 with the input at its start.
+    /// Returns the transcript as the host wrote it; since 4.36 it starts with the input.
     #[must_use]
     pub fn messages(&self) -> Option<&[Message]> {
         self.wire.transcript().map(|(_, messages)| messages)
     }
 
-    /// Whether nothing is known of what the agent did, and nothing more will be.
+    /// Returns true if the document has no output of the agent, in a file or otherwise.
     pub(crate) fn is_about_nothing(&self) -> bool {
         self.candidate_answer().is_none()
             && self.messages().is_none()
@@ -153,63 +154,63 @@ impl CodeJudgeInput {
             && self.results().is_none()
     }
 
-    /// The tool calls of the agent, in order; `None` without a transcript.
+    /// Returns the tool calls of the agent, in order; `None` without a transcript.
     #[must_use]
     pub fn tool_calls(&self) -> Option<impl Iterator<Item = &ToolCall>> {
         self.output_messages()
             .map(|messages| messages.iter().flat_map(|message| &message.tool_calls))
     }
 
-    /// Files with guidelines, as absolute paths. Versions since 3.9 have them among the [`input_files`](Self::input_files).
+    /// Returns files with guidelines, as absolute paths. Since 3.9 they are among the [`input_files`](Self::input_files).
     #[must_use]
     pub fn guideline_files(&self) -> &[String] {
         let Wire { guideline_files, guideline_paths, .. } = &self.wire;
         guideline_files.as_ref().or(guideline_paths.as_ref()).map_or(&[], Vec::as_slice)
     }
 
-    /// Files that belong to the question, as absolute paths.
+    /// Returns files that belong to the question, as absolute paths.
     #[must_use]
     pub fn input_files(&self) -> &[String] {
         self.wire.input_files.as_deref().unwrap_or_default()
     }
 
-    /// The way to the answer in numbers; `None` without a trace.
+    /// Returns the summary of the trace; `None` without a trace.
     #[must_use]
     pub fn trace_summary(&self) -> Option<&TraceSummary> {
         self.derived.summary.as_ref()
     }
 
-    /// The way to the answer as the host wrote it under `trace`: since 4.36 with events.
+    /// Returns the `trace` as the host wrote it, since 4.36 with events.
     #[must_use]
     pub fn trace(&self) -> Option<&Trace> {
         self.wire.trace.as_ref()
     }
 
-    /// Tokens used.
+    /// Returns the number of tokens used.
     #[must_use]
     pub fn token_usage(&self) -> Option<&TokenUsage> {
         self.wire.token_usage.as_ref().or_else(|| self.trace_summary()?.token_usage.as_ref())
     }
 
-    /// What it cost, in US dollars.
+    /// Returns the cost, in US dollars.
     #[must_use]
     pub fn cost_usd(&self) -> Option<f64> {
         self.wire.cost_usd.or_else(|| self.trace_summary()?.cost_usd)
     }
 
-    /// How long it took, in milliseconds.
+    /// Returns the duration, in milliseconds.
     #[must_use]
     pub fn duration_ms(&self) -> Option<f64> {
         self.wire.duration_ms.or_else(|| self.trace_summary()?.duration_ms)
     }
 
-    /// When it began, in the words of the host (ISO 8601).
+    /// Returns the start time as the host wrote it (ISO 8601).
     #[must_use]
     pub fn start_time(&self) -> Option<&str> {
         self.time(&self.wire.start_time, |trace| &trace.start_time)
     }
 
-    /// When it ended, in the words of the host (ISO 8601).
+    /// Returns the end time as the host wrote it (ISO 8601).
     #[must_use]
     pub fn end_time(&self) -> Option<&str> {
         self.time(&self.wire.end_time, |trace| &trace.end_time)
@@ -225,40 +226,40 @@ impl CodeJudgeInput {
         above.as_deref().or_else(inside)
     }
 
-    /// What the agent changed in its workspace, as a unified diff.
+    /// Returns the agent's changes to its workspace, as a unified diff.
     #[must_use]
     pub fn file_changes(&self) -> Option<&str> {
         self.wire.file_changes.as_deref()
     }
 
-    /// The agent's workspace.
+    /// Returns the path of the agent's workspace.
     #[must_use]
     pub fn workspace_path(&self) -> Option<&str> {
         self.wire.workspace_path.as_deref()
     }
 
-    /// What the configuration says of the case.
+    /// Returns the metadata of the case from the configuration.
     #[must_use]
     pub fn metadata(&self) -> Option<&JsonObject> {
         self.wire.metadata.as_ref()
     }
 
-    /// The settings of the judge: keys of its entry that AgentV does not know, and over them those of a block `config`, which
-    /// documents of 2.5 hold apart. All names are in snake_case, as most commands of AgentV write them: `minLength` of a
-    /// configuration is `min_length`, at any depth, and `Tags` stays what it is.
+    /// Returns the settings of the judge: the keys of its entry that AgentV does not know, overridden by those of a block `config`,
+    /// which 2.5 sends separately. All names are in snake_case, as most commands of AgentV write them, at any depth: `minLength`
+    /// of a configuration is `min_length`, and `Tags` is unchanged.
     #[must_use]
     pub fn config(&self) -> Option<&JsonObject> {
         self.derived.config.as_ref().or(self.wire.config.as_ref())
     }
 
-    /// The results of the members, by name, where this document is for the aggregator of a composite evaluator. There is
-    /// nothing else in it then.
+    /// Returns the results of the members by name, in documents for the aggregator of a composite evaluator, which have no other
+    /// keys.
     #[must_use]
     pub fn results(&self) -> Option<&BTreeMap<String, MemberResult>> {
         self.wire.results.as_ref()
     }
 
-    /// Keys of later versions.
+    /// Returns keys of later versions.
     #[must_use]
     pub fn other(&self) -> &JsonObject {
         &self.wire.other
@@ -278,20 +279,20 @@ impl<'de> Deserialize<'de> for CodeJudgeInput {
     }
 }
 
-/// The first text that says anything.
+/// Returns the first text that is not empty.
 fn first<const N: usize>(places: [&Option<String>; N]) -> Option<&str> {
     places.into_iter().flatten().map(String::as_str).find(|text| !text.is_empty())
 }
 
-/// Where in a file something is wrong, without what is there: nobody knows what file it is.
+/// Describes an error in a file by its position, without quoting the file, whose content is unknown.
 fn place(error: &serde_json::Error) -> String {
     let what = if error.is_data() { "wrong type" } else { "not JSON" };
     format!("{what} at line {} column {}", error.line(), error.column())
 }
 
-/// Makes documents in the terms of the documented contract (2.5).
+/// Builds documents in the form of the documented contract (2.5).
 impl CodeJudgeInput {
-    /// A question and an answer.
+    /// Creates a document with a question and an answer.
     pub fn new(question: impl Into<String>, candidate_answer: impl Into<String>) -> Self {
         Self::from_wire(Wire {
             question: Some(question.into()),
@@ -301,27 +302,27 @@ impl CodeJudgeInput {
     }
 
     builder! {
-        /// Sets what a good answer achieves.
+        /// Sets the description of a good answer.
         fn with_expected_outcome(self, outcome: impl Into<String>) {
             self.edit(|wire| wire.expected_outcome = Some(outcome.into()));
         }
 
-        /// Sets a good answer.
+        /// Sets the reference answer.
         fn with_reference_answer(self, answer: impl Into<String>) {
             self.edit(|wire| wire.reference_answer = Some(answer.into()));
         }
 
-        /// Adds a message to what the agent was given.
+        /// Adds a message to the input of the agent.
         fn with_input_message(self, message: Message) {
             self.edit(|wire| wire.input_messages.get_or_insert_default().push(message));
         }
 
-        /// Adds a message to what a good agent says.
+        /// Adds a message to the expected messages.
         fn with_expected_message(self, message: Message) {
             self.edit(|wire| wire.expected_messages.get_or_insert_default().push(message));
         }
 
-        /// Adds a message to what the agent said.
+        /// Adds a message to the messages of the agent.
         fn with_output_message(self, message: Message) {
             self.edit(|wire| wire.output_messages.get_or_insert_default().push(message));
         }
@@ -336,12 +337,12 @@ impl CodeJudgeInput {
             self.edit(|wire| wire.input_files.get_or_insert_default().push(path.into()));
         }
 
-        /// Sets the way to the answer in numbers.
+        /// Sets the summary of the trace.
         fn with_trace_summary(self, summary: TraceSummary) {
             self.edit(|wire| wire.trace_summary = Some(summary.into()));
         }
 
-        /// Sets the way to the answer with its events, as versions since 4.36 send it.
+        /// Sets the trace with its events, as sent since 4.36.
         fn with_trace(self, trace: Trace) { self.edit(|wire| wire.trace = Some(trace)); }
 
         /// Sets one key of the config.
@@ -351,14 +352,14 @@ impl CodeJudgeInput {
             });
         }
 
-        /// Sets one key of what the configuration says of the case.
+        /// Sets one key of the metadata of the case.
         fn with_metadata(self, key: impl Into<String>, value: impl Into<Value>) {
             self.edit(|wire| {
                 wire.metadata.get_or_insert_default().insert(key.into(), value.into());
             });
         }
 
-        /// Sets the workspace and what the agent changed in it, as a unified diff.
+        /// Sets the path of the workspace and the agent's changes to it, as a unified diff.
         fn with_workspace(self, path: impl Into<String>, changes: impl Into<String>) {
             self.edit(|wire| {
                 wire.workspace_path = Some(path.into());

@@ -13,50 +13,50 @@ use crate::{
 object! {
     /// A message of a conversation.
     pub struct Message: sparse {
-        /// Who speaks.
+        /// Role of the speaker.
         role: Role = required(Role::User),
-        /// What is said; `None` in messages that only call tools.
+        /// Content; `None` in messages that only call tools.
         content: Option<Content>,
         /// The tool calls, with their results.
         tool_calls | "toolCalls": Vec<ToolCall> = optional,
         /// Name of the speaker; of the tool, in results of tools.
         name: Option<String>,
-        /// Whatever its provider adds.
+        /// Additions of the provider.
         metadata: Option<JsonObject>,
-        /// When it happened (up to 2.5).
+        /// Time of the message (up to 2.5).
         timestamp: Option<String>,
-        /// When it began (since 2.7).
+        /// Start time (since 2.7).
         start_time | "startTime": Option<String>,
-        /// When it ended (since 2.7).
+        /// End time (since 2.7).
         end_time | "endTime": Option<String>,
-        /// How long it took, in milliseconds (since 2.7).
+        /// Duration, in milliseconds (since 2.7).
         duration_ms | "durationMs": Option<f64>,
     } other
 }
 
 impl Message {
-    /// A message of that role.
+    /// Creates a message of that role.
     pub fn new(role: Role, content: impl Into<Content>) -> Self {
         Self { content: Some(content.into()), ..Self::silent(role) }
     }
 
-    /// A message of that role without content.
+    /// Creates a message of that role without content.
     #[must_use]
     pub fn silent(role: Role) -> Self {
         Self { role, ..Self::blank() }
     }
 
-    /// What the agent said.
+    /// Creates a message of the agent.
     pub fn assistant(content: impl Into<Content>) -> Self {
         Self::new(Role::Assistant, content)
     }
 
-    /// What the user said.
+    /// Creates a message of the user.
     pub fn user(content: impl Into<Content>) -> Self {
         Self::new(Role::User, content)
     }
 
-    /// Instructions.
+    /// Creates instructions.
     pub fn system(content: impl Into<Content>) -> Self {
         Self::new(Role::System, content)
     }
@@ -66,7 +66,7 @@ impl Message {
         fn tool_call(self, call: ToolCall) { self.tool_calls.push(call); }
     }
 
-    /// What is said, as text; empty without content.
+    /// Returns the content as text; empty without content.
     #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         self.content.as_ref().map_or(Cow::Borrowed(""), Content::text)
@@ -74,39 +74,39 @@ impl Message {
 }
 
 object! {
-    /// A call of a tool, with its result.
+    /// A tool call, with its result.
     #[derive(Default)]
     pub struct ToolCall: sparse {
         /// Name of the tool.
         tool: String = required,
-        /// What it was given: mostly an object. AgentV has written the names in it in snake_case.
+        /// Arguments, usually an object. AgentV writes the names in it in snake_case.
         input: Option<Value>,
-        /// What it answered.
+        /// Result.
         output: Option<Value>,
         /// Id of the call.
         id: Option<String>,
-        /// When it happened (up to 2.5).
+        /// Time of the call (up to 2.5).
         timestamp: Option<String>,
-        /// When it began (since 2.7).
+        /// Start time (since 2.7).
         start_time | "startTime": Option<String>,
-        /// When it ended (since 2.7).
+        /// End time (since 2.7).
         end_time | "endTime": Option<String>,
-        /// How long it took, in milliseconds (since 2.7).
+        /// Duration, in milliseconds (since 2.7).
         duration_ms | "durationMs": Option<f64>,
     } other
 }
 
 impl ToolCall {
-    /// A call of that tool.
+    /// Creates a call of that tool.
     pub fn new(tool: impl Into<String>) -> Self {
         Self { tool: tool.into(), ..Self::default() }
     }
 
     builder! {
-        /// Sets what it was given.
+        /// Sets the arguments.
         fn input(self, input: impl Into<Value>) { self.input = Some(input.into()); }
 
-        /// Sets what it answered.
+        /// Sets the result.
         fn output(self, output: impl Into<Value>) { self.output = Some(output.into()); }
 
         /// Sets the id.
@@ -114,7 +114,7 @@ impl ToolCall {
     }
 }
 
-/// What is said in a message.
+/// Content of a message.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Content {
@@ -127,7 +127,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// The content as text: the text of a text, the texts of blocks, one per line, or JSON with an indentation of two.
+    /// Returns the content as text: the text, the texts of blocks, one per line, or JSON with an indentation of two.
     #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         match self {
@@ -173,7 +173,7 @@ impl From<Value> for Content {
             Value::String(text) => Self::Text(text),
             Value::Array(items) if items.is_empty() => Self::Blocks(Vec::new()),
             Value::Array(items) if items.iter().any(Block::is_known) => {
-                // What cannot be read as blocks is JSON that looks like it.
+                // Values that are not valid blocks are JSON.
                 match items.iter().map(Block::deserialize).collect() {
                     Ok(blocks) => Self::Blocks(blocks),
                     Err(_) => Self::Json(Value::Array(items)),
@@ -201,17 +201,17 @@ impl<'de> Deserialize<'de> for Content {
 }
 
 object! {
-    /// A part of a content.
+    /// A block of a content.
     pub struct Block: sparse {
-        /// `text`, `file`, `image`, or something newer.
+        /// `text`, `file`, `image`, or a kind of a later version.
         kind as "type": String = required,
-        /// The text of a text, where the host made it; what is in a file.
+        /// Text of a text block that the host created; content of a file.
         text: Option<String>,
-        /// The text of a text, where somebody wrote it; the file as it is named there.
+        /// Text of a text block as it was authored; name of a file as it was authored.
         value: Option<String>,
-        /// Where a file or an image is. Images are removed when the judge has ended.
+        /// Path of a file or an image. The host removes images after the judge exits.
         path: Option<String>,
-        /// Where a file is, as an absolute path.
+        /// Absolute path of a file.
         resolved_path | "resolvedPath": Option<String>,
         /// Media type of an image.
         media_type | "mediaType": Option<String>,
@@ -219,12 +219,12 @@ object! {
 }
 
 impl Block {
-    /// A text.
+    /// Creates a text.
     pub fn text(text: impl Into<String>) -> Self {
         Self { kind: "text".to_owned(), text: Some(text.into()), ..Self::blank() }
     }
 
-    /// What is said in it; `None` for files, images and blocks without text.
+    /// Returns the text of the block; `None` for files, images and blocks without text.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match self.kind.as_str() {
@@ -234,7 +234,7 @@ impl Block {
         }
     }
 
-    /// Whether it is a text and nothing else.
+    /// Returns true if the block has a text and nothing else.
     pub(super) fn is_plain(&self) -> bool {
         let Self { value, path, resolved_path, media_type, other, .. } = self;
         let file = [path, resolved_path, media_type];
@@ -250,32 +250,32 @@ impl Block {
 }
 
 object! {
-    /// The result of one member of a composite evaluator, as an aggregator reads it. Its keys are in camelCase.
+    /// The result of one member of a composite evaluator, as an aggregator reads it, with keys in camelCase.
     #[derive(Default)]
     pub struct MemberResult: sparse {
         /// The member's score.
         score: f64 = required,
         /// `pass`, `borderline` or `fail`.
         verdict: Option<String>,
-        /// What was good.
+        /// Positive findings.
         hits: Vec<String> = nullable,
-        /// What was missing.
+        /// Negative findings.
         misses: Vec<String> = nullable,
-        /// Why.
+        /// Explanation of the score.
         reasoning: Option<String>,
     } other
 }
 
 open_enum! {
-    /// Who speaks in a message.
+    /// Role of the speaker of a message.
     Role {
         /// The agent.
         Assistant = "assistant",
-        /// Whoever asks.
+        /// The user.
         User = "user",
         /// Instructions.
         System = "system",
-        /// A tool, with its result.
+        /// A tool, whose message is a result.
         Tool = "tool",
     }
 }
@@ -294,7 +294,7 @@ mod tests {
         assert_eq!(content(json!(42)).text(), "42");
         assert_eq!(content(json!([1, 2])), Content::Json(json!([1, 2])));
         assert_eq!(content(json!([])).text(), "");
-        // An answer that is an array of objects with a `type` of their own.
+        // An answer that is an array of objects with a `type` of the author's own.
         let animals = json!([{"type": "dog"}, {"type": "cat"}]);
         assert_eq!(content(animals.clone()), Content::Json(animals));
         let blocks = json!([

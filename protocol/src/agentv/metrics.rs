@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::{CodeJudgeInput, TraceSummary};
 use crate::{JsonObject, agentevals::statistics};
 
-/// The metrics, under the names that agentevals has for them, and what it has no name for under that of AgentV. `None` when
-/// nothing was measured.
+/// Returns the metrics, under the names of agentevals where they exist and those of AgentV otherwise; `None` when nothing was
+/// measured.
 pub(super) fn of(document: &CodeJudgeInput, turns: usize) -> Option<JsonObject> {
     let unknown = TraceSummary::default();
     let summary = document.trace_summary().unwrap_or(&unknown);
@@ -41,12 +41,12 @@ pub(super) fn of(document: &CodeJudgeInput, turns: usize) -> Option<JsonObject> 
     Some(metrics)
 }
 
-/// Calls of the transcript, or those that the summary knows.
+/// Returns the number of calls in the transcript, or in the summary.
 fn tool_calls(document: &CodeJudgeInput, summary: &TraceSummary) -> Option<u64> {
     let by_name = &summary.tool_calls_by_name;
     let counted = (!by_name.is_empty())
         .then(|| by_name.values().fold(0, |sum: u64, calls| sum.saturating_add(*calls)));
-    // Without a trace, nothing was measured: evaluators that count calls do so in the turns.
+    // Without a trace nothing was measured, and evaluators can count the calls in the turns.
     document.trace_summary()?;
     counted.or_else(|| u64::try_from(document.tool_calls()?.count()).ok())
 }
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn nothing_measured_is_nothing() {
         assert_eq!(of(&CodeJudgeInput::new("q", "a"), 1), None);
-        // A number that is not there is not 0.
+        // A missing number is not 0.
         let timed = CodeJudgeInput::from_json(br#"{"output": "a", "duration_ms": 5}"#).unwrap();
         let metrics = of(&timed, 1).unwrap();
         assert_eq!(metrics.keys().collect::<Vec<_>>(), ["latency"]);

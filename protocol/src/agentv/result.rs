@@ -8,10 +8,10 @@ use crate::{
     object::{builder, object},
 };
 
-/// What a code judge answers: a score, and what speaks for and against the answer.
+/// The answer of a code judge: a score, and what supports and contradicts the agent's answer.
 ///
-/// Written as one object in which every version of AgentV finds its rows: `hits` and `misses` (up to 3.4), `assertions` (up to
-/// 4.42) and `checks` (5) are made of one list.
+/// It is written as one object with the keys that the versions of AgentV read: `hits` and `misses` (up to 3.4), `assertions`
+/// (up to 4.42) and `checks` (5) are generated from one list.
 ///
 /// ```
 /// use evaluator_protocol::{Score, agentv::CodeJudgeResult};
@@ -26,32 +26,32 @@ use crate::{
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct CodeJudgeResult {
-    /// The score. It alone decides whether the case passes; AgentV's threshold is [`DEFAULT_THRESHOLD`] unless configured.
+    /// The score, which alone decides if the case passes. AgentV's threshold is [`DEFAULT_THRESHOLD`] unless configured.
     pub score: Score,
-    /// What was looked at, and what came of it.
+    /// The checks, and their outcomes.
     pub assertions: Vec<Assertion>,
-    /// Why the score is what it is. Without it, version 5 shows the reason of the first failed assertion.
+    /// Explanation of the score. Without it, version 5 shows the reason of the first failed assertion.
     pub reasoning: Option<String>,
-    /// Whatever else explains the score.
+    /// Further details.
     pub details: Option<JsonObject>,
 }
 
-/// The score from which on AgentV counts a case as passed, where nothing else is configured.
+/// AgentV's threshold, unless another one is configured.
 pub const DEFAULT_THRESHOLD: f64 = 0.8;
 
 impl CodeJudgeResult {
-    /// A result with this score and nothing else.
+    /// Creates a result with this score and nothing else.
     #[must_use]
     pub fn new(score: impl IntoScore) -> Self {
         let score = score.into_score();
         Self { score, assertions: Vec::new(), reasoning: None, details: None }
     }
 
-    /// The share of assertions that hold, with the assertions.
+    /// Creates a result with the share of assertions that hold, and the assertions.
     ///
     /// # Panics
     ///
-    /// If there are no assertions: what asserts nothing has not judged the answer, and must not pass it.
+    /// If there are no assertions: a result without any has not judged the answer, and must not pass it.
     #[must_use]
     #[track_caller]
     pub fn of(assertions: impl IntoIterator<Item = Assertion>) -> Self {
@@ -62,35 +62,35 @@ impl CodeJudgeResult {
         Self { assertions, ..Self::new(score) }
     }
 
-    /// Adds something good.
+    /// Adds a positive finding.
     #[must_use]
     pub fn hit(self, text: impl Into<String>) -> Self {
         self.assertion(Assertion::new(text, true))
     }
 
-    /// Adds something bad or missing.
+    /// Adds a negative finding.
     #[must_use]
     pub fn miss(self, text: impl Into<String>) -> Self {
         self.assertion(Assertion::new(text, false))
     }
 
-    /// Adds several things that are good.
+    /// Adds positive findings.
     #[must_use]
     pub fn with_hits<T: Into<String>>(self, texts: impl IntoIterator<Item = T>) -> Self {
         texts.into_iter().fold(self, Self::hit)
     }
 
-    /// Adds several things that are bad or missing.
+    /// Adds negative findings.
     #[must_use]
     pub fn with_misses<T: Into<String>>(self, texts: impl IntoIterator<Item = T>) -> Self {
         texts.into_iter().fold(self, Self::miss)
     }
 
     builder! {
-        /// Adds something that was looked at.
+        /// Adds an assertion.
         fn assertion(self, assertion: Assertion) { self.assertions.push(assertion); }
 
-        /// Sets why the score is what it is.
+        /// Sets the explanation of the score.
         fn reasoning(self, reasoning: impl Into<String>) { self.reasoning = Some(reasoning.into()); }
 
         /// Adds a detail. AgentV 2.5 writes the names in it in snake_case.
@@ -99,13 +99,13 @@ impl CodeJudgeResult {
         }
     }
 
-    /// What was good.
+    /// Returns the positive findings.
     #[must_use]
     pub fn hits(&self) -> Vec<&str> {
         self.texts(true)
     }
 
-    /// What was bad or missing.
+    /// Returns the negative findings.
     #[must_use]
     pub fn misses(&self) -> Vec<&str> {
         self.texts(false)
@@ -118,38 +118,37 @@ impl CodeJudgeResult {
 }
 
 impl Default for CodeJudgeResult {
-    /// Scores 0: a result that nobody filled in must not pass.
+    /// Scores 0: a result that was never filled in must not pass.
     fn default() -> Self {
         Self::new(Score::ZERO)
     }
 }
 
-/// Something that was looked at, and what came of it.
+/// A check, and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Assertion {
-    /// What was looked at.
+    /// Description of the check.
     pub text: String,
-    /// Whether it is as it should be.
+    /// Whether it passed.
     pub passed: bool,
-    /// What shows it.
+    /// Evidence for the outcome.
     pub evidence: Option<String>,
-    /// Why it passed or did not. Only version 5 shows it, and shows nothing without it: the evidence, or else the text, stand
-    /// in for it.
+    /// Reason for the outcome. Only version 5 shows it. The evidence, or else the text, is written in place of a missing reason.
     pub reason: Option<String>,
 }
 
 impl Assertion {
-    /// Something, and whether it is as it should be.
+    /// Creates an assertion without evidence and reason.
     pub fn new(text: impl Into<String>, passed: bool) -> Self {
         Self { text: text.into(), passed, evidence: None, reason: None }
     }
 
     builder! {
-        /// Sets what shows it.
+        /// Sets the evidence.
         fn evidence(self, evidence: impl Into<String>) { self.evidence = Some(evidence.into()); }
 
-        /// Sets why it passed or did not.
+        /// Sets the reason.
         fn reason(self, reason: impl Into<String>) { self.reason = Some(reason.into()); }
     }
 }
@@ -256,18 +255,18 @@ impl From<CheckRow> for Assertion {
     }
 }
 
-/// Details that list what is wrong.
+/// Details that list negative findings.
 const MISSES: [&str; 8] =
     ["misses", "issues", "problems", "errors", "failures", "missing", "mismatches", "differences"];
-/// Details that list what is right.
+/// Details that list positive findings.
 const HITS: [&str; 3] = ["hits", "matches", "passed"];
-/// Details that say why.
+/// Details that explain the score.
 const REASONS: [&str; 5] = ["reasoning", "reason", "rationale", "explanation", "message"];
 
 impl CodeJudgeResult {
-    /// What AgentV is told of a result: see the [table](super#as-an-answer-of-agentv).
+    /// Converts a result of the default contract: see the [table](super#as-an-answer-of-agentv).
     ///
-    /// A result that is not evaluated has no place here: see [`Reply::answer`](crate::Reply::answer).
+    /// Results that are not evaluated are not supported: see [`Reply::answer`](crate::Reply::answer).
     #[must_use]
     pub fn from_eval_result(result: EvalResult) -> Self {
         let EvalResult { score, status, per_invocation_scores, details } = result;
@@ -306,12 +305,12 @@ impl CodeJudgeResult {
     }
 }
 
-/// Adds a detail, unless the evaluator has one of that name.
+/// Adds a detail, unless the evaluator has set one of that name.
 fn add(details: &mut JsonObject, key: &str, value: Value) {
     details.entry(key).or_insert(value);
 }
 
-/// The texts of a detail: itself, or its items. Numbers and booleans are counts and flags, no rows.
+/// Returns the texts of a detail: itself, or its items. Numbers and booleans are counts and flags, not findings.
 fn texts(detail: Option<&Value>) -> Vec<String> {
     let text = |value: &Value| match value {
         Value::String(text) => Some(text.clone()),

@@ -11,12 +11,12 @@ use crate::{
 };
 
 object! {
-    /// Tokens that were used.
+    /// Numbers of tokens.
     #[derive(Default)]
     pub struct TokenUsage: sparse {
-        /// Tokens read.
+        /// Input tokens.
         input: Option<u64>,
-        /// Tokens written.
+        /// Output tokens.
         output: Option<u64>,
         /// Tokens of `input` that came from a cache.
         cached: Option<u64>,
@@ -24,42 +24,42 @@ object! {
 }
 
 impl TokenUsage {
-    /// So many tokens read and written.
+    /// Creates the numbers of input and output tokens.
     #[must_use]
     pub fn new(input: u64, output: u64) -> Self {
         Self { input: Some(input), output: Some(output), ..Self::default() }
     }
 }
 
-/// The way to an answer in numbers, in the terms of 2.5, whichever version sent them.
+/// Summary of a trace, in the form of 2.5.
 ///
-/// A version that does not send a number leaves it `None`, and the maps empty. The names of tools that are keys here were
-/// written in snake_case by AgentV (`getWeather` arrives as `get_weather`), unlike those in messages.
+/// Numbers that a version does not send are `None`, and maps empty. AgentV writes names of tools in snake_case where they are
+/// keys (`getWeather` arrives as `get_weather`), unlike those in messages.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct TraceSummary {
-    /// How many events there were; AgentV counts tool calls.
+    /// Number of events; AgentV counts tool calls.
     pub event_count: Option<u64>,
-    /// The tools called, each once.
+    /// Names of the tools called, without repetition.
     pub tool_names: Vec<String>,
-    /// How often each tool was called.
+    /// Number of calls of each tool.
     pub tool_calls_by_name: BTreeMap<String, u64>,
-    /// How many errors there were.
+    /// Number of errors.
     pub error_count: Option<u64>,
-    /// Tokens used.
+    /// Numbers of tokens.
     pub token_usage: Option<TokenUsage>,
-    /// What it cost, in US dollars.
+    /// Cost, in US dollars.
     pub cost_usd: Option<f64>,
-    /// How long it took, in milliseconds.
+    /// Duration, in milliseconds.
     pub duration_ms: Option<f64>,
-    /// How long the calls of each tool took, in milliseconds.
+    /// Durations of the calls of each tool, in milliseconds.
     pub tool_durations: BTreeMap<String, Vec<f64>>,
-    /// How often the model was called (since 2.7).
+    /// Number of model calls (since 2.7).
     pub llm_call_count: Option<u64>,
 }
 
 impl TraceSummary {
-    /// A summary that knows nothing but the number of events.
+    /// Creates a summary with the number of events.
     #[must_use]
     pub fn new(event_count: u64) -> Self {
         Self { event_count: Some(event_count), ..Self::default() }
@@ -69,7 +69,7 @@ impl TraceSummary {
         /// Sets the number of errors.
         fn error_count(self, errors: u64) { self.error_count = Some(errors); }
 
-        /// Sets how often a tool was called.
+        /// Sets the number of calls of a tool.
         fn tool_calls(self, tool: impl Into<String>, calls: u64) {
             let tool = tool.into();
             if !self.tool_names.contains(&tool) {
@@ -78,57 +78,57 @@ impl TraceSummary {
             self.tool_calls_by_name.insert(tool, calls);
         }
 
-        /// Sets the tokens used.
+        /// Sets the numbers of tokens.
         fn token_usage(self, usage: TokenUsage) { self.token_usage = Some(usage); }
 
         /// Sets the cost, in US dollars.
         fn cost_usd(self, cost: f64) { self.cost_usd = Some(cost); }
 
-        /// Sets the time it took, in milliseconds.
+        /// Sets the duration, in milliseconds.
         fn duration_ms(self, duration: f64) { self.duration_ms = Some(duration); }
     }
 }
 
 object! {
-    /// What stands under `trace` and under `trace_summary`: a summary, in the words of any version, and since 4.36 under `trace`
-    /// the whole story.
+    /// The value of `trace` and of `trace_summary`: a summary in the form of any version; since 4.36 `trace` also has the
+    /// messages and events.
     #[derive(Default)]
     pub struct Trace: sparse {
         /// See [`TraceSummary::event_count`].
         event_count | "eventCount": Option<u64>,
-        /// The tools called, each once (up to 3.6).
+        /// Names of the tools called, without repetition (up to 3.6).
         tool_names | "toolNames": Option<Vec<String>>,
-        /// How often each tool was called (up to 3.6).
+        /// Number of calls of each tool (up to 3.6).
         tool_calls_by_name | "toolCallsByName": Option<BTreeMap<String, u64>>,
-        /// How often each tool was called (since 3.7).
+        /// Number of calls of each tool (since 3.7).
         tool_calls | "toolCalls": Option<BTreeMap<String, u64>>,
-        /// How many errors there were.
+        /// Number of errors.
         error_count | "errorCount": Option<u64>,
-        /// How long the calls of each tool took, in milliseconds.
+        /// Durations of the calls of each tool, in milliseconds.
         tool_durations | "toolDurations": Option<BTreeMap<String, Vec<f64>>>,
-        /// How often the model was called.
+        /// Number of model calls.
         llm_call_count | "llmCallCount": Option<u64>,
-        /// Tokens used.
+        /// Numbers of tokens.
         token_usage | "tokenUsage": Option<TokenUsage>,
-        /// What it cost, in US dollars.
+        /// Cost, in US dollars.
         cost_usd | "costUsd": Option<f64>,
-        /// How long it took, in milliseconds.
+        /// Duration, in milliseconds.
         duration_ms | "durationMs": Option<f64>,
-        /// When it began.
+        /// Start time.
         start_time | "startTime": Option<String>,
-        /// When it ended.
+        /// End time.
         end_time | "endTime": Option<String>,
-        /// The transcript, with the input.
+        /// The transcript, including the input.
         messages: Option<Vec<Message>>,
-        /// What happened, in order.
+        /// The events, in order.
         events: Option<Vec<TraceEvent>>,
-        /// Where it comes from: provider, target, the case.
+        /// Origin of the trace: provider, target, case.
         metadata: Option<JsonObject>,
     } other
 }
 
 impl Trace {
-    /// Adds to `summary` what it does not know yet.
+    /// Sets the values that `summary` lacks.
     pub(super) fn complete(&self, summary: &mut TraceSummary) {
         let calls = self.tool_calls_by_name.as_ref().or(self.tool_calls.as_ref());
         fill(&mut summary.event_count, &self.event_count);
@@ -159,7 +159,7 @@ fn fill<T: Clone>(known: &mut Option<T>, more: &Option<T>) {
 }
 
 impl From<TraceSummary> for Trace {
-    /// The summary as 2.5 writes it.
+    /// Converts a summary to the form of 2.5.
     fn from(summary: TraceSummary) -> Self {
         Self {
             event_count: summary.event_count,
@@ -181,27 +181,27 @@ object! {
     pub struct TraceEvent: sparse {
         /// Id of the event.
         event_id | "eventId": Option<String>,
-        /// Id of the event it belongs to.
+        /// Id of the parent event.
         parent_event_id | "parentEventId": Option<String>,
-        /// Place among the events, from 0.
+        /// Index among the events, from 0.
         ordinal: Option<u64>,
-        /// What happened.
+        /// Kind of the event.
         kind as "type": EventKind = required(EventKind::Message),
-        /// When.
+        /// Time of the event.
         timestamp: Option<String>,
-        /// For how long, in milliseconds.
+        /// Duration, in milliseconds.
         duration_ms | "durationMs": Option<f64>,
-        /// What was said.
+        /// The message.
         message: Option<Message>,
-        /// What a tool did.
+        /// The tool call.
         tool: Option<EventTool>,
-        /// Where in [`Trace::messages`] it comes from: `message_index`, `tool_index`.
+        /// Origin in [`Trace::messages`]: `message_index`, `tool_index`.
         metadata: Option<JsonObject>,
     } other
 }
 
 impl TraceEvent {
-    /// A number of its metadata, under the name it has there.
+    /// Returns a number of the metadata, in either spelling of its key.
     pub(super) fn index(&self, snake: &str, camel: &str) -> Option<usize> {
         let metadata = self.metadata.as_ref()?;
         let index = metadata.get(snake).or_else(|| metadata.get(camel))?.as_u64()?;
@@ -210,57 +210,57 @@ impl TraceEvent {
 }
 
 object! {
-    /// What a tool did in an event.
+    /// The tool call of an event.
     pub struct EventTool: sparse {
         /// Name of the tool.
         name: String = required,
         /// Id of the call.
         call_id | "callId": Option<String>,
-        /// What it was given.
+        /// Arguments.
         input: Option<Value>,
-        /// What it answered.
+        /// Result.
         output: Option<Value>,
-        /// How it ended.
+        /// Outcome.
         status: Option<ToolStatus>,
     } other
 }
 
 open_enum! {
-    /// What happened in an event of a trace.
+    /// Kind of an event of a trace.
     EventKind {
-        /// Somebody spoke.
+        /// A message.
         Message = "message",
-        /// The model was called.
+        /// A model call.
         ModelTurn = "model_turn",
-        /// A tool was called.
+        /// A tool call.
         ToolCall = "tool_call",
-        /// A tool answered.
+        /// The result of a tool call.
         ToolResult = "tool_result",
-        /// The agent gave its answer.
+        /// The answer of the agent.
         FinalResponse = "final_response",
-        /// Something went wrong.
+        /// An error.
         Error = "error",
     }
 }
 
 open_enum! {
-    /// How a tool call ended.
+    /// Outcome of a tool call.
     ToolStatus {
-        /// Well.
+        /// It succeeded.
         Ok = "ok",
-        /// With an error.
+        /// It failed.
         Error = "error",
-        /// Not in time.
+        /// It timed out.
         Timeout = "timeout",
-        /// It was called off.
+        /// It was cancelled.
         Cancelled = "cancelled",
-        /// Nobody knows.
+        /// The outcome is unknown.
         Unknown = "unknown",
     }
 }
 
 impl ToolStatus {
-    /// Whether the call is known to have failed.
+    /// Returns true if the call is known to have failed.
     #[must_use]
     pub fn is_failure(&self) -> bool {
         matches!(self, Self::Error | Self::Timeout | Self::Cancelled)

@@ -12,7 +12,7 @@ use super::{MemberResult, Message, Role, TokenUsage, Trace, TraceSummary};
 use crate::{JsonObject, object::object};
 
 object! {
-    /// The document as it is written, with every key that a version of AgentV writes or has written.
+    /// The document as it is written, with every key of any version of AgentV.
     #[derive(Default)]
     pub(super) struct Wire: sparse {
         /// Up to 3.5.
@@ -35,7 +35,7 @@ object! {
         output_text | "outputText": Option<String>,
         /// The transcript from 2.7 to 4.35, the answer since.
         output: Option<Output>,
-        /// Since 2.7, where the answer is too large.
+        /// Since 2.7, for large answers.
         output_path | "outputPath": Option<String>,
         /// Up to 2.5.
         input_messages | "inputMessages": Option<Vec<Message>>,
@@ -51,7 +51,7 @@ object! {
         messages: Option<Vec<Message>>,
         /// 0.7 to 3.8.
         guideline_files | "guidelineFiles": Option<Vec<String>>,
-        /// Up to 1.5, beside or instead of `guideline_files`.
+        /// Up to 1.5, next to or instead of `guideline_files`.
         guideline_paths | "guidelinePaths": Option<Vec<String>>,
         /// Always.
         input_files | "inputFiles": Option<Vec<String>>,
@@ -69,15 +69,15 @@ object! {
         start_time | "startTime": Option<String>,
         /// Since 2.9.
         end_time | "endTime": Option<String>,
-        /// Where there is a workspace.
+        /// With a workspace.
         file_changes | "fileChanges": Option<String>,
-        /// Where there is a workspace.
+        /// With a workspace.
         workspace_path | "workspacePath": Option<String>,
         /// Since 4.33.
         metadata: Option<JsonObject>,
         /// Since 2.0.
         config: Option<JsonObject>,
-        /// Of composite aggregators, instead of everything else.
+        /// For composite aggregators, instead of all other keys.
         results: Option<BTreeMap<String, MemberResult>>,
     } other
 }
@@ -93,7 +93,7 @@ impl Wire {
         expected_output.as_ref().or(expected_messages.as_ref()).map_or(&[], Vec::as_slice)
     }
 
-    /// The transcript, with its key.
+    /// Returns the transcript, with its key.
     pub(super) fn transcript(&self) -> Option<(&'static str, &[Message])> {
         let output = self.output.as_ref().and_then(Output::messages);
         [
@@ -105,8 +105,8 @@ impl Wire {
         .find_map(|(key, messages)| Some((key, messages?)))
     }
 
-    /// How many messages at the start of the transcript are the input. Their contents need not be the same, since files are
-    /// put into them.
+    /// Returns the number of messages at the start of the transcript that are the input. Contents may differ, because the host
+    /// inserts files.
     pub(super) fn input_in_transcript(&self) -> usize {
         let (Some(messages), input) = (&self.messages, self.input()) else { return 0 };
         let roles = |messages: &[Message]| {
@@ -116,7 +116,7 @@ impl Wire {
     }
 }
 
-/// What stands under `output`.
+/// The value of `output`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Output {
     /// The answer.
@@ -150,8 +150,8 @@ impl Serialize for Output {
     }
 }
 
-/// Told by the type, since both meanings came and went with versions. Read without a detour, so that errors have their
-/// place.
+/// The type decides, because both meanings exist in several versions. Read without buffering, so that errors have their
+/// position.
 impl<'de> Deserialize<'de> for Output {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Either;
@@ -174,7 +174,7 @@ impl<'de> Deserialize<'de> for Output {
     }
 }
 
-/// What no key has as it is wanted. A function of [`Wire`], made when a document is read or changed.
+/// Values derived from several keys whenever a document is read or changed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Derived {
     pub(super) question: Option<String>,
@@ -197,7 +197,7 @@ impl Derived {
     }
 }
 
-/// The texts of the user, joined by blanks.
+/// Returns the texts of the user, joined by spaces.
 pub(super) fn texts_of_users(messages: &[Message]) -> Option<String> {
     let texts: Vec<String> = messages
         .iter()
@@ -208,7 +208,7 @@ pub(super) fn texts_of_users(messages: &[Message]) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join(" "))
 }
 
-/// What the agent said last.
+/// Returns the last message of the agent with text.
 fn answer(wire: &Wire) -> Option<String> {
     let places = [
         wire.output.as_ref().and_then(Output::messages),
@@ -217,7 +217,7 @@ fn answer(wire: &Wire) -> Option<String> {
     ];
     places.into_iter().flatten().find_map(|messages| {
         let spoken = messages.iter().filter(|message| message.role == Role::Assistant);
-        // Models that call tools often say an empty text along with it.
+        // Messages with tool calls often have an empty text.
         let answers = |message: &&Message| {
             message.content.is_some()
                 && (message.tool_calls.is_empty() || !message.text().is_empty())
@@ -226,7 +226,7 @@ fn answer(wire: &Wire) -> Option<String> {
     })
 }
 
-/// What the last expected message says, or does where it says nothing; else what version 5 is configured to send.
+/// Returns the content of the last expected message, or its tool calls; else the reference that version 5 is configured with.
 fn reference(wire: &Wire, config: Option<&JsonObject>) -> Option<String> {
     let last = wire.expected().last().and_then(|message| match &message.content {
         Some(content) => Some(content.text().into_owned()),
@@ -236,7 +236,7 @@ fn reference(wire: &Wire, config: Option<&JsonObject>) -> Option<String> {
     last.filter(|text| !text.is_empty()).or_else(|| configured_reference(config?))
 }
 
-/// What the config says under `expected`.
+/// Returns the key `expected` of the config as text.
 pub(super) fn configured_reference(config: &JsonObject) -> Option<String> {
     match config.get("expected")? {
         Value::Null => None,
@@ -264,8 +264,8 @@ fn summary(wire: &Wire) -> Option<TraceSummary> {
     Some(summary)
 }
 
-/// The config as later versions write it, if this one is different: a block `config`, which 2.5 leaves where it is, is put
-/// over the rest, and names are in snake_case, which `pipeline grade` leaves to us.
+/// Returns the config in the form of later versions, if this one differs: the block `config`, which 2.5 does not merge, overrides
+/// the rest, and names are converted to snake_case, which `pipeline grade` does not do.
 fn unified_config(wire: &Wire, config: &JsonObject) -> Option<JsonObject> {
     let is_old = wire.candidate_answer.is_some()
         || wire.expected_outcome.is_some()
@@ -298,7 +298,7 @@ fn is_camel_case(key: &str) -> bool {
     !key.starts_with(is_upper) && key.contains(is_upper)
 }
 
-/// The rule of AgentV. Of two names that become the same, the one that was in snake_case stays.
+/// Converts names by AgentV's rule. If two names become the same, the one that was in snake_case is kept.
 fn in_snake_case(object: JsonObject) -> JsonObject {
     fn inside(value: Value) -> Value {
         match value {

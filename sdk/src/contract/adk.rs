@@ -9,13 +9,16 @@ use evaluator_protocol::{
 use serde_json::Value;
 
 use super::{Contract, HasConfig, HasParameters, check_turns, foreign};
-use crate::failure::{Failure, Rejection};
+use crate::{
+    failure::{Failure, Rejection},
+    outcome::IntoOutcome,
+};
 
 /// The contract of Google's Agent Development Kit: the parameters of its Python functions in, [`EvaluationResult`] out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Adk {}
 
-/// What an evaluator of this contract found.
+/// The result of an evaluator of this contract.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum AdkOutcome {
@@ -74,5 +77,19 @@ impl HasConfig for Adk {
 
     fn config(input: &MetricInput) -> Option<&JsonObject> {
         input.eval_metric.extras()
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoOutcome<Adk> for EvaluationResult {
+    fn into_outcome(self) -> Result<AdkOutcome, Failure> {
+        Ok(AdkOutcome::Complete(self))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoOutcome<Adk> for EvalResult {
+    fn into_outcome(self) -> Result<AdkOutcome, Failure> {
+        Ok(AdkOutcome::Plain(self))
     }
 }

@@ -9,14 +9,18 @@ use evaluator_protocol::{
 use serde_json::{Value, json};
 
 use super::{Contract, HasParameters, foreign};
-use crate::failure::Rejection;
+use crate::{
+    JsonObject,
+    failure::{Failure, Kind, Rejection},
+    outcome::IntoOutcome,
+};
 
 /// The contract of Agenta: the parameters of its Python functions in, [`EvaluateResult`] out.
 ///
-/// | parameter | what it is | where the document has none |
+/// | parameter | value | if the document has none |
 /// |---|---|---|
 /// | `inputs` | inputs of the app: a map, [`JsonObject`](crate::JsonObject) or a type of yours | an error |
-/// | `output`, `outputs` | its output: text or a value; a webhook's JSON text is read, if the type is no text | an error |
+/// | `output`, `outputs` | its output: text or a value; a webhook's JSON text is parsed unless the type is text | an error |
 /// | `correct_answer` | the expected answer, wherever the form has it | an error |
 /// | `app_params` | parameters of the app; Agenta sends none | empty |
 /// | `parameters` | parameters of the evaluator, which remote workflows get | empty |
@@ -75,12 +79,40 @@ impl HasParameters for Agenta {
         match name {
             "output" | "outputs" if input.form() == Form::Webhook => {
                 let json = input.output_json()?;
-                // Only values that are no text come as JSON text.
+                // Only values other than text are sent as JSON text.
                 (json.is_object() || json.is_array()).then(|| json.into_owned())
             }
             // As Agenta calls functions where there are none.
             "app_params" | "parameters" => input.parameter(name).is_none().then(|| json!({})),
             _ => None,
         }
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoOutcome<Agenta> for EvaluateResult {
+    fn into_outcome(self) -> Result<Outputs, Failure> {
+        Ok(self.into())
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoOutcome<Agenta> for Outputs {
+    fn into_outcome(self) -> Result<Outputs, Failure> {
+        Ok(self)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoOutcome<Agenta> for JsonObject {
+    fn into_outcome(self) -> Result<Outputs, Failure> {
+        Value::Object(self).into_outcome()
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoOutcome<Agenta> for Value {
+    fn into_outcome(self) -> Result<Outputs, Failure> {
+        Outputs::try_from(self).map_err(|error| Failure::of(Kind::Answer, error.to_string()))
     }
 }

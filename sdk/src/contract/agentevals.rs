@@ -4,8 +4,11 @@ use evaluator_protocol::{
     Answer, Contract as Name, Document, EvalInput, EvalResult, JsonObject, Score,
 };
 
-use super::{Contract, HasConfig, answer_file::read_answer, check_turns};
-use crate::failure::{Failure, Rejection};
+use super::{Contract, HasConfig, agentv::read_answer, check_turns};
+use crate::{
+    failure::{Failure, Rejection},
+    outcome::IntoOutcome,
+};
 
 /// The contract of agentevals: [`EvalInput`] in, [`EvalResult`] out.
 ///
@@ -51,5 +54,12 @@ impl Contract for Agentevals {
 impl HasConfig for Agentevals {
     fn config(input: &EvalInput) -> Option<&JsonObject> {
         Some(&input.config)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoOutcome for EvalResult {
+    fn into_outcome(self) -> Result<EvalResult, Failure> {
+        Ok(self)
     }
 }

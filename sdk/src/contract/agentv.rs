@@ -1,12 +1,19 @@
 //! The contract of AgentV.
 
+use std::{fs, io, path::Path};
+
 use evaluator_protocol::{
     Answer, Contract as Name, Document, JsonObject, Score,
     agentv::{CodeJudgeInput, CodeJudgeResult},
 };
 
-use super::{Contract, HasConfig, answer_file::read_answer, foreign};
-use crate::failure::Rejection;
+use super::{Contract, HasConfig, foreign};
+use crate::{
+    context::Context,
+    extract::FromInput,
+    failure::{Failure, Rejection},
+    outcome::IntoOutcome,
+};
 
 /// The contract of AgentV: [`CodeJudgeInput`] in, [`CodeJudgeResult`] out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,5 +46,61 @@ impl Contract for AgentV {
 impl HasConfig for AgentV {
     fn config(input: &CodeJudgeInput) -> Option<&JsonObject> {
         input.config()
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<'a> FromInput<'a, AgentV> for &'a CodeJudgeInput {
+    fn from_input(context: &'a Context<AgentV>) -> Result<Self, Rejection> {
+        Ok(context.input())
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl FromInput<'_, AgentV> for CodeJudgeInput {
+    fn from_input(context: &Context<AgentV>) -> Result<Self, Rejection> {
+        Ok(context.input().clone())
+    }
+
+    fn from_only_input(context: &mut Context<AgentV>) -> Result<Self, Rejection> {
+        Ok(std::mem::take(context.input_mut()))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoOutcome<AgentV> for CodeJudgeResult {
+    fn into_outcome(self) -> Result<CodeJudgeResult, Failure> {
+        Ok(self)
+    }
+}
+
+/// Reads the answer of a document from its file, if it has one. The host removes the file after the evaluator exits.
+pub(super) fn read_answer(input: &mut CodeJudgeInput) -> Result<(), Rejection> {
+    let Some(path) = input.unread_output() else { return Ok(()) };
+    let content = read(Path::new(path)).map_err(|error| {
+        let reason = format!(
+            "the answer is in the file `{path}`, which cannot be read: {error}{}",
+            hint(&error)
+        );
+        Rejection::new("output_path", reason)
+    })?;
+    Ok(input.read_output(&content)?)
+}
+
+/// Only files: a document must not be able to have an evaluator wait for a pipe.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    if fs::metadata(path)?.is_file() {
+        fs::read(path)
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"))
+    }
+}
+
+fn hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            " (AgentV removes it when the judge has ended; in a recorded document, put the answer under `output`)"
+        }
+        _ => "",
     }
 }

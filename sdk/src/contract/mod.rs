@@ -4,7 +4,6 @@ mod adk;
 mod agenta;
 mod agentevals;
 mod agentv;
-mod answer_file;
 
 pub use adk::{Adk, AdkOutcome};
 pub use agenta::Agenta;
@@ -31,7 +30,7 @@ pub trait Contract: sealed::Sealed + Sized + 'static {
     /// The answer.
     type Output;
 
-    /// The document as this contract has it.
+    /// Returns the document as this contract has it.
     #[doc(hidden)]
     fn adopt(document: Document, evaluator: &str) -> Result<Self::Input, Rejection>;
 
@@ -47,40 +46,40 @@ pub trait Contract: sealed::Sealed + Sized + 'static {
         Ok(())
     }
 
-    /// The answer that says a score and nothing else.
+    /// Returns the answer that says a score and nothing else.
     #[doc(hidden)]
     fn scored(score: Score) -> Self::Output;
 
-    /// The answer as one of any contract.
+    /// Returns the answer as one of any contract.
     #[doc(hidden)]
     fn answer(output: Self::Output) -> Answer;
 }
 
 /// A contract whose documents carry the evaluator's config.
 pub trait HasConfig: Contract {
-    /// Where in the document it stands.
+    /// Path in the document.
     #[doc(hidden)]
     const PATH: &'static str = "config";
 
-    /// The config; `None` when there is none.
+    /// Returns the config, if any.
     #[doc(hidden)]
     fn config(input: &Self::Input) -> Option<&JsonObject>;
 }
 
 /// A contract whose evaluators take their arguments by name, as its Python functions do.
 pub trait HasParameters: Contract {
-    /// What the document has under that name; `None` when it has nothing.
+    /// Returns the value of that name, if any.
     #[doc(hidden)]
     fn parameter<'a>(input: &'a Self::Input, name: &str) -> Option<Cow<'a, Value>>;
 
-    /// What the argument is read from where it cannot be read from [`parameter`](Self::parameter).
+    /// Returns the value to read the argument from if [`parameter`](Self::parameter) cannot be read.
     #[doc(hidden)]
     fn instead(_input: &Self::Input, _name: &str) -> Option<Value> {
         None
     }
 }
 
-/// A document of the wrong contract.
+/// Returns a document of the wrong contract.
 fn foreign(document: &Document, expected: Name) -> Rejection {
     let reason = format!(
         "this evaluator is written against the contract `{expected}`, and the document is one of `{}`; an evaluator of the \

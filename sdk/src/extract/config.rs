@@ -11,7 +11,7 @@ use crate::{context::Context, contract::HasConfig, failure::Rejection};
 
 /// The config of the document as a type of yours.
 ///
-/// Serde decides what is read: give fields `#[serde(default)]` and the type `#[serde(deny_unknown_fields)]` so that a
+/// Serde reads the type: give fields `#[serde(default)]` and the type `#[serde(deny_unknown_fields)]` so that a
 /// typo in the host's configuration is an error. Errors name the key by its path, e.g. `config.min_length: invalid
 /// type: string "long", expected usize`.
 ///
@@ -44,7 +44,7 @@ use crate::{context::Context, contract::HasConfig, failure::Rejection};
 ///
 /// # Values out of range
 ///
-/// What a function returns as `Err` is an error of the kind `evaluator`. To refuse a value as an error of the kind `config`,
+/// A function's `Err` is an error of the kind `evaluator`. To refuse a value as an error of the kind `config`,
 /// with the path of its key, refuse it while it is read: give it a type with `#[serde(try_from = "..")]`.
 ///
 /// ```

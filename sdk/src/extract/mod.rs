@@ -1,40 +1,41 @@
-//! What evaluators may take as arguments.
+//! Extractors: the arguments of evaluators.
 
 mod config;
-mod parameter;
 mod parts;
 
 pub use config::{Config, ConfigType};
-pub use parameter::{ParameterType, Referred};
 pub use parts::{Expected, Invocations, MetricName, Threshold, Trajectory};
 
-use evaluator_protocol::{EvalInput, agentv::CodeJudgeInput};
+use std::borrow::Borrow;
+
+use evaluator_protocol::EvalInput;
+use serde_core::de::DeserializeOwned;
 
 use crate::{
     context::Context,
-    contract::{AgentV, Agentevals, Contract},
+    contract::{Agentevals, Contract},
     failure::Rejection,
 };
 
 /// A type that an evaluator may take as an argument, under the contract `C`.
 ///
-/// | type | what it is |
+/// | type | value |
 /// |---|---|
 /// | `&EvalInput` | the document |
 /// | `EvalInput` | the document, owned; costs a copy when there are other arguments |
 /// | [`Config<T>`](Config) | the document's config as a type of yours |
 /// | [`Invocations`] | the turns |
-/// | [`Trajectory`] | the turns, to judge their calls of tools; "not evaluated" where a host does not tell of calls |
+/// | [`Trajectory`] | the turns, to judge their tool calls; "not evaluated" if the host does not report tool calls |
 /// | [`Expected`] | the golden turns; "not evaluated" without any |
 /// | [`Threshold`] | the score from which on the host counts a pass |
 /// | [`MetricName`] | the name of the evaluator in the host's configuration |
 /// | `TargetClient` | a model that the host offers (feature `target`); an error where it offers none |
-/// | `Option<T>` of these | `None` where the document has nothing for it: no golden turns, no word of tools, an empty config, no model |
+/// | `Option<T>` of these | `None` if the document has no value: no golden turns, unknown tool calls, an empty config, no model |
 ///
 /// Judges of AgentV (`contract = agentv`) take `&CodeJudgeInput`, `CodeJudgeInput`, `Config<T>` and `Option<Config<T>>`, see
 /// [`agentv`](crate::agentv).
 ///
-/// Implement it for types of your own, to share what several evaluators do with a document:
+/// Implement it for your own types, to share code between evaluators:
 ///
 /// ```
 /// use evaluator_sdk::{Context, EvalInput, FromInput, Rejection, evaluator};
@@ -69,7 +70,7 @@ pub trait FromInput<'a, C: Contract = Agentevals>: Sized {
     /// [`Rejection`] when the document does not have it or not in the right form.
     fn from_input(context: &'a Context<C>) -> Result<Self, Rejection>;
 
-    /// Takes the argument if the document has anything for it: what `Option<Self>` does.
+    /// Extracts the argument if the document has a value for it, for `Option<Self>`.
     ///
     /// # Errors
     ///
@@ -106,26 +107,42 @@ impl FromInput<'_> for EvalInput {
     }
 }
 
-#[diagnostic::do_not_recommend]
-impl<'a> FromInput<'a, AgentV> for &'a CodeJudgeInput {
-    fn from_input(context: &'a Context<AgentV>) -> Result<Self, Rejection> {
-        Ok(context.input())
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl FromInput<'_, AgentV> for CodeJudgeInput {
-    fn from_input(context: &Context<AgentV>) -> Result<Self, Rejection> {
-        Ok(context.input().clone())
-    }
-
-    fn from_only_input(context: &mut Context<AgentV>) -> Result<Self, Rejection> {
-        Ok(std::mem::take(context.input_mut()))
-    }
-}
-
 impl<'a, C: Contract, T: FromInput<'a, C>> FromInput<'a, C> for Option<T> {
     fn from_input(context: &'a Context<C>) -> Result<Self, Rejection> {
         T::from_input_if_present(context)
     }
+}
+
+/// The type of an argument that is matched by name: any type that implements `serde::Deserialize` and borrows nothing,
+/// and with a `&` before it also `str` and `[T]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be read from the document",
+    label = "does not implement `serde::Deserialize`, or borrows",
+    note = "take the contract's own type, `serde_json::Value`, or a type of yours with `#[derive(serde::Deserialize)]` that \
+            owns its texts"
+)]
+pub trait ParameterType: DeserializeOwned {}
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned> ParameterType for T {}
+
+/// The type behind the `&` of an argument that is matched by name. It is read as `Owned` and borrowed.
+pub trait Referred {
+    /// The type that is read.
+    type Owned: Borrow<Self>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T> Referred for T {
+    type Owned = T;
+}
+
+#[diagnostic::do_not_recommend]
+impl Referred for str {
+    type Owned = String;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T> Referred for [T] {
+    type Owned = Vec<T>;
 }

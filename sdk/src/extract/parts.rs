@@ -83,8 +83,8 @@ impl<'a> FromInput<'a> for Invocations<'a> {
 
 /// The turns of the conversation, in order, for evaluators that judge which tools were called in them.
 ///
-/// A document of another host that does not tell that is "not evaluated": no calls in its turns say nothing of the agent.
-/// `Option<Trajectory>` is `None` then.
+/// A document of another host that does not report tool calls is "not evaluated", because a turn without calls says nothing
+/// about the agent. `Option<Trajectory>` is `None` then.
 ///
 /// ```
 /// use evaluator_sdk::{Trajectory, evaluator};
@@ -106,7 +106,7 @@ impl<'a> FromInput<'a> for Trajectory<'a> {
         Self::from_input_if_present(context)?.ok_or_else(|| {
             Rejection::absence(
                 "invocations",
-                "this evaluator judges the calls of tools and the host does not tell of any",
+                "this evaluator judges tool calls, which the host does not report",
             )
         })
     }

@@ -1,4 +1,4 @@
-//! What the standard library cannot do with the process.
+//! Process functions that the standard library lacks.
 
 #[cfg(not(unix))]
 mod other;

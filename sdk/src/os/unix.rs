@@ -15,8 +15,8 @@ use libc::{c_int, c_void, siginfo_t};
 
 use crate::exit;
 
-/// Takes standard output for the answer alone: what is printed from now on, by this program or by those it starts,
-/// goes to standard error.
+/// Reserves standard output for the answer: later output of this program and of its child processes
+/// is redirected to standard error.
 pub(crate) fn claim_stdout() -> io::Result<impl Write> {
     // The duplicate is closed on exec, so that no child of the evaluator can hold the host's pipe open.
     let answer = File::from(io::stdout().as_fd().try_clone_to_owned()?);
@@ -27,7 +27,7 @@ pub(crate) fn claim_stdout() -> io::Result<impl Write> {
     Ok(answer)
 }
 
-/// The signals that a crash ends in, with what is said about them.
+/// The signals of crashes, with their messages.
 const FATAL: [(c_int, &str); 7] = [
     (libc::SIGABRT, "error: the evaluator crashed: aborted (SIGABRT)\n"),
     (libc::SIGSEGV, "error: the evaluator crashed: invalid memory access (SIGSEGV)\n"),
@@ -50,7 +50,7 @@ pub(crate) fn report_fatal_signals() {
     use_larger_signal_stack();
     for ((signal, _), slot) in FATAL.iter().zip(&PREVIOUS) {
         // SAFETY: all-zero is a valid `sigaction` (no handler, empty mask); the pointers are to live locals; the
-        // handler only does what is allowed in one.
+        // handler only calls async-signal-safe functions.
         let previous = unsafe {
             let mut action: libc::sigaction = mem::zeroed();
             action.sa_sigaction = on_fatal as Handler as usize;
@@ -64,7 +64,7 @@ pub(crate) fn report_fatal_signals() {
         let has_handler = previous.sa_flags & libc::SA_SIGINFO != 0
             && previous.sa_sigaction != libc::SIG_DFL
             && previous.sa_sigaction != libc::SIG_IGN;
-        // A crash before this line only goes without the previous handler's words.
+        // A crash before this line lacks only the message of the previous handler.
         slot.store(if has_handler { previous.sa_sigaction } else { 0 }, Ordering::Relaxed);
     }
 }
@@ -87,7 +87,7 @@ extern "C" fn on_fatal(signal: c_int, info: *mut siginfo_t, context: *mut c_void
 }
 
 /// Gives the main thread a stack for handlers that has room for two of them: the one for an overflow of its stack, and
-/// the one for the abort that Rust's words about it end in. Rust's own signal stacks, which the other threads keep, may be
+/// the one for the abort that follows Rust's message about it. Rust's own signal stacks, which the other threads keep, may be
 /// hardly larger than what the kernel saves on processors with wide registers.
 fn use_larger_signal_stack() {
     const SIZE: usize = 64 << 10;

@@ -1,13 +1,15 @@
-//! The arguments of an evaluator program.
+//! The arguments of an evaluator program, and the forms that only print: `--help`, `--version` and `--describe`.
 
-use std::ffi::OsString;
+use std::{ffi::OsString, fmt::Write as _};
 
-use evaluator_protocol::Contract;
+use evaluator_protocol::{
+    Capability, Contract, Description, EvaluatorDescription, ProtocolVersion,
+};
 
 use super::Choice;
-use crate::evaluator::Evaluator;
+use crate::{evaluator::Evaluator, exit, log};
 
-/// What the program was asked to do.
+/// The parsed arguments.
 #[derive(Debug)]
 pub(super) struct Arguments<'a> {
     pub(super) form: Form,
@@ -22,7 +24,7 @@ pub(super) enum Form {
     OneShot,
     /// One document per line in, one per line out.
     Stream,
-    /// Says what is in here, for programs.
+    /// Describes the evaluators as JSON.
     Describe,
     /// The same, for people.
     Help,
@@ -45,7 +47,7 @@ impl Form {
 ///
 /// # Errors
 ///
-/// What is wrong with them, with a hint.
+/// The problem with the arguments, with a hint.
 pub(super) fn parse(
     arguments: impl IntoIterator<Item = OsString>,
     evaluators: &[Evaluator],
@@ -110,6 +112,83 @@ fn unexpected(argument: &str) -> String {
             "unexpected argument `{argument}`; the document comes on standard input (see --help)"
         )
     }
+}
+
+/// Returns the text of `--help`.
+pub(super) fn help(choice: Choice<'_>) -> String {
+    let mut text = String::new();
+    for evaluator in choice.all() {
+        text.push_str(evaluator.name());
+        text.push('\n');
+        for line in evaluator.description().lines() {
+            text.push_str(format!("    {line}").trim_end());
+            text.push('\n');
+        }
+        text.push('\n');
+    }
+    let choose = if choice.only().is_some() { "" } else { CHOOSE };
+    // Writing to a string does not fail.
+    let _ = write!(
+        text,
+        "Reads a JSON document from standard input and writes its answer to standard output.\n\
+         \n\
+         Usage: <program> [OPTIONS] < document.json\n\
+         \n\
+         Options:\n    \
+         --stream            Read one document per line, write one answer per line\n    \
+         --evaluator NAME    Let this evaluator answer{choose}\n    \
+         --contract NAME     Take documents for ones of this contract: agentevals, agentv, adk, agenta [told by their keys]\n    \
+         --describe          Say what is in this program, as JSON\n    \
+         --help, -h          Say it like this\n    \
+         --version, -V       Print the versions\n\
+         \n\
+         Environment:\n    \
+         {variable}       Level of messages on standard error: off, error, warn, info, debug, trace [warn]\n\
+         \n\
+         Exit codes:\n    \
+         {answered:<5} The document was answered; with --stream, all were (errors are answers there)\n    \
+         {failed:<5} The evaluator failed: an error, a panic, or an answer that cannot be written\n    \
+         {usage:<5} Wrong arguments\n    \
+         {input:<5} The document or its config cannot be read, or is refused\n    \
+         {crashed:<5} The evaluator crashed\n",
+        variable = log::VARIABLE,
+        answered = exit::ANSWERED,
+        failed = exit::FAILED,
+        usage = exit::USAGE,
+        input = exit::INPUT,
+        crashed = exit::CRASHED,
+    );
+    text
+}
+
+const CHOOSE: &str = " [the one named by `metric_name`]";
+
+/// Returns the text of `--version`.
+pub(super) fn version(choice: Choice<'_>) -> String {
+    let names: Vec<&str> = choice.all().iter().map(|evaluator| evaluator.name()).collect();
+    format!(
+        "{} ({} {}, protocol {})\n",
+        names.join(", "),
+        env!("CARGO_PKG_NAME"),
+        env!("CARGO_PKG_VERSION"),
+        ProtocolVersion::CURRENT
+    )
+}
+
+/// Returns the description as a line of JSON.
+pub(super) fn describe(choice: Choice<'_>) -> serde_json::Result<String> {
+    let mut description = Description::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
+    description.capabilities = vec![Capability::Stream, Capability::Numbered];
+    description.evaluators = choice.all().iter().map(describe_one).collect();
+    description.to_line()
+}
+
+fn describe_one(evaluator: &Evaluator) -> EvaluatorDescription {
+    let mut description = EvaluatorDescription::new(evaluator.name(), evaluator.contract());
+    description.description = evaluator.description();
+    description.strict = evaluator.is_strict();
+    description.config_schema = evaluator.config_schema();
+    description
 }
 
 #[cfg(test)]

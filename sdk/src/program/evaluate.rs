@@ -22,11 +22,11 @@ use crate::{
 /// Variable with the name of the entry, for documents that do not have it: those of AgentV and Agenta.
 const ENTRY: &str = "EVALUATOR_NAME";
 
-/// Which of a program's evaluators may answer, and what documents are said to be.
+/// The evaluators that may answer, and the contract of the documents.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Choice<'a> {
     evaluators: &'a [Evaluator],
-    /// The contract of all documents; `None` lets each tell.
+    /// The contract of all documents; with `None` it is detected.
     contract: Option<Contract>,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Choice<'a> {
         Self { evaluators: std::slice::from_ref(evaluator), contract: None }
     }
 
-    /// The one of that name.
+    /// Returns the one of that name.
     pub(super) fn named(self, name: &str) -> Result<Self, String> {
         match self.position(name) {
             Some(index) => Ok(Self { evaluators: &self.evaluators[index..=index], ..self }),
@@ -72,7 +72,7 @@ impl<'a> Choice<'a> {
         self.evaluators
     }
 
-    /// The only one, if there is no choice.
+    /// Returns the only evaluator, if there is one.
     pub(super) fn only(self) -> Option<&'a Evaluator> {
         match self.evaluators {
             [evaluator] => Some(evaluator),
@@ -84,7 +84,7 @@ impl<'a> Choice<'a> {
         self.evaluators.iter().position(|evaluator| evaluator.name() == name)
     }
 
-    /// The one that a document is for.
+    /// Returns the one that a document is for.
     fn of_document(self, document: &Document) -> Result<&'a Evaluator, Failure> {
         let name = document.metric_name();
         let entry = || env::var(ENTRY).ok().filter(|_| name.is_none());
@@ -127,10 +127,10 @@ pub(crate) struct Failed<'a> {
 }
 
 impl Failed<'_> {
-    /// Tells people on standard error, and says which exit code that is.
+    /// Reports the failure on standard error, and returns the exit code.
     pub(super) fn tell(&self) -> u8 {
         let Self { evaluator, failure } = self;
-        // The panic hook has already said what the message is and where it comes from.
+        // The panic hook has reported the message and its location.
         let message = if failure.is_panic() { "the evaluator panicked" } else { failure.message() };
         report(evaluator.map(Evaluator::name), message);
         for cause in failure.causes() {
@@ -189,7 +189,7 @@ fn judge(evaluator: &Evaluator, document: Document) -> Result<Answer, Failure> {
     }
 }
 
-/// The answer to a document in which an evaluator of the default contract finds no turns.
+/// Returns the answer to a document in which an evaluator of the default contract finds no turns.
 fn unjudged(evaluator: &Evaluator, document: &Document) -> Option<EvalResult> {
     document.unjudged().filter(|_| evaluator.contract() == Contract::Agentevals.name())
 }
@@ -234,7 +234,7 @@ fn check_version(evaluator: &Evaluator, version: ProtocolVersion) -> Result<(), 
 }
 
 fn call(evaluator: &Evaluator, document: Document) -> Result<Answer, Failure> {
-    // Nothing of ours is touched by the evaluator, and its arguments are gone after a panic.
+    // Unwind safe: the evaluator shares no state with this crate, and its arguments are dropped.
     catch_unwind(AssertUnwindSafe(|| evaluator.call(document)))
         .unwrap_or_else(|payload| Err(Failure::of(Kind::Panic, panic_message(&*payload))))
 }

@@ -1,15 +1,10 @@
-//! The program around evaluators: what `name::run()` and [`run_any`](crate::run_any) do.
+//! The program around evaluators, which `name::run()` and [`run_any`](crate::run_any) run.
 #![doc = ""]
 #![doc = include_str!("../../docs/program.md")]
 
-mod answer;
 mod args;
-mod describe;
 mod evaluate;
-mod help;
-mod input;
-mod one_shot;
-mod stream;
+mod forms;
 
 use std::{
     env,
@@ -18,10 +13,9 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use answer::Answer;
 use args::{Arguments, Form};
 pub(crate) use evaluate::{Choice, answer_document};
-pub(crate) use stream::answer_text;
+pub(crate) use forms::answer_text;
 
 use crate::{
     evaluator::{Evaluator, IntoEvaluator},
@@ -34,7 +28,7 @@ use crate::{
 /// the variable `EVALUATOR_NAME` where documents have no name; else the only one there is. With a single evaluator, the host is free to call it anything.
 ///
 /// Returns [`ExitCode::SUCCESS`] after everything was answered. After a failure it does not return: it ends the process
-/// with the code that says what failed, see [`exit`]. So a failure stays one whatever `main` does with the value.
+/// with the exit code, see [`exit`]. The failure therefore does not depend on what `main` does with the value.
 ///
 /// ```no_run
 /// use evaluator_sdk::{EvalInput, EvalResult, Score, evaluator};
@@ -74,7 +68,7 @@ pub fn run_any<E: IntoEvaluator>(evaluators: &[E]) -> ExitCode {
     }
 }
 
-/// Whether the program has run in this process. Its input is used up then, and standard output is closed to answers.
+/// Whether the program has run in this process. Its input is consumed then, and standard output is closed to answers.
 static HAS_RUN: AtomicBool = AtomicBool::new(false);
 
 /// Ends the process. `main` cannot be relied on to return the code: a value that is dropped would turn the failure into
@@ -84,7 +78,7 @@ static HAS_RUN: AtomicBool = AtomicBool::new(false);
     reason = "a failure must not depend on what `main` does with a return value"
 )]
 fn end(code: u8) -> ! {
-    // It writes what is left in the buffer of standard output; standard error has none.
+    // This flushes standard output; standard error has no buffer.
     process::exit(i32::from(code))
 }
 
@@ -93,43 +87,43 @@ fn run(evaluators: &[Evaluator]) -> u8 {
         Ok(arguments) => arguments,
         Err(error) => {
             report(None, &error);
-            input::drain();
+            forms::drain();
             return exit::USAGE;
         }
     };
-    let mut answer = match os::claim_stdout() {
-        Ok(stdout) => Answer::new(stdout),
+    let mut out = match os::claim_stdout() {
+        Ok(stdout) => forms::answer_channel(stdout),
         Err(error) => {
             report(None, &format!("cannot set standard output aside for the answer: {error}"));
-            input::drain();
+            forms::drain();
             return exit::FAILED;
         }
     };
     let Arguments { form, choice } = arguments;
     match form {
-        Form::OneShot => one_shot::run(choice, &mut answer),
-        Form::Stream => stream::run(choice, &mut answer),
-        Form::Describe => match describe::text(choice) {
-            Ok(text) => inform(&mut answer, &text),
+        Form::OneShot => forms::one_shot(choice, &mut out),
+        Form::Stream => forms::stream(choice, &mut out),
+        Form::Describe => match args::describe(choice) {
+            Ok(text) => print(&mut out, &text),
             Err(error) => {
                 report(None, &format!("the description cannot be written as JSON: {error}"));
                 exit::FAILED
             }
         },
-        Form::Help => inform(&mut answer, &help::text(choice)),
-        Form::Version => inform(&mut answer, &help::version(choice)),
+        Form::Help => print(&mut out, &args::help(choice)),
+        Form::Version => print(&mut out, &args::version(choice)),
     }
 }
 
 /// Forms that only say something read nothing: at a terminal they would wait for ever.
-fn inform(answer: &mut Answer<impl Write>, text: &str) -> u8 {
-    match answer.write(text.as_bytes()).and_then(|()| answer.flush()) {
+fn print(out: &mut impl Write, text: &str) -> u8 {
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => exit::ANSWERED,
         Err(error) => answer_lost(None, &error),
     }
 }
 
-/// Says that the answer could not be written, unless it is because nobody reads it.
+/// Reports that the answer could not be written, unless the reader closed the pipe.
 fn answer_lost(evaluator: Option<&str>, error: &io::Error) -> u8 {
     if error.kind() != io::ErrorKind::BrokenPipe {
         report(evaluator, &format!("cannot write the answer: {error}"));
@@ -145,6 +139,6 @@ fn report(evaluator: Option<&str>, message: &str) {
 
 /// Text on standard error.
 fn say(text: &str) {
-    // There is nobody left to tell that standard error is closed.
+    // An error cannot be reported if standard error is closed.
     let _ = io::stderr().write_all(text.as_bytes());
 }

@@ -1,8 +1,8 @@
-//! Why a target did not answer.
+//! Errors of targets.
 
 use std::{error::Error, fmt, time::Duration};
 
-/// Why a target did not answer, or why it cannot be asked.
+/// Error: a target did not answer, or cannot be asked.
 ///
 /// An evaluator that returns one with `?` could not judge: that is an error for the host, never a score.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,12 +12,12 @@ pub enum TargetError {
     Settings {
         /// The environment variable, or `url` or `token` where they were given to [`TargetClient::new`](super::TargetClient::new).
         name: &'static str,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
     /// The proxy cannot be reached, or the connection broke.
     Connection {
-        /// What the operating system says.
+        /// The error of the operating system.
         reason: String,
     },
     /// The answer did not come in time.
@@ -29,45 +29,45 @@ pub enum TargetError {
     Unauthorized,
     /// The host's limit of calls is used up; a batch is refused whole when it would exceed the limit.
     BudgetExhausted {
-        /// The limit, where the proxy tells it.
+        /// The limit, if the proxy reports it.
         limit: Option<u64>,
-        /// What the proxy says.
+        /// The message of the proxy.
         message: String,
     },
     /// The host has no target of that name.
     UnknownTarget {
-        /// The name that was asked for.
+        /// The requested name.
         target: String,
         /// The names there are.
         available: Vec<String>,
     },
-    /// The host asked the model behind the target, and that failed.
+    /// The model behind the target failed.
     ProviderFailed {
-        /// What the host says of it.
+        /// The message of the host.
         message: String,
     },
     /// The request cannot be used, such as one without a question.
     InvalidRequest {
-        /// Why not.
+        /// The problem.
         message: String,
     },
     /// The host is ending, and answers no more.
     ShuttingDown,
-    /// The answer is larger than what this client reads.
+    /// The answer exceeds the size limit of this client.
     ReplyTooLarge {
         /// The most bytes it reads.
         limit: usize,
     },
-    /// What answered does not speak as a proxy does.
+    /// The response is not that of a target proxy.
     Protocol {
-        /// What is wrong.
+        /// The problem.
         reason: String,
     },
-    /// The target answered, but not in the form that it was asked for.
+    /// The target answered, but not in the requested form.
     Unreadable {
-        /// What is wrong.
+        /// The problem.
         reason: String,
-        /// The beginning of what it said.
+        /// The beginning of the answer.
         excerpt: String,
     },
 }
@@ -81,13 +81,13 @@ impl TargetError {
         Self::Protocol { reason: reason.into() }
     }
 
-    /// What a status other than 200 means.
+    /// Returns the error of a status other than 200.
     pub(super) fn of_status(status: u16, message: String) -> Self {
         match status {
             401 => Self::Unauthorized,
             429 => Self::BudgetExhausted { limit: limit(&message), message },
             400 => Self::of_message(&message).unwrap_or(Self::InvalidRequest { message }),
-            // A proxy answers so to a request that is no JSON, too, which ours always is.
+            // A proxy also answers so to a request that is not JSON, which ours always is.
             500 => Self::ProviderFailed { message },
             503 => Self::ShuttingDown,
             404 => Self::protocol(format!("it does not know the path ({message})")),
@@ -95,13 +95,13 @@ impl TargetError {
         }
     }
 
-    /// What the text behind `Error: ` in a reply means.
+    /// Returns the error of the text after `Error: ` in a reply.
     pub(super) fn of_reply(message: &str) -> Self {
         Self::of_message(message)
             .unwrap_or_else(|| Self::ProviderFailed { message: message.to_owned() })
     }
 
-    /// What a text means that says the same in replies and with the status 400.
+    /// Recognizes the messages that are the same in replies and with the status 400.
     fn of_message(message: &str) -> Option<Self> {
         if message.starts_with("Missing required field") {
             return Some(Self::InvalidRequest { message: message.to_owned() });
@@ -120,7 +120,7 @@ impl TargetError {
     }
 }
 
-/// The number behind `limit: `.
+/// Returns the number behind `limit: `.
 fn limit(message: &str) -> Option<u64> {
     let (_, rest) = message.rsplit_once("limit: ")?;
     let end = rest.find(|character: char| !character.is_ascii_digit()).unwrap_or(rest.len());
@@ -172,7 +172,7 @@ impl fmt::Display for TargetError {
 
 impl Error for TargetError {}
 
-/// The beginning of a text on one line, for messages.
+/// Returns the beginning of a text on one line, for messages.
 pub(super) fn excerpt(text: &str) -> String {
     const LENGTH: usize = 200;
     let mut words = text.split_whitespace().collect::<Vec<_>>().join(" ");

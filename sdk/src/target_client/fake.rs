@@ -6,12 +6,15 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use super::{client::TargetClient, error::TargetError, info::Info, reply::Reply, request::Request};
+use super::{
+    client::{Info, Reply, Request, TargetClient},
+    error::TargetError,
+};
 
 type Answer = Result<Reply, TargetError>;
 type Otherwise = Arc<dyn Fn(&Request) -> Answer + Send + Sync>;
 
-/// A target that answers what a test tells it, and remembers what it was asked: see
+/// A target with scripted answers that records its requests: see
 /// [`testing::target`](crate::testing::target).
 ///
 /// Answers are given in the order in which they were added; after them [`otherwise`](FakeTarget::otherwise) decides. It counts
@@ -22,7 +25,7 @@ pub struct FakeTarget {
     script: Arc<Script>,
 }
 
-/// What a fake target shares with its clients.
+/// State that a fake target shares with its clients.
 #[derive(Default)]
 pub(super) struct Script {
     state: Mutex<State>,
@@ -43,7 +46,7 @@ impl Default for State {
             answers: VecDeque::new(),
             otherwise: None,
             requests: Vec::new(),
-            // What a host grants by default.
+            // The default of hosts.
             max_calls: 50,
             call_count: 0,
             broken: None,
@@ -52,7 +55,7 @@ impl Default for State {
 }
 
 impl FakeTarget {
-    /// A target with nothing to say.
+    /// Creates a target with nothing to say.
     pub(crate) fn new() -> Self {
         Self::default()
     }
@@ -74,7 +77,7 @@ impl FakeTarget {
         self
     }
 
-    /// Sets what answers all that the added answers leave over.
+    /// Sets the answer to the requests after the scripted ones.
     pub fn otherwise(
         self,
         answer: impl Fn(&Request) -> Result<Reply, TargetError> + Send + Sync + 'static,
@@ -89,19 +92,19 @@ impl FakeTarget {
         self
     }
 
-    /// Has everything fail with this error, as with a proxy that is gone.
+    /// Makes every request fail with this error, as with a proxy that is unreachable.
     pub fn broken(self, error: TargetError) -> Self {
         self.script.state().broken = Some(error);
         self
     }
 
-    /// A client of it.
+    /// Returns a client of it.
     #[must_use]
     pub fn client(&self) -> TargetClient {
         TargetClient::of_script(Arc::clone(&self.script))
     }
 
-    /// What was asked so far, in order, those of batches one by one.
+    /// Returns the requests so far, in order, those of batches one by one.
     #[must_use]
     pub fn requests(&self) -> Vec<Request> {
         self.script.state().requests.clone()
@@ -136,7 +139,7 @@ impl Script {
     }
 
     fn answer(&self, request: Request) -> Answer {
-        // The guard goes with this statement, before anything panics, or is called that looks at what was asked.
+        // The guard is dropped before anything panics, or a callback that inspects the requests is called.
         let next = self.state().next(request.clone());
         let otherwise = match next {
             Some(Next::Answer(answer)) => return answer.and_then(Reply::checked),
@@ -169,7 +172,7 @@ impl State {
         Ok(())
     }
 
-    /// What answers a request; `None` when the script is at its end.
+    /// Returns the answer to a request; `None` at the end of the script.
     fn next(&mut self, request: Request) -> Option<Next> {
         let empty = request.question.is_empty();
         self.requests.push(request);

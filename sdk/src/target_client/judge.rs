@@ -1,18 +1,20 @@
-//! Judges that are prompts.
+//! Judges that are prompts, and the templates of their questions.
 
-use evaluator_protocol::{EvalResult, Score, agentv::CodeJudgeResult};
-use serde::Deserialize;
+use std::collections::BTreeMap;
+
+use evaluator_protocol::{
+    EvalResult, Score,
+    agentv::{CodeJudgeInput, CodeJudgeResult},
+};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    client::TargetClient,
+    client::{Reply, Request, TargetClient},
     error::TargetError,
-    reply::Reply,
-    request::Request,
-    template::{Template, Variables},
 };
 
-/// What is asked where nothing else is said.
+/// The default template.
 const TEMPLATE: &str = "\
 You are an expert who grades answers. Say how well the candidate answer brings about the expected outcome for the question.
 
@@ -44,7 +46,7 @@ Answer with one JSON object and nothing else. Its keys:
 /// The most hits, and the most misses, that are kept.
 const ROWS: usize = 4;
 
-/// A judge that is a prompt: a template that a model is asked with, and a form that its answer has to have.
+/// A judge that is a prompt: a template for the question to a model, and the required form of its answer.
 ///
 /// The default template weighs the candidate answer against the expected outcome. It names `expected_outcome`, `question`,
 /// `reference_answer` and `candidate_answer`.
@@ -75,7 +77,7 @@ impl Default for Judge {
 }
 
 impl Judge {
-    /// A judge with the default template and three attempts.
+    /// Creates a judge with the default template and three attempts.
     pub fn new() -> Self {
         Self::default()
     }
@@ -92,7 +94,7 @@ impl Judge {
         self
     }
 
-    /// Sets how often the model is asked until its answer has the right form, at least once. Each attempt is a call.
+    /// Sets the maximum number of questions until the answer has the required form, at least 1. Each attempt is a call.
     pub fn attempts(mut self, count: u32) -> Self {
         self.attempts = count.max(1);
         self
@@ -104,15 +106,15 @@ impl Judge {
         self
     }
 
-    /// Has the model judge.
+    /// Asks the model.
     ///
-    /// It is asked again when its answer has the wrong form, a score outside of 0 to 1 among it, or when it failed. What another
-    /// attempt would not change is an error at once.
+    /// The model is asked again if it failed, or if its answer does not have the required form, e.g. has a score outside of 0
+    /// to 1. Errors that another attempt would not change are returned at once.
     ///
     /// # Errors
     ///
-    /// [`TargetError`] of the last attempt; [`TargetError::InvalidRequest`] where the template names what has no value. It is for the evaluator to return: an answer that cannot be read says nothing about the
-    /// agent, so it is no score of 0.
+    /// [`TargetError`] of the last attempt; [`TargetError::InvalidRequest`] if the template names a variable without a value.
+    /// Return it from the evaluator: an unreadable answer says nothing about the agent, so it must not become a score of 0.
     pub fn judge(
         &self,
         client: &TargetClient,
@@ -150,17 +152,17 @@ impl Judge {
     }
 }
 
-/// What a [`Judge`] found.
+/// The answer of a [`Judge`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Judgement {
     /// The score.
     pub score: Score,
-    /// What the answer gets right, at most four.
+    /// Positive findings, at most four.
     pub hits: Vec<String>,
-    /// What it gets wrong, at most four.
+    /// Negative findings, at most four.
     pub misses: Vec<String>,
-    /// Why the score is what it is.
+    /// Explanation of the score.
     pub reasoning: Option<String>,
 }
 
@@ -185,7 +187,7 @@ impl Judgement {
     }
 }
 
-/// The texts among them.
+/// Returns the texts among them.
 fn rows(values: Option<Vec<Value>>) -> Vec<String> {
     let texts = values.iter().flatten().filter_map(Value::as_str).map(str::trim);
     texts.filter(|text| !text.is_empty()).take(ROWS).map(str::to_owned).collect()
@@ -214,8 +216,166 @@ impl From<Judgement> for CodeJudgeResult {
     }
 }
 
+/// A text with names in double braces, such as `{{question}}` or `{{ question }}`.
+///
+/// ```
+/// use evaluator_sdk::target::{Template, Variables};
+///
+/// let variables = Variables::new().text("question", " Capital of France? ");
+/// let template = Template::new("Q: {{ question }}\nHint: {{hint}}");
+/// assert_eq!(template.render(&variables), "Q: Capital of France?\nHint: {{hint}}");
+/// assert_eq!(template.unknown(&variables), ["hint"]);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template(String);
+
+/// The values of the names in a [`Template`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[must_use]
+pub struct Variables(BTreeMap<String, String>);
+
+impl Template {
+    /// Creates a template.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// Returns the text, with values in place of names. A name that has no value stays as it is written. Values are put in as they are: a
+    /// name in braces inside of one stays, too.
+    #[must_use]
+    pub fn render(&self, variables: &Variables) -> String {
+        let mut text = String::with_capacity(self.0.len());
+        self.walk(|part| match part {
+            Part::Text(part) => text.push_str(part),
+            Part::Name { name, written } => {
+                text.push_str(variables.get(name).unwrap_or(written));
+            }
+        });
+        text
+    }
+
+    /// Returns the names that have no value, in their order, each once.
+    #[must_use]
+    pub fn unknown(&self, variables: &Variables) -> Vec<&str> {
+        let mut unknown = Vec::new();
+        self.walk(|part| match part {
+            Part::Name { name, .. }
+                if variables.get(name).is_none() && !unknown.contains(&name) =>
+            {
+                unknown.push(name);
+            }
+            _ => {}
+        });
+        unknown
+    }
+
+    fn walk<'a>(&'a self, mut each: impl FnMut(Part<'a>)) {
+        let mut rest = self.0.as_str();
+        while let Some(start) = rest.find("{{") {
+            let (before, braces) = rest.split_at(start);
+            each(Part::Text(before));
+            // Where braces hold no name, the second of them may begin others that do.
+            let length = match name(braces) {
+                Some((name, length)) => {
+                    each(Part::Name { name, written: &braces[..length] });
+                    length
+                }
+                None => {
+                    each(Part::Text(&braces[..1]));
+                    1
+                }
+            };
+            rest = &braces[length..];
+        }
+        each(Part::Text(rest));
+    }
+}
+
+enum Part<'a> {
+    Text(&'a str),
+    Name { name: &'a str, written: &'a str },
+}
+
+/// Returns the name in the braces at the beginning of the text, and the length of both.
+fn name(text: &str) -> Option<(&str, usize)> {
+    let inside = text.strip_prefix("{{")?;
+    let (inside, _) = inside.split_once("}}")?;
+    let name = inside.trim();
+    let valid = |character: char| character.is_ascii_alphanumeric() || character == '_';
+    (!name.is_empty() && name.chars().all(valid)).then_some((name, inside.len() + 4))
+}
+
+impl<T: Into<String>> From<T> for Template {
+    fn from(text: T) -> Self {
+        Self::new(text)
+    }
+}
+
+impl Variables {
+    /// No variables.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a text, without the blanks around it.
+    pub fn text(mut self, name: impl Into<String>, value: impl AsRef<str>) -> Self {
+        self.0.insert(name.into(), value.as_ref().trim().to_owned());
+        self
+    }
+
+    /// Adds any value, as indented JSON. A value that JSON cannot represent, such as a map with lists as keys, is not added.
+    pub fn json(mut self, name: impl Into<String>, value: &impl Serialize) -> Self {
+        if let Ok(text) = serde_json::to_string_pretty(value) {
+            self.0.insert(name.into(), text);
+        }
+        self
+    }
+
+    /// Returns the value of that name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+}
+
+/// The variables of AgentV's own judges.
+///
+/// | name | value |
+/// |---|---|
+/// | `question`, `candidate_answer` | the text |
+/// | `expected_outcome`, `criteria` | the text, one under the names of two versions |
+/// | `reference_answer` | the text; empty without one |
+/// | `input_messages`, `expected_messages` | the messages as JSON; `[]` for none |
+/// | `output_messages` | the transcript as JSON |
+///
+/// Other names without a value are listed by [`Template::unknown`].
+impl From<&CodeJudgeInput> for Variables {
+    fn from(input: &CodeJudgeInput) -> Self {
+        let texts = [
+            ("question", input.question()),
+            ("candidate_answer", input.candidate_answer()),
+            ("expected_outcome", input.expected_outcome()),
+            ("criteria", input.expected_outcome()),
+            ("reference_answer", Some(input.reference_answer().unwrap_or_default())),
+        ];
+        let variables = Self::new()
+            .json("input_messages", &input.input_messages())
+            .json("expected_messages", &input.expected_messages());
+        let variables = match input.output_messages() {
+            Some(messages) => variables.json("output_messages", &messages),
+            None => variables,
+        };
+        texts.into_iter().fold(variables, |variables, (name, value)| match value {
+            Some(value) => variables.text(name, value),
+            None => variables,
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use evaluator_protocol::agentv::Message;
+
     use super::*;
     use crate::testing;
 
@@ -261,7 +421,7 @@ mod tests {
         let result = CodeJudgeResult::from(judgement.clone());
         assert_eq!((result.hits(), result.misses()), (vec!["h"], vec!["m"]));
         assert_eq!((result.score, result.reasoning.as_deref()), (Score::ONE, Some("r")));
-        // What a host of AgentV's makes of the other is the same.
+        // AgentV's conversion of the other result is the same.
         let other = CodeJudgeResult::from_eval_result(EvalResult::from(judgement));
         assert_eq!((other.hits(), other.misses()), (vec!["h"], vec!["m"]));
         assert_eq!(other.reasoning, result.reasoning);
@@ -339,5 +499,60 @@ mod tests {
         let model = testing::target().fail(TargetError::Unauthorized);
         let error = Judge::new().judge(&model.client(), &variables()).unwrap_err();
         assert_eq!((error, model.requests().len()), (TargetError::Unauthorized, 1));
+    }
+
+    fn render(template: &str) -> String {
+        let variables = Variables::new().text("a", " A\n").text("b_2", "{{a}}").text("empty", "");
+        Template::new(template).render(&variables)
+    }
+
+    #[test]
+    fn names_are_replaced_with_blanks_around_them_or_without() {
+        assert_eq!(render("{{a}} {{ a }} {{\n\ta}}{{empty}}."), "A A A.");
+        assert_eq!(render(""), "");
+        assert_eq!(render("{{a}}"), "A");
+    }
+
+    #[test]
+    fn values_are_not_looked_through() {
+        assert_eq!(render("{{b_2}}"), "{{a}}");
+    }
+
+    #[test]
+    fn what_is_no_name_stays() {
+        for text in [
+            "{{x}}", "{{ x }}", "{{A}}", "{{a b}}", "{{}}", "{{", "{{a", "{{a}", "}}", "{{a.b}}",
+            "{{ä}}",
+        ] {
+            assert_eq!(render(text), text);
+        }
+        assert_eq!(render("{{{a}}}"), "{A}");
+        assert_eq!(render("{{x {{a}}"), "{{x A");
+        assert_eq!(render("ä{{{{a}}}}ö"), "ä{{A}}ö");
+        let json = r#"{"a":{"b":{}}}"#;
+        assert_eq!(render(json), json);
+    }
+
+    #[test]
+    fn other_values_are_json() {
+        let variables = Variables::new().json("list", &[1]);
+        assert_eq!(Template::new("{{list}}").render(&variables), "[\n  1\n]");
+    }
+
+    #[test]
+    fn documents_of_agentv_have_names_for_their_parts() {
+        let input = CodeJudgeInput::new("Q", "A")
+            .with_expected_outcome(" O ")
+            .with_output_message(Message::assistant("A"));
+        let template = Template::new(
+            "{{question}} {{expected_outcome}}{{criteria}} {{candidate_answer}}{{reference_answer}}",
+        );
+        assert_eq!(template.render(&Variables::from(&input)), "Q OO A");
+        let messages = Template::new("{{expected_messages}} {{output_messages}}");
+        let expected = "[] [\n  {\n    \"role\": \"assistant\",\n    \"content\": \"A\"\n  }\n]";
+        assert_eq!(messages.render(&Variables::from(&input)), expected);
+        let nothing = Variables::from(&CodeJudgeInput::default());
+        let unknown = ["question", "expected_outcome", "criteria", "candidate_answer"];
+        assert_eq!(template.unknown(&nothing), unknown);
     }
 }

@@ -2,26 +2,15 @@
 #![doc = ""]
 #![doc = include_str!("../../docs/target.md")]
 
-mod body;
 mod client;
 mod error;
-mod extract;
 mod fake;
 mod http;
-mod info;
 mod judge;
-mod reply;
-mod request;
-mod response;
-mod settings;
-mod template;
+mod proxy;
 
-pub use client::TargetClient;
+pub use client::{Info, Reply, Request, TargetClient};
 pub use error::TargetError;
 pub use evaluator_protocol::agentv::{Message, TokenUsage, ToolCall};
 pub use fake::FakeTarget;
-pub use info::Info;
-pub use judge::{Judge, Judgement};
-pub use reply::Reply;
-pub use request::Request;
-pub use template::{Template, Variables};
+pub use judge::{Judge, Judgement, Template, Variables};

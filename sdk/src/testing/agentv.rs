@@ -34,18 +34,18 @@ use crate::{
     program::Choice,
 };
 
-/// Has an evaluator judge an input as its program would, in this process. Those of the default contract can be asked as well,
-/// to see what AgentV is told of their results.
+/// Evaluates an input as the program would, in this process. Evaluators of the default contract are supported as well,
+/// to test the conversion of their results.
 ///
 /// # Errors
 ///
-/// What the program would report: [`Failure`] when an argument cannot be taken from the input, the evaluator returns an
+/// The errors of the program: [`Failure`] when an argument cannot be extracted from the input, the evaluator returns an
 /// error or panics, its result cannot be written, or it does not judge this conversation.
 pub fn run(evaluator: &Evaluator, input: &CodeJudgeInput) -> Result<CodeJudgeResult, Failure> {
     let document = serde_json::to_vec(input).map_err(|error| {
         Failure::of(Kind::Input, format!("the input cannot be written as JSON: {error}"))
     })?;
-    // A document made for a test may lack what tells its contract.
+    // A document made for a test may lack the keys that its contract is detected by.
     let choice = Choice::one(evaluator).of_contract(Contract::AgentV);
     decode(&line_of(choice, &document)?).map_err(|error| unwritable(&error))
 }

@@ -157,8 +157,7 @@ fn calls_of_tools_are_judged_only_where_they_are_told() {
             Ok(answer) => assert_eq!(answer["status"], "NOT_EVALUATED", "{document}"),
             Err(failure) => {
                 assert_eq!(failure.kind(), "not_evaluated", "{document}");
-                let message =
-                    "not evaluated: invocations: this evaluator judges the calls of tools";
+                let message = "not evaluated: invocations: this evaluator judges tool calls, which";
                 assert!(failure.message().starts_with(message), "{failure}");
             }
         }

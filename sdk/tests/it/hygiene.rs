@@ -70,7 +70,7 @@ async fn evaluator(threshold: ::evaluator_sdk::Threshold) -> f64 {
     ::std::future::ready(threshold.0).await
 }
 
-/// Arguments that are told by their names, which no lint may take for unused ones either.
+/// Arguments that are matched by name, which no lint may report as unused.
 #[::evaluator_sdk::evaluator(contract = adk)]
 async fn parameter(
     eval_metric: &::serde_json::Value,

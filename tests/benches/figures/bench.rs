@@ -1,4 +1,4 @@
-//! What all parts need: the programs that are measured, their configurations, and a word on what is going on.
+//! The measured programs and their configurations, for all parts, with progress on standard error.
 
 use std::{
     cell::OnceCell,
@@ -8,7 +8,7 @@ use std::{
 
 use evaluator_tests::bench::{
     build,
-    folder::Folder,
+    directory::BenchDirectory,
     measure::{self, Usage},
     peers,
 };
@@ -24,7 +24,7 @@ pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_measured");
 pub(crate) const LINKED: &str = env!("CARGO_BIN_EXE_measured-command");
 
 pub(crate) struct Bench {
-    pub(crate) folder: Folder,
+    pub(crate) directory: BenchDirectory,
     evaluator: PathBuf,
     compares: bool,
     agentevals: OnceCell<Option<PathBuf>>,
@@ -32,10 +32,10 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    /// Builds what is measured. Without `compares`, nothing is installed for comparison.
+    /// Builds the measured programs. Without `compares`, nothing is installed for comparison.
     pub(crate) fn new(compares: bool) -> Self {
         Self {
-            folder: Folder::new(),
+            directory: BenchDirectory::new(),
             evaluator: build::evaluator(),
             compares,
             agentevals: OnceCell::new(),
@@ -65,15 +65,15 @@ impl Bench {
         self.python.get_or_init(peers::python).as_deref()
     }
 
-    /// Measures the median of so many runs; the report is in the folder, under that name.
+    /// Measures the median of `times` runs; the report is in the directory, under `name`.
     pub(crate) fn measure(&self, report: &str, times: usize, command: &Command) -> Usage {
         eprintln!("measuring {report}: {times} of {} ...", command.get_program().display());
-        measure::measure(times, &self.folder.file(report), command)
+        measure::measure(times, &self.directory.file(report), command)
     }
 
     /// Measures ours, after a run that does not count: it builds and fills caches.
     pub(crate) fn measure_warm(&self, report: &str, times: usize, command: &Command) -> Usage {
-        let _ = measure::measure(1, &self.folder.file(report), command);
+        let _ = measure::measure(1, &self.directory.file(report), command);
         self.measure(report, times, command)
     }
 
@@ -87,17 +87,17 @@ impl Bench {
     ) -> PathBuf {
         let entry = |name: &&str| format!("  - {{name: {name}, {}}}\n", entry(name));
         let entries: String = evaluators.iter().map(entry).collect();
-        self.folder.write(name, &format!("evaluators:\n{head}{entries}"))
+        self.directory.write(name, &format!("evaluators:\n{head}{entries}"))
     }
 }
 
-/// What an entry says of the evaluator in Python.
+/// Keys of the entry of the evaluator in Python.
 pub(crate) fn in_python(name: &str) -> String {
     let file = format!("tests/fixtures/measured/python/{name}.py");
     format!("type: code, path: {:?}", build::root().join(file))
 }
 
-/// What an entry says of the evaluator in Rust.
+/// Keys of the entry of the evaluator in Rust.
 pub(crate) fn in_rust(_name: &str) -> String {
     format!("type: code, path: {PROGRAM:?}")
 }

@@ -1,4 +1,4 @@
-//! More and more conversations: what each takes must not grow with their number, nor what all of them take of memory.
+//! More and more conversations: neither the time of each nor the memory of all may grow with their number.
 
 use std::{env, path::Path};
 
@@ -17,7 +17,7 @@ const MORE: f64 = 20.0;
 pub(crate) fn measure(bench: &Bench, table: &mut Table) {
     let last = env::var("BENCH_TRACES").map_or(100_000, |number| number.parse().unwrap());
     let config = bench.configuration("growth.yaml", "", &EVALUATORS[..2], in_rust);
-    let traces = bench.folder.file("growth.json");
+    let traces = bench.directory.file("growth.json");
     let command = bench.evaluator(&[&*traces, Path::new("-c"), &*config]);
     let mut first: Option<(usize, Usage)> = None;
     for number in [1_000, 10_000, last] {

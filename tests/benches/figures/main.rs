@@ -1,19 +1,19 @@
-//! The figures that this project promises, measured, beside those of agentevals in the same run.
+//! Measures the figures that this project promises, and those of agentevals in the same run.
 //!
-//! `cargo bench -p evaluator-tests --bench figures` installs what it compares with (some 1 GB below cargo's target folder, once),
-//! builds, measures for about eight minutes, and prints one table. Five of them are runs that start an interpreter for each of 1,000
-//! evaluations, as agentevals does. After `--`:
+//! `cargo bench -p evaluator-tests --bench figures` installs what it compares with (some 1 GB below cargo's target directory, once),
+//! builds, measures for about eight minutes, and prints one table. Five of them are runs that start an interpreter for each
+//! of 1,000 evaluations, as agentevals does. After `--`:
 //!
 //! | argument | measures |
 //! |---|---|
-//! | `one` | one conversation: what people wait for |
+//! | `one` | one conversation: the time a user waits |
 //! | `python` | many conversations by evaluators that use the Python SDK |
 //! | `rust` | the same by evaluators in Rust: as processes, as workers, linked |
-//! | `worker` | what one evaluation takes of processors, when there is always a next one |
+//! | `worker` | processor time of one evaluation, when there is always a next one |
 //! | `growth` | more and more conversations |
 //! | `--ours` | ours alone, with nothing to compare with |
 //!
-//! `BENCH_TRACES` is another number of conversations to grow to than 100,000 (a file of 410 MB); `BENCH_FOLDER` is a folder
+//! `BENCH_TRACES` is another number of conversations to grow to than 100,000 (a file of 410 MB); `BENCH_FOLDER` is a directory
 //! in which all files are left. `AGENTEVALS` and `EVALUATOR_SDK_PYTHON` name programs to be used in place of installed ones.
 
 #![expect(clippy::disallowed_methods, reason = "what is measured are whole processes")]
@@ -38,7 +38,7 @@ use bench::Bench;
 use evaluator_tests::bench::{is_wanted, measure};
 use table::Table;
 
-/// A part of the table: its name, and what measures it and adds its rows.
+/// A part of the table: its name, and the function that measures it and adds its rows.
 type Part = (&'static str, fn(&Bench, &mut Table));
 
 const PARTS: [Part; 5] = [
@@ -49,7 +49,7 @@ const PARTS: [Part; 5] = [
     ("growth", growth::measure),
 ];
 
-/// The argument that leaves out what needs to be installed for comparison.
+/// Argument that leaves out the programs to compare with, which would be installed.
 const OURS: &str = "--ours";
 
 fn main() {

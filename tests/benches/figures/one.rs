@@ -1,4 +1,4 @@
-//! One conversation: what people wait for.
+//! One conversation: the time a user waits.
 
 use std::path::Path;
 
@@ -9,12 +9,12 @@ use crate::{
     table::{Aim, Table},
 };
 
-/// The built-in metrics beside the two evaluators: trajectory and ROUGE.
+/// Built-in metrics that run with the two evaluators: trajectory and ROUGE.
 const METRICS: &str = "  - {name: tool_trajectory_avg_score, type: builtin}\n  \
                        - {name: response_match_score, type: builtin}\n";
 
 pub(crate) fn measure(bench: &Bench, table: &mut Table) {
-    let (trace, set) = (bench.folder.file("one.json"), bench.folder.file("one-set.json"));
+    let (trace, set) = (bench.directory.file("one.json"), bench.directory.file("one-set.json"));
     recording::write_traces(&trace, 1);
     recording::write_eval_set(&set);
     let two = &EVALUATORS[..2];
@@ -30,8 +30,8 @@ pub(crate) fn measure(bench: &Bench, table: &mut Table) {
         let usage = bench.measure_warm(report, 9, &command);
         table.add(work, theirs, aim, usage);
         if theirs.is_some() {
-            let theirs = bench.folder.file("one-agentevals.json");
-            scores::assert_same(&bench.folder.file(report), &theirs);
+            let theirs = bench.directory.file("one-agentevals.json");
+            scores::assert_same(&bench.directory.file(report), &theirs);
         }
     };
     let aim = Aim { wall: Some(0.030), peak: Some(25.0) };

@@ -14,7 +14,7 @@ pub(crate) fn measure(bench: &Bench, table: &mut Table) {
         table.add_text(["200 traces, 5 evaluators with the Python SDK", "-", "", "no SDK", "", ""]);
         return;
     };
-    let traces = bench.folder.file("python.json");
+    let traces = bench.directory.file("python.json");
     recording::write_offers(&traces, 200);
     let forked = bench.configuration("python.yaml", "", &EVALUATORS, in_python);
     let fresh = bench.configuration("python-process.yaml", "", &EVALUATORS, |name| {
@@ -34,11 +34,11 @@ pub(crate) fn measure(bench: &Bench, table: &mut Table) {
     let usage = bench.measure_warm("python-forked.json", 3, &ours(&*forked));
     let aim = Aim { wall: Some(6.0), ..Aim::default() };
     table.add("200 traces, 5 evaluators with the Python SDK", theirs, aim, usage);
-    let report = bench.folder.file("python-forked.json");
+    let report = bench.directory.file("python-forked.json");
     if theirs.is_some() {
-        scores::assert_same(&report, &bench.folder.file("python-agentevals.json"));
+        scores::assert_same(&report, &bench.directory.file("python-agentevals.json"));
     }
     let usage = bench.measure("python-process.json", 1, &ours(&*fresh));
     table.add("the same, each evaluation started anew", theirs, Aim::default(), usage);
-    scores::assert_same(&report, &bench.folder.file("python-process.json"));
+    scores::assert_same(&report, &bench.directory.file("python-process.json"));
 }

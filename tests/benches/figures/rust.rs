@@ -12,7 +12,7 @@ use crate::{
 const RUNS: usize = 9;
 
 pub(crate) fn measure(bench: &Bench, table: &mut Table) {
-    let traces = bench.folder.file("rust.json");
+    let traces = bench.directory.file("rust.json");
     recording::write_offers(&traces, 200);
     let entry = |isolation| move |name: &str| format!("{}, isolation: {isolation}", in_rust(name));
     let fresh = bench.configuration("rust-process.yaml", "", &EVALUATORS, entry("process"));
@@ -25,7 +25,7 @@ pub(crate) fn measure(bench: &Bench, table: &mut Table) {
     let mut row = |work, report: &str, command, aim| {
         let usage = bench.measure_warm(report, RUNS, &command);
         table.add(work, None, aim, usage);
-        bench.folder.file(report)
+        bench.directory.file(report)
     };
     let workers = row(
         "200 traces, 5 Rust evaluators through processes",

@@ -1,4 +1,4 @@
-//! What one evaluation takes of processors, in the host and in the evaluator, when there is always a next one.
+//! Processor time of one evaluation, in the host and in the evaluator, when there is always a next one.
 
 use std::{
     num::NonZeroUsize,
@@ -29,7 +29,7 @@ const EVALUATIONS: usize = 50_000;
 /// Microseconds of processors that an evaluation may take.
 const AIM: f64 = 25.0;
 
-/// Documents that somebody waits for at a time, as in a run.
+/// Documents in evaluation at a time, as in a run.
 const AT_ONCE: usize = 64;
 
 pub(crate) fn measure(_bench: &Bench, table: &mut Table) {

@@ -1,4 +1,4 @@
-//! The table: what is measured beside what there is to reach.
+//! The table: measured values next to their targets.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ pub(crate) struct Table {
     rows: Vec<[String; COLUMNS.len()]>,
 }
 
-/// What there is to reach; nothing where there is no number.
+/// Target; empty where there is none.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Aim {
     /// Seconds of wall time.
@@ -31,7 +31,7 @@ impl Table {
         self.add_text([work, &theirs, &aim.text(), &usage(ours), &ratio, &aim.verdict(ours)]);
     }
 
-    /// Adds what is none of that.
+    /// Adds a row of another kind.
     pub(crate) fn add_text(&mut self, cells: [&str; COLUMNS.len()]) {
         self.rows.push(cells.map(str::to_owned));
     }
@@ -58,7 +58,7 @@ pub(crate) fn verdict(is_reached: bool) -> String {
     if is_reached { "reached" } else { "MISSED" }.to_owned()
 }
 
-/// What a program used, in the words of the table.
+/// Usage of a program, formatted for the table.
 pub(crate) fn usage(usage: Usage) -> String {
     format!("{} (CPU {}) {:>3.0} MB", seconds(usage.wall), seconds(usage.cpu()), usage.peak)
 }

@@ -1,4 +1,4 @@
-//! The programs as people would have them.
+//! Builds the programs to measure, as a user builds them.
 
 use std::{
     env, io,
@@ -10,17 +10,17 @@ use std::{
 ///
 /// # Panics
 ///
-/// Never: this package stands in a folder of the workspace.
+/// Never: this package is in a directory of the workspace.
 #[must_use]
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
-/// Cargo's target folder, in which this benchmark was built.
+/// Cargo's target directory, in which this benchmark was built.
 ///
 /// # Panics
 ///
-/// If this program is no benchmark that cargo built.
+/// If this program is not a benchmark that cargo built.
 #[must_use]
 pub fn target() -> PathBuf {
     // PROFILE/deps/PROGRAM
@@ -42,17 +42,17 @@ pub fn evaluator() -> PathBuf {
     target.join("release/evaluator").with_extension(env::consts::EXE_EXTENSION)
 }
 
-/// Cargo in that folder, as a person would call it.
+/// Returns a cargo command for a directory, with the environment of a shell.
 #[must_use]
-pub fn cargo(folder: &Path) -> Command {
+pub fn cargo(directory: &Path) -> Command {
     let mut command = Command::new("cargo");
-    command.current_dir(folder);
+    command.current_dir(directory);
     clean(&mut command);
     command
 }
 
-/// Takes from a command what says that it is a child of the cargo that runs this: build scripts ask for such variables, and all
-/// that depends on them would be built anew, now and when a person builds next.
+/// Removes the variables that cargo has set for this process from a command: build scripts read some of them, and cargo would
+/// compile what depends on them again, now and in the next build from a shell.
 pub fn clean(command: &mut Command) {
     for (name, _) in env::vars_os() {
         let text = name.to_string_lossy();

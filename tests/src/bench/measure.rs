@@ -1,6 +1,6 @@
 //! Time and memory of a whole process, and of all that it starts and waits for.
 //!
-//! The kernel counts what ended children used, all of them together. So each measured program is the only child of a
+//! The kernel counts the usage of exited children in one sum. So each measured program is the only child of a
 //! process of its own: the benchmark, started again.
 
 use std::{
@@ -16,10 +16,10 @@ use nix::sys::{
     time::TimeVal,
 };
 
-/// The argument that makes a benchmark the parent of what is measured.
+/// Argument that makes a benchmark the parent of the measured program.
 const MEASURE: &str = "--measure";
 
-/// What a program used.
+/// Resource usage of a program and its children.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Usage {
     /// Seconds from start to end.
@@ -55,11 +55,11 @@ impl Usage {
     }
 }
 
-/// What this process, or its children that ended, used so far: seconds of user and of system time.
+/// Seconds of user and of system time that this process, or its exited children, used so far.
 ///
 /// # Panics
 ///
-/// If the system does not tell.
+/// If the system does not report it.
 #[must_use]
 pub fn processors(who: UsageWho) -> [f64; 2] {
     let usage = getrusage(who).unwrap();
@@ -70,7 +70,7 @@ fn seconds(time: TimeVal) -> f64 {
     time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6
 }
 
-/// Measures if this process was started to do that; says whether it was.
+/// Measures a program if this process was started to do that. Returns true if so.
 ///
 /// # Panics
 ///
@@ -86,9 +86,9 @@ pub fn is_measuring() -> bool {
     let mut command = Command::new(program);
     command.args(rest).stdin(Stdio::null());
     command.stdout(File::create(output).unwrap()).stderr(File::create(&errors).unwrap());
-    let begun = Instant::now();
+    let start = Instant::now();
     let status = command.status().unwrap();
-    let wall = begun.elapsed().as_secs_f64();
+    let wall = start.elapsed().as_secs_f64();
     // 1 is an agent that failed: an answer like any other.
     assert!(
         status.code().is_some_and(|code| code <= 1),
@@ -102,7 +102,8 @@ pub fn is_measuring() -> bool {
     true
 }
 
-/// Runs a command so many times; the medians. What it prints goes to a file, and that of standard error to one beside it.
+/// Runs a command `times` times and returns the median usage. Standard output goes to a file, standard error to a file next to
+/// it.
 ///
 /// # Panics
 ///
@@ -116,8 +117,8 @@ pub fn measure(times: usize, output: &Path, command: &Command) -> Usage {
 fn once(output: &Path, command: &Command) -> Usage {
     let mut parent = Command::new(env::current_exe().unwrap());
     parent.arg(MEASURE).arg(output).arg(command.get_program()).args(command.get_args());
-    if let Some(folder) = command.get_current_dir() {
-        parent.current_dir(folder);
+    if let Some(directory) = command.get_current_dir() {
+        parent.current_dir(directory);
     }
     for (name, value) in command.get_envs() {
         match value {

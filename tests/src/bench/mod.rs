@@ -1,6 +1,7 @@
-//! Whole programs, measured: recordings to work on, programs to compare with, and what they used.
+//! Measures whole programs: generated recordings, programs to compare with, and resource usage.
 //!
-//! A benchmark that measures begins with [`measure::is_measuring`], since it is also the parent of what it measures.
+//! The `main` of a benchmark calls [`measure::is_measuring`] first, since the benchmark is also the parent of the measured
+//! program.
 
 #![expect(clippy::disallowed_methods, reason = "what is measured are whole processes")]
 #![expect(
@@ -11,13 +12,13 @@
 )]
 
 pub mod build;
-pub mod folder;
+pub mod directory;
 pub mod measure;
 pub mod peers;
 pub mod recording;
 pub mod scores;
 
-/// Whether this is a run of the benchmark: `cargo test --benches` only wants to know that it compiles.
+/// Returns true if the benchmark is to run: `cargo test --benches` only checks that it compiles.
 #[must_use]
 pub fn is_wanted() -> bool {
     std::env::args().any(|argument| argument == "--bench")

@@ -1,7 +1,7 @@
-//! The programs of others: to compare with, and to be run by. They come from the registries they are published in.
+//! Other systems, to compare with and to run under, from the registries that they are published in.
 //!
-//! Each is installed once, by the first benchmark or test that asks for it, into a folder of its release below
-//! `evaluator-peers` in the user's cache (or the folder that `EVALUATOR_PEERS` names): they outlive `cargo clean`, and all
+//! Each is installed once, by the first benchmark or test that needs it, into a directory of its release below
+//! `evaluator-peers` in the user's cache (or the directory that `EVALUATOR_PEERS` names): they outlive `cargo clean`, and all
 //! checkouts share them.
 
 use std::{
@@ -14,13 +14,13 @@ use std::{
 
 use super::build;
 
-/// What Python evaluators are written with.
+/// SDK of Python evaluators.
 const SDK: &str = "agentevals-evaluator-sdk==0.2.0";
 
 /// The command to compare with. It starts Python evaluators with its own interpreter, so both are in one environment.
 const AGENTEVALS: &str = "agentevals-cli==0.11.0";
 
-/// Google's ADK, with what `adk eval` needs.
+/// Google's ADK with the dependencies of `adk eval`.
 const ADK: &str = "google-adk[eval]==2.13.0";
 
 const AGENTA: &str = "agenta==0.125.1";
@@ -29,15 +29,15 @@ const AGENTV: &str = "agentv@4.42.4";
 
 /// A Python interpreter that has the SDK of Python evaluators: the one that `EVALUATOR_SDK_PYTHON` names, or one of ours.
 ///
-/// None where it cannot be installed, which is then said on standard error.
+/// `None` where it cannot be installed, which is reported on standard error.
 #[must_use]
 pub fn python() -> Option<PathBuf> {
     named("EVALUATOR_SDK_PYTHON").or_else(|| Some(from_pypi(&[SDK])?.join("python")))
 }
 
-/// The `agentevals` command: the one that `AGENTEVALS` names (with the SDK beside it), or one of ours.
+/// The `agentevals` command: the one that `AGENTEVALS` names (with the SDK in the same environment), or one of ours.
 ///
-/// None where it cannot be installed, which is then said on standard error.
+/// `None` where it cannot be installed, which is reported on standard error.
 #[must_use]
 pub fn agentevals() -> Option<PathBuf> {
     named("AGENTEVALS").or_else(|| Some(from_pypi(&[AGENTEVALS, SDK])?.join("agentevals")))
@@ -45,7 +45,7 @@ pub fn agentevals() -> Option<PathBuf> {
 
 /// A Python interpreter that has Google's ADK: the one that `ADK_PYTHON` names, or one of ours.
 ///
-/// None where it cannot be installed, which is then said on standard error.
+/// `None` where it cannot be installed, which is reported on standard error.
 #[must_use]
 pub fn adk() -> Option<PathBuf> {
     named("ADK_PYTHON").or_else(|| Some(from_pypi(&[ADK])?.join("python")))
@@ -53,7 +53,7 @@ pub fn adk() -> Option<PathBuf> {
 
 /// A Python interpreter that has Agenta's SDK: the one that `AGENTA_PYTHON` names, or one of ours.
 ///
-/// None where it cannot be installed, which is then said on standard error.
+/// `None` where it cannot be installed, which is reported on standard error.
 #[must_use]
 pub fn agenta() -> Option<PathBuf> {
     named("AGENTA_PYTHON").or_else(|| Some(from_pypi(&[AGENTA])?.join("python")))
@@ -61,17 +61,17 @@ pub fn agenta() -> Option<PathBuf> {
 
 /// The `agentv` command: the one that `AGENTV` names, or one of ours.
 ///
-/// None where it cannot be installed, which is then said on standard error.
+/// `None` where it cannot be installed, which is reported on standard error.
 #[must_use]
 pub fn agentv() -> Option<PathBuf> {
     named("AGENTV").or_else(|| {
-        let folder = installed(AGENTV, |folder| {
+        let directory = installed(AGENTV, |directory| {
             run(Command::new("npm")
                 .args(["install", "--no-audit", "--no-fund", "--prefix"])
-                .arg(folder)
+                .arg(directory)
                 .arg(AGENTV))
         })?;
-        Some(folder.join("node_modules/.bin/agentv"))
+        Some(directory.join("node_modules/.bin/agentv"))
     })
 }
 
@@ -79,25 +79,26 @@ fn named(variable: &str) -> Option<PathBuf> {
     env::var_os(variable).map(PathBuf::from)
 }
 
-/// The folder of programs of a Python environment that has these. The first one names it.
+/// Directory of the programs of a Python environment with these requirements. The first one names the environment.
 fn from_pypi(requirements: &[&str]) -> Option<PathBuf> {
-    let folder = installed(requirements[0], |folder| {
-        run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(folder))?;
-        let python = folder.join("bin/python");
+    let directory = installed(requirements[0], |directory| {
+        run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(directory))?;
+        let python = directory.join("bin/python");
         run(Command::new(python).args(["-m", "pip", "install"]).args(requirements))
     })?;
-    Some(folder.join("bin"))
+    Some(directory.join("bin"))
 }
 
-/// The folder of a release, once it is there; a file beside it, written last, says that it is.
+/// Directory of a release, after its installation. A file next to it, written last, marks it as complete.
 fn installed(release: &str, install: impl FnOnce(&Path) -> Result<(), String>) -> Option<PathBuf> {
     let cache = cache();
     // Paths that need no quotes anywhere.
     let name = release.replace(['[', ']'], "-").replace("==", "-").replace('@', "-");
-    let folder = cache.join(&name);
+    let directory = cache.join(&name);
     let marker = cache.join(format!("{name}.installed"));
     let try_it = || -> Result<(), String> {
-        fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        fs::create_dir_all(&directory)
+            .map_err(|error| format!("{}: {error}", directory.display()))?;
         // Held until the end: another checkout may want the same.
         let lock = File::create(cache.join(format!("{name}.lock")));
         let lock = lock.map_err(|error| format!("{}: {error}", cache.display()))?;
@@ -105,12 +106,12 @@ fn installed(release: &str, install: impl FnOnce(&Path) -> Result<(), String>) -
         if marker.exists() {
             return Ok(());
         }
-        eprintln!("installing {release} into {} (once) ...", folder.display());
-        install(&folder)?;
+        eprintln!("installing {release} into {} (once) ...", directory.display());
+        install(&directory)?;
         File::create(&marker).map(drop).map_err(|error| format!("{}: {error}", marker.display()))
     };
     match try_it() {
-        Ok(()) => Some(folder),
+        Ok(()) => Some(directory),
         Err(reason) => {
             eprintln!(
                 "\n!!! {release} cannot be installed: {reason}\n!!! This run does WITHOUT IT.\n"
@@ -120,16 +121,16 @@ fn installed(release: &str, install: impl FnOnce(&Path) -> Result<(), String>) -
     }
 }
 
-/// The folder of all releases.
+/// Directory of all releases.
 fn cache() -> PathBuf {
     let user = || {
         let cache = named("XDG_CACHE_HOME").filter(|path| path.is_absolute());
         cache.or_else(|| Some(named("HOME")?.join(".cache")))
     };
-    let folder = named("EVALUATOR_PEERS")
+    let directory = named("EVALUATOR_PEERS")
         .unwrap_or_else(|| user().unwrap_or_else(build::target).join("evaluator-peers"));
-    // Programs are started in other folders.
-    std::path::absolute(&folder).unwrap_or(folder)
+    // Programs are started in other directories.
+    std::path::absolute(&directory).unwrap_or(directory)
 }
 
 /// Runs an installer, which shows its progress on standard error.

@@ -1,10 +1,10 @@
-//! What reports say, to compare those of two programs.
+//! Results in reports, to compare two programs.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
 use serde_json::Value;
 
-/// What each evaluator said of each trace: score, status, scores of the turns.
+/// Results of each evaluator for each trace: score, status, scores of the turns.
 pub type Scores = BTreeMap<(String, String), String>;
 
 /// Reads a report in JSON, whatever stands before it.

@@ -69,7 +69,7 @@ fn comparable(report: &Report) -> Value {
     report
 }
 
-/// The report without the words for what went wrong: a program that cannot judge ends with an exit code and messages, an
+/// The report without error messages: a program that cannot judge ends with an exit code and messages, an
 /// evaluator inside of this process cannot.
 fn without_wording(mut report: Value) -> Value {
     for conversation in report["traces"].as_array_mut().unwrap() {

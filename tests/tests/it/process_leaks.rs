@@ -1,7 +1,7 @@
 //! Many broken programs at once leave nothing open in the host. It counts what a whole
 //! process holds, so the test runs in a process of its own.
 //!
-//! `EVALUATIONS=10000 cargo test -p evaluator-tests --test it process_leaks -- --nocapture` has it do so many, which takes
+//! `EVALUATIONS=10000 cargo test -p evaluator-tests --test it process_leaks -- --nocapture` runs that many, which takes
 //! minutes.
 
 use std::{env, num::NonZeroUsize, process::Command, time::Duration};
@@ -16,14 +16,14 @@ use tokio::task::JoinSet;
 
 const INPUT: &[u8] = b"{}";
 
-/// Evaluations where nothing else is said, and how many of them at a time.
+/// Default number of evaluations, and how many run at a time.
 const FEW: usize = 48;
 const AT_A_TIME: usize = 48;
 
-/// Name of a fixture, and what it comes to.
+/// Name of a fixture, and its error type.
 type Fault = (&'static str, Option<&'static str>);
 
-/// What each program comes to; `None` is an answer.
+/// Programs with their error types; `None` is an answer.
 const FAULTS: &[Fault] = &[
     ("good", None),
     ("hang", Some("timed_out")),

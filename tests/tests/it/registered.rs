@@ -1,4 +1,4 @@
-//! What a program registers with its runner is seen by every command.
+//! Every command sees the extensions that a program registers with its runner.
 
 use std::process::Command;
 
@@ -56,7 +56,46 @@ fn every_command_sees_what_is_registered() {
             assert!(text.contains(expected), "{args:?}: `{expected}` is not in {text}");
         }
     }
-    // What is not registered there is not known.
+    // `export` knows the registered runtime, too.
     let (code, text) = registered(&directory, &["export", "--for", "agentevals", "own.check"]);
     assert!(!text.contains("no runtime for"), "{code:?}: {text}");
+}
+
+#[test]
+fn a_registered_trace_format_is_used_like_a_built_in_one() {
+    let directory = TestDirectory::new();
+    directory.file("t.txt", "notes\nhow far? -> 3 km\nhow long? -> 1 h\n");
+    directory.file("broken.txt", "notes\nhow far? -> 3 km\nsilence\n");
+    directory.file("plain.txt", "how far?\n");
+    directory.file("c.yaml", "trace_format: notes\nevaluators: [{name: content, type: builtin}]\n");
+    directory
+        .file("wrong.yaml", "trace_format: zipkin\nevaluators: [{name: content, type: builtin}]\n");
+    let traces = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/traces/booking.json");
+    for (args, code, expected) in [
+        (&["run", "t.txt", "-m", "content"][..], 0, &["note-1", "note-2", "PASSED"][..]),
+        (&["run", "t.txt", traces, "-m", "content"], 0, &["note-1", "PASSED"]),
+        (&["run", "t.txt", "-m", "content", "--format", "Notes"], 0, &["note-2", "PASSED"]),
+        (&["run", "t.txt", "-c", "c.yaml"], 0, &["note-1", "PASSED"]),
+        (&["inspect", "t.txt"], 0, &["note-1", "how far?", "1 h"]),
+        // Every command knows the names.
+        (&["run", "--help"], 0, &["jaeger-json", "notes", "Questions and answers as text"]),
+        (&["completions", "bash"], 0, &["jaeger-json notes otlp-json"]),
+        (&["schema"], 0, &["\"notes\""]),
+        (&["run", "t.txt", "--format", "zipkin"], 2, &["zipkin", "jaeger-json, notes, otlp-json"]),
+        (&["check", "wrong.yaml"], 2, &["zipkin", "jaeger-json, notes, otlp-json"]),
+        // Unusable parts and unknown content are errors, as in the other formats.
+        (
+            &["run", "broken.txt", "-m", "content"],
+            3,
+            &["1 span left out: line 3: it has no ` -> `"],
+        ),
+        (&["run", "plain.txt", "-m", "content"], 3, &["Could not detect trace format"]),
+        (&["run", "t.txt", "-m", "content", "--format", "otlp-json"], 3, &["line 1: invalid JSON"]),
+    ] {
+        let (found, text) = registered(&directory, args);
+        assert_eq!(found, Some(code), "{args:?}: {text}");
+        for expected in expected {
+            assert!(text.contains(expected), "{args:?}: `{expected}` is not in {text}");
+        }
+    }
 }

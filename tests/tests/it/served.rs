@@ -67,7 +67,7 @@ async fn one_process_answers_document_after_document() {
     let broken = |kind: &str| Err((kind.to_owned(), 500));
     assert_eq!(answer(&service, "resident", &told("fail")).await, broken("exited"));
     assert_eq!(pid().await, first);
-    // Whoever ends it loses nothing but the own document.
+    // A document that ends the process costs no other one.
     assert_eq!(answer(&service, "resident", &told("die")).await, broken("exited"));
     assert_ne!(pid().await, first);
     let abstained = answer(&service, "resident", &told("abstain")).await.unwrap();

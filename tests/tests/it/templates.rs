@@ -1,4 +1,4 @@
-//! Every template is rendered, and what its README says is done.
+//! Renders every template and follows its README.
 
 use std::{
     fs,
@@ -20,33 +20,33 @@ use serde_json::{Map, Value};
 /// A rendered template that goes away with the test.
 struct Scaffold {
     created: Created,
-    folder: PathBuf,
+    directory: PathBuf,
 }
 
 impl Scaffold {
     fn new(prefix: &str, template: Template) -> Self {
-        // A name with a hyphen: package, function and files have to agree about what becomes of it.
+        // A name with a hyphen: package, function and files have to use the same replacement.
         let name = format!("{prefix}-{}", template.name());
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(&name);
-        if folder.exists() {
-            fs::remove_dir_all(&folder).unwrap();
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(&name);
+        if directory.exists() {
+            fs::remove_dir_all(&directory).unwrap();
         }
-        let request = Request::new(&folder, None, Some(template)).unwrap();
+        let request = Request::new(&directory, None, Some(template)).unwrap();
         let created = render(&request, &SdkSource::of_this_build()).unwrap();
-        assert_eq!(created.folder(), folder);
+        assert_eq!(created.folder(), directory);
         if template.language() == Language::Rust {
             // The versions this workspace was built with are on this machine; others may not be.
             let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.lock");
-            fs::copy(lock, folder.join("Cargo.lock")).unwrap();
+            fs::copy(lock, directory.join("Cargo.lock")).unwrap();
         }
-        Self { created, folder }
+        Self { created, directory }
     }
 
-    /// Runs a line of shell in the folder.
+    /// Runs a line of shell in the directory.
     fn sh(&self, line: &str) -> Output {
         let output = Command::new("sh")
             .args(["-c", line])
-            .current_dir(&self.folder)
+            .current_dir(&self.directory)
             .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("templates"))
             .env("CARGO_NET_OFFLINE", "true")
             .output()
@@ -58,9 +58,9 @@ impl Scaffold {
         output
     }
 
-    /// Does what the README says first: tests the evaluator and runs it on a document.
+    /// Runs the first commands of the README: they test the evaluator and run it on a document.
     fn follow_the_readme(&self) {
-        let readme = fs::read_to_string(self.folder.join("README.md")).unwrap();
+        let readme = fs::read_to_string(self.directory.join("README.md")).unwrap();
         let block = readme.split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
         let lines: Vec<&str> = block.lines().collect();
         let [test, run] = lines.as_slice() else { panic!("two commands expected: {block}") };
@@ -72,11 +72,11 @@ impl Scaffold {
 
 impl Drop for Scaffold {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.folder);
+        let _ = fs::remove_dir_all(&self.directory);
     }
 }
 
-/// What a program says its version is; `None`, and a word about it, when it is not on this machine.
+/// Output of `--version`; `None` with a message where the program is not installed.
 fn version(program: &str) -> Option<String> {
     let output = Command::new(program).arg("--version").output();
     match output {
@@ -141,7 +141,7 @@ fn typescript() {
 fn the_printed_configuration_is_one() {
     for template in Template::ALL {
         let scaffold = Scaffold::new("config", template);
-        let file = scaffold.folder.join("eval_config.yaml");
+        let file = scaffold.directory.join("eval_config.yaml");
         fs::write(&file, scaffold.created.config()).unwrap();
 
         let config = Config::load(&file).unwrap();
@@ -158,13 +158,13 @@ fn the_printed_configuration_is_one() {
 fn the_manifest_describes_the_evaluator() {
     for template in Template::ALL {
         let scaffold = Scaffold::new("manifest", template);
-        let text = fs::read_to_string(scaffold.folder.join("evaluator.yaml")).unwrap();
+        let text = fs::read_to_string(scaffold.directory.join("evaluator.yaml")).unwrap();
 
         let manifest: Manifest = serde_json::from_value(flat_yaml(&text)).unwrap();
 
         assert_eq!(manifest.name, format!("manifest-{}", template.name()));
         assert_eq!(manifest.language, template.language().name().to_lowercase());
-        assert_eq!(scaffold.folder.join(manifest.entrypoint), scaffold.created.entrypoint());
+        assert_eq!(scaffold.directory.join(manifest.entrypoint), scaffold.created.entrypoint());
         assert!(!manifest.description.is_empty() && !manifest.tags.is_empty());
     }
 }
@@ -183,9 +183,9 @@ fn what_is_created_is_valid() {
             ..Validator::default()
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let folders = [scaffold.folder.clone()];
+        let directories = [scaffold.directory.clone()];
 
-        let validations = runtime.block_on(validator.validate(&folders, &mut |_| ()));
+        let validations = runtime.block_on(validator.validate(&directories, &mut |_| ()));
 
         let [validation] = validations.as_slice() else { panic!("one expected") };
         match validation.standing() {

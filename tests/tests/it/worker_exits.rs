@@ -105,17 +105,17 @@ fn a_worker_that_the_host_kills_is_not_blamed_for_it() {
 #[test]
 fn results_of_a_worker_that_exited_badly_are_not_resumed() {
     let fixture = Fixture::new();
-    let resume = ["-o", "json", "--resume", "--journal", "j.jsonl", "-v"];
+    let resume = ["-o", "json", "--resume", "--save-run", "r.evalrun", "-v"];
     for _ in 0..2 {
         let ran = fixture.run("exit 7 at the end", 6, "", &resume);
         assert_eq!(ran.code, Some(3), "{}", ran.stderr);
-        assert!(ran.stderr.contains("0 of 6 evaluations were taken"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("0 of 6 evaluations are from"), "{}", ran.stderr);
         assert!(ran.stderr.contains("a worker exited with code 7"), "{}", ran.stderr);
     }
     let other = fixture.run("no fault at the end", 6, "", &resume);
     assert_eq!(other.code, Some(0), "{}", other.stderr);
     let again = fixture.run("no fault at the end", 6, "", &resume);
-    assert!(again.stderr.contains("6 of 6 evaluations were taken"), "{}", again.stderr);
+    assert!(again.stderr.contains("6 of 6 evaluations are from"), "{}", again.stderr);
 }
 
 /// A program that does not number its lines and prints one answer too many: which answer belongs to which document is unknown.

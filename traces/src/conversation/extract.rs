@@ -86,7 +86,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::conversation::recording::{Recording, says};
+    use crate::conversation::testing::{Recording, says};
 
     #[test]
     fn groups_can_be_extracted_on_threads() {

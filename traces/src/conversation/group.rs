@@ -8,21 +8,20 @@ use std::{
 use indexmap::{IndexMap, IndexSet};
 
 use crate::{
-    json::{Object, Value},
-    json::{is_printable, scalar_text, strip},
-    trace::{Seen, Trace, TraceIndex, Watch},
+    json::{Object, Value, is_printable, scalar_text, strip},
+    trace::{Trace, TraceIndex, TrackedAttributes},
 };
 
-/// Names a session of the recorder; only on resources.
+/// Name of a session of the recorder; only on resources.
 const SESSION_NAME: &str = "agentevals.session_name";
-/// The attributes that group traces, in the order in which they count. All but the first may stand on spans too.
+/// The attributes that group traces, in order of precedence. All but the first may also be on spans.
 const KEYS: [&str; 3] = [SESSION_NAME, "gen_ai.conversation.id", "session.id"];
-/// What has to be known of traces to group them without reading them.
-pub const GROUPING: Watch = Watch { keys: &KEYS, text: name };
-/// Longer names of conversations are not names.
+/// The attributes that an index has to track for [`group_indexed`] without reading traces.
+pub const GROUPING: TrackedAttributes = TrackedAttributes { keys: &KEYS, name };
+/// Maximum length of the name of a conversation in characters.
 const MAX_KEY_CHARS: usize = 256;
 
-/// What belongs to one conversation.
+/// Rule by which traces form conversations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GroupBy {
     /// By conversation if a resource has `agentevals.session_name` or an eval case has several turns, else by trace.
@@ -34,8 +33,9 @@ pub enum GroupBy {
     Conversation,
 }
 
-/// How traces were grouped into conversations, and why.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How traces were grouped into conversations, and the reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum GroupedBy {
     /// By trace, as asked for.
@@ -63,7 +63,7 @@ impl GroupedBy {
         !matches!(self, Self::Trace | Self::TraceByDefault)
     }
 
-    /// Decides by what was asked for and what there is; `names_session` is called only if it decides.
+    /// Decides by the option and the data; `names_session` is called only if it decides.
     fn decide(group_by: GroupBy, multi_turn: bool, names_session: impl FnOnce() -> bool) -> Self {
         match group_by {
             GroupBy::Trace => Self::Trace,
@@ -107,13 +107,13 @@ pub struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// These traces, which are at least one, as a conversation.
+    /// Returns a group of these traces, at least one.
     pub fn new(mut members: Vec<&'a Trace>) -> Self {
         members.sort_by_cached_key(|trace| trace.start_ns());
         Self { members }
     }
 
-    /// The traces, sorted by start.
+    /// Returns the traces, sorted by start.
     #[must_use]
     pub fn members(&self) -> &[&'a Trace] {
         &self.members
@@ -145,31 +145,32 @@ pub fn group(traces: &[Trace], group_by: GroupBy, eval_set_has_multi_turn: bool)
     groups.into_values().map(Group::new).collect()
 }
 
-/// Conversations as the numbers of their traces. Two numbers of four bytes for a conversation of one trace, and one for
-/// each other trace.
+/// Conversations as numbers of traces: eight bytes for each conversation of one trace, and four for each further trace.
 #[derive(Debug, Default)]
 pub struct Groups {
-    /// Group by group, and within a group in the order of the index.
+    /// Traces by group, and within a group in the order of the index.
     members: Vec<u32>,
-    /// Where each group ends.
+    /// End of each group in `members`.
     ends: Vec<u32>,
 }
 
 impl Groups {
-    /// Number of groups.
+    /// Returns the number of groups.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "the only caller counts")]
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// The traces of a group, which are at least one.
+    /// Returns the traces of a group, at least one.
     pub fn get(&self, group: usize) -> impl ExactSizeIterator<Item = usize> {
         let start = group.checked_sub(1).map_or(0, |before| self.ends[before]);
         self.members[start as usize..self.ends[group] as usize].iter().map(|trace| *trace as usize)
     }
 
-    /// Sorts traces into the groups whose numbers they have, of which there are so many.
+    /// Sorts traces into `groups` groups by their numbers in `group_of`.
     fn sorted(group_of: &[u32], groups: usize) -> Self {
-        // First where each group starts, which moves on to where it ends as it is filled.
+        // First the start of each group, which moves to its end while the group is filled.
         let mut ends = vec![0; groups];
         for group in group_of {
             ends[*group as usize] += 1;
@@ -189,87 +190,77 @@ impl Groups {
     }
 }
 
-/// Groups traces that are not in memory as [`group`] does, by their numbers.
+/// Groups traces that are not in memory as [`group`] does.
 ///
-/// Reads only those of which nothing less tells the group. One that cannot be read is a group by itself; whoever reads
-/// it next will say why.
+/// Only traces whose names the index does not know are read. A trace that cannot be read is a group of its own; the next
+/// read reports the error.
+#[must_use]
 pub fn group_indexed(
     index: &TraceIndex,
     group_by: GroupBy,
     eval_set_has_multi_turn: bool,
 ) -> (Groups, GroupedBy) {
     let names_session = || {
-        (0..index.len()).any(|trace| match index.seen(trace) {
-            Seen::Texts(texts) => texts.get(0, true).is_some(),
-            Seen::Unsure => index.read(trace).is_ok_and(|trace| has_session_name(&trace)),
+        (0..index.len()).any(|trace| match index.tracked(trace) {
+            Some(names) => names.get(0, true).is_some(),
+            None => index.read(trace).is_ok_and(|trace| has_session_name(&trace)),
         })
     };
     let grouped_by = GroupedBy::decide(group_by, eval_set_has_multi_turn, names_session);
-    let by_conversation = grouped_by.is_by_conversation();
-    // By the number of the text that is their key.
-    let mut numbers = vec![NONE; index.texts()];
-    let mut groups = 0;
-    // Names that turned up when traces were read.
+    // The number of each conversation's name, by the number of the name that is the id of its traces. Of a trace with parts
+    // in several files, the first part with a name decides.
+    let mut keys = vec![NONE; index.names()];
+    // Names that were found by reading traces.
     let mut others = IndexSet::new();
-    let keys = if by_conversation { indexed_keys(index, &mut others) } else { Vec::new() };
-    let mut group_of = Vec::with_capacity(index.len());
-    for trace in 0..index.len() {
-        let id = index.trace_id_text(trace);
-        let key = keys.get(id as usize).copied().filter(|key| *key != NONE).unwrap_or(id) as usize;
-        if key >= numbers.len() {
-            numbers.resize(key + 1, NONE);
-        }
-        if numbers[key] == NONE {
-            numbers[key] = groups;
-            groups += 1;
-        }
-        group_of.push(numbers[key]);
-    }
-    drop(numbers);
-    (Groups::sorted(&group_of, groups as usize), grouped_by)
-}
-
-/// No text has this number.
-const NONE: u32 = u32::MAX;
-
-/// The numbers of the conversations' names by the number of the text that is the id of their traces; [`NONE`] where no
-/// part of a trace names its conversation. Of several parts, in several files, the first that does so decides.
-fn indexed_keys(index: &TraceIndex, others: &mut IndexSet<String>) -> Vec<u32> {
-    let mut keys = vec![NONE; index.texts()];
-    for trace in 0..index.len() {
-        let id = index.trace_id_text(trace) as usize;
+    for trace in (0..index.len()).filter(|_| grouped_by.is_by_conversation()) {
+        let id = index.id_number(trace) as usize;
         if keys[id] == NONE
-            && let Some(key) = indexed_key(index, others, trace)
+            && let Some(key) = indexed_key(index, &mut others, trace)
         {
-            // There are fewer than four thousand million texts.
             keys[id] = u32::try_from(key).unwrap_or(NONE);
         }
     }
-    keys
+    // The number of each group, by the number of its name.
+    let mut numbers = vec![NONE; index.names() + others.len()];
+    let mut groups = 0;
+    let mut group_of = Vec::with_capacity(index.len());
+    for trace in 0..index.len() {
+        let id = index.id_number(trace);
+        let key = match keys[id as usize] {
+            NONE => id,
+            key => key,
+        };
+        let number = &mut numbers[key as usize];
+        if *number == NONE {
+            *number = groups;
+            groups += 1;
+        }
+        group_of.push(*number);
+    }
+    drop((keys, numbers));
+    (Groups::sorted(&group_of, groups as usize), grouped_by)
 }
 
-/// The number of what [`conversation_key`] says of a trace.
+/// Not the number of a name.
+const NONE: u32 = u32::MAX;
+
+/// Returns the number of the name that [`conversation_key`] gives a trace.
 fn indexed_key(index: &TraceIndex, others: &mut IndexSet<String>, trace: usize) -> Option<usize> {
-    match index.seen(trace) {
-        Seen::Texts(texts) => {
-            let mut others = 1..KEYS.len();
-            let first =
-                others.find_map(|key| texts.get(key, false).or_else(|| texts.get(key, true)));
-            texts.get(0, true).or(first).map(|text| text as usize)
-        }
-        Seen::Unsure => {
-            let name = conversation_key(&*index.read(trace).ok()?)?;
-            let known = index.text(&name).map(|text| text as usize);
-            Some(known.unwrap_or_else(|| index.texts() + others.insert_full(name).0))
-        }
+    if let Some(names) = index.tracked(trace) {
+        let first =
+            (1..KEYS.len()).find_map(|key| names.get(key, false).or_else(|| names.get(key, true)));
+        return names.get(0, true).or(first).map(|name| name as usize);
     }
+    let name = conversation_key(&*index.read(trace).ok()?)?;
+    let known = index.name_number(&name).map(|name| name as usize);
+    Some(known.unwrap_or_else(|| index.names() + others.insert_full(name).0))
 }
 
 fn has_session_name(trace: &Trace) -> bool {
     trace.spans.iter().any(|span| key_in(&span.resource, SESSION_NAME).is_some())
 }
 
-/// The name under which a trace's conversation goes, from its earliest span that has one.
+/// Returns the name of the conversation of a trace, from the earliest span that has one.
 fn conversation_key(trace: &Trace) -> Option<String> {
     let mut spans: Vec<_> = trace.spans.iter().collect();
     spans.sort_by(|a, b| (a.start_ns, &a.span_id).cmp(&(b.start_ns, &b.span_id)));
@@ -284,7 +275,7 @@ fn key_in(attributes: &Object, key: &str) -> Option<String> {
     name(attributes.get(key)?)
 }
 
-/// A name: text or a number, printable and of reasonable length.
+/// Returns the name in a value: text or a number, printable and not too long.
 fn name(value: &Value) -> Option<String> {
     let text = match value {
         Value::Null | Value::Bool(_) => return None,
@@ -301,7 +292,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::conversation::recording::Recording;
+    use crate::conversation::testing::Recording;
 
     fn trace(number: u64, start: u64, resource: Value, attributes: Value) -> Trace {
         Recording::default()

@@ -1,4 +1,4 @@
-//! Joining turns that are rounds of one turn.
+//! Joins turns that are rounds of one turn.
 //!
 //! Telemetry of a client library knows no agents: each call of the model is a trace of its own, and a turn with tools
 //! comes as several. A round that starts with the results of tools continues the turn that asked for them.
@@ -13,14 +13,14 @@ use super::{
 };
 use crate::trace::SpanStatus;
 
-/// Finish reasons that say the model asked for a tool.
+/// Finish reasons of a model that requests a tool call.
 const TOOL_REASONS: [&str; 4] = ["tool_calls", "tool_call", "tool_use", "function_call"];
 
 /// Sorts turns by (start, span id) and joins continuations.
 pub(super) fn join(mut turns: Vec<DraftTurn>) -> Vec<DraftTurn> {
     turns.sort_by(|a, b| (a.start_ns, &a.span_id).cmp(&(b.start_ns, &b.span_id)));
     let mut joined: Vec<DraftTurn> = Vec::with_capacity(turns.len());
-    // Which of them are turns of several rounds.
+    // The turns of several rounds.
     let mut merged: Vec<usize> = Vec::new();
     for mut turn in turns {
         let last = joined.len().saturating_sub(1);
@@ -48,12 +48,12 @@ pub(super) fn join(mut turns: Vec<DraftTurn>) -> Vec<DraftTurn> {
     joined
 }
 
-/// The call a continuation starts with; calls are sorted.
+/// Returns the first call of a turn; calls are sorted.
 fn first_call(turn: &DraftTurn) -> Option<&Call> {
     turn.calls.first()
 }
 
-/// The call that ended last, the first of several.
+/// Returns the call that ended last, the first of several.
 fn last_call(turn: &DraftTurn) -> Option<&Call> {
     turn.calls.iter().rev().max_by_key(|call| (call.record.end_ns, call.record.start_ns))
 }
@@ -74,7 +74,7 @@ fn continues(previous: &DraftTurn, turn: &DraftTurn) -> bool {
     }
 }
 
-/// Whether only the missing content keeps us from knowing.
+/// Returns true if only missing message content leaves open whether a turn continues the previous one.
 fn may_continue(previous: &DraftTurn, turn: &DraftTurn) -> bool {
     let (Some(first), Some(last)) = (first_call(turn), last_call(previous)) else { return false };
     turn.root_anchored
@@ -82,9 +82,9 @@ fn may_continue(previous: &DraftTurn, turn: &DraftTurn) -> bool {
         && last.finish_reasons.iter().any(|reason| TOOL_REASONS.contains(&reason.as_str()))
 }
 
-/// Looks again for the calls of tools that only messages know: with all rounds together there are more messages.
+/// Searches the messages of all rounds together again for tool calls without spans.
 ///
-/// Once for all rounds, because each repeats the messages of those before it.
+/// Called once for all rounds, because each round repeats the messages of those before it.
 fn find_tools(turn: &mut DraftTurn) {
     let mut spans = std::mem::take(&mut turn.tools);
     spans.retain(|tool| tool.span.is_some());
@@ -120,7 +120,7 @@ mod tests {
 
     use super::*;
     use crate::conversation::{
-        recording::{Recording, answers, asks, says, span_id},
+        testing::{Recording, answers, asks, says, span_id},
         turns::turns_of,
     };
 

@@ -1,4 +1,4 @@
-//! Logical calls of a model.
+//! Logical model calls.
 //!
 //! A framework's span often wraps that of the client library, and both record the same call. Nested spans of which
 //! only one has nothing below it are one call; where a span wraps several calls, it is not a call itself.
@@ -28,14 +28,14 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// Whether this span of the call's trace records the call.
+    /// Returns true if this span records the call.
     pub(super) fn is_recorded_by(&self, trace_id: &str, span_id: &str) -> bool {
         *self.span.trace_id == *trace_id
             && (self.span.span_id == span_id || self.wrapper.as_deref() == Some(span_id))
     }
 }
 
-/// The calls among the spans `members` (in walk order), sorted by (start, end).
+/// Returns the calls among the spans `members` (in walk order), sorted by (start, end).
 pub(super) fn llm_calls(
     tree: &Tree<'_>,
     members: &[usize],

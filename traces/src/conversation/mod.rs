@@ -18,7 +18,7 @@ mod model;
 mod performance;
 mod recorded;
 #[cfg(test)]
-mod recording;
+mod testing;
 mod tool_calls;
 mod tree;
 mod turns;

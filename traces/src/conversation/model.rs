@@ -1,11 +1,11 @@
-//! What an evaluator gets to see of a recording, whatever recorded it.
+//! Conversations, independent of the program that recorded them.
 
 use std::sync::Arc;
 
 use super::Recorded;
 use crate::{json::Value, trace::SpanStatus};
 
-/// A group of traces that is evaluated as one: the turns of one trace, or of all traces of a session.
+/// A group of traces that is evaluated together: the turns of one trace, or of all traces of a session.
 #[derive(Clone, Debug)]
 pub struct Conversation {
     /// Trace id the report shows: that of the group's first member.
@@ -16,17 +16,17 @@ pub struct Conversation {
     pub case_id: Option<String>,
     /// Sorted, unique.
     pub warnings: Vec<String>,
-    /// Why the conversation cannot be evaluated: what the recording says of it is contradictory or cannot be read. Sorted,
+    /// Reasons why the conversation cannot be evaluated: contradictory or unreadable parts of the recording. Sorted,
     /// unique.
     pub errors: Vec<String>,
-    /// How many recorded spans were dropped because they are copies of others.
+    /// Number of recorded spans that were dropped because they are copies of others.
     pub dropped_copies: usize,
-    /// Latencies, tokens and counts; `None` when nobody measured them.
+    /// Latencies, tokens and counts; `None` if they were not measured.
     pub performance: Option<PerformanceMetrics>,
 }
 
-/// One exchange: what the user said, what the agent did and answered.
-#[derive(Clone, Debug)]
+/// A turn: the message of the user, the steps of the agent, and its answer.
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct Turn {
     /// Trace of the anchor span.
     pub trace_id: Arc<str>,
@@ -36,9 +36,9 @@ pub struct Turn {
     pub root_anchored: bool,
     /// Name of the agent, if recorded.
     pub agent_name: Option<String>,
-    /// What the user said; `None` when no text was recorded.
+    /// Text of the user's messages; `None` if no text was recorded.
     pub user_text: Option<String>,
-    /// What the agent answered; `None` when no text was recorded.
+    /// Text of the agent's answer; `None` if no text was recorded.
     pub final_text: Option<String>,
     /// Logical LLM calls in order of (start, end).
     pub llm_calls: Vec<LlmCall>,
@@ -56,7 +56,7 @@ pub struct Turn {
 
 /// The span that records what is judged in a turn: the agent or workflow that anchors it, else the model call that ended
 /// last, unless the anchor is a model call itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct JudgedSpan {
     /// Its trace.
     pub trace_id: Arc<str>,
@@ -69,13 +69,13 @@ pub struct JudgedSpan {
 }
 
 /// One logical call of a model; wrapper spans around it are folded in.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct LlmCall {
     /// Span id of the innermost span of the call.
     pub span_id: String,
-    /// Model asked for.
+    /// Requested model.
     pub request_model: Option<String>,
-    /// Model that answered.
+    /// Responding model.
     pub response_model: Option<String>,
     /// Id of the response.
     pub response_id: Option<String>,
@@ -90,7 +90,7 @@ pub struct LlmCall {
 }
 
 /// Token counts of one call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Usage {
     /// Prompt tokens.
     pub input_tokens: i64,
@@ -103,11 +103,11 @@ pub struct Usage {
 }
 
 /// One call of a tool.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct ToolCall {
     /// Name of the tool.
     pub name: String,
-    /// Id that ties the request to its result, if recorded.
+    /// Id that connects the call with its response, if recorded.
     pub call_id: Option<String>,
     /// Arguments as recorded; JSON text is parsed.
     pub arguments: Value,
@@ -115,12 +115,12 @@ pub struct ToolCall {
     pub result: Recorded,
     /// Whether the recording says that the call failed.
     pub is_error: bool,
-    /// Start and end of the outermost tool span, `None` when only message parts speak of the call.
+    /// Start and end of the outermost tool span; `None` if only messages record the call.
     pub span: Option<(i128, i128)>,
 }
 
 /// Least, median, greatest and percentiles of a sample. Zeros when the sample is empty.
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Stats {
     /// Least value.
     pub min: f64,
@@ -139,7 +139,7 @@ pub struct Stats {
 }
 
 /// Latencies in milliseconds, token counts and call counts of one conversation, in the wire's shape.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct PerformanceMetrics {
     /// Latencies in milliseconds.
     pub latency: Latency,
@@ -154,7 +154,7 @@ pub struct PerformanceMetrics {
 }
 
 /// Latencies in milliseconds.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Latency {
     /// Per turn.
     pub overall: Stats,
@@ -165,7 +165,7 @@ pub struct Latency {
 }
 
 /// Token counts.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Tokens {
     /// Prompt tokens of all calls.
     pub total_prompt: i64,
@@ -182,7 +182,7 @@ pub struct Tokens {
 }
 
 /// Call counts.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Counts {
     /// Logical LLM calls.
     pub llm_calls: usize,

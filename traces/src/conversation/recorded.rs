@@ -1,4 +1,4 @@
-//! Recorded values that are parsed when somebody looks at them.
+//! Recorded values that are parsed on first use.
 
 use std::{
     fmt,
@@ -8,18 +8,24 @@ use std::{
 use super::message::parse_json;
 use crate::json::Value;
 
-/// A recorded value; of JSON text it is the value that the text holds.
+/// A recorded value; JSON text is parsed.
 ///
-/// The text is parsed when somebody looks, as results of tools are large and most of them are never looked at.
+/// The text is parsed on first use, because tool responses are large and most of them are never used.
 #[derive(Clone, Default)]
 pub struct Recorded {
-    /// What was recorded, if it is text that nobody has looked at.
+    /// The recorded value, if it is text.
     text: Option<Arc<str>>,
     value: OnceLock<Value>,
 }
 
+impl serde::Serialize for Recorded {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.value().serialize(serializer)
+    }
+}
+
 impl Recorded {
-    /// The value; `Null` when nothing was recorded.
+    /// Returns the value; `Null` if nothing was recorded.
     #[must_use]
     pub fn value(&self) -> &Value {
         self.value.get_or_init(|| match &self.text {
@@ -28,13 +34,13 @@ impl Recorded {
         })
     }
 
-    /// Whether nothing was recorded.
+    /// Returns true if nothing was recorded.
     #[must_use]
     pub fn is_null(&self) -> bool {
         self.text.is_none() && self.value().is_null()
     }
 
-    /// Whether this says nothing: `null`, `{}`, `""` or `[]`.
+    /// Returns true for `null`, `{}`, `""` and `[]`.
     pub(super) fn is_empty(&self) -> bool {
         let says_something = |byte: u8| !b" \t\r\n[]{}".contains(&byte);
         match &self.text {
@@ -44,12 +50,12 @@ impl Recorded {
     }
 }
 
-/// Whether a value of a call was not recorded: null, `{}`, `""` or `[]`.
+/// Returns true for a value that counts as not recorded: null, `{}`, `""` and `[]`.
 pub(super) fn is_empty(value: &Value) -> bool {
     value.is_empty_like() || value.as_object().is_some_and(|object| object.is_empty())
 }
 
-/// Shows what was recorded, the same whether or not somebody has looked at it.
+/// The output does not depend on whether the value has been used.
 impl fmt::Debug for Recorded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.text {

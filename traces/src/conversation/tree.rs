@@ -1,9 +1,9 @@
-//! The spans of a trace with what lies above each of them, and the spans that anchor turns.
+//! The spans of a trace with facts about the spans above them, and the spans that anchor turns.
 
 use super::view::{Classified, Kind, SpanView, keys, kinds_of};
 use crate::trace::{LogRecord, SpanStatus, Trace};
 
-/// A trace that has been read.
+/// The classified spans of a trace.
 #[derive(Debug)]
 pub(super) struct Tree<'a> {
     pub(super) nodes: Vec<Node<'a>>,
@@ -13,24 +13,24 @@ pub(super) struct Tree<'a> {
     pub(super) members: Vec<Vec<usize>>,
 }
 
-/// A span and its place.
+/// A span and its surroundings in the tree.
 #[derive(Debug)]
 pub(super) struct Node<'a> {
     pub(super) view: SpanView<'a>,
-    /// The nearest model call above, with no agent or tool between.
+    /// The nearest model call above, without an agent or tool in between.
     pub(super) inference_parent: Option<usize>,
-    /// The nearest tool call above, with no agent or model call between.
+    /// The nearest tool call above, without an agent or model call in between.
     pub(super) tool_parent: Option<usize>,
-    /// Whether a tool made it happen.
+    /// Whether a tool call is above it.
     pub(super) under_tool: bool,
     /// The agent at work: that of the last agent or workflow at or above, else the name a call gives itself.
     pub(super) agent_name: Option<String>,
 }
 
-/// What the spans below a span need to know about those above.
+/// Facts about the spans above a span.
 #[derive(Clone, Debug, Default)]
 struct Above {
-    /// Whether there is an agent, a workflow or a tool.
+    /// Whether one of them is an agent, a workflow or a tool.
     covered: bool,
     inference: Option<usize>,
     tool: Option<usize>,
@@ -113,7 +113,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Whether an anchor is a turn: something was said or done there, or it failed.
+/// Returns true if an anchor is a turn: it has messages or calls, or it failed.
 fn is_turn(index: usize, agentic: bool, nodes: &[Node<'_>], members: &[usize]) -> bool {
     let any = |kind| members.iter().any(|&member| nodes[member].view.kind == kind);
     if any(Kind::Inference) {

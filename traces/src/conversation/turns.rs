@@ -12,7 +12,7 @@ use super::{
 };
 use crate::trace::{SpanStatus, Trace};
 
-/// A turn with what joining and pairing still need.
+/// A turn before it is joined with others.
 #[derive(Clone, Debug)]
 pub(super) struct DraftTurn {
     pub(super) trace_id: Arc<str>,
@@ -30,7 +30,7 @@ pub(super) struct DraftTurn {
     pub(super) warnings: Vec<String>,
 }
 
-/// What one side of a turn said.
+/// The messages of one side of a turn.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Speech {
     /// Whether there are messages at all; they may hold no text.
@@ -45,7 +45,7 @@ impl Speech {
 }
 
 impl DraftTurn {
-    /// The turn as later stages see it.
+    /// Returns the final turn.
     pub(super) fn finish(self, warnings: &mut BTreeSet<String>) -> Turn {
         warnings.extend(self.warnings);
         let judged = judged(self.root_anchored, self.anchor, &self.calls);
@@ -158,7 +158,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::conversation::recording::{Recording, answers, asks, says, span_id};
+    use crate::conversation::testing::{Recording, answers, asks, says, span_id};
 
     fn agent(recording: Recording, ids: (u64, u64), times: (u64, u64)) -> Recording {
         let attributes =

@@ -1,4 +1,4 @@
-//! Why an eval set could not be loaded.
+//! Errors of loading eval sets.
 
 use std::{fmt, io, path::PathBuf};
 
@@ -11,61 +11,61 @@ use crate::json::ParseError;
 pub struct EvalSetError {
     /// The file, as it was given.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// The problem.
     #[source]
     pub kind: EvalSetErrorKind,
 }
 
-/// What is wrong with an eval set.
+/// The problem of an eval set.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EvalSetErrorKind {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{0}")]
     Read(#[source] io::Error),
-    /// It is not UTF-8.
+    /// The file is not UTF-8.
     #[error("not UTF-8: invalid byte 0x{byte:02x} at offset {offset}")]
     NotUtf8 {
-        /// Offset of the first byte that does not belong.
+        /// Offset of the first invalid byte.
         offset: usize,
         /// That byte.
         byte: u8,
     },
-    /// It is not JSON.
+    /// The file is not JSON.
     #[error("invalid JSON: {0}")]
     Json(#[source] ParseError),
-    /// A field is not as it should be.
+    /// A field has the wrong shape.
     #[error("{path}: {problem}")]
     Field {
-        /// Where in the document: `eval_cases[0].conversation[1].user_content`.
+        /// Path in the document: `eval_cases[0].conversation[1].user_content`.
         path: String,
-        /// What is wrong there.
+        /// The problem.
         problem: FieldProblem,
     },
 }
 
-/// What is wrong with a field of an eval set.
+/// The problem of a field of an eval set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FieldProblem {
-    /// It has to be there and is not.
+    /// The field is required and absent.
     Missing {
-        /// The key that was perhaps meant to be it.
+        /// A similar key that is present.
         found: Option<String>,
     },
-    /// Its key means nothing there.
+    /// The key is unknown.
     Unknown {
-        /// The key that was perhaps meant.
+        /// A similar known key.
         meant: Option<String>,
     },
-    /// It has the wrong type.
+    /// The value has the wrong type.
     WrongType {
-        /// What it should be, with its article.
+        /// The expected type, with its article.
         expected: &'static str,
-        /// What it is, with its article.
+        /// The type of the value, with its article.
         found: &'static str,
     },
-    /// It is there twice, in either spelling of its key.
+    /// The field is present in both spellings of its key.
     Twice,
     /// A case has both or neither of `conversation` and `conversation_scenario`.
     NotExactlyOne,

@@ -3,40 +3,37 @@
 use std::{fs, path::Path};
 
 use super::{
-    content::{call, content, intermediate_calls, response},
     error::{EvalSetError, EvalSetErrorKind, FieldProblem},
-    fields::{At, Fields, items},
-    model::{EvalCase, EvalSet, ExpectedTurn},
-    shape::{self, EVAL_SET},
+    model::{EvalCase, EvalSet, ExpectedCall, ExpectedResponse, ExpectedTurn},
+    shape::{At, EVAL_SET, check},
 };
-use crate::json::{self, ParseOptions, RepeatedKeys, Value};
+use crate::json::{self, Object, ParseOptions, RepeatedKeys, Value, camel_case};
 
 impl EvalSet {
     /// Loads an eval set in the JSON form of Google's Agent Development Kit.
     ///
     /// # Errors
     ///
-    /// The file cannot be read, is not JSON, or a field is not as it should be; the error names the place.
+    /// The file cannot be read, is not JSON, or has a field of the wrong shape. The error has the position.
     pub fn load(path: &Path) -> Result<Self, EvalSetError> {
         let fail = |kind| EvalSetError { path: path.to_owned(), kind };
         let bytes = fs::read(path).map_err(|error| fail(EvalSetErrorKind::Read(error)))?;
-        let text = str::from_utf8(&bytes).map_err(|error| {
-            let offset = error.valid_up_to();
-            fail(EvalSetErrorKind::NotUtf8 {
-                offset,
-                byte: bytes.get(offset).copied().unwrap_or_default(),
-            })
-        })?;
-        Self::from_text(text, path)
+        match str::from_utf8(&bytes) {
+            Ok(text) => Self::from_text(text, path),
+            Err(error) => {
+                let offset = error.valid_up_to();
+                Err(fail(EvalSetErrorKind::NotUtf8 { offset, byte: bytes[offset] }))
+            }
+        }
     }
 
-    /// Reads the text of an eval set; `path` is only named in errors.
+    /// Reads the text of an eval set; `path` is the name of the file in errors.
     ///
     /// # Errors
     ///
-    /// The text is not JSON, or a field is not as it should be; the error names the place.
+    /// The text is not JSON, or has a field of the wrong shape. The error has the position.
     pub fn from_text(text: &str, path: &Path) -> Result<Self, EvalSetError> {
-        // Of a repeated key one value would be used, and nobody sees which.
+        // Only one value of a repeated key would be used, and the author could not tell which.
         let options =
             ParseOptions { repeated_keys: RepeatedKeys::Reject, ..ParseOptions::default() };
         json::parse(text, &options)
@@ -47,74 +44,104 @@ impl EvalSet {
 }
 
 fn eval_set(value: Value) -> Result<EvalSet, EvalSetErrorKind> {
-    shape::check(EVAL_SET, &value, At::ROOT)?;
-    let mut fields = Fields::of_snake_case(value, At::ROOT)?;
-    let id = fields.required_text("eval_set_id")?;
+    check(EVAL_SET, &value, At::ROOT)?;
+    let Value::Object(mut set) = value else { return Ok(EvalSet::default()) };
+    // These keys have one spelling.
+    let [id, cases] = ["eval_set_id", "eval_cases"].map(|key| set.swap_remove(key));
     let at = At::ROOT.key("eval_cases");
-    let cases = items(fields.required("eval_cases")?, at)?;
-    let cases = cases.into_iter().enumerate().map(|(index, case)| eval_case(case, at.index(index)));
-    Ok(EvalSet { id, cases: cases.collect::<Result<_, _>>()? })
+    let cases = items(cases).enumerate().map(|(index, case)| eval_case(case, at.index(index)));
+    Ok(EvalSet { id: text(id).unwrap_or_default(), cases: cases.collect::<Result<_, _>>()? })
 }
 
 fn eval_case(value: Value, at: At<'_>) -> Result<EvalCase, EvalSetErrorKind> {
-    let mut fields = Fields::of(value, at)?;
-    let id = fields.required_text("eval_id")?;
-    match (fields.take("conversation"), fields.take("conversation_scenario")) {
-        (Some(conversation), None) => {
-            let at = at.key("conversation");
-            let turns = items(conversation, at)?.into_iter().enumerate();
-            let turns = turns.map(|(index, turn)| invocation(turn, at.index(index)));
-            Ok(EvalCase { id, turns: turns.collect::<Result<_, _>>()? })
-        }
+    let mut case = Fields::of(value);
+    let id = text(case.take("eval_id")).unwrap_or_default();
+    match (case.take("conversation"), case.take("conversation_scenario")) {
+        (turns @ Some(_), None) => Ok(EvalCase { id, turns: items(turns).map(turn).collect() }),
         (None, Some(_)) => Ok(EvalCase { id, turns: Vec::new() }),
         _ => Err(at.fail(FieldProblem::NotExactlyOne)),
     }
 }
 
-fn invocation(value: Value, at: At<'_>) -> Result<ExpectedTurn, EvalSetErrorKind> {
-    let mut fields = Fields::of(value, at)?;
-    let mut turn = ExpectedTurn {
-        invocation_id: fields.text("invocation_id")?.unwrap_or_default(),
-        user_parts: content(fields.required("user_content")?, at.key("user_content"))?.texts,
-        ..ExpectedTurn::default()
-    };
-    if let Some(answer) = fields.take("final_response") {
-        turn.final_parts = Some(content(answer, at.key("final_response"))?.texts);
+// From here on, the shape of everything that is read has been checked.
+
+/// The fields of an object that are still to be read, in either spelling of their keys.
+struct Fields(Object);
+
+impl Fields {
+    fn of(value: Value) -> Self {
+        Self(if let Value::Object(object) = value { object } else { Object::default() })
     }
-    if let Some(data) = fields.take("intermediate_data") {
-        intermediate_data(data, at.key("intermediate_data"), &mut turn)?;
+
+    /// Takes a field by its `snake_case` key; `None` if it is absent or `null`. The other spelling has precedence.
+    fn take(&mut self, key: &str) -> Option<Value> {
+        let snake = self.0.swap_remove(key);
+        self.0.swap_remove(&*camel_case(key)).or(snake).filter(|value| !value.is_null())
     }
-    Ok(turn)
 }
 
-/// Reads either form of what happened between question and answer.
-fn intermediate_data(
-    value: Value,
-    at: At<'_>,
-    turn: &mut ExpectedTurn,
-) -> Result<(), EvalSetErrorKind> {
-    if value.get("invocation_events").or_else(|| value.get("invocationEvents")).is_some() {
-        let mut fields = Fields::of(value, at)?;
-        let at = at.key("invocation_events");
-        for (index, event) in fields.items("invocation_events")?.into_iter().enumerate() {
-            let mut fields = Fields::of(event, at.index(index))?;
-            fields.required_text("author")?;
-            if let Some(value) = fields.take("content") {
-                turn.event_calls.extend(content(value, fields.at.key("content"))?.calls);
-            }
-        }
-        return Ok(());
+fn text(value: Option<Value>) -> Option<String> {
+    if let Some(Value::String(text)) = value { Some(text) } else { None }
+}
+
+/// Returns the items of an array, none if it is absent.
+fn items(value: Option<Value>) -> impl Iterator<Item = Value> {
+    if let Some(Value::Array(items)) = value { items } else { Vec::new() }.into_iter()
+}
+
+fn turn(value: Value) -> ExpectedTurn {
+    let mut fields = Fields::of(value);
+    let mut turn = ExpectedTurn {
+        invocation_id: text(fields.take("invocation_id")).unwrap_or_default(),
+        user_parts: content(fields.take("user_content")).texts,
+        final_parts: fields.take("final_response").map(|answer| content(Some(answer)).texts),
+        ..ExpectedTurn::default()
+    };
+    // In one of two forms: events, or lists of calls, responses and intermediate responses.
+    let mut data = Fields::of(fields.take("intermediate_data").unwrap_or_default());
+    for event in items(data.take("invocation_events")) {
+        turn.event_calls.extend(content(Fields::of(event).take("content")).calls);
     }
-    let mut fields = Fields::of(value, at)?;
-    for (index, value) in fields.items("tool_uses")?.into_iter().enumerate() {
-        turn.tool_calls.push(call(value, at.key("tool_uses").index(index))?);
+    turn.tool_calls = items(data.take("tool_uses")).map(call).collect();
+    turn.tool_responses = items(data.take("tool_responses")).map(response).collect();
+    for pair in items(data.take("intermediate_responses")) {
+        // A pair of author and parts.
+        turn.event_calls.extend(parts(items(Some(pair)).nth(1)).calls);
     }
-    for (index, value) in fields.items("tool_responses")?.into_iter().enumerate() {
-        turn.tool_responses.push(response(value, at.key("tool_responses").index(index))?);
+    turn
+}
+
+/// The content of a message.
+#[derive(Default)]
+struct Content {
+    /// Texts of the parts that have one, thoughts included.
+    texts: Vec<String>,
+    calls: Vec<ExpectedCall>,
+}
+
+fn content(value: Option<Value>) -> Content {
+    parts(Fields::of(value.unwrap_or_default()).take("parts"))
+}
+
+fn parts(values: Option<Value>) -> Content {
+    let mut content = Content::default();
+    for value in items(values) {
+        let mut part = Fields::of(value);
+        content.texts.extend(text(part.take("text")).filter(|text| !text.is_empty()));
+        content.calls.extend(part.take("function_call").map(call));
     }
-    for (index, value) in fields.items("intermediate_responses")?.into_iter().enumerate() {
-        let at = at.key("intermediate_responses");
-        turn.event_calls.extend(intermediate_calls(value, at.index(index))?);
-    }
-    Ok(())
+    content
+}
+
+fn call(value: Value) -> ExpectedCall {
+    let mut fields = Fields::of(value);
+    let [id, name] = ["id", "name"].map(|key| text(fields.take(key)));
+    ExpectedCall { id, name, args: fields.take("args").unwrap_or_default() }
+}
+
+fn response(value: Value) -> ExpectedResponse {
+    let mut fields = Fields::of(value);
+    let [id, name] = ["id", "name"].map(|key| text(fields.take(key)));
+    let response = fields.take("response").unwrap_or_default();
+    ExpectedResponse { id, name: name.unwrap_or_default(), response }
 }

@@ -8,8 +8,8 @@ use crate::{
     json::{normalize, string_repr},
 };
 
-/// Why a conversation has no golden case. The text is the reason a report shows.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+/// Reason why a conversation has no golden case, as shown in reports.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, serde::Serialize)]
 pub enum Unmatched {
     /// There is no eval set.
     #[error("no eval set provided")]
@@ -20,10 +20,10 @@ pub enum Unmatched {
     /// The first turn has no user text to match.
     #[error("no user input to match")]
     NoUserInput,
-    /// No case starts with what the user said.
+    /// No case starts with the user's first message.
     #[error("no matching eval case")]
     NoMatchingCase,
-    /// Several cases start with what the user said, and the number of turns does not decide.
+    /// Several cases start with the user's first message, and the number of turns does not decide.
     #[error("ambiguous eval case")]
     Ambiguous,
 }
@@ -82,7 +82,7 @@ impl fmt::Display for Doubt {
 /// The cases of an eval set, to be looked up for any number of conversations.
 #[derive(Debug)]
 pub struct CaseIndex<'s> {
-    /// Whether there is a set at all.
+    /// Whether there is an eval set.
     has_set: bool,
     /// Whether a case needs more than being the only one to be matched.
     strict: bool,
@@ -129,7 +129,7 @@ impl<'s> CaseIndex<'s> {
 
     /// The golden case of a conversation, one of `groups` conversations of the run.
     ///
-    /// A recording can name its case. Otherwise the first thing the user said decides, compared without case and with
+    /// A recording can name its case. Otherwise the user's first message decides, compared without case and with
     /// whitespace runs as one space; among several such cases, the number of turns. A single case and a single
     /// conversation are paired even if nothing matches, unless matching is [strict](Self::strict); [`Matched::doubt`]
     /// then says why they may not belong together. There is no other fallback: a wrong golden case would make a good
@@ -137,7 +137,7 @@ impl<'s> CaseIndex<'s> {
     ///
     /// # Errors
     ///
-    /// No case can be told to be the right one.
+    /// No case is the right one, or the right one cannot be determined.
     pub fn find(
         &self,
         conversation: &Conversation,

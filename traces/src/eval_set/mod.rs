@@ -1,8 +1,6 @@
 //! Eval sets: golden conversations, and finding the one a recording belongs to.
 
-mod content;
 mod error;
-mod fields;
 mod load;
 mod matching;
 mod model;

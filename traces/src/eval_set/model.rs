@@ -12,7 +12,7 @@ pub struct EvalSet {
 }
 
 /// One golden conversation.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct EvalCase {
     /// Id of the case.
     pub id: String,
@@ -21,31 +21,31 @@ pub struct EvalCase {
 }
 
 /// A golden turn.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct ExpectedTurn {
     /// `invocation_id` of the eval set, or empty.
     pub invocation_id: String,
-    /// Text parts of what the user said, each non-empty.
+    /// Text parts of the user's message, each non-empty.
     pub user_parts: Vec<String>,
     /// Text parts of the reference answer; `None` when the set has no answer for this turn.
     pub final_parts: Option<Vec<String>>,
     /// Expected tool calls in order.
     pub tool_calls: Vec<ExpectedCall>,
     /// Calls found in the events of a turn that was recorded as events, or in its intermediate responses. The trajectory
-    /// metric expects them after the others; evaluators are told of [`ExpectedTurn::tool_calls`] only.
+    /// metric expects them after the others; evaluators get [`ExpectedTurn::tool_calls`] only.
     pub event_calls: Vec<ExpectedCall>,
     /// Recorded results of the expected calls.
     pub tool_responses: Vec<ExpectedResponse>,
 }
 
 impl ExpectedTurn {
-    /// What the user said, as one text.
+    /// Returns the user's message as one text.
     #[must_use]
     pub fn user_text(&self) -> String {
         self.user_parts.concat()
     }
 
-    /// The reference answer as one text, parts put together with `separator`; `None` when there is no text.
+    /// Returns the reference answer as one text, with `separator` between the parts; `None` if there is no text.
     #[must_use]
     pub fn final_text(&self, separator: &str) -> Option<String> {
         self.final_parts
@@ -54,14 +54,14 @@ impl ExpectedTurn {
             .map(|parts| parts.join(separator))
     }
 
-    /// The calls the trajectory metric expects, in order.
+    /// Returns the calls that the trajectory metric expects, in order.
     pub fn trajectory(&self) -> impl Iterator<Item = &ExpectedCall> {
         self.tool_calls.iter().chain(&self.event_calls)
     }
 }
 
 /// An expected tool call.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct ExpectedCall {
     /// Id of the call.
     pub id: Option<String>,
@@ -72,7 +72,7 @@ pub struct ExpectedCall {
 }
 
 /// The result of an expected tool call.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct ExpectedResponse {
     /// Id of the call it answers.
     pub id: Option<String>,

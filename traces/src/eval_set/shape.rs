@@ -1,18 +1,14 @@
-//! What an eval set may look like, all of it, whether it is read or not.
+//! The shape of eval sets, including the fields that are not read.
 //!
-//! Other tools refuse a file with a mistake anywhere in it. A golden set that is half understood judges agents by something
-//! its author did not write, so it is refused here too, before anything is read.
+//! Other tools reject a file with a mistake anywhere in it. A golden set that is partly understood would judge agents by
+//! something that its author did not write, so the whole file is checked before anything is read.
 
-use super::{
-    error::{EvalSetErrorKind, FieldProblem},
-    fields::At,
-};
-use crate::{
-    json::parse_float,
-    json::{Object, Value, camel_case},
-};
+use std::fmt::Write;
 
-/// What a value may be.
+use super::error::{EvalSetErrorKind, FieldProblem};
+use crate::json::{Object, Value, camel_case, parse_float};
+
+/// The shape of a value.
 #[derive(Clone, Copy)]
 pub(super) enum Shape {
     Any,
@@ -30,17 +26,17 @@ pub(super) enum Shape {
     Record(&'static Record),
     /// An array of an author and parts.
     AuthorAndParts,
-    /// What happened between question and answer, in either of its two forms.
+    /// The steps between question and answer, in either of two forms.
     IntermediateData,
 }
 
-/// An object with keys that mean something.
+/// The shape of an object with known keys.
 pub(super) struct Record {
     fields: &'static [Field],
     keys: Keys,
 }
 
-/// How the keys of an object may be written, and which others it may have.
+/// Spelling of the keys of an object, and whether unknown ones are allowed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Keys {
     /// Each in `snake_case` or `camelCase`, and no others.
@@ -180,7 +176,65 @@ record!(RESPONSE_PART, Closed, [
     optional "media_processing": Any,
 ]);
 
-/// Checks a value and all that is in it; the first mistake is the error.
+/// A position in the document, as a chain from the inside out.
+#[derive(Clone, Copy)]
+pub(super) struct At<'a> {
+    outer: Option<&'a At<'a>>,
+    step: Step<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum Step<'a> {
+    Key(&'a str),
+    Index(usize),
+}
+
+impl<'a> At<'a> {
+    /// The document itself.
+    pub(super) const ROOT: At<'static> = At { outer: None, step: Step::Key("") };
+
+    pub(super) fn key(&'a self, key: &'a str) -> Self {
+        Self { outer: Some(self), step: Step::Key(key) }
+    }
+
+    pub(super) fn index(&'a self, index: usize) -> Self {
+        Self { outer: Some(self), step: Step::Index(index) }
+    }
+
+    pub(super) fn fail(&self, problem: FieldProblem) -> EvalSetErrorKind {
+        let mut path = String::new();
+        self.write(&mut path);
+        if path.is_empty() {
+            path.push_str("the document");
+        }
+        EvalSetErrorKind::Field { path, problem }
+    }
+
+    pub(super) fn wrong_type(&self, expected: &'static str, found: &Value) -> EvalSetErrorKind {
+        self.fail(FieldProblem::WrongType { expected, found: found.kind() })
+    }
+
+    fn write(&self, path: &mut String) {
+        if let Some(outer) = self.outer {
+            outer.write(path);
+        }
+        match self.step {
+            Step::Key("") => {}
+            Step::Key(key) => {
+                if !path.is_empty() {
+                    path.push('.');
+                }
+                path.push_str(key);
+            }
+            Step::Index(index) => {
+                // Writing to a string cannot fail.
+                let _ = write!(path, "[{index}]");
+            }
+        }
+    }
+}
+
+/// Checks a value and everything in it. The error is the first mistake.
 pub(super) fn check(shape: Shape, value: &Value, at: At<'_>) -> Result<(), EvalSetErrorKind> {
     let expected = match (shape, value) {
         (Any, _)
@@ -272,7 +326,7 @@ impl Record {
         key == field.key || (self.keys != Keys::OpenSnakeCase && *key == camel_case(field.key))
     }
 
-    /// The key of a field that `key` is most like, if it is much like one.
+    /// Returns the known key that is most similar to `key`, if one is.
     fn most_like(&self, key: &str) -> Option<String> {
         let likeness = |known: &&str| {
             strsim::jaro_winkler(key, known).max(strsim::jaro_winkler(key, &camel_case(known)))
@@ -288,7 +342,7 @@ fn is_boolean_word(text: &str) -> bool {
     words.iter().any(|word| word.eq_ignore_ascii_case(text))
 }
 
-/// In either alphabet, with or without padding.
+/// Returns true for base64 in either alphabet, with or without padding.
 fn is_base64(text: &str) -> bool {
     let digits = text.trim_end_matches('=');
     digits.len() % 4 != 1

@@ -1,32 +1,32 @@
-//! Why a trace file could not be loaded.
+//! Errors of loading trace files.
 
 use std::{
     io,
     path::{Path, PathBuf},
 };
 
-use super::{LeftOut, inputs};
-use crate::{json::ParseError, json::string_repr};
+use super::{UnusableParts, inputs};
+use crate::json::{Interrupted, ParseError, string_repr};
 
 /// A trace file could not be loaded.
 ///
-/// The text is what a report shows; where the text was not JSON, the chain of sources says at which position.
+/// The message is that of reports. If the text is not JSON, a source of the error has the position.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", sentence(path, kind))]
 #[non_exhaustive]
 pub struct LoadError {
     /// The file, as it was given.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// The problem.
     #[source]
     pub kind: LoadErrorKind,
 }
 
 impl LoadError {
-    /// Returns the error of a file that could be read and is used only in part, or has no traces at all.
-    pub(super) fn of_content(path: &Path, traces: usize, left_out: LeftOut) -> Option<Self> {
-        let kind = match (traces, left_out.is_empty()) {
-            (_, false) => LoadErrorKind::LeftOut(left_out),
+    /// Returns the error of a file that was read, if parts of it are unusable or it has no traces.
+    pub(super) fn of_content(path: &Path, traces: usize, unusable: UnusableParts) -> Option<Self> {
+        let kind = match (traces, unusable.is_empty()) {
+            (_, false) => LoadErrorKind::Unusable(unusable),
             (0, true) => LoadErrorKind::NoSpans,
             (_, true) => return None,
         };
@@ -34,22 +34,31 @@ impl LoadError {
     }
 }
 
-/// What is wrong with a trace file.
+impl From<Interrupted> for LoadErrorKind {
+    fn from(interrupted: Interrupted) -> Self {
+        match interrupted {
+            Interrupted::Read(error) => Self::Read(error),
+            Interrupted::NotUtf8 { offset, byte } => Self::NotUtf8 { offset, byte },
+        }
+    }
+}
+
+/// The problem of a trace file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadErrorKind {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{0}")]
     Read(#[source] io::Error),
-    /// It is not UTF-8.
+    /// The file is not UTF-8.
     #[error("not UTF-8: invalid byte 0x{byte:02x} at offset {offset}")]
     NotUtf8 {
-        /// Offset of the first byte that does not belong.
+        /// Offset of the first invalid byte.
         offset: usize,
         /// That byte.
         byte: u8,
     },
-    /// Its content is of no known format.
+    /// The content is not of a known format.
     #[error(
         "Could not detect trace format for {}. Expected Jaeger JSON ({{\"data\": [...]}}) or OTLP JSON \
          ({{\"resourceSpans\": [...]}} / {{\"batches\": [...]}}). Use --format if the content is one of these.",
@@ -58,23 +67,23 @@ pub enum LoadErrorKind {
     Undetected {
         /// The file, as it was given.
         path: PathBuf,
-        /// Where it stops being JSON, if it does.
+        /// Position at which it is not JSON, if it is not.
         #[source]
         json: Option<ParseError>,
     },
-    /// It should be Jaeger JSON and is not JSON.
+    /// The file has to be Jaeger JSON and is not JSON.
     #[error("Invalid Jaeger JSON in {}", quoted(path))]
     InvalidJaeger {
         /// The file, as it was given.
         path: PathBuf,
-        /// Where it stops being JSON.
+        /// Position at which it is not JSON.
         #[source]
         json: ParseError,
     },
-    /// It should be Jaeger JSON and has no list called `data`.
+    /// The file has to be Jaeger JSON and has no list `data`.
     #[error("Invalid Jaeger JSON format: expected top-level 'data' key")]
     NoJaegerData,
-    /// It should be OTLP JSON and is some other JSON.
+    /// The file has to be OTLP JSON and is other JSON.
     #[error("not an OTLP JSON document: expected resourceSpans, resourceLogs or batches")]
     NotOtlp,
     /// A line of a JSON-lines file is not JSON.
@@ -82,23 +91,23 @@ pub enum LoadErrorKind {
     InvalidLine {
         /// The line, counted from 1.
         line: usize,
-        /// Where it stops being JSON.
+        /// Position at which it is not JSON.
         #[source]
         json: ParseError,
     },
-    /// A line of a JSON-lines file is JSON but nothing of OTLP.
+    /// A line of a JSON-lines file is JSON but not OTLP.
     #[error("line {line}: expected an OTLP export document or a span")]
     NotOtlpLine {
         /// The line, counted from 1.
         line: usize,
     },
-    /// Parts of it cannot be used; the others are.
+    /// Parts of the file cannot be used; the others are.
     #[error("{0}")]
-    LeftOut(LeftOut),
+    Unusable(UnusableParts),
     /// An object that holds spans has a key more than once.
     #[error("{position}the key `{key}` is repeated; remove one of them")]
     RepeatedKey {
-        /// Where the object is, with a separator; empty for the document itself.
+        /// Position of the object, with a separator; empty for the document itself.
         position: String,
         /// The key.
         key: String,
@@ -108,11 +117,11 @@ pub enum LoadErrorKind {
     Decompress {
         /// The compression format.
         format: &'static str,
-        /// What is wrong with it.
+        /// The problem.
         #[source]
         error: io::Error,
     },
-    /// It has no trace, so what it should have recorded is not evaluated.
+    /// The file has no traces, so nothing of it is evaluated.
     #[error(
         "it holds no spans with a trace id and a span id; log records count only in the file with the spans of their trace"
     )]
@@ -120,12 +129,12 @@ pub enum LoadErrorKind {
     /// A directory has no trace files.
     #[error("the directory has no trace files ({extensions})", extensions = inputs::EXTENSIONS_TEXT)]
     EmptyDirectory,
-    /// A part that holds all others has the wrong type.
+    /// A list that contains all spans has the wrong type.
     #[error("{path}: expected an array, found {found}")]
     NotAnArray {
-        /// Where in the document: `resourceSpans[0].scopeSpans`.
+        /// Path in the document: `resourceSpans[0].scopeSpans`.
         path: String,
-        /// What is there instead, with its article.
+        /// Type of the value, with its article.
         found: &'static str,
     },
 }
@@ -133,8 +142,8 @@ pub enum LoadErrorKind {
 fn sentence(path: &Path, kind: &LoadErrorKind) -> String {
     let path = path.display();
     match kind {
-        LoadErrorKind::LeftOut(left_out) => {
-            format!("Trace file '{path}' is used only in part: {left_out}")
+        LoadErrorKind::Unusable(parts) => {
+            format!("Trace file '{path}' is used only in part: {parts}")
         }
         _ => format!("Failed to load trace file '{path}': {kind}"),
     }

@@ -1,20 +1,25 @@
-//! Trace files that are named by their directories.
+//! Input files: those of directories, and copies of inputs that cannot be read in place.
 
 use std::{
-    fs, io,
+    fs::{self, File, Metadata},
+    io::{self, Cursor, Read, Write as _},
     path::{Path, PathBuf},
+    time::{SystemTime, UNIX_EPOCH},
 };
+
+use flate2::read::MultiGzDecoder;
+use tempfile::{Builder, TempPath};
 
 use super::error::{LoadError, LoadErrorKind};
 
-/// Extensions of trace files, which may be followed by one of [`PACKED`].
+/// Extensions of trace files, which may be followed by one of [`COMPRESSED`].
 const EXTENSIONS: [&str; 3] = ["json", "jsonl", "ndjson"];
 /// Extensions of compressed files.
-const PACKED: [&str; 3] = ["gz", "zst", "zstd"];
-/// The extensions in words.
+const COMPRESSED: [&str; 3] = ["gz", "zst", "zstd"];
+/// The extensions for messages.
 pub(super) const EXTENSIONS_TEXT: &str = ".json, .jsonl, .ndjson, each with or without .gz or .zst";
 
-/// The trace files that paths stand for.
+/// The trace files of some paths.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct TraceFiles {
@@ -22,13 +27,13 @@ pub struct TraceFiles {
     pub files: Vec<PathBuf>,
     /// One error per directory that cannot be used.
     pub errors: Vec<LoadError>,
-    /// What is in directories and may hold traces, but is not read: files with an extension of trace files that is not
+    /// Entries of directories that may hold traces but are not read: files with an extension of trace files that is not
     /// the last (`t.json.1`), and links to directories.
     skipped: Vec<PathBuf>,
 }
 
 impl TraceFiles {
-    /// Returns the warning about what was skipped; `None` if nothing was.
+    /// Returns the warning about skipped entries, if there are any.
     #[must_use]
     pub fn warning(&self) -> Option<String> {
         let first = self.skipped.first()?;
@@ -44,10 +49,10 @@ impl TraceFiles {
     }
 }
 
-/// Returns the trace files that paths stand for.
+/// Returns the trace files of some paths.
 ///
-/// A directory stands for the files with an extension of trace files in it and in its subdirectories, sorted by path.
-/// Hidden files, hidden directories and links to directories are skipped. Every other path stands for itself.
+/// The trace files of a directory are the files with an extension of trace files in it and in its subdirectories, sorted by path.
+/// Hidden files, hidden directories and links to directories are skipped. Every other path is a trace file itself.
 #[must_use]
 pub fn trace_files(paths: &[PathBuf]) -> TraceFiles {
     let mut all = TraceFiles::default();
@@ -104,7 +109,7 @@ fn is_trace_file(path: &Path) -> bool {
         extension.is_some_and(|extension| known.contains(&&*extension))
     };
     has(path, &EXTENSIONS)
-        || (has(path, &PACKED)
+        || (has(path, &COMPRESSED)
             && path.file_stem().is_some_and(|stem| has(Path::new(stem), &EXTENSIONS)))
 }
 
@@ -114,9 +119,150 @@ fn may_be_trace_file(path: &Path) -> bool {
     name.split('.').skip(1).any(|extension| EXTENSIONS.contains(&extension))
 }
 
+/// The path of the standard input.
+const STDIN: &str = "-";
+/// Prefix of the names of copies, by which those of a killed run are found.
+const PREFIX: &str = "evaluator-trace-";
+/// Size in bytes of the copy buffer.
+const BUFFER: usize = 64 << 10;
+/// Maximum length in bytes of the signature of a compression format.
+const MAGIC: u64 = 4;
+
+/// A compression format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Compression {
+    Gzip,
+    Zstd,
+}
+
+impl Compression {
+    /// Returns the format of content that starts with these bytes.
+    fn of(start: &[u8]) -> Option<Self> {
+        if start.starts_with(b"\x1f\x8b") {
+            Some(Self::Gzip)
+        } else if start.starts_with(b"\x28\xb5\x2f\xfd") {
+            Some(Self::Zstd)
+        } else {
+            None
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+        }
+    }
+
+    fn decoder<'r>(self, input: impl Read + 'r) -> io::Result<Box<dyn Read + 'r>> {
+        Ok(match self {
+            Self::Gzip => Box::new(MultiGzDecoder::new(input)),
+            Self::Zstd => Box::new(zstd::stream::read::Decoder::new(input)?),
+        })
+    }
+}
+
+/// Copies an input that cannot be read in place to a temporary file: standard input, a pipe, or a compressed file, which is
+/// decompressed. Returns `None` for other files.
+///
+/// A trace file is read several times, at any position. The copy keeps memory flat whatever the input is.
+///
+/// # Errors
+///
+/// The input cannot be read or decompressed, or the copy cannot be written.
+pub(super) fn copy_if_needed(path: &Path) -> Result<Option<TempPath>, LoadErrorKind> {
+    if path.as_os_str() == STDIN {
+        return copy(io::stdin().lock()).map(Some);
+    }
+    let file = File::open(path).map_err(LoadErrorKind::Read)?;
+    if !can_be_read_again(path) {
+        return copy(file).map(Some);
+    }
+    let mut start = Vec::new();
+    (&file).take(MAGIC).read_to_end(&mut start).map_err(LoadErrorKind::Read)?;
+    match Compression::of(&start) {
+        Some(_) => copy(Cursor::new(start).chain(file)).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Returns true for a file that can be opened and read several times: not a pipe, and not the standard input under another
+/// name, whose position may be shared.
+fn can_be_read_again(path: &Path) -> bool {
+    let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+    is_file && !path.starts_with("/dev") && !path.starts_with("/proc")
+}
+
+fn copy(mut input: impl Read) -> Result<TempPath, LoadErrorKind> {
+    let mut start = Vec::new();
+    input.by_ref().take(MAGIC).read_to_end(&mut start).map_err(LoadErrorKind::Read)?;
+    let compression = Compression::of(&start);
+    let failed = |error| match compression {
+        Some(compression) => LoadErrorKind::Decompress { format: compression.name(), error },
+        None => LoadErrorKind::Read(error),
+    };
+    let input = Cursor::new(start).chain(input);
+    let mut content: Box<dyn Read> = match compression {
+        Some(compression) => compression.decoder(input).map_err(failed)?,
+        None => Box::new(input),
+    };
+    let mut file = Builder::new().prefix(PREFIX).tempfile().map_err(unwritable)?;
+    let mut chunk = vec![0; BUFFER];
+    loop {
+        match content.read(&mut chunk) {
+            Ok(0) => break,
+            Ok(length) => file.write_all(&chunk[..length]).map_err(unwritable)?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    Ok(file.into_temp_path())
+}
+
+/// Returns the error of a copy that cannot be written.
+fn unwritable(error: io::Error) -> LoadErrorKind {
+    let text = format!("cannot copy it to the temporary directory: {error}");
+    LoadErrorKind::Read(io::Error::new(error.kind(), text))
+}
+
+/// Metadata of a file that changes when the file is written or replaced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileStamp {
+    /// Length in bytes.
+    pub length: u64,
+    /// Nanoseconds since the epoch; 0 if unknown.
+    pub modified: u128,
+    /// Inode; 0 if unknown.
+    node: u64,
+}
+
+impl FileStamp {
+    /// Returns the stamp of a file.
+    pub fn of(metadata: &Metadata) -> Self {
+        let since_epoch = |time: SystemTime| time.duration_since(UNIX_EPOCH).ok();
+        let modified = metadata.modified().ok().and_then(since_epoch);
+        Self {
+            length: metadata.len(),
+            modified: modified.map_or(0, |modified| modified.as_nanos()),
+            node: node(metadata),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn node(metadata: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(metadata)
+}
+
+#[cfg(not(unix))]
+fn node(_: &Metadata) -> u64 {
+    0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flate2::{Compression as Level, write::GzEncoder};
 
     #[test]
     fn a_directory_stands_for_the_trace_files_below_it() {
@@ -142,5 +288,42 @@ mod tests {
         assert!(errors[0].to_string().ends_with(
             "dir.json': the directory has no trace files (.json, .jsonl, .ndjson, each with or without .gz or .zst)"
         ));
+    }
+
+    fn gzip(text: &str) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Level::default());
+        encoder.write_all(text.as_bytes()).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn copied(content: &[u8]) -> Result<String, String> {
+        let copy = copy(content).map_err(|error| error.to_string())?;
+        Ok(fs::read_to_string(copy).unwrap())
+    }
+
+    #[test]
+    fn content_is_decompressed_by_its_first_bytes() {
+        let zstd = |text: &str| zstd::encode_all(text.as_bytes(), 0).unwrap();
+        let name = copy(&b"plain"[..]).unwrap().file_name().unwrap().to_owned();
+        assert!(name.to_string_lossy().starts_with(PREFIX), "{}", name.display());
+        assert_eq!(copied(b"plain").unwrap(), "plain");
+        assert_eq!(copied(b"").unwrap(), "");
+        assert_eq!(copied(&gzip("one")).unwrap(), "one");
+        assert_eq!(copied(&[gzip("one"), gzip("two")].concat()).unwrap(), "onetwo");
+        assert_eq!(copied(&[zstd("one"), zstd("two")].concat()).unwrap(), "onetwo");
+    }
+
+    #[test]
+    fn compressed_content_that_is_cut_or_damaged_is_an_error_at_every_length() {
+        for whole in [gzip("a few words"), zstd::encode_all(&b"a few words"[..], 0).unwrap()] {
+            for length in 4..whole.len() {
+                let error = copied(&whole[..length]).expect_err("cut");
+                assert!(error.starts_with("cannot decompress the "), "{length}: {error}");
+            }
+        }
+        let mut damaged = gzip("a few words");
+        let middle = damaged.len() / 2;
+        damaged[middle] ^= 0xff;
+        assert!(copied(&damaged).is_err());
     }
 }

@@ -1,62 +1,88 @@
-//! Jaeger JSON.
+//! Jaeger JSON, as its UI and API export it: `{"data": [..]}`.
 
 use std::{collections::HashMap, sync::Arc};
 
 use super::{
-    bytes, coerce,
-    coerce::Unusable,
+    decoded::{Decoded, Side},
     error::LoadErrorKind,
-    ids::{self, normalize},
-    left_out::{Part, missing_id, wrong_kind},
+    format::TraceFormat,
+    index::Indexer,
     model::{Event, Scope, Span, SpanStatus},
     otlp::{
-        items_or_kind, no_list, no_repeated, none_repeated, part_items, repeated_key, take,
+        add_span, items_or_kind, no_list, no_repeated, none_repeated, part_items, take, take_ids,
         take_repeated, take_text,
     },
-    pool::{Pool, Side},
-    stray,
+    unusable::{self, Part, wrong_kind},
+    values::{self, SPAN_ID, Unusable, normalize},
 };
-use crate::{
-    json::{Object, Value},
-    json::{parse_float, parse_int, scalar_text},
-};
+use crate::json::{Object, ParseError, Parsed, Value, parse_float, parse_int, scalar_text};
 
-/// Nanoseconds in Jaeger's unit of time.
+/// Nanoseconds per microsecond, the unit of Jaeger's times.
 pub(super) const MICROSECOND: i128 = 1000;
 
-/// Decodes a whole text.
-pub(super) fn decode(value: Value, pool: &mut Pool) -> Result<(), LoadErrorKind> {
-    let Value::Object(mut document) = value else { return Err(LoadErrorKind::NoJaegerData) };
-    no_repeated(&mut document, &["data", "errors"], pool)?;
-    let Value::Array(data) = take(&mut document, "data") else {
-        return Err(LoadErrorKind::NoJaegerData);
-    };
-    for (number, item) in data.into_iter().enumerate() {
-        pool.position.move_to(0, "data", number);
-        match item {
-            Value::Object(item) => trace(item, pool)?,
-            other => {
-                let reason = wrong_kind("the trace", other.kind(), "an object");
-                pool.leave_out(Side::Spans, Part::Trace, &reason);
+/// The format `jaeger-json`.
+#[derive(Debug)]
+pub(super) struct JaegerJson;
+
+impl TraceFormat for JaegerJson {
+    fn name(&self) -> &'static str {
+        "jaeger-json"
+    }
+
+    fn description(&self) -> &'static str {
+        "Jaeger's JSON"
+    }
+
+    fn detect(&self, _text: &str, json: &Result<Parsed, ParseError>) -> bool {
+        json.as_ref().is_ok_and(|parsed| parsed.value.get("data").is_some())
+    }
+
+    fn decode(
+        &self,
+        _text: &str,
+        json: Result<Parsed, ParseError>,
+        out: &mut Decoded,
+    ) -> Result<(), LoadErrorKind> {
+        let path = || out.file.clone();
+        let parsed = json.map_err(|json| LoadErrorKind::InvalidJaeger { path: path(), json })?;
+        let Value::Object(mut document) = out.take(parsed) else {
+            return Err(LoadErrorKind::NoJaegerData);
+        };
+        no_repeated(&mut document, &["data", "errors"], out)?;
+        let Value::Array(data) = take(&mut document, "data") else {
+            return Err(LoadErrorKind::NoJaegerData);
+        };
+        for (number, item) in data.into_iter().enumerate() {
+            out.position.move_to(0, "data", number);
+            match item {
+                Value::Object(item) => trace(item, out)?,
+                other => {
+                    let reason = wrong_kind("the trace", other.kind(), "an object");
+                    out.skip(Side::Spans, Part::Trace, &reason);
+                }
             }
         }
+        out.position.leave(0);
+        out.add_reported(&take(&mut document, "errors"));
+        unusable::skip_unread(&document, out);
+        Ok(())
     }
-    pool.position.leave(0);
-    pool.note_reported(&take(&mut document, "errors"));
-    stray::leave_out(&document, pool);
-    Ok(())
+
+    fn indexer(&self) -> Option<Indexer> {
+        Some(Indexer::JAEGER)
+    }
 }
 
 /// Decodes the spans of a trace and the processes they name.
-fn trace(mut item: Object, pool: &mut Pool) -> Result<(), LoadErrorKind> {
-    no_repeated(&mut item, &["processes", "spans"], pool)?;
+fn trace(mut item: Object, out: &mut Decoded) -> Result<(), LoadErrorKind> {
+    no_repeated(&mut item, &["processes", "spans"], out)?;
     let mut recorded = take(&mut item, "processes");
     if let Value::Object(processes) = &mut recorded {
-        none_repeated(processes, pool)?;
+        none_repeated(processes, out)?;
     }
-    let processes = processes(recorded, pool);
+    let processes = processes(recorded, out);
     let value = take(&mut item, "spans");
-    stray::leave_out(&item, pool);
+    unusable::skip_unread(&item, out);
     let kind = value.kind();
     let is_null = value.is_null();
     let spans = match items_or_kind(value) {
@@ -64,35 +90,35 @@ fn trace(mut item: Object, pool: &mut Pool) -> Result<(), LoadErrorKind> {
         Ok(None) => {
             let reason =
                 if is_null { no_list("spans") } else { wrong_kind("`spans`", kind, "an array") };
-            pool.leave_out(Side::Spans, Part::Trace, &reason);
+            out.skip(Side::Spans, Part::Trace, &reason);
             return Ok(());
         }
         Err(found) => {
-            return Err(LoadErrorKind::NotAnArray { path: pool.position.member("spans"), found });
+            return Err(LoadErrorKind::NotAnArray { path: out.position.member("spans"), found });
         }
     };
     if spans.is_empty() {
-        pool.leave_out(Side::Spans, Part::Trace, NO_SPANS);
+        out.skip(Side::Spans, Part::Trace, NO_SPANS);
     }
     for (number, object) in spans.into_iter().enumerate() {
-        pool.position.move_to(1, "spans", number);
+        out.position.move_to(1, "spans", number);
         match object {
-            Value::Object(object) => span(object, &processes, pool),
+            Value::Object(object) => span(object, &processes, out),
             other => {
                 let reason = wrong_kind("the span", other.kind(), "an object");
-                pool.leave_out(Side::Spans, Part::Span, &reason);
+                out.skip(Side::Spans, Part::Span, &reason);
             }
         }
     }
-    pool.position.leave(1);
+    out.position.leave(1);
     Ok(())
 }
 
-/// Why a trace is left out whose list of spans is empty.
+/// Reason for skipping a trace whose list of spans is empty.
 pub(super) const NO_SPANS: &str = "the trace has no spans";
 
-/// The resource attributes of each process.
-pub(super) fn processes(value: Value, pool: &mut Pool) -> HashMap<String, Arc<Object>> {
+/// Returns the resource attributes of each process.
+pub(super) fn processes(value: Value, out: &mut Decoded) -> HashMap<String, Arc<Object>> {
     let mut resources = HashMap::new();
     match value {
         Value::Object(processes) => {
@@ -105,14 +131,14 @@ pub(super) fn processes(value: Value, pool: &mut Pool) -> HashMap<String, Arc<Ob
                         resource.insert("service.name".to_owned(), name);
                     }
                 }
-                let mut odd = Vec::new();
-                resource.extend(tags(take(&mut process, "tags"), "tags", &mut odd));
-                pool.warn_file("a process", &mut odd);
+                let mut problems = Vec::new();
+                resource.extend(tags(take(&mut process, "tags"), "tags", &mut problems));
+                out.warn_file("a process", problems);
                 resources.insert(id, Arc::new(resource));
             }
         }
         other if other.is_truthy() => {
-            pool.file_warnings.push(format!(
+            out.file_warnings.push(format!(
                 "processes is {} instead of an object; services are unknown",
                 other.kind()
             ));
@@ -122,54 +148,50 @@ pub(super) fn processes(value: Value, pool: &mut Pool) -> HashMap<String, Arc<Ob
     resources
 }
 
-/// Adds a span to the pool; without an id, it is left out.
-pub(super) fn span(mut object: Object, processes: &HashMap<String, Arc<Object>>, pool: &mut Pool) {
-    let repeated = take_repeated(&mut object, pool);
-    let trace_id = normalize(&take(&mut object, "traceID"), ids::TRACE);
-    let span_id = normalize(&take(&mut object, "spanID"), ids::SPAN);
-    let ids = ((trace_id.is_some(), "traceID"), (span_id.is_some(), "spanID"));
-    if let Some(reason) = missing_id(ids.0, ids.1) {
-        pool.leave_out(Side::Spans, Part::Span, &reason);
-    }
-    let (Some(trace_id), Some(span_id)) = (trace_id, span_id) else { return };
-    let mut odd = Vec::new();
-    let mut attributes = tags(take(&mut object, "tags"), "tags", &mut odd);
-    let start_ns = time(&mut object, "startTime", &mut odd);
+/// Adds a span to the out; without an id, it is left out.
+pub(super) fn span(
+    mut object: Object,
+    processes: &HashMap<String, Arc<Object>>,
+    out: &mut Decoded,
+) {
+    let repeated = take_repeated(&mut object, out);
+    let Some((trace_id, span_id)) = take_ids(&mut object, ["traceID", "spanID"], out) else {
+        return;
+    };
+    let mut problems = Vec::new();
+    let mut attributes = tags(take(&mut object, "tags"), "tags", &mut problems);
+    let start_ns = time(&mut object, "startTime", &mut problems);
     let resource = processes.get(&take_text(&mut object, "processID"));
     attributes.shift_remove("span.kind");
     attributes.shift_remove("otel.status_description");
     let span = Span {
-        trace_id: pool.trace_id(&trace_id),
+        trace_id,
         span_id,
-        parent_span_id: parent(take(&mut object, "references"), &mut odd),
+        parent_span_id: parent(take(&mut object, "references"), &mut problems),
         name: take_text(&mut object, "operationName"),
         start_ns,
-        end_ns: start_ns.saturating_add(time(&mut object, "duration", &mut odd)),
+        end_ns: start_ns.saturating_add(time(&mut object, "duration", &mut problems)),
         status: status(&mut attributes),
         scope: Arc::new(Scope {
             name: first_text(&mut attributes, ["otel.scope.name", "otel.library.name"]),
             version: first_text(&mut attributes, ["otel.scope.version", "otel.library.version"]),
         }),
         attributes,
-        events: events(take(&mut object, "logs"), &mut odd),
+        events: events(take(&mut object, "logs"), &mut problems),
         resource: resource.cloned().unwrap_or_default(),
     };
-    pool.warn_span(&span, &mut odd);
-    if let Some(key) = repeated {
-        pool.fail(&span.trace_id, repeated_key(&span.span_id, &key));
-    }
-    pool.spans.push(span);
+    add_span(span, problems, repeated, out);
 }
 
-/// The first reference to a parent with a usable id; the trace it names does not matter.
-fn parent(value: Value, odd: &mut Vec<String>) -> Option<String> {
-    part_items(value, "references", odd).iter().find_map(|reference| {
+/// Returns the first reference to a parent with a usable id; the trace of the reference does not matter.
+fn parent(value: Value, problems: &mut Vec<String>) -> Option<String> {
+    part_items(value, "references", problems).iter().find_map(|reference| {
         let is_parent = reference.get("refType").and_then(Value::as_str) == Some("CHILD_OF");
-        normalize(reference.get("spanID").filter(|_| is_parent)?, ids::SPAN)
+        normalize(reference.get("spanID").filter(|_| is_parent)?, SPAN_ID)
     })
 }
 
-/// Takes the status out of the tags. The tag `error` stays, as it is the recording's own.
+/// Takes the status out of the tags. The tag `error` stays, because the recorded program set it.
 fn status(attributes: &mut Object) -> SpanStatus {
     let code = attributes.shift_remove("otel.status_code").unwrap_or_default();
     let code = code.as_str().unwrap_or_default();
@@ -183,7 +205,7 @@ fn status(attributes: &mut Object) -> SpanStatus {
     }
 }
 
-/// Takes both members and gives the first that is a text with content.
+/// Takes both members and returns the first non-empty text.
 fn first_text(attributes: &mut Object, keys: [&str; 2]) -> String {
     let [first, second] = keys.map(|key| match attributes.shift_remove(key) {
         Some(Value::String(text)) => text,
@@ -192,26 +214,26 @@ fn first_text(attributes: &mut Object, keys: [&str; 2]) -> String {
     if first.is_empty() { second } else { first }
 }
 
-/// Jaeger's logs are what others call events.
-fn events(value: Value, odd: &mut Vec<String>) -> Vec<Event> {
+/// Decodes logs, which other formats call events.
+fn events(value: Value, problems: &mut Vec<String>) -> Vec<Event> {
     let mut events = Vec::new();
-    for log in part_items(value, "logs", odd) {
+    for log in part_items(value, "logs", problems) {
         let Value::Object(mut log) = log else { continue };
-        let mut attributes = tags(take(&mut log, "fields"), "fields", odd);
+        let mut attributes = tags(take(&mut log, "fields"), "fields", problems);
         let name = attributes.shift_remove("event").as_ref().and_then(scalar_text);
         events.push(Event {
             name: name.unwrap_or_else(|| "log".to_owned()),
-            time_ns: time(&mut log, "timestamp", odd),
+            time_ns: time(&mut log, "timestamp", problems),
             attributes,
         });
     }
     events
 }
 
-/// A list of tags as a map, the last of a key counting. Values written as text get the type that the tag names.
-pub(super) fn tags(value: Value, name: &str, odd: &mut Vec<String>) -> Object {
+/// Returns a list of tags as a map, with the last value of each key. Values written as text get the type of the tag.
+pub(super) fn tags(value: Value, name: &str, problems: &mut Vec<String>) -> Object {
     let mut out = Object::default();
-    for tag in part_items(value, name, odd) {
+    for tag in part_items(value, name, problems) {
         let Value::Object(mut tag) = tag else { continue };
         let Value::String(key) = take(&mut tag, "key") else { continue };
         let kind = take_text(&mut tag, "type");
@@ -226,7 +248,7 @@ pub(super) fn tags(value: Value, name: &str, odd: &mut Vec<String>) -> Object {
 
 fn typed(kind: &str, text: String) -> Value {
     let number = match kind {
-        "binary" => return Value::String(bytes::text(text)),
+        "binary" => return Value::String(values::base64_text(text)),
         "int64" => parse_int(&text),
         "float64" => parse_float(&text).map(Value::Float),
         _ => None,
@@ -234,8 +256,9 @@ fn typed(kind: &str, text: String) -> Value {
     number.unwrap_or(Value::String(text))
 }
 
-/// A time in nanoseconds. Only whole microseconds are right; anything else is used as well as possible, with a note.
-fn time(object: &mut Object, key: &str, odd: &mut Vec<String>) -> i128 {
+/// Returns a time in nanoseconds. Only whole microseconds are correct; other values are used as far as possible, with a
+/// warning.
+fn time(object: &mut Object, key: &str, problems: &mut Vec<String>) -> i128 {
     let value = take(object, key);
     let whole = match &value {
         Value::String(text) => text.is_empty() || parse_int(text).is_some(),
@@ -244,10 +267,10 @@ fn time(object: &mut Object, key: &str, odd: &mut Vec<String>) -> i128 {
         _ => true,
     };
     if !whole {
-        odd.push(format!("{key} {}", Unusable::NotAnInteger));
+        problems.push(format!("{key} {}", Unusable::NotAnInteger));
     }
-    coerce::time(&value, MICROSECOND).unwrap_or_else(|problem| {
-        odd.push(format!("{key} {problem}"));
+    values::time(&value, MICROSECOND).unwrap_or_else(|problem| {
+        problems.push(format!("{key} {problem}"));
         0
     })
 }

@@ -1,45 +1,39 @@
-//! Loads trace files: detection of the format from content, decoding, and the tree of spans.
+//! Trace files: formats, decoding, and the tree of spans of each trace.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
-//! | `load` | files in, traces and errors out |
-//! | `index` | files of any size: where their traces stand, to be read one at a time |
-//! | `format` | which format a text is in, judged by content |
-//! | `otlp` | OTLP JSON documents, bare spans and JSON lines |
-//! | `jaeger` | Jaeger JSON |
-//! | `inputs`, `spool` | directories, standard input, pipes and compressed files |
-//! | `left_out` | parts of a file that cannot be used |
-//! | `pool` | spans and logs of a file before they are sorted into traces |
-//! | `tree` | parents, children, roots and logs of each trace |
+//! | `format` | [`TraceFormat`], the registry [`TraceFormats`] |
+//! | `otlp`, `jaeger` | the formats |
+//! | `load` | the whole-file decoder, the reference |
+//! | `index` | [`TraceIndex`], the fast path for files of any size |
+//! | `inputs` | directories, standard input, pipes and compressed files |
+//! | `decoded` | the content of a file, sorted into traces |
+//! | `unusable` | parts of a file that cannot be used |
+//! | `values` | ids, numbers and base64 in the spellings of recorders |
 //!
-//! Decoding is lenient about fields, as recorders differ: a field of the wrong type counts as absent. What is lost
-//! that way and matters becomes a warning of the trace. A text whose outer structure is wrong is an error.
+//! Decoding is lenient about fields, because recorders differ: a field of the wrong type counts as absent, with a warning
+//! of the trace if that matters. A text whose outer structure is wrong is an error.
 
-mod bytes;
-mod coerce;
+mod decoded;
 mod error;
 mod format;
-mod ids;
 mod index;
 mod inputs;
 mod jaeger;
-mod left_out;
 mod load;
 mod model;
 mod otlp;
-mod pool;
-mod spool;
-#[doc(hidden)]
-pub mod stamp;
-mod stray;
-mod tree;
+mod unusable;
+mod values;
 
+pub use decoded::Decoded;
+pub(crate) use decoded::merge;
 pub use error::{LoadError, LoadErrorKind};
-pub use format::{Format, UnknownFormat};
-pub(crate) use index::Seen;
-pub use index::{ReadError, TraceIndex, Watch};
+pub use format::{TraceFormat, TraceFormats, UnknownFormat};
+pub use index::{ReadError, TraceIndex, TrackedAttributes};
+#[doc(hidden)]
+pub use inputs::FileStamp;
 pub use inputs::{TraceFiles, trace_files};
-pub use left_out::LeftOut;
-pub use load::{FileTraces, Loaded, load, load_file, load_text};
+pub use load::{FileTraces, load_file, load_text};
 pub use model::{Event, LogRecord, Scope, Span, SpanStatus, Trace};
-pub(crate) use tree::merge;
+pub use unusable::UnusableParts;

@@ -1,4 +1,4 @@
-//! What a trace is once its file format no longer matters.
+//! Traces, spans and log records, independent of file formats.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -32,7 +32,7 @@ pub struct Span {
 }
 
 /// Status of a span.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub enum SpanStatus {
     /// Nothing was recorded.
     #[default]
@@ -68,7 +68,7 @@ pub struct Event {
 pub struct LogRecord {
     /// Nanoseconds since the epoch, if recorded.
     pub time_ns: Option<i128>,
-    /// When the collector saw it, if recorded.
+    /// Time at which the collector received it, if recorded.
     pub observed_time_ns: Option<i128>,
     /// Event name, empty when the record had none.
     pub event_name: String,
@@ -97,10 +97,10 @@ pub struct Trace {
     pub logs: Vec<Vec<LogRecord>>,
     /// Log records with this trace id that name no span.
     pub orphan_logs: Vec<LogRecord>,
-    /// What was odd about the recording (duplicate spans, cycles, replaced text ...).
+    /// Problems of the recording that do not prevent evaluation (duplicate spans, cycles, replaced text ...).
     pub warnings: Vec<String>,
-    /// Why the trace cannot be evaluated: spans with one id and different content, repeated keys.
+    /// Reasons why the trace cannot be evaluated: spans with one id and different content, repeated keys.
     pub errors: Vec<String>,
-    /// How many spans were dropped that are copies of others.
+    /// Number of spans that were dropped because they are copies of others.
     pub dropped_copies: usize,
 }

@@ -1,4 +1,4 @@
-//! A collector of OTLP over HTTP, and just enough protobuf to read what it is sent.
+//! A collector of OTLP over HTTP, and enough protobuf to read its requests.
 
 use evaluator_test_support::server::{Server, response};
 use serde_json::{Value, json};

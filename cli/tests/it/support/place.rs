@@ -1,4 +1,4 @@
-//! A folder with a home of its own, and a server that stands for GitHub.
+//! A directory with its own home directory, and a server in place of GitHub.
 
 use std::{
     fs,
@@ -11,7 +11,7 @@ use super::{Folder, Ran, finish, server::Server, trace};
 /// The conversation that is judged.
 pub(crate) const TRACE: &str = "a01_otlp_basic_parts";
 
-/// A folder with a home of its own, and a server.
+/// A directory with its own home directory, and a server.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) folder: Folder,
@@ -70,7 +70,7 @@ impl Place {
         self.folder.path().join("home/.cache/agentevals/evaluators").join(path)
     }
 
-    /// The text of the lock file; empty where there is none.
+    /// The lock file; empty if it does not exist.
     pub(crate) fn lock(&self) -> String {
         fs::read_to_string(self.folder.path().join("evaluators.lock")).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! A server that stands for a repository on GitHub.
+//! A server in place of a repository on GitHub.
 
 use std::{
     collections::HashMap,

@@ -11,7 +11,7 @@ use std::{
 
 use super::{Folder, processes::wait_until};
 
-/// Far above what anything here takes.
+/// Time after which a program counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A server that listens on a port of its own.
@@ -23,7 +23,7 @@ pub(crate) struct Serving {
 }
 
 impl Serving {
-    /// Starts it in this folder, and waits until it listens.
+    /// Starts it in this directory, and waits until it listens.
     #[track_caller]
     pub(crate) fn start(folder: &Folder, args: &[&str]) -> Self {
         Self::start_with(folder, args, &[])
@@ -57,12 +57,12 @@ impl Serving {
         Self { child, address: address.unwrap(), stderr }
     }
 
-    /// What it has said so far.
+    /// Standard error so far.
     pub(crate) fn said(&self) -> String {
         self.stderr.lock().unwrap().clone()
     }
 
-    /// Waits until it has said that.
+    /// Waits until standard error has this text.
     #[track_caller]
     pub(crate) fn says(&self, text: &str) {
         wait_until(text, || self.said().contains(text));
@@ -100,7 +100,7 @@ impl Serving {
         response(&mut stream)
     }
 
-    /// Waits for its end; the exit code.
+    /// Waits until it exits. Returns the exit code.
     #[track_caller]
     pub(crate) fn ended(&mut self) -> Option<i32> {
         let mut status = None;
@@ -114,7 +114,7 @@ impl Serving {
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        // It may have ended.
+        // It may have exited.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -129,7 +129,7 @@ pub(crate) fn request(method: &str, path: &str, headers: &[&str], document: &str
     format!("{method} {path} HTTP/1.1\r\n{host}{headers}Content-Length: {length}\r\n\r\n{document}")
 }
 
-/// What a server has answered.
+/// A response.
 #[derive(Debug)]
 pub(crate) struct Response {
     pub(crate) status: u16,
@@ -151,13 +151,13 @@ impl Response {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
     }
 
-    /// The kind of a fault that is told as JSON.
+    /// The kind of an error in JSON.
     #[track_caller]
     pub(crate) fn kind(&self) -> String {
         self.json()["error"]["kind"].as_str().unwrap().to_owned()
     }
 
-    /// A fault that is told as plain text, as Agenta needs it.
+    /// An error in plain text, as Agenta needs it.
     #[track_caller]
     pub(crate) fn text(&self) -> &str {
         assert!(self.head.contains("content-type: text/plain"), "{}\n{}", self.head, self.body);

@@ -8,7 +8,7 @@ use regex_lite::Regex;
 /// Settings of `tool_trajectory_alignment`.
 ///
 /// By default calls are aligned in order, and all arguments are compared exactly.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct AlignmentSettings {
     /// Whether the order of calls counts.
     pub order: Order,
@@ -36,7 +36,7 @@ impl AlignmentSettings {
 }
 
 /// Whether the order of calls counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize)]
 pub enum Order {
     /// Calls that are paired come in the same order on both sides.
     #[default]
@@ -63,7 +63,7 @@ impl Order {
 ///
 /// Every comparator wants the argument on both sides: one that is missing or unexpected is a difference, except where it is
 /// ignored.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 #[non_exhaustive]
 pub enum Comparator {
     /// Both are equal, as Python sees it: `1`, `1.0` and `true` are, keys of objects have no order, items of lists have.
@@ -102,7 +102,7 @@ impl Comparator {
 }
 
 /// How far numbers may be apart: `|actual - expected| <= max(absolute, relative * |expected|)`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Tolerance {
     /// Finite and at least 0; 0 by default.
     pub absolute: f64,
@@ -133,6 +133,12 @@ impl Tolerance {
 pub struct Pattern {
     source: String,
     regex: Regex,
+}
+
+impl serde::Serialize for Pattern {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.source)
+    }
 }
 
 impl Pattern {

@@ -10,7 +10,7 @@ use evaluator_host::{
     eval_set::{CaseIndex, EvalCase, EvalSet, Unmatched},
     json::{self, Value},
     metric::{MetricInput, MetricSettings, Metrics},
-    trace,
+    trace::{self, TraceFormats},
     verdict::Verdict,
 };
 
@@ -71,10 +71,13 @@ impl Case {
 
     /// Extracts the conversations of this case and says how they differ from those of the original.
     pub(crate) fn differences(&self, corpus: &Corpus) -> Vec<String> {
-        let format = self.option("-f").map(|format| format.parse().unwrap());
+        let all = TraceFormats::default();
+        let formats = all.given(self.option("-f").map(|name| all.find(name).unwrap()).as_ref());
         let files = self.args.iter().take_while(|arg| !arg.starts_with('-'));
         let paths: Vec<PathBuf> = files.map(|file| corpus.root.join(file)).collect();
-        let traces = trace::load(&paths, format).traces;
+        // Files that cannot be loaded have no conversations.
+        let loaded = paths.iter().filter_map(|path| trace::load_file(path, &formats).ok());
+        let traces: Vec<_> = loaded.flat_map(|file| file.traces).collect();
         let group_by = match self.option("--group-by") {
             Some("trace") => GroupBy::Trace,
             Some("conversation") => GroupBy::Conversation,

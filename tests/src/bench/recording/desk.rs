@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 /// Turns of each conversation.
 const TURNS: usize = 3;
 
-/// What users ask first, each with an eval case.
+/// First questions of users; each has an eval case.
 const CASES: [&str; 8] = [
     "Find me a quiet hotel in Köln for two nights.",
     "Which trains go to Lyon on Friday evening?",
@@ -23,7 +23,7 @@ const CASES: [&str; 8] = [
     "Is there a museum that is open on Mondays?",
 ];
 
-/// Writes OTLP JSON with so many traces of some 150 KB each: one document on one line, as exporters write it.
+/// Writes OTLP JSON with a number of traces of about 150 KB each: one document on one line, as exporters write it.
 ///
 /// # Panics
 ///
@@ -41,7 +41,7 @@ pub fn write_traces(path: &Path, traces: usize) {
     file.into_inner().unwrap();
 }
 
-/// Writes JSON lines with so many traces of one to three spans each, some 1 KB: a document per trace.
+/// Writes JSON lines with a number of traces of one to three spans (about 1 KB) each: a document per trace.
 ///
 /// # Panics
 ///
@@ -56,7 +56,7 @@ pub fn write_small_traces(path: &Path, traces: usize) {
     file.into_inner().unwrap();
 }
 
-/// Writes the eval set: a case for everything that users ask.
+/// Writes the eval set: a case for each first question.
 ///
 /// # Panics
 ///
@@ -143,7 +143,7 @@ impl Recorder {
         self.with_resource()
     }
 
-    /// Records a conversation of one question and an answer, with a call of a tool or without.
+    /// Records a conversation of one question and an answer, with or without a tool call.
     fn record_little(mut self) -> Value {
         let id = json!(format!("conversation-{}", self.number));
         let mut attributes = vec![("gen_ai.conversation.id", id)];
@@ -253,7 +253,7 @@ impl Recorder {
         self.history.push(output);
     }
 
-    /// Begins a span; gives its place.
+    /// Starts a span. Returns its index.
     fn open(&mut self, name: &str, parent: Option<usize>, attributes: Vec<(&str, Value)>) -> usize {
         self.clock += 3_000_000;
         let attributes: Vec<Value> =

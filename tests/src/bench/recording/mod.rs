@@ -1,4 +1,4 @@
-//! Recorded conversations, made up here.
+//! Generated recordings of conversations.
 
 mod desk;
 mod offers;

@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// Writes OTLP JSON with so many traces: one document on one line, as exporters write it.
+/// Writes OTLP JSON with a number of traces: one document on one line, as exporters write it.
 ///
 /// # Panics
 ///
@@ -68,14 +68,14 @@ fn trace(number: usize) -> Value {
 
 fn span(trace: usize, number: usize, name: &str, attributes: &[(&str, &str)]) -> Value {
     let id = |number: usize| format!("{:016x}", trace * 4 + number);
-    let begun = 1_760_000_000_000_000_000_u64 + number as u64 * 1_000_000;
+    let start = 1_760_000_000_000_000_000_u64 + number as u64 * 1_000_000;
     json!({
         "traceId": format!("{:032x}", trace + 1),
         "spanId": id(number),
         "parentSpanId": if number == 1 { String::new() } else { id(1) },
         "name": name,
-        "startTimeUnixNano": begun.to_string(),
-        "endTimeUnixNano": (begun + 900_000).to_string(),
+        "startTimeUnixNano": start.to_string(),
+        "endTimeUnixNano": (start + 900_000).to_string(),
         "attributes": attributes.iter().map(|(key, value)| attribute(key, value)).collect::<Value>(),
     })
 }

@@ -1,4 +1,4 @@
-//! A Node.js evaluator whose compiled code is kept does what it does when it is compiled anew, to the byte.
+//! A Node.js evaluator with a compile cache behaves like one without, to the byte.
 
 mod scripts;
 mod supervision;
@@ -15,35 +15,35 @@ use evaluator_host::{
 };
 use evaluator_test_support::TestDirectory;
 
-/// Far above what anything here takes.
+/// Time after which a program counts as hanging.
 const BOUNDED: Duration = Duration::from_secs(60);
 
-/// Folders of the `node`s to try: those in `EVALUATOR_TEST_NODES`, separated by colons, or that on `PATH`.
+/// Directories of the `node` programs to try: those in `EVALUATOR_TEST_NODES`, separated by colons, or that on `PATH`.
 fn nodes() -> Vec<PathBuf> {
     if let Some(named) = env::var_os("EVALUATOR_TEST_NODES") {
         return env::split_paths(&named).collect();
     }
     let path = env::var_os("PATH").unwrap_or_default();
-    let found = env::split_paths(&path).find(|folder| folder.join("node").is_file());
+    let found = env::split_paths(&path).find(|directory| directory.join("node").is_file());
     if found.is_none() {
         println!("skipped: no node");
     }
     found.into_iter().collect()
 }
 
-/// A folder for one test, with packages in it, so that there is something to compile.
-fn folder() -> TestDirectory {
-    let folder = TestDirectory::new();
-    folder.file("node_modules/mean/package.json", r#"{"name": "mean", "main": "mean.js"}"#);
-    folder.file(
+/// A directory for one test, with a package, so that there is something to compile.
+fn directory() -> TestDirectory {
+    let directory = TestDirectory::new();
+    directory.file("node_modules/mean/package.json", r#"{"name": "mean", "main": "mean.js"}"#);
+    directory.file(
         "node_modules/mean/mean.js",
         "exports.mean = (values) => values.reduce((a, b) => a + b, 0) / values.length;\n\
          exports.fail = function fail() { throw new TypeError('from a package'); };\n",
     );
-    folder
+    directory
 }
 
-/// What starts a file, and what starts it so that compiled code is kept; `None` where this Node.js cannot, with the reason.
+/// Commands that start a file without and with the compile cache, or the reason why this Node.js has none.
 fn commands(node: &Path, file: &Path) -> Result<(CommandSpec, CachedCommand), String> {
     let environment = Environment::new([("PATH", node)]);
     let is_typescript = file.extension().is_some_and(|it| it.to_string_lossy().ends_with("ts"));
@@ -55,7 +55,7 @@ fn commands(node: &Path, file: &Path) -> Result<(CommandSpec, CachedCommand), St
         .prepare(std::slice::from_ref(&entrypoint), &cancellation, &mut |_| {})
         .remove(0)
         .map_err(|error| error.to_string())?;
-    // Whoever runs these tests may have chosen some. Certificates are read by a thread of its own, at any time.
+    // The environment of the tests may set options. Node.js reads certificates in a thread, at any time.
     let command = launch.one_shot.env_remove("NODE_OPTIONS").env_remove("NODE_EXTRA_CA_CERTS");
     let command = command.env("CHOSEN", "é b");
     let make = runtime

@@ -1,21 +1,21 @@
-//! What a file sees, and what is seen of it.
+//! The environment that a file sees, and its output.
 
 use super::*;
 
 const INPUT: &str = r#"{"invocations": [{"final_response": "häuser"}, {"final_response": ""}]}"#;
 
-/// Runs a file as ever and three times with what was compiled kept: by then all is there that is ever kept.
+/// Runs a file without the cache and three times with it: by then the cache is complete.
 async fn same(name: &str, source: &str) {
     same_in(name, source, &[]).await;
 }
 
 async fn same_in(name: &str, source: &str, others: &[(&str, &str)]) {
     for node in nodes() {
-        let folder = folder();
+        let directory = directory();
         for (name, content) in others {
-            folder.file(name, content);
+            directory.file(name, content);
         }
-        let file = folder.file(name, source);
+        let file = directory.file(name, source);
         let (command, cached) = match commands(&node, &file) {
             Ok(both) => both,
             Err(reason) => {
@@ -25,7 +25,7 @@ async fn same_in(name: &str, source: &str, others: &[(&str, &str)]) {
         };
         let limits = Limits::with_timeout(BOUNDED);
         let elsewhere = |command: &CommandSpec| {
-            let cwd = Some(folder.path().join("node_modules"));
+            let cwd = Some(directory.path().join("node_modules"));
             CommandSpec { cwd, ..command.clone() }.args(["--flag", "ü x"])
         };
         let plain = seen(&started(&elsewhere(&command), INPUT.as_bytes(), &limits).await);

@@ -16,9 +16,9 @@ const CONVERSATIONS: usize = 24;
 /// The one that the fault is about.
 const VICTIM: usize = 11;
 
-/// A fault, and what has to come of it.
+/// A fault and its expected verdicts.
 pub(crate) struct Fault {
-    /// What the program is told.
+    /// Name in the settings of the program.
     pub(crate) name: &'static str,
     pub(crate) one_shot: Expected,
     pub(crate) warm: Expected,
@@ -26,9 +26,9 @@ pub(crate) struct Fault {
     pub(crate) source: Option<(&'static str, &'static str)>,
     /// Limits of the entry.
     pub(crate) limits: &'static str,
-    /// Whether later conversations may be errors, too. None may have another score.
+    /// True if later conversations may be errors, too. None may have another score.
     pub(crate) is_lasting: bool,
-    /// Whether the victim is a conversation of 20 MB.
+    /// True if the victim is a conversation of 20 MB.
     pub(crate) is_long: bool,
 }
 
@@ -45,12 +45,12 @@ pub(crate) enum Form {
     Warm,
 }
 
-/// What came of a case.
+/// Outcome of a case.
 pub(crate) struct Outcome {
     verdict: String,
     exit: Option<i32>,
     took: Duration,
-    /// What is not as it has to be.
+    /// Differences from the expected outcome.
     pub(crate) complaints: Vec<String>,
 }
 
@@ -89,14 +89,14 @@ pub(crate) fn run(fault: &Fault, form: Form) -> Outcome {
     let answer = "Yes. ".repeat(if fault.is_long { 4 << 20 } else { 1 });
     let traces = directory.file("traces.json", with_victim(CONVERSATIONS, VICTIM, &answer));
 
-    let begun = Instant::now();
+    let start = Instant::now();
     let mut command = Command::new(env!("CARGO_BIN_EXE_linked-command"));
     command.arg("run").arg(&traces).arg("-c").arg(config).args(["-o", "json", "--jobs", "2"]);
     let output_file = directory.join("report.json");
     command.arg("--output-file").arg(&output_file).current_dir(directory.path());
     let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let exit = finish(child).code;
-    let took = begun.elapsed();
+    let took = start.elapsed();
     let report = fs::read(output_file).ok().and_then(|text| serde_json::from_slice(&text).ok());
     let mut outcome = Outcome { verdict: "no report".to_owned(), exit, took, complaints: vec![] };
     match report {
@@ -112,7 +112,7 @@ pub(crate) fn run(fault: &Fault, form: Form) -> Outcome {
     outcome
 }
 
-/// Holds the report against what it has to be.
+/// Compares the report with the expected one.
 fn judge(fault: &Fault, form: Form, report: &Value, outcome: &mut Outcome) {
     let expected = fault.expected(form);
     let complaints = &mut outcome.complaints;
@@ -150,7 +150,7 @@ fn judge(fault: &Fault, form: Form, report: &Value, outcome: &mut Outcome) {
         // What is still running is checked when it exits, and a worker that is being started may be meant for an earlier
         // conversation: which ones that concerns depends on scheduling.
         } else if fault.is_lasting && !faulty["error"].is_null() {
-            // What took its place is never asked.
+            // The replaced program is never used.
             let is_known =
                 matches!(faulty["error_type"].as_str(), Some("prepare_failed" | "spawn_failed"));
             if !is_known {
@@ -174,7 +174,7 @@ fn judge(fault: &Fault, form: Form, report: &Value, outcome: &mut Outcome) {
     }
 }
 
-/// What the evaluator has to say of a conversation without a fault.
+/// Score of a conversation without a fault.
 fn score(number: usize) -> f64 {
     (number + 60) as f64 / 100.0
 }

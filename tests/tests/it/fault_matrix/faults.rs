@@ -1,13 +1,13 @@
-//! The faults, and what has to come of them.
+//! The faults and their expected verdicts.
 
 use super::case::Fault;
 
-/// What the verdict on the victim has to be.
+/// Expected verdict on the victim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expected {
     /// An error of this type.
     Error(&'static str),
-    /// The answer, a score of 0: the fault is none of its evaluator's business.
+    /// The answer, a score of 0: the fault does not affect the evaluation.
     Answer,
     /// The answer, with a warning.
     Warned,
@@ -114,14 +114,14 @@ pub(crate) const ALL: &[Fault] = &[
     limited("memory without end", "memory: 256MiB", Error("signalled")),
     limited("busy without end", "cpu: 1", Error("signalled")),
     limited("files without end", "open_files: 32", Error("exited")),
-    // Workers go on with the program they are; of any other, nobody knows which one was started.
+    // Workers continue with the program that they started with; it is unknown which one a new process would run.
     Fault { is_lasting: true, ..each("file replaced", Error("prepare_failed"), Answer) },
     // None is started in place of one that dies.
     Fault {
         is_lasting: true,
         ..each("file replaced and exit 3", Error("prepare_failed"), Error("exited"))
     },
-    // A conversation of 20 MB that nobody reads.
+    // A conversation of 20 MB that is not read.
     Fault { source: DEAF, is_long: true, ..same("input left unread", Answer) },
     Fault { is_long: true, ..same("empty object, long input", Error("bad_answer")) },
 ];

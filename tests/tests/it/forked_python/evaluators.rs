@@ -1,4 +1,4 @@
-//! Evaluators that import an SDK, and what keeps an interpreter from being forked.
+//! Evaluators that import an SDK, and conditions under which an interpreter is not forked.
 
 use std::fs;
 
@@ -13,19 +13,19 @@ const EVALUATOR: &str = "from agentevals_evaluator_sdk import run\n\
     run(lambda document: helper.score(document))\n";
 
 struct Project {
-    folder: TestDirectory,
+    directory: TestDirectory,
     command: CommandSpec,
 }
 
 impl Project {
     fn new(python: &Path, sdk: &str, evaluator: &str) -> Self {
-        let folder = TestDirectory::new();
-        folder.file("packages/agentevals_evaluator_sdk/__init__.py", sdk);
-        folder.file("here/helper.py", "def score(document): return document['n'] / 4\n");
+        let directory = TestDirectory::new();
+        directory.file("packages/agentevals_evaluator_sdk/__init__.py", sdk);
+        directory.file("here/helper.py", "def score(document): return document['n'] / 4\n");
         let command = CommandSpec::new(python)
-            .arg(folder.file("here/check.py", evaluator))
-            .env("PYTHONPATH", folder.path().join("packages"));
-        Self { folder, command }
+            .arg(directory.file("here/check.py", evaluator))
+            .env("PYTHONPATH", directory.path().join("packages"));
+        Self { directory, command }
     }
 
     async fn refused(&self) -> String {
@@ -51,7 +51,7 @@ async fn an_evaluator_answers_each_document_from_the_imports_of_one() {
         }
         server.end(BOUNDED).await;
         let count =
-            project.folder.path().join("packages/agentevals_evaluator_sdk/__init__.py.count");
+            project.directory.path().join("packages/agentevals_evaluator_sdk/__init__.py.count");
         assert_eq!(fs::read_to_string(count).unwrap(), "x");
     }
 }
@@ -64,11 +64,11 @@ async fn a_file_that_changes_is_run_as_it_is() {
         let input = b"{\"n\": 1}";
         let first = forked(&server, input, &Limits::default()).await;
         assert_eq!(first.stdout.head(), b"{\"score\": 0.25}\n");
-        project.folder.file("here/check.py", "import sys\nprint('new')\nsys.exit(2)\n");
+        project.directory.file("here/check.py", "import sys\nprint('new')\nsys.exit(2)\n");
         let second = forked(&server, input, &Limits::default()).await;
         assert_eq!((second.ending, second.stdout.head()), (Ending::Exited(2), &b"new\n"[..]));
-        // What was imported ahead must not hide what the evaluator would find.
-        project.folder.file("here/json.py", "");
+        // A module that was imported ahead must not hide one that the evaluator would find.
+        project.directory.file("here/json.py", "");
         let error = server.run(input, &Limits::default(), &Cancellation::new()).await.unwrap_err();
         assert_eq!(error.to_string(), "json.py stands beside the evaluator");
     }
@@ -100,16 +100,16 @@ async fn what_a_fork_would_not_share_as_it_should_keeps_it_from_being_forked() {
         }
 
         let mut project = Project::new(&python, SDK, EVALUATOR);
-        project.folder.file("here/json.py", "def loads(text): return {}\n");
+        project.directory.file("here/json.py", "def loads(text): return {}\n");
         assert_eq!(project.refused().await, "json.py stands beside the evaluator");
-        fs::remove_file(project.folder.path().join("here/json.py")).unwrap();
+        fs::remove_file(project.directory.path().join("here/json.py")).unwrap();
         for name in ["PYTHONINSPECT", "PYTHONSTARTUP", "PYTHONDEVMODE", "PYTHONTRACEMALLOC"] {
             let plain = project.command.clone();
             project.command = plain.clone().env(name, "1");
             assert_eq!(project.refused().await, format!("{name} is set"));
             project.command = plain;
         }
-        project.folder.file("packages/usercustomize.py", "");
+        project.directory.file("packages/usercustomize.py", "");
         assert_eq!(project.refused().await, "there is a module usercustomize");
     }
 }
@@ -121,7 +121,7 @@ async fn a_module_that_customizes_the_site_does_so_before_the_imports() {
                       import sitecustomize\nprint(sitecustomize.__file__)\n";
         let project = Project::new(&python, SDK, script);
         project
-            .folder
+            .directory
             .file("packages/sitecustomize.py", "import sys\nsys.custom = list(sys.path)\n");
         let limits = Limits::default();
         let expected = seen(&started(&project.command, b"", &limits).await);

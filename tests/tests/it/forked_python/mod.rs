@@ -1,4 +1,4 @@
-//! A Python evaluator that is forked does what one that is started does, to the byte.
+//! A forked Python evaluator behaves like one that is started, to the byte.
 
 mod evaluators;
 mod scripts;
@@ -20,7 +20,7 @@ use evaluator_host::{
 };
 use evaluator_test_support::TestDirectory;
 
-/// Far above what anything here takes.
+/// Time after which a program counts as hanging.
 const BOUNDED: Duration = Duration::from_secs(60);
 
 /// The interpreters to try: those in `EVALUATOR_TEST_PYTHONS`, separated by colons, or `python3`.
@@ -28,7 +28,7 @@ async fn interpreters() -> Vec<PathBuf> {
     let named = env::var_os("EVALUATOR_TEST_PYTHONS").unwrap_or_else(|| "python3".into());
     let mut found = Vec::new();
     for name in env::split_paths(&named) {
-        // What stands on PATH may be a script that stands for the interpreter.
+        // The program on PATH may be a script that starts the interpreter.
         let ask = CommandSpec::new(&name).args(["-c", "import sys; print(sys.executable)"]);
         let outcome = run(&ask, b"", &Limits::with_timeout(BOUNDED), &Cancellation::new()).await;
         if outcome.ending == Ending::Exited(0) {
@@ -47,8 +47,8 @@ async fn interpreters() -> Vec<PathBuf> {
 async fn server(command: &CommandSpec) -> Result<ForkServer, ForkError> {
     let make = Runtimes::default().for_path(Path::new(file!())).ok();
     assert!(make.is_none_or(|runtime| runtime.fork_server().is_none()), "only Python forks");
-    let folder = TestDirectory::new();
-    let python = Runtimes::default().for_path(&folder.file("a.py", "")).unwrap();
+    let directory = TestDirectory::new();
+    let python = Runtimes::default().for_path(&directory.file("a.py", "")).unwrap();
     let server = python.fork_server().unwrap()(command)
         .map_err(|reason| panic!("no command for a server: {reason}"))
         .unwrap();

@@ -1,4 +1,4 @@
-//! Scripts that show what an interpreter is like, and all ways to end one.
+//! Scripts that print the state of an interpreter, and all ways to exit.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use super::*;
 /// Scripts that run at the same time.
 const AT_A_TIME: usize = 4;
 
-/// A name, and a script. What it prints must not depend on numbers of processes, on time or on chance.
+/// Name and script. The output must not depend on process ids, time or chance.
 const SCRIPTS: &[(&str, &str)] = &[
     ("answers", "import json, sys\nprint(json.dumps({'score': len(sys.stdin.read())}))"),
     (
@@ -36,7 +36,7 @@ const SCRIPTS: &[(&str, &str)] = &[
     ),
     ("environment", "import os\nprint(sorted(os.environ.items()))\nos.system('env | sort')"),
     (
-        "folder",
+        "directory",
         "import os\nprint(os.getcwd(), os.listdir('/proc/self/fd') if os.path.exists('/proc/self/fd') else 0)",
     ),
     (
@@ -123,7 +123,7 @@ const SCRIPTS: &[(&str, &str)] = &[
     ("terminated", "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\nsignal.pause()"),
     (
         "interrupted",
-        // As Python has it, unless whoever started these tests had it ignored.
+        // As Python sets it, unless the parent of these tests ignored it.
         "import os, signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\nprint('x')\n\
          os.kill(os.getpid(), signal.SIGINT)\nsignal.pause()",
     ),
@@ -312,7 +312,7 @@ const SOURCES: &[(&str, &[u8])] = &[
     ("empty", b""),
 ];
 
-/// What the input of every script is.
+/// Input of every script.
 const INPUT: &[u8] = b"{\"first\": 1}\nsecond line\n";
 
 fn limits() -> Limits {
@@ -340,18 +340,18 @@ async fn compare(what: &str, command: &CommandSpec) -> Option<String> {
 #[tokio::test]
 async fn scripts_do_the_same_when_they_are_forked() {
     for python in interpreters().await {
-        let folder = TestDirectory::new();
+        let directory = TestDirectory::new();
         let scripts = SCRIPTS.iter().map(|(name, script)| (*name, script.as_bytes()));
         let mut tasks = JoinSet::new();
         let mut different = Vec::new();
         for (number, (name, source)) in scripts.chain(SOURCES.iter().copied()).enumerate() {
-            let file = folder.file(&format!("script{number}.py"), source);
+            let file = directory.file(&format!("script{number}.py"), source);
             let mut command = CommandSpec::new(&python)
                 .arg(file)
                 .args(["--an", "argument"])
                 // Sets are not printed in an order of chance.
                 .env("PYTHONHASHSEED", "1");
-            command.cwd = Some(folder.path().to_owned());
+            command.cwd = Some(directory.path().to_owned());
             if tasks.len() == AT_A_TIME {
                 different.extend(tasks.join_next().await.unwrap().unwrap());
             }
@@ -365,11 +365,11 @@ async fn scripts_do_the_same_when_they_are_forked() {
 #[tokio::test]
 async fn variables_reach_a_fork_as_they_reach_a_process() {
     for python in interpreters().await {
-        let folder = TestDirectory::new();
-        folder.file("library/helper.py", "print('helper', __file__)");
+        let directory = TestDirectory::new();
+        directory.file("library/helper.py", "print('helper', __file__)");
         let script = "import os, sys\nprint(os.environ.get('PYTHONPATH'), sys.path, sys.flags)\n\
                       print(sys.stdout.encoding, sys.stdout.line_buffering)\nimport helper\nassert False";
-        let file = folder.file("bin/check.py", script);
+        let file = directory.file("bin/check.py", script);
         let mut different = Vec::new();
         for (name, value) in [
             ("PYTHONPATH", "library"),
@@ -387,11 +387,11 @@ async fn variables_reach_a_fork_as_they_reach_a_process() {
             ("LC_ALL", "C"),
         ] {
             let mut command = CommandSpec::new(&python).arg(&file).env(name, value);
-            command.cwd = Some(folder.path().to_owned());
+            command.cwd = Some(directory.path().to_owned());
             different.extend(compare(&format!("{name}={value}"), &command).await);
         }
         let mut bare = CommandSpec::new(&python).arg(&file);
-        (bare.clear_env, bare.cwd) = (true, Some(folder.path().to_owned()));
+        (bare.clear_env, bare.cwd) = (true, Some(directory.path().to_owned()));
         different.extend(compare("no variables", &bare).await);
         assert!(different.is_empty(), "{}:\n{}", python.display(), different.join("\n"));
     }
@@ -411,13 +411,13 @@ async fn files_that_are_left_open_are_written_as_ever() {
             "f = open('left', 'w')\nf.write('kept')\nf.me = f\n",
             "def f(a): pass\nf.file = open('left', 'w')\nf.me = f\nf.file.write('kept')\ndel f",
         ] {
-            let folder = TestDirectory::new();
-            let mut command = CommandSpec::new(&python).arg(folder.file("check.py", script));
-            command.cwd = Some(folder.path().to_owned());
+            let directory = TestDirectory::new();
+            let mut command = CommandSpec::new(&python).arg(directory.file("check.py", script));
+            command.cwd = Some(directory.path().to_owned());
             // Interpreters lose text of their own in one of these: a fork is to lose no more.
-            let left = || fs::read_to_string(folder.path().join("left")).unwrap();
+            let left = || fs::read_to_string(directory.path().join("left")).unwrap();
             let expected = (seen(&started(&command, b"", &limits()).await), left());
-            fs::remove_file(folder.path().join("left")).unwrap();
+            fs::remove_file(directory.path().join("left")).unwrap();
             let server = server(&command).await.unwrap();
             let found = (seen(&forked(&server, b"", &limits()).await), left());
             assert_eq!(found, expected, "{script}");
@@ -428,10 +428,10 @@ async fn files_that_are_left_open_are_written_as_ever() {
 #[tokio::test]
 async fn a_file_that_is_not_there_is_missed_in_the_same_words() {
     for python in interpreters().await {
-        let folder = TestDirectory::new();
+        let directory = TestDirectory::new();
         for path in ["gone.py", "gone/too.py"] {
-            let command = CommandSpec::new(&python).arg(folder.path().join(path));
-            // Its folder may be missing, too: then there is nothing to look at, and no server.
+            let command = CommandSpec::new(&python).arg(directory.path().join(path));
+            // Its directory may be missing, too: then there is no server.
             let complaint = compare(path, &command).await;
             let complaint = complaint.filter(|text| !text.contains("no server"));
             assert_eq!(complaint, None);

@@ -1,16 +1,16 @@
-//! What is run, and what comes of it.
+//! Cases, and the results that hosts record.
 
 use std::{fmt, fs, path::PathBuf};
 
 use serde_json::{Value, json};
 
-/// Seconds after which an evaluator that hangs is given up, where a host can be told.
+/// Timeout in seconds of an evaluator that hangs, for hosts that have such a setting.
 pub(crate) const LIMIT: u32 = 3;
 
-/// An evaluator that was exported, and what it is to do.
+/// An exported evaluator with its settings.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
-    /// What it is called in the results.
+    /// Name in the results.
     pub(crate) label: String,
     /// The evaluator's name.
     pub(crate) name: String,
@@ -18,11 +18,11 @@ pub(crate) struct Case {
     pub(crate) config: Value,
     /// The program that it is in.
     pub(crate) program: PathBuf,
-    /// The folder of what was exported.
+    /// Directory of the exported files.
     pub(crate) exported: PathBuf,
-    /// Whether it never ends, so that the host has to have a limit.
+    /// True if it never exits, so that the host needs a timeout.
     pub(crate) hangs: bool,
-    /// Whether it judges which tools were called.
+    /// True if it judges tool calls.
     pub(crate) judges_tools: bool,
 }
 
@@ -43,37 +43,37 @@ impl Case {
         lines.map(|line| format!("{indent}{}\n", named(line))).collect()
     }
 
-    /// The fault that the fixture is told, if it is one.
+    /// The fault that the fixture is to trigger; empty for other evaluators.
     pub(crate) fn fault(&self) -> &str {
         self.config["fault"].as_str().unwrap_or_default()
     }
 }
 
-/// How a host takes an evaluator.
+/// Verdict of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Pass,
     Fail,
-    /// Where the host has a word for that.
+    /// For hosts that have this verdict.
     NotEvaluated,
-    /// Likewise.
+    /// For hosts that have this verdict.
     Error,
-    /// It does not say anything.
+    /// The host records nothing.
     Lost,
-    /// The host ended before it had recorded anything.
+    /// The host exited before it recorded anything.
     HostDied,
-    /// It waited for as long as anybody had patience.
+    /// The host did not exit in time.
     HostHung,
 }
 
-/// What a host says of an evaluator.
+/// Result that a host records for an evaluator.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorded {
     pub(crate) verdict: Verdict,
     pub(crate) score: Option<f64>,
-    /// Where it records any; None for turns that were not scored.
+    /// Scores of the turns, for hosts that record them; `None` for turns without a score.
     pub(crate) turns: Option<Vec<Option<f64>>>,
-    /// What the evaluator said besides, where the host keeps it as it came.
+    /// Details of the evaluator, for hosts that keep them unchanged.
     pub(crate) details: Option<Value>,
     /// All explanations, in whatever form.
     pub(crate) reason: String,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// What was said and done, and what should have been.
+/// A conversation with its expected answers.
 #[derive(Clone, Debug)]
 pub(crate) struct Conversation {
     pub(crate) turns: Vec<Turn>,
@@ -17,13 +17,13 @@ pub(crate) struct Turn {
     pub(crate) expected: &'static str,
 }
 
-/// A call of a tool.
+/// A tool call.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub(crate) name: &'static str,
     pub(crate) arguments: Value,
     pub(crate) result: Value,
-    /// Whether it failed.
+    /// True if it failed.
     pub(crate) failed: bool,
 }
 
@@ -39,7 +39,7 @@ impl Conversation {
         Self { turns: vec![capital()] }
     }
 
-    /// A second turn, which goes otherwise.
+    /// Two turns with different results.
     pub(crate) fn two_turns() -> Self {
         let second = Turn {
             question: "And in whole numbers, as JSON: how many live there?",
@@ -50,7 +50,7 @@ impl Conversation {
         Self { turns: vec![capital(), second] }
     }
 
-    /// Whether failures of tools are marked as such.
+    /// Removes the marks of failed tool calls.
     pub(crate) fn without_failures(mut self) -> Self {
         let calls = self.turns.iter_mut().flat_map(|turn| &mut turn.calls);
         calls.for_each(|call| call.failed = false);
@@ -64,7 +64,7 @@ impl Conversation {
         json!({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]})
     }
 
-    /// What should have been said, as agentevals and ADK read it.
+    /// Eval set with the expected answers, as agentevals and ADK read it.
     pub(crate) fn eval_set(&self) -> Value {
         let content = |role: &str, text: &str| json!({"role": role, "parts": [{"text": text}]});
         let turns: Vec<Value> = self

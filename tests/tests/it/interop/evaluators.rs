@@ -10,23 +10,23 @@ pub(crate) struct Example {
     pub(crate) name: &'static str,
     pub(crate) label: &'static str,
     pub(crate) config: Value,
-    /// Whether it says nothing without its settings.
+    /// True if it does not work without its settings.
     pub(crate) needs_config: bool,
-    /// Whether it judges which tools were called.
+    /// True if it judges tool calls.
     pub(crate) judges_tools: bool,
 }
 
-/// An evaluator in the terms of one host, and what it has to say there of the host's conversation.
+/// An evaluator with the contract of one host, and its expected result for the host's conversation.
 #[derive(Clone, Debug)]
 pub(crate) struct Own {
-    /// What `--for` calls the host.
+    /// Name of the host in `--for`.
     pub(crate) target: &'static str,
     pub(crate) program: &'static str,
     pub(crate) name: &'static str,
     pub(crate) config: Value,
     pub(crate) score: f64,
     pub(crate) turns: &'static [f64],
-    /// Words of its explanation.
+    /// Text in its explanation.
     pub(crate) reason: &'static str,
 }
 

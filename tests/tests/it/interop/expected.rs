@@ -1,4 +1,4 @@
-//! What a host should have recorded.
+//! Expected results of hosts.
 
 use crate::interop::{
     case::{Recorded, Verdict},
@@ -8,7 +8,7 @@ use crate::interop::{
     native::Native,
 };
 
-/// What is wrong with what a host recorded of an evaluator that works.
+/// Checks the result of an evaluator that works. Returns the problem, if any.
 pub(crate) fn of_example(native: &Native, recorded: &Recorded, host: &dyn Host) -> Option<String> {
     let verdict = match native.score {
         None => host.not_evaluated(),
@@ -18,7 +18,7 @@ pub(crate) fn of_example(native: &Native, recorded: &Recorded, host: &dyn Host) 
     if recorded.verdict != verdict {
         return Some(format!("should be {verdict:?}: {recorded:?}"));
     }
-    // Whoever has no other word than a failure has a score for it, too.
+    // A host without a verdict for this records a failure with a score.
     if native.score.is_some() && recorded.score != native.score {
         return Some(format!("the score is {:?}: {recorded:?}", native.score));
     }
@@ -45,7 +45,7 @@ pub(crate) fn of_example(native: &Native, recorded: &Recorded, host: &dyn Host) 
     lost.map(|reason| format!("the reason `{reason}` is not there: {recorded:?}"))
 }
 
-/// What is wrong with what a host recorded of an evaluator in its own terms.
+/// Checks the result of an evaluator with the host's contract. Returns the problem, if any.
 pub(crate) fn of_own(own: &Own, recorded: &Recorded) -> Option<String> {
     let turns: Vec<Option<f64>> = own.turns.iter().copied().map(Some).collect();
     let is_right = recorded.score == Some(own.score)
@@ -55,7 +55,7 @@ pub(crate) fn of_own(own: &Own, recorded: &Recorded) -> Option<String> {
     (!is_right).then(|| format!("should be {own:?}: {recorded:?}"))
 }
 
-/// What is wrong with what a host recorded of an evaluator that breaks.
+/// Checks the result of an evaluator that breaks. Returns the problem, if any.
 pub(crate) fn of_fault(fault: Fault, recorded: &Recorded) -> Option<String> {
     if fault.is_harmless {
         let is_right = recorded.verdict == Verdict::Pass && recorded.score == Some(1.0);
@@ -71,7 +71,7 @@ pub(crate) fn of_fault(fault: Fault, recorded: &Recorded) -> Option<String> {
     }
 }
 
-/// Whether all of that is in what was recorded, whether or not it stands inside of JSON inside of JSON.
+/// Returns true if a record contains a text, directly or within nested JSON strings.
 fn says(recorded: &Recorded, reason: &str) -> bool {
     let plain = |text: &str| text.replace('\\', "");
     plain(&recorded.reason).contains(&plain(reason))

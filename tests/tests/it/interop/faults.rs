@@ -5,13 +5,13 @@ use crate::interop::case::Recorded;
 /// A way to break, or to behave badly.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fault {
-    /// What the fixtures are told.
+    /// Name in the settings of the fixtures.
     pub(crate) name: &'static str,
-    /// Whether there is an answer nevertheless.
+    /// True if there is an answer all the same.
     pub(crate) is_harmless: bool,
-    /// Whether an evaluator in Python can do it.
+    /// True if an evaluator in Python can trigger it.
     pub(crate) in_python: bool,
-    /// Whether it ends the process that it is in.
+    /// True if it ends its process.
     pub(crate) ends: bool,
     pub(crate) hangs: bool,
 }

@@ -2,8 +2,8 @@
 //! a native run gives, and does any of them record a pass for an evaluator that broke?
 //!
 //! `cargo test -p evaluator-tests --test it interop -- --ignored --nocapture` installs the hosts (see
-//! `tests/src/bench/peers.rs`), runs everything, and holds what came of it against `docs/interop.md`; with
-//! `INTEROP=overwrite` it writes that page. Where a host cannot be had, that is said, and it is left out; with
+//! `tests/src/bench/peers.rs`), runs everything, and compares the results with `docs/interop.md`; with
+//! `INTEROP=overwrite` it writes that page. A host that cannot be installed is reported and left out; with
 //! `INTEROP=all` that is a failure.
 
 mod case;
@@ -70,7 +70,7 @@ fn every_host_records_what_we_say_and_none_passes_what_broke() {
     assert_eq!(page.complaint(missing.is_empty()), None);
 }
 
-/// Runs everything under one host: what it recorded, and what is wrong with that.
+/// Runs everything under one host. Returns its results and the problems.
 fn run(host: &dyn Host) -> (Section, Vec<String>) {
     eprintln!("running {} ...", host.name());
     let place = Place::new(&host.name().replace([' ', ','], "-"));

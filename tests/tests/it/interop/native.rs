@@ -1,4 +1,4 @@
-//! What evaluators say under `evaluator run`, over the same conversation.
+//! Results of evaluators under `evaluator run` for the same conversation.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use crate::interop::{
     place::{self, Place},
 };
 
-/// What an evaluator says.
+/// Result of an evaluator.
 #[derive(Clone, Debug)]
 pub(crate) struct Native {
     /// None: not evaluated.
@@ -22,9 +22,9 @@ pub(crate) struct Native {
 }
 
 impl Native {
-    /// What it has to say where nobody tells it of calls of tools, and it judges these.
+    /// Result of an evaluator of tool calls where the host does not report them.
     pub(crate) fn without_tools() -> Self {
-        let reason = "this evaluator judges the calls of tools and the host does not tell of any";
+        let reason = "this evaluator judges tool calls, which the host does not report";
         let details = Some(json!({"reason": reason}));
         Self { score: None, passed: false, turns: Vec::new(), details }
     }
@@ -52,7 +52,7 @@ pub(crate) fn judge(
     threshold: f64,
     place: &Place,
 ) -> Vec<Native> {
-    let folder = place.folder("native");
+    let directory = place.directory("native");
     let entries: Vec<Value> = cases
         .iter()
         .map(|case| {
@@ -65,11 +65,18 @@ pub(crate) fn judge(
             })
         })
         .collect();
-    fs::write(folder.join("config.yaml"), json!({"evaluators": entries}).to_string()).unwrap();
-    fs::write(folder.join("trace.json"), conversation.trace().to_string()).unwrap();
-    fs::write(folder.join("set.json"), conversation.eval_set().to_string()).unwrap();
+    fs::write(directory.join("config.yaml"), json!({"evaluators": entries}).to_string()).unwrap();
+    fs::write(directory.join("trace.json"), conversation.trace().to_string()).unwrap();
+    fs::write(directory.join("set.json"), conversation.eval_set().to_string()).unwrap();
     let mut command = place.command(place::program("evaluator"));
-    command.current_dir(&folder).args(["run", "trace.json", "-e", "set.json", "-c", "config.yaml"]);
+    command.current_dir(&directory).args([
+        "run",
+        "trace.json",
+        "-e",
+        "set.json",
+        "-c",
+        "config.yaml",
+    ]);
     command.args(["-o", "json", "--group-by", "conversation"]);
     let said = place.run(&mut command);
     let report: Value = serde_json::from_str(&said.stdout)

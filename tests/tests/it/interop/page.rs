@@ -1,4 +1,4 @@
-//! The page with what came of it: `docs/interop.md`, which is written by this test alone.
+//! The page with the results: `docs/interop.md`, which only this test writes.
 
 use std::{fs, path::PathBuf};
 
@@ -9,38 +9,42 @@ use crate::interop::{
     faults::Fault,
 };
 
-/// What is above the hosts.
+/// Text before the first host.
 const HEAD: &str = "\
 # Under the real hosts
 
 <!-- Written by `INTEROP=overwrite cargo test -p evaluator-tests --test it interop -- --ignored`. Do not edit. -->
 
-What real releases of other systems record for evaluators of this toolkit that `evaluator export` has made ready, or that `evaluator serve` offers. `cargo test -p
-evaluator-tests --test it interop -- --ignored --nocapture` installs the releases, runs everything anew, and fails where this page says something else.
+What real releases of other systems record for evaluators of this toolkit that `evaluator export` has prepared, or that
+`evaluator serve` offers. `cargo test -p evaluator-tests --test it interop -- --ignored --nocapture` installs the
+releases, runs everything again, and fails where this page differs from the results.
 
-**Evaluators** are examples of this repository. A host's verdict and score, its scores of the turns, and the reasons have to be those of `evaluator run` over the same
-conversation, as far as the host has room for them. An evaluator with nothing to judge is a failure or an error to hosts that have no word for that. AgentV passes from a
-score of 0.8 on, the others from 0.5. Agenta shows evaluators no tool calls, so that those that judge them have nothing to judge, and its custom code has no settings; ADK has no mark for tools that failed.
+**Evaluators** are examples of this repository. A host's verdict and score, its scores of the turns, and the reasons have
+to be those of `evaluator run` over the same conversation, as far as the host can record them. An evaluator with nothing
+to judge is a failure or an error to hosts that have no verdict for it. AgentV passes from a score of 0.8 on, the others
+from 0.5. Agenta shows no tool calls to evaluators, so those that judge them have nothing to judge, and its custom code
+has no settings; ADK does not mark tools that failed.
 
-**Faults** are those of an evaluator of ours that breaks on purpose. Where a host has evaluators of its own kind, one of those with the same fault stands beside it. Ours
-must be a failure or an error, with its reason, and leave no process behind. The first two are none: they must change nothing. Hosts that can be told give up after 3 s.
+**Faults** are those of an evaluator of ours that breaks on purpose. Where a host has evaluators of its own kind, the next
+column has one of those with the same fault. Ours must be a failure or an error, with its reason, and leave no process
+behind. The first two are not faults: they must change nothing. Hosts with a timeout setting give up after 3 s.
 
 | host | evaluators, all as in a native run | faults of ours that are taken for something else | faults of its own kind that are |
 |---|---|---|---|
 ";
 
-/// What one host said.
+/// Results of one host.
 #[derive(Debug)]
 pub(crate) struct Section {
     pub(crate) host: String,
-    /// Label, and what was recorded.
+    /// Label and recorded result.
     pub(crate) evaluators: Vec<(String, Recorded)>,
-    /// What was recorded for ours, and for one of the host's own kind, if there is any that does that.
+    /// Result of our evaluator, and of one of the host's own kind where there is one.
     pub(crate) faults: Vec<(Fault, Recorded, Option<Recorded>)>,
     pub(crate) own_kind: Option<&'static str>,
 }
 
-/// What the page has to say.
+/// The page.
 #[derive(Debug)]
 pub(crate) struct Page {
     /// A row of the summary for each host, and its section.
@@ -48,7 +52,7 @@ pub(crate) struct Page {
 }
 
 impl Section {
-    /// What the host takes for no fault, of those that are one.
+    /// Faults that the host records as something else, by verdict.
     fn misled<'a>(&self, records: impl Iterator<Item = (&'a Fault, &'a Recorded)>) -> String {
         let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
         for (fault, recorded) in records {
@@ -114,7 +118,7 @@ impl Page {
         format!("{HEAD}{rows}{sections}")
     }
 
-    /// What is wrong with the page in the documentation.
+    /// Compares the page with the one in the documentation. Returns the problem, if any.
     ///
     /// `is_whole`: no host is missing.
     pub(crate) fn complaint(&self, is_whole: bool) -> Option<String> {
@@ -128,7 +132,7 @@ impl Page {
             self.parts.iter().all(of_host)
         };
         (!is_current)
-            .then(|| format!("{} is outdated; INTEROP=overwrite writes it anew", path().display()))
+            .then(|| format!("{} is outdated; INTEROP=overwrite writes it again", path().display()))
     }
 
     pub(crate) fn write(&self) {

@@ -1,4 +1,4 @@
-//! Programs, folders for what is made of them, and commands that may not end.
+//! Built programs, directories for exported files, and commands that may hang.
 
 use std::{
     fs::{self, File},
@@ -13,17 +13,17 @@ use evaluator_test_support::processes::{MARK_VARIABLE, Mark};
 use evaluator_tests::bench::build;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// Far above what any host takes for anything.
+/// Time after which a host counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// A folder for one host, and the mark that all processes have that it starts.
+/// A directory for one host, and the mark of all processes that it starts.
 #[derive(Debug)]
 pub(crate) struct Place {
-    folder: PathBuf,
+    directory: PathBuf,
     mark: Mark,
 }
 
-/// What a command has said, as text.
+/// Exit status and output of a command.
 #[derive(Debug)]
 pub(crate) struct Said {
     /// None if it had to be killed.
@@ -33,7 +33,7 @@ pub(crate) struct Said {
 }
 
 impl Said {
-    /// How it ended, and the end of what it said of that.
+    /// Exit status and the last lines of standard error.
     pub(crate) fn end(&self) -> String {
         let lines: Vec<&str> = self.stderr.lines().rev().take(5).collect();
         let lines: Vec<&str> = lines.into_iter().rev().collect();
@@ -41,7 +41,7 @@ impl Said {
     }
 }
 
-/// Builds what is run.
+/// Builds the programs.
 pub(crate) fn build() {
     let mut cargo = build::cargo(build::root());
     // The selection of the gate: with any other one, cargo would compile most crates again.
@@ -61,40 +61,40 @@ pub(crate) fn driver(name: &str) -> PathBuf {
 }
 
 impl Place {
-    /// An empty folder.
+    /// Creates an empty directory.
     pub(crate) fn new(name: &str) -> Self {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("interop").join(name);
-        if folder.exists() {
-            fs::remove_dir_all(&folder).unwrap();
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("interop").join(name);
+        if directory.exists() {
+            fs::remove_dir_all(&directory).unwrap();
         }
-        fs::create_dir_all(&folder).unwrap();
-        Self { folder, mark: Mark::new() }
+        fs::create_dir_all(&directory).unwrap();
+        Self { directory, mark: Mark::new() }
     }
 
-    /// A new folder in it.
-    pub(crate) fn folder(&self, name: &str) -> PathBuf {
-        let folder = self.folder.join(name);
-        fs::create_dir_all(&folder).unwrap();
-        folder
+    /// Creates a directory in it.
+    pub(crate) fn directory(&self, name: &str) -> PathBuf {
+        let directory = self.directory.join(name);
+        fs::create_dir_all(&directory).unwrap();
+        directory
     }
 
-    /// The folder with what a host needs to run a program.
+    /// Directory with the files that a host needs to run a program.
     pub(crate) fn export(&self, program: &Path, target: &str) -> PathBuf {
         let name = program.file_name().unwrap().to_str().unwrap();
-        let folder = self.folder.join("exported").join(name);
-        if !folder.exists() {
+        let directory = self.directory.join("exported").join(name);
+        if !directory.exists() {
             let mut command = self.command(crate::interop::place::program("evaluator"));
-            command.args(["export", "--for", target, "-o"]).arg(&folder).arg(program);
+            command.args(["export", "--for", target, "-o"]).arg(&directory).arg(program);
             let said = self.run(&mut command);
             assert!(said.status.is_some_and(|status| status.success()), "{command:?}: {said:?}");
         }
-        folder
+        directory
     }
 
     /// A command whose processes can be found.
     pub(crate) fn command(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(program.as_ref());
-        command.env(MARK_VARIABLE, self.mark.as_str()).current_dir(&self.folder);
+        command.env(MARK_VARIABLE, self.mark.as_str()).current_dir(&self.directory);
         command
     }
 
@@ -107,16 +107,16 @@ impl Place {
 
     /// Runs a command for so long at most, with all that it has started.
     pub(crate) fn run_for(&self, command: &mut Command, limit: Duration) -> Said {
-        // Files are read whoever still holds them.
-        let [out, err] = ["stdout", "stderr"].map(|name| self.folder.join(name));
+        // Files can be read while another process still has them open.
+        let [out, err] = ["stdout", "stderr"].map(|name| self.directory.join(name));
         command.stdin(Stdio::null()).process_group(0);
         command.stdout(File::create(&out).unwrap()).stderr(File::create(&err).unwrap());
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-        let begun = Instant::now();
+        let start = Instant::now();
         let status = loop {
             match child.try_wait().unwrap() {
                 Some(status) => break Some(status),
-                None if begun.elapsed() > limit => break None,
+                None if start.elapsed() > limit => break None,
                 None => thread::sleep(Duration::from_millis(20)),
             }
         };
@@ -130,7 +130,7 @@ impl Place {
         Said { status, stdout, stderr }
     }
 
-    /// Processes that are still there though the host has ended.
+    /// Processes that still exist after the host has exited.
     pub(crate) fn left_behind(&self) -> Vec<String> {
         self.mark.left_behind()
     }

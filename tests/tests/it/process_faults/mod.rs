@@ -9,10 +9,10 @@ use std::time::Duration;
 use evaluator_host::process::CommandSpec;
 use evaluator_test_support::processes;
 
-/// Far above what anything here takes, far below what the fixtures would hang for.
+/// Time after which a program counts as hanging; the fixtures hang for longer.
 const BOUNDED: Duration = Duration::from_secs(200);
 
-/// A command for the fixture program, marked so that what it leaves behind can be found.
+/// A command for the fixture program, marked so that processes left behind can be found.
 fn fault(name: &str, mark: &processes::Mark) -> CommandSpec {
     CommandSpec::new(env!("CARGO_BIN_EXE_process-fault"))
         .arg(name)

@@ -131,7 +131,7 @@ async fn a_program_that_ends_after_each_answer_loses_nothing() {
     for evaluation in evaluate(&pool, &documents, AMPLE).await {
         assert_is_answer(&documents[0], &evaluation);
     }
-    // Whoever was not begun is not to blame for what came before.
+    // A document that was not started is not to blame for an earlier one.
     let documents: Vec<String> =
         (0..12)
             .map(|number| {

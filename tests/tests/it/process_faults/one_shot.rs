@@ -23,10 +23,10 @@ const SHORT: Duration = Duration::from_millis(300);
 
 async fn run(name: &str, input: &[u8], timeout: Duration) -> Outcome {
     let mark = Mark::new();
-    let begun = Instant::now();
+    let start = Instant::now();
     let limits = Limits::with_timeout(timeout);
     let outcome = process::run(&fault(name, &mark), input, &limits, &Cancellation::new()).await;
-    assert!(begun.elapsed() < BOUNDED, "{name} took {:?}", begun.elapsed());
+    assert!(start.elapsed() < BOUNDED, "{name} took {:?}", start.elapsed());
     mark.assert_nothing_left();
     outcome
 }
@@ -183,11 +183,11 @@ async fn what_was_printed_before_the_time_was_up_is_kept() {
 
 #[tokio::test]
 async fn programs_that_cannot_be_started() {
-    let folder = env!("CARGO_TARGET_TMPDIR");
-    let no_interpreter = format!("{folder}/no-interpreter");
+    let directory = env!("CARGO_TARGET_TMPDIR");
+    let no_interpreter = format!("{directory}/no-interpreter");
     fs::write(&no_interpreter, "#!/no/such/interpreter\n").unwrap();
     fs::set_permissions(&no_interpreter, fs::Permissions::from_mode(0o755)).unwrap();
-    let not_executable = format!("{folder}/not-executable");
+    let not_executable = format!("{directory}/not-executable");
     fs::write(&not_executable, "#!/bin/sh\n").unwrap();
     fs::set_permissions(&not_executable, fs::Permissions::from_mode(0o644)).unwrap();
     let in_folder = |cwd: &str| CommandSpec {
@@ -205,7 +205,7 @@ async fn programs_that_cannot_be_started() {
         ),
         (CommandSpec::new(&no_interpreter), "the interpreter named in its first line is not"),
         (CommandSpec::new(&not_executable), "may be executed (chmod +x)?"),
-        (in_folder("/no/such/folder"), "its working directory /no/such/folder is not there"),
+        (in_folder("/no/such/directory"), "its working directory /no/such/directory is not there"),
         (CommandSpec::new("nul").arg("\0"), "failed to start `nul`: "),
     ] {
         let outcome = process::run(&command, INPUT, &Limits::default(), &Cancellation::new()).await;

@@ -141,14 +141,14 @@ async fn workers_share_the_documents() {
 #[tokio::test]
 async fn what_a_late_worker_leaves_behind_is_not_waited_for() {
     let mark = Mark::new();
-    // Whoever waits for the end of its outputs waits for longer than this test does.
+    // Waiting for the end of its output would take longer than this test may.
     let limits = Limits { eof_grace: 2 * AMPLE, ..Limits::default() };
     let command = fault("stream", &mark);
     let pool = Pool::new(command, NonZeroUsize::MIN, limits, Cancellation::new());
-    let begun = Instant::now();
+    let start = Instant::now();
     let late = pool.evaluate(br#""hang-beside-a-holder""#, Duration::from_secs(1)).await;
     assert_eq!(late.verdict.error_type(), Some("timed_out"));
-    assert!(begun.elapsed() < AMPLE, "it took {:?}", begun.elapsed());
+    assert!(start.elapsed() < AMPLE, "it took {:?}", start.elapsed());
     pool.shutdown(Duration::ZERO).await.unwrap();
     mark.assert_nothing_left();
 }
@@ -156,7 +156,7 @@ async fn what_a_late_worker_leaves_behind_is_not_waited_for() {
 #[tokio::test]
 async fn an_answer_too_many_is_seen_in_the_end() {
     // Printed when no answer is due any more; and taken for that to the document which the worker has been given meanwhile,
-    // and so on, until nobody wants the last one.
+    // and so on, until one is left over.
     for documents in [&["twice-much-later"][..], &["twice-much-later", "slow", "slow"]] {
         let mark = Mark::new();
         let pool = pool(1, &mark);
@@ -263,7 +263,7 @@ async fn dropping_an_evaluation_or_a_pool_leaves_nothing_behind() {
     nothing_is_left(&mark).await;
 }
 
-/// What is dropped ends its processes from tasks of the runtime, which have to run meanwhile.
+/// A dropped pool ends its processes in tasks of the runtime, which have to run meanwhile.
 async fn nothing_is_left(mark: &Mark) {
     let gone = async {
         while !mark.processes().is_empty() {

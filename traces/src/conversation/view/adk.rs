@@ -19,7 +19,7 @@ const LLM_RESPONSE: &str = "gcp.vertex.agent.llm_response";
 const TOOL_CALL_ARGS: &str = "gcp.vertex.agent.tool_call_args";
 const TOOL_RESPONSE: &str = "gcp.vertex.agent.tool_response";
 
-/// What is not read of a request, or only when it is asked for: declarations of tools, and their results.
+/// Parts of a request that are not read, or only on demand: tool declarations and tool responses.
 const REQUEST_UNREAD: Paths = &[
     &[Step::Member("config")],
     &[
@@ -42,7 +42,7 @@ const USAGE: [(&str, &str); 3] = [
 ];
 
 impl<'a> Draft<'a> {
-    /// Fills from what the kit recorded.
+    /// Fills from the attributes of the kit.
     pub(super) fn apply_adk(&mut self) {
         let recorded = &self.span.attributes;
         let unread = if self.needs_input() { REQUEST_UNREAD } else { REQUEST_UNREAD_WITHOUT_INPUT };
@@ -68,7 +68,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The object of an attribute, or the object whose JSON its text is; there, what nobody reads stays text.
+    /// Returns the object of an attribute, or of its JSON text, in which the values at `unread` stay text.
     fn object(&mut self, key: &str, unread: Paths) -> Option<Cow<'a, Object>> {
         match self.span.attributes.get(key)? {
             Value::Object(object) => Some(Cow::Borrowed(object)),
@@ -131,7 +131,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// The kit's way of saying that a tool gave nothing, alone or as the only member `result`.
+/// Returns true for the kit's marker of a tool without a result, alone or as the only member `result`.
 fn is_not_specified(result: &Value) -> bool {
     let said = match result {
         Value::Object(object) if object.len() == 1 => object.get("result"),

@@ -11,7 +11,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Attributes<'a> {
     recorded: &'a Object,
-    /// What was filled in; it hides what was recorded. A handful at most, so a list is quicker than a map.
+    /// Filled attributes, which hide recorded ones. There are few, so a list is faster than a map.
     filled: Vec<(&'static str, Cow<'a, Value>)>,
 }
 
@@ -20,7 +20,7 @@ impl<'a> Attributes<'a> {
         Self { recorded, filled: Vec::new() }
     }
 
-    /// The value; never null.
+    /// Returns the value, which is never null.
     pub(crate) fn get(&self, key: &'static str) -> Option<&Value> {
         self.filled
             .iter()
@@ -30,13 +30,13 @@ impl<'a> Attributes<'a> {
             .filter(|value| !value.is_null())
     }
 
-    /// Whether a source may still fill this attribute: absent, null, `""` and `[]` say nothing.
+    /// Returns true if a source may still fill this attribute: it is absent, null, `""` or `[]`.
     pub(super) fn is_missing(&self, key: &'static str) -> bool {
         self.get(key).is_none_or(Value::is_empty_like)
     }
 
-    /// Fills an attribute that is missing. What is there already stays. An empty text is better than nothing, since it may
-    /// be the arguments or the result of a tool, but later sources can still replace it.
+    /// Fills an attribute that is missing. An empty text fills it, too, since it may be the arguments or the result of a tool,
+    /// but later sources can replace it.
     pub(super) fn fill(&mut self, key: &'static str, value: Cow<'a, Value>) {
         let is_empty_text = value.as_str() == Some("");
         if (is_empty_text || !value.is_empty_like()) && self.is_missing(key) {
@@ -51,21 +51,21 @@ impl<'a> Attributes<'a> {
         self.filled.push((key, Cow::Owned(Value::Null)));
     }
 
-    /// The text of a string, a boolean or a number; `None` for structures.
+    /// Returns the text of a string, a boolean or a number; `None` for structures.
     pub(crate) fn text(&self, key: &'static str) -> Option<String> {
         self.get(key).and_then(scalar_text)
     }
 
-    /// As [`Attributes::text`], without the empty text.
+    /// Returns [`Attributes::text`], unless it is empty.
     pub(crate) fn nonempty_text(&self, key: &'static str) -> Option<String> {
         self.text(key).filter(|text| !text.is_empty())
     }
 
-    /// An integer, a float without a fraction, or the text of an integer.
+    /// Returns an integer, a float without a fraction, or the text of an integer.
     ///
     /// # Errors
     ///
-    /// It is one, but too large to count anything.
+    /// The integer does not fit 64 bits.
     pub(crate) fn int(&self, key: &'static str) -> Result<Option<i64>, TooLarge> {
         let int = match self.get(key) {
             Some(int @ Value::Int(_)) => int.clone(),

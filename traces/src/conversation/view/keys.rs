@@ -31,5 +31,5 @@ pub(super) const ALIASES: [(&str, &str); 4] = [
 /// The older name of [`PROVIDER`].
 pub(super) const SYSTEM: &str = "gen_ai.system";
 
-/// What some frameworks write when they know neither the name nor the result of a tool.
+/// Placeholder of some frameworks for an unknown name or result of a tool.
 pub(super) const NOT_SPECIFIED: &str = "<not specified>";

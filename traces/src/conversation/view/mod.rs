@@ -13,6 +13,7 @@ mod indexed;
 pub(super) mod keys;
 mod openinference;
 mod operation;
+mod values;
 
 use std::{borrow::Cow, rc::Rc, sync::Arc};
 
@@ -30,7 +31,7 @@ use crate::{
     trace::{LogRecord, Span},
 };
 
-/// What is wrong with JSON that ends too early; reads after its name.
+/// The problem of JSON that was cut off, which follows its name in messages.
 const CUT_OFF: &str = "are JSON that was cut off";
 
 /// A span in canonical form.
@@ -43,14 +44,14 @@ pub(super) struct SpanView<'a> {
     pub(super) input: Messages,
     /// Messages it answered with; empty when none were recorded.
     pub(super) output: Messages,
-    /// What was recorded and cannot be read, so that nothing can be said about what the agent did.
+    /// Recorded content that cannot be read, so that the agent cannot be judged.
     pub(super) errors: Vec<String>,
 }
 
 impl<'a> SpanView<'a> {
     /// Reads a span of this kind and the log records that belong to it.
     ///
-    /// `with_messages` is off for spans whose messages nobody asks about: parsing them is most of the work.
+    /// `with_messages` is false for spans whose messages are not needed: parsing them is most of the work.
     pub(super) fn new(
         span: &'a Span,
         classified: Classified,
@@ -88,7 +89,7 @@ impl<'a> SpanView<'a> {
         }
     }
 
-    /// What results about this span say of it.
+    /// Returns the description of this span in results.
     pub(super) fn as_judged(&self) -> JudgedSpan {
         JudgedSpan {
             trace_id: Arc::clone(&self.span.trace_id),
@@ -189,7 +190,7 @@ mod tests {
     use crate::{
         conversation::{
             message::text_of,
-            recording::{Recording, says},
+            testing::{Recording, says},
         },
         json::to_python,
         trace::Trace,

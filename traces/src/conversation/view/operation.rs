@@ -1,4 +1,4 @@
-//! What a span records: a call of a model, an agent, a tool.
+//! Classification of spans: model call, agent, tool.
 
 use super::keys::{
     INPUT_MESSAGES, OPERATION, OUTPUT_MESSAGES, PROVIDER, REQUEST_MODEL, SYSTEM, TOOL_NAME,
@@ -14,43 +14,43 @@ const ADK_SCOPE: &str = "gcp.vertex.agent";
 /// The start of its attribute names.
 const ADK_PREFIX: &str = "gcp.vertex.agent.";
 
-/// What a span records.
+/// The operation that a span records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A call of a model.
+    /// A model call.
     Inference,
     /// A run of an agent.
     Agent,
     /// A run of a workflow of agents.
     Workflow,
-    /// A call of a tool.
+    /// A tool call.
     Tool,
-    /// Anything else; the spans below it count as if it was not there.
+    /// Anything else; it has no influence on the spans below it.
     Plain,
 }
 
 impl Kind {
-    /// Whether it is an agent or a workflow.
+    /// Returns true for an agent and a workflow.
     pub(crate) fn is_agentic(self) -> bool {
         matches!(self, Self::Agent | Self::Workflow)
     }
 }
 
-/// What a span records, and who says so.
+/// The operation that a span records, and the convention that defines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Classified {
     pub(crate) kind: Kind,
-    /// Whether only the attributes of `OpenInference` say it.
+    /// Whether only attributes of `OpenInference` define it.
     pub(crate) by_openinference: bool,
 }
 
-/// Whether a span comes from Google's Agent Development Kit.
+/// Returns true for a span of Google's Agent Development Kit.
 pub(super) fn is_adk(span: &Span) -> bool {
     span.scope.name == ADK_SCOPE || span.attributes.keys().any(|key| key.starts_with(ADK_PREFIX))
 }
 
-/// The kind of a span as the `GenAI` conventions tell it, from its own attributes alone; `None` when they say nothing.
-pub(super) fn told(span: &Span) -> Option<Kind> {
+/// Returns the kind of a span by the `GenAI` conventions, from its own attributes alone; `None` if they do not define it.
+pub(super) fn kind_of(span: &Span) -> Option<Kind> {
     if sums_up_tools(span) {
         return Some(Kind::Plain);
     }

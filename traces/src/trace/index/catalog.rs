@@ -1,238 +1,312 @@
-//! The notes on all files, sorted into traces.
+//! The notes on all files, sorted into traces, and the way back from notes to a trace.
 
-use std::{mem, ops::Range, path::Path, sync::Arc};
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    fs::File,
+    io::{self, Read as _, Seek as _, SeekFrom},
+    ops::Range,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use indexmap::IndexSet;
 use tempfile::TempPath;
 
 use super::{
-    Halt, Watch,
-    builder::{Builder, Leaves, Origin, Run, move_behind, number, too_many_texts},
-    texts::Texts,
-    watch::{Dialect, Sighting, Slot},
+    Scan, Stop,
+    interner::Interner,
+    records::{
+        FileRecords, Location, Origin, RecordRange, Records, move_behind, number, too_many_names,
+    },
+    tracked::{Occurrence, TrackedName, TrackedNames},
 };
-use crate::trace::stamp::Stamp;
-use crate::trace::{Format, LeftOut, LoadErrorKind, Trace, model::Scope, tree};
+use crate::{
+    json::{MARKED, Object, ParseOptions, Value, parse, parse_items},
+    trace::{
+        decoded::{self, Decoded},
+        error::LoadErrorKind,
+        inputs::FileStamp,
+        model::{Scope, Trace},
+        otlp,
+    },
+};
 
-/// Where the traces of all files stand in them.
+/// Maximum number of bytes between two locations that are read in one piece, which is faster than to read twice.
+const GAP: u64 = 4096;
+/// Not the number of a trace.
+const NONE: u32 = u32::MAX;
+
+/// The positions of all traces in their files.
 ///
-/// There may be millions of traces, so there is no allocation for any, nor for a file of which nothing is odd.
+/// There may be millions of traces, so there is no allocation per trace, nor per file without warnings.
 #[derive(Debug, Default)]
 pub(super) struct Catalog {
-    /// Those that have traces.
-    pub(super) files: Vec<Noted>,
+    /// Files that have traces.
+    pub(super) files: Vec<IndexedFile>,
     /// The number of the id of each trace. Traces are in the order of the files, and within a file of their first spans.
     pub(super) ids: Vec<u32>,
-    /// Trace by trace; of a trace first the spans and then the logs, each in the order in which they are decoded.
-    runs: Vec<Run>,
-    pub(super) origins: Vec<Origin>,
+    /// Trace by trace: first the spans and then the logs, each in the order in which they are decoded.
+    ranges: Vec<RecordRange>,
+    origins: Vec<Origin>,
     pub(super) scopes: IndexSet<Arc<Scope>>,
     /// Trace by trace.
-    marks: Vec<Mark>,
-    pub(super) texts: Texts,
-    /// What is left of numbering the traces of a file: the number of a trace by that of its id.
+    tracked: Vec<TrackedName>,
+    pub(super) names: Interner,
+    /// Buffer for numbering the traces of a file: the number of a trace by that of its id.
     numbers: Vec<u32>,
 }
 
 /// A file with traces.
 #[derive(Debug)]
-pub(super) struct Noted {
+pub(super) struct IndexedFile {
     /// The number of its first trace.
-    pub(super) first: u32,
+    first: u32,
     pub(super) content: Content,
 }
 
-/// Where the content of a file is.
+/// The content of a file.
 #[derive(Debug)]
 pub(super) enum Content {
-    /// In the file.
-    Noted {
-        /// As it was given.
-        path: Box<Path>,
-        /// What is read instead of it, removed with the catalog.
-        copy: Option<TempPath>,
-        stamp: Stamp,
-        dialect: Dialect,
-        /// Warnings of every trace, as the file's text has them.
-        warnings: Box<[String]>,
-    },
-    /// In memory.
-    Held(Box<[Arc<Trace>]>),
+    OnDisk(FileOnDisk),
+    InMemory(Box<[Arc<Trace>]>),
 }
 
-impl Content {
-    pub(super) fn new(path: &Path, stamp: Stamp, format: Format) -> Self {
-        let dialect = match format {
-            Format::OtlpJson => Dialect::Otlp,
-            Format::JaegerJson => Dialect::Jaeger,
-        };
-        Self::Noted { path: path.into(), copy: None, stamp, dialect, warnings: Box::default() }
-    }
+/// A file whose traces are read when they are needed.
+#[derive(Debug)]
+pub(super) struct FileOnDisk {
+    /// The path as given.
+    pub(super) path: Box<Path>,
+    /// The copy that is read instead of it, removed with the catalog.
+    pub(super) copy: Option<TempPath>,
+    pub(super) stamp: FileStamp,
+    pub(super) format: &'static dyn Scan,
+    /// Warnings of every trace.
+    pub(super) warnings: Box<[String]>,
 }
-
-/// A watched attribute of a trace, of the earliest span that has it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Mark {
-    trace: u32,
-    /// The number of its text, or [`Sighting::UNSURE`].
-    pub(super) text: u32,
-    pub(super) slot: Slot,
-}
-
-/// Spans and logs of a file in the order in which they are decoded.
-#[derive(Debug, Default)]
-pub(super) struct Found {
-    pub(super) spans: Leaves,
-    pub(super) logs: Leaves,
-    pub(super) lone_surrogates: usize,
-}
-
-impl Found {
-    /// Takes what was left out: first spans, then log records.
-    pub(super) fn take_left_out(&mut self) -> LeftOut {
-        let mut left_out = mem::take(&mut self.spans.left_out);
-        left_out.add(&mem::take(&mut self.logs.left_out));
-        left_out
-    }
-}
-
-/// No trace has this number.
-const NONE: u32 = u32::MAX;
 
 impl Catalog {
-    /// For the notes on another file of that many bytes.
-    pub(super) fn builder(&mut self, watch: Watch, length: u64) -> Builder<'_> {
-        Builder::new(watch, &mut self.texts, &mut self.scopes, length)
-    }
-
-    /// Adds what was found in a file. How many traces that are.
+    /// Adds the notes on a file. Returns the number of its traces.
     pub(super) fn add(
         &mut self,
-        mut content: Content,
+        mut file: FileOnDisk,
         mut origins: Vec<Origin>,
-        found: Found,
-    ) -> Result<usize, Halt> {
-        let Found { spans, mut logs, lone_surrogates } = found;
-        let Leaves { mut runs, span_ids, mut sightings, warnings: mut lines, .. } = spans;
-        lines.append(&mut logs.warnings);
+        records: FileRecords,
+    ) -> Result<usize, Stop> {
+        let FileRecords { spans, mut logs, lone_surrogates } = records;
+        let Records { mut ranges, span_ids, mut occurrences, mut warnings, .. } = spans;
+        warnings.append(&mut logs.warnings);
         // Before anything is changed.
-        number(self.ids.len() + runs.len())?;
+        number(self.ids.len() + ranges.len())?;
         number(self.origins.len() + origins.len())?;
         let (first, origins_before) = (self.ids.len(), self.origins.len() as u32);
 
-        self.numbers.resize(self.texts.len(), NONE);
-        for run in &runs {
-            let number = &mut self.numbers[run.trace as usize];
+        self.numbers.resize(self.names.len(), NONE);
+        for range in &ranges {
+            let number = &mut self.numbers[range.trace as usize];
             if *number == NONE {
                 *number = self.ids.len() as u32;
-                self.ids.push(run.trace);
+                self.ids.push(range.trace);
             }
         }
-        // What is about a trace without spans is about nothing here.
-        logs.runs.retain(|log| self.numbers[log.trace as usize] != NONE);
-        move_behind(&mut runs, &mut logs.runs);
-        for run in &mut runs {
-            run.trace = self.numbers[run.trace as usize];
-            run.shift_origin(origins_before);
+        // Logs of a trace without spans in this file do not belong to anything.
+        logs.ranges.retain(|log| self.numbers[log.trace as usize] != NONE);
+        move_behind(&mut ranges, &mut logs.ranges);
+        for range in &mut ranges {
+            range.trace = self.numbers[range.trace as usize];
+            range.shift_origin(origins_before);
         }
-        for sighting in &mut sightings {
-            sighting.trace = self.numbers[sighting.trace as usize];
+        for occurrence in &mut occurrences {
+            occurrence.trace = self.numbers[occurrence.trace as usize];
         }
         for id in &self.ids[first..] {
             self.numbers[*id as usize] = NONE;
         }
-        doubt_repeated_spans(&runs, span_ids, &mut sightings, first..self.ids.len());
-        if !runs.is_sorted_by_key(|run| run.trace) {
+        forget_repeated_spans(&ranges, span_ids, &mut occurrences, first..self.ids.len());
+        if !ranges.is_sorted_by_key(|range| range.trace) {
             // Stable: within a trace the order stays.
-            runs.sort_by_key(|run| run.trace);
+            ranges.sort_by_key(|range| range.trace);
         }
-        Sighting::settle(&mut sightings);
-        let mark = |Sighting { trace, text, slot, .. }| Mark { trace, text, slot };
-        self.marks.extend(sightings.into_iter().map(mark));
-        move_behind(&mut self.runs, &mut runs);
+        Occurrence::merge_all(&mut occurrences);
+        let tracked = |Occurrence { trace, name, slot, .. }| TrackedName { trace, name, slot };
+        self.tracked.extend(occurrences.into_iter().map(tracked));
+        move_behind(&mut self.ranges, &mut ranges);
         move_behind(&mut self.origins, &mut origins);
-        if let Content::Noted { warnings, .. } = &mut content {
-            *warnings = tree::file_warnings(lines, lone_surrogates).into();
-        }
-        Ok(self.add_file(first, content))
+        file.warnings = decoded::file_warnings(warnings, lone_surrogates).into();
+        Ok(self.add_file(first, Content::OnDisk(file)))
     }
 
-    /// Reads the file that was added last by its copy.
-    pub(super) fn keep_copy(&mut self, file: TempPath) {
-        if let Some(Noted { content: Content::Noted { copy, .. }, .. }) = self.files.last_mut() {
-            *copy = Some(file);
+    /// Keeps the copy from which the file that was added last is read.
+    pub(super) fn keep_copy(&mut self, file: Option<TempPath>) {
+        if let Some(IndexedFile { content: Content::OnDisk(last), .. }) = self.files.last_mut() {
+            last.copy = file;
         }
     }
 
-    /// Adds the traces of a file that stay in memory. How many they are.
-    pub(super) fn hold(&mut self, traces: Vec<Arc<Trace>>) -> Result<usize, LoadErrorKind> {
+    /// Adds the traces of a file that stay in memory. Returns their number.
+    pub(super) fn hold(&mut self, traces: Vec<Trace>) -> Result<usize, LoadErrorKind> {
         let first = self.ids.len();
         let ids: Option<Vec<u32>> =
-            traces.iter().map(|trace| self.texts.add(&trace.trace_id)).collect();
-        self.ids.extend(ids.ok_or_else(|| LoadErrorKind::Read(too_many_texts()))?);
-        Ok(self.add_file(first, Content::Held(traces.into())))
+            traces.iter().map(|trace| self.names.add(&trace.trace_id)).collect();
+        self.ids.extend(ids.ok_or_else(|| LoadErrorKind::Read(too_many_names()))?);
+        let traces = traces.into_iter().map(Arc::new).collect();
+        Ok(self.add_file(first, Content::InMemory(traces)))
     }
 
     fn add_file(&mut self, first: usize, content: Content) -> usize {
         let traces = self.ids.len() - first;
         if traces > 0 {
-            self.files.push(Noted { first: first as u32, content });
+            self.files.push(IndexedFile { first: first as u32, content });
         }
         traces
     }
 
-    /// The id of a trace.
+    /// Releases memory that is needed only while files are added. The lists are not shrunk: that would copy them, and
+    /// reserved memory that was never written to is not used.
+    pub(super) fn finish(&mut self) {
+        self.numbers = Vec::new();
+    }
+
+    /// Returns the id of a trace.
     pub(super) fn id(&self, trace: usize) -> Arc<str> {
         match self.file(trace) {
-            (_, Content::Held(traces), number) => Arc::clone(&traces[number].trace_id),
-            _ => self.texts.get(self.ids[trace]).into(),
+            (_, Content::InMemory(traces), number) => Arc::clone(&traces[number].trace_id),
+            _ => self.names.get(self.ids[trace]).into(),
         }
     }
 
-    /// The file of a trace: its number, its content, and the number of the trace in it.
+    /// Returns the file of a trace: its number, its content, and the number of the trace in it.
     pub(super) fn file(&self, trace: usize) -> (usize, &Content, usize) {
         let file = self.files.partition_point(|file| file.first as usize <= trace) - 1;
-        let Noted { first, content } = &self.files[file];
+        let IndexedFile { first, content } = &self.files[file];
         (file, content, trace - *first as usize)
     }
 
-    /// The spans of a trace and then its logs.
-    pub(super) fn runs(&self, trace: usize) -> &[Run] {
-        let start = self.runs.partition_point(|run| (run.trace as usize) < trace);
-        let rest = &self.runs[start..];
-        &rest[..rest.iter().take_while(|run| run.trace as usize == trace).count()]
+    /// Returns the spans of a trace and then its logs.
+    pub(super) fn ranges(&self, trace: usize) -> &[RecordRange] {
+        of_trace(&self.ranges, trace, |range| range.trace)
     }
 
-    /// The watched attributes of a trace that is not in memory.
-    pub(super) fn marks(&self, trace: usize) -> &[Mark] {
-        let start = self.marks.partition_point(|mark| (mark.trace as usize) < trace);
-        let rest = &self.marks[start..];
-        &rest[..rest.iter().take_while(|mark| mark.trace as usize == trace).count()]
+    /// Returns the names of a trace; `None` if only reading the trace tells.
+    pub(super) fn tracked(&self, trace: usize) -> Option<TrackedNames<'_>> {
+        let names = of_trace(&self.tracked, trace, |tracked| tracked.trace);
+        let is_known = matches!(self.file(trace), (_, Content::OnDisk(_), _))
+            && names.iter().all(|tracked| tracked.name != Occurrence::UNKNOWN);
+        is_known.then_some(TrackedNames(names))
     }
 
-    /// Returns memory that is needed only while files are added. The lists are not shrunk: that would copy them, and what
-    /// was never written to takes no memory.
-    pub(super) fn settle(&mut self) {
-        self.numbers = Vec::new();
+    /// Reads a trace with the open file, if there is one, and leaves the open file for the next.
+    pub(super) fn read(
+        &self,
+        trace: usize,
+        open: &mut Option<File>,
+    ) -> Result<Arc<Trace>, ReadError> {
+        match self.file(trace) {
+            (_, Content::InMemory(traces), number) => Ok(Arc::clone(&traces[number])),
+            (_, Content::OnDisk(file), _) => {
+                let decoded = self.decode(trace, file, open).map_err(|problem| match problem {
+                    Problem::Read(error) => {
+                        ReadError::Read { path: file.path.to_path_buf(), error }
+                    }
+                    Problem::Changed => ReadError::Changed { path: file.path.to_path_buf() },
+                })?;
+                Ok(Arc::new(decoded.into_trace(self.id(trace), file.warnings.to_vec())))
+            }
+        }
+    }
+
+    /// Decodes the spans and logs of a trace.
+    fn decode(
+        &self,
+        trace: usize,
+        file: &FileOnDisk,
+        open: &mut Option<File>,
+    ) -> Result<Decoded, Problem> {
+        let ranges = self.ranges(trace);
+        let (spans, logs) = ranges.split_at(ranges.partition_point(|range| !range.are_logs()));
+        let mut opened = match open.take() {
+            Some(opened) => opened,
+            None => File::open(file.copy.as_deref().unwrap_or(&file.path))?,
+        };
+        let reader = Reader { catalog: self, pieces: self.pieces(&mut opened, ranges)? };
+        // After reading, so that it is about the bytes that were read.
+        if FileStamp::of(&opened.metadata()?) != file.stamp {
+            return Err(Problem::Changed);
+        }
+        *open = Some(opened);
+
+        let mut out = Decoded::new(&file.path);
+        file.format.spans(&reader, spans, &mut out)?;
+        for range in logs {
+            for log in reader.objects(range, &mut out)? {
+                otlp::log_record(log, &mut out);
+            }
+        }
+        let id = self.id(trace);
+        let count = |ranges: &[RecordRange]| -> usize {
+            ranges.iter().map(|range| range.count as usize).sum()
+        };
+        let is_same = out.spans.len() == count(spans)
+            && out.logs.len() == count(logs)
+            && out.spans.iter().all(|span| span.trace_id == id)
+            && out.logs.iter().all(|log| log.trace_id == id);
+        if is_same { Ok(out) } else { Err(Problem::Changed) }
+    }
+
+    /// Reads the text of ranges and of their resources: the offset of each piece, and its bytes.
+    fn pieces(
+        &self,
+        file: &mut File,
+        ranges: &[RecordRange],
+    ) -> Result<Vec<(u64, Vec<u8>)>, Problem> {
+        let resources = ranges.iter().filter_map(|range| self.origin(range)?.resource());
+        let mut locations: Vec<Location> =
+            ranges.iter().map(RecordRange::location).chain(resources).collect();
+        locations.sort_unstable_by_key(|location| location.offset);
+        let mut extents: Vec<(u64, u64)> = Vec::new();
+        for location in locations {
+            match extents.last_mut() {
+                Some((_, end)) if location.offset <= *end + GAP => *end = location.end().max(*end),
+                _ => extents.push((location.offset, location.end())),
+            }
+        }
+        let read = |(start, end): (u64, u64)| {
+            let length = usize::try_from(end - start).map_err(|_| Problem::Changed)?;
+            let mut bytes = Vec::with_capacity(length);
+            file.seek(SeekFrom::Start(start))?;
+            file.take(end - start).read_to_end(&mut bytes)?;
+            if bytes.len() < length { Err(Problem::Changed) } else { Ok((start, bytes)) }
+        };
+        extents.into_iter().map(read).collect()
+    }
+
+    fn origin(&self, range: &RecordRange) -> Option<&Origin> {
+        range.origin().map(|number| &self.origins[number as usize])
     }
 }
 
-/// Of spans with the same id only the first counts, so that nothing is known of the attributes of a trace that has such.
-fn doubt_repeated_spans(
-    runs: &[Run],
+/// Returns the part of a list, which is sorted by trace, that is about a trace.
+fn of_trace<T>(list: &[T], trace: usize, key: impl Fn(&T) -> u32) -> &[T] {
+    let start = list.partition_point(|item| (key(item) as usize) < trace);
+    let rest = &list[start..];
+    &rest[..rest.iter().take_while(|item| key(item) as usize == trace).count()]
+}
+
+/// Makes the names of traces with a repeated span id unknown: only the first span of an id counts.
+fn forget_repeated_spans(
+    ranges: &[RecordRange],
     span_ids: Vec<u32>,
-    sightings: &mut Vec<Sighting>,
+    occurrences: &mut Vec<Occurrence>,
     traces: Range<usize>,
 ) {
-    if sightings.is_empty() {
+    if occurrences.is_empty() {
         return;
     }
     let mut is_seen = vec![false; traces.len()];
-    for sighting in &*sightings {
-        is_seen[sighting.trace as usize - traces.start] = true;
+    for occurrence in &*occurrences {
+        is_seen[occurrence.trace as usize - traces.start] = true;
     }
-    let spans = runs.iter().filter(|run| !run.are_logs());
-    let of_trace = spans.flat_map(|run| (0..run.count).map(|_| run.trace));
+    let spans = ranges.iter().filter(|range| !range.are_logs());
+    let of_trace = spans.flat_map(|range| (0..range.count).map(|_| range.trace));
     let mut spans: Vec<(u32, u32)> = of_trace
         .zip(span_ids)
         .filter(|(trace, _)| is_seen[*trace as usize - traces.start])
@@ -240,7 +314,105 @@ fn doubt_repeated_spans(
     spans.sort_unstable();
     for pair in spans.windows(2) {
         if pair[0] == pair[1] {
-            Sighting::unsure(pair[0].0).note(sightings);
+            Occurrence::unknown(pair[0].0).add_to(occurrences);
+        }
+    }
+}
+
+/// The text of a trace in memory, for decoding.
+pub(super) struct Reader<'a> {
+    catalog: &'a Catalog,
+    /// Offset and bytes, sorted by offset.
+    pieces: Vec<(u64, Vec<u8>)>,
+}
+
+impl Reader<'_> {
+    /// Returns the scope of spans, if it was recorded.
+    pub(super) fn scope(&self, range: &RecordRange) -> Option<&Arc<Scope>> {
+        self.catalog.scopes.get_index(self.catalog.origin(range)?.scope()? as usize)
+    }
+
+    /// Returns the offset of the resource of spans, if it was recorded.
+    pub(super) fn resource(&self, range: &RecordRange) -> Option<u64> {
+        Some(self.catalog.origin(range)?.resource()?.offset)
+    }
+
+    /// Decodes the resources of spans, by their offsets.
+    pub(super) fn resources<T>(
+        &self,
+        spans: &[RecordRange],
+        decode: impl Fn(Value) -> T,
+    ) -> Result<HashMap<u64, T>, Problem> {
+        let mut decoded = HashMap::new();
+        let resource = |range| self.catalog.origin(range)?.resource();
+        for location in spans.iter().filter_map(resource) {
+            if let Entry::Vacant(entry) = decoded.entry(location.offset) {
+                let parsed = parse(self.text(location)?, &ParseOptions::default());
+                entry.insert(decode(parsed.map_err(|_| Problem::Changed)?.value));
+            }
+        }
+        Ok(decoded)
+    }
+
+    /// Returns the spans or logs of a range.
+    pub(super) fn objects(
+        &self,
+        range: &RecordRange,
+        out: &mut Decoded,
+    ) -> Result<Vec<Object>, Problem> {
+        let text = self.text(range.location())?;
+        let parsed = parse_items(text, &MARKED).map_err(|_| Problem::Changed)?;
+        out.repeated_keys |= parsed.repeated_keys;
+        let Value::Array(items) = parsed.value else { return Err(Problem::Changed) };
+        let object = |item| match item {
+            Value::Object(object) => Ok(object),
+            _ => Err(Problem::Changed),
+        };
+        items.into_iter().map(object).collect()
+    }
+
+    fn text(&self, location: Location) -> Result<&str, Problem> {
+        let after = self.pieces.partition_point(|(start, _)| *start <= location.offset);
+        let (start, bytes) =
+            after.checked_sub(1).map(|piece| &self.pieces[piece]).ok_or(Problem::Changed)?;
+        let at = (location.offset - start) as usize;
+        let bytes = bytes.get(at..at + location.length as usize).ok_or(Problem::Changed)?;
+        simdutf8::basic::from_utf8(bytes).map_err(|_| Problem::Changed)
+    }
+}
+
+/// A trace cannot be read, although its file could be used when it was scanned.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The file cannot be read any more.
+    #[error("cannot read '{}' again: {error}", path.display())]
+    Read {
+        /// The file, as it was given.
+        path: PathBuf,
+        /// The reason.
+        #[source]
+        error: io::Error,
+    },
+    /// The file was written or replaced.
+    #[error("'{}' changed while it was evaluated; run again when nothing writes to it", path.display())]
+    Changed {
+        /// The file, as it was given.
+        path: PathBuf,
+    },
+}
+
+/// A [`ReadError`] without the path.
+pub(super) enum Problem {
+    Read(io::Error),
+    Changed,
+}
+
+impl From<io::Error> for Problem {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => Self::Changed,
+            _ => Self::Read(error),
         }
     }
 }

@@ -1,241 +1,192 @@
-//! From a file to its index.
+//! The scan of one file: its format, and whether it is one document or several lines.
 
-use std::{fs::File, path::Path, sync::Arc};
-
-use tempfile::TempPath;
+use std::{fs::File, path::Path};
 
 use super::{
-    Halt, Watch,
-    builder::{Builder, Leaves},
-    catalog::{Catalog, Content, Found},
-    lines,
-    otlp::{self, Root},
+    Indexer, Stop, TrackedAttributes,
+    catalog::{Catalog, FileOnDisk},
+    records::{FileRecords, Records, Walk},
 };
 use crate::{
-    json::{Ahead, Checked, Interrupted, ParseError, ParseErrorKind, ScanError, Scanner, Source},
+    json::{Ahead, Checked, Interrupted, ParseError, ParseErrorKind, ScanError, Scanner},
     trace::{
-        Format, LeftOut, LoadError, LoadErrorKind,
-        left_out::Position,
-        load::{FileTraces, load_source},
-        spool::copy_if_needed,
-        stamp::Stamp,
+        error::{LoadError, LoadErrorKind},
+        format::{TraceFormat, TraceFormats},
+        inputs::{FileStamp, copy_if_needed},
+        load::load_source,
+        unusable::{Position, UnusableParts},
     },
 };
 
-/// Up to so many pieces are read without another thread.
+/// Number of pieces up to which a file is read without another thread.
 const FEW_PIECES: usize = 16;
+/// Bytes that are read at a time to find the first key.
+const FIRST_PIECE: usize = 4 << 10;
 
-/// Walks through a file, of which `chunk` bytes are read at a time, and adds its traces to the catalog. Returns their
-/// number, and what was left out.
+/// Scans a file, of which `chunk` bytes are read at a time, and adds its traces to the catalog. Returns their number, and
+/// the unusable parts.
 ///
-/// Held in memory are those of a file in a shape that has to be loaded whole.
+/// The traces of a file that only the whole-file decoder understands are held in memory.
 pub(super) fn index_file(
     path: &Path,
-    format: Option<Format>,
-    watch: Watch,
+    formats: &TraceFormats,
+    tracked: TrackedAttributes,
     chunk: usize,
     catalog: &mut Catalog,
-) -> Result<(usize, LeftOut), LoadError> {
+) -> Result<(usize, UnusableParts), LoadError> {
     let fail = |kind| LoadError { path: path.to_owned(), kind };
     let copy = copy_if_needed(path).map_err(fail)?;
     let source = copy.as_deref().unwrap_or(path).to_owned();
-    let walk = Walk { path, source: &source, format, watch, chunk };
-    match walk.add_to(copy, catalog) {
-        Ok(added) => Ok(added),
-        Err((_, Halt::Load(kind))) => Err(fail(kind)),
-        Err((_, Halt::Scan(ScanError::Interrupted(interrupted)))) => Err(fail(interrupted.into())),
-        // The walk is stricter than the parser, or the file has changed meanwhile: let the parser say. The copy is
-        // removed only then.
-        Err((_copy, Halt::Odd | Halt::Scan(ScanError::Json { .. }))) => {
-            let FileTraces { traces, left_out } = load_source(&source, path, format)?;
-            let traces = traces.into_iter().map(Arc::new).collect();
-            Ok((catalog.hold(traces).map_err(fail)?, left_out))
+    let input = Input { path, source: &source, formats, chunk };
+    match input.add_to(catalog, tracked) {
+        Ok((traces, unusable)) => {
+            if traces > 0 {
+                catalog.keep_copy(copy);
+            }
+            Ok((traces, unusable))
+        }
+        Err(Stop::Load(kind)) => Err(fail(kind)),
+        Err(Stop::Scan(ScanError::Interrupted(interrupted))) => Err(fail(interrupted.into())),
+        // The scan is stricter than the parser, or the file has changed meanwhile: the parser decides.
+        Err(Stop::Fallback | Stop::Scan(ScanError::Json { .. })) => {
+            let loaded = load_source(&source, path, formats)?;
+            Ok((catalog.hold(loaded.traces).map_err(fail)?, loaded.unusable))
         }
     }
 }
 
-impl From<Interrupted> for LoadErrorKind {
-    fn from(interrupted: Interrupted) -> Self {
-        match interrupted {
-            Interrupted::Read(error) => Self::Read(error),
-            Interrupted::NotUtf8 { offset, byte } => Self::NotUtf8 { offset, byte },
-        }
-    }
-}
-
-/// What there is at the top of a text.
-enum Top {
-    Object(Box<Root>),
-    /// With whether all items look like spans.
-    List(Leaves, bool),
-    Scalar,
-}
-
-/// A walk through a file.
-pub(super) struct Walk<'a> {
+/// A file that is scanned.
+pub(super) struct Input<'a> {
     /// The file as it was given.
     pub(super) path: &'a Path,
     /// The file that is read: the same, or a copy.
-    pub(super) source: &'a Path,
-    pub(super) format: Option<Format>,
-    pub(super) watch: Watch,
-    pub(super) chunk: usize,
+    source: &'a Path,
+    formats: &'a TraceFormats,
+    /// Bytes that are read at a time.
+    chunk: usize,
 }
 
-impl Walk<'_> {
-    /// Adds the traces of the file to the catalog, which keeps the copy. It is returned on failure.
+impl Input<'_> {
+    /// Adds the traces of the file to the catalog. Returns their number, and the unusable parts.
     fn add_to(
         &self,
-        copy: Option<TempPath>,
         catalog: &mut Catalog,
-    ) -> Result<(usize, LeftOut), (Option<TempPath>, Halt)> {
-        let mut walk = || {
-            let file = self.open()?;
-            let stamp = Stamp::of(&file.metadata().map_err(LoadErrorKind::Read)?);
-            let mut builder = catalog.builder(self.watch, stamp.length);
-            let mut found = Found::default();
-            let format = self.look(file, &mut builder, &mut found)?;
-            let origins = builder.origins;
-            let left_out = found.take_left_out();
-            let content = Content::new(self.path, stamp, format);
-            Ok((catalog.add(content, origins, found)?, left_out))
+        tracked: TrackedAttributes,
+    ) -> Result<(usize, UnusableParts), Stop> {
+        let Indexer(format) = self.indexer()?;
+        let file = self.open()?;
+        let stamp = FileStamp::of(&file.metadata().map_err(LoadErrorKind::Read)?);
+        let scanner = self.scanner(file)?;
+        let (names, scopes) = (&mut catalog.names, &mut catalog.scopes);
+        let mut walk =
+            Walk::new(scanner, (format, self.is_given()), (tracked, stamp.length), names, scopes);
+        let mut records = match scan(&mut walk) {
+            Ok(Some(records)) => records,
+            Ok(None) if self.is_given() => return Err(format.mismatch().into()),
+            Ok(None) => return Err(self.undetected(None)),
+            Err(Stop::Scan(ScanError::Json { kind, offset })) => {
+                let located = ParseError::in_text(kind, self.open()?, offset);
+                let scanned = self.scan_lines(located.map_err(LoadErrorKind::Read)?, &mut walk);
+                if scanned.is_err() {
+                    // Invalid UTF-8 is reported before anything else.
+                    self.scanner(self.open()?)?.drain()?;
+                }
+                scanned?
+            }
+            Err(stop) => return Err(stop),
         };
-        match walk() {
-            Ok(added) => {
-                if added.0 > 0
-                    && let Some(copy) = copy
-                {
-                    catalog.keep_copy(copy);
-                }
-                Ok(added)
-            }
-            Err(halt) => Err((copy, halt)),
-        }
+        let origins = walk.origins;
+        let unusable = records.take_unusable();
+        let file =
+            FileOnDisk { path: self.path.into(), copy: None, stamp, format, warnings: [].into() };
+        Ok((catalog.add(file, origins, records)?, unusable))
     }
 
-    fn look(
-        &self,
-        file: File,
-        builder: &mut Builder<'_>,
-        found: &mut Found,
-    ) -> Result<Format, Halt> {
-        let mut scanner = Scanner::new(self.text(file)?);
-        match top(&mut scanner, builder) {
-            Ok(top) => {
-                found.lone_surrogates = scanner.lone_surrogates;
-                self.take(top, found)
-            }
-            Err(Halt::Scan(ScanError::Json { kind, offset })) => {
-                drop(scanner);
-                let whole = self.located(kind, offset)?;
-                builder.origins.clear();
-                builder.position = Position::default();
-                found.spans = Leaves::with_room(std::mem::take(&mut builder.room));
-                let looked = self.broken(whole, builder, found);
-                if looked.is_err() {
-                    // That the text is no text at all is the first thing to say.
-                    Scanner::new(self.text(self.open()?)?).drain()?;
-                }
-                looked
-            }
-            Err(halt) => Err(halt),
+    /// Scans a text that is not one JSON value, for the reason `whole`.
+    fn scan_lines(&self, whole: ParseError, walk: &mut Walk<'_>) -> Result<FileRecords, Stop> {
+        match whole.kind {
+            // Whitespace that is not JSON's may precede the first line.
+            ParseErrorKind::ExpectedValue if !self.is_given() => return Err(Stop::Fallback),
+            ParseErrorKind::TrailingText => {}
+            _ if !self.is_given() => return Err(self.undetected(Some(whole))),
+            _ => {}
         }
+        walk.origins.clear();
+        walk.position = Position::default();
+        walk.out = Records::default();
+        walk.format.lines(self, whole, walk)
     }
 
-    pub(super) fn open(&self) -> Result<File, Halt> {
+    /// Returns the indexer of the format that every file has to have, or of the one whose key comes first at the top of the
+    /// text. The scan decides whether the file is of that format.
+    fn indexer(&self) -> Result<Indexer, Stop> {
+        if let Some(given) = self.formats.single() {
+            return given.indexer().ok_or(Stop::Fallback);
+        }
+        let indexers: Vec<Indexer> = self.formats.iter().filter_map(TraceFormat::indexer).collect();
+        let first = indexers.first().copied().ok_or(Stop::Fallback)?;
+        // The scan will report errors.
+        let guessed = self.first_key(&indexers).unwrap_or_default();
+        Ok(guessed.unwrap_or(first))
+    }
+
+    fn first_key(&self, indexers: &[Indexer]) -> Result<Option<Indexer>, ScanError> {
+        let file = File::open(self.source).map_err(Interrupted::Read)?;
+        let mut scanner = Scanner::new(Checked::new(file, FIRST_PIECE));
+        scanner.begin()?;
+        let is_list = scanner.peek()? == Some(b'[');
+        if is_list && !scanner.open_array()? || scanner.peek()? != Some(b'{') {
+            return Ok(None);
+        }
+        let keys = indexers
+            .iter()
+            .flat_map(|indexer| indexer.0.keys(is_list).iter().map(|key| (*key, *indexer)));
+        let (keys, indexers): (Vec<&str>, Vec<Indexer>) = keys.unzip();
+        let mut more = scanner.open_object()?;
+        while more {
+            if let Some(key) = scanner.key(&keys)? {
+                return Ok(Some(indexers[key]));
+            }
+            scanner.skip_value()?;
+            more = scanner.next_member()?;
+        }
+        Ok(None)
+    }
+
+    /// Returns true if every file has to have the same format.
+    pub(super) fn is_given(&self) -> bool {
+        self.formats.single().is_some()
+    }
+
+    pub(super) fn open(&self) -> Result<File, Stop> {
         Ok(File::open(self.source).map_err(LoadErrorKind::Read)?)
     }
 
-    /// The text of a file, read ahead on another thread where it is long enough to be worth it.
-    pub(super) fn text(&self, file: File) -> Result<Box<dyn Source>, Halt> {
+    /// Returns a scanner of a file, which is read ahead on another thread if it is long.
+    pub(super) fn scanner(&self, file: File) -> Result<Scanner<'static>, Stop> {
         let length = file.metadata().map_err(LoadErrorKind::Read)?.len();
         let pieces = Checked::new(file, self.chunk);
         if length <= (self.chunk * FEW_PIECES) as u64 {
-            return Ok(Box::new(pieces));
+            return Ok(Scanner::new(pieces));
         }
-        Ok(Box::new(Ahead::new(pieces).map_err(LoadErrorKind::Read)?))
+        Ok(Scanner::new(Ahead::new(pieces).map_err(LoadErrorKind::Read)?))
     }
 
-    /// An error with its line and column.
-    pub(super) fn located(&self, kind: ParseErrorKind, offset: usize) -> Result<ParseError, Halt> {
-        let located = ParseError::in_text(kind, self.open()?, offset);
-        Ok(located.map_err(LoadErrorKind::Read)?)
-    }
-
-    pub(super) fn undetected(&self, json: Option<ParseError>) -> Halt {
-        Halt::Load(LoadErrorKind::Undetected { path: self.path.to_owned(), json })
-    }
-
-    /// Takes what counts out of a text that is one value.
-    fn take(&self, top: Top, found: &mut Found) -> Result<Format, Halt> {
-        let detected = match &top {
-            Top::Object(root) if root.is_document() || root.is_span => Some(Format::OtlpJson),
-            Top::Object(root) => root.data.as_ref().map(|_| Format::JaegerJson),
-            Top::List(_, are_spans) => are_spans.then_some(Format::OtlpJson),
-            Top::Scalar => None,
-        };
-        let Some(format) = self.format.or(detected) else { return Err(self.undetected(None)) };
-        match (format, top) {
-            (Format::JaegerJson, Top::Object(root)) => match root.data {
-                Some(data) if data.is_list => {
-                    found.spans.append(data.spans);
-                    let errors = root.errors.unwrap_or_default();
-                    found.spans.left_out.note_reported(&errors);
-                }
-                _ => return Err(LoadErrorKind::NoJaegerData.into()),
-            },
-            (Format::JaegerJson, _) => return Err(LoadErrorKind::NoJaegerData.into()),
-            (Format::OtlpJson, Top::Object(root)) if root.is_document() => {
-                let (spans, logs) = root.into_document();
-                found.spans.append(spans);
-                found.logs.append(logs);
-            }
-            (Format::OtlpJson, Top::Object(root)) if root.is_span => found.spans.append(root.bare),
-            (Format::OtlpJson, Top::List(leaves, _)) => found.spans.append(leaves),
-            (Format::OtlpJson, _) => return Err(LoadErrorKind::NotOtlp.into()),
+    /// Returns the error of a file that is of none of the formats of this crate. Others may still know it.
+    pub(super) fn undetected(&self, json: Option<ParseError>) -> Stop {
+        if self.formats.iter().any(|format| format.indexer().is_none()) {
+            return Stop::Fallback;
         }
-        Ok(format)
-    }
-
-    /// A text that is not one value, and why.
-    fn broken(
-        &self,
-        whole: ParseError,
-        builder: &mut Builder<'_>,
-        found: &mut Found,
-    ) -> Result<Format, Halt> {
-        match self.format {
-            Some(Format::JaegerJson) => {
-                let path = self.path.to_owned();
-                return Err(LoadErrorKind::InvalidJaeger { path, json: whole }.into());
-            }
-            // Blanks that JSON does not know may stand before the first line.
-            None if whole.kind == ParseErrorKind::ExpectedValue => return Err(Halt::Odd),
-            None if whole.kind != ParseErrorKind::TrailingText => {
-                return Err(self.undetected(Some(whole)));
-            }
-            _ => {}
-        }
-        lines::walk(self, &whole, builder, found)?;
-        Ok(Format::OtlpJson)
+        Stop::Load(LoadErrorKind::Undetected { path: self.path.to_owned(), json })
     }
 }
 
-/// Walks through a text that is one value.
-fn top<S: Source>(scanner: &mut Scanner<S>, builder: &mut Builder<'_>) -> Result<Top, Halt> {
-    scanner.begin()?;
-    let top = match scanner.peek()? {
-        Some(b'{') => Top::Object(Box::new(otlp::root(scanner, builder)?)),
-        Some(b'[') => {
-            let mut leaves = Leaves::default();
-            let are_spans = otlp::bare_spans(scanner, builder, &mut leaves)?;
-            Top::List(leaves, are_spans)
-        }
-        _ => {
-            scanner.skip_value()?;
-            Top::Scalar
-        }
-    };
-    scanner.finish()?;
-    Ok(top)
+/// Scans a text that is one value. Returns `None` if it is not of the format.
+fn scan(walk: &mut Walk<'_>) -> Result<Option<FileRecords>, Stop> {
+    walk.scanner.begin()?;
+    let format = walk.format;
+    let records = format.document(walk)?;
+    walk.scanner.finish()?;
+    let lone_surrogates = walk.scanner.lone_surrogates;
+    Ok(records.map(|records| FileRecords { lone_surrogates, ..records }))
 }

@@ -1,133 +1,183 @@
-//! The way through Jaeger JSON to its spans.
+//! The fast path for Jaeger JSON.
+
+use std::collections::HashMap;
 
 use super::{
-    Halt,
-    builder::{Builder, Draft, Leaves, Place},
-    otlp::{each_item, not_an_object, once, refuse_repeated, skip_unread},
-    watch::{Dialect, Watched, watch},
+    Scan, Stop,
+    catalog::{Problem, Reader},
+    file::Input,
+    otlp,
+    records::{Field, FileRecords, RecordRange, SpanDraft, Walk, once},
+    tracked::{Found, scan_attributes},
 };
 use crate::{
-    json::{Scanner, Source, Value},
+    json::{Object, ParseError, Value},
     trace::{
+        decoded::{Decoded, Side},
+        error::LoadErrorKind,
         jaeger,
-        left_out::Part,
         otlp::no_list,
-        pool::{Pool, Side},
+        unusable::Part,
     },
 };
 
-/// The `data` of a document.
-#[derive(Debug, Default)]
-pub(super) struct Data {
-    pub(super) spans: Leaves,
-    pub(super) is_list: bool,
-}
+/// The fast path of the format `jaeger-json`.
+#[derive(Debug)]
+pub(super) struct Jaeger;
 
-/// Walks through the value of `data` that starts here.
-pub(super) fn data<S: Source>(
-    scanner: &mut Scanner<S>,
-    builder: &mut Builder<'_>,
-) -> Result<Data, Halt> {
-    let mut data = Data::default();
-    if scanner.peek()? != Some(b'[') {
-        scanner.skip_value()?;
-        return Ok(data);
+impl Scan for Jaeger {
+    fn keys(&self, is_list: bool) -> &'static [&'static str] {
+        if is_list { &[] } else { &["data"] }
     }
-    data.is_list = true;
-    each_item(scanner, |scanner, index, is_object| {
-        builder.position.move_to(0, "data", index);
-        match is_object {
-            true => item(scanner, builder, &mut data.spans),
-            false => not_an_object(scanner, builder, (Part::Trace, "the trace"), &mut data.spans),
+
+    fn id_keys(&self) -> [&'static str; 2] {
+        ["traceID", "spanID"]
+    }
+
+    fn time_unit(&self) -> i128 {
+        jaeger::MICROSECOND
+    }
+
+    fn attributes(&self, items: Value) -> Object {
+        jaeger::tags(items, "", &mut Vec::new())
+    }
+
+    fn document(&self, walk: &mut Walk<'_>) -> Result<Option<FileRecords>, Stop> {
+        if walk.scanner.peek()? != Some(b'{') {
+            walk.scanner.skip_value()?;
+            return Ok(None);
         }
-    })?;
-    builder.position.leave(0);
-    Ok(data)
+        let (mut data, mut errors, mut is_otlp) = (None, None, false);
+        let mut keys = vec!["data", "errors"];
+        keys.extend(otlp::KEYS);
+        walk.each_member(&keys, |walk, member| {
+            match member {
+                Some(0) => {
+                    once(&data)?;
+                    let is_list = walk.scanner.peek()? == Some(b'[');
+                    if is_list {
+                        walk.each_item((0, "data"), (Part::Trace, "the trace"), trace)?;
+                    } else {
+                        walk.scanner.skip_value()?;
+                    }
+                    data = Some(is_list);
+                }
+                Some(1) => {
+                    once(&errors)?;
+                    errors = Some(walk.scanner.value()?);
+                }
+                Some(_) => {
+                    // The whole-file decoder decides between the formats, unless one is given.
+                    is_otlp = true;
+                    walk.skip_unread()?;
+                }
+                None => walk.skip_unread()?,
+            }
+            Ok(())
+        })?;
+        if is_otlp && !walk.is_given {
+            return Err(Stop::Fallback);
+        }
+        if data != Some(true) {
+            // A text that is not JSON is the first thing to report.
+            walk.scanner.finish()?;
+            return Err(LoadErrorKind::NoJaegerData.into());
+        }
+        let mut spans = std::mem::take(&mut walk.out);
+        spans.unusable.add_reported(&errors.unwrap_or_default());
+        Ok(Some(FileRecords { spans, ..FileRecords::default() }))
+    }
+
+    fn mismatch(&self) -> LoadErrorKind {
+        LoadErrorKind::NoJaegerData
+    }
+
+    fn lines(
+        &self,
+        input: &Input<'_>,
+        whole: ParseError,
+        _walk: &mut Walk<'_>,
+    ) -> Result<FileRecords, Stop> {
+        if !input.is_given() {
+            return Err(input.undetected(Some(whole)));
+        }
+        Err(LoadErrorKind::InvalidJaeger { path: input.path.to_owned(), json: whole }.into())
+    }
+
+    fn spans(
+        &self,
+        reader: &Reader<'_>,
+        ranges: &[RecordRange],
+        out: &mut Decoded,
+    ) -> Result<(), Problem> {
+        // Their problems have been reported by the scan.
+        let processes =
+            reader.resources(ranges, |value| jaeger::processes(value, &mut Decoded::default()))?;
+        let none = HashMap::new();
+        for range in ranges {
+            let processes = reader.resource(range).and_then(|offset| processes.get(&offset));
+            for span in reader.objects(range, out)? {
+                jaeger::span(span, processes.unwrap_or(&none), out);
+            }
+        }
+        Ok(())
+    }
 }
 
-/// Spans and the processes they name, which may come before them or after.
-fn item<S: Source>(
-    scanner: &mut Scanner<S>,
-    builder: &mut Builder<'_>,
-    out: &mut Leaves,
-) -> Result<(), Halt> {
-    let first = out.runs.len();
+/// Scans a trace: its spans, and the processes that they name, which may come before them or after.
+fn trace(walk: &mut Walk<'_>) -> Result<(), Stop> {
+    let first = walk.out.ranges.len();
     let (mut processes, mut listed) = (None, None);
-    let mut more = scanner.open_object()?;
-    while more {
-        match scanner.key(&["processes", "spans"])? {
+    walk.each_member(&["processes", "spans"], |walk, member| {
+        match member {
             Some(0) => {
                 once(&processes)?;
-                let start = scanner.offset();
-                let value = scanner.value()?;
-                processes = Some((Place::between(start, scanner.offset())?, value));
+                processes = Some(walk.located_value()?);
             }
             Some(_) => {
                 once(&listed)?;
-                listed = Some(spans(scanner, builder, out)?);
+                listed = Some(walk.each_record((1, "spans"), Side::Spans, span)?);
             }
-            None => skip_unread(scanner)?,
+            None => walk.skip_unread()?,
         }
-        more = scanner.next_member()?;
-    }
+        Ok(())
+    })?;
     match listed.flatten() {
-        None => builder.leave_out(Part::Trace, &no_list("spans"), out),
-        Some(0) => builder.leave_out(Part::Trace, jaeger::NO_SPANS, out),
+        None => walk.skip(Part::Trace, &no_list("spans")),
+        Some(0) => walk.skip(Part::Trace, jaeger::NO_SPANS),
         Some(_) => {}
     }
-    let mut watched = Watched::default();
-    if let Some((place, mut value)) = processes {
-        if let Value::Object(processes) = &mut value {
-            refuse_repeated(processes)?;
-        }
-        let mut pool = Pool::default();
-        let decoded = jaeger::processes(value, &mut pool);
-        out.warnings.append(&mut pool.file_warnings);
-        // Which of the processes a span names is known when it is read.
-        let mut processes = decoded.values();
-        watched.unsure = processes
-            .any(|process| builder.watch.keys.iter().any(|key| process.contains_key(*key)));
-        builder.come_from(Some(place), &[(first..out.runs.len(), None)], out)?;
+    let mut tracked = Found::default();
+    if let Some((location, value)) = processes {
+        let mut out = Decoded::default();
+        let decoded = jaeger::processes(value, &mut out);
+        walk.out.warnings.append(&mut out.file_warnings);
+        // The process of a span is known when the span is read.
+        tracked.is_unknown = decoded
+            .values()
+            .any(|process| walk.tracked.keys.iter().any(|key| process.contains_key(*key)));
+        walk.add_origins(Some(location), &[(first..walk.out.ranges.len(), None)])?;
     }
-    builder.sight_resource(&watched, first, out)
+    walk.track_resource(&tracked, first)
 }
 
-/// Walks through the list of spans that starts here. Returns their number; `None` for `null`.
-fn spans<S: Source>(
-    scanner: &mut Scanner<S>,
-    builder: &mut Builder<'_>,
-    out: &mut Leaves,
-) -> Result<Option<usize>, Halt> {
-    out.cut();
-    let found = each_item(scanner, |scanner, index, is_object| {
-        builder.position.move_to(1, "spans", index);
-        match is_object {
-            true => span(scanner, builder, out),
-            false => not_an_object(scanner, builder, Side::Spans.part(), out),
-        }
+/// Scans the span that starts here.
+fn span(walk: &mut Walk<'_>) -> Result<(), Stop> {
+    let start = walk.scanner.offset();
+    let mut draft = SpanDraft::default();
+    walk.each_member(&["traceID", "spanID", "startTime", "tags"], |walk, member| {
+        let field = match member {
+            Some(0) => Field::TraceId,
+            Some(1) => Field::SpanId,
+            Some(2) => Field::Start,
+            Some(_) => {
+                draft.tracked = scan_attributes(&mut walk.scanner, walk.tracked.keys, &Jaeger)?;
+                return Ok(());
+            }
+            None => return Ok(walk.scanner.skip_value()?),
+        };
+        draft.set(field, true, walk.scanner.value()?);
+        Ok(())
     })?;
-    builder.position.leave(1);
-    Ok(found)
-}
-
-fn span<S: Source>(
-    scanner: &mut Scanner<S>,
-    builder: &mut Builder<'_>,
-    out: &mut Leaves,
-) -> Result<(), Halt> {
-    let start = scanner.offset();
-    let mut draft = Draft::default();
-    let mut more = scanner.open_object()?;
-    while more {
-        match scanner.key(&["traceID", "spanID", "startTime", "tags"])? {
-            Some(0) => draft.set_trace_id(&scanner.value()?),
-            Some(1) => draft.set_span_id(&scanner.value()?),
-            Some(2) => draft.start = scanner.value()?,
-            Some(_) => draft.watched = watch(scanner, builder.watch.keys, Dialect::Jaeger)?,
-            None => scanner.skip_value()?,
-        }
-        more = scanner.next_member()?;
-    }
-    let place = Place::between(start, scanner.offset())?;
-    builder.span(draft, place, Dialect::Jaeger, out)
+    walk.add_span(draft, start)
 }

@@ -1,64 +1,272 @@
-//! Traces of files that are not in memory: it is noted where their spans stand, and they are read when they are needed.
+//! The fast path: an index of the spans of trace files, from which one trace at a time is read.
 //!
-//! | file | what |
-//! |---|---|
-//! | `traces` | [`TraceIndex`]: the traces of all files, to be read one at a time |
-//! | `file` | from a file to its index: which format it is, document or lines |
-//! | `lines` | JSON lines |
-//! | `otlp`, `jaeger` | the way through a document to its spans |
-//! | `watch` | attributes that are looked at on the way |
-//! | `builder` | what is noted of spans, resources and scopes while a file is walked through |
-//! | `catalog` | the notes on all files, sorted into traces |
-//! | `texts` | many short texts, each held once and known by its number |
-//! | `read` | from the notes back to a trace |
-//!
-//! The whole text is checked on the way, with the errors the parser would give. Shapes that cannot be understood
-//! without knowing what comes later are given up, and the file is loaded whole.
+//! A file is scanned once, without holding it: its text is checked with the errors that the parser would give, and the
+//! positions of its spans and log records are noted. Shapes that the scan does not understand are left to the whole-file
+//! decoder, which is the reference; a property test holds both against each other.
 
-mod builder;
 mod catalog;
 mod file;
+mod interner;
 mod jaeger;
-mod lines;
 mod otlp;
-mod read;
-mod texts;
-mod traces;
-mod watch;
+mod records;
+mod tracked;
 
 #[cfg(test)]
 mod tests;
 
-pub use read::ReadError;
-pub(crate) use traces::Seen;
-pub use traces::TraceIndex;
-pub use watch::Watch;
+use std::{
+    fmt,
+    fs::File,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
 
-use super::error::LoadErrorKind;
-use crate::json::ScanError;
+pub use catalog::ReadError;
+pub use tracked::TrackedAttributes;
+pub(crate) use tracked::TrackedNames;
+
+use self::{
+    catalog::{Catalog, Reader},
+    file::{Input, index_file},
+    records::{FileRecords, RecordRange, Walk},
+};
+use super::{
+    decoded::Decoded,
+    error::{LoadError, LoadErrorKind},
+    format::TraceFormats,
+    model::Trace,
+};
+use crate::json::{Object, ParseError, ScanError, Value};
 
 /// Bytes that are read at a time.
 const CHUNK: usize = 256 << 10;
+/// Maximum number of files that are kept open between reads.
+const OPEN_FILES: usize = 16;
 
-/// Why the walk through a file ended early.
+/// The fast path of a trace format. Only formats of this crate have one.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Indexer(&'static dyn Scan);
+
+impl Indexer {
+    pub(super) const OTLP: Self = Self(&otlp::Otlp);
+    pub(super) const JAEGER: Self = Self(&jaeger::Jaeger);
+}
+
+/// How the files of a format are scanned, and how its spans are decoded again.
+trait Scan: fmt::Debug + Sync {
+    /// Returns the keys of an object at the top of a text by which the format is recognized; for a text that is a list,
+    /// those of its first item.
+    fn keys(&self, is_list: bool) -> &'static [&'static str];
+
+    /// Returns the keys of the ids of a span: that of its trace, and its own.
+    fn id_keys(&self) -> [&'static str; 2];
+
+    /// Returns the unit of times in nanoseconds.
+    fn time_unit(&self) -> i128;
+
+    /// Decodes a list of attributes. Its problems are reported when the span is read.
+    fn attributes(&self, items: Value) -> Object;
+
+    /// Scans the value that starts here and is the whole text. Returns `None` if it is not of the format.
+    fn document(&self, walk: &mut Walk<'_>) -> Result<Option<FileRecords>, Stop>;
+
+    /// Returns the error of a file that has to be of the format and is not.
+    fn mismatch(&self) -> LoadErrorKind;
+
+    /// Scans a text that is not one JSON value, for the reason `whole`.
+    fn lines(
+        &self,
+        input: &Input<'_>,
+        whole: ParseError,
+        walk: &mut Walk<'_>,
+    ) -> Result<FileRecords, Stop>;
+
+    /// Decodes the spans of these ranges.
+    fn spans(
+        &self,
+        reader: &Reader<'_>,
+        ranges: &[RecordRange],
+        out: &mut Decoded,
+    ) -> Result<(), catalog::Problem>;
+}
+
+/// Reason for which a scan ended early.
 #[derive(Debug)]
-enum Halt {
-    /// The text is broken.
+enum Stop {
+    /// The text is not JSON or cannot be read.
     Scan(ScanError),
     /// The text is not of the format.
     Load(LoadErrorKind),
-    /// The file has to be loaded whole to be understood.
-    Odd,
+    /// Only the whole-file decoder understands the text.
+    Fallback,
 }
 
-impl From<ScanError> for Halt {
+impl From<ScanError> for Stop {
     fn from(error: ScanError) -> Self {
         Self::Scan(error)
     }
 }
 
-impl From<LoadErrorKind> for Halt {
+impl From<LoadErrorKind> for Stop {
     fn from(kind: LoadErrorKind) -> Self {
         Self::Load(kind)
+    }
+}
+
+/// The traces of some files, of which only those in use are in memory.
+///
+/// Each file is scanned once, to check it and to note the positions of its spans; [`TraceIndex::read`] reads a trace.
+/// Memory grows with the number of traces, by some 80 bytes for a small one, and not with the size of the files: up to
+/// 64 KB of consecutive text of one trace are one note of 24 bytes. Inputs that cannot be read in place (pipes, compressed
+/// files) are copied to a temporary file. Files in rare shapes, and files of formats without a fast path, are held in
+/// memory.
+#[derive(Debug, Default)]
+pub struct TraceIndex {
+    catalog: Catalog,
+    /// One error per file that could not be loaded, or only in part.
+    pub errors: Vec<LoadError>,
+    /// Whether the scan was stopped before the last file.
+    pub stopped: bool,
+    open: Mutex<Vec<(usize, File)>>,
+}
+
+impl TraceIndex {
+    /// Scans files in the order given. A file that cannot be used adds an error, and the others are still scanned.
+    ///
+    /// The names of conversations are noted for the attributes `tracked`. The scan stops before the next file when `stop`
+    /// returns true.
+    #[must_use]
+    pub fn new(
+        paths: impl IntoIterator<Item = PathBuf>,
+        formats: &TraceFormats,
+        tracked: TrackedAttributes,
+        stop: &dyn Fn() -> bool,
+    ) -> Self {
+        Self::with_chunks(paths, formats, tracked, stop, CHUNK)
+    }
+
+    fn with_chunks(
+        paths: impl IntoIterator<Item = PathBuf>,
+        formats: &TraceFormats,
+        tracked: TrackedAttributes,
+        stop: &dyn Fn() -> bool,
+        chunk: usize,
+    ) -> Self {
+        let mut index = Self::default();
+        for path in paths {
+            if stop() {
+                index.stopped = true;
+                break;
+            }
+            match index_file(&path, formats, tracked, chunk, &mut index.catalog) {
+                Ok((traces, unusable)) => {
+                    index.errors.extend(LoadError::of_content(&path, traces, unusable));
+                }
+                Err(error) => index.errors.push(error),
+            }
+        }
+        index.catalog.finish();
+        index
+    }
+
+    /// Returns the index of a scan whose result was not awaited.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn abandoned() -> Self {
+        Self { stopped: true, ..Self::default() }
+    }
+
+    /// Returns the number of traces.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.catalog.ids.len()
+    }
+
+    /// Returns true if there are no traces.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.catalog.ids.is_empty()
+    }
+
+    /// Returns the normalized id of a trace. Traces are in the order of the files, and within a file in the order of their
+    /// first spans.
+    ///
+    /// # Panics
+    ///
+    /// `trace` is not below [`TraceIndex::len`].
+    #[must_use]
+    pub fn trace_id(&self, trace: usize) -> Arc<str> {
+        self.catalog.id(trace)
+    }
+
+    /// Returns the number of the name that is the id of a trace.
+    pub(crate) fn id_number(&self, trace: usize) -> u32 {
+        self.catalog.ids[trace]
+    }
+
+    /// Returns how many names there are: ids of traces and values of tracked attributes, each once.
+    pub(crate) fn names(&self) -> usize {
+        self.catalog.names.len()
+    }
+
+    /// Returns the number of a name.
+    pub(crate) fn name_number(&self, name: &str) -> Option<u32> {
+        self.catalog.names.find(name)
+    }
+
+    /// Returns the names that the tracked attributes of a trace have, or `None` if only reading the trace tells.
+    pub(crate) fn tracked(&self, trace: usize) -> Option<TrackedNames<'_>> {
+        self.catalog.tracked(trace)
+    }
+
+    /// Returns the length of the text of a trace in bytes; 0 if the trace is in memory.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn size(&self, trace: usize) -> usize {
+        self.catalog.ranges(trace).iter().map(|range| range.location().length as usize).sum()
+    }
+
+    /// Reads a trace. Can be called from several threads.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read any more, or has changed.
+    ///
+    /// # Panics
+    ///
+    /// `trace` is not below [`TraceIndex::len`].
+    pub fn read(&self, trace: usize) -> Result<Arc<Trace>, ReadError> {
+        let lock = || self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let (number, ..) = self.catalog.file(trace);
+        let mut file = None;
+        {
+            let mut open = lock();
+            if let Some(at) = open.iter().position(|(known, _)| *known == number) {
+                file = Some(open.swap_remove(at).1);
+            }
+        }
+        let read = self.catalog.read(trace, &mut file);
+        if let Some(file) = file {
+            let mut open = lock();
+            if open.len() == OPEN_FILES {
+                open.remove(0);
+            }
+            open.push((number, file));
+        }
+        read
+    }
+
+    /// Returns true if a file is held in memory.
+    #[cfg(test)]
+    fn is_held(&self) -> bool {
+        self.catalog.files.iter().any(|file| matches!(file.content, catalog::Content::InMemory(_)))
+    }
+
+    /// Returns the number of notes on the spans and logs of all traces.
+    #[cfg(test)]
+    fn notes(&self) -> usize {
+        (0..self.len()).map(|trace| self.catalog.ranges(trace).len()).sum()
     }
 }

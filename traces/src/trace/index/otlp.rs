@@ -1,73 +1,44 @@
-//! The way through OTLP JSON to its spans and logs.
+//! The fast path for OTLP JSON.
 
-use std::ops::Range;
+use std::{
+    fs::File,
+    io::{self, BufRead as _, BufReader, Seek as _, SeekFrom},
+    ops::Range,
+    sync::Arc,
+};
 
 use super::{
-    Halt,
-    builder::{Builder, Draft, Field, Leaves, Place},
-    jaeger,
-    watch::{Dialect, Watched, watch},
+    Scan, Stop,
+    catalog::{Problem, Reader},
+    file::Input,
+    records::{Field, FileRecords, RecordRange, Records, SpanDraft, Walk, once},
+    tracked::{Found, scan_attributes},
 };
 use crate::{
-    json::{Object, Scanner, Source, Value, take_repeated_key},
+    json::{Object, ParseError, ScanError, Value, strip},
     trace::{
-        left_out::{Part, wrong_kind},
+        decoded::{Decoded, Side},
+        error::LoadErrorKind,
         otlp::{
-            LOG_LIST, LOGS, Names, SPAN_LISTS, SPANS, attributes, no_list, scope, take, take_either,
+            self, LOG_LIST, LOGS, Names, SPAN_LISTS, SPANS, no_list, read_line, scope, take,
+            take_either,
         },
-        pool::Side,
-        stray,
+        unusable::{Part, Position, scan_unread},
     },
 };
 
-/// What an object at the top of a text, or of a line of it, may be.
-#[derive(Debug, Default)]
-pub(super) struct Root {
-    /// `resourceSpans`.
-    pub(super) spans: Option<Leaves>,
-    pub(super) batches: Option<Leaves>,
-    /// `resourceLogs`.
-    pub(super) logs: Option<Leaves>,
-    /// Jaeger's `data`.
-    pub(super) data: Option<jaeger::Data>,
-    /// What Jaeger reports beside it.
-    pub(super) errors: Option<Value>,
-    /// The object as a span.
-    pub(super) bare: Leaves,
-    /// Whether it has an id of a trace or a span, be it one or not.
-    pub(super) is_span: bool,
-    /// Whether one of the lists is not `null`.
-    has_list: bool,
-    /// Whether another member holds spans.
-    has_stray_spans: bool,
-}
-
-impl Root {
-    /// Whether this is an OTLP export document.
-    pub(super) fn is_document(&self) -> bool {
-        self.spans.is_some() || self.batches.is_some() || self.logs.is_some()
-    }
-
-    /// Returns true for what has parts that are left out, which the decoder of whole files notes.
-    fn has_unread(&self) -> bool {
-        match self.is_document() {
-            true => {
-                let is_other = self.is_span || self.data.is_some() || self.errors.is_some();
-                is_other || self.has_stray_spans || !self.has_list
-            }
-            false => self.data.is_some() && self.has_stray_spans,
-        }
-    }
-
-    /// The spans and the logs of the document.
-    pub(super) fn into_document(self) -> (Leaves, Leaves) {
-        // Never both: see `root`.
-        let spans = self.spans.or(self.batches).unwrap_or_default();
-        (spans, self.logs.unwrap_or_default())
-    }
-}
-
-/// Members of a span that are looked at, in both spellings.
+/// Keys of an object at the top of a text: those of a span, then those of documents.
+pub(super) const KEYS: [&str; 8] = [
+    "traceId",
+    "spanId",
+    "resourceSpans",
+    "resource_spans",
+    "batches",
+    "resourceLogs",
+    "resource_logs",
+    "trace",
+];
+/// Members of a span that are noted, in both spellings.
 const SPAN_MEMBERS: [&str; 7] = [
     "traceId",
     "spanId",
@@ -77,411 +48,376 @@ const SPAN_MEMBERS: [&str; 7] = [
     "span_id",
     "start_time_unix_nano",
 ];
-/// Members of the object at the top of a text: those of a span in the spelling by which it is known, then those of
-/// documents.
-const MEMBERS: [&str; 15] = [
-    "traceId",
-    "spanId",
-    "startTimeUnixNano",
-    "attributes",
-    "trace_id",
-    "span_id",
-    "start_time_unix_nano",
-    "resourceSpans",
-    "resource_spans",
-    "batches",
-    "resourceLogs",
-    "resource_logs",
-    "data",
-    "errors",
-    "trace",
-];
+/// Members of a list of spans or log records that are its scope, in both spellings of the older name.
+const SCOPES: [&str; 3] = ["scope", "instrumentationLibrary", "instrumentation_library"];
 
-/// Walks through the object that starts here, at the top of a text.
-pub(super) fn root<S: Source>(
-    scanner: &mut Scanner<S>,
-    builder: &mut Builder<'_>,
-) -> Result<Root, Halt> {
-    let mut root = Root::default();
-    let start = scanner.offset();
-    let mut draft = Draft::default();
-    let mut more = scanner.open_object()?;
-    while more {
-        let Some(member) = scanner.key(&MEMBERS)? else {
-            // Of a span that stands alone, members are not looked into.
-            match root.is_span {
-                true => scanner.skip_value()?,
-                false => root.has_stray_spans |= stray::skip(scanner)?,
+/// The fast path of the format `otlp-json`.
+#[derive(Debug)]
+pub(super) struct Otlp;
+
+impl Scan for Otlp {
+    fn keys(&self, is_list: bool) -> &'static [&'static str] {
+        if is_list { &KEYS[..2] } else { &KEYS }
+    }
+
+    fn id_keys(&self) -> [&'static str; 2] {
+        ["traceId", "spanId"]
+    }
+
+    fn time_unit(&self) -> i128 {
+        1
+    }
+
+    fn attributes(&self, items: Value) -> Object {
+        otlp::attributes(items, &mut Vec::new())
+    }
+
+    fn document(&self, walk: &mut Walk<'_>) -> Result<Option<FileRecords>, Stop> {
+        match walk.scanner.peek()? {
+            Some(b'{') => Ok(match root(walk)? {
+                Root::Document(records) => Some(records),
+                Root::Span(spans) => Some(FileRecords { spans, ..FileRecords::default() }),
+                Root::Other => None,
+            }),
+            Some(b'[') => {
+                let (mut all, mut count) = (true, 0);
+                let items = walk.each_item((0, ""), Side::Spans.part(), |walk| {
+                    count += 1;
+                    all &= span(walk)?;
+                    walk.out.have_no_resource();
+                    Ok(())
+                })?;
+                // A format that is given is not detected.
+                let are_spans = items.is_some_and(|items| items > 0 && items == count) && all;
+                let spans = std::mem::take(&mut walk.out);
+                let records = FileRecords { spans, ..FileRecords::default() };
+                Ok((are_spans || walk.is_given).then_some(records))
             }
-            more = scanner.next_member()?;
-            continue;
-        };
-        match MEMBERS[member] {
-            "resourceSpans" | "resource_spans" => {
-                once(&root.spans)?;
-                root.has_list |= scanner.peek()? != Some(b'n');
-                root.spans = Some(resources(scanner, builder, SPAN_LISTS[0], &SPANS)?);
-            }
-            "batches" => {
-                once(&root.batches)?;
-                root.has_list |= scanner.peek()? != Some(b'n');
-                root.batches = Some(resources(scanner, builder, SPAN_LISTS[1], &SPANS)?);
-            }
-            "resourceLogs" | "resource_logs" => {
-                once(&root.logs)?;
-                root.has_list |= scanner.peek()? != Some(b'n');
-                root.logs = Some(resources(scanner, builder, LOG_LIST, &LOGS)?);
-            }
-            "data" => {
-                once(&root.data)?;
-                root.data = Some(jaeger::data(scanner, builder)?);
-            }
-            "errors" => {
-                once(&root.errors)?;
-                root.errors = Some(scanner.value()?);
-            }
-            // The document may be in there, or not, which depends on what else is there.
-            "trace" if scanner.peek()? == Some(b'{') => return Err(Halt::Odd),
-            "trace" => root.has_stray_spans |= stray::skip(scanner)?,
             _ => {
-                root.is_span |= member < 2;
-                span_member(scanner, builder, &mut draft, member)?;
+                walk.scanner.skip_value()?;
+                Ok(None)
             }
         }
-        more = scanner.next_member()?;
     }
-    // The spans of both lists are decoded in another order than they may stand here.
-    if root.spans.is_some() && root.batches.is_some() || root.has_unread() {
-        return Err(Halt::Odd);
-    }
-    let place = Place::between(start, scanner.offset())?;
-    builder.span(draft, place, Dialect::Otlp, &mut root.bare)?;
-    Ok(root)
-}
 
-/// Walks through the list of bare spans that starts here. Whether all its items look like spans.
-pub(super) fn bare_spans<S: Source>(
-    scanner: &mut Scanner<S>,
-    builder: &mut Builder<'_>,
-    leaves: &mut Leaves,
-) -> Result<bool, Halt> {
-    let (mut all, mut any) = (true, false);
-    let mut more = scanner.open_array()?;
-    let mut index = 0;
-    while more {
-        any = true;
-        builder.position.move_to(0, "", index);
-        index += 1;
-        if scanner.peek()? == Some(b'{') {
-            all &= span(scanner, builder, leaves)?;
-            leaves.have_no_resource();
-        } else {
-            all = false;
-            not_an_object(scanner, builder, Side::Spans.part(), leaves)?;
+    fn mismatch(&self) -> LoadErrorKind {
+        LoadErrorKind::NotOtlp
+    }
+
+    /// Scans every line that is not blank. Without a given format, the first line has to be OTLP. Bare spans come after the
+    /// spans of all documents.
+    fn lines(
+        &self,
+        input: &Input<'_>,
+        whole: ParseError,
+        walk: &mut Walk<'_>,
+    ) -> Result<FileRecords, Stop> {
+        walk.scanner = input.scanner(input.open()?)?.by_line();
+        let mut found =
+            FileRecords { spans: Records::with_capacity(walk.capacity), ..FileRecords::default() };
+        let mut bare = Records::default();
+        let mut is_first = !input.is_given();
+        let mut number = 1;
+        loop {
+            let start = walk.scanner.offset();
+            walk.position = Position::in_line(number);
+            match line(walk) {
+                Ok(None) => {}
+                Ok(Some(Root::Document(records))) => {
+                    is_first = false;
+                    found.spans.append(records.spans);
+                    found.logs.append(records.logs);
+                }
+                Ok(Some(Root::Span(span))) => {
+                    is_first = false;
+                    bare.append(span);
+                }
+                Ok(Some(Root::Other)) | Err(Stop::Scan(ScanError::Json { .. })) if is_first => {
+                    return Err(input.undetected(Some(whole)));
+                }
+                Ok(Some(Root::Other)) => {
+                    return Err(LoadErrorKind::NotOtlpLine { line: number }.into());
+                }
+                Err(Stop::Scan(ScanError::Json { .. })) => {
+                    return Err(broken_line(input.open()?, start, number, &whole));
+                }
+                Err(stop) => return Err(stop),
+            }
+            if !walk.scanner.next_line()? {
+                break;
+            }
+            number += 1;
         }
-        more = scanner.next_item()?;
+        found.spans.append(bare);
+        found.lone_surrogates = walk.scanner.lone_surrogates;
+        Ok(found)
     }
-    builder.position.leave(0);
-    Ok(any && all)
-}
 
-/// Passes over a value that should be an object, and notes that it is left out.
-pub(super) fn not_an_object<S: Source>(
-    scanner: &mut Scanner<S>,
-    builder: &Builder<'_>,
-    (part, name): (Part, &str),
-    out: &mut Leaves,
-) -> Result<(), Halt> {
-    out.cut();
-    let reason = wrong_kind(name, scanner.value()?.kind(), "an object");
-    builder.leave_out(part, &reason, out);
-    Ok(())
-}
-
-/// Walks through the list of resources that starts here.
-fn resources<S: Source>(
-    scanner: &mut Scanner<S>,
-    builder: &mut Builder<'_>,
-    key: &'static str,
-    names: &Names,
-) -> Result<Leaves, Halt> {
-    let mut out = Leaves::with_room(builder.room);
-    each_item(scanner, |scanner, index, is_object| {
-        builder.position.move_to(0, key, index);
-        match is_object {
-            true => resource(scanner, builder, names, &mut out),
-            false => not_an_object(scanner, builder, (Part::Resource, "the resource"), &mut out),
+    fn spans(
+        &self,
+        reader: &Reader<'_>,
+        ranges: &[RecordRange],
+        out: &mut Decoded,
+    ) -> Result<(), Problem> {
+        let resources = reader.resources(ranges, |value| {
+            let Value::Object(mut resource) = value else { return Arc::default() };
+            // Its problems have been reported by the scan.
+            Arc::new(self.attributes(take(&mut resource, "attributes")))
+        })?;
+        let (no_scope, no_resource) = (Arc::default(), Arc::default());
+        for range in ranges {
+            let scope = reader.scope(range).unwrap_or(&no_scope);
+            let resource = reader.resource(range).and_then(|offset| resources.get(&offset));
+            for span in reader.objects(range, out)? {
+                otlp::span(span, scope, resource.unwrap_or(&no_resource), out);
+            }
         }
+        Ok(())
+    }
+}
+
+/// An object at the top of a text, or of a line.
+enum Root {
+    Document(FileRecords),
+    /// A bare span.
+    Span(Records),
+    Other,
+}
+
+/// Scans the object that starts here, at the top of a text.
+fn root(walk: &mut Walk<'_>) -> Result<Root, Stop> {
+    // Members of a document, then those of a span.
+    const MEMBERS: [&str; 13] = {
+        let mut members = [""; 13];
+        let mut at = 0;
+        while at < members.len() {
+            members[at] = if at < 6 { KEYS[at + 2] } else { SPAN_MEMBERS[at - 6] };
+            at += 1;
+        }
+        members
+    };
+    let start = walk.scanner.offset();
+    let mut draft = SpanDraft::default();
+    let (mut spans, mut batches, mut logs) = (None, None, None);
+    let (mut is_span, mut has_list, mut has_stray_spans) = (false, false, false);
+    walk.each_member(&MEMBERS, |walk, member| {
+        let Some(member) = member else {
+            // The other members of a bare span are not searched.
+            match is_span {
+                true => walk.scanner.skip_value()?,
+                false => has_stray_spans |= scan_unread(&mut walk.scanner)?,
+            }
+            return Ok(());
+        };
+        let (list, key, names) = match member {
+            0 | 1 => (&mut spans, SPAN_LISTS[0], &SPANS),
+            2 => (&mut batches, SPAN_LISTS[1], &SPANS),
+            3 | 4 => (&mut logs, LOG_LIST, &LOGS),
+            // Other members decide whether the document is inside it.
+            5 if walk.scanner.peek()? == Some(b'{') => return Err(Stop::Fallback),
+            5 => {
+                has_stray_spans |= scan_unread(&mut walk.scanner)?;
+                return Ok(());
+            }
+            _ => {
+                is_span |= member < 8;
+                return span_member(walk, &mut draft, member - 6);
+            }
+        };
+        once(list)?;
+        has_list |= walk.scanner.peek()? != Some(b'n');
+        *list = Some(walk.apart(walk.capacity, |walk| resources(walk, key, names))?.0);
+        Ok(())
     })?;
-    builder.position.leave(0);
-    Ok(out)
+    let is_document = spans.is_some() || batches.is_some() || logs.is_some();
+    if is_document {
+        // The whole-file decoder reports unusable parts, and decodes both lists of spans in another order than they may have.
+        if spans.is_some() && batches.is_some() || is_span || has_stray_spans || !has_list {
+            return Err(Stop::Fallback);
+        }
+        let spans = spans.or(batches).unwrap_or_default();
+        return Ok(Root::Document(FileRecords {
+            spans,
+            logs: logs.unwrap_or_default(),
+            ..FileRecords::default()
+        }));
+    }
+    if !is_span {
+        return Ok(Root::Other);
+    }
+    Ok(Root::Span(walk.apart(0, |walk| walk.add_span(draft, start))?.0))
 }
 
-/// Members of a resource, in both spellings.
-fn scope_members(names: &Names) -> [&'static str; 5] {
+/// Scans a line. Returns `None` if it is blank.
+fn line(walk: &mut Walk<'_>) -> Result<Option<Root>, Stop> {
+    walk.scanner.begin()?;
+    let root = match walk.scanner.peek()? {
+        None => return Ok(None),
+        Some(b'{') => root(walk)?,
+        Some(_) => {
+            walk.scanner.skip_value()?;
+            Root::Other
+        }
+    };
+    walk.scanner.finish()?;
+    Ok(Some(root))
+}
+
+/// Returns the error of the line that starts at `start`, as the parser reports it.
+fn broken_line(mut file: File, start: usize, number: usize, whole: &ParseError) -> Stop {
+    let mut line = Vec::new();
+    let read = file
+        .seek(SeekFrom::Start(start as u64))
+        .and_then(|_| BufReader::new(file).read_until(b'\n', &mut line));
+    if let Err(error) = read {
+        return LoadErrorKind::Read(error).into();
+    }
+    let Ok(line) = String::from_utf8(line) else {
+        return LoadErrorKind::Read(io::Error::other("the file changed while it was read")).into();
+    };
+    let line = line.strip_suffix('\n').unwrap_or(&line);
+    // Whitespace that is not JSON's may surround a line, or be all of it.
+    if strip(line).is_empty() {
+        return Stop::Fallback;
+    }
+    read_line(line, start, number, whole).map_or_else(Stop::from, |_| Stop::Fallback)
+}
+
+/// Scans the list of resources that starts here.
+fn resources(walk: &mut Walk<'_>, key: &'static str, names: &Names) -> Result<(), Stop> {
+    let part = (Part::Resource, "the resource");
+    walk.each_item((0, key), part, |walk| resource(walk, names)).map(drop)
+}
+
+fn resource(walk: &mut Walk<'_>, names: &Names) -> Result<(), Stop> {
     let [scopes, older] = names.scopes;
-    let (snake, older_snake) = match names.side {
-        Side::Spans => ("scope_spans", "instrumentation_library_spans"),
-        Side::Logs => ("scope_logs", "instrumentation_library_logs"),
-    };
-    ["resource", scopes, older, snake, older_snake]
-}
-
-/// Members of a scope, in both spellings.
-fn leaf_members(names: &Names) -> [&'static str; 5] {
-    let snake = match names.side {
-        // In one word, there is one spelling.
-        Side::Spans => "spans",
-        Side::Logs => "log_records",
-    };
-    ["scope", "instrumentationLibrary", "instrumentation_library", names.leaves, snake]
-}
-
-fn resource<S: Source>(
-    scanner: &mut Scanner<S>,
-    builder: &mut Builder<'_>,
-    names: &Names,
-    out: &mut Leaves,
-) -> Result<(), Halt> {
-    let first = out.runs.len();
+    let [snake, older_snake] = names.snake_scopes;
+    let first = walk.out.ranges.len();
     let (mut seen, mut listed) = (None, None);
-    let mut scopes = Vec::new();
-    let mut more = scanner.open_object()?;
-    while more {
-        match scanner.key(&scope_members(names))? {
+    let mut groups = Vec::new();
+    walk.each_member(&["resource", scopes, older, snake, older_snake], |walk, member| {
+        match member {
             Some(0) => {
                 once(&seen)?;
-                let start = scanner.offset();
-                let value = scanner.value()?;
-                seen = Some((Place::between(start, scanner.offset())?, value));
+                seen = Some(walk.located_value()?);
             }
             Some(member) => {
-                // Two lists are decoded in another order than they may stand here.
+                // The whole-file decoder decodes two lists in another order than they may have.
                 once(&listed)?;
-                let key = names.scopes[(member - 1) % names.scopes.len()];
-                let found = each_item(scanner, |scanner, index, is_object| {
-                    builder.position.move_to(1, key, index);
-                    if is_object {
-                        scopes.push(group(scanner, builder, names, out)?);
-                        return Ok(());
-                    }
-                    not_an_object(scanner, builder, (Part::Scope, "the scope"), out)
+                let list = (1, names.scopes[(member - 1) % names.scopes.len()]);
+                let found = walk.each_item(list, (Part::Scope, "the scope"), |walk| {
+                    groups.push(group(walk, names)?);
+                    Ok(())
                 })?;
-                builder.position.leave(1);
                 listed = Some(found);
             }
-            None => skip_unread(scanner)?,
+            None => walk.skip_unread()?,
         }
-        more = scanner.next_member()?;
-    }
+        Ok(())
+    })?;
     if listed.flatten().is_none() {
-        builder.leave_out(Part::Resource, &no_list(names.scopes[0]), out);
+        walk.skip(Part::Resource, &no_list(names.scopes[0]));
     }
-    let (mut place, mut watched) = (None, Watched::default());
+    let (mut location, mut tracked) = (None, Found::default());
     if let Some((at, Value::Object(mut resource))) = seen {
-        refuse_repeated(&mut resource)?;
-        let mut odd = Vec::new();
-        let decoded = attributes(take(&mut resource, "attributes"), &mut odd);
-        out.warnings.extend(odd.into_iter().map(|oddity| format!("a resource: {oddity}")));
-        place = Some(at);
-        watched = Watched::among(&decoded, builder.watch.keys);
+        let mut problems = Vec::new();
+        let decoded = otlp::attributes(take(&mut resource, "attributes"), &mut problems);
+        let warnings = problems.into_iter().map(|problem| format!("a resource: {problem}"));
+        walk.out.warnings.extend(warnings);
+        location = Some(at);
+        tracked = Found::among(&decoded, walk.tracked.keys);
     }
     if names.side == Side::Spans {
-        builder.come_from(place, &scopes, out)?;
-        builder.sight_resource(&watched, first, out)?;
+        walk.add_origins(location, &groups)?;
+        walk.track_resource(&tracked, first)?;
     }
     Ok(())
 }
 
-/// Members of a group of spans that name its scope; the second is the older name.
-const SCOPES: [&str; 2] = ["scope", "instrumentationLibrary"];
+/// The ranges of a list, and the number of their scope.
+type Group = (Range<usize>, Option<u32>);
 
-/// The runs of a list, and the number of their scope.
-type OfScope = (Range<usize>, Option<u32>);
-
-fn group<S: Source>(
-    scanner: &mut Scanner<S>,
-    builder: &mut Builder<'_>,
-    names: &Names,
-    out: &mut Leaves,
-) -> Result<OfScope, Halt> {
-    let first = out.runs.len();
+/// Scans the list of spans or log records of one scope.
+fn group(walk: &mut Walk<'_>, names: &Names) -> Result<Group, Stop> {
+    let first = walk.out.ranges.len();
     let mut members = Object::default();
     let mut listed = None;
-    let mut more = scanner.open_object()?;
-    while more {
-        match scanner.key(&leaf_members(names))? {
+    let keys = [SCOPES[0], SCOPES[1], SCOPES[2], names.leaves, names.snake_leaves];
+    walk.each_member(&keys, |walk, member| {
+        match member {
             Some(member @ 0..3) => {
-                let mut value = scanner.value()?;
-                if let Value::Object(scope) = &mut value {
-                    refuse_repeated(scope)?;
-                }
+                let (_, value) = walk.located_value()?;
                 once(&members.insert(SCOPES[member.min(1)].to_owned(), value))?;
             }
             Some(_) => {
                 once(&listed)?;
-                listed = Some(each_leaf(scanner, builder, names, out)?);
+                listed =
+                    Some(walk.each_record(
+                        (2, names.leaves),
+                        names.side,
+                        |walk| match names.side {
+                            Side::Spans => span(walk).map(drop),
+                            Side::Logs => log(walk),
+                        },
+                    )?);
             }
-            None => skip_unread(scanner)?,
+            None => walk.skip_unread()?,
         }
-        more = scanner.next_member()?;
-    }
+        Ok(())
+    })?;
     if listed.flatten().is_none() {
-        builder.leave_out(Part::Scope, &no_list(names.leaves), out);
+        walk.skip(Part::Scope, &no_list(names.leaves));
     }
-    let runs = first..out.runs.len();
-    if runs.is_empty() || names.side == Side::Logs {
-        return Ok((runs, None));
+    let ranges = first..walk.out.ranges.len();
+    if ranges.is_empty() || names.side == Side::Logs {
+        return Ok((ranges, None));
     }
     let scope = scope(take_either(&mut members, SCOPES[0], SCOPES[1]));
-    Ok((runs, Some(builder.scope(scope)?)))
+    Ok((ranges, Some(walk.scope(scope)?)))
 }
 
-/// Notes the span that starts here. Whether it looks like one.
-fn span<S: Source>(
-    scanner: &mut Scanner<S>,
-    builder: &mut Builder<'_>,
-    out: &mut Leaves,
-) -> Result<bool, Halt> {
-    let start = scanner.offset();
-    let mut draft = Draft::default();
+/// Scans the span that starts here. Returns true if it has a key of a span.
+fn span(walk: &mut Walk<'_>) -> Result<bool, Stop> {
+    let start = walk.scanner.offset();
+    let mut draft = SpanDraft::default();
     let mut is_span = false;
-    let mut more = scanner.open_object()?;
-    while more {
-        match scanner.key(&SPAN_MEMBERS)? {
-            Some(member) => {
-                is_span |= member < 2;
-                span_member(scanner, builder, &mut draft, member)?;
-            }
-            None => scanner.skip_value()?,
+    walk.each_member(&SPAN_MEMBERS, |walk, member| match member {
+        Some(member) => {
+            is_span |= member < 2;
+            span_member(walk, &mut draft, member)
         }
-        more = scanner.next_member()?;
-    }
-    builder.span(draft, Place::between(start, scanner.offset())?, Dialect::Otlp, out)?;
+        None => Ok(walk.scanner.skip_value()?),
+    })?;
+    walk.add_span(draft, start)?;
     Ok(is_span)
 }
 
-fn span_member<S: Source>(
-    scanner: &mut Scanner<S>,
-    builder: &Builder<'_>,
-    draft: &mut Draft,
-    member: usize,
-) -> Result<(), Halt> {
-    let name = SPAN_MEMBERS[member];
-    match name {
-        "traceId" | "trace_id" => {
-            let value = scanner.value()?;
-            if draft.counts(Field::TraceId, name) {
-                draft.set_trace_id(&value);
-            }
+/// Scans the value of a member of [`SPAN_MEMBERS`].
+fn span_member(walk: &mut Walk<'_>, draft: &mut SpanDraft, member: usize) -> Result<(), Stop> {
+    let field = match member {
+        0 | 4 => Field::TraceId,
+        1 | 5 => Field::SpanId,
+        2 | 6 => Field::Start,
+        _ => {
+            draft.tracked = scan_attributes(&mut walk.scanner, walk.tracked.keys, &Otlp)?;
+            return Ok(());
         }
-        "spanId" | "span_id" => {
-            let value = scanner.value()?;
-            if draft.counts(Field::SpanId, name) {
-                draft.set_span_id(&value);
-            }
-        }
-        "startTimeUnixNano" | "start_time_unix_nano" => {
-            let value = scanner.value()?;
-            if draft.counts(Field::Start, name) {
-                draft.start = value;
-            }
-        }
-        _ => draft.watched = watch(scanner, builder.watch.keys, Dialect::Otlp)?,
-    }
+    };
+    draft.set(field, member < 4, walk.scanner.value()?);
     Ok(())
 }
 
-fn log<S: Source>(
-    scanner: &mut Scanner<S>,
-    builder: &mut Builder<'_>,
-    out: &mut Leaves,
-) -> Result<(), Halt> {
-    let start = scanner.offset();
-    let (mut trace_id, mut is_camel) = (Value::Null, false);
-    let mut more = scanner.open_object()?;
-    while more {
-        match scanner.key(&["traceId", "trace_id"])? {
-            Some(spelling) => {
-                let value = scanner.value()?;
-                // The one in camel case counts, wherever the other one stands.
-                if spelling == 0 || !is_camel {
-                    trace_id = value;
-                }
-                is_camel |= spelling == 0;
-            }
-            None => scanner.skip_value()?,
+/// Scans the log record that starts here.
+fn log(walk: &mut Walk<'_>) -> Result<(), Stop> {
+    let start = walk.scanner.offset();
+    let mut draft = SpanDraft::default();
+    walk.each_member(&["traceId", "trace_id"], |walk, member| {
+        match member {
+            Some(spelling) => draft.set(Field::TraceId, spelling == 0, walk.scanner.value()?),
+            None => walk.scanner.skip_value()?,
         }
-        more = scanner.next_member()?;
-    }
-    builder.log(&trace_id, Place::between(start, scanner.offset())?, out)
-}
-
-/// Goes through the items of the list that starts here; `visit` passes over each, with its number and whether it is an
-/// object. Returns the number of items; `None` for `null`.
-pub(super) fn each_item<S: Source>(
-    scanner: &mut Scanner<S>,
-    mut visit: impl FnMut(&mut Scanner<S>, usize, bool) -> Result<(), Halt>,
-) -> Result<Option<usize>, Halt> {
-    let Some(mut more) = open_list(scanner)? else { return Ok(None) };
-    let mut index = 0;
-    while more {
-        let is_object = scanner.peek()? == Some(b'{');
-        visit(scanner, index, is_object)?;
-        index += 1;
-        more = scanner.next_item()?;
-    }
-    Ok(Some(index))
-}
-
-/// Goes through the spans or logs of the list that starts here. Returns their number; `None` for `null`.
-fn each_leaf<S: Source>(
-    scanner: &mut Scanner<S>,
-    builder: &mut Builder<'_>,
-    names: &Names,
-    out: &mut Leaves,
-) -> Result<Option<usize>, Halt> {
-    out.cut();
-    let found = each_item(scanner, |scanner, index, is_object| {
-        builder.position.move_to(2, names.leaves, index);
-        match (is_object, names.side) {
-            (true, Side::Spans) => span(scanner, builder, out).map(drop),
-            (true, Side::Logs) => log(scanner, builder, out),
-            (false, side) => not_an_object(scanner, builder, side.part(), out),
-        }
+        Ok(())
     })?;
-    builder.position.leave(2);
-    Ok(found)
-}
-
-/// Enters the list that starts here. Returns whether it has items, or `None` for `null`; the meaning of other values
-/// is known only to the decoder of whole files.
-fn open_list<S: Source>(scanner: &mut Scanner<S>) -> Result<Option<bool>, Halt> {
-    match scanner.peek()? {
-        Some(b'[') => Ok(Some(scanner.open_array()?)),
-        Some(b'n') => {
-            scanner.skip_value()?;
-            Ok(None)
-        }
-        _ => {
-            // If it is not even JSON, that is the error.
-            scanner.skip_value()?;
-            Err(Halt::Odd)
-        }
-    }
-}
-
-/// Passes the value of a member that is not read; the decoder of whole files notes the spans in it.
-pub(super) fn skip_unread<S: Source>(scanner: &mut Scanner<S>) -> Result<(), Halt> {
-    if stray::skip(scanner)? { Err(Halt::Odd) } else { Ok(()) }
-}
-
-/// The decoder of whole files refuses an object with repeated keys.
-pub(super) fn refuse_repeated(object: &mut Object) -> Result<(), Halt> {
-    if take_repeated_key(object).is_some() { Err(Halt::Odd) } else { Ok(()) }
-}
-
-/// The decoder of whole files refuses a repeated member.
-pub(super) fn once<T>(seen: &Option<T>) -> Result<(), Halt> {
-    if seen.is_some() { Err(Halt::Odd) } else { Ok(()) }
+    let [trace_id, ..] = draft.fields;
+    walk.add_log(&trace_id, start)
 }

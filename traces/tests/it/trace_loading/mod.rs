@@ -11,7 +11,10 @@ use std::{
 
 use evaluator_traces::{
     json::{NonFinite, Value, to_string},
-    trace::{Format, LoadErrorKind, SpanStatus, Trace, load, load_file, load_text},
+    trace::{
+        LoadErrorKind, SpanStatus, Trace, TraceFormats, TraceIndex, TrackedAttributes, load_file,
+        load_text,
+    },
 };
 use proptest::prelude::*;
 
@@ -19,8 +22,17 @@ fn sample(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/traces").join(name)
 }
 
+/// The format of that name, or all formats.
+fn formats(given: Option<&str>) -> TraceFormats {
+    let all = TraceFormats::default();
+    match given {
+        Some(name) => TraceFormats::only(all.find(name).expect("a known format")),
+        None => all,
+    }
+}
+
 fn loaded(name: &str) -> Vec<Trace> {
-    load_file(&sample(name), None).unwrap_or_else(|error| panic!("{error}")).traces
+    load_file(&sample(name), &formats(None)).unwrap_or_else(|error| panic!("{error}")).traces
 }
 
 fn only(name: &str) -> Trace {
@@ -30,7 +42,9 @@ fn only(name: &str) -> Trace {
 }
 
 fn from_text(text: &str) -> Vec<Trace> {
-    load_text(text, Path::new("t.json"), None).unwrap_or_else(|error| panic!("{error}")).traces
+    load_text(text, Path::new("t.json"), &formats(None))
+        .unwrap_or_else(|error| panic!("{error}"))
+        .traces
 }
 
 fn names(trace: &Trace) -> Vec<&str> {

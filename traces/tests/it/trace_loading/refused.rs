@@ -1,10 +1,10 @@
-//! Files that are no traces, and what is said of them.
+//! Files that are not traces, and their errors.
 
 use super::*;
 
 /// The reason a text is refused for, without the file's name.
-fn refused(text: &str, format: Option<Format>) -> String {
-    load_text(text, Path::new("t.json"), format).expect_err(text).kind.to_string()
+fn refused(text: &str, format: Option<&str>) -> String {
+    load_text(text, Path::new("t.json"), &formats(format)).expect_err(text).kind.to_string()
 }
 
 #[test]
@@ -12,9 +12,10 @@ fn a_file_that_fails_leaves_the_others() {
     let paths =
         ["c13_truncated.json", "missing.json", "c18_latin1.json", "a01_otlp_basic_parts.json"]
             .map(sample);
-    let result = load(&paths, None);
-    assert_eq!(result.traces.len(), 1);
-    assert_eq!(result.traces[0].file, paths[3]);
+    let tracked = TrackedAttributes::default();
+    let result = TraceIndex::new(paths.clone(), &formats(None), tracked, &|| false);
+    assert_eq!(result.len(), 1);
+    assert_eq!(result.read(0).expect("readable").file, paths[3]);
     assert_eq!(
         result.errors.iter().map(|error| &error.path).collect::<Vec<_>>(),
         [&paths[0], &paths[1], &paths[2]]
@@ -36,7 +37,7 @@ fn what_is_no_trace_file_is_refused() {
                       ({\"resourceSpans\": [...]} / {\"batches\": [...]}). Use --format if the content is one of these.";
     let not_otlp = "not an OTLP JSON document: expected resourceSpans, resourceLogs or batches";
     let no_data = "Invalid Jaeger JSON format: expected top-level 'data' key";
-    let (jaeger, otlp) = (Some(Format::JaegerJson), Some(Format::OtlpJson));
+    let (jaeger, otlp) = (Some("jaeger-json"), Some("otlp-json"));
     for (text, format, expected) in [
         ("", None, undetected),
         (" \n\t ", None, undetected),
@@ -86,11 +87,7 @@ fn errors_say_where_the_json_breaks() {
             "unexpected byte order mark (save the text as UTF-8 without BOM) at line 1 column 1 (byte 0)",
         ),
         ("{\n\"resourceSpans\": [,]}", None, "expected a value at line 2 column 19 (byte 20)"),
-        (
-            "{\"data\": [}",
-            Some(Format::JaegerJson),
-            "expected a value at line 1 column 11 (byte 10)",
-        ),
+        ("{\"data\": [}", Some("jaeger-json"), "expected a value at line 1 column 11 (byte 10)"),
         (
             "{\"spanId\": \"1\"}\n\n \u{a0}{\"spanId\": }",
             None,
@@ -98,11 +95,11 @@ fn errors_say_where_the_json_breaks() {
         ),
         (
             "{\"spanId\": [",
-            Some(Format::OtlpJson),
+            Some("otlp-json"),
             "unexpected end of text at line 1 column 13 (byte 12)",
         ),
     ] {
-        let error = load_text(text, Path::new("t.json"), format).expect_err(text);
+        let error = load_text(text, Path::new("t.json"), &formats(format)).expect_err(text);
         let position = error.kind.source().unwrap_or_else(|| panic!("{error} has no source"));
         assert_eq!(position.to_string(), expected, "{text:?}");
     }
@@ -111,7 +108,7 @@ fn errors_say_where_the_json_breaks() {
 #[test]
 fn a_given_format_reads_what_detection_would_not() {
     let otlp = |text| {
-        load_text(text, Path::new("t.json"), Some(Format::OtlpJson))
+        load_text(text, Path::new("t.json"), &formats(Some("otlp-json")))
             .map(|loaded| shape(&loaded.traces))
     };
     assert_eq!(otlp("").ok(), Some(vec![]));

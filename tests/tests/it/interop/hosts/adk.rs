@@ -16,7 +16,7 @@ use crate::interop::{
     place::{Place, Said, driver},
 };
 
-/// For what may never end.
+/// Time after which a command counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(45);
 
 pub(super) struct Adk {
@@ -34,30 +34,30 @@ impl Adk {
     fn run(
         &self,
         place: &Place,
-        folder: &Path,
+        directory: &Path,
         config: &Value,
         modules: &str,
         limit: Option<Duration>,
     ) -> Result<Value, Said> {
-        fs::create_dir_all(folder.join("agent")).unwrap();
+        fs::create_dir_all(directory.join("agent")).unwrap();
         for file in ["agent/__init__.py", "agent/agent.py"] {
-            fs::copy(driver(file), folder.join(file)).unwrap();
+            fs::copy(driver(file), directory.join(file)).unwrap();
         }
         let conversation = self.conversation();
-        fs::write(folder.join("turns.json"), turns(&conversation).to_string()).unwrap();
-        fs::write(folder.join("set.evalset.json"), conversation.eval_set().to_string()).unwrap();
-        fs::write(folder.join("config.json"), config.to_string()).unwrap();
+        fs::write(directory.join("turns.json"), turns(&conversation).to_string()).unwrap();
+        fs::write(directory.join("set.evalset.json"), conversation.eval_set().to_string()).unwrap();
+        fs::write(directory.join("config.json"), config.to_string()).unwrap();
         let mut command = place.command(self.python.with_file_name("adk"));
         command
-            .current_dir(folder)
+            .current_dir(directory)
             .args(["eval", "agent", "set.evalset.json", "--config_file_path", "config.json"])
             .env("PYTHONPATH", modules)
-            .env("TURNS", folder.join("turns.json"));
+            .env("TURNS", directory.join("turns.json"));
         let said = match limit {
             Some(limit) => place.run_for(&mut command, limit),
             None => place.run(&mut command),
         };
-        let file = fs::read_dir(folder.join("agent/.adk/eval_history"))
+        let file = fs::read_dir(directory.join("agent/.adk/eval_history"))
             .ok()
             .and_then(|mut files| Some(files.next()?.unwrap().path()));
         let Some(file) = file else { return Err(said) };
@@ -110,7 +110,7 @@ impl Host for Adk {
         let mut modules: Vec<&str> =
             cases.iter().map(|case| case.exported.to_str().unwrap()).collect();
         modules.dedup();
-        match self.run(place, &place.folder("adk"), &config, &modules.join(":"), None) {
+        match self.run(place, &place.directory("adk"), &config, &modules.join(":"), None) {
             Ok(result) => cases.iter().map(|case| recorded(&result, &case.label)).collect(),
             Err(said) => panic!("there is no result: {said:?}"),
         }
@@ -123,7 +123,8 @@ impl Host for Adk {
     fn judge_own_kind(&self, faults: &[Fault], place: &Place) -> Vec<Recorded> {
         let modules = driver("theirs");
         faults::apart(faults, |some| {
-            let folder = place.folder(&format!("own-kind/{}", some[0].name.replace(' ', "-")));
+            let directory =
+                place.directory(&format!("own-kind/{}", some[0].name.replace(' ', "-")));
             let (mut criteria, mut metrics) = (Map::new(), Map::new());
             for fault in some {
                 let criterion = json!({"threshold": 0.5, "fault": fault.name});
@@ -133,7 +134,7 @@ impl Host for Adk {
             }
             let config = json!({"criteria": criteria, "custom_metrics": metrics});
             let limit = some[0].hangs.then_some(PATIENCE);
-            match self.run(place, &folder, &config, modules.to_str().unwrap(), limit) {
+            match self.run(place, &directory, &config, modules.to_str().unwrap(), limit) {
                 Ok(result) => Ok(some.iter().map(|fault| recorded(&result, fault.name)).collect()),
                 Err(Said { status: None, .. }) => Err(Recorded::only(Verdict::HostHung)),
                 Err(_) => Err(Recorded::only(Verdict::HostDied)),
@@ -142,7 +143,7 @@ impl Host for Adk {
     }
 }
 
-/// What the agent does when it is asked one of the questions.
+/// Response of the agent to one of the questions.
 fn turns(conversation: &Conversation) -> Value {
     let turns = conversation.turns.iter().map(|turn| {
         let calls: Vec<Value> = turn

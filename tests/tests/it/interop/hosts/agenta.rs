@@ -56,7 +56,7 @@ impl Agenta {
     fn run(
         &self,
         evaluators: &[(Value, &str)],
-        folder: &Path,
+        directory: &Path,
         place: &Place,
         limit: u32,
     ) -> Result<Vec<Recorded>, Recorded> {
@@ -73,7 +73,7 @@ impl Agenta {
                 })
             })
             .collect();
-        let (given, got) = (folder.join("jobs.json"), folder.join("results.json"));
+        let (given, got) = (directory.join("jobs.json"), directory.join("results.json"));
         fs::write(&given, Value::from(jobs).to_string()).unwrap();
         let mut command = place.command(&self.python);
         command
@@ -152,7 +152,7 @@ impl Host for Agenta {
     }
 
     fn judge(&self, cases: &[Case], place: &Place) -> Vec<Recorded> {
-        let folder = place.folder("agenta");
+        let directory = place.directory("agenta");
         let server = (!matches!(self.form, Form::Code(_))).then(|| {
             let entry = |case: &Case| {
                 // A remote workflow brings its own.
@@ -169,7 +169,7 @@ impl Host for Agenta {
                 })
             };
             let entries: Vec<Value> = cases.iter().map(entry).collect();
-            let config = folder.join("serve.yaml");
+            let config = directory.join("serve.yaml");
             fs::write(&config, json!({"evaluators": entries}).to_string()).unwrap();
             Server::start(&config, place)
         });
@@ -177,7 +177,7 @@ impl Host for Agenta {
             .iter()
             .map(|case| (self.evaluator(case, server.as_ref()), case.fault()))
             .collect();
-        match self.run(&evaluators, &folder, place, USUAL_LIMIT) {
+        match self.run(&evaluators, &directory, place, USUAL_LIMIT) {
             Ok(recorded) => recorded,
             Err(ended) => vec![ended; cases.len()],
         }
@@ -190,11 +190,11 @@ impl Host for Agenta {
     fn judge_own_kind(&self, faults: &[Fault], place: &Place) -> Vec<Recorded> {
         let code = fs::read_to_string(driver("theirs/agenta_code.py")).unwrap();
         faults::apart(faults, |some| {
-            let folder = place.folder(&format!("own-kind/{}", slug(some[0].name)));
+            let directory = place.directory(&format!("own-kind/{}", slug(some[0].name)));
             let evaluators: Vec<(Value, &str)> =
                 some.iter().map(|fault| (custom_code("3", &code), fault.name)).collect();
             let limit = if some[0].hangs { LIMIT } else { USUAL_LIMIT };
-            self.run(&evaluators, &folder, place, limit)
+            self.run(&evaluators, &directory, place, limit)
         })
     }
 }

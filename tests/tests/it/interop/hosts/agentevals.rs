@@ -25,13 +25,13 @@ impl Agentevals {
 
     /// Runs the evaluators of a configuration.
     fn run(&self, config: &str, labels: &[&str], place: &Place) -> Vec<Recorded> {
-        let (folder, conversation) = (place.folder("agentevals"), self.conversation());
-        fs::write(folder.join("trace.json"), conversation.trace().to_string()).unwrap();
-        fs::write(folder.join("set.json"), conversation.eval_set().to_string()).unwrap();
-        fs::write(folder.join("config.yaml"), config).unwrap();
+        let (directory, conversation) = (place.directory("agentevals"), self.conversation());
+        fs::write(directory.join("trace.json"), conversation.trace().to_string()).unwrap();
+        fs::write(directory.join("set.json"), conversation.eval_set().to_string()).unwrap();
+        fs::write(directory.join("config.yaml"), config).unwrap();
         let mut command = place.command(&self.command);
         command
-            .current_dir(&folder)
+            .current_dir(&directory)
             .args(["run", "trace.json", "-e", "set.json", "-c", "config.yaml"])
             .args(["-o", "json", "--group-by", "conversation"]);
         let said = place.run(&mut command);

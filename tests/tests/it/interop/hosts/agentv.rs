@@ -12,7 +12,7 @@ use crate::interop::{
     place::{Place, driver},
 };
 
-/// For what may never end.
+/// Time after which a command counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(240);
 
 pub(super) struct AgentV {
@@ -26,15 +26,15 @@ impl AgentV {
         Self { command, name }
     }
 
-    /// Runs some of the assertions, in a folder of their own.
+    /// Runs some of the assertions, in a directory of their own.
     fn run(
         &self,
         place: &Place,
-        folder: &str,
+        directory: &str,
         assertions: &[Assertion],
         hangs: bool,
     ) -> Vec<Recorded> {
-        let folder = place.folder(folder);
+        let directory = place.directory(directory);
         let conversation = self.conversation();
         let turn = &conversation.turns[0];
         let calls: Vec<Value> = turn.calls.iter().map(tool_call).collect();
@@ -42,14 +42,14 @@ impl AgentV {
             {"role": "assistant", "content": "One moment.", "tool_calls": calls},
             {"role": "assistant", "content": turn.answer},
         ]});
-        fs::write(folder.join("answer.json"), answer.to_string()).unwrap();
-        fs::create_dir_all(folder.join(".agentv")).unwrap();
-        let answers = format!("cp {} {{OUTPUT_FILE}}", folder.join("answer.json").display());
+        fs::write(directory.join("answer.json"), answer.to_string()).unwrap();
+        fs::create_dir_all(directory.join(".agentv")).unwrap();
+        let answers = format!("cp {} {{OUTPUT_FILE}}", directory.join("answer.json").display());
         let targets = json!({"targets": [
             {"name": "agent", "provider": "cli", "command": answers, "grader_target": "judge"},
             {"name": "judge", "provider": "mock", "response": "{\"score\": 1}"},
         ]});
-        fs::write(folder.join(".agentv/targets.yaml"), targets.to_string()).unwrap();
+        fs::write(directory.join(".agentv/targets.yaml"), targets.to_string()).unwrap();
         let entries: String = assertions.iter().map(|assertion| assertion.entry.as_str()).collect();
         let eval = format!(
             "execution: {{target: agent}}\ntests:\n  - id: one\n    criteria: Paris\n    input: {}\n    \
@@ -57,9 +57,9 @@ impl AgentV {
             json!(turn.question),
             json!(turn.expected)
         );
-        fs::write(folder.join("case.eval.yaml"), eval).unwrap();
+        fs::write(directory.join("case.eval.yaml"), eval).unwrap();
         let mut command = place.command(&self.command);
-        command.current_dir(&folder).args(["eval", "case.eval.yaml", "--output", "out"]);
+        command.current_dir(&directory).args(["eval", "case.eval.yaml", "--output", "out"]);
         let said = if hangs {
             command.args(["--agent-timeout", &LIMIT.to_string()]);
             place.run_for(&mut command, PATIENCE)
@@ -69,7 +69,7 @@ impl AgentV {
         if said.status.is_none() {
             return vec![Recorded::only(Verdict::HostHung); assertions.len()];
         }
-        let Ok(index) = fs::read_to_string(folder.join("out/index.jsonl")) else {
+        let Ok(index) = fs::read_to_string(directory.join("out/index.jsonl")) else {
             let died = Recorded { reason: said.end(), ..Recorded::only(Verdict::HostDied) };
             return vec![died; assertions.len()];
         };
@@ -109,9 +109,9 @@ impl Host for AgentV {
         // The limit is for all assertions of a run.
         let (hanging, others): (Vec<&Case>, Vec<&Case>) = cases.iter().partition(|case| case.hangs);
         let mut recorded = Vec::new();
-        for (folder, cases) in [("agentv", others), ("agentv-hang", hanging)] {
+        for (directory, cases) in [("agentv", others), ("agentv-hang", hanging)] {
             let assertions: Vec<Assertion> = cases.iter().map(|case| assertion(case)).collect();
-            let records = self.run(place, folder, &assertions, folder == "agentv-hang");
+            let records = self.run(place, directory, &assertions, directory == "agentv-hang");
             recorded.extend(assertions.into_iter().map(|assertion| assertion.label).zip(records));
         }
         let of = |case: &Case| recorded.iter().find(|(label, _)| *label == case.label);
@@ -134,20 +134,20 @@ impl Host for AgentV {
             });
             let assertion =
                 Assertion { entry: format!("      - {entry}\n"), label: fault.name.to_owned() };
-            let folder = format!("own-kind/{}", fault.name.replace(' ', "-"));
-            self.run(place, &folder, &[assertion], fault.hangs).remove(0)
+            let directory = format!("own-kind/{}", fault.name.replace(' ', "-"));
+            self.run(place, &directory, &[assertion], fault.hangs).remove(0)
         };
         faults.iter().map(judge).collect()
     }
 }
 
-/// An assertion of a test, with what it is called in the results.
+/// An assertion of a test, with its name in the results.
 struct Assertion {
     entry: String,
     label: String,
 }
 
-/// What was exported, with the settings of the case.
+/// The exported assertion with the settings of the case.
 fn assertion(case: &Case) -> Assertion {
     let mut entry = case.entry(".agentv-4.yaml", "    ");
     for (key, value) in case.config.as_object().into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! The real hosts, one file each, driven by what they offer to everybody.
+//! The real hosts, one file each, driven by their public interfaces.
 
 mod adk;
 mod agenta;
@@ -19,45 +19,45 @@ use crate::interop::{
 
 /// A host that is installed.
 pub(crate) trait Host: Sync {
-    /// With the release that says so of itself.
+    /// Name with the release that the host reports.
     fn name(&self) -> &str;
 
-    /// What `--for` calls it.
+    /// Name in `--for`.
     fn target(&self) -> &'static str;
 
-    /// What it shows to evaluators.
+    /// Conversation that it shows to evaluators.
     fn conversation(&self) -> Conversation;
 
-    /// From which score on an evaluation passes.
+    /// Lowest score that passes.
     fn threshold(&self) -> f64 {
         0.5
     }
 
-    /// Whether it has a place for an evaluator's settings.
+    /// True if evaluators can have settings.
     fn has_config(&self) -> bool {
         true
     }
 
-    /// How it takes an evaluator that has nothing to judge.
+    /// Verdict for an evaluator that has nothing to judge.
     fn not_evaluated(&self) -> Verdict;
 
-    /// Whether it shows to evaluators which tools were called.
+    /// True if it shows tool calls to evaluators.
     fn tells_tools(&self) -> bool {
         true
     }
 
-    /// Whether it wants a score for every turn.
+    /// True if it fills in a score for every turn.
     fn fills_turns(&self) -> bool {
         false
     }
 
-    /// Whether it keeps what an evaluator says besides its score.
+    /// True if it records explanations.
     fn explains(&self) -> bool;
 
     /// Runs evaluators; one record for each.
     fn judge(&self, cases: &[Case], place: &Place) -> Vec<Recorded>;
 
-    /// What its own evaluators are written in.
+    /// Language of its own evaluators.
     fn own_kind(&self) -> Option<&'static str> {
         None
     }
@@ -68,7 +68,7 @@ pub(crate) trait Host: Sync {
     }
 }
 
-/// Those that are there, or can be installed, and the names of the others.
+/// Hosts that are or can be installed, and the names of the others.
 pub(crate) fn installed() -> (Vec<Box<dyn Host>>, Vec<&'static str>) {
     let mut hosts: Vec<Box<dyn Host>> = Vec::new();
     let mut missing = Vec::new();
@@ -91,7 +91,7 @@ pub(crate) fn installed() -> (Vec<Box<dyn Host>>, Vec<&'static str>) {
     (hosts, missing)
 }
 
-/// The last word of what a program says to `--version`.
+/// The last word of the output of `--version`.
 fn version_of(program: &Path) -> String {
     said(program, ["--version"])
 }

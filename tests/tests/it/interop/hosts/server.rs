@@ -10,7 +10,7 @@ use std::{
 
 use crate::interop::place::{self, Place};
 
-/// Far above what it takes to start.
+/// Time after which a server that does not listen counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server; it ends with this.
@@ -22,7 +22,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Offers what a configuration names.
+    /// Serves the evaluators of a configuration.
     pub(super) fn start(config: &Path, place: &Place) -> Self {
         let log = config.with_extension("log");
         let mut command: Command = place.command(place::program("evaluator"));
@@ -30,8 +30,8 @@ impl Server {
         command.stdin(Stdio::null()).stdout(Stdio::null());
         let child = command.stderr(fs::File::create(&log).unwrap()).spawn().unwrap();
         let mut server = Self { child, url: String::new() };
-        let begun = Instant::now();
-        while begun.elapsed() < PATIENCE && server.child.try_wait().unwrap().is_none() {
+        let start = Instant::now();
+        while start.elapsed() < PATIENCE && server.child.try_wait().unwrap().is_none() {
             let said = fs::read_to_string(&log).unwrap();
             let url = said.split_once("listening on ").and_then(|(_, rest)| rest.split_once(' '));
             if let Some((url, _)) = url {
@@ -46,7 +46,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Nothing depends on what it would still do.
+        // No result depends on it any more.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    conversation::{Conversation, GroupBy, Turn, extract, recording::Recording},
+    conversation::{Conversation, GroupBy, Turn, extract, testing::Recording},
     json::to_python,
 };
 
@@ -101,7 +101,7 @@ fn a_run_of_an_agent_is_a_turn() {
             .span((4, 2), "weather", (21, 30), tool)
             .span((5, 2), "llm", (31, 60), answers),
     );
-    assert_eq!(turn.span_id, crate::conversation::recording::span_id(1));
+    assert_eq!(turn.span_id, crate::conversation::testing::span_id(1));
     assert_eq!(turn.agent_name.as_deref(), Some("guide"));
     assert_eq!(turn.user_text.as_deref(), Some("Weather in Paris?"));
     assert_eq!(turn.final_text.as_deref(), Some("Sunny!"));

@@ -16,25 +16,48 @@ use self::documents::{document, list, span};
 use super::TraceIndex;
 use crate::{
     conversation::{GROUPING, GroupBy, group, group_indexed},
-    trace::{Format, LoadError, Trace, load},
+    trace::{FileTraces, LoadError, Trace, TraceFormats, load_file},
 };
 
 /// Chunks that end inside of tokens, of escapes and of characters, and the usual ones.
 const CHUNKS: [usize; 4] = [1, 3, 64, super::CHUNK];
 
-/// A file that goes away.
+/// A file that is removed when it is dropped.
 fn file(content: &[u8]) -> TempPath {
     let mut file = NamedTempFile::new().unwrap();
     file.write_all(content).unwrap();
     file.into_temp_path()
 }
 
-fn indexed(path: &Path, format: Option<Format>, chunk: usize) -> TraceIndex {
-    TraceIndex::with_chunks([path.to_owned()], format, GROUPING, &|| false, chunk)
+fn indexed(path: &Path, formats: &TraceFormats, chunk: usize) -> TraceIndex {
+    TraceIndex::with_chunks([path.to_owned()], formats, GROUPING, &|| false, chunk)
 }
 
-/// Everything an error says, with its causes.
-fn told(error: &LoadError) -> String {
+/// The traces of files that are decoded whole, and the errors.
+fn load(paths: &[PathBuf], formats: &TraceFormats) -> (Vec<Trace>, Vec<LoadError>) {
+    let (mut traces, mut errors) = (Vec::new(), Vec::new());
+    for path in paths {
+        match load_file(path, formats) {
+            Ok(FileTraces { traces: found, unusable }) => {
+                errors.extend(LoadError::of_content(path, found.len(), unusable));
+                traces.extend(found);
+            }
+            Err(error) => errors.push(error),
+        }
+    }
+    (traces, errors)
+}
+
+/// Every choice of a format: none, and each of them.
+fn choices() -> Vec<TraceFormats> {
+    let all = TraceFormats::default();
+    let only = |name: &str| TraceFormats::only(all.find(name).unwrap());
+    let given: Vec<_> = all.names().into_iter().map(only).collect();
+    [vec![all], given].concat()
+}
+
+/// The message of an error with its causes.
+fn with_causes(error: &LoadError) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {
@@ -53,21 +76,22 @@ fn texts<'t>(traces: impl IntoIterator<Item = &'t Trace>) -> Vec<String> {
 fn check(content: &[u8]) -> bool {
     let file = file(content);
     let mut walked = true;
-    for format in [None, Some(Format::OtlpJson), Some(Format::JaegerJson)] {
-        let whole = load(&[file.to_path_buf()], format);
-        let expected = texts(&whole.traces);
-        let errors: Vec<String> = whole.errors.iter().map(told).collect();
+    for formats in choices() {
+        let format = formats.names();
+        let (whole, errors) = load(&[file.to_path_buf()], &formats);
+        let expected = texts(&whole);
+        let errors: Vec<String> = errors.iter().map(with_causes).collect();
         for chunk in CHUNKS {
             let text = String::from_utf8_lossy(content);
-            let index = indexed(&file, format, chunk);
+            let index = indexed(&file, &formats, chunk);
             let traces: Vec<_> = (0..index.len()).map(|trace| index.read(trace).unwrap()).collect();
             let got = texts(traces.iter().map(AsRef::as_ref));
             assert_eq!(got, expected, "{format:?}, chunks of {chunk}:\n{text}");
-            let got: Vec<String> = index.errors.iter().map(told).collect();
+            let got: Vec<String> = index.errors.iter().map(with_causes).collect();
             assert_eq!(got, errors, "{format:?}, chunks of {chunk}:\n{text}");
             for multi_turn in [false, true] {
                 let (groups, _) = group_indexed(&index, GroupBy::Auto, multi_turn);
-                let expected: Vec<Vec<_>> = group(&whole.traces, GroupBy::Auto, multi_turn)
+                let expected: Vec<Vec<_>> = group(&whole, GroupBy::Auto, multi_turn)
                     .iter()
                     .map(|group| {
                         let mut ids: Vec<_> =
@@ -238,7 +262,7 @@ fn spans_that_follow_each_other_read_the_same_however_long_they_are() {
 fn a_long_trace_is_a_few_notes() {
     let spans: Vec<String> = (0..1000).map(|span| long_span(1, span, 10, None)).collect();
     let file = file(format!("[{}]", spans.join(",")).as_bytes());
-    let index = indexed(&file, None, super::CHUNK);
+    let index = indexed(&file, &TraceFormats::default(), super::CHUNK);
     assert_eq!(index.read(0).unwrap().spans.len(), 1000);
     assert!(index.notes() <= 4, "{} notes", index.notes());
 }
@@ -270,12 +294,13 @@ fn traces_of_several_files_are_grouped_as_those_of_one() {
     ];
     let files: Vec<TempPath> = contents.iter().map(|content| file(content.as_bytes())).collect();
     let paths: Vec<PathBuf> = files.iter().map(|file| file.to_path_buf()).collect();
-    let whole = load(&paths, None);
-    let index = TraceIndex::new(paths, None, GROUPING, &|| false);
-    assert!(whole.errors.is_empty() && index.errors.is_empty(), "{:?}", index.errors);
+    let formats = TraceFormats::default();
+    let (whole, errors) = load(&paths, &formats);
+    let index = TraceIndex::new(paths, &formats, GROUPING, &|| false);
+    assert!(errors.is_empty() && index.errors.is_empty(), "{:?}", index.errors);
     assert!(index.is_held());
     let read: Vec<_> = (0..index.len()).map(|trace| index.read(trace).unwrap()).collect();
-    assert_eq!(texts(read.iter().map(AsRef::as_ref)), texts(&whole.traces));
+    assert_eq!(texts(read.iter().map(AsRef::as_ref)), texts(&whole));
     let mut sizes = Vec::new();
     for group_by in [GroupBy::Auto, GroupBy::Conversation, GroupBy::Trace] {
         let (groups, _) = group_indexed(&index, group_by, false);
@@ -283,7 +308,7 @@ fn traces_of_several_files_are_grouped_as_those_of_one() {
             .map(|group| groups.get(group).map(|trace| index.trace_id(trace)).collect::<Vec<_>>())
             .collect();
         // All starts are the same, so that the order of the members is that of the files.
-        let expected: Vec<_> = group(&whole.traces, group_by, false)
+        let expected: Vec<_> = group(&whole, group_by, false)
             .iter()
             .map(|group| {
                 group.members().iter().map(|trace| trace.trace_id.clone()).collect::<Vec<_>>()
@@ -300,7 +325,7 @@ fn traces_of_several_files_are_grouped_as_those_of_one() {
 fn a_file_that_changes_is_an_error_of_its_traces() {
     let span = |trace: &str| format!("{{\"traceId\": \"{trace}\", \"spanId\": \"a\"}}\n");
     let file = file((span("t1") + &span("t2")).as_bytes());
-    let index = indexed(&file, None, 64);
+    let index = indexed(&file, &TraceFormats::default(), 64);
     assert_eq!(index.len(), 2);
     assert!(index.read(0).is_ok());
     fs::write(&file, span("t1") + &span("t3")).unwrap();
@@ -331,7 +356,7 @@ fn pipes_are_copied_and_not_held_in_memory() {
             pipe.write_all(b"{\"traceId\": \"t\", \"spanId\": \"a\"}").unwrap();
         }
     });
-    let index = indexed(&path, None, 64);
+    let index = indexed(&path, &TraceFormats::default(), 64);
     writer.join().unwrap();
     assert_eq!(index.len(), 1);
     assert!(!index.is_held());

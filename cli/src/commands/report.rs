@@ -1,0 +1,171 @@
+//! `evaluator report`, and writing reports.
+
+use std::{
+    env, fs,
+    io::{self, Write as _},
+    path::Path,
+};
+
+use evaluator_host::{
+    config::OutputFormat,
+    files::{WriteOptions, atomic_write},
+    report::{Report, run_file},
+};
+
+use super::{print_document, print_with};
+use crate::{
+    args::{ReportArgs, ReportOutput, outputs},
+    exit,
+    render::{self, Painted, Target},
+    streams,
+};
+
+/// Variable with the file of the job summary in GitHub workflows.
+const JOB_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
+
+pub(super) fn report(args: ReportArgs, verbose: u8) -> u8 {
+    let outputs = match outputs(args.output, args.output_file, None) {
+        Ok(outputs) => outputs,
+        Err(error) => {
+            render::message(&error);
+            return exit::USAGE;
+        }
+    };
+    let report = match run_file::read(&args.runs) {
+        Ok(report) => report,
+        Err(error) => {
+            render::message(&error.to_string());
+            return exit::USAGE;
+        }
+    };
+    let code = show(&report, &outputs).max(report.standing().exit_code());
+    render::verdict(&report, code, verbose > 0);
+    code
+}
+
+/// Writes a report in all requested forms. Returns the exit code.
+pub(super) fn show(report: &Report, outputs: &[ReportOutput]) -> u8 {
+    let code = outputs
+        .iter()
+        .map(|output| show_report(report, output.form, output.file.as_deref()))
+        .max()
+        .unwrap_or(exit::OK);
+    if outputs.iter().any(|output| output.form == OutputFormat::Github) {
+        append_job_summary(report, outputs);
+    }
+    code
+}
+
+/// Writes a report in one form, one conversation after the other.
+fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8 {
+    let code = report.standing().exit_code();
+    let for_people = matches!(output, OutputFormat::Table | OutputFormat::Summary);
+    let width = if file.is_none() { streams::stdout_width() } else { None };
+    let write = |out: &mut dyn io::Write| match output {
+        OutputFormat::Table => render::table(report, width, out),
+        OutputFormat::Summary => render::summary(report, out),
+        OutputFormat::Markdown => render::markdown(report, out),
+        OutputFormat::Github => render::github(report, out),
+        OutputFormat::Junit => render::junit(report, out),
+        OutputFormat::Json => report.write_json(out).and_then(|()| out.write_all(b"\n")),
+    };
+    let errors = match output {
+        OutputFormat::Summary => render::errors_of_summary(report),
+        _ => Ok(Vec::new()),
+    };
+    match file {
+        // On stdout the forms for people are those that others know, and the outcome stands on stderr beside it. A file
+        // stands alone.
+        Some(file) if for_people => {
+            let write = |out: &mut dyn io::Write| {
+                let mut out = Painted::new(out, Target::File);
+                write(&mut out)?;
+                errors?.into_iter().try_for_each(|error| writeln!(out, "{error}"))?;
+                writeln!(out, "{}", render::sentence(report))?;
+                out.flush()
+            };
+            write_file(file, write, code)
+        }
+        Some(file) => write_file(file, write, code),
+        // For people; the other forms are for programs, whatever stdout is.
+        None if for_people => {
+            let code = print_with(
+                |out| {
+                    let mut out = Painted::new(out, Target::Stdout);
+                    write(&mut out).and_then(|()| out.flush())
+                },
+                code,
+            );
+            // What cannot be read back has been said.
+            errors.into_iter().flatten().for_each(|error| render::remark(&error));
+            code
+        }
+        None => print_document(write, code),
+    }
+}
+
+/// Appends the report to the summary of a GitHub job, if the environment names its file. The annotations are out by then, so
+/// a summary that cannot be written is a warning.
+fn append_job_summary(report: &Report, outputs: &[ReportOutput]) {
+    let Some(file) = env::var_os(JOB_SUMMARY).filter(|file| !file.is_empty()) else { return };
+    let file = Path::new(&file);
+    // The report may be written there as another output.
+    if outputs.iter().any(|output| output.file.as_deref() == Some(file)) {
+        return;
+    }
+    let appended =
+        fs::OpenOptions::new().append(true).create(true).open(file).and_then(|summary| {
+            let mut out = io::BufWriter::new(summary);
+            render::markdown(report, &mut out)?;
+            writeln!(out)?;
+            out.flush()
+        });
+    if let Err(error) = appended {
+        let file = file.display();
+        render::warning(&format!(
+            "cannot append to the job summary {file} ({JOB_SUMMARY}): {error}"
+        ));
+    }
+}
+
+fn write_file(
+    file: &Path,
+    write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
+    code: u8,
+) -> u8 {
+    match atomic_write(file, WriteOptions::default(), write) {
+        Ok(()) => code,
+        Err(error) => {
+            render::message(&format!("cannot write the report to {}: {error}", file.display()));
+            code.max(exit::ERRORED)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evaluator_host::report::{Collector, ConversationReport};
+
+    use super::*;
+
+    #[test]
+    fn a_report_that_cannot_be_read_back_is_an_error_and_no_file() {
+        let mut collector = Collector::new(0, 2);
+        // The other one is missing.
+        collector.put(0, &ConversationReport::new("t".into())).unwrap();
+        let report = Report { conversations: collector.finish(), ..Report::default() };
+        assert!(render::sentence(&report).starts_with("NOTHING EVALUATED: "));
+        let file = env::temp_dir().join(format!("evaluator-unreadable-{}", std::process::id()));
+        for output in [OutputFormat::Table, OutputFormat::Summary, OutputFormat::Json] {
+            assert_eq!(show_report(&report, output, Some(&file)), exit::ERRORED);
+            assert!(!file.exists());
+        }
+        let sentence = render::sentence(&report);
+        assert!(sentence.starts_with("ERROR: "), "{sentence}");
+        assert!(
+            sentence
+                .ends_with("not whole: conversation 2 cannot be read back: it was never finished"),
+            "{sentence}"
+        );
+    }
+}

@@ -1,0 +1,78 @@
+//! How values without a JSON form of their own are written to run files.
+
+/// Durations as nanoseconds.
+pub(super) mod nanoseconds {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(in crate::report) fn serialize<S: Serializer>(
+        duration: &Option<Duration>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        // Five centuries fit.
+        let nanoseconds = |it: Duration| u64::try_from(it.as_nanos()).unwrap_or(u64::MAX);
+        duration.map(nanoseconds).serialize(serializer)
+    }
+
+    pub(in crate::report) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Duration>, D::Error> {
+        Ok(Option::<u64>::deserialize(deserializer)?.map(Duration::from_nanos))
+    }
+}
+
+/// Kinds of errors by their names.
+pub(super) mod error_type {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use crate::verdict::ERROR_TYPES;
+
+    pub(in crate::report) fn serialize<S: Serializer>(
+        error_type: &Option<&'static str>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        error_type.serialize(serializer)
+    }
+
+    /// A kind that only a later version knows is `_OTHER`, as in evaluation events.
+    pub(in crate::report) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<&'static str>, D::Error> {
+        let known = |name: String| ERROR_TYPES.into_iter().find(|known| *known == name);
+        Ok(Option::<String>::deserialize(deserializer)?.map(|it| known(it).unwrap_or("_OTHER")))
+    }
+}
+
+/// Details of an evaluator as an object with all digits of its integers. Numbers that JSON does not have are strings, as in
+/// reports: `NaN`, infinities, and integers beyond the largest double.
+pub(super) mod details {
+    use serde::{Deserialize, Deserializer, Serializer, de, ser::SerializeMap};
+    use serde_json::value::RawValue;
+
+    use crate::json::{self, NonFinite, Object, ParseOptions, Value};
+
+    pub(in crate::report) fn serialize<S: Serializer>(
+        details: &Option<Object>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (key, value) in details.iter().flatten() {
+            let text = json::to_string(value, NonFinite::Text);
+            let text = RawValue::from_string(text).map_err(serde::ser::Error::custom)?;
+            map.serialize_entry(key, &text)?;
+        }
+        map.end()
+    }
+
+    pub(in crate::report) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Object>, D::Error> {
+        let text = Box::<RawValue>::deserialize(deserializer)?;
+        match json::parse(text.get(), &ParseOptions::default()).map(|parsed| parsed.value) {
+            Ok(Value::Object(details)) => Ok(Some(details)),
+            Ok(_) => Err(de::Error::custom("`details` is not an object")),
+            Err(error) => Err(de::Error::custom(error)),
+        }
+    }
+}

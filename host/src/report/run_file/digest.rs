@@ -1,0 +1,320 @@
+//! SHA-256 digests of several values, and of the evaluators that a key names.
+//!
+//! A digest is taken over a sequence of parts: for each its name and its value, both behind their length in bytes as
+//! eight bytes, least significant first. Values that are not bytes are compact JSON as serde writes it, so a digest
+//! depends neither on the machine nor on how a value is printed for debugging.
+
+use std::{
+    env, fmt,
+    fs::{self, File},
+    io::{self, Read, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use sha2::{Digest as _, Sha256};
+
+use crate::{runtime::Composition, trace::FileStamp};
+
+/// Version of the encoding of keys and fingerprints. Part of every digest, so another version matches no record.
+const VERSION: u64 = 1;
+
+/// Bytes that are hashed of the beginning and of the end of an interpreter. Its build id is among them.
+const SAMPLE: u64 = 64 << 10;
+
+/// A SHA-256 digest. As text and in JSON: 64 hexadecimal digits in lower case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Digest([u8; 32]);
+
+impl AsRef<[u8]> for Digest {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+        let bytes: Option<Vec<u8>> = text.as_bytes().chunks(2).map(byte).collect();
+        let digest = bytes.and_then(|bytes| Some(Self(bytes.try_into().ok()?)));
+        digest
+            .filter(|digest| digest.to_string() == text)
+            .ok_or_else(|| D::Error::custom("expected 64 hexadecimal digits"))
+    }
+}
+
+/// Combines named values into a [`Digest`].
+#[derive(Clone, Default)]
+pub struct Digester(Sha256);
+
+impl Digester {
+    /// Starts with the kind of thing that the digest is of.
+    #[must_use]
+    pub fn new(about: &str) -> Self {
+        Self::default().bytes("version", &VERSION.to_le_bytes()).bytes("about", about.as_bytes())
+    }
+
+    /// Adds bytes.
+    #[must_use]
+    pub fn bytes(mut self, name: &str, bytes: &[u8]) -> Self {
+        for part in [name.as_bytes(), bytes] {
+            self.0.update((part.len() as u64).to_le_bytes());
+            self.0.update(part);
+        }
+        self
+    }
+
+    /// Adds a value as JSON. One that cannot be serialized counts as its error message.
+    #[must_use]
+    pub fn json(self, name: &str, value: &impl Serialize) -> Self {
+        let mut hasher = Hasher(Sha256::new());
+        if let Err(error) = serde_json::to_writer(&mut hasher, value) {
+            hasher.0.update(error.to_string());
+        }
+        self.bytes(name, &hasher.0.finalize())
+    }
+
+    /// Returns the digest of all added values, in this order.
+    #[must_use]
+    pub fn finish(self) -> Digest {
+        Digest(self.0.finalize().into())
+    }
+}
+
+impl fmt::Debug for Digester {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Digester").finish_non_exhaustive()
+    }
+}
+
+struct Hasher(Sha256);
+
+impl Write for Hasher {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Everything that decides the answers of an evaluator, as it was when the run started.
+#[derive(Clone, Debug)]
+pub struct Fingerprint {
+    digest: Digest,
+    /// The files whose content is in the digest, as they were then.
+    files: Vec<(PathBuf, FileStamp)>,
+}
+
+/// A file of an evaluator that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read {}: {source}", .path.display())]
+pub struct Unreadable {
+    path: PathBuf,
+    source: io::Error,
+}
+
+impl Fingerprint {
+    /// Fingerprint of an evaluator that is the same as long as its settings are.
+    #[must_use]
+    pub fn of_settings(settings: Digester) -> Self {
+        Self { digest: settings.finish(), files: Vec::new() }
+    }
+
+    /// Fingerprint of a program that consists of these files and has these settings. Reads the files.
+    ///
+    /// Files count by name and content, interpreters by a sample of their content: the same evaluator has the same
+    /// fingerprint on another machine.
+    ///
+    /// # Errors
+    ///
+    /// One of the files cannot be read.
+    pub fn of_program(composition: &Composition, settings: Digester) -> Result<Self, Unreadable> {
+        let failed = |path: &Path, source| Unreadable { path: path.to_owned(), source };
+        let (mut files, mut contents) = (Vec::new(), Vec::new());
+        for path in &composition.files {
+            let (stamp, content) = content(path).map_err(|error| failed(path, error))?;
+            contents.push((portable(path), content));
+            files.push((path.clone(), stamp));
+        }
+        for path in &composition.programs {
+            let content = sample(path).map_err(|error| failed(path, error))?;
+            contents.push((format!("interpreter {}", portable(path)), content));
+        }
+        contents.sort();
+        let digester = settings.json("files", &contents).json("notes", &composition.notes);
+        Ok(Self { digest: digester.finish(), files })
+    }
+
+    /// The digest without the files.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// The key of the evaluation of an input: evaluations with the same key are the same work.
+    #[must_use]
+    pub fn key(&self, input: &Digest) -> Digest {
+        Digester::new("evaluation")
+            .bytes("evaluator", self.digest.as_ref())
+            .bytes("input", input.as_ref())
+            .finish()
+    }
+
+    /// Returns a file that is no longer what it was when the run started, by its size, time and inode.
+    #[must_use]
+    pub fn changed(&self) -> Option<&Path> {
+        let is_same = |path: &Path, stamp: &FileStamp| {
+            fs::metadata(path).is_ok_and(|metadata| FileStamp::of(&metadata) == *stamp)
+        };
+        let changed = self.files.iter().find(|(path, stamp)| !is_same(path, stamp));
+        changed.map(|(path, _)| path.as_path())
+    }
+}
+
+/// A path as other machines have it, too: relative to the working directory; outside of it, the name of the file.
+#[must_use]
+pub fn portable(path: &Path) -> String {
+    let here = env::current_dir().unwrap_or_default();
+    let name = path.strip_prefix(here).ok().or(path.file_name().map(Path::new));
+    name.unwrap_or(path).to_string_lossy().replace('\\', "/")
+}
+
+/// State of a file, and the hash of its content.
+fn content(path: &Path) -> io::Result<(FileStamp, Digest)> {
+    let mut file = File::open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::other("not a regular file"));
+    }
+    let mut hasher = Hasher(Sha256::new());
+    io::copy(&mut file, &mut hasher)?;
+    Ok((FileStamp::of(&metadata), Digest(hasher.0.finalize().into())))
+}
+
+/// Hash of the length, the beginning and the end of a file.
+fn sample(path: &Path) -> io::Result<Digest> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let mut hasher = Hasher(Sha256::new());
+    hasher.0.update(length.to_le_bytes());
+    io::copy(&mut (&file).take(SAMPLE), &mut hasher)?;
+    file.seek(SeekFrom::Start(length.saturating_sub(SAMPLE)))?;
+    io::copy(&mut file.take(SAMPLE), &mut hasher)?;
+    Ok(Digest(hasher.0.finalize().into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::runtime::testing::Folder;
+
+    #[test]
+    fn parts_do_not_run_into_each_other() {
+        let digest = |parts: &[(&str, &str)]| {
+            let add = |digester: Digester, (name, text): &(&str, &str)| {
+                digester.bytes(name, text.as_bytes())
+            };
+            parts.iter().fold(Digester::new("test"), add).finish()
+        };
+        let all = [
+            digest(&[]),
+            digest(&[("a", "bc")]),
+            digest(&[("ab", "c")]),
+            digest(&[("a", "b"), ("c", "")]),
+            digest(&[("a", "b"), ("", "c")]),
+            Digester::new("test").json("a", &"bc").finish(),
+            Digester::new("tes").bytes("t", b"").finish(),
+        ];
+        for (at, one) in all.iter().enumerate() {
+            assert!(!all[..at].contains(one), "{at}");
+        }
+    }
+
+    #[test]
+    fn a_digest_is_read_as_it_is_written_and_in_no_other_form() {
+        let digest = Digester::new("test").finish();
+        let text = serde_json::to_string(&digest).unwrap();
+        assert_eq!(serde_json::from_str::<Digest>(&text).unwrap(), digest);
+        for other in [text.to_uppercase(), text.replacen('"', "\"0", 1), "\"+f\"".to_owned()] {
+            assert!(serde_json::from_str::<Digest>(&other).is_err(), "{other}");
+        }
+        let key = |evaluator: &str, input| {
+            Fingerprint::of_settings(Digester::new(evaluator)).key(&Digest([input; 32]))
+        };
+        assert_ne!(key("a", 1), key("a", 2));
+        assert_ne!(key("a", 1), key("b", 1));
+    }
+
+    #[test]
+    fn what_decides_the_answers_changes_the_key_and_nothing_else_does() {
+        let folder = Folder::new("run-fingerprint");
+        let check = folder.file("check.py", "1");
+        let helper = folder.file("helper.py", "1");
+        let python = folder.file("python", "x");
+        let composition = |files: &[&PathBuf]| Composition {
+            files: files.iter().map(|path| (*path).clone()).collect(),
+            programs: BTreeSet::from([python.clone()]),
+            ..Composition::default()
+        };
+        let both = composition(&[&check, &helper]);
+        let key = |composition: &Composition, settings: &str| {
+            let settings = Digester::new("program").bytes("settings", settings.as_bytes());
+            Fingerprint::of_program(composition, settings).unwrap().digest()
+        };
+        let before = key(&both, "a");
+        assert_eq!(before, key(&both, "a"));
+        assert_eq!(before, key(&composition(&[&helper, &check]), "a"));
+        let noted = Composition { notes: vec!["sdk 1".to_owned()], ..both.clone() };
+        for other in [key(&both, "b"), key(&composition(&[&check]), "a"), key(&noted, "a")] {
+            assert_ne!(before, other);
+        }
+        let fingerprint = Fingerprint::of_program(&both, Digester::new("")).unwrap();
+        assert_eq!(fingerprint.changed(), None);
+        folder.file("helper.py", "22");
+        assert_eq!(fingerprint.changed(), Some(helper.as_path()));
+        assert_ne!(before, key(&both, "a"));
+        folder.file("helper.py", "1");
+        assert_eq!(before, key(&both, "a"), "the content counts, not the time");
+        folder.file("python", "xx");
+        assert_ne!(before, key(&both, "a"));
+    }
+
+    #[test]
+    fn the_directory_of_an_evaluator_does_not_count() {
+        let key = |folder: &Folder| {
+            let files = BTreeSet::from([folder.file("check.py", "1"), folder.file("a.py", "2")]);
+            let composition = Composition { files, ..Composition::default() };
+            Fingerprint::of_program(&composition, Digester::new("")).unwrap().digest()
+        };
+        assert_eq!(key(&Folder::new("run-here")), key(&Folder::new("run-there")));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named() {
+        let folder = Folder::new("run-unreadable");
+        let mut composition = Composition::default();
+        composition.files.insert(folder.path("gone.py"));
+        let error = Fingerprint::of_program(&composition, Digester::new("")).unwrap_err();
+        assert!(error.to_string().contains("gone.py"), "{error}");
+        composition.files = BTreeSet::from([folder.path("")]);
+        assert!(Fingerprint::of_program(&composition, Digester::new("")).is_err());
+    }
+}

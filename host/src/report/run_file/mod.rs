@@ -1,0 +1,108 @@
+//! The run file: everything that a run measured, on lines of JSON, so that it can be resumed and reported.
+//!
+//! Every run writes one: to memory and a temporary file, or to a [`RunFile`]. Every report is rendered from it. The format
+//! is described in `docs/run-file.md`.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `format` | lines, checksums and records |
+//! | `digest` | digests, keys, and the fingerprints of evaluators |
+//! | `store` | bytes in memory and in a file, and reading lines of them |
+//! | `file` | a file with a name: opened, locked, replaced |
+//! | `writer` | what a run adds to its file |
+//! | `saved` | the report of saved runs |
+//!
+//! An evaluation of an earlier run is used if everything is the same that decides it: the content of the evaluator's files,
+//! the interpreter, the settings and the document that the evaluator is given. What the evaluator reads elsewhere (the
+//! network, the environment, other files) does not count.
+
+mod digest;
+mod file;
+mod format;
+mod saved;
+mod store;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+use std::{io, path::PathBuf};
+
+pub use digest::{Digest, Digester, Fingerprint, Unreadable, portable};
+pub use file::{Damage, RunFile, default_file};
+pub(crate) use format::{EvaluationRecord, EvaluatorEntry, Golden, Header};
+pub use saved::read;
+pub(super) use store::{Reader, Span, Store, add_conversation, read_conversation};
+pub(crate) use writer::{Event, RunWriter, TOOL};
+
+/// Reason why a run file cannot be used. Nothing in the file was changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunFileError {
+    /// Another run writes to it.
+    #[error("{} is in use by another run; wait for it, or name another file with --save-run", .file.display())]
+    Busy {
+        /// The file.
+        file: PathBuf,
+    },
+    /// It is a pipe, a device or a directory.
+    #[error("{} is not a regular file; name another file", .file.display())]
+    NotAFile {
+        /// The file.
+        file: PathBuf,
+    },
+    /// It is something else.
+    #[error("{} is not a run file; it is left as it is, name another file", .file.display())]
+    Foreign {
+        /// The file.
+        file: PathBuf,
+    },
+    /// It is a journal of an earlier version of this program.
+    #[error(
+        "{} is a journal of an earlier version, which cannot be resumed or reported; delete it, or name another file with \
+         --save-run",
+        .file.display()
+    )]
+    Journal {
+        /// The file.
+        file: PathBuf,
+    },
+    /// A later version of this program wrote it.
+    #[error(
+        "{} is a run file of format version {version}, and this program reads version 1; use the program that wrote it, or \
+         name another file",
+        .file.display()
+    )]
+    Version {
+        /// The file.
+        file: PathBuf,
+        /// Version of the format.
+        version: u64,
+    },
+    /// The header is not what was written, so the meaning of the other lines is unknown.
+    #[error("{}, line 1: the header of this run file is damaged; delete the file, or name another one", .file.display())]
+    Damaged {
+        /// The file.
+        file: PathBuf,
+    },
+    /// It cannot be read.
+    #[error("cannot read {}: {source}", .file.display())]
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// It is not a part of the same run as another one.
+    #[error(
+        "{} and {} are not parts of one run: {difference}; report them one by one",
+        .files[0].display(),
+        .files[1].display()
+    )]
+    Different {
+        /// Both files.
+        files: [PathBuf; 2],
+        /// The first difference.
+        difference: String,
+    },
+}

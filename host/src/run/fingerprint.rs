@@ -1,0 +1,235 @@
+//! What the header of a run file says of a run: its settings, golden cases and evaluators, and the fingerprints of those.
+
+use std::{collections::BTreeMap, env, path::PathBuf};
+
+use serde_json::{Value, json};
+
+use super::{Plan, PlannedEvaluator, RunEvent, Runner, plan::Work, program::Candidate};
+use crate::{
+    config::{CodeConfig, Config, Isolation, LimitsConfig, MissingTurns, ProcessConfig},
+    conversation::GroupedBy,
+    eval_set::{EvalCase, EvalSet},
+    report::run_file::{Digester, EvaluatorEntry, Fingerprint, Golden, Header, TOOL, portable},
+    runtime::{Composition, Launch, imported_from, secrets::is_secret_name},
+};
+
+/// The header of a run, with digests if it is saved.
+pub(super) fn header(
+    config: &Config,
+    plan: &Plan,
+    eval_set: Option<&EvalSet>,
+    grouping: Option<GroupedBy>,
+    is_saved: bool,
+) -> Header {
+    let settings: BTreeMap<String, Value> = [
+        ("trace_format", json!(config.trace_format.as_ref().map(|format| format.name()))),
+        ("group_by", json!(grouping.map(GroupedBy::name))),
+        ("strict_matching", json!(config.strict_matching)),
+        ("require_evaluated", json!(config.require_evaluated)),
+        ("require_all_cases", json!(config.require_all_cases)),
+        ("allow_unevaluated", json!(config.allow_unevaluated)),
+        ("max_error_rate", json!(config.max_error_rate)),
+        ("fail_fast", json!(config.fail_fast)),
+        ("retries", json!(config.retries)),
+    ]
+    .map(|(key, value)| (key.to_owned(), value))
+    .into();
+    let evaluators: Vec<_> = plan.evaluators.iter().map(entry).collect();
+    let header = Header { settings, evaluators, ..Header::default() };
+    if !is_saved {
+        return header;
+    }
+    let golden = eval_set.map(|set| {
+        let digest = |case: &EvalCase| Digester::new("golden case").json("case", case).finish();
+        let cases = set.cases.iter().map(|case| (case.id.clone(), digest(case))).collect();
+        Golden { id: set.id.clone(), cases }
+    });
+    let entries: Vec<_> = plan
+        .evaluators
+        .iter()
+        .map(|it| (&it.name, it.threshold, it.missing_turns == MissingTurns::Fail))
+        .collect();
+    let configuration = Digester::new("configuration")
+        .json("settings", &header.settings)
+        .json("evaluators", &entries)
+        .finish();
+    let plan = Digester::new("plan")
+        .json("tool", &TOOL)
+        .json("configuration", &configuration)
+        .json("golden", &golden)
+        .json("evaluators", &header.evaluators)
+        .finish();
+    Header { plan: Some(plan), config: Some(configuration), golden, ..header }
+}
+
+fn entry(evaluator: &PlannedEvaluator) -> EvaluatorEntry {
+    let kind = match evaluator.work {
+        Work::Metric { .. } => "builtin",
+        Work::Program(_) => "code",
+        Work::Linked { .. } => "linked",
+        Work::Broken(_) => "broken",
+    };
+    EvaluatorEntry {
+        name: evaluator.name.clone(),
+        kind: kind.to_owned(),
+        threshold: evaluator.threshold,
+        fingerprint: evaluator.fingerprint.as_ref().map(Fingerprint::digest),
+    }
+}
+
+/// Fingerprint of an evaluator that needs no other program; `None` if the run is not saved, or changes of the evaluator
+/// would not be noticed.
+pub(super) fn of_this_program(
+    evaluator: &PlannedEvaluator,
+    runner: &Runner,
+    on_event: &mut dyn FnMut(RunEvent),
+) -> Option<Fingerprint> {
+    runner.run_file.as_ref()?;
+    let missing_turns = evaluator.missing_turns == MissingTurns::Fail;
+    let new = |kind: &str| {
+        Digester::new(kind).json("name", &evaluator.name).json("missing turns", &missing_turns)
+    };
+    match &evaluator.work {
+        Work::Metric { metric, settings } => {
+            let digester = new("metric")
+                .bytes("revision", metric.revision()?.as_bytes())
+                .json("threshold", &evaluator.threshold)
+                .json("settings", settings);
+            Some(Fingerprint::of_settings(digester))
+        }
+        // Its code is somewhere in this program. Threshold and settings are in the document.
+        Work::Linked { timeout, .. } => {
+            let digester = new("linked").json("timeout", timeout);
+            let files = [running_program()].into();
+            let composition = Composition { files, ..Composition::default() };
+            of_program(&evaluator.name, &composition, digester, on_event)
+        }
+        Work::Program(_) | Work::Broken(_) => None,
+    }
+}
+
+/// The file of this program as it runs, even if another one has replaced it.
+fn running_program() -> PathBuf {
+    let running = PathBuf::from("/proc/self/exe");
+    if running.exists() { running } else { env::current_exe().unwrap_or_default() }
+}
+
+/// Fingerprint of a program that was prepared; `None` if the run is not saved, or changes of the program would not be
+/// noticed.
+pub(super) fn of_launch(
+    (evaluator, candidate): (&PlannedEvaluator, &Candidate),
+    composition: &Composition,
+    launch: &Launch,
+    runner: &Runner,
+    on_event: &mut dyn FnMut(RunEvent),
+) -> Option<Fingerprint> {
+    runner.run_file.as_ref()?;
+    if let Some(what) = untraceable(candidate, composition, launch) {
+        let reason = format!(
+            "it runs code whose changes would not be noticed ({what}), so it is evaluated again in every run"
+        );
+        on_event(RunEvent::NotResumable { evaluator: evaluator.name.clone(), reason });
+        return None;
+    }
+    let arguments = launch.one_shot.args.iter().map(|argument| {
+        let path = PathBuf::from(argument);
+        if path.is_absolute() { portable(&path) } else { path.to_string_lossy().into_owned() }
+    });
+    let mut digester = Digester::new("program")
+        .json("name", &evaluator.name)
+        .json("missing turns", &(evaluator.missing_turns == MissingTurns::Fail))
+        .json("settings", &settings(&candidate.code))
+        .json("program", &portable(&PathBuf::from(&launch.one_shot.program)))
+        .json("arguments", &arguments.collect::<Vec<_>>());
+    if let Some(pin) = &candidate.pin {
+        digester = digester.bytes("pin", pin.as_str().as_bytes());
+    }
+    of_program(&evaluator.name, composition, digester, on_event)
+}
+
+/// The settings of a program that decide whether and what it answers.
+///
+/// Its path counts as the names of its files, and retries do not change an answer. Variables that are passed on count with
+/// their values, except for secrets, which their owner may renew at any time.
+fn settings(code: &CodeConfig) -> Value {
+    let CodeConfig {
+        path: _,
+        command,
+        args,
+        threshold,
+        timeout,
+        retries: _,
+        config,
+        contract,
+        function,
+        executor,
+        process: ProcessConfig { limits: LimitsConfig { output, stderr, resources }, env, cwd },
+        isolation,
+        fetched,
+        info: _,
+    } = code;
+    let variables: BTreeMap<&str, Option<String>> = env
+        .variables
+        .iter()
+        .map(|(name, own)| {
+            let is_passed_on = own.is_none() && !is_secret_name(name);
+            let passed_on = || Some(env::var_os(name)?.to_string_lossy().into_owned());
+            let value = own.clone().or_else(|| is_passed_on.then(passed_on).flatten());
+            (name.as_str(), value)
+        })
+        .collect();
+    json!({
+        "command": command,
+        "args": args,
+        "threshold": threshold,
+        "timeout": timeout,
+        "config": config,
+        "contract": contract.map(|contract| contract.name()),
+        "function": function,
+        "executor": executor,
+        "output": output,
+        "stderr": stderr,
+        "memory": resources.memory,
+        "cpu": resources.cpu,
+        "open_files": resources.open_files,
+        "inherit_env": env.inherit,
+        "env": variables,
+        "cwd": cwd,
+        "shares_processes": *isolation == Isolation::Auto,
+        "fetched": fetched,
+    })
+}
+
+/// Description of code of the evaluator that is not part of its composition.
+fn untraceable(
+    candidate: &Candidate,
+    composition: &Composition,
+    launch: &Launch,
+) -> Option<String> {
+    if composition.untraceable.is_some() {
+        return composition.untraceable.clone();
+    }
+    let own = candidate.code.process.env.variables.iter().find(|(name, _)| *name == "PYTHONPATH");
+    let folders = match own.and_then(|(_, value)| value.clone()) {
+        Some(value) => value.into(),
+        None => launch.one_shot.variable("PYTHONPATH")?,
+    };
+    let folders: Vec<PathBuf> = env::split_paths(&folders).collect();
+    let module = imported_from(&composition.files, &folders)?;
+    Some(format!("{}, found by PYTHONPATH", module.display()))
+}
+
+fn of_program(
+    evaluator: &str,
+    composition: &Composition,
+    settings: Digester,
+    on_event: &mut dyn FnMut(RunEvent),
+) -> Option<Fingerprint> {
+    let error = match Fingerprint::of_program(composition, settings) {
+        Ok(fingerprint) => return Some(fingerprint),
+        Err(error) => error,
+    };
+    let (evaluator, reason) = (evaluator.to_owned(), error.to_string());
+    on_event(RunEvent::NotResumable { evaluator, reason });
+    None
+}

@@ -1,0 +1,289 @@
+//! Python's notation of structures, and its equality.
+
+use crate::{
+    text::{parse_float, parse_int},
+    value::{Object, Value},
+};
+
+/// Maximum depth of structures.
+const MAX_DEPTH: usize = 64;
+
+/// Reads a dictionary, list or tuple in Python's notation. `None` when the text is anything else, has keys that are
+/// not strings, or holds objects of classes.
+pub fn parse_literal(text: &str) -> Option<Value> {
+    let mut reader = Reader { rest: text.trim() };
+    let value = match reader.peek()? {
+        '{' | '[' | '(' => reader.value(0)?,
+        _ => return None,
+    };
+    reader.rest.is_empty().then_some(value)
+}
+
+struct Reader<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Reader<'a> {
+    fn peek(&self) -> Option<char> {
+        self.rest.chars().next()
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let mut chars = self.rest.chars();
+        let next = chars.next()?;
+        self.rest = chars.as_str();
+        Some(next)
+    }
+
+    fn skip_space(&mut self) {
+        self.rest = self.rest.trim_start();
+    }
+
+    /// Takes a character and the whitespace after it, if it is the next one.
+    fn take(&mut self, expected: char) -> bool {
+        match self.rest.strip_prefix(expected) {
+            Some(rest) => {
+                self.rest = rest.trim_start();
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn value(&mut self, depth: usize) -> Option<Value> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        let value = match self.peek()? {
+            '{' => self.mapping(depth)?,
+            '[' => self.items('[', ']', depth)?,
+            '(' => self.items('(', ')', depth)?,
+            '\'' | '"' => Value::String(self.string()?),
+            _ => self.word()?,
+        };
+        self.skip_space();
+        Some(value)
+    }
+
+    fn mapping(&mut self, depth: usize) -> Option<Value> {
+        self.take('{');
+        let mut object = Object::default();
+        while !self.take('}') {
+            let key = self.string()?;
+            self.skip_space();
+            if !self.take(':') {
+                return None;
+            }
+            object.insert(key, self.value(depth + 1)?);
+            if !self.take(',') && self.peek() != Some('}') {
+                return None;
+            }
+        }
+        Some(Value::Object(object))
+    }
+
+    fn items(&mut self, open: char, close: char, depth: usize) -> Option<Value> {
+        self.take(open);
+        let mut items = Vec::new();
+        while !self.take(close) {
+            items.push(self.value(depth + 1)?);
+            if !self.take(',') && self.peek() != Some(close) {
+                return None;
+            }
+        }
+        Some(Value::Array(items))
+    }
+
+    fn string(&mut self) -> Option<String> {
+        let quote = self.next().filter(|quote| matches!(quote, '\'' | '"'))?;
+        let mut text = String::new();
+        loop {
+            match self.next()? {
+                '\\' => text.push(self.escaped()?),
+                end if end == quote => return Some(text),
+                other => text.push(other),
+            }
+        }
+    }
+
+    fn escaped(&mut self) -> Option<char> {
+        Some(match self.next()? {
+            'n' => '\n',
+            't' => '\t',
+            'r' => '\r',
+            'x' => self.code(2)?,
+            'u' => self.code(4)?,
+            'U' => self.code(8)?,
+            same @ ('\\' | '\'' | '"') => same,
+            _ => return None,
+        })
+    }
+
+    fn code(&mut self, digits: usize) -> Option<char> {
+        let (code, rest) = self.rest.split_at_checked(digits)?;
+        self.rest = rest;
+        char::from_u32(u32::from_str_radix(code, 16).ok()?)
+    }
+
+    /// A name or a number.
+    fn word(&mut self) -> Option<Value> {
+        let end = self
+            .rest
+            .find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '+' | '-' | '.'))
+            .unwrap_or(self.rest.len());
+        let (word, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        Some(match word {
+            "None" => Value::Null,
+            "True" => Value::Bool(true),
+            "False" => Value::Bool(false),
+            number if number.starts_with(|c: char| c.is_ascii_digit() || c == '-') => {
+                parse_int(number).or_else(|| parse_float(number).map(Value::Float))?
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// Compares as Python's `==` does: `1 == 1.0 == True`, objects in any order, `NaN` unequal to itself.
+///
+/// Integers of any size are compared exactly, also with floats.
+#[must_use]
+pub fn python_eq(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Null, Value::Null) => true,
+        (Value::String(left), Value::String(right)) => left == right,
+        (Value::Array(left), Value::Array(right)) => {
+            left.len() == right.len()
+                && left.iter().zip(right).all(|(left, right)| python_eq(left, right))
+        }
+        (Value::Object(left), Value::Object(right)) => {
+            left.len() == right.len()
+                && left
+                    .iter()
+                    .all(|(key, left)| right.get(key).is_some_and(|right| python_eq(left, right)))
+        }
+        _ => same_number(left, right),
+    }
+}
+
+/// Compares numbers by their exact values; other values are not equal.
+fn same_number(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Bool(flag), other) | (other, Value::Bool(flag)) => match other {
+            Value::Bool(other) => flag == other,
+            _ => same_number(&Value::Int(i64::from(*flag)), other),
+        },
+        (Value::Int(left), Value::Int(right)) => left == right,
+        // Digits are canonical.
+        (Value::BigInt(left), Value::BigInt(right)) => left == right,
+        (Value::Float(left), Value::Float(right)) => left == right,
+        (Value::Int(int), Value::Float(float)) | (Value::Float(float), Value::Int(int)) => {
+            // The cast is exact or saturates; a float at which it saturates does not fit `i64`.
+            float.fract() == 0.0 && *float as i128 == i128::from(*int)
+        }
+        (Value::BigInt(digits), Value::Float(float))
+        | (Value::Float(float), Value::BigInt(digits)) => {
+            // The format has all digits of a float of this size.
+            float.fract() == 0.0 && format!("{float:.0}") == **digits
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::to_python;
+    use crate::{ParseOptions, parse};
+
+    #[test]
+    fn what_repr_writes_is_read() {
+        for (text, expected) in [
+            ("{}", "{}"),
+            ("{'city': 'Paris', 'days': 3}", r#"{"city": "Paris", "days": 3}"#),
+            (
+                r#"{'a': [1, -2.5, True, None], "it's": ('x',), 'n': {'q': '\'\n\x41\u00e9'}}"#,
+                r#"{"a": [1, -2.5, true, null], "it's": ["x"], "n": {"q": "'\nA\u00e9"}}"#,
+            ),
+        ] {
+            assert_eq!(
+                parse_literal(text).map(|value| to_python(&value)).as_deref(),
+                Some(expected)
+            );
+        }
+    }
+
+    #[test]
+    fn everything_else_is_not() {
+        let deep = "[".repeat(5000);
+        for text in [
+            "",
+            "Paris",
+            "3",
+            "'x'",
+            "{",
+            "{'a'",
+            "{'a': }",
+            "{1: 2}",
+            "{'a': f(x)}",
+            "[1 2]",
+            "[1]]",
+            "{'a': Message(content='x')}",
+            "{'a': '\\u12'}",
+            "{'é': '\\xé'}",
+            &deep,
+        ] {
+            assert_eq!(parse_literal(text).map(|value| to_python(&value)), None, "{text:.20}");
+        }
+    }
+
+    fn equal(left: &str, right: &str) -> bool {
+        let [left, right] =
+            [left, right].map(|text| parse(text, &ParseOptions::default()).expect("valid").value);
+        let equal = python_eq(&left, &right);
+        assert_eq!(equal, python_eq(&right, &left), "not symmetric");
+        equal
+    }
+
+    #[test]
+    fn numbers_compare_by_value() {
+        for (left, right) in [
+            ("1", "1.0"),
+            ("1", "true"),
+            ("0.0", "false"),
+            ("0", "-0.0"),
+            ("9223372036854775808", "9.223372036854775808e18"),
+            ("-1e25", "-10000000000000000905969664"),
+            ("Infinity", "1e999"),
+        ] {
+            assert!(equal(left, right), "{left} {right}");
+        }
+        for (left, right) in [
+            ("1", "1.5"),
+            ("9007199254740993", "9007199254740992.0"),
+            ("9223372036854775807", "9223372036854775808.0"),
+            ("10000000000000000000000000", "1e25"),
+            ("NaN", "NaN"),
+            ("Infinity", "99999999999999999999999"),
+            ("1", "\"1\""),
+            ("0", "null"),
+            ("false", "null"),
+            ("0", "[]"),
+        ] {
+            assert!(!equal(left, right), "{left} {right}");
+        }
+    }
+
+    #[test]
+    fn containers_compare_deeply() {
+        assert!(equal(
+            r#"{"a": [1, {"b": true}], "c": null}"#,
+            r#"{"c": null, "a": [1.0, {"b": 1}]}"#
+        ));
+        assert!(!equal(r#"{"a": 1}"#, r#"{"a": 1, "b": null}"#));
+        assert!(!equal(r#"{"a": null}"#, r#"{"b": null}"#));
+        assert!(!equal("[1, 2]", "[2, 1]"));
+        assert!(!equal("[]", "{}"));
+    }
+}

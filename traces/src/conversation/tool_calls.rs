@@ -1,0 +1,281 @@
+//! Tool calls of a turn: from the spans of the tools, from the messages, or from both together.
+//!
+//! A framework, a client and a server may each record the same call, one span inside the other. Such spans share the name of
+//! the tool or the id of the call, and they are one call.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{
+    Recorded, ToolCall,
+    llm_calls::Call,
+    message::{CallPart, PartId, ResponsePart, json_or_text, tool_calls, tool_responses},
+    recorded::is_empty,
+    tree::Tree,
+    view::{Kind, SpanView, keys},
+};
+use crate::{
+    json::{NonFinite, is_space, string_repr, to_string},
+    trace::SpanStatus,
+};
+
+/// Returns the calls among the spans `members` (in walk order), in order of (start, span id) of their outermost spans.
+pub(crate) fn calls_in_spans(
+    tree: &Tree<'_>,
+    members: &[usize],
+    warnings: &mut Vec<String>,
+) -> Vec<ToolCall> {
+    let mut chain_of: HashMap<usize, usize> = HashMap::new();
+    let mut chains: Vec<Vec<&SpanView<'_>>> = Vec::new();
+    for &index in members {
+        let view = tree.view(index);
+        if view.kind != Kind::Tool {
+            continue;
+        }
+        let outer = tree.nodes[index].tool_parent;
+        let chain = outer
+            .filter(|&outer| is_same_call(tree.view(outer), view))
+            .and_then(|outer| chain_of.get(&outer).copied())
+            .unwrap_or_else(|| {
+                chains.push(Vec::new());
+                chains.len() - 1
+            });
+        chains[chain].push(view);
+        chain_of.insert(index, chain);
+    }
+    chains.sort_by(|a, b| place(a).cmp(&place(b)));
+    chains.iter().map(|chain| call(chain, warnings)).collect()
+}
+
+/// Returns the sort key of a chain: start and span id of the outermost span.
+fn place<'t>(chain: &[&'t SpanView<'_>]) -> Option<(i128, &'t str)> {
+    let outermost = chain.first()?.span;
+    Some((outermost.start_ns, &outermost.span_id))
+}
+
+/// Returns true if two spans, one inside the other, record the same call. Different ids prove nothing: a protocol between
+/// client and server counts its own requests.
+fn is_same_call(outer: &SpanView<'_>, inner: &SpanView<'_>) -> bool {
+    [keys::TOOL_NAME, keys::TOOL_CALL_ID].into_iter().any(|key| {
+        let outer = outer.attributes.text(key);
+        outer.is_some() && outer == inner.attributes.text(key)
+    })
+}
+
+/// The call of spans that record it, outermost first. Each figure comes from the outermost span that has it.
+fn call(chain: &[&SpanView<'_>], warnings: &mut Vec<String>) -> ToolCall {
+    let text = |key| chain.iter().find_map(|view| view.attributes.nonempty_text(key));
+    let value = |key| chain.iter().find_map(|view| view.attributes.get(key));
+    let status = chain.iter().map(|view| view.span.status).find(|set| *set != SpanStatus::Unset);
+    let outermost = chain.first().map(|view| view.span);
+    ToolCall {
+        name: text(keys::TOOL_NAME).unwrap_or_else(|| {
+            let (id, name) = outermost.map_or(("", ""), |span| (&span.span_id, &span.name));
+            let name = name_in_span_name(name);
+            warnings.push(format!(
+                "tool span {id} has no gen_ai.tool.name; used span name token {}",
+                string_repr(name)
+            ));
+            name.to_owned()
+        }),
+        call_id: text(keys::TOOL_CALL_ID),
+        arguments: value(keys::TOOL_ARGUMENTS).map(json_or_text).unwrap_or_default(),
+        result: value(keys::TOOL_RESULT).map(Recorded::from).unwrap_or_default(),
+        is_error: status == Some(SpanStatus::Error) || text(keys::ERROR_TYPE).is_some(),
+        span: outermost.map(|span| (span.start_ns, span.end_ns)),
+    }
+}
+
+/// The tool's name in a span name like `execute_tool NAME`, else the whole span name.
+fn name_in_span_name(span_name: &str) -> &str {
+    let mut words = span_name.split(is_space).filter(|word| !word.is_empty());
+    match (words.next(), words.next()) {
+        (Some("execute_tool"), Some(name)) => name,
+        _ => span_name,
+    }
+}
+
+/// A tool response, and the first model call with it in its input.
+struct KnownResponse<'a> {
+    part: &'a ResponsePart,
+    call: usize,
+    claimed: bool,
+}
+
+/// Returns the tool calls in the messages of `calls` (sorted by time), with the responses in later messages.
+///
+/// A response belongs to the call with its id. Some producers number calls and responses separately, so a response with an
+/// unknown id belongs to the next call in order, of the same tool if the response names one. A response that precedes a
+/// call belongs to an earlier one.
+pub(crate) fn calls_in_parts(calls: &[Call], warnings: &mut Vec<String>) -> Vec<ToolCall> {
+    let mut known = responses_of(calls, warnings);
+    let requested: Vec<(usize, &CallPart)> = calls
+        .iter()
+        .enumerate()
+        .flat_map(|(index, call)| tool_calls(&call.output).map(move |part| (index, part)))
+        .collect();
+    let requested_ids: HashSet<&str> =
+        requested.iter().filter_map(|(_, part)| part.id.text.as_deref()).collect();
+    requested
+        .into_iter()
+        .map(|(index, part)| {
+            if let Some(warning) = odd_id("tool_call", &part.id) {
+                warnings.push(warning);
+            }
+            let result = claim(&mut known, index, part, &requested_ids, warnings);
+            ToolCall {
+                name: part.name.clone(),
+                call_id: part.id.text.clone(),
+                arguments: part.arguments.clone(),
+                result: result.map(|result| result.response.clone()).unwrap_or_default(),
+                is_error: false,
+                span: None,
+            }
+        })
+        .collect()
+}
+
+/// The distinct results in the inputs of all calls. The history is repeated in every input.
+fn responses_of<'a>(calls: &'a [Call], warnings: &mut Vec<String>) -> Vec<KnownResponse<'a>> {
+    let mut seen_ids = HashSet::new();
+    let mut seen_results = HashSet::new();
+    let mut known = Vec::new();
+    for (call, part) in calls
+        .iter()
+        .enumerate()
+        .flat_map(|(index, call)| tool_responses(&call.input).map(move |part| (index, part)))
+    {
+        let is_new = match &part.id.text {
+            Some(id) => seen_ids.insert(id.as_str()),
+            None => seen_results.insert((
+                part.name.as_deref(),
+                to_string(part.response.value(), NonFinite::Literal),
+            )),
+        };
+        if is_new {
+            // Numbers are common here and mean what they say.
+            if matches!(part.id.odd_kind, Some("an object" | "an array")) {
+                warnings.extend(odd_id("tool_call_response", &part.id));
+            }
+            known.push(KnownResponse { part, call, claimed: false });
+        }
+    }
+    known
+}
+
+/// Takes the response to a call from the inputs of later model calls.
+fn claim<'a>(
+    known: &mut [KnownResponse<'a>],
+    index: usize,
+    call: &CallPart,
+    requested_ids: &HashSet<&str>,
+    warnings: &mut Vec<String>,
+) -> Option<&'a ResponsePart> {
+    let is_open = |known: &KnownResponse<'_>| !known.claimed && known.call > index;
+    let by_id = call.id.text.as_ref().and_then(|id| {
+        known.iter().position(|known| is_open(known) && known.part.id.text.as_ref() == Some(id))
+    });
+    let found = by_id.or_else(|| {
+        let position = known.iter().position(|known| {
+            is_open(known)
+                && known.part.id.text.as_deref().is_none_or(|id| !requested_ids.contains(id))
+                && known.part.name.as_ref().is_none_or(|name| *name == call.name)
+        })?;
+        if let Some(id) = &known[position].part.id.text {
+            warnings.push(format!(
+                "tool {} result joined by order (response id {} matches no call)",
+                call.name,
+                string_repr(id)
+            ));
+        }
+        Some(position)
+    })?;
+    known[found].claimed = true;
+    Some(known[found].part)
+}
+
+/// Returns the warning about an id that is not a string.
+fn odd_id(part: &str, id: &PartId) -> Option<String> {
+    let (kind, text) = (id.odd_kind?, id.text.as_deref()?);
+    Some(format!("a {part} part has {kind} as its id; read as {}", string_repr(text)))
+}
+
+/// Completes the calls of `spans` from the messages of `calls`.
+///
+/// Spans often have no arguments or result, because recording content is off there. Each span takes one call of the
+/// messages: that with its id, else the first with the name of its tool. Recorded values of a span are never replaced. Calls
+/// without a span are tools that ran elsewhere; each is placed after the call before it.
+pub(crate) fn complete_from_parts(
+    mut spans: Vec<ToolCall>,
+    calls: &[Call],
+    warnings: &mut Vec<String>,
+) -> Vec<ToolCall> {
+    let parts = calls_in_parts(calls, warnings);
+    // The span that took each part.
+    let mut taken_by: Vec<Option<usize>> = vec![None; parts.len()];
+    for (index, span) in spans.iter_mut().enumerate() {
+        let open = || parts.iter().enumerate().filter(|(part, _)| taken_by[*part].is_none());
+        let by_id = span.call_id.as_ref().filter(|id| !id.is_empty()).and_then(|id| {
+            open().find(|(_, part)| part.call_id.as_ref() == Some(id)).map(|(part, _)| part)
+        });
+        let by_name = || open().find(|(_, part)| part.name == span.name).map(|(part, _)| part);
+        if let Some(part) = by_id.or_else(by_name) {
+            taken_by[part] = Some(index);
+            let filled = fill(span, &parts[part]);
+            if by_id.is_none() && !filled.is_empty() {
+                warnings.push(format!(
+                    "tool {} {} joined from message parts by name (call ids differ)",
+                    span.name,
+                    filled.join(" and ")
+                ));
+            }
+        }
+    }
+    insert_open(spans, parts, &taken_by, warnings)
+}
+
+/// Fills the parts that the span did not record. Returns their names.
+fn fill(span: &mut ToolCall, part: &ToolCall) -> Vec<&'static str> {
+    let mut filled = Vec::new();
+    if is_empty(&span.arguments) && !is_empty(&part.arguments) {
+        span.arguments = part.arguments.clone();
+        filled.push("arguments");
+    }
+    if span.result.is_empty() && !part.result.is_empty() {
+        span.result = part.result.clone();
+        filled.push("result");
+    }
+    filled
+}
+
+/// The spans in their order with each part no span took after the request before it, or first.
+fn insert_open(
+    spans: Vec<ToolCall>,
+    parts: Vec<ToolCall>,
+    taken_by: &[Option<usize>],
+    warnings: &mut Vec<String>,
+) -> Vec<ToolCall> {
+    let mut first = Vec::new();
+    let mut after: Vec<Vec<ToolCall>> = vec![Vec::new(); spans.len()];
+    let mut previous = None;
+    for (part, taken_by) in parts.into_iter().zip(taken_by) {
+        if taken_by.is_some() {
+            previous = *taken_by;
+            continue;
+        }
+        warnings
+            .push(format!("tool {} appears only in message parts, without a tool span", part.name));
+        match previous {
+            Some(span) => after[span].push(part),
+            None => first.push(part),
+        }
+    }
+    first
+        .into_iter()
+        .chain(
+            spans
+                .into_iter()
+                .zip(after)
+                .flat_map(|(span, after)| std::iter::once(span).chain(after)),
+        )
+        .collect()
+}

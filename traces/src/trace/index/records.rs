@@ -1,0 +1,506 @@
+//! Notes on spans, log records, resources and scopes, taken while a file is scanned.
+
+use std::{fmt, hash::BuildHasher as _, io, mem, ops::Range, sync::Arc};
+
+use foldhash::quality::RandomState;
+use indexmap::IndexSet;
+
+use super::{
+    Scan, Stop, TrackedAttributes,
+    interner::Interner,
+    tracked::{Found, Occurrence},
+};
+use crate::{
+    json::{Object, Scanner, Value, take_repeated_key},
+    trace::{
+        decoded::Side,
+        error::LoadErrorKind,
+        model::Scope,
+        otlp::odd_trace_id,
+        unusable::{Part, Position, UnusableParts, missing_id, scan_unread, wrong_kind},
+        values::{self, SPAN_ID, TRACE_ID, normalize},
+    },
+};
+
+/// Maximum length in bytes of a note on consecutive items: few enough to be decoded at once.
+const RANGE_BYTES: u64 = 64 << 10;
+
+/// Bytes of a file for each note for which space is reserved. Reserved memory that is not used is never touched, but a list
+/// that grows is copied again and again, and the copies take as much memory as the list.
+const BYTES_PER_NOTE: u64 = 512;
+/// Minimum length in bytes of a file for which space is reserved.
+const LONG_FILE: u64 = 4 << 20;
+/// Maximum number of notes for which space is reserved.
+const MAX_RESERVED: u64 = 1 << 22;
+
+/// The position of a value in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Location {
+    pub(super) offset: u64,
+    pub(super) length: u32,
+}
+
+impl Location {
+    fn between(start: usize, end: usize) -> Result<Self, Stop> {
+        let length = u32::try_from(end - start).map_err(|_| Stop::Fallback)?;
+        Ok(Self { offset: start as u64, length })
+    }
+
+    pub(super) fn end(self) -> u64 {
+        self.offset + u64::from(self.length)
+    }
+}
+
+/// Consecutive spans or log records of one trace in a list.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RecordRange {
+    offset: u64,
+    length: u32,
+    /// Number of spans or log records.
+    pub(super) count: u32,
+    /// Number of the id of their trace, later of their trace.
+    pub(super) trace: u32,
+    /// Number of their origin, or one of the constants.
+    origin: u32,
+}
+
+impl RecordRange {
+    const NO_ORIGIN: u32 = u32::MAX;
+    const LOGS: u32 = u32::MAX - 1;
+
+    /// Returns the location from the first to the last, separators included.
+    pub(super) fn location(&self) -> Location {
+        Location { offset: self.offset, length: self.length }
+    }
+
+    pub(super) fn are_logs(&self) -> bool {
+        self.origin == Self::LOGS
+    }
+
+    pub(super) fn origin(&self) -> Option<u32> {
+        (self.origin < Self::LOGS).then_some(self.origin)
+    }
+
+    /// Adds the number of origins of earlier files to the number of the origin.
+    pub(super) fn shift_origin(&mut self, before: u32) {
+        if self.origin < Self::LOGS {
+            self.origin += before;
+        }
+    }
+}
+
+/// The resource and scope that spans have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Origin {
+    /// Offset and length of the resource; in the format of Jaeger, of all processes of a trace. Length 0 if there is none.
+    resource: (u64, u32),
+    /// Number of the scope, or the constant.
+    scope: u32,
+}
+
+impl Origin {
+    const NO_SCOPE: u32 = u32::MAX;
+
+    pub(super) fn resource(&self) -> Option<Location> {
+        let (offset, length) = self.resource;
+        (length > 0).then_some(Location { offset, length })
+    }
+
+    pub(super) fn scope(&self) -> Option<u32> {
+        (self.scope != Self::NO_SCOPE).then_some(self.scope)
+    }
+}
+
+/// Notes on spans or log records, which count only if the rest of the file confirms them.
+#[derive(Debug, Default)]
+pub(super) struct Records {
+    pub(super) ranges: Vec<RecordRange>,
+    /// Hash of the id of each span, if attributes are tracked.
+    pub(super) span_ids: Vec<u32>,
+    /// Starts of the spans whose resource is not known yet.
+    starts: Vec<i64>,
+    pub(super) occurrences: Vec<Occurrence>,
+    /// Warnings of all traces of the file.
+    pub(super) warnings: Vec<String>,
+    /// Parts that cannot be used.
+    pub(super) unusable: UnusableParts,
+    /// Whether the next item may extend the last range.
+    is_open: bool,
+}
+
+impl Records {
+    /// Returns empty notes with space for `count` ranges.
+    pub(super) fn with_capacity(count: usize) -> Self {
+        Self { ranges: Vec::with_capacity(count), ..Self::default() }
+    }
+
+    /// Ends the last range.
+    pub(super) fn cut(&mut self) {
+        self.is_open = false;
+    }
+
+    /// Declares that the spans so far have no resource.
+    pub(super) fn have_no_resource(&mut self) {
+        self.starts.clear();
+    }
+
+    fn push(&mut self, trace: u32, location: Location, origin: u32) {
+        let open = if self.is_open { self.ranges.last_mut() } else { None };
+        let open = open.filter(|range| {
+            range.trace == trace
+                && range.origin == origin
+                && location.end() - range.offset <= RANGE_BYTES
+        });
+        match open {
+            Some(range) => {
+                // At most `RANGE_BYTES`.
+                range.length = (location.end() - range.offset) as u32;
+                range.count += 1;
+            }
+            None => {
+                let Location { offset, length } = location;
+                self.ranges.push(RecordRange { offset, length, count: 1, trace, origin });
+            }
+        }
+        self.is_open = true;
+    }
+
+    /// Adds others after these.
+    pub(super) fn append(&mut self, mut others: Self) {
+        move_behind(&mut self.ranges, &mut others.ranges);
+        move_behind(&mut self.span_ids, &mut others.span_ids);
+        move_behind(&mut self.occurrences, &mut others.occurrences);
+        move_behind(&mut self.warnings, &mut others.warnings);
+        self.unusable.append(&others.unusable);
+        self.is_open = false;
+    }
+}
+
+/// Appends a list, without a copy if there is nothing to append to: these lists may be long.
+pub(super) fn move_behind<T>(list: &mut Vec<T>, others: &mut Vec<T>) {
+    if list.is_empty() && list.capacity() < others.capacity() {
+        mem::swap(list, others);
+    } else {
+        list.append(others);
+    }
+}
+
+/// Spans and log records of a file in the order in which they are decoded.
+#[derive(Debug, Default)]
+pub(super) struct FileRecords {
+    pub(super) spans: Records,
+    pub(super) logs: Records,
+    pub(super) lone_surrogates: usize,
+}
+
+impl FileRecords {
+    /// Takes the unusable parts: first spans, then log records.
+    pub(super) fn take_unusable(&mut self) -> UnusableParts {
+        let mut parts = mem::take(&mut self.spans.unusable);
+        parts.append(&mem::take(&mut self.logs.unusable));
+        parts
+    }
+}
+
+/// A member of a span that is noted and has two spellings.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Field {
+    TraceId,
+    SpanId,
+    Start,
+}
+
+/// The noted members of a span.
+#[derive(Debug, Default)]
+pub(super) struct SpanDraft {
+    /// Values by [`Field`].
+    pub(super) fields: [Value; 3],
+    /// Whether the name in camel case was present, by [`Field`].
+    camel: [bool; 3],
+    pub(super) tracked: Found,
+}
+
+impl SpanDraft {
+    /// Sets a field. A name in `snake_case` does not count where the name in camel case is present.
+    pub(super) fn set(&mut self, field: Field, is_camel: bool, value: Value) {
+        let was_camel = &mut self.camel[field as usize];
+        if is_camel || !*was_camel {
+            self.fields[field as usize] = value;
+        }
+        *was_camel |= is_camel;
+    }
+}
+
+/// A scan of one file: the scanner, and the notes so far.
+pub(super) struct Walk<'c> {
+    pub(super) scanner: Scanner<'static>,
+    pub(super) format: &'static dyn Scan,
+    /// Whether every file has to have the format.
+    pub(super) is_given: bool,
+    pub(super) tracked: TrackedAttributes,
+    pub(super) position: Position,
+    /// Notes on the list that is being scanned.
+    pub(super) out: Records,
+    pub(super) origins: Vec<Origin>,
+    /// Number of notes for which a list that may become long reserves space.
+    pub(super) capacity: usize,
+    /// Names of all files.
+    names: &'c mut Interner,
+    /// Scopes of all files.
+    scopes: &'c mut IndexSet<Arc<Scope>>,
+    hasher: RandomState,
+}
+
+impl fmt::Debug for Walk<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Walk").field("scanner", &self.scanner).finish_non_exhaustive()
+    }
+}
+
+impl<'c> Walk<'c> {
+    pub(super) fn new(
+        scanner: Scanner<'static>,
+        (format, is_given): (&'static dyn Scan, bool),
+        (tracked, length): (TrackedAttributes, u64),
+        names: &'c mut Interner,
+        scopes: &'c mut IndexSet<Arc<Scope>>,
+    ) -> Self {
+        let capacity = match length {
+            ..LONG_FILE => 0,
+            _ => (length / BYTES_PER_NOTE).min(MAX_RESERVED) as usize,
+        };
+        names.reserve(capacity);
+        Self {
+            scanner,
+            format,
+            is_given,
+            tracked,
+            position: Position::default(),
+            out: Records::default(),
+            origins: Vec::with_capacity(capacity),
+            capacity,
+            names,
+            scopes,
+            hasher: RandomState::default(),
+        }
+    }
+
+    /// Visits the members of the object that starts here. `visit` skips each value and gets the index of its key in `keys`.
+    pub(super) fn each_member(
+        &mut self,
+        keys: &[&str],
+        mut visit: impl FnMut(&mut Self, Option<usize>) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        let mut more = self.scanner.open_object()?;
+        while more {
+            let key = self.scanner.key(keys)?;
+            visit(self, key)?;
+            more = self.scanner.next_member()?;
+        }
+        Ok(())
+    }
+
+    /// Visits the items of the list that starts here. `visit` skips each and gets its index and whether it is an object.
+    /// Returns the number of items; `None` for `null`. Only the whole-file decoder knows the meaning of other values.
+    pub(super) fn each_item(
+        &mut self,
+        (depth, key): (usize, &'static str),
+        (part, name): (Part, &str),
+        mut visit: impl FnMut(&mut Self) -> Result<(), Stop>,
+    ) -> Result<Option<usize>, Stop> {
+        let kind = self.scanner.peek()?;
+        if kind != Some(b'[') {
+            // If the text is not JSON, that is the error.
+            self.scanner.skip_value()?;
+            return if kind == Some(b'n') { Ok(None) } else { Err(Stop::Fallback) };
+        }
+        let mut more = self.scanner.open_array()?;
+        let mut index = 0;
+        while more {
+            self.position.move_to(depth, key, index);
+            if self.scanner.peek()? == Some(b'{') {
+                visit(self)?;
+            } else {
+                self.out.cut();
+                let reason = wrong_kind(name, self.scanner.value()?.kind(), "an object");
+                self.skip(part, &reason);
+            }
+            index += 1;
+            more = self.scanner.next_item()?;
+        }
+        self.position.leave(depth);
+        Ok(Some(index))
+    }
+
+    /// Visits the spans or log records of the list that starts here, as [`Walk::each_item`].
+    pub(super) fn each_record(
+        &mut self,
+        list: (usize, &'static str),
+        side: Side,
+        visit: impl FnMut(&mut Self) -> Result<(), Stop>,
+    ) -> Result<Option<usize>, Stop> {
+        self.out.cut();
+        self.each_item(list, side.part(), visit)
+    }
+
+    /// Runs a scan whose notes are kept apart. Returns them.
+    pub(super) fn apart<T>(
+        &mut self,
+        capacity: usize,
+        scan: impl FnOnce(&mut Self) -> Result<T, Stop>,
+    ) -> Result<(Records, T), Stop> {
+        let outer = mem::replace(&mut self.out, Records::with_capacity(capacity));
+        let result = scan(self)?;
+        Ok((mem::replace(&mut self.out, outer), result))
+    }
+
+    /// Reads the value that starts here, with its location. The whole-file decoder rejects a repeated key in it.
+    pub(super) fn located_value(&mut self) -> Result<(Location, Value), Stop> {
+        let start = self.scanner.offset();
+        let mut value = self.scanner.value()?;
+        refuse_repeated(&mut value)?;
+        Ok((Location::between(start, self.scanner.offset())?, value))
+    }
+
+    /// Skips the value of a member that is not read. If it holds spans, the whole-file decoder reports them.
+    pub(super) fn skip_unread(&mut self) -> Result<(), Stop> {
+        if scan_unread(&mut self.scanner)? { Err(Stop::Fallback) } else { Ok(()) }
+    }
+
+    /// Adds the part at the current position to the unusable ones.
+    pub(super) fn skip(&mut self, part: Part, reason: &str) {
+        self.out.unusable.add(part, &self.position, reason);
+    }
+
+    /// Returns the number of a scope.
+    pub(super) fn scope(&mut self, scope: Scope) -> Result<u32, Stop> {
+        let known = self.scopes.get_index_of(&scope);
+        number(known.unwrap_or_else(|| self.scopes.insert_full(Arc::new(scope)).0))
+    }
+
+    /// Notes the span that started at `start` and was just scanned. Without ids, it is unusable.
+    pub(super) fn add_span(&mut self, draft: SpanDraft, start: usize) -> Result<(), Stop> {
+        let SpanDraft { fields: [trace_id, span_id, start_time], tracked, .. } = draft;
+        let location = Location::between(start, self.scanner.offset())?;
+        let trace_id = normalize(&trace_id, TRACE_ID);
+        let span_id = normalize(&span_id, SPAN_ID);
+        let usable = [trace_id.is_some(), span_id.is_some()];
+        let (Some(trace_id), Some(span_id)) = (trace_id, span_id) else {
+            if let Some(reason) = missing_id(self.format.id_keys(), usable) {
+                self.skip(Part::Span, &reason);
+            }
+            self.out.cut();
+            return Ok(());
+        };
+        let trace = self.name(&trace_id)?;
+        self.out.push(trace, location, RecordRange::NO_ORIGIN);
+        if self.tracked.keys.is_empty() {
+            return Ok(());
+        }
+        // Different ids with the same hash are told apart when the trace is read.
+        self.out.span_ids.push(self.hasher.hash_one(span_id) as u32);
+        let start = values::time(&start_time, self.format.time_unit()).unwrap_or_default();
+        let start = i64::try_from(start).unwrap_or(if start < 0 { i64::MIN } else { i64::MAX });
+        self.out.starts.push(start);
+        self.add_occurrences(&tracked, false, (trace, start))
+    }
+
+    /// Notes the log record that started at `start` and was just scanned, unless it belongs to no trace.
+    pub(super) fn add_log(&mut self, trace_id: &Value, start: usize) -> Result<(), Stop> {
+        if let Some(id) = normalize(trace_id, TRACE_ID) {
+            let location = Location::between(start, self.scanner.offset())?;
+            let trace = self.name(&id)?;
+            self.out.push(trace, location, RecordRange::LOGS);
+            return Ok(());
+        }
+        if let Some(reason) = odd_trace_id(trace_id) {
+            self.skip(Part::LogRecord, &reason);
+        }
+        self.out.cut();
+        Ok(())
+    }
+
+    /// Notes the resource and the scopes of ranges, which are the last ones.
+    pub(super) fn add_origins(
+        &mut self,
+        resource: Option<Location>,
+        scopes: &[(Range<usize>, Option<u32>)],
+    ) -> Result<(), Stop> {
+        let resource = resource.map_or((0, 0), |location| (location.offset, location.length));
+        for (ranges, scope) in scopes {
+            let origin = Origin { resource, scope: scope.unwrap_or(Origin::NO_SCOPE) };
+            if ranges.is_empty() || (resource.1 == 0 && scope.is_none()) {
+                continue;
+            }
+            if self.origins.last() != Some(&origin) {
+                self.origins.push(origin);
+            }
+            let origin = number(self.origins.len() - 1)?;
+            for range in &mut self.out.ranges[ranges.clone()] {
+                range.origin = origin;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes the tracked attributes of the resource of the ranges from `first` on.
+    pub(super) fn track_resource(&mut self, tracked: &Found, first: usize) -> Result<(), Stop> {
+        let starts = mem::take(&mut self.out.starts);
+        if tracked.is_empty() {
+            return Ok(());
+        }
+        let counts: Vec<(u32, u32)> =
+            self.out.ranges[first..].iter().map(|range| (range.trace, range.count)).collect();
+        let traces = counts.iter().flat_map(|(trace, count)| (0..*count).map(|_| *trace));
+        for span in traces.zip(starts) {
+            self.add_occurrences(tracked, true, span)?;
+        }
+        Ok(())
+    }
+
+    fn add_occurrences(
+        &mut self,
+        tracked: &Found,
+        on_resource: bool,
+        (trace, start): (u32, i64),
+    ) -> Result<(), Stop> {
+        if tracked.is_unknown {
+            Occurrence::unknown(trace).add_to(&mut self.out.occurrences);
+        }
+        for (key, value) in &tracked.values {
+            if let Some(name) = (self.tracked.name)(value) {
+                let name = self.name(&name)?;
+                Occurrence::new(trace, start, (*key, on_resource), name)
+                    .add_to(&mut self.out.occurrences);
+            }
+        }
+        Ok(())
+    }
+
+    fn name(&mut self, name: &str) -> Result<u32, Stop> {
+        self.names.add(name).ok_or_else(|| LoadErrorKind::Read(too_many_names()).into())
+    }
+}
+
+/// The whole-file decoder rejects a value with a repeated key.
+fn refuse_repeated(value: &mut Value) -> Result<(), Stop> {
+    let object: Option<&mut Object> =
+        if let Value::Object(object) = value { Some(object) } else { None };
+    if object.and_then(take_repeated_key).is_some() { Err(Stop::Fallback) } else { Ok(()) }
+}
+
+/// The whole-file decoder rejects a repeated member.
+pub(super) fn once<T>(seen: &Option<T>) -> Result<(), Stop> {
+    if seen.is_some() { Err(Stop::Fallback) } else { Ok(()) }
+}
+
+/// Returns the error of files with more names than can be numbered, not even by the whole-file decoder.
+pub(super) fn too_many_names() -> io::Error {
+    let text = "the files hold more than 4 GB of trace ids; evaluate them in several runs";
+    io::Error::new(io::ErrorKind::OutOfMemory, text)
+}
+
+/// Returns an index as a number of 32 bits, if it fits.
+pub(super) fn number(index: usize) -> Result<u32, Stop> {
+    u32::try_from(index).ok().filter(|number| *number < RecordRange::LOGS).ok_or(Stop::Fallback)
+}
