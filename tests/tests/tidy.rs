@@ -269,7 +269,7 @@ fn modules_of_a_crate_do_not_import_each_other_in_a_circle() {
         let modules: BTreeSet<String> = imports.keys().cloned().collect();
         for (module, imported) in &mut imports {
             imported.retain(|name| {
-                let edge = (*krate, &**module, &**name);
+                let edge = (krate, &**module, &**name);
                 let excuse = CYCLES.iter().position(|it| *it == edge);
                 excused.extend(excuse);
                 modules.contains(name) && name != module && excuse.is_none()

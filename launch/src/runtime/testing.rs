@@ -1,7 +1,6 @@
 //! Directories and files for tests of this workspace.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
-#![expect(clippy::unwrap_used, reason = "only tests use this, and a test may panic")]
 
 use std::{
     env, fs,
