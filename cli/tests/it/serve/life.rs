@@ -108,7 +108,7 @@ fn what_does_not_end_in_time_is_ended_and_told_so() {
     let pid = wait_for_line(&folder.path().join("began"));
     assert!(signal("INT", &server.pid()));
     let answer = response(&mut stream).is(503);
-    assert!(answer.text().contains("going down"), "{}", answer.body);
+    assert!(answer.text().contains("shutting down"), "{}", answer.body);
     assert_eq!(server.ended(), Some(3));
     assert_gone(&pid);
     assert!(server.said().contains("some documents were not answered"), "{}", server.said());
