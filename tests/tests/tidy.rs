@@ -451,3 +451,21 @@ fn nothing_is_measured_by_a_clock_that_may_be_set() {
         .collect();
     complaints(wrong, "read the clock on the wall, which may be set during a run; use `Instant`");
 }
+
+#[test]
+fn the_architecture_page_is_short_and_names_what_exists() {
+    let page = read("ARCHITECTURE.md");
+    assert!(page.len() <= 30 << 10, "ARCHITECTURE.md has {} bytes", page.len());
+    let mut wrong = Vec::new();
+    for name in ["ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        let text = read(name);
+        // Every other piece between backticks is code.
+        let code = text.split('`').skip(1).step_by(2);
+        let paths = code.filter(|it| it.contains('/') && !it.contains([' ', '<', '~', ':', '*']));
+        // Names in capitals stand for the name that the reader chooses.
+        let paths = paths.filter(|it| !it.contains("NAME") && !it.starts_with(['.', '/', '-']));
+        wrong
+            .extend(paths.filter(|it| !root().join(it).exists()).map(|it| format!("{name}: {it}")));
+    }
+    complaints(wrong, "do not exist");
+}

@@ -235,7 +235,9 @@ fn a_directory_is_every_evaluator_in_it() {
     test(&folder, &["all"]).exits(2).says("named.js: no test ran");
     test(&folder, &["all/empty"]).exits(2).says("there is nothing to test in all/empty");
     folder.script("tool", "");
-    test(&folder, &["tool"]).exits(2).says("no test of tool: the runtime `Executable` cannot run tests");
+    test(&folder, &["tool"])
+        .exits(2)
+        .says("no test of tool: the runtime `Executable` cannot run tests");
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn a_member_of_a_workspace_is_built_on_its_own() {
     assert_eq!(
         results[3].as_ref().unwrap_err().to_string(),
         format!(
-            "{} is a workspace, not a package; name the folder of one of its packages: a, b",
+            "{} is a workspace, not a package; name the directory of one of its packages: a, b",
             fixture.path("Cargo.toml").display()
         )
     );
