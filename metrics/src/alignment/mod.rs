@@ -29,7 +29,7 @@ use evaluator_traces::{conversation::Turn, eval_set::ExpectedTurn};
 /// ```
 ///
 /// The name of the tool counts as much as one argument, and a missing call costs as much as an unexpected one. The
-/// arguments of both calls are compared, each by its [`Comparator`]; ignored ones do not count. A call without arguments and
+/// arguments of both calls are compared, each by its comparator; ignored ones do not count. A call without arguments and
 /// one with empty arguments are equal. A missing or unexpected turn scores 0, unlike with `tool_trajectory_avg_score`. A
 /// recording without turns or without a golden case is not evaluated. More than a million pairs of calls in a turn
 /// (without order, about 460 calls on either side) are an error.
