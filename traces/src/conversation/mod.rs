@@ -11,12 +11,9 @@
 
 mod extract;
 mod group;
-mod join;
-mod llm_calls;
 mod message;
 mod model;
 mod performance;
-mod recorded;
 #[cfg(test)]
 mod testing;
 mod tool_calls;
@@ -24,7 +21,7 @@ mod tree;
 mod turns;
 mod view;
 
-pub use extract::{extract, extract_group};
+pub use extract::{Recorded, extract, extract_group};
 pub use group::{GROUPING, Groups, group_indexed};
 pub use group::{Group, GroupBy, GroupedBy, group};
 pub use model::{
@@ -35,4 +32,3 @@ pub use performance::RunSums;
 pub use performance::{
     Percentiles, RunCounts, RunLatency, RunPerformance, RunTokens, TokensPerTrace,
 };
-pub use recorded::Recorded;

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, fmt};
 
-use super::model::{EvalCase, EvalSet};
+use super::load::{EvalCase, EvalSet};
 use crate::{
     conversation::Conversation,
     json::{normalize, string_repr},

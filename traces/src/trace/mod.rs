@@ -20,20 +20,18 @@ mod format;
 mod index;
 mod inputs;
 mod jaeger;
-mod load;
 mod model;
 mod otlp;
 mod unusable;
 mod values;
 
-pub use decoded::Decoded;
 pub(crate) use decoded::merge;
+pub use decoded::{Decoded, FileTraces, load_file, load_text};
 pub use error::{LoadError, LoadErrorKind};
 pub use format::{TraceFormat, TraceFormats, UnknownFormat};
 pub use index::{ReadError, TraceIndex, TrackedAttributes};
 #[doc(hidden)]
 pub use inputs::FileStamp;
 pub use inputs::{TraceFiles, trace_files};
-pub use load::{FileTraces, load_file, load_text};
 pub use model::{Event, LogRecord, Scope, Span, SpanStatus, Trace};
 pub use unusable::UnusableParts;
