@@ -1,7 +1,7 @@
 //! Reading eval set files.
 
 use std::{
-    fmt, fs, io,
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -186,20 +186,23 @@ pub enum EvalSetErrorKind {
 }
 
 /// The problem of a field of an eval set.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FieldProblem {
     /// The field is required and absent.
+    #[error("required field is missing{}", hint(found.as_deref(), "('", "' is not read here)"))]
     Missing {
         /// A similar key that is present.
         found: Option<String>,
     },
     /// The key is unknown.
+    #[error("unknown key{}", hint(meant.as_deref(), "(did you mean '", "'?)"))]
     Unknown {
         /// A similar known key.
         meant: Option<String>,
     },
     /// The value has the wrong type.
+    #[error("expected {expected}, found {found}")]
     WrongType {
         /// The expected type, with its article.
         expected: &'static str,
@@ -207,29 +210,16 @@ pub enum FieldProblem {
         found: &'static str,
     },
     /// The field is present in both spellings of its key.
+    #[error("the key is there in `camelCase`, too")]
     Twice,
     /// A case has both or neither of `conversation` and `conversation_scenario`.
+    #[error("expected exactly one of 'conversation' and 'conversation_scenario'")]
     NotExactlyOne,
 }
 
-impl fmt::Display for FieldProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing { found: None } => f.write_str("required field is missing"),
-            Self::Missing { found: Some(found) } => {
-                write!(f, "required field is missing ('{found}' is not read here)")
-            }
-            Self::Unknown { meant: None } => f.write_str("unknown key"),
-            Self::Unknown { meant: Some(meant) } => {
-                write!(f, "unknown key (did you mean '{meant}'?)")
-            }
-            Self::WrongType { expected, found } => write!(f, "expected {expected}, found {found}"),
-            Self::Twice => f.write_str("the key is there in `camelCase`, too"),
-            Self::NotExactlyOne => {
-                f.write_str("expected exactly one of 'conversation' and 'conversation_scenario'")
-            }
-        }
-    }
+/// Returns a key between two texts, after a space; empty without a key.
+fn hint(key: Option<&str>, before: &str, after: &str) -> String {
+    key.map_or_else(String::new, |key| format!(" {before}{key}{after}"))
 }
 
 /// A set of golden conversations.

@@ -179,9 +179,10 @@ impl Toolchain {
             command.arg(unit.kind.flag()).arg(program)
         });
         let mut log = Log::new(unit, programs);
-        let outcome = tool::run(&command, self.limit, &self.cancellation, &mut |stream, line| {
-            log.line(stream, line, on_event)
-        });
+        let outcome =
+            tool::run(&command, None, self.limit, &self.cancellation, &mut |stream, line| {
+                log.line(stream, line, on_event)
+            });
         log.finish(on_event);
         let built = self.launcher(unit, log.has_dylibs);
         let built = |program: PathBuf| built(log.findings_for(&program), program);

@@ -435,7 +435,7 @@ impl Build<'_> {
         let mut said = Said::default();
         let cancellation = self.planner.cancellation;
         let status =
-            tool::run_locked(&command, lock, self.limit, cancellation, &mut |stream, line| {
+            tool::run(&command, Some(lock), self.limit, cancellation, &mut |stream, line| {
                 said.add(stream, line);
                 if !line.trim().is_empty() {
                     on_line(line.trim());
