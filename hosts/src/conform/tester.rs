@@ -1,4 +1,4 @@
-//! Runs the cases of all suites.
+//! Runs the cases of all suites with the program that is tested: a command line, or a file that a runtime prepares.
 
 use std::{
     ffi::OsString,

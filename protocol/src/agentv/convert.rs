@@ -1,4 +1,4 @@
-//! Documents of AgentV, converted to the default contract.
+//! Documents of AgentV, converted to the default contract: turns, performance metrics, and the paths of dropped values.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! From traces to conversations.
+//! From traces to conversations, and recorded values that are parsed on first use.
 
 use std::{
     borrow::Cow,

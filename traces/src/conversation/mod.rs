@@ -5,8 +5,8 @@
 //! | which traces belong together | `group` |
 //! | one reading of each span, whatever convention it follows | `view`, `message` |
 //! | the tree of spans, and which of them anchor turns | `tree` |
-//! | logical LLM calls, tool calls | `llm_calls`, `tool_calls` |
-//! | turns of a trace, and turns that continue others | `turns`, `join` |
+//! | logical LLM calls, tool calls | `tool_calls` |
+//! | turns of a trace, and turns that continue others | `turns` |
 //! | latencies and counts | `performance` |
 
 mod extract;

@@ -1,4 +1,8 @@
-//! Tool calls of a turn: from the spans of the tools, from the messages, or from both together.
+//! The calls of a turn: tool calls, from the spans of the tools, from the messages, or from both together, and logical model
+//! calls.
+//!
+//! A framework's span often wraps that of the client library, and both record the same model call. Nested spans of which only
+//! one has nothing below it are one call; where a span wraps several calls, it is not a call itself.
 //!
 //! A framework, a client and a server may each record the same call, one span inside the other. Such spans share the name of
 //! the tool or the id of the call, and they are one call.

@@ -1,4 +1,7 @@
-//! Turns of one trace.
+//! Turns of one trace, and the turns of several traces that are rounds of one turn.
+//!
+//! Telemetry of a client library knows no agents: each model call is a trace of its own, and a turn with tools comes as
+//! several. A round that starts with tool results continues the turn that requested them.
 
 use std::{
     collections::{BTreeSet, HashSet},

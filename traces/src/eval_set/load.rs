@@ -1,4 +1,4 @@
-//! Reading eval set files.
+//! Eval sets: golden conversations, their files, and the errors of reading them.
 
 use std::{
     fs, io,

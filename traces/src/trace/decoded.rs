@@ -1,4 +1,5 @@
-//! Spans and log records of a file, and how they become traces: parents, children, roots and logs of each.
+//! Spans and log records of a file, and how they become traces: parents, children, roots and logs of each. The whole-file
+//! decoder, which is the reference for what a file means.
 
 use std::{
     collections::{HashMap, HashSet, hash_map::Entry},

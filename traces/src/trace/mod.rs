@@ -4,10 +4,9 @@
 //! |---|---|
 //! | `format` | [`TraceFormat`], the registry [`TraceFormats`] |
 //! | `otlp`, `jaeger` | the formats |
-//! | `load` | the whole-file decoder, the reference |
 //! | `index` | [`TraceIndex`], the fast path for files of any size |
 //! | `inputs` | directories, standard input, pipes and compressed files |
-//! | `decoded` | the content of a file, sorted into traces |
+//! | `decoded` | the whole-file decoder, the reference: the content of a file, sorted into traces |
 //! | `unusable` | parts of a file that cannot be used |
 //! | `values` | ids, numbers and base64 in the spellings of recorders |
 //!
