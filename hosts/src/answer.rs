@@ -102,16 +102,19 @@ impl fmt::Display for Status {
 }
 
 /// Reason why the output of an evaluator is not an answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadAnswer {
     /// The output is empty.
+    #[error("nothing was printed")]
     Empty,
     /// The output is not one JSON document in UTF-8.
+    #[error("{reason}")]
     NotJson {
         /// Position and reason.
         reason: String,
     },
     /// A field has the wrong type or a value that is not allowed.
+    #[error("{path}{separator}{reason}", separator = if path.is_empty() { "" } else { ": " })]
     Invalid {
         /// Path of the field, e.g. `per_invocation_scores[2]`; empty for the document itself.
         path: String,
@@ -119,6 +122,11 @@ pub enum BadAnswer {
         reason: String,
     },
     /// The output is an answer that only another host understands.
+    #[error(
+        "answered in the terms of {} ({found}): add `contract: {contract}` to its entry, or `contract: agentevals` \
+         if it means a result of agentevals",
+        host_of(*contract).title
+    )]
     Foreign {
         /// Contract of that host.
         contract: Contract,
@@ -126,28 +134,11 @@ pub enum BadAnswer {
         found: String,
     },
     /// The output exceeds the limit.
+    #[error("printed more than {limit} bytes on stdout")]
     TooLarge {
         /// Limit in bytes.
         limit: usize,
     },
-}
-
-impl fmt::Display for BadAnswer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => f.write_str("nothing was printed"),
-            Self::NotJson { reason } => f.write_str(reason),
-            Self::Invalid { path, reason } if path.is_empty() => f.write_str(reason),
-            Self::Invalid { path, reason } => write!(f, "{path}: {reason}"),
-            Self::Foreign { contract, found } => write!(
-                f,
-                "answered in the terms of {} ({found}): add `contract: {contract}` to its entry, or `contract: agentevals` \
-                 if it means a result of agentevals",
-                host_of(*contract).title
-            ),
-            Self::TooLarge { limit } => write!(f, "printed more than {limit} bytes on stdout"),
-        }
-    }
 }
 
 /// Reads one JSON document in UTF-8, with nothing but whitespace around it. `NaN` and infinities are numbers.

@@ -3,8 +3,7 @@
 use std::fmt;
 
 use serde_core::de::{DeserializeOwned, IgnoredAny};
-
-use crate::locate;
+use serde_path_to_error::Segment;
 
 /// Maximum nesting of documents. Hosts of the contract write up to about 255 levels.
 pub const MAX_DEPTH: usize = 512;
@@ -143,9 +142,15 @@ impl DecodeError {
     ///
     /// [`DecodeError`] of kind [`DecodeErrorKind::Shape`].
     pub fn locate<T: DeserializeOwned>(path: &str, value: &serde_json::Value) -> Result<T, Self> {
-        locate::locate(path, value).map_err(|error| match error.kind {
-            DecodeErrorKind::Shape { reason, .. } => Self::shape(error.path, in_json(reason)),
-            _ => error,
+        serde_path_to_error::deserialize(value).map_err(|error| {
+            let path = error.path().iter().fold(path.to_owned(), |path, segment| match segment {
+                Segment::Map { key: name } | Segment::Enum { variant: name } => {
+                    format!("{path}.{name}")
+                }
+                Segment::Seq { index } => format!("{path}[{index}]"),
+                Segment::Unknown => path,
+            });
+            Self::shape(path, in_json(error.inner().to_string()))
         })
     }
 
@@ -380,5 +385,91 @@ mod tests {
         assert_eq!(said(error.unwrap_err()), "invalid type: array, expected an object");
         let error = serde_json::from_value::<(u8, u8)>(serde_json::json!({}));
         assert_eq!(said(error.unwrap_err()), "invalid type: object, expected an array of 2");
+    }
+}
+
+#[cfg(test)]
+mod locate_tests {
+    use std::collections::BTreeMap;
+
+    use serde::Deserialize;
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "only errors are looked at")]
+    #[serde(deny_unknown_fields)]
+    struct Settings {
+        #[serde(default)]
+        share: Option<Share>,
+        #[serde(default)]
+        rules: Vec<Rule>,
+        #[serde(default)]
+        limits: BTreeMap<u8, (u8, u8)>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "only errors are looked at")]
+    #[serde(rename_all = "snake_case")]
+    enum Rule {
+        Any,
+        Contains { words: Vec<String> },
+        Least(u8),
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(try_from = "f64")]
+    struct Share;
+
+    impl TryFrom<f64> for Share {
+        type Error = String;
+
+        fn try_from(value: f64) -> Result<Self, String> {
+            if value <= 1.0 { Ok(Self) } else { Err(format!("{value} is more than 1")) }
+        }
+    }
+
+    #[test]
+    fn errors_have_the_path_of_their_value() {
+        for (value, expected) in [
+            (json!({"share": 2}), "config.share: 2 is more than 1"),
+            (json!({"share": "a"}), "config.share: invalid type: string \"a\", expected f64"),
+            (
+                json!({"shares": 1}),
+                "config.shares: unknown field `shares`, expected one of `share`, `rules`, `limits`",
+            ),
+            (
+                json!({"rules": ["any", "none"]}),
+                "config.rules[1]: unknown variant `none`, expected one of `any`, `contains`, `least`",
+            ),
+            (
+                json!({"rules": [{"least": -1}]}),
+                "config.rules[0].least: invalid value: integer `-1`, expected u8",
+            ),
+            (
+                json!({"rules": [{"contains": {"words": ["a", 5]}}]}),
+                "config.rules[0].contains.words[1]: invalid type: integer `5`, expected a string",
+            ),
+            (
+                json!({"rules": [{"contains": {}}]}),
+                "config.rules[0].contains: missing field `words`",
+            ),
+            (
+                json!({"limits": {"7": [1, 2], "8": [1]}}),
+                "config.limits.8: invalid length 1, expected a tuple of size 2",
+            ),
+            (
+                json!({"limits": {"7": [1, 2, 3]}}),
+                "config.limits.7: invalid length 3, expected fewer elements in array",
+            ),
+            (
+                json!({"limits": {"x": [1, 2]}}),
+                "config.limits: invalid value: expected key to be a number in quotes",
+            ),
+        ] {
+            let error = DecodeError::locate::<Settings>("config", &value).unwrap_err();
+            assert_eq!(error.to_string(), expected);
+        }
     }
 }

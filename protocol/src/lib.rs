@@ -23,7 +23,6 @@ mod contract;
 mod decode;
 mod describe;
 mod document;
-mod locate;
 mod object;
 mod score;
 mod stream;

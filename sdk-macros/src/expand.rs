@@ -144,28 +144,7 @@ fn call(plan: &Plan<'_>, contract: &TokenStream, paths: &Paths) -> TokenStream {
             },
         }
     });
-    let passed =
-        plan.arguments.iter().zip(&variables).map(|(argument, variable)| match &argument.origin {
-            Origin::Name(Some(referred)) => quote_spanned! {generated_at(argument.ty.span())=>
-                ::core::borrow::Borrow::<#referred>::borrow(&#variable)
-            },
-            _ => variable.to_token_stream(),
-        });
-    let function = plan.item.ident;
-    let output = quote_spanned!(Span::mixed_site()=> #function(#(#passed),*));
-    let output = if plan.is_async {
-        quote_spanned!(Span::mixed_site()=> #support::block_on(#output))
-    } else {
-        output
-    };
-    let outcome = match &plan.output {
-        Output::Named(ty) => quote_spanned! {generated_at(ty.span())=>
-            <#ty as #krate::IntoOutcome<#contract, _>>::into_outcome(#output)
-        },
-        Output::Opaque(ty) => quote_spanned! {generated_at(ty.span())=>
-            #krate::IntoOutcome::<#contract, _>::into_outcome(#output)
-        },
-    };
+    let outcome = outcome(plan, &variables, contract, paths);
     quote_spanned! {Span::mixed_site()=>
         |#context| {
             #[allow(unused_mut)]
@@ -174,6 +153,35 @@ fn call(plan: &Plan<'_>, contract: &TokenStream, paths: &Paths) -> TokenStream {
             #(#extractions)*
             #support::answer::<#contract>(#outcome, #turns)
         }
+    }
+}
+
+/// Calls the function with the extracted arguments and converts what it returns.
+fn outcome(
+    plan: &Plan<'_>,
+    variables: &[Ident],
+    contract: &TokenStream,
+    Paths { krate, support }: &Paths,
+) -> TokenStream {
+    let passed =
+        plan.arguments.iter().zip(variables).map(|(argument, variable)| match &argument.origin {
+            Origin::Name(Some(referred)) => quote_spanned! {generated_at(argument.ty.span())=>
+                ::core::borrow::Borrow::<#referred>::borrow(&#variable)
+            },
+            _ => variable.to_token_stream(),
+        });
+    let function = plan.item.ident;
+    let mut output = quote_spanned!(Span::mixed_site()=> #function(#(#passed),*));
+    if plan.is_async {
+        output = quote_spanned!(Span::mixed_site()=> #support::block_on(#output));
+    }
+    match &plan.output {
+        Output::Named(ty) => quote_spanned! {generated_at(ty.span())=>
+            <#ty as #krate::IntoOutcome<#contract, _>>::into_outcome(#output)
+        },
+        Output::Opaque(ty) => quote_spanned! {generated_at(ty.span())=>
+            #krate::IntoOutcome::<#contract, _>::into_outcome(#output)
+        },
     }
 }
 

@@ -3,7 +3,6 @@
 mod answer;
 mod conform;
 mod document;
-mod export;
 
 use evaluator_protocol::{
     Answer, Contract, DecodeError, Document, JsonObject,
@@ -15,6 +14,7 @@ use evaluator_protocol::{
 
 use super::{
     Defaults, ForeignContract, ForeignHost, Functions, Question,
+    export::{Export, ExportError, Exporter, Job, text},
     serve::{self, add, add_threshold, object},
 };
 
@@ -24,7 +24,7 @@ pub(super) static HOST: ForeignHost = ForeignHost {
     contract: Contract::Agenta,
     foreign: Some(&CONTRACT),
     suite: Some(conform::SUITE),
-    exporter: Some(export::EXPORTER),
+    exporter: Some(EXPORTER),
 };
 
 /// Name of the functions that Agenta calls.
@@ -100,4 +100,51 @@ fn has_threshold(parameters: &JsonObject) -> bool {
         agenta::threshold(Some(given)) != Ok(agenta::DEFAULT_THRESHOLD)
             || given.as_f64() == Some(agenta::DEFAULT_THRESHOLD)
     })
+}
+
+/// Custom code by version of the interface.
+const CODE: [(&str, &str); 3] = [
+    ("v1", include_str!("export_v1.py")),
+    ("v2", include_str!("export_v2.py")),
+    ("v3", include_str!("export_v3.py")),
+];
+
+const WEBHOOK: &str = "A webhook evaluator of Agenta (agenta:builtin:auto_webhook_test:v0), answered by `evaluator serve`. \
+    Agenta calls https URLs of public addresses only, unless its services run with AGENTA_INSECURE_EGRESS_ALLOWED=true, and \
+    sends no headers.";
+
+/// Default address of `evaluator serve`.
+const ADDRESS: &str = "http://127.0.0.1:8700";
+
+pub(super) const EXPORTER: Exporter =
+    Exporter { about: "Custom code for each of Agenta's interfaces, and a webhook", files };
+
+fn files(job: &Job<'_>) -> Result<Export, ExportError> {
+    let name = &job.program.name;
+    let mut export = Export::default();
+    for (version, code) in CODE {
+        let file = format!("{}_agenta_{version}.py", text::identifier(name));
+        export = export.file(file, text::fill(code, job));
+    }
+    let url = text::quoted(&format!("{ADDRESS}/evaluators/{}", percent_encoded(name)));
+    let file = format!("{name}.agenta-webhook.yaml");
+    let code_usage = "take one of the .py files as the code of a custom code evaluator whose `version` it names, where Agenta's \
+                      runner is `local`";
+    let webhook_usage = format!(
+        "or serve the evaluator (`evaluator serve`) and take the URL of `{file}` for a webhook"
+    );
+    let webhook = text::yaml(job, WEBHOOK, &format!("parameters:\n  webhook_url: {url}\n"));
+    Ok(export.file(file, webhook).usage(code_usage).usage(webhook_usage))
+}
+
+/// Returns a name as a segment of a URL path.
+fn percent_encoded(name: &str) -> String {
+    let encoded = |byte: u8| {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            char::from(byte).to_string()
+        } else {
+            format!("%{byte:02X}")
+        }
+    };
+    name.bytes().map(encoded).collect()
 }

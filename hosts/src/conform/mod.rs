@@ -15,7 +15,6 @@
 //! agent, or at least to be recorded with its message.
 
 mod case;
-mod program;
 mod record;
 mod report;
 mod tester;
@@ -27,9 +26,6 @@ use crate::{json::Object, process};
 
 pub use case::Kind;
 pub(super) use case::{Base, Case};
-#[doc(hidden)]
-pub use program::prepare_on_thread;
-pub use program::{Program, ProgramError};
 pub use record::{Outcome, Recorded, Row};
 pub(super) use record::{
     disguise, finished, javascript_json, javascript_text, message, number, pydantic_float,
@@ -37,8 +33,10 @@ pub(super) use record::{
 };
 pub use report::{Behavior, CaseReport, Conformance, HostReport, Standing};
 #[doc(hidden)]
+pub use tester::prepare_on_thread;
+#[doc(hidden)]
 pub use tester::run_concurrently;
-pub use tester::{Tester, TesterError};
+pub use tester::{Program, ProgramError, Tester, TesterError};
 
 /// Returns the text of a file in the host's directory `data`.
 macro_rules! data {

@@ -16,22 +16,18 @@
 
 mod command;
 pub mod forks;
-mod group;
 mod os;
-mod outcome;
 mod pump;
 mod run;
 mod session;
 mod spawn;
-mod stderr;
 
 pub use command::{CommandSpec, Limits, Resources};
 pub use os::hide_memory;
 #[cfg(unix)]
 pub(crate) use os::reset_signals;
-pub use outcome::{Cancellation, Captured, Ending, Outcome};
-pub use run::run;
+pub use pump::StderrSections;
+pub use run::{Cancellation, Captured, Ending, Outcome, run};
 pub use session::{Exit, LineWriter, Next, Session, SessionDriver, SessionEnd};
 pub(crate) use spawn::{Registered, start as start_registered};
 pub use spawn::{SpawnError, kill_all};
-pub use stderr::StderrSections;

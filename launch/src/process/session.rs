@@ -14,12 +14,10 @@ use tokio::{
 };
 
 use super::{
-    Cancellation, Captured, CommandSpec, Ending, Limits, SpawnError,
-    group::Started,
-    os,
-    pump::{Lines, Outgoing, drain, feed, read_some},
+    Cancellation, Captured, CommandSpec, Ending, Limits, SpawnError, os,
+    pump::{Lines, Outgoing, StderrSections, drain, feed, read_some},
     run::{DRAIN_AFTER_KILL, KILL_GRACE},
-    stderr::StderrSections,
+    spawn::Started,
 };
 use crate::clock;
 

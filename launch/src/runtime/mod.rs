@@ -3,14 +3,12 @@
 mod cargo;
 mod dynamic;
 mod environment;
-mod executable;
 mod imports;
 mod model;
 mod node;
 pub mod own_tests;
 #[doc(hidden)]
 pub mod paths;
-mod private_directory;
 mod python;
 mod registry;
 pub mod secrets;
@@ -21,15 +19,15 @@ mod tool;
 
 pub use cargo::Cargo;
 pub use environment::{Environment, EnvironmentFilter, Inherit};
-pub use executable::Executable;
 #[doc(hidden)]
 pub use imports::imported_from;
 pub use model::{
     Built, CachedCommand, Entrypoint, Inputs, Launch, PrepareError, PrepareEvent, Reuse, Runtime,
 };
 pub use node::Node;
+pub use paths::Executable;
 #[doc(hidden)]
-pub use private_directory::PrivateDirectory;
+pub use paths::PrivateDirectory;
 pub use python::{Python, requirements};
 pub use registry::Runtimes;
 pub use syntax::Syntax;

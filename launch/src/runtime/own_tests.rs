@@ -65,7 +65,7 @@ impl OwnTests {
         on_line: &mut dyn FnMut(Stream, &str),
     ) -> TestResult {
         let mut count = self.count.clone();
-        let ended = tool::run(&self.command, LIMIT, cancellation, &mut |stream, line| {
+        let ended = tool::run(&self.command, None, LIMIT, cancellation, &mut |stream, line| {
             count.line(line);
             let renames = self.renames.iter();
             let line = renames.fold(line.to_owned(), |line, (from, to)| line.replace(from, to));

@@ -1,8 +1,18 @@
-//! Paths of evaluator files.
+//! Paths of evaluator files, files that need no runtime, and temporary directories for files passed to processes.
 
-use std::path::{Path, PathBuf};
+use std::{
+    env, fs, io,
+    path::{Path, PathBuf},
+};
 
-use super::PrepareError;
+use tempfile::{Builder, TempDir};
+
+use super::{
+    Built, Entrypoint, Environment, Inputs, Launch, PrepareError, PrepareEvent, Runtime,
+    environment,
+    imports::{self, Imports},
+};
+use crate::process::{Cancellation, CommandSpec};
 
 /// Returns the absolute path of an existing file or directory, without symbolic links.
 ///
@@ -12,7 +22,7 @@ use super::PrepareError;
 pub fn resolve(path: &Path) -> Result<PathBuf, PrepareError> {
     match path.canonicalize() {
         Ok(resolved) => Ok(plain(resolved)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(not_found(path)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(not_found(path)),
         Err(error) => {
             Err(PrepareError::unusable(format!("cannot open {}: {error}", path.display())))
         }
@@ -66,6 +76,108 @@ pub fn has_extension(path: &Path, extensions: &[&str]) -> bool {
         .any(|known| extension.eq_ignore_ascii_case(known))
 }
 
+/// A temporary directory that no other user can enter; deleted with its content on drop.
+#[derive(Debug)]
+pub struct PrivateDirectory(TempDir);
+
+impl PrivateDirectory {
+    /// Creates an empty directory. `purpose` becomes a part of its name.
+    ///
+    /// # Errors
+    ///
+    /// The system cannot create it.
+    pub fn new(purpose: &str) -> io::Result<Self> {
+        // Child processes may have another working directory, and may resolve links.
+        let parent = env::temp_dir().canonicalize()?;
+        let prefix = format!("evaluator-{purpose}-");
+        let mut builder = Builder::new();
+        builder.prefix(&prefix);
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        builder.tempdir_in(parent).map(Self)
+    }
+
+    /// Path of the directory.
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Writes a file into the directory and returns its path.
+    ///
+    /// # Errors
+    ///
+    /// The system cannot write it.
+    pub fn write(&self, name: &str, content: &str) -> io::Result<PathBuf> {
+        let path = self.path().join(name);
+        fs::write(&path, content).map(|()| path)
+    }
+}
+
+/// Runs executable files as they are: compiled programs, and scripts with a `#!` line.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Executable;
+
+impl Runtime for Executable {
+    fn name(&self) -> &str {
+        "Executable"
+    }
+
+    /// None: it is asked after all runtimes that name extensions.
+    fn extensions(&self) -> &[&str] {
+        &[]
+    }
+
+    fn claims(&self, path: &Path) -> bool {
+        environment::is_executable(path)
+    }
+
+    fn availability(&self) -> Result<String, String> {
+        Ok("any executable file".to_owned())
+    }
+
+    fn prepare(
+        &self,
+        entrypoints: &[Entrypoint],
+        _cancellation: &Cancellation,
+        _on_event: &mut dyn FnMut(PrepareEvent),
+    ) -> Vec<Result<Launch, PrepareError>> {
+        entrypoints
+            .iter()
+            .map(|Entrypoint { path: source, .. }| {
+                // Links are kept: a program may look at the name it was started by.
+                let program = absolute(source);
+                if !program.exists() {
+                    return Err(not_found(source));
+                }
+                let launch = Launch::new(CommandSpec::new(&program));
+                // Only the evaluator knows whether it can stream (`--describe`), so both forms are offered. Not for scripts:
+                // those written with an SDK are run by the runtime of their language, and a question to any other would run
+                // it.
+                Ok(if environment::is_script(&program) { launch } else { launch.with_stream() })
+            })
+            .collect()
+    }
+
+    fn built(&self, entrypoint: &Entrypoint) -> Built {
+        let entrypoints = std::slice::from_ref(entrypoint);
+        let mut launches = self.prepare(entrypoints, &Cancellation::new(), &mut |_| ());
+        launches
+            .pop()
+            .and_then(Result::ok)
+            .map_or(Built::Unknown, |launch| Built::Ready(Box::new(launch)))
+    }
+
+    /// The program; of a script also the files that it names next to it, and its interpreter.
+    fn inputs(&self, _entrypoint: &Entrypoint, launch: &Launch) -> Inputs {
+        let program = Path::new(&launch.one_shot.program);
+        let Some(interpreter) = environment::interpreter(program, &Environment::inherited()) else {
+            return Inputs { files: [program.to_owned()].into(), ..Inputs::default() };
+        };
+        let Imports { files, dynamic_code } = imports::of_script(program);
+        Inputs { files, dynamic_code, programs: [interpreter].into(), notes: Vec::new() }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,9 +195,33 @@ mod tests {
         else {
             panic!("expected NotFound");
         };
-        assert_eq!(
-            path,
-            std::env::current_dir().unwrap().canonicalize().unwrap().join("nowhere.py")
-        );
+        assert_eq!(path, env::current_dir().unwrap().canonicalize().unwrap().join("nowhere.py"));
+    }
+}
+
+#[cfg(test)]
+mod private_directory_tests {
+    use super::*;
+
+    #[test]
+    fn it_goes_with_all_that_is_in_it() {
+        let (one, other) =
+            (PrivateDirectory::new("test").unwrap(), PrivateDirectory::new("test").unwrap());
+        let file = one.write("a.txt", "a").unwrap();
+        fs::create_dir(one.path().join("deeper")).unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "a");
+        assert!(one.path().is_absolute() && one.path() != other.path());
+        let path = one.path().to_owned();
+        drop(one);
+        assert!(!path.exists() && other.path().exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nobody_else_can_enter_it() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = PrivateDirectory::new("test").unwrap();
+        let mode = fs::metadata(directory.path()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0);
     }
 }

@@ -90,7 +90,7 @@ impl Runtimes {
     /// Each runtime is called once, with all its evaluators, so that it can share work; all runtimes work at the same
     /// time. An evaluator that cannot be prepared does not affect the others. Blocks until all work is done, which may
     /// take minutes, or until soon after a cancellation.
-    #[must_use = "an evaluator that could not be made ready must be reported"]
+    #[must_use = "an evaluator that could not be prepared must be reported"]
     pub fn prepare_all(
         &self,
         entrypoints: &[Entrypoint],

@@ -55,7 +55,7 @@ pub(super) fn output(
     cancellation: &Cancellation,
 ) -> Result<ToolOutput, ToolError> {
     let (mut stdout, mut stderr) = (String::new(), String::new());
-    let status = run(spec, limit, cancellation, &mut |stream, line| {
+    let status = run(spec, None, limit, cancellation, &mut |stream, line| {
         let text = if stream == Stream::Stdout { &mut stdout } else { &mut stderr };
         text.push_str(line);
         text.push('\n');
@@ -63,39 +63,21 @@ pub(super) fn output(
     Ok(ToolOutput { status, stdout, stderr })
 }
 
-/// Runs `spec` with an empty standard input and passes on its lines (without line ends, one at a time) as they come.
+/// Runs `spec` and passes on its lines (without line ends, one at a time) as they come.
+///
+/// Standard input is empty, or `lock`, an empty file that this process has locked: the lock is then held until the tool and
+/// all processes that it started have exited, even if this process is killed.
 ///
 /// When `limit` has passed or the run is cancelled, the tool and all processes of its group are killed.
 pub(super) fn run(
     spec: &CommandSpec,
-    limit: Duration,
-    cancellation: &Cancellation,
-    on_line: &mut dyn FnMut(Stream, &str),
-) -> Result<ExitStatus, ToolError> {
-    supervise(spec, None, limit, cancellation, on_line)
-}
-
-/// [`run`] for a tool that works on something locked: `lock`, an empty file locked by this process, becomes its standard
-/// input. So the lock is held until the tool and all processes that it started have ended, even if this process is killed.
-pub(super) fn run_locked(
-    spec: &CommandSpec,
-    lock: &File,
-    limit: Duration,
-    cancellation: &Cancellation,
-    on_line: &mut dyn FnMut(Stream, &str),
-) -> Result<ExitStatus, ToolError> {
-    supervise(spec, Some(lock), limit, cancellation, on_line)
-}
-
-fn supervise(
-    spec: &CommandSpec,
-    stdin: Option<&File>,
+    lock: Option<&File>,
     limit: Duration,
     cancellation: &Cancellation,
     on_line: &mut dyn FnMut(Stream, &str),
 ) -> Result<ExitStatus, ToolError> {
     let program = || spec.program.display().to_string();
-    let (mut child, listed) = start_when_written(spec, stdin)
+    let (mut child, listed) = start_when_written(spec, lock)
         .map_err(|source| ToolError::Start { program: program(), source })?;
     let (sender, lines) = mpsc::channel();
     if let Some(stdout) = child.stdout.take() {
@@ -244,7 +226,7 @@ mod tests {
         limit: Duration,
     ) -> (Result<ExitStatus, ToolError>, Vec<(Stream, String)>) {
         let mut lines = Vec::new();
-        let status = run(&shell(script), limit, &Cancellation::new(), &mut |stream, line| {
+        let status = run(&shell(script), None, limit, &Cancellation::new(), &mut |stream, line| {
             lines.push((stream, line.to_owned()))
         });
         (status, lines)
@@ -284,6 +266,7 @@ mod tests {
         let mut child = None;
         let error = run(
             &shell("sleep 1000 & echo $!; wait"),
+            None,
             Duration::from_secs(2),
             &Cancellation::new(),
             &mut |_, line| {
@@ -304,6 +287,7 @@ mod tests {
         let cancellation = Cancellation::new();
         let error = run(
             &shell("sleep 1000 & echo $!; wait"),
+            None,
             Duration::from_secs(60),
             &cancellation,
             &mut |_, _| cancellation.cancel(),
@@ -331,9 +315,14 @@ mod tests {
 
     #[test]
     fn a_missing_program_is_named() {
-        let error =
-            run(&CommandSpec::new("/nowhere/tool"), POLL, &Cancellation::new(), &mut |_, _| ())
-                .unwrap_err();
+        let error = run(
+            &CommandSpec::new("/nowhere/tool"),
+            None,
+            POLL,
+            &Cancellation::new(),
+            &mut |_, _| (),
+        )
+        .unwrap_err();
         assert!(error.to_string().starts_with("cannot start /nowhere/tool: "), "{error}");
     }
 }

@@ -1,18 +1,16 @@
-//! Documents of AgentV, converted to the default contract.
+//! Documents of AgentV, converted to the default contract: turns, performance metrics, and the paths of dropped values.
 
 use std::collections::HashSet;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
-    Block, CodeJudgeInput, Content, Message, Role, ToolCall,
-    dropped::{self, CALL_IDS, Notes, call_id, is_tool_calls},
-    metrics,
-    wire::{configured_reference, texts_of_users},
+    Block, CodeJudgeInput, Content, Message, Role, ToolCall, Trace, TraceSummary,
+    wire::{Wire, configured_reference, texts_of_users},
 };
 use crate::{
     Converted, DecodeError, EvalInput, IntermediateStepData, InvocationData, JsonObject,
-    ToolCallData, ToolResponseData,
+    ToolCallData, ToolResponseData, agentevals::statistics,
 };
 
 impl CodeJudgeInput {
@@ -42,15 +40,15 @@ impl CodeJudgeInput {
         let mut turns = notes.turns(&self, &user);
         let expected = notes.expected_turns(&self, &user);
         let used = !turns.is_empty() || expected.is_some();
-        let metrics = metrics::of(&self, turns.len());
+        let metrics = performance_metrics(&self, turns.len());
         for turn in &mut turns {
             turn.performance_metrics.clone_from(&metrics);
         }
         if turns.is_empty() {
-            dropped::note_numbers(&self, &mut notes.dropped);
+            note_numbers(&self, &mut notes.dropped);
         }
         let golden = expected.as_ref().and_then(|turns| turns.last()?.final_response.as_deref());
-        dropped::note(&self, used.then_some(user.as_str()), golden, &mut notes.dropped);
+        note(&self, used.then_some(user.as_str()), golden, &mut notes.dropped);
         let mut input = EvalInput::new(name);
         input.config = self.config().cloned().unwrap_or_default();
         input.invocations = turns;
@@ -131,7 +129,7 @@ impl Notes {
 }
 
 /// Builds turns from messages. Each message of the user starts a turn.
-pub(super) struct Turns {
+struct Turns {
     done: Vec<InvocationData>,
     turn: InvocationData,
     /// Path of the current answer of the turn.
@@ -143,12 +141,12 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    pub(super) fn starting_with(user: &str) -> Self {
+    fn starting_with(user: &str) -> Self {
         Self { done: Vec::new(), turn: turn(1, user), answer_at: None, begun: false, asked: false }
     }
 
     /// Adds the message at `path`. `failed` returns true for tool calls that failed.
-    pub(super) fn add(
+    fn add(
         &mut self,
         message: &Message,
         path: &str,
@@ -244,7 +242,7 @@ impl Turns {
     }
 
     /// Returns the turns. The last one gets the answer that the host names.
-    pub(super) fn end(mut self, answer: Option<&str>, notes: &mut Notes) -> Vec<InvocationData> {
+    fn end(mut self, answer: Option<&str>, notes: &mut Notes) -> Vec<InvocationData> {
         // If the last turn has a question but no message of the agent, the answer is that of the turn before.
         let is_older = !self.begun
             && self.done.last().is_some_and(|turn| turn.final_response.as_deref() == answer);
@@ -259,7 +257,7 @@ impl Turns {
     }
 }
 
-pub(super) fn turn(number: usize, user: &str) -> InvocationData {
+fn turn(number: usize, user: &str) -> InvocationData {
     InvocationData {
         invocation_id: format!("turn-{number}"),
         user_content: user.to_owned(),
@@ -314,7 +312,7 @@ struct Statuses<'a> {
 }
 
 impl<'a> Statuses<'a> {
-    pub(super) fn of(document: &'a CodeJudgeInput) -> Self {
+    fn of(document: &'a CodeJudgeInput) -> Self {
         let mut statuses = Self::default();
         let Some(trace) = document.trace() else { return statuses };
         // Events count the messages of the trace, which may start with the input.
@@ -337,8 +335,321 @@ impl<'a> Statuses<'a> {
     }
 
     /// Returns true if the call at index `at` of the message failed.
-    pub(super) fn failed(&self, message: usize, call: &ToolCall, at: usize) -> bool {
+    fn failed(&self, message: usize, call: &ToolCall, at: usize) -> bool {
         let id = call.id.as_deref();
         id.is_some_and(|id| self.ids.contains(id)) || self.places.contains(&(message, at))
+    }
+}
+
+/// Keys under which messages of tools name the call they respond to.
+const CALL_IDS: [&str; 2] = ["tool_call_id", "toolCallId"];
+
+/// Collects the paths of dropped values.
+#[derive(Default)]
+struct Notes {
+    dropped: Vec<String>,
+}
+
+impl Notes {
+    /// Notes the values of a message besides its role, its texts and its tool calls.
+    fn extras(&mut self, path: &str, message: &Message) {
+        let is_of_tool = message.role == Role::Tool;
+        // All blocks of a tool's response are kept.
+        if let (Some(Content::Blocks(blocks)), false) = (&message.content, is_of_tool) {
+            for (index, block) in blocks.iter().enumerate() {
+                self.block(&format!("{path}.content[{index}]"), block);
+            }
+        }
+        let is_read = |key: &str| match key {
+            "role" | "content" => true,
+            "tool_calls" => message.role == Role::Assistant,
+            "name" => is_of_tool,
+            key => is_of_tool && call_id(message, key).is_some(),
+        };
+        self.unread(path, message.present(), is_read);
+    }
+
+    /// Notes a block without text, or its values besides the text.
+    fn block(&mut self, path: &str, block: &Block) {
+        let Some(text) = block.as_text() else { return self.dropped.push(path.to_owned()) };
+        let repeats_text = block.value.as_deref() == Some(text);
+        let is_read = |key: &str| matches!(key, "type" | "text") || key == "value" && repeats_text;
+        self.unread(path, block.present(), is_read);
+    }
+
+    /// Notes the values of a tool call besides those that are converted.
+    fn call(&mut self, path: &str, call: &ToolCall) {
+        let is_read = |key: &str| matches!(key, "tool" | "input" | "output" | "id");
+        self.unread(path, call.present(), is_read);
+    }
+
+    fn unread(&mut self, path: &str, present: Vec<&str>, is_read: impl Fn(&str) -> bool) {
+        let unread = present.into_iter().filter(|key| !is_read(key));
+        self.dropped.extend(unread.map(|key| format!("{path}.{key}")));
+    }
+}
+
+/// Returns the id of the call that a message of a tool responds to, if it is under this key.
+fn call_id<'a>(message: &'a Message, key: &str) -> Option<&'a str> {
+    message.other.get(key).filter(|_| CALL_IDS.contains(&key))?.as_str()
+}
+
+/// Notes the paths of all dropped values outside of messages. `user` is the user's content, if a turn has it, and `golden` the
+/// answer of the last golden turn.
+fn note(
+    document: &CodeJudgeInput,
+    user: Option<&str>,
+    golden: Option<&str>,
+    dropped: &mut Vec<String>,
+) {
+    let Wire { trace, trace_summary, metadata, other, .. } = &document.wire;
+    texts(document, user, golden, dropped);
+    let key = if document.wire.input.is_some() { "input" } else { "input_messages" };
+    note_if(user.is_none() && !document.input_messages().is_empty(), key, dropped);
+    files(&document.wire, dropped);
+    repeated_messages(document, dropped);
+    for (key, trace) in [("trace", trace), ("trace_summary", trace_summary)] {
+        if let Some(trace) = trace {
+            self::trace(key, trace, document, dropped);
+        }
+    }
+    note_if(metadata.as_ref().is_some_and(|object| !object.is_empty()), "metadata", dropped);
+    note_keys(None, other, dropped);
+}
+
+/// Notes the values that the performance metrics of turns would have, for documents without turns.
+fn note_numbers(document: &CodeJudgeInput, dropped: &mut Vec<String>) {
+    let wire = &document.wire;
+    for (key, is_there) in [
+        ("trace", wire.trace.is_some()),
+        ("trace_summary", wire.trace_summary.is_some()),
+        ("token_usage", wire.token_usage.is_some()),
+        ("cost_usd", wire.cost_usd.is_some()),
+        ("duration_ms", wire.duration_ms.is_some()),
+        ("start_time", wire.start_time.is_some()),
+        ("end_time", wire.end_time.is_some()),
+    ] {
+        note_if(is_there, key, dropped);
+    }
+}
+
+/// Notes texts that did not become part of a turn.
+fn texts(
+    document: &CodeJudgeInput,
+    user: Option<&str>,
+    golden: Option<&str>,
+    dropped: &mut Vec<String>,
+) {
+    let wire = &document.wire;
+    let says_more = |text: &Option<String>, used: Option<&str>| {
+        text.as_deref().is_some_and(|text| !text.is_empty() && Some(text) != used)
+    };
+    let answer = document.candidate_answer();
+    // If a golden turn only calls tools, the reference repeats the calls.
+    let reference = |text: &Option<String>| {
+        text.clone().filter(|text| golden.is_some() || !is_tool_calls(text))
+    };
+    for (key, text, used) in [
+        ("question", &wire.question, user),
+        ("input_text", &wire.input_text, user),
+        ("criteria", &wire.criteria, None),
+        ("expected_outcome", &wire.expected_outcome, None),
+        ("answer", &wire.answer, answer),
+        ("output_text", &wire.output_text, answer),
+        ("candidate_answer", &wire.candidate_answer, answer),
+        ("reference_answer", &reference(&wire.reference_answer), golden),
+        ("expected_output_text", &reference(&wire.expected_output_text), golden),
+    ] {
+        note_if(says_more(text, used), key, dropped);
+    }
+}
+
+fn files(wire: &Wire, dropped: &mut Vec<String>) {
+    for (key, files) in [
+        ("guideline_files", &wire.guideline_files),
+        ("guideline_paths", &wire.guideline_paths),
+        ("input_files", &wire.input_files),
+    ] {
+        note_if(files.as_ref().is_some_and(|files| !files.is_empty()), key, dropped);
+    }
+    let said = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
+    note_if(said(&wire.file_changes), "file_changes", dropped);
+    note_if(said(&wire.workspace_path), "workspace_path", dropped);
+}
+
+/// Notes messages under keys that are ignored because other keys take precedence.
+fn repeated_messages(document: &CodeJudgeInput, dropped: &mut Vec<String>) {
+    let wire = &document.wire;
+    let used = document.wire.transcript().map(|(key, _)| key);
+    let output = wire.output.as_ref().and_then(|output| output.messages());
+    for (key, messages, used) in [
+        ("output", output, used == Some("output")),
+        ("output_messages", wire.output_messages.as_deref(), used == Some("output_messages")),
+        ("input_messages", wire.input_messages.as_deref(), wire.input.is_none()),
+        ("expected_messages", wire.expected_messages.as_deref(), wire.expected_output.is_none()),
+    ] {
+        note_if(!used && messages.is_some_and(|messages| !messages.is_empty()), key, dropped);
+    }
+}
+
+/// Notes values that only the trace has: its events, and numbers that differ from those used.
+fn trace(key: &str, trace: &Trace, document: &CodeJudgeInput, dropped: &mut Vec<String>) {
+    let unknown = TraceSummary::default();
+    let summary = document.trace_summary().unwrap_or(&unknown);
+    let (transcript, input) = (document.messages().unwrap_or_default(), document.input_messages());
+    let has_more = |messages: &Vec<Message>| {
+        let rest = messages.strip_prefix(input).unwrap_or(messages);
+        messages != transcript && rest != transcript
+    };
+    for (name, is_lost) in [
+        ("messages", trace.messages.as_ref().is_some_and(has_more)),
+        ("events", trace.events.as_ref().is_some_and(|events| !events.is_empty())),
+        ("metadata", trace.metadata.as_ref().is_some_and(|object| !object.is_empty())),
+        ("event_count", differs(trace.event_count, summary.event_count)),
+        ("error_count", differs(trace.error_count, summary.error_count)),
+        ("llm_call_count", differs(trace.llm_call_count, summary.llm_call_count)),
+        ("tool_names", differs(trace.tool_names.as_ref(), Some(&summary.tool_names))),
+        (
+            "tool_calls_by_name",
+            differs(trace.tool_calls_by_name.as_ref(), Some(&summary.tool_calls_by_name)),
+        ),
+        ("tool_calls", differs(trace.tool_calls.as_ref(), Some(&summary.tool_calls_by_name))),
+        ("tool_durations", differs(trace.tool_durations.as_ref(), Some(&summary.tool_durations))),
+        ("token_usage", differs(trace.token_usage.as_ref(), document.token_usage())),
+        ("cost_usd", differs(trace.cost_usd, document.cost_usd())),
+        ("duration_ms", differs(trace.duration_ms, document.duration_ms())),
+        ("start_time", differs(trace.start_time.as_deref(), document.start_time())),
+        ("end_time", differs(trace.end_time.as_deref(), document.end_time())),
+    ] {
+        note_if(is_lost, &format!("{key}.{name}"), dropped);
+    }
+    note_keys(Some(key), &trace.other, dropped);
+}
+
+/// Returns true if the value is present and another value is used.
+fn differs<T: PartialEq>(there: Option<T>, used: Option<T>) -> bool {
+    there.is_some() && there != used
+}
+
+fn note_keys<'a>(
+    prefix: Option<&str>,
+    object: impl IntoIterator<Item = (&'a String, &'a Value)>,
+    dropped: &mut Vec<String>,
+) {
+    for (key, value) in object {
+        let path = prefix.map_or_else(|| key.clone(), |prefix| format!("{prefix}.{key}"));
+        note_if(!value.is_null(), &path, dropped);
+    }
+}
+
+fn note_if(is_there: bool, path: &str, dropped: &mut Vec<String>) {
+    if is_there {
+        dropped.push(path.to_owned());
+    }
+}
+
+/// Returns true if a text is the JSON of tool calls.
+fn is_tool_calls(text: &str) -> bool {
+    let calls: Result<Vec<JsonObject>, _> = serde_json::from_str(text);
+    calls.is_ok_and(|calls| calls.iter().all(|call| call.contains_key("tool")))
+}
+
+/// Returns the metrics, under the names of agentevals where they exist and those of AgentV otherwise; `None` when nothing was
+/// measured.
+fn performance_metrics(document: &CodeJudgeInput, turns: usize) -> Option<JsonObject> {
+    let unknown = TraceSummary::default();
+    let summary = document.trace_summary().unwrap_or(&unknown);
+    let mut metrics = JsonObject::new();
+    put(&mut metrics, "latency", latency(document, summary));
+    put(&mut metrics, "tokens", tokens(document));
+    let counted =
+        [("llm_calls", summary.llm_call_count), ("tool_calls", tool_calls(document, summary))];
+    let counts: JsonObject = counted
+        .into_iter()
+        .filter_map(|(key, count)| Some((key.to_owned(), count?.into())))
+        .collect();
+    put(&mut metrics, "counts", counts);
+    put_value(&mut metrics, "event_count", summary.event_count);
+    put_value(&mut metrics, "error_count", summary.error_count);
+    put_value(&mut metrics, "cost_usd", document.cost_usd());
+    put_value(&mut metrics, "start_time", document.start_time());
+    put_value(&mut metrics, "end_time", document.end_time());
+    if !summary.tool_names.is_empty() {
+        let mut names = summary.tool_names.clone();
+        names.sort();
+        metrics.insert("tool_names".to_owned(), json!(names));
+    }
+    put(&mut metrics, "tool_calls_by_name", object(&summary.tool_calls_by_name));
+    put(&mut metrics, "tool_durations", object(&summary.tool_durations));
+    if metrics.is_empty() {
+        return None;
+    }
+    if let Some(Value::Object(counts)) = metrics.get_mut("counts") {
+        counts.insert("invocations".to_owned(), turns.into());
+    }
+    Some(metrics)
+}
+
+/// Returns the number of calls in the transcript, or in the summary.
+fn tool_calls(document: &CodeJudgeInput, summary: &TraceSummary) -> Option<u64> {
+    let by_name = &summary.tool_calls_by_name;
+    let counted = (!by_name.is_empty())
+        .then(|| by_name.values().fold(0, |sum: u64, calls| sum.saturating_add(*calls)));
+    // Without a trace nothing was measured, and evaluators can count the calls in the turns.
+    document.trace_summary()?;
+    counted.or_else(|| u64::try_from(document.tool_calls()?.count()).ok())
+}
+
+fn latency(document: &CodeJudgeInput, summary: &TraceSummary) -> JsonObject {
+    let mut latency = JsonObject::new();
+    let overall: Vec<f64> = document.duration_ms().into_iter().collect();
+    let tools: Vec<f64> = summary.tool_durations.values().flatten().copied().collect();
+    for (key, durations) in [("overall", overall), ("tool_executions", tools)] {
+        if !durations.is_empty() {
+            latency.insert(key.to_owned(), statistics(durations));
+        }
+    }
+    latency
+}
+
+fn tokens(document: &CodeJudgeInput) -> JsonObject {
+    let Some(usage) = document.token_usage() else { return JsonObject::new() };
+    let mut tokens = usage.other.clone();
+    put_value(&mut tokens, "total_prompt", usage.input);
+    put_value(&mut tokens, "total_output", usage.output);
+    if let (Some(input), Some(output)) = (usage.input, usage.output) {
+        tokens.insert("total".to_owned(), input.saturating_add(output).into());
+    }
+    put_value(&mut tokens, "cache_read_tokens", usage.cached);
+    tokens
+}
+
+fn object<V: Clone + Into<Value>>(map: &std::collections::BTreeMap<String, V>) -> JsonObject {
+    map.iter().map(|(key, value)| (key.clone(), value.clone().into())).collect()
+}
+
+fn put(metrics: &mut JsonObject, key: &str, part: JsonObject) {
+    if !part.is_empty() {
+        metrics.insert(key.to_owned(), part.into());
+    }
+}
+
+fn put_value(metrics: &mut JsonObject, key: &str, value: Option<impl Into<Value>>) {
+    if let Some(value) = value {
+        metrics.insert(key.to_owned(), value.into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_measured_is_nothing() {
+        assert_eq!(performance_metrics(&CodeJudgeInput::new("q", "a"), 1), None);
+        // A missing number is not 0.
+        let timed = CodeJudgeInput::from_json(br#"{"output": "a", "duration_ms": 5}"#).unwrap();
+        let metrics = performance_metrics(&timed, 1).unwrap();
+        assert_eq!(metrics.keys().collect::<Vec<_>>(), ["latency"]);
     }
 }

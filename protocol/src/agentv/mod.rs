@@ -5,10 +5,8 @@
 //! Dropped values are listed in [`Converted::dropped`](crate::Converted::dropped).
 
 mod convert;
-mod dropped;
 mod input;
 mod message;
-mod metrics;
 mod result;
 mod trace;
 mod wire;

@@ -5,18 +5,15 @@
 //! | which traces belong together | `group` |
 //! | one reading of each span, whatever convention it follows | `view`, `message` |
 //! | the tree of spans, and which of them anchor turns | `tree` |
-//! | logical LLM calls, tool calls | `llm_calls`, `tool_calls` |
-//! | turns of a trace, and turns that continue others | `turns`, `join` |
+//! | logical LLM calls, tool calls | `tool_calls` |
+//! | turns of a trace, and turns that continue others | `turns` |
 //! | latencies and counts | `performance` |
 
 mod extract;
 mod group;
-mod join;
-mod llm_calls;
 mod message;
 mod model;
 mod performance;
-mod recorded;
 #[cfg(test)]
 mod testing;
 mod tool_calls;
@@ -24,7 +21,7 @@ mod tree;
 mod turns;
 mod view;
 
-pub use extract::{extract, extract_group};
+pub use extract::{Recorded, extract, extract_group};
 pub use group::{GROUPING, Groups, group_indexed};
 pub use group::{Group, GroupBy, GroupedBy, group};
 pub use model::{
@@ -35,4 +32,3 @@ pub use performance::RunSums;
 pub use performance::{
     Percentiles, RunCounts, RunLatency, RunPerformance, RunTokens, TokensPerTrace,
 };
-pub use recorded::Recorded;

@@ -39,6 +39,24 @@ struct Above {
     anchor: usize,
 }
 
+impl Above {
+    /// Adds the span `index`, which is below the present ones. `name` is the name of an agent that it records.
+    fn add(&mut self, index: usize, kind: Kind, name: Option<&String>) {
+        if kind.is_agentic() {
+            if !self.covered {
+                self.anchor = index;
+            }
+            self.agent_name = name.cloned().or(self.agent_name.take());
+        }
+        if kind != Kind::Plain {
+            self.covered |= kind != Kind::Inference;
+            self.inference = (kind == Kind::Inference).then_some(index);
+            self.tool = (kind == Kind::Tool).then_some(index);
+            self.under_tool |= kind == Kind::Tool;
+        }
+    }
+}
+
 impl<'a> Tree<'a> {
     /// Reads a trace.
     pub(super) fn new(trace: &'a Trace) -> Self {
@@ -63,15 +81,10 @@ impl<'a> Tree<'a> {
                 Some(parent) => above[parent].clone(),
                 None => Above { anchor: index, ..Above::default() },
             };
-            let mut below = inherited.clone();
             let own_name = node.view.attributes.nonempty_text(keys::AGENT_NAME);
-            if kind.is_agentic() {
-                if !inherited.covered {
-                    agentic_anchor[index] = true;
-                    below.anchor = index;
-                }
-                below.agent_name = own_name.clone().or(below.agent_name);
-            }
+            agentic_anchor[index] = kind.is_agentic() && !inherited.covered;
+            let mut below = inherited.clone();
+            below.add(index, kind, own_name.as_ref());
             node.agent_name = below
                 .agent_name
                 .clone()
@@ -79,24 +92,6 @@ impl<'a> Tree<'a> {
             node.inference_parent = inherited.inference;
             node.tool_parent = inherited.tool;
             node.under_tool = inherited.under_tool;
-            match kind {
-                Kind::Plain => {}
-                Kind::Inference => {
-                    below.inference = Some(index);
-                    below.tool = None;
-                }
-                Kind::Agent | Kind::Workflow => {
-                    below.covered = true;
-                    below.inference = None;
-                    below.tool = None;
-                }
-                Kind::Tool => {
-                    below.covered = true;
-                    below.inference = None;
-                    below.tool = Some(index);
-                    below.under_tool = true;
-                }
-            }
             members[below.anchor].push(index);
             above[index] = below;
         }
@@ -148,7 +143,7 @@ fn views(trace: &Trace) -> Vec<SpanView<'_>> {
             }
             let Classified { kind, .. } = kinds[index];
             let with_messages =
-                kind == Kind::Inference || kind.is_agentic() || { trace.parent[index].is_none() };
+                kind == Kind::Inference || kind.is_agentic() || trace.parent[index].is_none();
             SpanView::new(span, kinds[index], &logs, with_messages)
         })
         .collect()

@@ -1,8 +1,8 @@
 //! Finding the golden case of a conversation.
 
-use std::{collections::HashMap, fmt};
+use std::collections::HashMap;
 
-use super::model::{EvalCase, EvalSet};
+use super::load::{EvalCase, EvalSet};
 use crate::{
     conversation::Conversation,
     json::{normalize, string_repr},
@@ -41,10 +41,15 @@ pub struct Matched<'s> {
 
 /// Reason why a golden case may not be the one of a conversation: it is the only case of the set, the conversation is the
 /// only one of the run, and nothing else says that they belong together. As text, a clause of a sentence.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Doubt {
     /// The prompts differ.
+    #[error(
+        "their prompts differ: {} is recorded, and {} is expected",
+        shown(recorded),
+        shown(golden)
+    )]
     PromptsDiffer {
         /// First prompt of the recording.
         recorded: String,
@@ -52,30 +57,21 @@ pub enum Doubt {
         golden: String,
     },
     /// The recording has no prompt.
+    #[error("the recording has no prompt to compare")]
     NoRecordedPrompt,
     /// The case has no prompt.
+    #[error("the golden case has no prompt to compare")]
     NoGoldenPrompt,
 }
 
 /// Characters of a prompt that are shown.
 const SHOWN_PROMPT: usize = 60;
 
-impl fmt::Display for Doubt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = |prompt: &str| match prompt.char_indices().nth(SHOWN_PROMPT) {
-            Some((end, _)) => format!("{:?} ...", &prompt[..end]),
-            None => format!("{prompt:?}"),
-        };
-        match self {
-            Self::PromptsDiffer { recorded, golden } => write!(
-                f,
-                "their prompts differ: {} is recorded, and {} is expected",
-                shown(recorded),
-                shown(golden)
-            ),
-            Self::NoRecordedPrompt => f.write_str("the recording has no prompt to compare"),
-            Self::NoGoldenPrompt => f.write_str("the golden case has no prompt to compare"),
-        }
+/// Returns the beginning of a prompt, quoted.
+fn shown(prompt: &str) -> String {
+    match prompt.char_indices().nth(SHOWN_PROMPT) {
+        Some((end, _)) => format!("{:?} ...", &prompt[..end]),
+        None => format!("{prompt:?}"),
     }
 }
 

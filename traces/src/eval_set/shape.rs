@@ -5,7 +5,9 @@
 
 use std::fmt::Write;
 
-use super::error::{EvalSetErrorKind, FieldProblem};
+use Shape::{Any, AuthorAndParts, Bool, Bytes, IntermediateData, List, MapOf, Number, Text};
+
+use super::load::{EvalSetErrorKind, FieldProblem};
 use crate::json::{Object, Value, camel_case, parse_float};
 
 /// The shape of a value.
@@ -82,8 +84,6 @@ macro_rules! record {
         };
     };
 }
-
-use Shape::{Any, AuthorAndParts, Bool, Bytes, IntermediateData, List, MapOf, Number, Text};
 
 /// The whole document.
 pub(super) static EVAL_SET: Shape = Shape::Record(&SET);

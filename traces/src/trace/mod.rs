@@ -4,10 +4,9 @@
 //! |---|---|
 //! | `format` | [`TraceFormat`], the registry [`TraceFormats`] |
 //! | `otlp`, `jaeger` | the formats |
-//! | `load` | the whole-file decoder, the reference |
 //! | `index` | [`TraceIndex`], the fast path for files of any size |
 //! | `inputs` | directories, standard input, pipes and compressed files |
-//! | `decoded` | the content of a file, sorted into traces |
+//! | `decoded` | the whole-file decoder, the reference: the content of a file, sorted into traces |
 //! | `unusable` | parts of a file that cannot be used |
 //! | `values` | ids, numbers and base64 in the spellings of recorders |
 //!
@@ -20,20 +19,18 @@ mod format;
 mod index;
 mod inputs;
 mod jaeger;
-mod load;
 mod model;
 mod otlp;
 mod unusable;
 mod values;
 
-pub use decoded::Decoded;
 pub(crate) use decoded::merge;
+pub use decoded::{Decoded, FileTraces, load_file, load_text};
 pub use error::{LoadError, LoadErrorKind};
 pub use format::{TraceFormat, TraceFormats, UnknownFormat};
 pub use index::{ReadError, TraceIndex, TrackedAttributes};
 #[doc(hidden)]
 pub use inputs::FileStamp;
 pub use inputs::{TraceFiles, trace_files};
-pub use load::{FileTraces, load_file, load_text};
 pub use model::{Event, LogRecord, Scope, Span, SpanStatus, Trace};
 pub use unusable::UnusableParts;

@@ -22,11 +22,10 @@ use tokio::{
 use super::{ForkError, ServerCommand};
 use crate::process::{
     Cancellation, Captured, Ending, Limits, Outcome, Resources,
-    group::{NOT_ENDED, Pipes, Started},
     os::Identified,
     pump::drain,
     run::{KILL_GRACE, nothing, supervise},
-    spawn::{self, Registered},
+    spawn::{self, NOT_ENDED, Pipes, Registered, Started},
 };
 
 #[cfg(target_os = "linux")]

@@ -63,7 +63,7 @@ impl Diagnostic {
 }
 
 /// A compiler message about one target.
-struct Said {
+struct Rendered {
     package: String,
     target: Target,
     is_error: bool,
@@ -74,9 +74,9 @@ struct Said {
 pub(super) struct Log<'a> {
     unit: &'a Unit,
     what: String,
-    began: Instant,
-    told_start: bool,
-    said: Vec<Said>,
+    started: Instant,
+    reported_start: bool,
+    said: Vec<Rendered>,
     built: Vec<(String, Target, PathBuf)>,
     scripts: Vec<ScriptOutput>,
     pub(super) has_dylibs: bool,
@@ -92,8 +92,8 @@ impl<'a> Log<'a> {
         Self {
             unit,
             what,
-            began: Instant::now(),
-            told_start: false,
+            started: Instant::now(),
+            reported_start: false,
             said: Vec::new(),
             built: Vec::new(),
             scripts: Vec::new(),
@@ -126,7 +126,7 @@ impl<'a> Log<'a> {
                     self.renamed(message.rendered.as_deref().unwrap_or(&message.message));
                 on_event(PrepareEvent::Diagnostic { rendered: rendered.clone() });
                 let is_error = message.level.starts_with("error");
-                self.said.push(Said { package: package_id, target, is_error, rendered });
+                self.said.push(Rendered { package: package_id, target, is_error, rendered });
             }
             Message::Artifact { package_id, target, executable: Some(path) } => {
                 self.built.push((package_id, target, path));
@@ -143,10 +143,10 @@ impl<'a> Log<'a> {
         let line = self.renamed(line);
         let shown = line.trim();
         // A build with nothing to do is not reported.
-        let is_quiet = shown.is_empty() || (!self.told_start && shown.starts_with("Finished "));
+        let is_quiet = shown.is_empty() || (!self.reported_start && shown.starts_with("Finished "));
         if !is_quiet {
-            if !self.told_start {
-                self.told_start = true;
+            if !self.reported_start {
+                self.reported_start = true;
                 on_event(PrepareEvent::Started { what: format!("building {}", self.what) });
             }
             on_event(PrepareEvent::Progress { line: shown.to_owned() });
@@ -158,8 +158,8 @@ impl<'a> Log<'a> {
     }
 
     pub(super) fn finish(&self, on_event: &mut dyn FnMut(PrepareEvent)) {
-        if self.told_start {
-            let seconds = self.began.elapsed().as_secs_f64();
+        if self.reported_start {
+            let seconds = self.started.elapsed().as_secs_f64();
             on_event(PrepareEvent::Finished {
                 what: format!("build of {} took {seconds:.1} s", self.what),
             });
@@ -195,14 +195,14 @@ impl<'a> Log<'a> {
         {
             return Ok(path.clone());
         }
-        let render = |said: &[&Said]| {
+        let render = |said: &[&Rendered]| {
             said.iter().map(|said| said.rendered.as_str()).collect::<Vec<_>>().join("\n")
         };
-        let count = |said: &[&Said]| match said.iter().filter(|said| said.is_error).count() {
+        let count = |said: &[&Rendered]| match said.iter().filter(|said| said.is_error).count() {
             1 => "1 error".to_owned(),
             errors => format!("{errors} errors"),
         };
-        let own: Vec<&Said> =
+        let own: Vec<&Rendered> =
             self.said.iter().filter(|said| self.is(&said.package, &said.target, program)).collect();
         if own.iter().any(|said| said.is_error) {
             return Err(Failure {
@@ -217,7 +217,7 @@ impl<'a> Log<'a> {
             });
         }
         // The library of its package or a dependency did not compile. Other programs of the package are not the reason.
-        let others: Vec<&Said> = self
+        let others: Vec<&Rendered> = self
             .said
             .iter()
             .filter(|said| {
@@ -246,17 +246,17 @@ pub(super) fn headline(text: &str) -> Option<String> {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.clone().next()?;
     let error = lines.find_map(|line| line.strip_prefix("error: ")).unwrap_or(first);
-    let mut told = error.to_owned();
+    let mut headline = error.to_owned();
     while let Some(line) = lines.next() {
         // The lines after the first one of a cause show a part of a file.
         if line == "Caused by:"
             && let Some(cause) = lines.next()
         {
-            told.push_str(": ");
-            told.push_str(cause);
+            headline.push_str(": ");
+            headline.push_str(cause);
         }
     }
-    Some(told)
+    Some(headline)
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 //! Whether anything has to be compiled is always decided by cargo itself.
 
 mod build;
-mod environment;
 mod log;
 mod manifest;
 mod owner;

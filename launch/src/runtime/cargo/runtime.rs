@@ -11,7 +11,6 @@ use std::{
 
 use super::{
     build::{self, Findings, ProgramKind, Toolchain, Unit},
-    environment,
     manifest::SdkSource,
     owner::{self, Owner, Owners, Package, PackageTarget, Workspace},
     script::{self, Script},
@@ -102,9 +101,9 @@ impl Cargo {
             .find_program("cargo")
             .ok_or_else(|| PrepareError::RuntimeMissing { reason: MISSING.to_owned() })?;
         let environment = if fetched {
-            environment::confined(&self.environment)
+            build::confined(&self.environment)
         } else {
-            environment::changes(&self.environment, env::current_exe().ok().as_deref())
+            build::changes(&self.environment, env::current_exe().ok().as_deref())
         };
         Ok(Toolchain {
             cargo,

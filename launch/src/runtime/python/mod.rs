@@ -1,6 +1,5 @@
 //! Python evaluators, run by an interpreter of this machine, or in a virtual environment if they name packages that it lacks.
 
-mod forks;
 mod interpreter;
 mod needs;
 mod plan;

@@ -13,10 +13,9 @@ use std::{
 };
 
 use super::{
-    forks,
     interpreter::{self, MissingModule, Questions},
     needs::SDK_MODULE,
-    plan::{Plan, Planner, Wanted, by_hand},
+    plan::{self, Plan, Planner, Wanted, by_hand},
     venv::{Build, Installer, SharedVenv, installer_environment},
 };
 use crate::{
@@ -235,7 +234,7 @@ impl Runtime for Python {
                         CommandSpec::new(python).env_remove("PYTHONHOME")
                     }
                 };
-                Ok(Launch::new(program.arg(plan.source)).with_reuse(Reuse::Fork(forks::server)))
+                Ok(Launch::new(program.arg(plan.source)).with_reuse(Reuse::Fork(plan::server)))
             })
             .collect()
     }

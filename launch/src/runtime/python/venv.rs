@@ -160,7 +160,7 @@ impl Venv {
         };
         let file = file.map_err(|error| cannot("open", &path, &error))?;
         let start_time = Instant::now();
-        let mut told = false;
+        let mut reported = false;
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(Some(file)),
@@ -169,8 +169,8 @@ impl Venv {
                 Err(TryLockError::WouldBlock) if self.is_ready() => return Ok(None),
                 Err(TryLockError::WouldBlock) => {}
             }
-            if !told {
-                told = true;
+            if !reported {
+                reported = true;
                 on_line("waiting for another run that installs the same requirements");
             }
             if cancellation.is_cancelled() {
@@ -432,11 +432,11 @@ impl Build<'_> {
         (lock, on_line): Call<'_, '_>,
     ) -> Result<(), String> {
         let command = self.variables.give_to(command).env("NO_COLOR", "1");
-        let mut said = Said::default();
+        let mut tail = OutputTail::default();
         let cancellation = self.planner.cancellation;
         let status =
-            tool::run_locked(&command, lock, self.limit, cancellation, &mut |stream, line| {
-                said.add(stream, line);
+            tool::run(&command, Some(lock), self.limit, cancellation, &mut |stream, line| {
+                tail.add(stream, line);
                 if !line.trim().is_empty() {
                     on_line(line.trim());
                 }
@@ -446,7 +446,7 @@ impl Build<'_> {
             Ok(status) => format!("{tool} cannot {what} ({})", ending(status)),
             Err(error) => format!("{tool} cannot {what}: {error}"),
         };
-        Err(said.explain(&headline, &self.shared.by_hand))
+        Err(tail.explain(&headline, &self.shared.by_hand))
     }
 }
 
@@ -456,12 +456,12 @@ fn ending(status: ExitStatus) -> String {
 
 /// The last lines of both outputs.
 #[derive(Debug, Default)]
-struct Said {
+struct OutputTail {
     stdout: VecDeque<String>,
     stderr: VecDeque<String>,
 }
 
-impl Said {
+impl OutputTail {
     fn add(&mut self, stream: Stream, line: &str) {
         let lines = if stream == Stream::Stdout { &mut self.stdout } else { &mut self.stderr };
         if line.trim().is_empty() || line.starts_with("[notice]") {
@@ -529,10 +529,10 @@ mod tests {
     use super::*;
 
     fn explained(stdout: &[&str], stderr: &[&str]) -> String {
-        let mut said = Said::default();
-        stdout.iter().for_each(|line| said.add(Stream::Stdout, line));
-        stderr.iter().for_each(|line| said.add(Stream::Stderr, line));
-        said.explain("pip cannot install x (exit code 1)", "type it")
+        let mut tail = OutputTail::default();
+        stdout.iter().for_each(|line| tail.add(Stream::Stdout, line));
+        stderr.iter().for_each(|line| tail.add(Stream::Stderr, line));
+        tail.explain("pip cannot install x (exit code 1)", "type it")
     }
 
     #[test]

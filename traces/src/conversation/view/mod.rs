@@ -12,15 +12,13 @@ mod events;
 mod indexed;
 pub(super) mod keys;
 mod openinference;
-mod operation;
 mod values;
 
 use std::{borrow::Cow, rc::Rc, sync::Arc};
 
-pub(super) use attributes::{Attributes, TooLarge};
+pub(super) use attributes::{Attributes, Classified, Kind, TooLarge};
 use keys::{INPUT_MESSAGES, OUTPUT_MESSAGES};
 pub(super) use openinference::kinds_of;
-pub(super) use operation::{Classified, Kind};
 
 use super::{
     JudgedSpan,
@@ -71,7 +69,7 @@ impl<'a> SpanView<'a> {
         draft.apply_aliases();
         draft.apply_details(logs);
         draft.apply_message_events(logs);
-        if operation::is_adk(span) {
+        if attributes::is_adk(span) {
             draft.apply_adk();
         }
         draft.apply_indexed();

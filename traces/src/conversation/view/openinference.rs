@@ -7,14 +7,13 @@
 use std::borrow::Cow;
 
 use super::{
-    Classified, Draft, Kind,
+    Classified, Draft, Kind, attributes,
     indexed::{Fields, inner_objects, objects},
     keys::{
         AGENT_NAME, CACHE_READ_TOKENS, CACHE_WRITE_TOKENS, CONVERSATION_ID, FINISH_REASONS,
         INPUT_TOKENS, OUTPUT_TOKENS, REQUEST_MODEL, RESPONSE_MODEL, TOOL_ARGUMENTS, TOOL_CALL_ID,
         TOOL_NAME, TOOL_RESULT,
     },
-    operation,
     values::{CutOff, said_by_agent, said_by_user},
 };
 use crate::{
@@ -162,7 +161,7 @@ fn value_out(span: &Span) -> Result<Vec<Message>, &'static str> {
 /// The `GenAI` conventions come first: in a trace in which they tell of a call of a model, this one adds no calls, agents
 /// or tools, since it would tell of the same ones again. Where they tell of agents only, it adds the calls and tools.
 pub(in crate::conversation) fn kinds_of(trace: &Trace) -> Vec<Classified> {
-    let told: Vec<Option<Kind>> = trace.spans.iter().map(operation::kind_of).collect();
+    let told: Vec<Option<Kind>> = trace.spans.iter().map(attributes::kind_of).collect();
     let mut kinds: Vec<Classified> = told
         .iter()
         .map(|kind| Classified { kind: kind.unwrap_or(Kind::Plain), by_openinference: false })

@@ -10,10 +10,10 @@ use super::{
 use crate::{
     json::{Ahead, Checked, Interrupted, ParseError, ParseErrorKind, ScanError, Scanner},
     trace::{
+        decoded::load_source,
         error::{LoadError, LoadErrorKind},
         format::{TraceFormat, TraceFormats},
         inputs::{FileStamp, copy_if_needed},
-        load::load_source,
         unusable::{Position, UnusableParts},
     },
 };
