@@ -15,6 +15,7 @@ use super::{
     read::{MAX_RETRIES, Reader},
 };
 use crate::{
+    hosts::function_contracts,
     metric::{MatchType, Metrics},
     runtime::Runtimes,
     source::{Reference, Wanted},
@@ -196,8 +197,10 @@ pub(super) fn contracts() -> [(&'static str, Contract); 4] {
 /// Reads the name of the function to call. Only the hosts of some contracts call functions.
 fn read_function(field: Field<'_>, contract: Option<Contract>) -> Option<String> {
     let function = field.text()?;
-    if !matches!(contract, Some(Contract::Adk | Contract::Agenta)) {
-        let message = "`function` belongs to `contract: adk` and `contract: agenta`, whose hosts call functions";
+    if !contract.is_some_and(|contract| function_contracts().any(|it| it == contract)) {
+        let contracts = function_contracts().map(|it| format!("`contract: {}`", it.name()));
+        let contracts = contracts.collect::<Vec<_>>().join(" and ");
+        let message = format!("`function` belongs to {contracts}, whose hosts call functions");
         return field.add(message).hint("add one of them, or leave `function` out").none();
     }
     if !function.split('.').all(is_identifier) {

@@ -113,7 +113,8 @@ impl Config {
         for evaluator in &self.evaluators {
             if matches!(evaluator.kind, EvaluatorKind::OpenAiEval) {
                 let name = &evaluator.name;
-                let message = format!("`type: openai_eval` cannot be run by this version (`{name}`)");
+                let message =
+                    format!("`type: openai_eval` cannot be run by this version (`{name}`)");
                 let hint = "`response_match_score` compares words (ROUGE-1), and a `type: code` evaluator can ask a model";
                 problems.push(Problem::new(message, evaluator.place, Some(hint.to_owned())));
             }

@@ -1,12 +1,13 @@
 //! JSON Schema of configurations, for editors.
 
+use evaluator_protocol::Contract;
 use serde_json::{Value, json};
 
 use super::{
     evaluator::{DEFAULT_SOURCE, contracts},
     read::{GROUPINGS, OUTPUTS},
 };
-use crate::{metric::Metrics, trace::TraceFormats};
+use crate::{hosts::function_contracts, metric::Metrics, trace::TraceFormats};
 
 /// The schema without values that registries determine, and without evaluators that share the keys of `type: code`.
 const TEMPLATE: &str = include_str!("schema.json");
@@ -37,6 +38,8 @@ pub fn schema(metrics: &Metrics, formats: &TraceFormats) -> Value {
     }
     let mut code = entries[1].take();
     code["properties"]["contract"]["enum"] = names(&contracts());
+    let callers: Vec<&str> = function_contracts().map(Contract::name).collect();
+    code["dependentSchemas"]["function"]["properties"]["contract"]["enum"] = json!(callers);
     let remote = remote(code.clone());
     let linked = linked(code.clone());
     *entries = json!([entries[0].take(), code, remote, linked]);
