@@ -11,7 +11,7 @@ use evaluator_protocol::{
     agenta::http::{ErrorStatus, HttpReply},
 };
 
-use super::{access::Remarks, body};
+use super::{Remarks, body};
 use crate::{hosts::wants_plain_text, run::Refusal};
 
 /// Error response.

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    fmt::Write as _,
+    fmt::{Display, Write as _},
     sync::{Mutex, PoisonError},
     time::Duration,
 };
@@ -35,12 +35,6 @@ struct Histogram {
     sum: f64,
 }
 
-/// What is measured when the metrics are read.
-pub(super) struct Gauges {
-    pub(super) in_progress: usize,
-    pub(super) limit: usize,
-}
-
 impl Metrics {
     /// Counts a request. `document` is the evaluator that was asked, and the contract of the document if it is known.
     pub(super) fn count(
@@ -63,15 +57,15 @@ impl Metrics {
         histogram.sum += seconds;
     }
 
-    /// All of them as text.
-    pub(super) fn text(&self, gauges: &Gauges) -> String {
+    /// Returns the text, with the number of documents in progress and its limit.
+    pub(super) fn text(&self, in_progress: usize, limit: usize) -> String {
         let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let mut out = Text::default();
         out.family("evaluator_build_info", "gauge", "The version that runs.");
-        out.sample("evaluator_build_info", &[("version", env!("CARGO_PKG_VERSION"))], 1.0);
+        out.sample("evaluator_build_info", &[("version", env!("CARGO_PKG_VERSION"))], 1);
         out.family("evaluator_http_requests_total", "counter", "Requests, by status.");
         for (status, count) in &counts.requests {
-            out.counter("evaluator_http_requests_total", &[("status", &shown(*status))], *count);
+            out.sample("evaluator_http_requests_total", &[("status", &shown(*status))], *count);
         }
         out.family("evaluator_documents_total", "counter", "Documents given to an evaluator.");
         for ((evaluator, contract, status), count) in &counts.documents {
@@ -80,7 +74,7 @@ impl Metrics {
                 ("contract", contract),
                 ("status", &shown(*status)),
             ];
-            out.counter("evaluator_documents_total", &labels, *count);
+            out.sample("evaluator_documents_total", &labels, *count);
         }
         let name = "evaluator_document_duration_seconds";
         out.family(name, "histogram", "Time until a document was answered, waiting included.");
@@ -88,9 +82,9 @@ impl Metrics {
             histogram.write(&mut out, name, evaluator);
         }
         out.family("evaluator_documents_in_progress", "gauge", "Documents in work or waiting.");
-        out.sample("evaluator_documents_in_progress", &[], count(gauges.in_progress));
+        out.sample("evaluator_documents_in_progress", &[], in_progress);
         out.family("evaluator_documents_limit", "gauge", "Documents that are accepted at a time.");
-        out.sample("evaluator_documents_limit", &[], count(gauges.limit));
+        out.sample("evaluator_documents_limit", &[], limit);
         out.0
     }
 }
@@ -99,25 +93,17 @@ impl Histogram {
     fn write(&self, out: &mut Text, name: &str, evaluator: &str) {
         let bucket = format!("{name}_bucket");
         for (count, bound) in self.buckets.iter().zip(BOUNDS) {
-            out.counter(&bucket, &[("evaluator", evaluator), ("le", &bound.to_string())], *count);
+            out.sample(&bucket, &[("evaluator", evaluator), ("le", &bound.to_string())], *count);
         }
-        out.counter(&bucket, &[("evaluator", evaluator), ("le", "+Inf")], self.count);
+        out.sample(&bucket, &[("evaluator", evaluator), ("le", "+Inf")], self.count);
         out.sample(&format!("{name}_sum"), &[("evaluator", evaluator)], self.sum);
-        out.counter(&format!("{name}_count"), &[("evaluator", evaluator)], self.count);
+        out.sample(&format!("{name}_count"), &[("evaluator", evaluator)], self.count);
     }
 }
 
 /// The status as a label; `none` where the client went away before there was one.
 fn shown(status: Option<u16>) -> String {
     status.map_or_else(|| "none".to_owned(), |status| status.to_string())
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a sample is a float, and the limit is far below 2^53"
-)]
-fn count(count: usize) -> f64 {
-    count as f64
 }
 
 #[derive(Default)]
@@ -129,15 +115,7 @@ impl Text {
         let _ = write!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
     }
 
-    fn counter(&mut self, name: &str, labels: &[(&str, &str)], value: u64) {
-        self.series(name, labels, &value);
-    }
-
-    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: f64) {
-        self.series(name, labels, &value);
-    }
-
-    fn series(&mut self, name: &str, labels: &[(&str, &str)], value: &dyn std::fmt::Display) {
+    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
         let labels: Vec<String> =
             labels.iter().map(|(label, text)| format!("{label}=\"{}\"", escaped(text))).collect();
         let labels =
@@ -161,7 +139,7 @@ mod tests {
         metrics.count(Some(200), Duration::from_millis(3), Some(("a\"b", Some("adk"))));
         metrics.count(Some(200), Duration::from_secs(60), Some(("a\"b", None)));
         metrics.count(None, Duration::ZERO, None);
-        let text = metrics.text(&Gauges { in_progress: 1, limit: 64 });
+        let text = metrics.text(1, 64);
         for line in [
             "evaluator_http_requests_total{status=\"none\"} 1",
             "evaluator_http_requests_total{status=\"200\"} 2",

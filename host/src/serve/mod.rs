@@ -31,41 +31,17 @@
 //!
 //! What is no answer is told as `{"error": {"kind": .., "message": ..}}`, and as plain text to Agenta, which fails itself over a
 //! JSON object with any status but 200. Who is Agenta is told by the path (`/invoke`) or by the document.
-//!
-//! | file | what |
-//! |---|---|
-//! | `server` | [`Server`]: the address, connections, and how it ends |
-//! | `base_path` | [`BasePath`]: a prefix that a proxy keeps |
-//! | `settings` | [`Settings`]: limits, and who may ask |
-//! | `browser` | web pages, which must not drive a server that asks for no token |
-//! | `token` | [`Token`]: who may ask, compared in a time that tells nothing |
-//! | `patient` | connections whose other end has to take what it is sent |
-//! | `routes` | which path is what |
-//! | `evaluate` | one document |
-//! | `body` | bodies of requests: read, or skimmed where they are refused |
-//! | `fault` | what is no answer |
-//! | `catalog` | what is offered |
-//! | `openapi` | the OpenAPI document |
-//! | `metrics` | counters for Prometheus |
-//! | `access` | what is told of each request |
 
-mod access;
-mod base_path;
+mod admission;
 mod body;
-mod browser;
 mod catalog;
-mod evaluate;
 mod fault;
 mod metrics;
-mod openapi;
-mod patient;
 mod routes;
 mod server;
 mod settings;
-mod token;
 
-pub use access::{Access, Remarks};
-pub use base_path::{BasePath, BasePathError};
+pub use admission::{BadToken, Token};
+pub use routes::{Access, Remarks};
 pub use server::{Ended, ServeError, Server};
-pub use settings::Settings;
-pub use token::{BadToken, Token};
+pub use settings::{BasePath, BasePathError, Settings};

@@ -1,6 +1,7 @@
-//! Which path is what.
+//! Routes of the server, and the record of each request.
 
 use std::{
+    fmt,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -16,13 +17,11 @@ use axum::{
 use tokio::sync::Semaphore;
 
 use super::{
-    Access, BasePath, Settings,
-    access::Remarks,
-    browser, catalog,
-    evaluate::evaluate,
+    Settings,
+    admission::admit,
+    body, catalog,
     fault::{ErrorFormat, Fault, json},
-    metrics::{Gauges, MEDIA_TYPE, Metrics},
-    openapi,
+    metrics::{MEDIA_TYPE, Metrics},
 };
 use crate::run::Service;
 
@@ -37,9 +36,6 @@ pub(super) struct App {
 }
 
 pub(super) type OnAccess = Box<dyn Fn(&Access) + Send + Sync>;
-
-/// Paths that need no token.
-const OPEN: [&str; 2] = ["/healthz", "/readyz"];
 
 impl App {
     /// The name of the evaluator that is meant.
@@ -87,7 +83,7 @@ pub(super) fn router(app: Arc<App>) -> Router {
 
 fn routes(app: &Arc<App>) -> Router<Arc<App>> {
     let catalog = catalog::all(&app.service);
-    let document = openapi::document(&app.service, &app.settings).to_string();
+    let document = catalog::openapi(&app.service, &app.settings).to_string();
     let read_only = async |request| only("GET, HEAD", request).await;
     Router::new()
         .route("/healthz", get(async || json("{\"status\":\"ok\"}\n")).fallback(read_only))
@@ -111,7 +107,7 @@ fn routes(app: &Arc<App>) -> Router<Arc<App>> {
 async fn metrics(State(app): State<Arc<App>>) -> Response {
     let limit = app.settings.places.min(Semaphore::MAX_PERMITS);
     let in_progress = limit.saturating_sub(app.places.available_permits());
-    let mut response = Response::new(app.metrics.text(&Gauges { in_progress, limit }).into());
+    let mut response = Response::new(app.metrics.text(in_progress, limit).into());
     let media_type = HeaderValue::from_static(MEDIA_TYPE);
     response.headers_mut().insert(header::CONTENT_TYPE, media_type);
     response
@@ -165,27 +161,107 @@ async fn only(methods: &'static str, request: Request) -> Response {
     response
 }
 
-/// Lets nobody in who may not ask.
-async fn admit(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    let path = request.uri().path();
-    let base = app.settings.base_path.as_ref().map_or("", BasePath::as_str);
-    let below = path.strip_prefix(base).unwrap_or(path);
-    let refusal = match &app.settings.token {
-        _ if OPEN.contains(&path) || OPEN.contains(&below) => None,
-        Some(token) => {
-            let given = request.headers().get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
-            let message = match given {
-                None => "a token is needed: send it as `Authorization: Bearer TOKEN`",
-                Some(_) => "the token is wrong",
-            };
-            (!given.is_some_and(|given| token.is_borne_by(given)))
-                .then(|| Fault::new(StatusCode::UNAUTHORIZED, "unauthorized", message))
-        }
-        None => browser::refusal(request.uri(), request.headers(), &app.settings.hosts),
+/// Has the document in the body of a request judged by the evaluator of that name; without one by the only one there is.
+async fn evaluate(app: Arc<App>, name: Option<String>, request: Request) -> Response {
+    let name = match app.find(name) {
+        Ok(name) => name,
+        Err(fault) => return fault.refuse(request).await,
     };
-    match refusal {
-        Some(fault) => fault.refuse(request).await,
-        None => next.run(request).await,
+    // Whoever has to wait for a place keeps nothing in memory here.
+    let Ok(_place) = app.places.try_acquire() else {
+        let message = format!(
+            "{} documents are being worked on or waiting, which is the limit; try again later",
+            app.settings.places
+        );
+        let fault = Fault::new(StatusCode::TOO_MANY_REQUESTS, "busy", message);
+        return fault.refuse(request).await;
+    };
+    let (head, body) = request.into_parts();
+    let path = head.uri.path();
+    let document = match body::read(&head.headers, body, &app.settings).await {
+        Ok(document) => document,
+        Err((fault, beginning)) => {
+            return fault.into_response(ErrorFormat::of(path, None, &beginning));
+        }
+    };
+    let Some(answered) = app.service.answer(&name, &document).await else {
+        return app.unknown(&name).into_response(ErrorFormat::of(path, None, &document));
+    };
+    let contract = answered.contract;
+    let (mut response, error) = match answered.result {
+        Ok(text) => (json(text), None),
+        Err(refusal) => {
+            let error = Some(refusal.message.clone());
+            (Fault::from(refusal).into_response(ErrorFormat::of(path, contract, &document)), error)
+        }
+    };
+    response.extensions_mut().insert(Remarks {
+        evaluator: Some(name),
+        contract: contract.map(evaluator_protocol::Contract::name),
+        error,
+        dropped: answered.dropped,
+        warnings: answered.warnings,
+        stderr: answered.stderr,
+    });
+    response
+}
+
+/// A request that was dealt with.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Access {
+    /// Method.
+    pub method: String,
+    /// Path, without the query.
+    pub path: String,
+    /// Status of the response; `None` when whoever asked went away before there was one.
+    pub status: Option<u16>,
+    /// How long it took until the response was there.
+    pub took: Duration,
+    /// What is to be known of it beside.
+    pub remarks: Remarks,
+}
+
+/// What came of a document, beside the response.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Remarks {
+    /// Name of the evaluator that was asked.
+    pub evaluator: Option<String>,
+    /// Name of the document's contract.
+    pub contract: Option<&'static str>,
+    /// Why there was no answer.
+    pub error: Option<String>,
+    /// Paths of what the document had and the evaluator did not get to see.
+    pub dropped: Vec<String>,
+    /// What is odd about the answer.
+    pub warnings: Vec<String>,
+    /// The end of what the evaluator wrote to standard error.
+    pub stderr: String,
+}
+
+impl fmt::Display for Access {
+    /// One line.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} ", self.method, self.path)?;
+        match self.status {
+            Some(status) => write!(f, "{status}")?,
+            None => f.write_str("-")?,
+        }
+        write!(f, " {:.1}ms", self.took.as_secs_f64() * 1000.0)?;
+        if let Some(contract) = self.remarks.contract {
+            write!(f, " {contract}")?;
+        }
+        if self.status.is_none() {
+            f.write_str(", whoever asked went away")?;
+        }
+        if let Some(error) = &self.remarks.error {
+            write!(f, ": {}", error.lines().next().unwrap_or_default())?;
+        }
+        if !self.remarks.dropped.is_empty() {
+            write!(f, ", without {}", self.remarks.dropped.join(", "))?;
+        }
+        self.remarks.warnings.iter().try_for_each(|warning| write!(f, ", odd: {warning}"))
     }
 }
 

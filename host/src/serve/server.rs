@@ -1,6 +1,6 @@
 //! The address, connections, and how it ends.
 
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 
 use axum::Router;
 use hyper::server::conn::http1;
@@ -15,11 +15,11 @@ use tokio::{
     task::JoinSet,
     time::sleep,
 };
+use tokio_io_timeout::TimeoutWriter;
 
 use super::{
     Access, Settings,
     metrics::Metrics,
-    patient::Patient,
     routes::{App, router},
 };
 use crate::{process::Cancellation, run::Service};
@@ -174,15 +174,17 @@ async fn accept(
     }
 }
 
+/// Returns a connection that breaks if the client does not accept a response for too long.
 fn connection(
     router: &Router,
     app: &App,
     stream: TcpStream,
-) -> http1::Connection<TokioIo<Patient>, TowerToHyperService<Router>> {
-    let stream = Patient::new(stream, app.settings.read_timeout);
+) -> http1::Connection<TokioIo<Pin<Box<TimeoutWriter<TcpStream>>>>, TowerToHyperService<Router>> {
+    let mut stream = TimeoutWriter::new(stream);
+    stream.set_timeout(Some(app.settings.read_timeout));
     http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(app.settings.read_timeout)
         .max_buf_size(HEAD)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router.clone()))
+        .serve_connection(TokioIo::new(Box::pin(stream)), TowerToHyperService::new(router.clone()))
 }

@@ -1,0 +1,207 @@
+//! Admission of requests: by token, or without one, only requests that no web page can have sent.
+//!
+//! A page in a browser reaches every server on the machine of its reader. Browsers name the origin of such a request in
+//! `Origin`. A page whose owner lets its name resolve to this machine (DNS rebinding) is, for the browser, of the same origin,
+//! and may read the response; such a request is recognized by the name in `Host` only.
+
+use std::{fmt, net::IpAddr, sync::Arc};
+
+use axum::{
+    extract::{Request, State},
+    http::{HeaderMap, HeaderValue, StatusCode, Uri, header, uri::Authority},
+    middleware::Next,
+    response::Response,
+};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+use super::{BasePath, fault::Fault, routes::App};
+
+/// Paths that need no token.
+const OPEN: [&str; 2] = ["/healthz", "/readyz"];
+
+/// Refuses requests without the token of the server, or, if it has none, those of web pages.
+pub(super) async fn admit(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let path = request.uri().path();
+    let base = app.settings.base_path.as_ref().map_or("", BasePath::as_str);
+    let below = path.strip_prefix(base).unwrap_or(path);
+    let refusal = match &app.settings.token {
+        _ if OPEN.contains(&path) || OPEN.contains(&below) => None,
+        Some(token) => {
+            let given = request.headers().get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
+            let message = match given {
+                None => "a token is needed: send it as `Authorization: Bearer TOKEN`",
+                Some(_) => "the token is wrong",
+            };
+            (!given.is_some_and(|given| token.is_borne_by(given)))
+                .then(|| Fault::new(StatusCode::UNAUTHORIZED, "unauthorized", message))
+        }
+        None => page_refusal(request.uri(), request.headers(), &app.settings.hosts),
+    };
+    match refusal {
+        Some(fault) => fault.refuse(request).await,
+        None => next.run(request).await,
+    }
+}
+
+/// A token that requests have to bear. Only its hash is kept.
+#[derive(Clone)]
+pub struct Token {
+    hash: [u8; 32],
+}
+
+/// A text that is no token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadToken {
+    /// There is nothing in it.
+    #[error("the token is empty")]
+    Empty,
+    /// A header could not hold it.
+    #[error(
+        "the token has characters that no header can have; use letters, digits and punctuation"
+    )]
+    Unprintable,
+}
+
+impl Token {
+    /// A token; blanks and line ends around it do not count.
+    ///
+    /// # Errors
+    ///
+    /// [`BadToken`]: no request could bear it.
+    pub fn new(text: &str) -> Result<Self, BadToken> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(BadToken::Empty);
+        }
+        if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(BadToken::Unprintable);
+        }
+        Ok(Self { hash: hash(text.as_bytes()) })
+    }
+
+    /// Whether the value of an `Authorization` header bears it. Hashes are compared, and all of them: how long that takes
+    /// says nothing of the token, not even its length.
+    #[must_use]
+    pub fn is_borne_by(&self, authorization: &[u8]) -> bool {
+        let Some((scheme, given)) = authorization.split_at_checked(BEARER.len()) else {
+            return false;
+        };
+        scheme.eq_ignore_ascii_case(BEARER)
+            && bool::from(hash(given.trim_ascii()).ct_eq(&self.hash))
+    }
+}
+
+const BEARER: &[u8] = b"Bearer ";
+
+fn hash(text: &[u8]) -> [u8; 32] {
+    Sha256::digest(text).into()
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token")
+    }
+}
+
+/// Why a request may not be that of this machine's user. `hosts` are names of the server.
+fn page_refusal(uri: &Uri, headers: &HeaderMap, hosts: &[String]) -> Option<Fault> {
+    let refuse = |message| Some(Fault::new(StatusCode::FORBIDDEN, "web_page", message));
+    if headers.contains_key(header::ORIGIN) {
+        return refuse("requests of web pages are refused where there is no token".to_owned());
+    }
+    let named = headers.get_all(header::HOST).iter().map(HeaderValue::as_bytes);
+    let named = named.chain(uri.authority().map(|authority| authority.as_str().as_bytes()));
+    let foreign = named.into_iter().find(|authority| !is_ours(authority, hosts))?;
+    refuse(format!(
+        "`{}` is no name of this server; use localhost or its address, or have it know that name (--allow-host)",
+        String::from_utf8_lossy(foreign)
+    ))
+}
+
+/// Names below these nobody can have in public.
+const PRIVATE: [&str; 2] = [".localhost", ".internal"];
+
+/// Whether nobody else can have an authority of a URL point here: an address, a name that the public cannot have, or one that is
+/// known.
+fn is_ours(authority: &[u8], hosts: &[String]) -> bool {
+    let Ok(authority) = Authority::try_from(authority) else {
+        // Nobody is meant.
+        return authority.is_empty();
+    };
+    let host = authority.host();
+    let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    let name = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
+    address.parse::<IpAddr>().is_ok()
+        || !name.contains('.')
+        || PRIVATE.iter().any(|domain| name.ends_with(domain))
+        || hosts.iter().any(|known| known.eq_ignore_ascii_case(&name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_token_itself_is_it() {
+        let token = Token::new("  s3cret-token\n").unwrap();
+        for good in ["Bearer s3cret-token", "bearer s3cret-token", "BEARER   s3cret-token "] {
+            assert!(token.is_borne_by(good.as_bytes()), "{good}");
+        }
+        for bad in [
+            "",
+            "Bearer",
+            "Bearer ",
+            "s3cret-token",
+            "Basic s3cret-token",
+            "Bearer s3cret-toke",
+            "Bearer s3cret-token2",
+            "Bearer s3cret token",
+            "Bearers3cret-token",
+            "Bearer S3cret-token",
+        ] {
+            assert!(!token.is_borne_by(bad.as_bytes()), "{bad}");
+        }
+        assert_eq!(format!("{token:?}"), "Token");
+    }
+
+    #[test]
+    fn what_no_header_can_hold_is_no_token() {
+        for (text, expected) in [
+            ("", BadToken::Empty),
+            (" \n", BadToken::Empty),
+            ("a b", BadToken::Unprintable),
+            ("é", BadToken::Unprintable),
+        ] {
+            assert_eq!(Token::new(text).unwrap_err(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn addresses_and_known_names_are_ours() {
+        let hosts = ["Judge.example".to_owned()];
+        for (authority, expected) in [
+            ("127.0.0.1", true),
+            ("127.0.0.1:8700", true),
+            ("[::1]:8700", true),
+            ("192.168.0.7", true),
+            ("localhost:8700", true),
+            ("LOCALHOST", true),
+            ("judge.example:80", true),
+            ("host.docker.internal:8700", true),
+            ("a.localhost.", true),
+            ("", true),
+            ("evil.example", false),
+            ("evil.example:8700", false),
+            ("localhost.evil.example", false),
+            ("127.0.0.1.evil.example", false),
+            ("127.0.0.1@evil.example", false),
+            ("127.0.0.1 evil.example", false),
+            ("not.alocalhost", false),
+            ("1.2.3.4.5", false),
+        ] {
+            assert_eq!(is_ours(authority.as_bytes(), &hosts), expected, "{authority}");
+        }
+    }
+}
