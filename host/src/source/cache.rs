@@ -1,7 +1,8 @@
 //! Fetched evaluators, kept between runs where agentevals keeps them.
 
 use std::{
-    fs,
+    fs::{self, File},
+    io::{Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
 };
 
@@ -9,9 +10,8 @@ use super::{
     ContentHash, Fetched, Reference, SourceError, SourceFile,
     collect::{MAX_FILE_BYTES, REQUIREMENTS},
     disk,
-    folder::read_package,
-    hash::sha256,
-    record::{Known, Record},
+    local::read_package,
+    model::sha256,
 };
 use crate::runtime::Environment;
 
@@ -98,7 +98,7 @@ impl Cache {
     }
 
     /// The lock for what is not in the cache, e.g. a file of the user that several runs change.
-    pub(super) fn lock_for(&self, path: &Path) -> Result<fs::File, SourceError> {
+    pub(super) fn lock_for(&self, path: &Path) -> Result<File, SourceError> {
         let records = disk::private_directory(&self.root()?, RECORDS)?;
         let name = sha256(path.as_os_str().as_encoded_bytes());
         disk::lock(&records.join(format!(".lock-{}", &name[..16])))
@@ -266,6 +266,70 @@ fn package(
     Ok(None)
 }
 
+/// The record of one evaluator. While it is open, no other process or thread looks at that evaluator or fetches it.
+///
+/// Its file is the lock as well. A file that cannot be understood is one that says nothing.
+#[derive(Debug)]
+struct Record {
+    path: PathBuf,
+    file: File,
+    known: Option<Known>,
+}
+
+/// What a record says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Known {
+    /// Content when it was fetched, or when it was first seen.
+    pub(super) hash: ContentHash,
+    /// Origin of the source; `None` when it was in the cache before anybody kept records.
+    pub(super) origin: Option<String>,
+}
+
+impl Record {
+    /// Waits until nobody else has it.
+    fn open(path: &Path) -> Result<Self, SourceError> {
+        let mut file = disk::lock(path)?;
+        let mut text = String::new();
+        let known = file.read_to_string(&mut text).ok().and_then(|_| Known::parse(&text));
+        Ok(Self { path: path.to_owned(), file, known })
+    }
+
+    /// What a record says, without waiting for those who have it.
+    fn peek(path: &Path) -> Option<Known> {
+        Known::parse(&fs::read_to_string(path).ok()?)
+    }
+
+    fn known(&self) -> Option<&Known> {
+        self.known.as_ref()
+    }
+
+    fn set(&mut self, known: Known) -> Result<(), SourceError> {
+        let text = known.to_text();
+        let written = self
+            .file
+            .set_len(0)
+            .and_then(|()| self.file.seek(SeekFrom::Start(0)))
+            .and_then(|_| self.file.write_all(text.as_bytes()))
+            .and_then(|()| self.file.sync_all());
+        written.map_err(|error| SourceError::disk("write", &self.path, &error))?;
+        self.known = Some(known);
+        Ok(())
+    }
+}
+
+impl Known {
+    fn parse(text: &str) -> Option<Self> {
+        let mut lines = text.lines();
+        let hash = ContentHash::parse(lines.next()?)?;
+        Some(Self { hash, origin: lines.next().map(str::to_owned) })
+    }
+
+    fn to_text(&self) -> String {
+        let origin = self.origin.as_ref().map(|origin| format!("{origin}\n")).unwrap_or_default();
+        format!("{}\n{origin}", self.hash)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -345,5 +409,18 @@ mod tests {
         std::os::unix::fs::symlink(folder.path("elsewhere"), folder.path("c/t")).unwrap();
         let error = Cache::at(folder.path("c")).hold("t", &reference("a.py")).unwrap_err();
         assert!(matches!(error, SourceError::Unsafe { .. }), "{error}");
+    }
+
+    #[test]
+    fn what_was_recorded_is_known_later_and_nonsense_says_nothing() {
+        let folder = Folder::new("source");
+        let path = folder.path("r");
+        for origin in [Some("https://a.example/x".to_owned()), None] {
+            let known = Known { hash: ContentHash::of(&[]), origin };
+            Record::open(&path).unwrap().set(known.clone()).unwrap();
+            assert_eq!(Record::open(&path).unwrap().known(), Some(&known));
+        }
+        folder.file("r", "sha256:no\n");
+        assert_eq!(Record::open(&path).unwrap().known(), None);
     }
 }

@@ -2,8 +2,8 @@
 
 use super::{
     Fetched, Reference, SourceError, SourceFile,
-    hash::sha256,
     index::{Index, IndexedFile},
+    model::sha256,
     reference::{is_file_path, join},
 };
 use crate::process::Cancellation;

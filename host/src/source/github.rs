@@ -1,15 +1,22 @@
 //! The source `github`: a repository with an index.
 
-use std::sync::{Arc, Mutex, OnceLock};
+use std::{
+    fs,
+    path::PathBuf,
+    sync::{Arc, Mutex, OnceLock},
+    time::{Duration, SystemTime},
+};
 
 use serde::Deserialize;
 
 use super::{
     EvaluatorSource, Fetched, Freshness, Listing, Reference, SourceError,
     collect::{CARGO_MANIFEST, MAX_FILE_BYTES, MAX_FILES, Package, Tree, collect},
+    disk,
     http::{BaseUrl, Client},
     index::{self, Index},
-    index_cache::IndexCache,
+    model::sha256,
+    reference::join,
 };
 use crate::{process::Cancellation, runtime::Environment};
 
@@ -213,13 +220,13 @@ impl List {
     fn package(&self, reference: &Reference, place: &str) -> Result<Option<Package>, SourceError> {
         let is_file =
             |path: &str| self.tree.iter().any(|item| item.kind == "blob" && item.path == path);
-        let manifest = |folder: &&str| is_file(&super::reference::join(folder, CARGO_MANIFEST));
+        let manifest = |folder: &&str| is_file(&join(folder, CARGO_MANIFEST));
         let too_large = |limit: String| SourceError::TooLarge { what: place.to_owned(), limit };
         if self.truncated {
             return Err(too_large("the API lists only a part of it".to_owned()));
         }
         let Some(folder) = reference.folders().chain([""]).find(manifest) else { return Ok(None) };
-        let prefix = super::reference::join(folder, "");
+        let prefix = join(folder, "");
         let mut files = Vec::new();
         for item in &self.tree {
             let Some(path) = item.path.strip_prefix(&prefix) else { continue };
@@ -244,6 +251,40 @@ impl List {
         }
         files.sort();
         Ok(Some(Package { folder: folder.to_owned(), files }))
+    }
+}
+
+/// How long an index is good for; agentevals keeps its lists as long.
+const LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The kept index of one origin.
+#[derive(Clone, Debug)]
+struct IndexCache {
+    path: PathBuf,
+}
+
+impl IndexCache {
+    /// `None` where there is no home folder to keep it in.
+    fn new(environment: &Environment, origin: &str) -> Option<Self> {
+        let name = format!("{}.yaml", &sha256(origin.as_bytes())[..16]);
+        Some(Self { path: disk::cache_home(environment)?.join("index").join(name) })
+    }
+
+    /// The text, and whether it is young enough. A file from the future is not.
+    ///
+    /// What cannot be read is as good as not there: the index is then fetched.
+    fn read(&self) -> Option<(Vec<u8>, bool)> {
+        let bytes = disk::read(&self.path, index::MAX_BYTES).ok().flatten()?;
+        let written = fs::metadata(&self.path).and_then(|meta| meta.modified()).ok()?;
+        let young = SystemTime::now().duration_since(written).is_ok_and(|age| age < LIFETIME);
+        Some((bytes, young))
+    }
+
+    /// Keeps it. Where that fails it is fetched again next time, and nothing else is different.
+    fn keep(&self, bytes: &[u8]) {
+        if let Some(folder) = self.path.parent() {
+            let _ = disk::make_private(folder).and_then(|()| disk::write(&self.path, bytes));
+        }
     }
 }
 

@@ -1,13 +1,20 @@
 //! From references to files that may run.
 
-use std::path::{Path, PathBuf};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+    sync::{
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
+    thread,
+};
 
 use super::{
     Cache, ContentHash, EvaluatorSource, Fetched, Pin, PinError, Pins, Reference, SourceError,
     Sources,
-    cache::{Cached, Held},
-    parallel::{Say, in_parallel},
-    record::Known,
+    cache::{Cached, Held, Known},
+    reference::{is_file_path, join},
 };
 use crate::{process::Cancellation, runtime::PrepareEvent};
 
@@ -153,7 +160,7 @@ fn pin_new(
 }
 
 /// Changes the lock file while nobody else does.
-pub(super) fn change_pins<T>(
+fn change_pins<T>(
     context: Context<'_>,
     change: impl FnOnce(&mut Pins) -> T,
 ) -> Result<T, SourceError> {
@@ -180,14 +187,14 @@ enum Decision {
 }
 
 /// One evaluator on its way from the source into the cache.
-pub(super) struct Evaluator<'a> {
+struct Evaluator<'a> {
     wanted: &'a Wanted,
     source: std::sync::Arc<dyn EvaluatorSource>,
     context: Context<'a>,
 }
 
 impl<'a> Evaluator<'a> {
-    pub(super) fn new(wanted: &'a Wanted, context: Context<'a>) -> Result<Self, SourceError> {
+    fn new(wanted: &'a Wanted, context: Context<'a>) -> Result<Self, SourceError> {
         Ok(Self { wanted, source: context.sources.get(&wanted.source)?, context })
     }
 
@@ -255,7 +262,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    pub(super) fn hold(&self) -> Result<Held, SourceError> {
+    fn hold(&self) -> Result<Held, SourceError> {
         self.context.cache.hold(&self.wanted.source, &self.wanted.reference)
     }
 
@@ -267,15 +274,15 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    pub(super) fn fetch(&self, say: Say<'_>) -> Result<Fetched, SourceError> {
+    fn fetch(&self, say: Say<'_>) -> Result<Fetched, SourceError> {
         if self.context.cancellation.is_cancelled() {
             return Err(SourceError::Cancelled);
         }
         say(self.wanted.to_string());
         let fetched = self.source.fetch(&self.wanted.reference, self.context.cancellation)?;
         // A source that was registered by others may not lead out of the cache, nor leave out what is to run.
-        let whole = |path: &str| super::reference::join(&fetched.folder, path);
-        let is_safe = |path: &str| super::reference::is_file_path(&whole(path));
+        let whole = |path: &str| join(&fetched.folder, path);
+        let is_safe = |path: &str| is_file_path(&whole(path));
         let main = self.wanted.reference.as_str();
         if !fetched.files.iter().all(|file| is_safe(&file.path))
             || !fetched.files.iter().any(|file| whole(&file.path) == main)
@@ -310,7 +317,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// The pin of a content.
-    pub(super) fn pin(&self, hash: &ContentHash, origin: Option<String>) -> Pin {
+    fn pin(&self, hash: &ContentHash, origin: Option<String>) -> Pin {
         // Paths below the project are written so that they are the same on every machine.
         let folder = self.context.lock_file.parent().and_then(|folder| {
             let here = Path::new(".");
@@ -324,7 +331,7 @@ impl<'a> Evaluator<'a> {
         Pin { hash: hash.clone(), origin: origin.map(portable) }
     }
 
-    pub(super) fn origin(&self) -> Result<String, SourceError> {
+    fn origin(&self) -> Result<String, SourceError> {
         self.source.origin()
     }
 
@@ -386,4 +393,122 @@ pub(crate) fn peek(
             Ok((format!("{wanted} (to be fetched from {origin}, {pinned})"), None))
         }
     }
+}
+
+/// What came of updating one evaluator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Updated {
+    /// Which.
+    pub wanted: Wanted,
+    /// What was pinned before.
+    pub before: Option<ContentHash>,
+    /// What is pinned now; why nothing was changed, if it could not be fetched.
+    pub after: Result<ContentHash, SourceError>,
+}
+
+/// Fetches each evaluator, whatever is in the cache, and pins what it is now. What cannot be fetched stays as it was. Each pin
+/// is moved as soon as its evaluator is there.
+///
+/// # Errors
+///
+/// [`SourceError`] when the lock file cannot be read.
+pub fn update(
+    wanted: &[Wanted],
+    context: Context<'_>,
+    on_event: &mut dyn FnMut(PrepareEvent),
+) -> Result<Vec<Updated>, SourceError> {
+    // Before anything is fetched: a lock file that cannot be read is not written over.
+    let pinned = change_pins(context, |pins| pins.clone())?;
+    let mut distinct: Vec<&Wanted> = wanted.iter().collect();
+    distinct.sort();
+    distinct.dedup();
+    let moved = in_parallel(&distinct, on_event, |wanted, say| {
+        let evaluator = Evaluator::new(wanted, context)?;
+        let mut held = evaluator.hold()?;
+        let fetched = evaluator.fetch(say)?;
+        let origin = evaluator.origin()?;
+        let cached = held.install(&fetched, origin.clone())?;
+        let pin = evaluator.pin(&cached.hash, Some(origin));
+        // At once, and not for all in the end: the pinned content is no longer in the cache, so that whoever ends this while it
+        // waits for another evaluator would have nothing that may run.
+        let before = change_pins(context, |pins| {
+            let before = pins.get(wanted).map(|pin| pin.hash.clone());
+            pins.set(wanted.clone(), pin);
+            before
+        })?;
+        Ok((before, cached.hash))
+    });
+    let each = distinct.into_iter().zip(moved);
+    let updated = each.map(|(wanted, moved)| {
+        let (before, after) = match moved {
+            Ok((before, after)) => (before, Ok(after)),
+            Err(error) => (pinned.get(wanted).map(|pin| pin.hash.clone()), Err(error)),
+        };
+        Updated { wanted: wanted.clone(), before, after }
+    });
+    Ok(updated.collect())
+}
+
+/// Evaluators that are fetched at the same time.
+const AT_A_TIME: usize = 8;
+
+/// Takes a line of progress: what is being fetched.
+type Say<'a> = &'a dyn Fn(String);
+
+/// Does the same for each, several at a time; results in the order of `items`.
+fn in_parallel<T: Send>(
+    items: &[&Wanted],
+    on_event: &mut dyn FnMut(PrepareEvent),
+    work: impl Fn(&Wanted, Say<'_>) -> Result<T, SourceError> + Sync,
+) -> Vec<Result<T, SourceError>> {
+    enum Message<T> {
+        Line(String),
+        Done(usize, Result<T, SourceError>),
+    }
+    // Stands until there is a result.
+    let mut results: Vec<Result<T, SourceError>> =
+        items.iter().map(|_| Err(SourceError::Cancelled)).collect();
+    let (sender, messages) = mpsc::channel();
+    let next = AtomicUsize::new(0);
+    let mut fetching = 0_usize;
+    thread::scope(|scope| {
+        for _ in 0..items.len().min(AT_A_TIME) {
+            let (sender, next, work) = (sender.clone(), &next, &work);
+            scope.spawn(move || {
+                while let Some((index, item)) = {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    items.get(index).map(|item| (index, item))
+                } {
+                    // The receiver lives as long as this scope.
+                    let say = |line| drop(sender.send(Message::Line(line)));
+                    // A source that was registered by others may have a mistake in it, which is not one of the other items.
+                    let result = catch_unwind(AssertUnwindSafe(|| work(item, &say)));
+                    let result = result.unwrap_or_else(|_| {
+                        Err(SourceError::Unsafe { reason: format!("fetching {item} panicked") })
+                    });
+                    drop(sender.send(Message::Done(index, result)));
+                }
+            });
+        }
+        drop(sender);
+        for message in messages {
+            match message {
+                Message::Line(line) => {
+                    if fetching == 0 {
+                        let what = "fetching evaluators".to_owned();
+                        on_event(PrepareEvent::Started { what });
+                    }
+                    fetching += 1;
+                    on_event(PrepareEvent::Progress { line });
+                }
+                Message::Done(index, result) => results[index] = result,
+            }
+        }
+    });
+    if fetching > 0 {
+        let noun = if fetching == 1 { "evaluator" } else { "evaluators" };
+        on_event(PrepareEvent::Finished { what: format!("fetched {fetching} {noun}") });
+    }
+    results
 }
