@@ -33,7 +33,6 @@
 //! JSON object with any status but 200. Who is Agenta is told by the path (`/invoke`) or by the document.
 
 mod admission;
-mod body;
 mod catalog;
 mod fault;
 mod metrics;

@@ -19,8 +19,8 @@ use tokio::sync::Semaphore;
 use super::{
     Settings,
     admission::admit,
-    body, catalog,
-    fault::{ErrorFormat, Fault, json},
+    catalog,
+    fault::{ErrorFormat, Fault, json, read_body},
     metrics::{MEDIA_TYPE, Metrics},
 };
 use crate::run::Service;
@@ -178,7 +178,7 @@ async fn evaluate(app: Arc<App>, name: Option<String>, request: Request) -> Resp
     };
     let (head, body) = request.into_parts();
     let path = head.uri.path();
-    let document = match body::read(&head.headers, body, &app.settings).await {
+    let document = match read_body(&head.headers, body, &app.settings).await {
         Ok(document) => document,
         Err((fault, beginning)) => {
             return fault.into_response(ErrorFormat::of(path, None, &beginning));
@@ -265,39 +265,34 @@ impl fmt::Display for Access {
     }
 }
 
-/// Tells of every request, also of one that nobody waited for.
+/// Counts and reports every request, also one whose client disconnects before the response.
 async fn watch(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    let mut watched = Watched {
+    let access = Access {
         method: request.method().to_string(),
         path: request.uri().path().to_owned(),
-        begun: Instant::now(),
-        outcome: None,
-        app: Arc::clone(&app),
+        status: None,
+        took: Duration::ZERO,
+        remarks: Remarks::default(),
     };
+    let mut watched = Watched { access, start: Instant::now(), app };
     let mut response = next.run(request).await;
-    let remarks = response.extensions_mut().remove::<Remarks>().unwrap_or_default();
-    watched.outcome = Some((response.status().as_u16(), remarks));
+    watched.access.remarks = response.extensions_mut().remove().unwrap_or_default();
+    watched.access.status = Some(response.status().as_u16());
     response
 }
 
 struct Watched {
-    method: String,
-    path: String,
-    begun: Instant,
-    outcome: Option<(u16, Remarks)>,
+    access: Access,
+    start: Instant,
     app: Arc<App>,
 }
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        let (status, remarks) = match self.outcome.take() {
-            Some((status, remarks)) => (Some(status), remarks),
-            None => (None, Remarks::default()),
-        };
-        let took: Duration = self.begun.elapsed();
+        self.access.took = self.start.elapsed();
+        let Access { status, took, ref remarks, .. } = self.access;
         let document = remarks.evaluator.as_deref().map(|name| (name, remarks.contract));
         self.app.metrics.count(status, took, document);
-        let (method, path) = (std::mem::take(&mut self.method), std::mem::take(&mut self.path));
-        (self.app.on_access)(&Access { method, path, status, took, remarks });
+        (self.app.on_access)(&self.access);
     }
 }

@@ -67,10 +67,16 @@ impl Cache {
     pub(super) fn hold(&self, source: &str, reference: &Reference) -> Result<Held, SourceError> {
         let root = self.root()?;
         let records = disk::private_directory(&root, RECORDS)?;
+        let path = records.join(record_name(source, reference));
+        let mut file = disk::lock(&path)?;
+        let mut text = String::new();
+        let known = file.read_to_string(&mut text).ok().and_then(|_| Known::parse(&text));
         Ok(Held {
-            record: Record::open(&records.join(record_name(source, reference)))?,
+            path,
+            file,
+            known,
             folder: disk::private_directory(&root, source)?,
-            // Evaluators may share a folder.
+            // Evaluators may share a directory.
             shared: records.join(source),
             reference: reference.clone(),
         })
@@ -94,7 +100,7 @@ impl Cache {
     /// What was said of an evaluator when it was fetched, for those who only want to know. Takes no lock.
     pub(super) fn known(&self, source: &str, reference: &Reference) -> Option<Known> {
         let records = self.root.as_ref()?.canonicalize().ok()?.join(RECORDS);
-        Record::peek(&records.join(record_name(source, reference)))
+        Known::parse(&fs::read_to_string(records.join(record_name(source, reference))).ok()?)
     }
 
     /// The lock for what is not in the cache, e.g. a file of the user that several runs change.
@@ -134,7 +140,10 @@ impl Cached {
 /// An evaluator's place in the cache, while nobody else may use it.
 #[derive(Debug)]
 pub(super) struct Held {
-    record: Record,
+    /// File of the record, which is also the lock. Invalid content counts as none.
+    path: PathBuf,
+    file: File,
+    known: Option<Known>,
     /// Folder of the source.
     folder: PathBuf,
     /// Lock of the source.
@@ -145,12 +154,21 @@ pub(super) struct Held {
 impl Held {
     /// What was said when it was fetched.
     pub(super) fn known(&self) -> Option<&Known> {
-        self.record.known()
+        self.known.as_ref()
     }
 
-    /// Says where it comes from.
+    /// Writes the record.
     pub(super) fn record(&mut self, known: Known) -> Result<(), SourceError> {
-        self.record.set(known)
+        let text = known.to_text();
+        let written = self
+            .file
+            .set_len(0)
+            .and_then(|()| self.file.seek(SeekFrom::Start(0)))
+            .and_then(|_| self.file.write_all(text.as_bytes()))
+            .and_then(|()| self.file.sync_all());
+        written.map_err(|error| SourceError::disk("write", &self.path, &error))?;
+        self.known = Some(known);
+        Ok(())
     }
 
     /// What is there.
@@ -178,7 +196,7 @@ impl Held {
             let reason = "what was written is not what is there now".to_owned();
             SourceError::Disk { action: format!("keep {}", self.reference), reason }
         })?;
-        self.record.set(Known { hash: wanted, origin: Some(origin) })?;
+        self.record(Known { hash: wanted, origin: Some(origin) })?;
         Ok(cached)
     }
 
@@ -266,16 +284,6 @@ fn package(
     Ok(None)
 }
 
-/// The record of one evaluator. While it is open, no other process or thread looks at that evaluator or fetches it.
-///
-/// Its file is the lock as well. A file that cannot be understood is one that says nothing.
-#[derive(Debug)]
-struct Record {
-    path: PathBuf,
-    file: File,
-    known: Option<Known>,
-}
-
 /// What a record says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Known {
@@ -283,38 +291,6 @@ pub(super) struct Known {
     pub(super) hash: ContentHash,
     /// Origin of the source; `None` when it was in the cache before anybody kept records.
     pub(super) origin: Option<String>,
-}
-
-impl Record {
-    /// Waits until nobody else has it.
-    fn open(path: &Path) -> Result<Self, SourceError> {
-        let mut file = disk::lock(path)?;
-        let mut text = String::new();
-        let known = file.read_to_string(&mut text).ok().and_then(|_| Known::parse(&text));
-        Ok(Self { path: path.to_owned(), file, known })
-    }
-
-    /// What a record says, without waiting for those who have it.
-    fn peek(path: &Path) -> Option<Known> {
-        Known::parse(&fs::read_to_string(path).ok()?)
-    }
-
-    fn known(&self) -> Option<&Known> {
-        self.known.as_ref()
-    }
-
-    fn set(&mut self, known: Known) -> Result<(), SourceError> {
-        let text = known.to_text();
-        let written = self
-            .file
-            .set_len(0)
-            .and_then(|()| self.file.seek(SeekFrom::Start(0)))
-            .and_then(|_| self.file.write_all(text.as_bytes()))
-            .and_then(|()| self.file.sync_all());
-        written.map_err(|error| SourceError::disk("write", &self.path, &error))?;
-        self.known = Some(known);
-        Ok(())
-    }
 }
 
 impl Known {
@@ -412,15 +388,16 @@ mod tests {
     }
 
     #[test]
-    fn what_was_recorded_is_known_later_and_nonsense_says_nothing() {
+    fn records_are_read_back_and_invalid_ones_are_none() {
         let folder = Folder::new("source");
-        let path = folder.path("r");
+        let (cache, reference) = (Cache::at(folder.path("")), reference("a.py"));
         for origin in [Some("https://a.example/x".to_owned()), None] {
             let known = Known { hash: ContentHash::of(&[]), origin };
-            Record::open(&path).unwrap().set(known.clone()).unwrap();
-            assert_eq!(Record::open(&path).unwrap().known(), Some(&known));
+            cache.hold("s", &reference).unwrap().record(known.clone()).unwrap();
+            assert_eq!(cache.hold("s", &reference).unwrap().known(), Some(&known));
+            assert_eq!(cache.known("s", &reference), Some(known));
         }
-        folder.file("r", "sha256:no\n");
-        assert_eq!(Record::open(&path).unwrap().known(), None);
+        folder.file(&format!("{RECORDS}/{}", record_name("s", &reference)), "sha256:no\n");
+        assert_eq!(cache.hold("s", &reference).unwrap().known(), None);
     }
 }

@@ -1,8 +1,8 @@
 //! Files and folders of the cache: private, whole or not there at all, and never behind a symbolic link.
 
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
-    io::{self, Read, Write},
+    fs::{self, File, OpenOptions},
+    io::{self, Read},
     path::{Path, PathBuf},
     sync::atomic::{AtomicU32, Ordering},
 };
@@ -128,7 +128,8 @@ pub(super) fn write_folder(folder: &Path, files: &[SourceFile]) -> Result<(), So
         for file in files {
             let path = beside.join(&file.path);
             fs::create_dir_all(path.parent().unwrap_or(&beside))?;
-            write_new(&path, &file.bytes)?;
+            let options = WriteOptions { private: true, durable: true };
+            atomic_write(&path, options, |out| out.write_all(&file.bytes))?;
         }
         set_mode(&beside, 0o700)?;
         match fs::rename(folder, &old) {
@@ -161,23 +162,6 @@ fn clear(beside: &Path) {
     let _ = fs::remove_dir_all(beside);
 }
 
-fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = open_new(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
-}
-
-#[cfg(unix)]
-fn open_new(path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
-}
-
-#[cfg(not(unix))]
-fn open_new(path: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).create_new(true).open(path)
-}
-
 #[cfg(unix)]
 fn set_mode(folder: &Path, mode: u32) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
@@ -201,11 +185,9 @@ pub(super) fn lock(path: &Path) -> Result<File, SourceError> {
     }
     let file =
         OpenOptions::new().read(true).append(true).create(true).open(path).map_err(failed)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => file.lock().map(|()| file).map_err(failed),
-        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(file),
-        Err(TryLockError::Error(error)) => Err(failed(error)),
+    match file.lock() {
+        Err(error) if error.kind() != io::ErrorKind::Unsupported => Err(failed(error)),
+        _ => Ok(file),
     }
 }
 

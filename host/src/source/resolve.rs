@@ -1,6 +1,7 @@
 //! From references to files that may run.
 
 use std::{
+    collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::{
@@ -85,15 +86,8 @@ pub fn resolve(
         Evaluator::new(wanted, context)?.resolve(pins.get(wanted), say)
     });
     let found = pin_new(found, &distinct, context);
-    let position = |one: &Wanted| distinct.binary_search(&one);
-    wanted
-        .iter()
-        .map(|one| match position(one) {
-            Ok(index) => found[index].clone(),
-            // Not possible: all of them are there.
-            Err(_) => Err(SourceError::Cancelled),
-        })
-        .collect()
+    let found: BTreeMap<&Wanted, _> = distinct.into_iter().zip(found).collect();
+    wanted.iter().map(|one| found[one].clone()).collect()
 }
 
 impl From<PinError> for SourceError {
@@ -105,7 +99,7 @@ impl From<PinError> for SourceError {
 /// What was found, and the pin it needs if it has none.
 type Found = (Cached, Option<Pin>);
 
-/// Writes the new pins, all at once, beside those that others have written meanwhile.
+/// Writes the new pins at once, next to those that other processes have written in the meantime.
 fn pin_new(
     found: Vec<Result<Found, SourceError>>,
     wanted: &[&Wanted],
@@ -116,47 +110,34 @@ fn pin_new(
         hash: cached.hash,
         newly_pinned,
     };
-    if found.iter().flatten().all(|(_, pin)| pin.is_none()) {
-        return found.into_iter().map(|found| found.map(|(it, _)| resolved(it, false))).collect();
-    }
-    let written = change_pins(context, |pins| {
-        let mut new = Vec::new();
-        for (one, found) in wanted.iter().zip(&found) {
-            let Ok((cached, Some(pin))) = found else { continue };
-            match pins.get(one) {
-                Some(other) if other.hash != cached.hash => {
-                    new.push(Err(mismatch(
-                        one,
-                        other,
-                        &cached.hash,
-                        "the one found here",
-                        context,
-                    )));
-                }
-                Some(_) => new.push(Ok(false)),
-                None => {
-                    pins.set((*one).clone(), pin.clone());
-                    new.push(Ok(true));
-                }
+    let pinned = |pins: &mut Pins, one: &Wanted, found: Result<Found, SourceError>| {
+        let (cached, pin) = found?;
+        let Some(pin) = pin else { return Ok(resolved(cached, false)) };
+        match pins.get(one) {
+            Some(other) if other.hash != cached.hash => {
+                return Err(mismatch(one, other, &cached.hash, "the one found here", context));
             }
+            Some(_) => return Ok(resolved(cached, false)),
+            None => pins.set(one.clone(), pin),
         }
-        new
-    });
-    let mut new = written.map(Vec::into_iter);
-    found
-        .into_iter()
-        .map(|found| match found? {
-            (cached, None) => Ok(resolved(cached, false)),
-            (cached, Some(_)) => match &mut new {
-                Ok(new) => match new.next() {
-                    Some(outcome) => outcome.map(|newly| resolved(cached, newly)),
-                    // Not possible: there is one for each pin.
-                    None => Err(SourceError::Cancelled),
-                },
-                Err(error) => Err(error.clone()),
-            },
+        Ok(resolved(cached, true))
+    };
+    let has_new = found.iter().flatten().any(|(_, pin)| pin.is_some());
+    let written = if has_new {
+        change_pins(context, |pins| {
+            let each = wanted.iter().zip(found.clone());
+            each.map(|(one, found)| pinned(pins, one, found)).collect()
         })
-        .collect()
+    } else {
+        Ok(found.iter().cloned().map(|it| it.map(|(cached, _)| resolved(cached, false))).collect())
+    };
+    written.unwrap_or_else(|error| {
+        let each = found.into_iter().map(|found| match found? {
+            (cached, None) => Ok(resolved(cached, false)),
+            (_, Some(_)) => Err(error.clone()),
+        });
+        each.collect()
+    })
 }
 
 /// Changes the lock file while nobody else does.
