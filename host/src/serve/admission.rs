@@ -17,7 +17,7 @@ use subtle::ConstantTimeEq;
 
 use super::{BasePath, fault::Fault, routes::App};
 
-/// Paths that need no token.
+/// Paths without access control.
 const OPEN: [&str; 2] = ["/healthz", "/readyz"];
 
 /// Refuses requests without the token of the server, or, if it has none, those of web pages.
@@ -30,7 +30,7 @@ pub(super) async fn admit(State(app): State<Arc<App>>, request: Request, next: N
         Some(token) => {
             let given = request.headers().get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
             let message = match given {
-                None => "a token is needed: send it as `Authorization: Bearer TOKEN`",
+                None => "a token is required: send it as `Authorization: Bearer TOKEN`",
                 Some(_) => "the token is wrong",
             };
             (!given.is_some_and(|given| token.is_borne_by(given)))
@@ -44,32 +44,32 @@ pub(super) async fn admit(State(app): State<Arc<App>>, request: Request, next: N
     }
 }
 
-/// A token that requests have to bear. Only its hash is kept.
+/// Bearer token of a server. Only its hash is stored.
 #[derive(Clone)]
 pub struct Token {
     hash: [u8; 32],
 }
 
-/// A text that is no token.
+/// Error of a text that cannot be a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadToken {
-    /// There is nothing in it.
+    /// The text is empty.
     #[error("the token is empty")]
     Empty,
-    /// A header could not hold it.
+    /// The text has characters that a header cannot have.
     #[error(
-        "the token has characters that no header can have; use letters, digits and punctuation"
+        "the token has characters that a header cannot have; use letters, digits and punctuation"
     )]
     Unprintable,
 }
 
 impl Token {
-    /// A token; blanks and line ends around it do not count.
+    /// Creates a token; white space around it is removed.
     ///
     /// # Errors
     ///
-    /// [`BadToken`]: no request could bear it.
+    /// [`BadToken`] if a header cannot contain the text.
     pub fn new(text: &str) -> Result<Self, BadToken> {
         let text = text.trim();
         if text.is_empty() {
@@ -81,8 +81,8 @@ impl Token {
         Ok(Self { hash: hash(text.as_bytes()) })
     }
 
-    /// Whether the value of an `Authorization` header bears it. Hashes are compared, and all of them: how long that takes
-    /// says nothing of the token, not even its length.
+    /// Returns true if the value of an `Authorization` header has this token. Compares hashes in constant time, so that the
+    /// duration reveals neither the token nor its length.
     #[must_use]
     pub fn is_borne_by(&self, authorization: &[u8]) -> bool {
         let Some((scheme, given)) = authorization.split_at_checked(BEARER.len()) else {
@@ -105,29 +105,29 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Why a request may not be that of this machine's user. `hosts` are names of the server.
+/// Returns the refusal of a request that may come from a web page. `hosts` are names of the server.
 fn page_refusal(uri: &Uri, headers: &HeaderMap, hosts: &[String]) -> Option<Fault> {
     let refuse = |message| Some(Fault::new(StatusCode::FORBIDDEN, "web_page", message));
     if headers.contains_key(header::ORIGIN) {
-        return refuse("requests of web pages are refused where there is no token".to_owned());
+        return refuse("requests of web pages are refused if no token is configured".to_owned());
     }
     let named = headers.get_all(header::HOST).iter().map(HeaderValue::as_bytes);
     let named = named.chain(uri.authority().map(|authority| authority.as_str().as_bytes()));
     let foreign = named.into_iter().find(|authority| !is_ours(authority, hosts))?;
     refuse(format!(
-        "`{}` is no name of this server; use localhost or its address, or have it know that name (--allow-host)",
+        "`{}` is not a name of this server; use localhost or its address, or allow the name (--allow-host)",
         String::from_utf8_lossy(foreign)
     ))
 }
 
-/// Names below these nobody can have in public.
+/// Domains that have no public names.
 const PRIVATE: [&str; 2] = [".localhost", ".internal"];
 
-/// Whether nobody else can have an authority of a URL point here: an address, a name that the public cannot have, or one that is
-/// known.
+/// Returns true if nobody else can let the authority of a URL resolve to this machine: an address, a name that cannot be
+/// public, or a known name.
 fn is_ours(authority: &[u8], hosts: &[String]) -> bool {
     let Ok(authority) = Authority::try_from(authority) else {
-        // Nobody is meant.
+        // An empty `Host` names no server.
         return authority.is_empty();
     };
     let host = authority.host();

@@ -5,13 +5,13 @@ use serde_json::{Map, Value, json};
 use super::{BasePath, Settings};
 use crate::run::{Offered, Service};
 
-/// All evaluators, in their order.
+/// Returns the descriptions of all evaluators as JSON, in their order.
 pub(super) fn all(service: &Service) -> String {
     let evaluators: Vec<Value> = service.offered().map(entry).collect();
     json!({"evaluators": evaluators}).to_string() + "\n"
 }
 
-/// One of them.
+/// Returns the description of one evaluator as JSON.
 pub(super) fn one(service: &Service, name: &str) -> Option<String> {
     let offered = service.offered().find(|offered| offered.name == name)?;
     Some(entry(offered).to_string() + "\n")
@@ -28,7 +28,7 @@ fn entry(offered: &Offered) -> Value {
     })
 }
 
-/// Where documents for it are sent.
+/// Returns the path to which documents for an evaluator are sent.
 fn path(name: &str) -> String {
     let mut path = "/evaluators/".to_owned();
     for byte in name.bytes() {

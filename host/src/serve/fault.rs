@@ -76,7 +76,7 @@ impl Fault {
                 headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             }
             StatusCode::REQUEST_TIMEOUT => {
-                // The rest of the body would be taken for the next request.
+                // The rest of the body would be read as the next request.
                 headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
             }
             _ => {}
@@ -102,18 +102,22 @@ impl ErrorFormat {
     }
 }
 
-/// A JSON document as it is.
+/// Returns a response with a JSON document.
 pub(super) fn json(body: impl Into<Body>) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], body.into()).into_response()
 }
 
-/// Of a body that is refused, so much is looked at, and so much and so long is read on: a client that is still sending when
-/// the connection is closed would never see why.
+/// Limits for a body that is refused: bytes that are kept, bytes that are read, and the time for that. A client that is
+/// still sending when the connection is closed would not see the response.
 const BEGINNING: usize = 64 << 10;
 const PASSED_OVER: usize = 64 << 20;
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Reads a whole body. What was read is given back with the fault, as far as somebody may want to look at it.
+/// Reads a whole body.
+///
+/// # Errors
+///
+/// The fault, and the start of the body.
 pub(super) async fn read_body(
     headers: &HeaderMap,
     body: Body,
@@ -121,13 +125,13 @@ pub(super) async fn read_body(
 ) -> Result<Vec<u8>, (Fault, Vec<u8>)> {
     let limit = settings.body_limit;
     let too_large = || {
-        let message = format!("the document is larger than {limit} bytes, which is the limit");
+        let message = format!("the document is larger than the limit of {limit} bytes");
         Fault::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message)
     };
     if let Some(encoding) = headers.get(header::CONTENT_ENCODING)
         && !encoding.as_bytes().eq_ignore_ascii_case(b"identity")
     {
-        let message = "compressed documents are not read; send it as it is";
+        let message = "compressed documents are not supported; send it uncompressed";
         let fault = Fault::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "compressed", message);
         return Err((fault, skim(headers, body, Vec::new()).await));
     }
@@ -136,7 +140,7 @@ pub(super) async fn read_body(
         return Err((too_large(), skim(headers, body, Vec::new()).await));
     }
     let deadline = clock::after(Instant::now(), settings.read_timeout);
-    // What was announced has yet to come.
+    // `announced` is the word of the client, so it does not decide how much memory is reserved.
     let mut read = Vec::with_capacity(usize::try_from(announced).unwrap_or(0).min(BEGINNING));
     let mut body = body;
     loop {
@@ -144,12 +148,12 @@ pub(super) async fn read_body(
             Ok(Some(Ok(frame))) => frame,
             Ok(None) => return Ok(read),
             Ok(Some(Err(error))) => {
-                let message = format!("the body was cut short: {error}");
+                let message = format!("the body is incomplete: {error}");
                 return Err((Fault::new(StatusCode::BAD_REQUEST, "cut_short", message), read));
             }
             Err(_) => {
                 let seconds = settings.read_timeout.as_secs_f64();
-                let message = format!("the body did not come within {seconds} seconds");
+                let message = format!("the body was not received within {seconds} seconds");
                 return Err((Fault::new(StatusCode::REQUEST_TIMEOUT, "too_slow", message), read));
             }
         };
@@ -161,11 +165,11 @@ pub(super) async fn read_body(
     }
 }
 
-/// Reads on without keeping anything but the beginning.
+/// Reads the rest of a body within the limits and returns its start.
 async fn skim(headers: &HeaderMap, mut body: Body, mut read: Vec<u8>) -> Vec<u8> {
     read.truncate(BEGINNING);
     if headers.contains_key(header::EXPECT) {
-        // It waits for being told to send anything at all.
+        // The client waits for `100 Continue` before it sends the body.
         return read;
     }
     let deadline = clock::after(Instant::now(), PATIENCE);

@@ -1,4 +1,4 @@
-//! Numbers about a server, in the text format of Prometheus.
+//! Metrics of a server, in the text format of Prometheus.
 
 use std::{
     collections::BTreeMap,
@@ -29,7 +29,7 @@ struct Counts {
 
 #[derive(Debug, Default)]
 struct Histogram {
-    /// By bound; what is above all of them is in `count` alone.
+    /// By bound; durations above all bounds are in `count` only.
     buckets: [u64; BOUNDS.len()],
     count: u64,
     sum: f64,
@@ -61,13 +61,13 @@ impl Metrics {
     pub(super) fn text(&self, in_progress: usize, limit: usize) -> String {
         let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let mut out = Text::default();
-        out.family("evaluator_build_info", "gauge", "The version that runs.");
+        out.family("evaluator_build_info", "gauge", "Version of the server.");
         out.sample("evaluator_build_info", &[("version", env!("CARGO_PKG_VERSION"))], 1);
         out.family("evaluator_http_requests_total", "counter", "Requests, by status.");
         for (status, count) in &counts.requests {
             out.sample("evaluator_http_requests_total", &[("status", &shown(*status))], *count);
         }
-        out.family("evaluator_documents_total", "counter", "Documents given to an evaluator.");
+        out.family("evaluator_documents_total", "counter", "Documents passed to an evaluator.");
         for ((evaluator, contract, status), count) in &counts.documents {
             let labels = [
                 ("evaluator", evaluator.as_str()),
@@ -77,13 +77,21 @@ impl Metrics {
             out.sample("evaluator_documents_total", &labels, *count);
         }
         let name = "evaluator_document_duration_seconds";
-        out.family(name, "histogram", "Time until a document was answered, waiting included.");
+        out.family(name, "histogram", "Time until the answer, including waiting.");
         for (evaluator, histogram) in &counts.durations {
             histogram.write(&mut out, name, evaluator);
         }
-        out.family("evaluator_documents_in_progress", "gauge", "Documents in work or waiting.");
+        out.family(
+            "evaluator_documents_in_progress",
+            "gauge",
+            "Documents being evaluated or waiting.",
+        );
         out.sample("evaluator_documents_in_progress", &[], in_progress);
-        out.family("evaluator_documents_limit", "gauge", "Documents that are accepted at a time.");
+        out.family(
+            "evaluator_documents_limit",
+            "gauge",
+            "Maximum number of documents in progress.",
+        );
         out.sample("evaluator_documents_limit", &[], limit);
         out.0
     }
@@ -101,7 +109,7 @@ impl Histogram {
     }
 }
 
-/// The status as a label; `none` where the client went away before there was one.
+/// Returns the status as a label; `none` if the client disconnected before the response.
 fn shown(status: Option<u16>) -> String {
     status.map_or_else(|| "none".to_owned(), |status| status.to_string())
 }
@@ -124,7 +132,7 @@ impl Text {
     }
 }
 
-/// The value of a label: names of evaluators may have any character.
+/// Escapes the value of a label: names of evaluators may have any character.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -2,35 +2,35 @@
 //!
 //! | request | answer |
 //! |---|---|
-//! | `POST /evaluators/NAME` | what the evaluator makes of the document in the body, which may be one of any contract |
+//! | `POST /evaluators/NAME` | result of the evaluator for the document in the body, which may be of any contract |
 //! | `POST /evaluators/NAME/invoke` | the same; Agenta appends `/invoke` to the address of a remote workflow |
-//! | `POST /`, `POST /invoke` | the same, where only one evaluator is offered |
-//! | `GET /evaluators`, `GET /evaluators/NAME` | what is offered: names, descriptions, contracts, schemas of settings |
+//! | `POST /`, `POST /invoke` | the same, if only one evaluator is offered |
+//! | `GET /evaluators`, `GET /evaluators/NAME` | names, descriptions, contracts, schemas of settings |
 //! | `GET /openapi.json` | this table, as an OpenAPI document |
-//! | `GET /healthz` | that the server is there; needs no token |
-//! | `GET /readyz` | that it accepts documents; needs no token |
-//! | `GET /metrics` | numbers in the text format of Prometheus |
+//! | `GET /healthz` | 200 while the server runs; needs no token |
+//! | `GET /readyz` | 200 while it accepts documents; needs no token |
+//! | `GET /metrics` | metrics in the text format of Prometheus |
 //!
 //! With a base path, the same paths are also served below it.
 //!
-//! An answer is 200 with one JSON document, in the terms of the document's contract. Everything else is no answer:
+//! A result is 200 with one JSON document in the format of the document's contract. Every other status is an error:
 //!
-//! | status | what |
+//! | status | reason |
 //! |---|---|
 //! | 400 | the body is not JSON |
 //! | 401 | the token is missing or wrong |
-//! | 403 | a web page may be asking, and there is no token that says it may |
-//! | 404, 405 | there is no such evaluator, or it is asked by another method |
-//! | 408 | the body did not come in time |
+//! | 403 | the request may come from a web page, and no token is configured |
+//! | 404, 405 | the evaluator does not exist, or the method is wrong |
+//! | 408 | the body was not received in time |
 //! | 413, 415 | the body is too large, or compressed |
-//! | 422 | the document is of no contract, the evaluator refuses it, or does not judge it and the contract has no word for that |
-//! | 429 | too many documents are waiting; `Retry-After` says when to come back |
-//! | 500 | the evaluator broke |
+//! | 422 | no contract fits the document, the evaluator refuses it, or skips it and the contract cannot express that |
+//! | 429 | too many documents are waiting; `Retry-After` has the time to wait |
+//! | 500 | the evaluator failed |
 //! | 503 | the server is shutting down, or the system has no resources for a process |
 //! | 504 | the evaluator took too long |
 //!
-//! What is no answer is told as `{"error": {"kind": .., "message": ..}}`, and as plain text to Agenta, which fails itself over a
-//! JSON object with any status but 200. Who is Agenta is told by the path (`/invoke`) or by the document.
+//! The body of an error is `{"error": {"kind": .., "message": ..}}`. Agenta cannot read a JSON object with a status other than
+//! 200 and receives plain text; it is recognized by the path (`/invoke`) or by the document.
 
 mod admission;
 mod catalog;

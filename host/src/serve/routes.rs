@@ -25,11 +25,11 @@ use super::{
 };
 use crate::run::Service;
 
-/// What all requests share.
+/// State that all requests share.
 pub(super) struct App {
     pub(super) service: Service,
     pub(super) settings: Settings,
-    /// Documents that may be there at a time.
+    /// Limits the number of documents that are evaluated or waiting.
     pub(super) places: Semaphore,
     pub(super) metrics: Metrics,
     pub(super) on_access: OnAccess,
@@ -38,7 +38,7 @@ pub(super) struct App {
 pub(super) type OnAccess = Box<dyn Fn(&Access) + Send + Sync>;
 
 impl App {
-    /// The name of the evaluator that is meant.
+    /// Returns the name of the evaluator that a request addresses.
     pub(super) fn find(&self, name: Option<String>) -> Result<String, Fault> {
         let mut offered = self.service.offered();
         match (name, offered.next(), offered.next()) {
@@ -47,7 +47,7 @@ impl App {
             (None, Some(only), None) => Ok(only.name.clone()),
             (None, ..) => {
                 let message = format!(
-                    "several evaluators are offered; ask one of {} at /evaluators/NAME",
+                    "several evaluators are offered; use /evaluators/NAME with one of {}",
                     self.names()
                 );
                 Err(Fault::new(StatusCode::NOT_FOUND, "unknown_evaluator", message))
@@ -56,7 +56,7 @@ impl App {
     }
 
     pub(super) fn unknown(&self, name: &str) -> Fault {
-        let message = format!("there is no evaluator `{name}` here; there are {}", self.names());
+        let message = format!("there is no evaluator `{name}`; the server offers {}", self.names());
         Fault::new(StatusCode::NOT_FOUND, "unknown_evaluator", message)
     }
 
@@ -69,7 +69,7 @@ impl App {
 pub(super) fn router(app: Arc<App>) -> Router {
     let routes = routes(&app);
     let all = match &app.settings.base_path {
-        // A proxy may keep its prefix or take it away, and probes do not know of it.
+        // A proxy may keep or remove its prefix, and probes do not use it.
         Some(base) => {
             let root = post(only_one).fallback(write_only);
             routes.clone().route(&format!("{base}/"), root).nest(base.as_str(), routes)
@@ -87,7 +87,7 @@ fn routes(app: &Arc<App>) -> Router<Arc<App>> {
     let read_only = async |request| only("GET, HEAD", request).await;
     Router::new()
         .route("/healthz", get(async || json("{\"status\":\"ok\"}\n")).fallback(read_only))
-        // Everything was built and started before the server listened, and it stops listening when it is to stop.
+        // All evaluators are started before the server listens, and on shutdown it stops listening.
         .route("/readyz", get(async || json("{\"status\":\"ready\"}\n")).fallback(read_only))
         .route("/metrics", get(metrics).fallback(read_only))
         .route("/openapi.json", get(async move || json(document.clone())).fallback(read_only))
@@ -113,7 +113,7 @@ async fn metrics(State(app): State<Arc<App>>) -> Response {
     response
 }
 
-/// A name in a path, if it is one.
+/// Name in a path; an error if it is not UTF-8.
 type Name = Result<Path<String>, PathRejection>;
 
 async fn named(State(app): State<Arc<App>>, name: Name, request: Request) -> Response {
@@ -136,13 +136,13 @@ async fn described(State(app): State<Arc<App>>, name: Name) -> Response {
 }
 
 fn misnamed() -> Fault {
-    let message = "no evaluator has such a name: it is not UTF-8";
+    let message = "the name of the evaluator is not UTF-8";
     Fault::new(StatusCode::NOT_FOUND, "unknown_evaluator", message)
 }
 
 async fn nowhere(request: Request) -> Response {
     let message = format!(
-        "there is nothing at {}; documents are sent to /evaluators/NAME, GET /evaluators lists them",
+        "there is nothing at {}; send documents to /evaluators/NAME, which GET /evaluators lists",
         request.uri().path()
     );
     Fault::new(StatusCode::NOT_FOUND, "not_found", message).refuse(request).await
@@ -161,16 +161,16 @@ async fn only(methods: &'static str, request: Request) -> Response {
     response
 }
 
-/// Has the document in the body of a request judged by the evaluator of that name; without one by the only one there is.
+/// Evaluates the document in the body of a request with the named evaluator, or with the only one if there is no name.
 async fn evaluate(app: Arc<App>, name: Option<String>, request: Request) -> Response {
     let name = match app.find(name) {
         Ok(name) => name,
         Err(fault) => return fault.refuse(request).await,
     };
-    // Whoever has to wait for a place keeps nothing in memory here.
+    // The body is not read before this, so that refused requests take no memory.
     let Ok(_place) = app.places.try_acquire() else {
         let message = format!(
-            "{} documents are being worked on or waiting, which is the limit; try again later",
+            "{} documents are being evaluated or waiting, which is the limit; try again later",
             app.settings.places
         );
         let fault = Fault::new(StatusCode::TOO_MANY_REQUESTS, "busy", message);
@@ -206,7 +206,7 @@ async fn evaluate(app: Arc<App>, name: Option<String>, request: Request) -> Resp
     response
 }
 
-/// A request that was dealt with.
+/// A finished request.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Access {
@@ -214,29 +214,29 @@ pub struct Access {
     pub method: String,
     /// Path, without the query.
     pub path: String,
-    /// Status of the response; `None` when whoever asked went away before there was one.
+    /// Status of the response; `None` if the client disconnected before the response.
     pub status: Option<u16>,
-    /// How long it took until the response was there.
+    /// Time until the response was ready.
     pub took: Duration,
-    /// What is to be known of it beside.
+    /// Remarks about the evaluation.
     pub remarks: Remarks,
 }
 
-/// What came of a document, beside the response.
+/// Result of a document, in addition to the response.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Remarks {
-    /// Name of the evaluator that was asked.
+    /// Name of the evaluator.
     pub evaluator: Option<String>,
     /// Name of the document's contract.
     pub contract: Option<&'static str>,
-    /// Why there was no answer.
+    /// Reason why there is no answer.
     pub error: Option<String>,
-    /// Paths of what the document had and the evaluator did not get to see.
+    /// Paths of parts of the document that were not passed to the evaluator.
     pub dropped: Vec<String>,
-    /// What is odd about the answer.
+    /// Warnings about the answer.
     pub warnings: Vec<String>,
-    /// The end of what the evaluator wrote to standard error.
+    /// End of the evaluator's standard error.
     pub stderr: String,
 }
 
@@ -253,7 +253,7 @@ impl fmt::Display for Access {
             write!(f, " {contract}")?;
         }
         if self.status.is_none() {
-            f.write_str(", whoever asked went away")?;
+            f.write_str(", the client disconnected")?;
         }
         if let Some(error) = &self.remarks.error {
             write!(f, ": {}", error.lines().next().unwrap_or_default())?;
@@ -261,7 +261,7 @@ impl fmt::Display for Access {
         if !self.remarks.dropped.is_empty() {
             write!(f, ", without {}", self.remarks.dropped.join(", "))?;
         }
-        self.remarks.warnings.iter().try_for_each(|warning| write!(f, ", odd: {warning}"))
+        self.remarks.warnings.iter().try_for_each(|warning| write!(f, ", warning: {warning}"))
     }
 }
 

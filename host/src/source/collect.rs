@@ -1,4 +1,4 @@
-//! Which files belong to an evaluator, and getting all of them.
+//! Collects the files of an evaluator.
 
 use super::{
     Fetched, Reference, SourceError, SourceFile,
@@ -8,24 +8,23 @@ use super::{
 };
 use crate::process::Cancellation;
 
-/// What one evaluator may consist of. Evaluators are small; these keep a mistake or an attack from filling the disk.
+/// Limits for one evaluator, so that a mistake or an attack does not fill the disk.
 pub(crate) const MAX_FILES: usize = 500;
 pub(crate) const MAX_FILE_BYTES: u64 = 8 << 20;
 pub(crate) const MAX_BYTES: u64 = 32 << 20;
 
-/// The file beside an evaluator that names the Python packages it needs.
+/// File next to a Python evaluator that names the packages it needs.
 pub(super) const REQUIREMENTS: &str = "requirements.txt";
 
-/// The manifest that makes a folder a Rust package.
+/// Manifest of a Rust package.
 pub(super) const CARGO_MANIFEST: &str = "Cargo.toml";
 
-/// The files of a source, by their path in it.
+/// Files of a source by path.
 pub(super) trait Tree {
-    /// The content of a file of at most `most` bytes; [`SourceError::NotFound`] where there is none.
+    /// Reads a file of at most `most` bytes; [`SourceError::NotFound`] if it does not exist.
     fn read(&self, path: &str, most: u64) -> Result<Vec<u8>, SourceError>;
 
-    /// The nearest folder above a Rust source that is a package, and the paths in it of all its files; `None` for a file that
-    /// stands alone.
+    /// Returns the nearest package above a Rust source; `None` for a file without a package.
     fn package(&self, reference: &Reference) -> Result<Option<Package>, SourceError>;
 }
 
@@ -123,7 +122,7 @@ fn verify(path: &str, bytes: &[u8], listed: Option<&IndexedFile>) -> Result<(), 
     Err(SourceError::NotAsIndexed { what, found, expected })
 }
 
-/// What may still be read of an evaluator.
+/// Remaining limits while an evaluator is read.
 pub(super) struct Budget<'a> {
     what: &'a str,
     files: usize,
@@ -131,17 +130,17 @@ pub(super) struct Budget<'a> {
 }
 
 impl<'a> Budget<'a> {
-    /// `what` is what messages call the evaluator.
+    /// `what` is the name of the evaluator in messages.
     pub(super) fn new(what: &'a str) -> Self {
         Self { what, files: MAX_FILES, bytes: MAX_BYTES }
     }
 
-    /// Bytes the next file may have.
+    /// Returns the maximum size of the next file in bytes.
     pub(super) fn most(&self) -> u64 {
         self.bytes.min(MAX_FILE_BYTES)
     }
 
-    /// Counts a file that was read.
+    /// Counts a file, or fails if it exceeds a limit.
     pub(super) fn take(&mut self, bytes: usize) -> Result<(), SourceError> {
         let bytes = bytes as u64;
         let too_large = |limit: String| SourceError::TooLarge { what: self.what.to_owned(), limit };

@@ -13,23 +13,24 @@ use super::{
 };
 use crate::{process::Cancellation, runtime::Environment};
 
-/// Variable with the path of the folder.
+/// Variable with the path of the directory.
 const DIRECTORY_VARIABLE: &str = "AGENTEVALS_EVALUATOR_DIR";
 
-/// Evaluators in the folders of one folder, each described by its `evaluator.yaml`. References are relative to that one folder.
+/// The source `local`: the subdirectories of a directory, each described by its `evaluator.yaml`. References are relative to
+/// that directory.
 #[derive(Clone, Debug)]
 pub struct Local {
     folder: Option<PathBuf>,
 }
 
 impl Local {
-    /// The evaluators in this folder.
+    /// Creates the source of a directory.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: Some(folder.into()) }
     }
 
-    /// The evaluators in the folder that `AGENTEVALS_EVALUATOR_DIR` names.
+    /// Creates the source of the directory in `AGENTEVALS_EVALUATOR_DIR`.
     #[must_use]
     pub fn in_environment(environment: &Environment) -> Self {
         Self { folder: environment.get(DIRECTORY_VARIABLE).map(PathBuf::from) }
@@ -38,7 +39,7 @@ impl Local {
     fn tree(&self) -> Result<FolderTree, SourceError> {
         let folder = self.folder.as_deref().ok_or_else(|| SourceError::NotSetUp {
             name: self.name().to_owned(),
-            hint: format!("name its folder in {DIRECTORY_VARIABLE} or as `sources: {{local: PATH}}` in the configuration"),
+            hint: format!("name its directory in {DIRECTORY_VARIABLE} or as `sources: {{local: PATH}}` in the configuration"),
         })?;
         FolderTree::new(folder)
     }
@@ -95,20 +96,20 @@ impl EvaluatorSource for Local {
 /// Variable with the path of the index.
 const INDEX_VARIABLE: &str = "AGENTEVALS_EVALUATOR_INDEX";
 
-/// Evaluators that an `index.yaml` on this machine lists. References are relative to its folder.
+/// The source `file`: an `index.yaml` on this machine. References are relative to its directory.
 #[derive(Clone, Debug)]
 pub struct File {
     index: Option<PathBuf>,
 }
 
 impl File {
-    /// The source of this index, or of the `index.yaml` in this folder.
+    /// Creates the source of an index, or of the `index.yaml` in a directory.
     #[must_use]
     pub fn new(index: impl Into<PathBuf>) -> Self {
         Self { index: Some(index.into()) }
     }
 
-    /// The source of the index that `AGENTEVALS_EVALUATOR_INDEX` names.
+    /// Creates the source of the index in `AGENTEVALS_EVALUATOR_INDEX`.
     #[must_use]
     pub fn in_environment(environment: &Environment) -> Self {
         Self { index: environment.get(INDEX_VARIABLE).map(PathBuf::from) }
@@ -165,18 +166,18 @@ impl EvaluatorSource for File {
     }
 }
 
-/// Folders that are no part of an evaluator: what version control keeps, and at the top of a package what cargo builds.
+/// Directories that do not belong to an evaluator: of version control, and at the root of a package of cargo.
 const VERSION_CONTROL: &str = ".git";
 const BUILDS: &str = "target";
 
-/// A folder whose files are those of a source.
+/// Files of a source in a directory.
 #[derive(Clone, Debug)]
 pub(super) struct FolderTree {
     root: PathBuf,
 }
 
 impl FolderTree {
-    /// The folder itself may be reached through links; what is in it may not.
+    /// Resolves links in `root`; links below it are refused.
     pub(super) fn new(root: &Path) -> Result<Self, SourceError> {
         let root = root.canonicalize().map_err(|_| SourceError::NotFound {
             what: "folder".to_owned(),
@@ -212,13 +213,13 @@ impl Tree for FolderTree {
     }
 }
 
-/// The files of a package with their content, in the order of their paths.
+/// Reads the files of a package, sorted by path.
 pub(super) fn read_package(folder: &Path) -> Result<Vec<SourceFile>, SourceError> {
     let what = folder.display().to_string();
     let mut budget = Budget::new(&what);
     let mut files = Vec::new();
     for path in paths(folder)? {
-        // It may have gone since it was listed.
+        // The file may have been deleted since it was listed.
         let Some(bytes) = disk::read(&folder.join(&path), budget.most())? else { continue };
         budget.take(bytes.len())?;
         files.push(SourceFile { path, bytes });
@@ -226,7 +227,7 @@ pub(super) fn read_package(folder: &Path) -> Result<Vec<SourceFile>, SourceError
     Ok(files)
 }
 
-/// The paths of all files below a folder, with forward slashes, sorted.
+/// Returns the sorted paths of all files below a directory, with `/` as separator.
 fn paths(folder: &Path) -> Result<Vec<String>, SourceError> {
     let mut found = Vec::new();
     walk(folder, "", &mut found)?;

@@ -7,39 +7,39 @@ use sha2::{Digest, Sha256};
 use super::{File, GitHub, Local, Reference, reference::is_plain};
 use crate::{metric::Metrics, process::Cancellation, runtime::Environment};
 
-/// A place that evaluators come from.
+/// Source of evaluators.
 ///
-/// Implement it to teach the host another one, and add it with [`Sources::register_source`](super::Sources::register_source).
-/// Calls block, and come from several threads at once.
+/// Register an implementation with [`Sources::register_source`](super::Sources::register_source). Methods may block, and are
+/// called from several threads at once.
 pub trait EvaluatorSource: Send + Sync + fmt::Debug {
-    /// Name as in the `source:` key of a configuration; plain (letters, digits, `_`, `-`), because it is a folder in the cache.
+    /// Returns the name for the `source:` key of a configuration: letters, digits, `_`, `-`, as it is a directory in the cache.
     fn name(&self) -> &str;
 
-    /// Where it is, e.g. an address or a folder. Two sources with the same origin hold the same evaluators.
+    /// Returns the location, e.g. a URL or a directory. Two sources with the same origin have the same evaluators.
     ///
     /// # Errors
     ///
-    /// [`SourceError::NotSetUp`] when nothing says where it is, [`SourceError::Setting`] when what says so makes no sense.
+    /// [`SourceError::NotSetUp`] if no location is configured, [`SourceError::Setting`] if it is invalid.
     fn origin(&self) -> Result<String, SourceError>;
 
-    /// Whether fetching from it only reads files of this machine, so that a check of a configuration may do it, too; `false` if
-    /// not said otherwise.
+    /// Returns true if fetching only reads files of this machine, so that checking a configuration may do it, too; `false` by
+    /// default.
     fn is_near(&self) -> bool {
         false
     }
 
-    /// What there is.
+    /// Lists the evaluators.
     ///
     /// # Errors
     ///
-    /// [`SourceError`] when nothing can be listed; what is wrong with single evaluators is a warning of the [`Listing`].
+    /// [`SourceError`] if nothing can be listed; problems of single evaluators are warnings of the [`Listing`].
     fn list(&self, freshness: Freshness) -> Result<Listing, SourceError>;
 
-    /// The files of one evaluator: the one referred to first in meaning, though in any order, and what belongs to it.
+    /// Returns the files of one evaluator in any order: the one referred to, and those that belong to it.
     ///
     /// # Errors
     ///
-    /// [`SourceError`] when it cannot be had whole.
+    /// [`SourceError`] if a file cannot be fetched.
     fn fetch(
         &self,
         reference: &Reference,
@@ -47,13 +47,13 @@ pub trait EvaluatorSource: Send + Sync + fmt::Debug {
     ) -> Result<Fetched, SourceError>;
 }
 
-/// Whether an answer from before will do.
+/// Permitted age of a listing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Freshness {
-    /// It will, if it is less than a day old.
+    /// Up to a day: a cached listing may be returned.
     #[default]
     Cached,
-    /// The source is asked.
+    /// None: the source is queried.
     Fresh,
 }
 
@@ -62,36 +62,36 @@ pub enum Freshness {
 pub struct Listing {
     /// In the order of the source.
     pub entries: Vec<Entry>,
-    /// What could not be listed, and what to know about the rest.
+    /// Entries that could not be listed, and remarks about others.
     pub warnings: Vec<String>,
 }
 
 /// An evaluator, as its source describes it.
 ///
-/// All of it was written by others: whoever shows it takes out what terminals would act upon.
+/// The texts are not trusted: remove control characters before printing them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Entry {
     /// Name, as used in `name:` of a configuration.
     pub name: String,
-    /// What it scores; empty when not said.
+    /// Description; empty if absent.
     pub description: String,
-    /// Language, e.g. `python`; empty when not said, and for metrics.
+    /// Language, e.g. `python`; empty if absent, and for metrics.
     pub language: String,
-    /// What to write as `ref:`; `None` for what cannot be fetched.
+    /// Value for `ref:`; `None` if the evaluator cannot be fetched.
     pub reference: Option<String>,
-    /// Words to find it by.
+    /// Search terms.
     pub tags: Vec<String>,
-    /// Who wrote it; empty when not said.
+    /// Author; empty if absent.
     pub author: String,
 }
 
 /// The files of one evaluator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fetched {
-    /// The folder they lie in, as a path inside the source; empty at its top.
+    /// Directory of the files, as a path inside the source; empty for its root.
     pub folder: String,
-    /// Whether they are all there is in the folder (a package), or a file and what stands beside it.
+    /// Whether the files are the whole directory (a package), or a file and its requirements.
     pub whole_folder: bool,
     /// The files.
     pub files: Vec<SourceFile>,
@@ -113,7 +113,7 @@ impl fmt::Debug for SourceFile {
     }
 }
 
-/// What an evaluator consists of, in 32 bytes: SHA-256 over the list of its files.
+/// Hash of an evaluator's files: SHA-256 of the list of its files.
 ///
 /// The list has a line for each file, in the order of their paths: the hexadecimal SHA-256 of the content, two blanks, the
 /// path; as `sha256sum` prints it.
@@ -123,7 +123,7 @@ pub struct ContentHash(String);
 const PREFIX: &str = "sha256:";
 
 impl ContentHash {
-    /// The hash of these files, in whatever order they come.
+    /// Returns the hash of files in any order.
     #[must_use]
     pub fn of(files: &[SourceFile]) -> Self {
         let mut lines: Vec<(&str, String)> =
@@ -145,7 +145,7 @@ impl ContentHash {
         &self.0
     }
 
-    /// Enough of it to tell it from others by eye.
+    /// Returns the first 12 digits, for messages.
     #[must_use]
     pub fn short(&self) -> &str {
         &self.0[..PREFIX.len() + 12]
@@ -158,17 +158,17 @@ impl fmt::Display for ContentHash {
     }
 }
 
-/// Hexadecimal SHA-256 of some bytes.
+/// Returns the SHA-256 of bytes in hexadecimal digits.
 pub(super) fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Whether this is a SHA-256 in hexadecimal, in lower case.
+/// Returns true if the text is a SHA-256 in hexadecimal digits, in lower case.
 pub(super) fn is_sha256(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Why a source cannot be listed, or an evaluator of it cannot be had.
+/// Error of listing a source or fetching an evaluator.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
@@ -180,7 +180,7 @@ pub enum SourceError {
         /// The names registered, in alphabetical order.
         available: Vec<String>,
     },
-    /// Nothing says where the source is.
+    /// The location of the source is not configured.
     #[error("the source `{name}` is not set up: {hint}")]
     NotSetUp {
         /// The source.
@@ -193,18 +193,18 @@ pub enum SourceError {
     Setting {
         /// The variable.
         variable: &'static str,
-        /// What is wrong with it.
+        /// Problem.
         reason: String,
     },
-    /// The source has no such evaluator.
+    /// The file does not exist in the source.
     #[error("there is no {what} at {place}")]
     NotFound {
-        /// What was looked for.
+        /// Kind of the missing thing.
         what: String,
         /// Address or path.
         place: String,
     },
-    /// The server does not give it to us.
+    /// The server refused the request.
     #[error("{url} answers {status}: {hint}")]
     Refused {
         /// Address.
@@ -227,26 +227,26 @@ pub enum SourceError {
     Unreachable {
         /// Address.
         url: String,
-        /// What happened.
+        /// Reason.
         reason: String,
     },
-    /// More than is taken from a source.
-    #[error("{what} is larger than is taken from a source: {limit}")]
+    /// Larger than the limits for fetched files.
+    #[error("{what} exceeds the limit for fetched files: {limit}")]
     TooLarge {
-        /// Address, path or folder.
+        /// Address or path.
         what: String,
         /// The limit.
         limit: String,
     },
-    /// A file that a person or a program wrote for us to read is not as it must be.
+    /// A manifest, an index or the list of a repository is invalid.
     #[error("{place}: {reason}")]
     Malformed {
         /// File or address, with line and column where they are known.
         place: String,
-        /// What is wrong.
+        /// Problem.
         reason: String,
     },
-    /// What was fetched is not what the index says.
+    /// A fetched file differs from its hash in the index.
     #[error("{what} is not the file its index describes: sha256 {found} instead of {expected}")]
     NotAsIndexed {
         /// Path in the source.
@@ -256,24 +256,24 @@ pub enum SourceError {
         /// Hexadecimal.
         expected: String,
     },
-    /// Something in the cache, or in a folder of the user, that is not used on purpose.
+    /// A file that must not be used, such as a symbolic link.
     #[error("{reason}")]
     Unsafe {
         /// Names the path.
         reason: String,
     },
-    /// The file system says no.
+    /// Error of the file system.
     #[error("cannot {action}: {reason}")]
     Disk {
-        /// What was tried, with the path.
+        /// Failed action, with the path.
         action: String,
-        /// What happened.
+        /// Reason.
         reason: String,
     },
-    /// The content is not the pinned one.
+    /// The content differs from its pin.
     #[error("{reason}")]
     Pinned {
-        /// Says what is pinned where, what there is instead, and what to do.
+        /// Names the pin and the content that was found, and says what to do.
         reason: String,
     },
     /// The run was cancelled.
@@ -291,7 +291,7 @@ impl SourceError {
     }
 }
 
-/// The sources a run may use, by name. Starts with `builtin`, `file`, `github` and `local`.
+/// Registry of the sources that a run may use, by name. Starts with `builtin`, `file`, `github` and `local`.
 #[derive(Clone, Debug)]
 pub struct Sources {
     by_name: BTreeMap<String, Arc<dyn EvaluatorSource>>,
@@ -304,18 +304,18 @@ impl Default for Sources {
 }
 
 impl Sources {
-    /// The sources this crate knows, with the settings that `environment` has for them:
+    /// Returns the sources of this crate with their settings in `environment`:
     ///
     /// | variable | meaning | default |
     /// |---|---|---|
     /// | `AGENTEVALS_EVALUATOR_REPO` | repository of `github`, as `OWNER/NAME` | `agentevals-dev/evaluators` |
     /// | `AGENTEVALS_EVALUATOR_BRANCH` | its branch, tag or commit | `main` |
-    /// | `AGENTEVALS_EVALUATOR_BASE_URL` | where its files are | `https://raw.githubusercontent.com` |
-    /// | `AGENTEVALS_EVALUATOR_API_URL` | where its folders can be listed | `https://api.github.com` |
+    /// | `AGENTEVALS_EVALUATOR_BASE_URL` | base URL of its files | `https://raw.githubusercontent.com` |
+    /// | `AGENTEVALS_EVALUATOR_API_URL` | API for listing its directories | `https://api.github.com` |
     /// | `AGENTEVALS_GITHUB_TOKEN`, else `GITHUB_TOKEN` | credential for both | none |
-    /// | `AGENTEVALS_EVALUATOR_TIMEOUT` | seconds one file may take | 30 |
+    /// | `AGENTEVALS_EVALUATOR_TIMEOUT` | time limit for one file in seconds | 30 |
     /// | `AGENTEVALS_EVALUATOR_INDEX` | index of `file` | none |
-    /// | `AGENTEVALS_EVALUATOR_DIR` | folder of `local` | none |
+    /// | `AGENTEVALS_EVALUATOR_DIR` | directory of `local` | none |
     /// | `SSL_CERT_FILE` | certificates to trust, in PEM | those of Mozilla |
     #[must_use]
     pub fn in_environment(environment: &Environment) -> Self {
@@ -332,7 +332,7 @@ impl Sources {
         self.by_name.insert(source.name().to_owned(), Arc::new(source));
     }
 
-    /// These sources, with `file` and `local` at other places where some are given.
+    /// Returns these sources with other locations of `file` and `local`, if given.
     #[must_use]
     pub fn located(&self, index: Option<&Path>, folder: Option<&Path>) -> Self {
         let mut sources = self.clone();
@@ -361,7 +361,7 @@ impl Sources {
     ///
     /// [`SourceError::Unknown`] with the names that are known.
     pub fn get(&self, name: &str) -> Result<Arc<dyn EvaluatorSource>, SourceError> {
-        // A name becomes a folder of the cache.
+        // A name becomes a directory of the cache.
         self.by_name.get(name).filter(|_| is_plain(name)).map(Arc::clone).ok_or_else(|| {
             SourceError::Unknown {
                 name: name.to_owned(),
@@ -371,7 +371,7 @@ impl Sources {
     }
 }
 
-/// Lists the built-in metrics. They are named with `type: builtin`; there is nothing to fetch.
+/// The source `builtin`, which lists metrics. They are used with `type: builtin`; there is nothing to fetch.
 #[derive(Clone, Debug, Default)]
 pub struct Builtin {
     metrics: Metrics,

@@ -1,4 +1,4 @@
-//! `evaluators.lock`: which content of fetched evaluators a project agreed to run.
+//! `evaluators.lock`: the content of fetched evaluators that a project runs.
 
 use std::{
     collections::BTreeMap,
@@ -11,7 +11,7 @@ use toml_edit::{Item, Table, Value};
 
 use super::{ContentHash, Reference, SourceError, Wanted, disk, reference::is_plain};
 
-/// Name of the file, beside the configuration.
+/// Name of the file, next to the configuration.
 pub const LOCK_FILE: &str = "evaluators.lock";
 
 /// Version of the format.
@@ -23,7 +23,7 @@ const MAX_BYTES: u64 = 16 << 20;
 const HEADER: &str = "# Written by `evaluator`: the content of fetched evaluators that may run here.\n\
                       # Keep it under version control; `evaluator update` changes it.\n";
 
-/// The pins of a project. Which evaluators: the keys, sorted by source and reference.
+/// Pins of a project, sorted by source and reference.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pins {
     pins: BTreeMap<Wanted, Pin>,
@@ -34,60 +34,60 @@ pub struct Pins {
 pub struct Pin {
     /// Content.
     pub hash: ContentHash,
-    /// Where it came from when it was pinned; `None` when it was found in the cache and nobody knows.
+    /// Origin when it was pinned; `None` if it was found in the cache without a record.
     pub origin: Option<String>,
 }
 
-/// Why a lock file cannot be used.
+/// Error of a lock file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PinError {
-    /// It is there and cannot be read.
+    /// The file exists and cannot be read.
     #[error("cannot read {}: {reason}", .file.display())]
     Unreadable {
         /// The file.
         file: PathBuf,
-        /// What happened.
+        /// Reason.
         reason: String,
     },
-    /// It is of another version of this program.
+    /// The file has a version that this program does not know.
     #[error("{} has the unknown version {version}; this program knows version 1", .file.display())]
     Version {
         /// The file.
         file: PathBuf,
-        /// The version, as it stands there.
+        /// Version in the file.
         version: String,
     },
-    /// It is not as it must be.
+    /// The content is invalid.
     #[error("{place}: {reason}")]
     Malformed {
         /// File, line and column.
         place: String,
-        /// What is wrong.
+        /// Problem.
         reason: String,
     },
-    /// It cannot be written.
+    /// The file cannot be written.
     #[error(transparent)]
     Unwritable(SourceError),
 }
 
 impl Pins {
-    /// The lock file of a configuration: beside its file, or in the working directory.
+    /// Returns the lock file of a configuration: next to its file, or in the working directory.
     #[must_use]
     pub fn file_of(config: Option<&Path>) -> PathBuf {
         let folder = config.and_then(Path::parent).unwrap_or(Path::new(""));
         folder.join(LOCK_FILE)
     }
 
-    /// Reads a lock file; one that is not there holds no pins.
+    /// Reads a lock file; an absent one has no pins.
     ///
     /// # Errors
     ///
-    /// [`PinError`], with the place of what is wrong.
+    /// [`PinError`] with the position of the problem.
     pub fn load(file: &Path) -> Result<Self, PinError> {
         let unreadable = |reason: String| PinError::Unreadable { file: file.to_owned(), reason };
         match file.metadata() {
-            // A pipe would be waited for without end.
+            // Reading a pipe could block.
             Ok(found) if !found.is_file() => {
                 return Err(unreadable("it is not a regular file".to_owned()));
             }
@@ -103,16 +103,16 @@ impl Pins {
         }
     }
 
-    /// Reads the text of a lock file; `file` is what messages call it.
+    /// Reads the text of a lock file; `file` is its name in messages.
     ///
     /// # Errors
     ///
-    /// [`PinError`], with the place of what is wrong.
+    /// [`PinError`] with the position of the problem.
     pub fn parse(text: &str, file: &Path) -> Result<Self, PinError> {
         Parser { text, file }.pins()
     }
 
-    /// Writes the lock file. It appears whole, or stays as it was.
+    /// Writes the lock file atomically.
     ///
     /// # Errors
     ///
@@ -121,7 +121,7 @@ impl Pins {
         disk::write_shared(file, self.to_text().as_bytes()).map_err(PinError::Unwritable)
     }
 
-    /// The pin of an evaluator.
+    /// Returns the pin of an evaluator.
     #[must_use]
     pub fn get(&self, wanted: &Wanted) -> Option<&Pin> {
         self.pins.get(wanted)
@@ -132,12 +132,12 @@ impl Pins {
         self.pins.insert(wanted, pin);
     }
 
-    /// All pins, sorted by source and reference.
+    /// Returns all pins, sorted by source and reference.
     pub fn iter(&self) -> impl Iterator<Item = (&Wanted, &Pin)> {
         self.pins.iter()
     }
 
-    /// The text of the file.
+    /// Returns the text of the file.
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = format!("{HEADER}version = {VERSION}\n");
@@ -224,7 +224,7 @@ impl Parser<'_> {
         Ok((wanted, Pin { hash, origin: text("from")?.map(str::to_owned) }))
     }
 
-    /// A key that nobody reads would be lost when the file is written again.
+    /// Refuses unknown keys, which would be lost when the file is written again.
     fn only(&self, table: &Table, known: &[&str]) -> Result<(), PinError> {
         match table.iter().find(|(key, _)| !known.contains(key)) {
             None => Ok(()),

@@ -1,4 +1,4 @@
-//! From references to files that may run.
+//! Resolves references to files that may run, and moves pins.
 
 use std::{
     collections::BTreeMap,
@@ -24,7 +24,7 @@ use crate::{process::Cancellation, runtime::PrepareEvent};
 pub struct Wanted {
     /// Name of the source.
     pub source: String,
-    /// Which of its evaluators.
+    /// Path of the evaluator in the source.
     pub reference: Reference,
 }
 
@@ -34,36 +34,36 @@ impl std::fmt::Display for Wanted {
     }
 }
 
-/// An evaluator that is in the cache and may run.
+/// A cached evaluator that may run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Resolved {
     /// The file.
     pub path: PathBuf,
-    /// What it and its companions are.
+    /// Hash of all its files.
     pub hash: ContentHash,
-    /// Whether it was pinned just now.
+    /// Whether this resolution pinned the evaluator.
     pub newly_pinned: bool,
 }
 
-/// What evaluators are resolved with.
+/// Settings of a resolution.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
-    /// Where they come from.
+    /// Sources of the evaluators.
     pub sources: &'a Sources,
-    /// Where they are kept.
+    /// Cache of the evaluators.
     pub cache: &'a Cache,
-    /// The lock file; it need not be there.
+    /// Lock file; need not exist.
     pub lock_file: &'a Path,
-    /// Refuse what is not pinned instead of pinning it.
+    /// Whether evaluators without a pin are refused instead of pinned.
     pub locked: bool,
     /// Stops fetching.
     pub cancellation: &'a Cancellation,
 }
 
-/// Finds each evaluator in the cache, or fetches it, and holds it to its pin; what has none is pinned.
+/// Finds each evaluator in the cache or fetches it, and compares it with its pin; evaluators without a pin are pinned.
 ///
-/// One result for each, in their order; several are fetched at a time. Blocks until all is done.
+/// Returns one result for each, in their order. Fetches several at a time and blocks until all are done.
 pub fn resolve(
     wanted: &[Wanted],
     context: Context<'_>,
@@ -96,7 +96,7 @@ impl From<PinError> for SourceError {
     }
 }
 
-/// What was found, and the pin it needs if it has none.
+/// A cached evaluator, and its new pin if it had none.
 type Found = (Cached, Option<Pin>);
 
 /// Writes the new pins at once, next to those that other processes have written in the meantime.
@@ -140,7 +140,7 @@ fn pin_new(
     })
 }
 
-/// Changes the lock file while nobody else does.
+/// Changes the lock file under its lock.
 fn change_pins<T>(
     context: Context<'_>,
     change: impl FnOnce(&mut Pins) -> T,
@@ -157,17 +157,17 @@ fn change_pins<T>(
     Ok(result)
 }
 
-/// What is to be done with what is in the cache.
+/// Next step for an evaluator.
 enum Decision {
-    /// It may run.
+    /// Run the cached evaluator.
     Use(Cached),
-    /// There is nothing, or something else.
+    /// Fetch it: the cache has none, or one from another origin.
     Fetch,
-    /// It is not what is pinned, and the source may have that.
+    /// Fetch it: the cached one is outdated, and the source may have the pinned one.
     Replace { outdated: SourceError },
 }
 
-/// One evaluator on its way from the source into the cache.
+/// An evaluator while it is resolved.
 struct Evaluator<'a> {
     wanted: &'a Wanted,
     source: std::sync::Arc<dyn EvaluatorSource>,
@@ -183,7 +183,7 @@ impl<'a> Evaluator<'a> {
         if pin.is_none() && self.context.locked {
             return Err(SourceError::Pinned {
                 reason: format!(
-                    "{} is not pinned in {}, and the run was told to pin nothing (--locked); run once without that, and keep the file",
+                    "{} is not pinned in {}, and --locked forbids new pins; run once without it, and keep the file",
                     self.wanted,
                     self.context.lock_file.display()
                 ),
@@ -204,7 +204,7 @@ impl<'a> Evaluator<'a> {
             }
             (Decision::Replace { outdated }, Some(pin)) => {
                 let fetched = self.fetch(say).map_err(|error| SourceError::Pinned {
-                    reason: format!("{outdated}; it could not be fetched anew: {error}"),
+                    reason: format!("{outdated}; it could not be fetched again: {error}"),
                 })?;
                 self.install_pinned(&mut held, &fetched, pin)
             }
@@ -212,7 +212,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// What is to be done with what is in the cache.
+    /// Returns the next step for an evaluator.
     fn decide(
         &self,
         cached: Option<Cached>,
@@ -247,7 +247,7 @@ impl<'a> Evaluator<'a> {
         self.context.cache.hold(&self.wanted.source, &self.wanted.reference)
     }
 
-    /// Keeps in mind what a copy is that nothing is known of, so that a change of it is noticed from now on.
+    /// Records a cached evaluator without a record, so that later changes are detected.
     fn remember(&self, held: &mut Held, cached: &Cached) -> Result<(), SourceError> {
         match held.known() {
             Some(known) if known.hash == cached.hash => Ok(()),
@@ -261,7 +261,7 @@ impl<'a> Evaluator<'a> {
         }
         say(self.wanted.to_string());
         let fetched = self.source.fetch(&self.wanted.reference, self.context.cancellation)?;
-        // A source that was registered by others may not lead out of the cache, nor leave out what is to run.
+        // Registered sources are not trusted: paths must stay in the cache, and the entrypoint must be among the files.
         let whole = |path: &str| join(&fetched.folder, path);
         let is_safe = |path: &str| is_file_path(&whole(path));
         let main = self.wanted.reference.as_str();
@@ -297,9 +297,9 @@ impl<'a> Evaluator<'a> {
         Ok((held.install(fetched, self.source.origin()?)?, None))
     }
 
-    /// The pin of a content.
+    /// Returns the pin of a content.
     fn pin(&self, hash: &ContentHash, origin: Option<String>) -> Pin {
-        // Paths below the project are written so that they are the same on every machine.
+        // Paths below the project are written relative to it, so that they are the same on every machine.
         let folder = self.context.lock_file.parent().and_then(|folder| {
             let here = Path::new(".");
             if folder.as_os_str().is_empty() { here } else { folder }.canonicalize().ok()
@@ -310,10 +310,6 @@ impl<'a> Evaluator<'a> {
             inside.map_or(origin.clone(), |inside| inside.display().to_string().replace('\\', "/"))
         };
         Pin { hash: hash.clone(), origin: origin.map(portable) }
-    }
-
-    fn origin(&self) -> Result<String, SourceError> {
-        self.source.origin()
     }
 
     fn tampered(&self, cached: &Cached) -> SourceError {
@@ -343,7 +339,7 @@ fn mismatch(
     }
 }
 
-/// What is known of an evaluator without changing anything, or using the network.
+/// Returns a description of an evaluator and its cached file, without network access or changes.
 pub(crate) fn peek(
     wanted: &Wanted,
     context: Context<'_>,
@@ -364,7 +360,7 @@ pub(crate) fn peek(
             Ok((found, Some(cached.path)))
         }
         Decision::Fetch | Decision::Replace { .. } => {
-            let origin = evaluator.origin()?;
+            let origin = evaluator.source.origin()?;
             if evaluator.source.is_near() {
                 let found = ContentHash::of(&evaluator.fetch(&|_| ())?.files);
                 if let Some(pin) = pin.filter(|pin| pin.hash != found) {
@@ -376,24 +372,24 @@ pub(crate) fn peek(
     }
 }
 
-/// What came of updating one evaluator.
+/// Result of updating one evaluator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Updated {
-    /// Which.
+    /// The evaluator.
     pub wanted: Wanted,
-    /// What was pinned before.
+    /// Pin before the update.
     pub before: Option<ContentHash>,
-    /// What is pinned now; why nothing was changed, if it could not be fetched.
+    /// New pin, or the reason why the old one was kept.
     pub after: Result<ContentHash, SourceError>,
 }
 
-/// Fetches each evaluator, whatever is in the cache, and pins what it is now. What cannot be fetched stays as it was. Each pin
-/// is moved as soon as its evaluator is there.
+/// Fetches each evaluator regardless of the cache and pins its current content. Evaluators that cannot be fetched keep their
+/// pins. Each pin is moved as soon as its evaluator is fetched.
 ///
 /// # Errors
 ///
-/// [`SourceError`] when the lock file cannot be read.
+/// [`SourceError`] if the lock file cannot be read.
 pub fn update(
     wanted: &[Wanted],
     context: Context<'_>,
@@ -408,11 +404,11 @@ pub fn update(
         let evaluator = Evaluator::new(wanted, context)?;
         let mut held = evaluator.hold()?;
         let fetched = evaluator.fetch(say)?;
-        let origin = evaluator.origin()?;
+        let origin = evaluator.source.origin()?;
         let cached = held.install(&fetched, origin.clone())?;
         let pin = evaluator.pin(&cached.hash, Some(origin));
-        // At once, and not for all in the end: the pinned content is no longer in the cache, so that whoever ends this while it
-        // waits for another evaluator would have nothing that may run.
+        // Not for all at the end: the old content is no longer in the cache, so that an interrupted update would leave
+        // evaluators that cannot run.
         let before = change_pins(context, |pins| {
             let before = pins.get(wanted).map(|pin| pin.hash.clone());
             pins.set(wanted.clone(), pin);
@@ -431,13 +427,13 @@ pub fn update(
     Ok(updated.collect())
 }
 
-/// Evaluators that are fetched at the same time.
+/// Maximum number of evaluators that are fetched at a time.
 const AT_A_TIME: usize = 8;
 
-/// Takes a line of progress: what is being fetched.
+/// Receives the name of the evaluator that is being fetched.
 type Say<'a> = &'a dyn Fn(String);
 
-/// Does the same for each, several at a time; results in the order of `items`.
+/// Runs `work` for each item, several at a time; returns the results in the order of `items`.
 fn in_parallel<T: Send>(
     items: &[&Wanted],
     on_event: &mut dyn FnMut(PrepareEvent),
@@ -447,7 +443,7 @@ fn in_parallel<T: Send>(
         Line(String),
         Done(usize, Result<T, SourceError>),
     }
-    // Stands until there is a result.
+    // Placeholder until there is a result.
     let mut results: Vec<Result<T, SourceError>> =
         items.iter().map(|_| Err(SourceError::Cancelled)).collect();
     let (sender, messages) = mpsc::channel();
@@ -463,7 +459,7 @@ fn in_parallel<T: Send>(
                 } {
                     // The receiver lives as long as this scope.
                     let say = |line| drop(sender.send(Message::Line(line)));
-                    // A source that was registered by others may have a mistake in it, which is not one of the other items.
+                    // A panic of a registered source must not affect other items.
                     let result = catch_unwind(AssertUnwindSafe(|| work(item, &say)));
                     let result = result.unwrap_or_else(|_| {
                         Err(SourceError::Unsafe { reason: format!("fetching {item} panicked") })
