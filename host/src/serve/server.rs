@@ -172,12 +172,15 @@ async fn accept(
     }
 }
 
+/// A connection with a time limit for writing.
+type Io = TokioIo<Pin<Box<TimeoutWriter<TcpStream>>>>;
+
 /// Returns a connection that breaks if the client does not accept a response for too long.
 fn connection(
     router: &Router,
     app: &App,
     stream: TcpStream,
-) -> http1::Connection<TokioIo<Pin<Box<TimeoutWriter<TcpStream>>>>, TowerToHyperService<Router>> {
+) -> http1::Connection<Io, TowerToHyperService<Router>> {
     let mut stream = TimeoutWriter::new(stream);
     stream.set_timeout(Some(app.settings.read_timeout));
     http1::Builder::new()

@@ -25,7 +25,7 @@ pub use model::{
     Builtin, ContentHash, Entry, EvaluatorSource, Fetched, Freshness, Listing, SourceError,
     SourceFile, Sources,
 };
-pub use pins::{LOCK_FILE, Pin, PinError, Pins};
+pub use pins::{LOCK_FILE, Pin, Pins};
 pub use reference::{Reference, ReferenceError};
 pub use resolve::{Context, Resolved, Updated, Wanted, resolve, update};
 

@@ -38,39 +38,6 @@ pub struct Pin {
     pub origin: Option<String>,
 }
 
-/// Error of a lock file.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum PinError {
-    /// The file exists and cannot be read.
-    #[error("cannot read {}: {reason}", .file.display())]
-    Unreadable {
-        /// The file.
-        file: PathBuf,
-        /// Reason.
-        reason: String,
-    },
-    /// The file has a version that this program does not know.
-    #[error("{} has the unknown version {version}; this program knows version 1", .file.display())]
-    Version {
-        /// The file.
-        file: PathBuf,
-        /// Version in the file.
-        version: String,
-    },
-    /// The content is invalid.
-    #[error("{place}: {reason}")]
-    Malformed {
-        /// File, line and column.
-        place: String,
-        /// Problem.
-        reason: String,
-    },
-    /// The file cannot be written.
-    #[error(transparent)]
-    Unwritable(SourceError),
-}
-
 impl Pins {
     /// Returns the lock file of a configuration: next to its file, or in the working directory.
     #[must_use]
@@ -83,9 +50,12 @@ impl Pins {
     ///
     /// # Errors
     ///
-    /// [`PinError`] with the position of the problem.
-    pub fn load(file: &Path) -> Result<Self, PinError> {
-        let unreadable = |reason: String| PinError::Unreadable { file: file.to_owned(), reason };
+    /// [`SourceError`] with the position of the problem.
+    pub fn load(file: &Path) -> Result<Self, SourceError> {
+        let unreadable = |reason: String| SourceError::Disk {
+            action: format!("read {}", file.display()),
+            reason,
+        };
         match file.metadata() {
             // Reading a pipe could block.
             Ok(found) if !found.is_file() => {
@@ -107,8 +77,8 @@ impl Pins {
     ///
     /// # Errors
     ///
-    /// [`PinError`] with the position of the problem.
-    pub fn parse(text: &str, file: &Path) -> Result<Self, PinError> {
+    /// [`SourceError`] with the position of the problem.
+    pub fn parse(text: &str, file: &Path) -> Result<Self, SourceError> {
         Parser { text, file }.pins()
     }
 
@@ -116,9 +86,9 @@ impl Pins {
     ///
     /// # Errors
     ///
-    /// [`PinError::Unwritable`].
-    pub fn save(&self, file: &Path) -> Result<(), PinError> {
-        disk::write_shared(file, self.to_text().as_bytes()).map_err(PinError::Unwritable)
+    /// [`SourceError::Disk`].
+    pub fn save(&self, file: &Path) -> Result<(), SourceError> {
+        disk::write_shared(file, self.to_text().as_bytes())
     }
 
     /// Returns the pin of an evaluator.
@@ -163,7 +133,7 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    fn pins(&self) -> Result<Pins, PinError> {
+    fn pins(&self) -> Result<Pins, SourceError> {
         let document = toml_edit::Document::parse(self.text)
             .map_err(|error| self.error(error.span(), error.message()))?;
         // The version decides what the rest means, so it comes first.
@@ -171,10 +141,11 @@ impl Parser<'_> {
             Some((_, Some(VERSION))) => {}
             Some((item, _)) => {
                 let version = item.as_value().map_or("?".to_owned(), |value| value.to_string());
-                return Err(PinError::Version {
-                    file: self.file.to_owned(),
-                    version: version.trim().to_owned(),
-                });
+                let (file, version) = (self.file.display(), version.trim());
+                let reason = format!(
+                    "{file} has the unknown version {version}; this program knows version {VERSION}"
+                );
+                return Err(SourceError::Pinned { reason });
             }
             None => return Err(self.error(None, "the key `version` is missing")),
         }
@@ -196,7 +167,7 @@ impl Parser<'_> {
         Ok(pins)
     }
 
-    fn pin(&self, table: &Table) -> Result<(Wanted, Pin), PinError> {
+    fn pin(&self, table: &Table) -> Result<(Wanted, Pin), SourceError> {
         self.only(table, &["source", "ref", "hash", "from"])?;
         let text = |key: &str| match table.get(key) {
             None => Ok(None),
@@ -225,7 +196,7 @@ impl Parser<'_> {
     }
 
     /// Refuses unknown keys, which would be lost when the file is written again.
-    fn only(&self, table: &Table, known: &[&str]) -> Result<(), PinError> {
+    fn only(&self, table: &Table, known: &[&str]) -> Result<(), SourceError> {
         match table.iter().find(|(key, _)| !known.contains(key)) {
             None => Ok(()),
             Some((key, item)) => {
@@ -235,10 +206,10 @@ impl Parser<'_> {
         }
     }
 
-    fn error(&self, span: Option<std::ops::Range<usize>>, reason: &str) -> PinError {
+    fn error(&self, span: Option<std::ops::Range<usize>>, reason: &str) -> SourceError {
         let span = span.unwrap_or_default();
         let place = Place::new(self.text, Span { start: span.start, end: span.end });
-        PinError::Malformed {
+        SourceError::Malformed {
             place: format!("{}:{}:{}", self.file.display(), place.line, place.column),
             reason: reason.to_owned(),
         }

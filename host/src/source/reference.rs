@@ -17,35 +17,8 @@ pub struct Reference(String);
 
 /// Error of an invalid reference.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ReferenceError {
-    /// Empty or too long.
-    #[error("must have 1 to 512 characters, not {length}")]
-    Length {
-        /// Actual number.
-        length: usize,
-    },
-    /// A character with a special meaning on some systems.
-    #[error("must not contain `{found}`")]
-    Character {
-        /// `\` or `%`.
-        found: char,
-    },
-    /// Too many parts.
-    #[error("must have at most 16 parts between slashes, not {count}")]
-    Segments {
-        /// Actual number.
-        count: usize,
-    },
-    /// A part that is not a plain name.
-    #[error(
-        "must be a relative path of plain names (letters, digits, `_`, `-`, single dots between them), and `{segment}` is not one"
-    )]
-    Segment {
-        /// The part.
-        segment: String,
-    },
-}
+#[error("must {0}")]
+pub struct ReferenceError(String);
 
 impl Reference {
     /// Reads a reference.
@@ -54,19 +27,23 @@ impl Reference {
     ///
     /// [`ReferenceError`], whose message continues after the name of the key.
     pub fn parse(text: &str) -> Result<Self, ReferenceError> {
-        let length = text.chars().count();
+        let wrong = |problem: String| Err(ReferenceError(problem));
+        let (length, count) = (text.chars().count(), text.split('/').count());
         if !(1..=MAX_LENGTH).contains(&length) {
-            return Err(ReferenceError::Length { length });
+            return wrong(format!("have 1 to {MAX_LENGTH} characters, not {length}"));
         }
         if let Some(found) = text.chars().find(|c| matches!(c, '\\' | '%')) {
-            return Err(ReferenceError::Character { found });
+            return wrong(format!("not contain `{found}`"));
         }
-        let count = text.split('/').count();
         if count > MAX_SEGMENTS {
-            return Err(ReferenceError::Segments { count });
+            return wrong(format!(
+                "have at most {MAX_SEGMENTS} parts between slashes, not {count}"
+            ));
         }
         if let Some(segment) = text.split('/').find(|segment| !is_plain(segment)) {
-            return Err(ReferenceError::Segment { segment: segment.to_owned() });
+            return wrong(format!(
+                "be a relative path of plain names (letters, digits, `_`, `-`, single dots between them), and `{segment}` is not one"
+            ));
         }
         Ok(Self(text.to_owned()))
     }
@@ -193,11 +170,14 @@ mod tests {
     #[test]
     fn limits_are_inclusive() {
         assert!(Reference::parse(&"a".repeat(512)).is_ok());
-        assert_eq!(Reference::parse(&"a".repeat(513)), Err(ReferenceError::Length { length: 513 }));
+        assert_eq!(
+            Reference::parse(&"a".repeat(513)),
+            Err(ReferenceError("have 1 to 512 characters, not 513".to_owned()))
+        );
         assert!(Reference::parse(&vec!["a"; 16].join("/")).is_ok());
         assert_eq!(
             Reference::parse(&vec!["a"; 17].join("/")),
-            Err(ReferenceError::Segments { count: 17 })
+            Err(ReferenceError("have at most 16 parts between slashes, not 17".to_owned()))
         );
     }
 

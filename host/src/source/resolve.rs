@@ -12,8 +12,7 @@ use std::{
 };
 
 use super::{
-    Cache, ContentHash, EvaluatorSource, Fetched, Pin, PinError, Pins, Reference, SourceError,
-    Sources,
+    Cache, ContentHash, EvaluatorSource, Fetched, Pin, Pins, Reference, SourceError, Sources,
     cache::{Cached, Held, Known},
     reference::{is_file_path, join},
 };
@@ -74,10 +73,7 @@ pub fn resolve(
     }
     let pins = match Pins::load(context.lock_file) {
         Ok(pins) => pins,
-        Err(error) => {
-            let error = SourceError::from(error);
-            return wanted.iter().map(|_| Err(error.clone())).collect();
-        }
+        Err(error) => return wanted.iter().map(|_| Err(error.clone())).collect(),
     };
     let mut distinct: Vec<&Wanted> = wanted.iter().collect();
     distinct.sort();
@@ -88,12 +84,6 @@ pub fn resolve(
     let found = pin_new(found, &distinct, context);
     let found: BTreeMap<&Wanted, _> = distinct.into_iter().zip(found).collect();
     wanted.iter().map(|one| found[one].clone()).collect()
-}
-
-impl From<PinError> for SourceError {
-    fn from(error: PinError) -> Self {
-        Self::Pinned { reason: error.to_string() }
-    }
 }
 
 /// A cached evaluator, and its new pin if it had none.
