@@ -1,4 +1,4 @@
-//! Which evaluators a path stands for.
+//! Finds the evaluators whose own tests a path selects.
 
 use std::{
     fs, io,
@@ -10,17 +10,17 @@ use crate::{
     runtime::{Runtimes, paths},
 };
 
-/// Evaluators whose tests are meant.
+/// Evaluators whose tests are run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Targets {
-    /// Their files or packages.
+    /// Files or packages of the evaluators.
     pub evaluators: Vec<PathBuf>,
-    /// Scripts that were passed over, because nothing tests them.
+    /// Scripts that were ignored because they have no tests.
     pub passed_over: Vec<PathBuf>,
 }
 
-/// Finds the evaluators that a path stands for.
+/// Finds the evaluators that a path selects.
 ///
 /// | path | evaluators |
 /// |---|---|
@@ -31,7 +31,7 @@ pub struct Targets {
 ///
 /// # Errors
 ///
-/// Why the path stands for none.
+/// The reason why the path selects none.
 pub fn targets(path: &Path, runtimes: &Runtimes) -> Result<Targets, String> {
     let unreadable = |error: io::Error| format!("cannot read {}: {error}", path.display());
     if !path.metadata().map_err(unreadable)?.is_dir() {
@@ -71,7 +71,7 @@ pub fn targets(path: &Path, runtimes: &Runtimes) -> Result<Targets, String> {
     Ok(found)
 }
 
-/// The evaluator that a directory holds, if it says so.
+/// Returns the evaluator of a directory with a `Cargo.toml` or a manifest.
 fn of_directory(directory: &Path) -> Result<Option<PathBuf>, String> {
     if directory.join("Cargo.toml").is_file() {
         return Ok(Some(directory.to_owned()));
@@ -79,13 +79,13 @@ fn of_directory(directory: &Path) -> Result<Option<PathBuf>, String> {
     if !manifest::has_manifest(directory) {
         return Ok(None);
     }
-    // The name of `.` is not the one that the manifest has to have.
+    // The manifest has the resolved name of the directory, which `.` is not.
     let directory = paths::resolve(directory).map_err(|error| error.to_string())?;
     let loaded = LoadedManifest::load(&directory).map_err(|error| error.to_string())?;
     Ok(Some(loaded.entrypoint()))
 }
 
-/// Whether a file is of a language; others may be executable for other reasons than to be evaluators.
+/// Returns true if a file has the extension of a language; other executable files need not be evaluators.
 fn has_extension(path: &Path, runtimes: &Runtimes) -> bool {
     runtimes.iter().any(|runtime| paths::has_extension(path, runtime.extensions()))
 }

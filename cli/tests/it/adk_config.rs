@@ -116,7 +116,7 @@ fn mistakes_are_underlined_and_nothing_runs() {
         (
             "{\"criteria\": {\"m\": 0.5},\n \"custom_metrics\": {\"m\": {\"code_config\": {\"name\": \"my_pkg.metrics.fn\"}}}}",
             &[
-                "error: `my_pkg.metrics.fn` is a Python function, which cannot be run from here",
+                "error: `my_pkg.metrics.fn` is a Python function, and there is no my_pkg/metrics.py next to the configuration",
                 "--> c.json:2:51",
                 "^^^^^^^^^^^^^^^^^^^ name a file or a program, or give the criterion a `command`",
             ][..],

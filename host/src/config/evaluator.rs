@@ -10,12 +10,12 @@ use super::{
         BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind, Isolation, JudgeConfig,
         LinkedConfig, MissingTurns, RemoteConfig,
     },
-    openai_eval,
     paths::PathKind,
     process,
     read::{MAX_RETRIES, Reader},
 };
 use crate::{
+    hosts::function_contracts,
     metric::{MatchType, Metrics},
     runtime::Runtimes,
     source::{Reference, Wanted},
@@ -85,7 +85,7 @@ pub(super) fn read<'n>(
             Some(EvaluatorKind::Code(CodeConfig { path: path.unwrap_or_default(), ..program }))
         }
         Type::Remote => read_remote(&mut fields, reader).map(EvaluatorKind::Remote),
-        Type::OpenaiEval => openai_eval::read(&mut fields).map(EvaluatorKind::OpenAiEval),
+        Type::OpenaiEval => Some(EvaluatorKind::OpenAiEval),
         Type::Linked => {
             let CodeConfig { threshold, timeout, config, contract, .. } = read_common(&mut fields);
             Some(EvaluatorKind::Linked(LinkedConfig { threshold, timeout, config, contract }))
@@ -93,7 +93,9 @@ pub(super) fn read<'n>(
     };
     let missing_turns = fields.take("missing_turns");
     let missing_turns = missing_turns.and_then(|field| field.choice(&MISSING_TURNS));
-    fields.finish();
+    if !matches!(kind, Some(EvaluatorKind::OpenAiEval)) {
+        fields.finish();
+    }
     Some(EvaluatorConfig {
         missing_turns: missing_turns.unwrap_or_default(),
         place: Some(reader.problems.place(type_field.node.span)),
@@ -195,8 +197,10 @@ pub(super) fn contracts() -> [(&'static str, Contract); 4] {
 /// Reads the name of the function to call. Only the hosts of some contracts call functions.
 fn read_function(field: Field<'_>, contract: Option<Contract>) -> Option<String> {
     let function = field.text()?;
-    if !matches!(contract, Some(Contract::Adk | Contract::Agenta)) {
-        let message = "`function` belongs to `contract: adk` and `contract: agenta`, whose hosts call functions";
+    if !contract.is_some_and(|contract| function_contracts().any(|it| it == contract)) {
+        let contracts = function_contracts().map(|it| format!("`contract: {}`", it.name()));
+        let contracts = contracts.collect::<Vec<_>>().join(" and ");
+        let message = format!("`function` belongs to {contracts}, whose hosts call functions");
         return field.add(message).hint("add one of them, or leave `function` out").none();
     }
     if !function.split('.').all(is_identifier) {

@@ -87,6 +87,12 @@ impl Paths {
         path
     }
 
+    /// Returns the file of a Python module next to the configuration, or `None` if there is none.
+    pub(super) fn python_module(&self, module: &str) -> Option<PathBuf> {
+        let path = self.directory.as_ref()?.join(python_file(module));
+        path.is_file().then_some(path)
+    }
+
     /// Warns of paths that exist in the working directory only, and returns those that do not exist.
     pub(super) fn finish(self, problems: &Problems<'_>) -> Vec<MissingPath> {
         let elsewhere = mem::take(&mut *self.in_working_directory.borrow_mut());
@@ -102,6 +108,11 @@ impl Paths {
         }
         self.missing.into_inner()
     }
+}
+
+/// Returns the relative path of a Python module: `a/b.py` for `a.b`.
+pub(super) fn python_file(module: &str) -> String {
+    module.replace('.', "/") + ".py"
 }
 
 /// Checks that a file of this kind is at `path`. The error continues a sentence that ends with the path.

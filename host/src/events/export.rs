@@ -1,15 +1,32 @@
-//! Exports events to a collector in batches, with retries.
+//! Exports events to a collector in batches, with retries: over HTTP with ureq, over gRPC with tonic.
 
 use std::{
-    io, thread,
+    error::Error,
+    fmt::Display,
+    io::{self, Write},
+    thread,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use flate2::{Compression, write::GzEncoder};
+use prost::Message;
+use tonic::{
+    Code, Status,
+    client::Grpc,
+    codec::CompressionEncoding,
+    metadata::MetadataMap,
+    transport::{self, Endpoint},
+};
+use tonic_prost::ProstCodec;
+use ureq::{
+    Agent,
+    http::{self, HeaderValue, header, uri::PathAndQuery},
 };
 
 use super::{
     EventRecord, EventSettingsError, Variables,
-    otlp::{PartialSuccess, Request},
-    settings::Settings,
-    transport::{self, SendError},
+    otlp::{PartialSuccess, Request, Response},
+    settings::{Protocol, Settings},
 };
 
 /// Pause before a request is repeated for the first time; each further pause is twice as long.
@@ -128,7 +145,7 @@ impl Exporter {
         let left = || timeout.saturating_sub(start.elapsed());
         let mut pause = FIRST_PAUSE;
         loop {
-            let error = match transport::send(&self.settings, request, left()) {
+            let error = match send(&self.settings, request, left()) {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
@@ -151,5 +168,167 @@ impl Exporter {
                 }
             }
         }
+    }
+}
+
+const USER_AGENT: &str = concat!("evaluator/", env!("CARGO_PKG_VERSION"));
+const GRPC_METHOD: &str = "/opentelemetry.proto.collector.logs.v1.LogsService/Export";
+/// Longest timeout that is announced to a collector.
+const MAX_GRPC_TIMEOUT: Duration = Duration::from_secs(99_999_999);
+/// Bytes of an HTTP response that are read.
+const MAX_RESPONSE: u64 = 1 << 20;
+/// Characters of an HTTP response that are part of an error.
+const MAX_SHOWN: usize = 200;
+
+/// A request failed.
+#[derive(Debug)]
+enum SendError {
+    /// It may succeed if it is repeated, after this time if the collector names one.
+    Retryable { reason: String, after: Option<Duration> },
+    /// It fails in the same way if it is repeated.
+    Permanent(String),
+}
+
+/// Sends a request once, within the time that is left.
+fn send(
+    settings: &Settings,
+    request: &Request,
+    left: Duration,
+) -> Result<PartialSuccess, SendError> {
+    match settings.protocol {
+        Protocol::HttpProtobuf => {
+            let body = request.encode_to_vec();
+            let response = post(settings, "application/x-protobuf", body, left)?;
+            Ok(PartialSuccess::from_protobuf(&response))
+        }
+        Protocol::HttpJson => {
+            let body = serde_json::to_vec(request).map_err(permanent)?;
+            let response = post(settings, "application/json", body, left)?;
+            Ok(PartialSuccess::from_json(&response))
+        }
+        Protocol::Grpc => {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .map_err(permanent)?;
+            let call = async { tokio::time::timeout(left, call(settings, request, left)).await };
+            let result = runtime.block_on(call).map_err(permanent).flatten();
+            // The lookup of a name may still block a thread.
+            runtime.shutdown_background();
+            result
+        }
+    }
+}
+
+fn permanent(error: impl Display) -> SendError {
+    SendError::Permanent(error.to_string())
+}
+
+/// Returns the last source of an error, since tonic's own text for all of them is "transport error".
+fn root_cause(error: impl Error) -> SendError {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = error.to_string();
+        cause = error.source();
+    }
+    SendError::Permanent(text)
+}
+
+fn post(
+    settings: &Settings,
+    content_type: &'static str,
+    body: Vec<u8>,
+    left: Duration,
+) -> Result<Vec<u8>, SendError> {
+    let agent: Agent = Agent::config_builder()
+        .http_status_as_error(false)
+        // Headers may be secret, so redirects are not followed.
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .timeout_global(Some(left))
+        .tls_config(settings.http_tls.clone())
+        .user_agent(USER_AGENT)
+        .build()
+        .into();
+    let body = if settings.gzip { gzip(&body).map_err(permanent)? } else { body };
+    let mut request = http::Request::post(&settings.uri).body(body).map_err(permanent)?;
+    request.headers_mut().clone_from(&settings.headers);
+    request.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    if settings.gzip {
+        request.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    let mut response = agent.run(request).map_err(permanent)?;
+    let answer = response.body_mut().with_config().limit(MAX_RESPONSE).read_to_vec();
+    let status = response.status();
+    if status.is_success() {
+        return answer.map_err(permanent);
+    }
+    let answer = answer.unwrap_or_default();
+    let text: String = String::from_utf8_lossy(&answer).trim().chars().take(MAX_SHOWN).collect();
+    let separator = if text.is_empty() { "" } else { ": " };
+    let reason = format!("HTTP status {status}{separator}{text}");
+    // OTLP permits no other request to be repeated.
+    if !matches!(status.as_u16(), 429 | 502..=504) {
+        return Err(SendError::Permanent(reason));
+    }
+    let after = response.headers().get(header::RETRY_AFTER).and_then(|it| it.to_str().ok());
+    let after = after.and_then(|text| text.trim().parse().ok()).map(Duration::from_secs);
+    Err(SendError::Retryable { reason, after })
+}
+
+fn gzip(body: &[u8]) -> io::Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(body)?;
+    encoder.finish()
+}
+
+async fn call(
+    settings: &Settings,
+    message: &Request,
+    left: Duration,
+) -> Result<PartialSuccess, SendError> {
+    let channel = endpoint(settings).map_err(root_cause)?.connect().await.map_err(root_cause)?;
+    let mut client = Grpc::new(channel);
+    if settings.gzip {
+        client = client.send_compressed(CompressionEncoding::Gzip);
+    }
+    client.ready().await.map_err(root_cause)?;
+    let mut request = tonic::Request::new(message.clone());
+    *request.metadata_mut() = MetadataMap::from_headers(settings.headers.clone());
+    // Its header has eight digits at most.
+    request.set_timeout(left.min(MAX_GRPC_TIMEOUT));
+    let codec = ProstCodec::<Request, Response>::default();
+    let method = PathAndQuery::from_static(GRPC_METHOD);
+    match client.unary(request, method, codec).await {
+        Ok(response) => Ok(response.into_inner().partial_success.unwrap_or_default()),
+        // The collector did not send this status: the connection failed.
+        Err(status) if status.source().is_some() => Err(root_cause(status)),
+        Err(status) => Err(refused(&status)),
+    }
+}
+
+fn endpoint(settings: &Settings) -> Result<Endpoint, transport::Error> {
+    let uri = &settings.uri;
+    let endpoint = Endpoint::from(uri.clone()).user_agent(USER_AGENT)?;
+    if uri.scheme_str() != Some("https") {
+        return Ok(endpoint);
+    }
+    // Brackets around an IPv6 address are not part of the name in a certificate.
+    let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
+    endpoint.tls_config(settings.grpc_tls.clone().domain_name(host))
+}
+
+fn refused(status: &Status) -> SendError {
+    use Code::{Aborted, Cancelled, DataLoss, DeadlineExceeded, OutOfRange, Unavailable};
+    let message = status.message();
+    let separator = if message.is_empty() { "" } else { ": " };
+    let reason = format!("gRPC status {}{separator}{message}", i32::from(status.code()));
+    match status.code() {
+        // OTLP permits no other request to be repeated.
+        Cancelled | DeadlineExceeded | Aborted | OutOfRange | Unavailable | DataLoss => {
+            SendError::Retryable { reason, after: None }
+        }
+        _ => SendError::Permanent(reason),
     }
 }

@@ -5,7 +5,7 @@
 //! | `settings` | the environment variables that enable and configure the export |
 //! | `record` | the records of a report |
 //! | `otlp` | the export request that contains them |
-//! | `export`, `transport` | batches and retries; one request over HTTP or gRPC |
+//! | `export` | batches and retries; one request over HTTP or gRPC |
 //!
 //! `error.type` has the report's stable names of errors. agentevals has the class of a Python exception there, which is less
 //! precise: its `RuntimeError` is `exited`, `signalled`, `bad_answer` or `prepare_failed` here, its `TimeoutError` is
@@ -17,7 +17,6 @@ mod export;
 mod otlp;
 mod record;
 mod settings;
-mod transport;
 
 pub use export::{ExportError, Exporter};
 pub use record::{AttributeValue, EventRecord, records};

@@ -1,16 +1,15 @@
-//! Reads `evaluator.yaml`.
+//! Finds directories of evaluators and reads their `evaluator.yaml`.
 
-use std::path::{Component, Path, PathBuf};
+use std::{
+    fmt, fs, io,
+    path::{Component, Path, PathBuf},
+};
 
 use evaluator_document::{
     self as document, ConfigError, Field, Node, NodeKind, Place, Problems, Span,
 };
 use evaluator_protocol::Manifest;
 
-use super::{
-    Language,
-    discover::{has_manifest, misnamed},
-};
 use crate::source::is_plain;
 
 /// File name of a manifest.
@@ -204,8 +203,8 @@ fn check_entrypoint(
         of_language(entrypoint, language)?;
     }
     let path = folder.join(entrypoint);
-    let gone = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::NotFound => Wrong::new(
+    let gone = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => Wrong::new(
             format!("`entrypoint` names a file that does not exist: `{entrypoint}`"),
             None,
         ),
@@ -271,4 +270,131 @@ fn of_language(entrypoint: &str, language: Language) -> Result<(), Wrong> {
         ),
         hint: other,
     })
+}
+
+/// Language of an evaluator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Language {
+    /// Python.
+    Python,
+    /// JavaScript.
+    JavaScript,
+    /// TypeScript.
+    TypeScript,
+    /// Rust.
+    Rust,
+}
+
+impl Language {
+    /// All languages with their names in manifests.
+    const NAMED: [(&'static str, Self); 4] = [
+        ("python", Self::Python),
+        ("javascript", Self::JavaScript),
+        ("typescript", Self::TypeScript),
+        ("rust", Self::Rust),
+    ];
+
+    /// Returns the name in manifests.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        Self::NAMED[self as usize].0
+    }
+
+    /// Returns the extension of an entrypoint, with its dot. Other hosts accept only these in a source.
+    #[must_use]
+    pub fn extension(self) -> &'static str {
+        [".py", ".js", ".ts", ".rs"][self as usize]
+    }
+}
+
+impl fmt::Display for Language {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Name of the directory of evaluators in a repository.
+pub const EVALUATORS: &str = "evaluators";
+
+/// Maximum edit distance of a misspelled manifest name.
+const NEAR: usize = 2;
+
+/// Content of a directory of evaluators.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Discovered {
+    /// Directories with a manifest, sorted by name.
+    pub evaluators: Vec<PathBuf>,
+    /// Directories without a manifest, sorted by name.
+    pub others: Vec<PathBuf>,
+    /// Files with almost the name of a manifest, in directories without one.
+    pub misnamed: Vec<PathBuf>,
+}
+
+/// Finds directories with a manifest directly in `folder`, except hidden ones.
+///
+/// # Errors
+///
+/// A directory cannot be listed.
+pub fn discover(folder: &Path) -> io::Result<Discovered> {
+    let mut found = Discovered::default();
+    for name in names(folder)? {
+        let path = folder.join(&name);
+        if name.starts_with('.') || !path.is_dir() {
+            continue;
+        }
+        if has_manifest(&path) {
+            found.evaluators.push(path);
+        } else {
+            found.misnamed.extend(misnamed(&path)?);
+            found.others.push(path);
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the directory of evaluators that `folder` stands for: itself, or its subdirectory `evaluators`.
+#[must_use]
+pub fn home(folder: &Path) -> PathBuf {
+    let inner = folder.join(EVALUATORS);
+    let has_evaluators =
+        |folder: &Path| discover(folder).is_ok_and(|found| !found.evaluators.is_empty());
+    if !has_evaluators(folder) && has_evaluators(&inner) { inner } else { folder.to_owned() }
+}
+
+/// Returns true if the directory has a manifest, readable or not.
+#[must_use]
+pub fn has_manifest(folder: &Path) -> bool {
+    fs::symlink_metadata(folder.join(FILE_NAME)).is_ok()
+}
+
+/// Returns a file in `folder` with almost the name of a manifest.
+fn misnamed(folder: &Path) -> io::Result<Option<PathBuf>> {
+    let near = |name: &String| {
+        let name = name.to_lowercase();
+        strsim::damerau_levenshtein(&name, FILE_NAME) <= NEAR
+    };
+    Ok(names(folder)?.into_iter().find(near).map(|name| folder.join(name)))
+}
+
+/// Returns the names in a directory, sorted, except those that are not Unicode.
+fn names(folder: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        names.extend(entry?.file_name().into_string());
+    }
+    names.sort();
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Language;
+
+    #[test]
+    fn names_are_in_the_order_of_the_languages() {
+        for (name, language) in Language::NAMED {
+            assert_eq!(language.as_str(), name);
+        }
+    }
 }

@@ -43,7 +43,7 @@ impl Runner {
             let result = match &evaluator.kind {
                 EvaluatorKind::Builtin(_) => self.check_metric(&evaluator.name),
                 EvaluatorKind::Code(code) => self.check_program(code),
-                EvaluatorKind::OpenAiEval(_) => {
+                EvaluatorKind::OpenAiEval => {
                     Err("`type: openai_eval` cannot be run by this version".to_owned())
                 }
                 EvaluatorKind::Remote(remote) => self.check_remote(remote, config),

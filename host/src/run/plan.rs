@@ -148,7 +148,7 @@ impl Plan {
                     Err(error) => broken(error.to_string()),
                 },
                 // Those who ask first whether it can be run never get here.
-                EvaluatorKind::OpenAiEval(_) => {
+                EvaluatorKind::OpenAiEval => {
                     broken("`type: openai_eval` cannot be run by this version".to_owned())
                 }
             };

@@ -1,9 +1,11 @@
-//! Error responses.
+//! Bodies of requests, and error responses.
+
+use std::time::Duration;
 
 use axum::{
-    body::Body,
+    body::{Body, HttpBody},
     extract::Request,
-    http::{HeaderValue, Method, StatusCode, header},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use evaluator_protocol::{
@@ -11,7 +13,11 @@ use evaluator_protocol::{
     agenta::http::{ErrorStatus, HttpReply},
 };
 
-use super::{access::Remarks, body};
+use evaluator_launch::clock;
+use http_body_util::BodyExt;
+use tokio::time::{Instant, timeout_at};
+
+use super::{Remarks, Settings};
 use crate::{hosts::wants_plain_text, run::Refusal};
 
 /// Error response.
@@ -39,7 +45,7 @@ impl Fault {
     /// Returns the response to a request whose body is not read, except for its beginning.
     pub(super) async fn refuse(self, request: Request) -> Response {
         let (head, body) = request.into_parts();
-        let beginning = body::skim(&head.headers, body, Vec::new()).await;
+        let beginning = skim(&head.headers, body, Vec::new()).await;
         // Hosts send documents by POST only.
         let path = if head.method == Method::POST { head.uri.path() } else { "/" };
         self.into_response(ErrorFormat::of(path, None, &beginning))
@@ -70,7 +76,7 @@ impl Fault {
                 headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             }
             StatusCode::REQUEST_TIMEOUT => {
-                // The rest of the body would be taken for the next request.
+                // The rest of the body would be read as the next request.
                 headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
             }
             _ => {}
@@ -96,9 +102,86 @@ impl ErrorFormat {
     }
 }
 
-/// A JSON document as it is.
+/// Returns a response with a JSON document.
 pub(super) fn json(body: impl Into<Body>) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], body.into()).into_response()
+}
+
+/// Limits for a body that is refused: bytes that are kept, bytes that are read, and the time for that. A client that is
+/// still sending when the connection is closed would not see the response.
+const BEGINNING: usize = 64 << 10;
+const PASSED_OVER: usize = 64 << 20;
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Reads a whole body.
+///
+/// # Errors
+///
+/// The fault, and the start of the body.
+pub(super) async fn read_body(
+    headers: &HeaderMap,
+    body: Body,
+    settings: &Settings,
+) -> Result<Vec<u8>, (Fault, Vec<u8>)> {
+    let limit = settings.body_limit;
+    let too_large = || {
+        let message = format!("the document is larger than the limit of {limit} bytes");
+        Fault::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message)
+    };
+    if let Some(encoding) = headers.get(header::CONTENT_ENCODING)
+        && !encoding.as_bytes().eq_ignore_ascii_case(b"identity")
+    {
+        let message = "compressed documents are not supported; send it uncompressed";
+        let fault = Fault::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "compressed", message);
+        return Err((fault, skim(headers, body, Vec::new()).await));
+    }
+    let announced = body.size_hint().lower();
+    if announced > limit as u64 {
+        return Err((too_large(), skim(headers, body, Vec::new()).await));
+    }
+    let deadline = clock::after(Instant::now(), settings.read_timeout);
+    // `announced` is the word of the client, so it does not decide how much memory is reserved.
+    let mut read = Vec::with_capacity(usize::try_from(announced).unwrap_or(0).min(BEGINNING));
+    let mut body = body;
+    loop {
+        let frame = match timeout_at(deadline, body.frame()).await {
+            Ok(Some(Ok(frame))) => frame,
+            Ok(None) => return Ok(read),
+            Ok(Some(Err(error))) => {
+                let message = format!("the body is incomplete: {error}");
+                return Err((Fault::new(StatusCode::BAD_REQUEST, "cut_short", message), read));
+            }
+            Err(_) => {
+                let seconds = settings.read_timeout.as_secs_f64();
+                let message = format!("the body was not received within {seconds} seconds");
+                return Err((Fault::new(StatusCode::REQUEST_TIMEOUT, "too_slow", message), read));
+            }
+        };
+        let Ok(data) = frame.into_data() else { continue };
+        if read.len() + data.len() > limit {
+            return Err((too_large(), skim(headers, body, read).await));
+        }
+        read.extend_from_slice(&data);
+    }
+}
+
+/// Reads the rest of a body within the limits and returns its start.
+async fn skim(headers: &HeaderMap, mut body: Body, mut read: Vec<u8>) -> Vec<u8> {
+    read.truncate(BEGINNING);
+    if headers.contains_key(header::EXPECT) {
+        // The client waits for `100 Continue` before it sends the body.
+        return read;
+    }
+    let deadline = clock::after(Instant::now(), PATIENCE);
+    let mut passed_over = 0;
+    while passed_over < PASSED_OVER {
+        let Ok(Some(Ok(frame))) = timeout_at(deadline, body.frame()).await else { break };
+        let Ok(data) = frame.into_data() else { continue };
+        passed_over += data.len();
+        let room = BEGINNING - read.len();
+        read.extend_from_slice(&data[..data.len().min(room)]);
+    }
+    read
 }
 
 #[cfg(test)]

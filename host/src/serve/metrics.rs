@@ -1,8 +1,8 @@
-//! Numbers about a server, in the text format of Prometheus.
+//! Metrics of a server, in the text format of Prometheus.
 
 use std::{
     collections::BTreeMap,
-    fmt::Write as _,
+    fmt::{Display, Write as _},
     sync::{Mutex, PoisonError},
     time::Duration,
 };
@@ -29,16 +29,10 @@ struct Counts {
 
 #[derive(Debug, Default)]
 struct Histogram {
-    /// By bound; what is above all of them is in `count` alone.
+    /// By bound; durations above all bounds are in `count` only.
     buckets: [u64; BOUNDS.len()],
     count: u64,
     sum: f64,
-}
-
-/// What is measured when the metrics are read.
-pub(super) struct Gauges {
-    pub(super) in_progress: usize,
-    pub(super) limit: usize,
 }
 
 impl Metrics {
@@ -63,34 +57,42 @@ impl Metrics {
         histogram.sum += seconds;
     }
 
-    /// All of them as text.
-    pub(super) fn text(&self, gauges: &Gauges) -> String {
+    /// Returns the text, with the number of documents in progress and its limit.
+    pub(super) fn text(&self, in_progress: usize, limit: usize) -> String {
         let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let mut out = Text::default();
-        out.family("evaluator_build_info", "gauge", "The version that runs.");
-        out.sample("evaluator_build_info", &[("version", env!("CARGO_PKG_VERSION"))], 1.0);
+        out.family("evaluator_build_info", "gauge", "Version of the server.");
+        out.sample("evaluator_build_info", &[("version", env!("CARGO_PKG_VERSION"))], 1);
         out.family("evaluator_http_requests_total", "counter", "Requests, by status.");
         for (status, count) in &counts.requests {
-            out.counter("evaluator_http_requests_total", &[("status", &shown(*status))], *count);
+            out.sample("evaluator_http_requests_total", &[("status", &shown(*status))], *count);
         }
-        out.family("evaluator_documents_total", "counter", "Documents given to an evaluator.");
+        out.family("evaluator_documents_total", "counter", "Documents passed to an evaluator.");
         for ((evaluator, contract, status), count) in &counts.documents {
             let labels = [
                 ("evaluator", evaluator.as_str()),
                 ("contract", contract),
                 ("status", &shown(*status)),
             ];
-            out.counter("evaluator_documents_total", &labels, *count);
+            out.sample("evaluator_documents_total", &labels, *count);
         }
         let name = "evaluator_document_duration_seconds";
-        out.family(name, "histogram", "Time until a document was answered, waiting included.");
+        out.family(name, "histogram", "Time until the answer, including waiting.");
         for (evaluator, histogram) in &counts.durations {
             histogram.write(&mut out, name, evaluator);
         }
-        out.family("evaluator_documents_in_progress", "gauge", "Documents in work or waiting.");
-        out.sample("evaluator_documents_in_progress", &[], count(gauges.in_progress));
-        out.family("evaluator_documents_limit", "gauge", "Documents that are accepted at a time.");
-        out.sample("evaluator_documents_limit", &[], count(gauges.limit));
+        out.family(
+            "evaluator_documents_in_progress",
+            "gauge",
+            "Documents being evaluated or waiting.",
+        );
+        out.sample("evaluator_documents_in_progress", &[], in_progress);
+        out.family(
+            "evaluator_documents_limit",
+            "gauge",
+            "Maximum number of documents in progress.",
+        );
+        out.sample("evaluator_documents_limit", &[], limit);
         out.0
     }
 }
@@ -99,25 +101,17 @@ impl Histogram {
     fn write(&self, out: &mut Text, name: &str, evaluator: &str) {
         let bucket = format!("{name}_bucket");
         for (count, bound) in self.buckets.iter().zip(BOUNDS) {
-            out.counter(&bucket, &[("evaluator", evaluator), ("le", &bound.to_string())], *count);
+            out.sample(&bucket, &[("evaluator", evaluator), ("le", &bound.to_string())], *count);
         }
-        out.counter(&bucket, &[("evaluator", evaluator), ("le", "+Inf")], self.count);
+        out.sample(&bucket, &[("evaluator", evaluator), ("le", "+Inf")], self.count);
         out.sample(&format!("{name}_sum"), &[("evaluator", evaluator)], self.sum);
-        out.counter(&format!("{name}_count"), &[("evaluator", evaluator)], self.count);
+        out.sample(&format!("{name}_count"), &[("evaluator", evaluator)], self.count);
     }
 }
 
-/// The status as a label; `none` where the client went away before there was one.
+/// Returns the status as a label; `none` if the client disconnected before the response.
 fn shown(status: Option<u16>) -> String {
     status.map_or_else(|| "none".to_owned(), |status| status.to_string())
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a sample is a float, and the limit is far below 2^53"
-)]
-fn count(count: usize) -> f64 {
-    count as f64
 }
 
 #[derive(Default)]
@@ -129,15 +123,7 @@ impl Text {
         let _ = write!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
     }
 
-    fn counter(&mut self, name: &str, labels: &[(&str, &str)], value: u64) {
-        self.series(name, labels, &value);
-    }
-
-    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: f64) {
-        self.series(name, labels, &value);
-    }
-
-    fn series(&mut self, name: &str, labels: &[(&str, &str)], value: &dyn std::fmt::Display) {
+    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
         let labels: Vec<String> =
             labels.iter().map(|(label, text)| format!("{label}=\"{}\"", escaped(text))).collect();
         let labels =
@@ -146,7 +132,7 @@ impl Text {
     }
 }
 
-/// The value of a label: names of evaluators may have any character.
+/// Escapes the value of a label: names of evaluators may have any character.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
@@ -161,7 +147,7 @@ mod tests {
         metrics.count(Some(200), Duration::from_millis(3), Some(("a\"b", Some("adk"))));
         metrics.count(Some(200), Duration::from_secs(60), Some(("a\"b", None)));
         metrics.count(None, Duration::ZERO, None);
-        let text = metrics.text(&Gauges { in_progress: 1, limit: 64 });
+        let text = metrics.text(1, 64);
         for line in [
             "evaluator_http_requests_total{status=\"none\"} 1",
             "evaluator_http_requests_total{status=\"200\"} 2",

@@ -2,70 +2,45 @@
 //!
 //! | request | answer |
 //! |---|---|
-//! | `POST /evaluators/NAME` | what the evaluator makes of the document in the body, which may be one of any contract |
+//! | `POST /evaluators/NAME` | result of the evaluator for the document in the body, which may be of any contract |
 //! | `POST /evaluators/NAME/invoke` | the same; Agenta appends `/invoke` to the address of a remote workflow |
-//! | `POST /`, `POST /invoke` | the same, where only one evaluator is offered |
-//! | `GET /evaluators`, `GET /evaluators/NAME` | what is offered: names, descriptions, contracts, schemas of settings |
+//! | `POST /`, `POST /invoke` | the same, if only one evaluator is offered |
+//! | `GET /evaluators`, `GET /evaluators/NAME` | names, descriptions, contracts, schemas of settings |
 //! | `GET /openapi.json` | this table, as an OpenAPI document |
-//! | `GET /healthz` | that the server is there; needs no token |
-//! | `GET /readyz` | that it accepts documents; needs no token |
-//! | `GET /metrics` | numbers in the text format of Prometheus |
+//! | `GET /healthz` | 200 while the server runs; needs no token |
+//! | `GET /readyz` | 200 while it accepts documents; needs no token |
+//! | `GET /metrics` | metrics in the text format of Prometheus |
 //!
 //! With a base path, the same paths are also served below it.
 //!
-//! An answer is 200 with one JSON document, in the terms of the document's contract. Everything else is no answer:
+//! A result is 200 with one JSON document in the format of the document's contract. Every other status is an error:
 //!
-//! | status | what |
+//! | status | reason |
 //! |---|---|
 //! | 400 | the body is not JSON |
 //! | 401 | the token is missing or wrong |
-//! | 403 | a web page may be asking, and there is no token that says it may |
-//! | 404, 405 | there is no such evaluator, or it is asked by another method |
-//! | 408 | the body did not come in time |
+//! | 403 | the request may come from a web page, and no token is configured |
+//! | 404, 405 | the evaluator does not exist, or the method is wrong |
+//! | 408 | the body was not received in time |
 //! | 413, 415 | the body is too large, or compressed |
-//! | 422 | the document is of no contract, the evaluator refuses it, or does not judge it and the contract has no word for that |
-//! | 429 | too many documents are waiting; `Retry-After` says when to come back |
-//! | 500 | the evaluator broke |
+//! | 422 | no contract fits the document, the evaluator refuses it, or skips it and the contract cannot express that |
+//! | 429 | too many documents are waiting; `Retry-After` has the time to wait |
+//! | 500 | the evaluator failed |
 //! | 503 | the server is shutting down, or the system has no resources for a process |
 //! | 504 | the evaluator took too long |
 //!
-//! What is no answer is told as `{"error": {"kind": .., "message": ..}}`, and as plain text to Agenta, which fails itself over a
-//! JSON object with any status but 200. Who is Agenta is told by the path (`/invoke`) or by the document.
-//!
-//! | file | what |
-//! |---|---|
-//! | `server` | [`Server`]: the address, connections, and how it ends |
-//! | `base_path` | [`BasePath`]: a prefix that a proxy keeps |
-//! | `settings` | [`Settings`]: limits, and who may ask |
-//! | `browser` | web pages, which must not drive a server that asks for no token |
-//! | `token` | [`Token`]: who may ask, compared in a time that tells nothing |
-//! | `patient` | connections whose other end has to take what it is sent |
-//! | `routes` | which path is what |
-//! | `evaluate` | one document |
-//! | `body` | bodies of requests: read, or skimmed where they are refused |
-//! | `fault` | what is no answer |
-//! | `catalog` | what is offered |
-//! | `openapi` | the OpenAPI document |
-//! | `metrics` | counters for Prometheus |
-//! | `access` | what is told of each request |
+//! The body of an error is `{"error": {"kind": .., "message": ..}}`. Agenta cannot read a JSON object with a status other than
+//! 200 and receives plain text; it is recognized by the path (`/invoke`) or by the document.
 
-mod access;
-mod base_path;
-mod body;
-mod browser;
+mod admission;
 mod catalog;
-mod evaluate;
 mod fault;
 mod metrics;
-mod openapi;
-mod patient;
 mod routes;
 mod server;
 mod settings;
-mod token;
 
-pub use access::{Access, Remarks};
-pub use base_path::{BasePath, BasePathError};
+pub use admission::{BadToken, Token};
+pub use routes::{Access, Remarks};
 pub use server::{Ended, ServeError, Server};
-pub use settings::Settings;
-pub use token::{BadToken, Token};
+pub use settings::{BasePath, BasePathError, Settings};

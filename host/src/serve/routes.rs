@@ -1,6 +1,7 @@
-//! Which path is what.
+//! Routes of the server, and the record of each request.
 
 use std::{
+    fmt,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -16,21 +17,19 @@ use axum::{
 use tokio::sync::Semaphore;
 
 use super::{
-    Access, BasePath, Settings,
-    access::Remarks,
-    browser, catalog,
-    evaluate::evaluate,
-    fault::{ErrorFormat, Fault, json},
-    metrics::{Gauges, MEDIA_TYPE, Metrics},
-    openapi,
+    Settings,
+    admission::admit,
+    catalog,
+    fault::{ErrorFormat, Fault, json, read_body},
+    metrics::{MEDIA_TYPE, Metrics},
 };
 use crate::run::Service;
 
-/// What all requests share.
+/// State that all requests share.
 pub(super) struct App {
     pub(super) service: Service,
     pub(super) settings: Settings,
-    /// Documents that may be there at a time.
+    /// Limits the number of documents that are evaluated or waiting.
     pub(super) places: Semaphore,
     pub(super) metrics: Metrics,
     pub(super) on_access: OnAccess,
@@ -38,11 +37,8 @@ pub(super) struct App {
 
 pub(super) type OnAccess = Box<dyn Fn(&Access) + Send + Sync>;
 
-/// Paths that need no token.
-const OPEN: [&str; 2] = ["/healthz", "/readyz"];
-
 impl App {
-    /// The name of the evaluator that is meant.
+    /// Returns the name of the evaluator that a request addresses.
     pub(super) fn find(&self, name: Option<String>) -> Result<String, Fault> {
         let mut offered = self.service.offered();
         match (name, offered.next(), offered.next()) {
@@ -51,7 +47,7 @@ impl App {
             (None, Some(only), None) => Ok(only.name.clone()),
             (None, ..) => {
                 let message = format!(
-                    "several evaluators are offered; ask one of {} at /evaluators/NAME",
+                    "several evaluators are offered; use /evaluators/NAME with one of {}",
                     self.names()
                 );
                 Err(Fault::new(StatusCode::NOT_FOUND, "unknown_evaluator", message))
@@ -60,7 +56,7 @@ impl App {
     }
 
     pub(super) fn unknown(&self, name: &str) -> Fault {
-        let message = format!("there is no evaluator `{name}` here; there are {}", self.names());
+        let message = format!("there is no evaluator `{name}`; the server offers {}", self.names());
         Fault::new(StatusCode::NOT_FOUND, "unknown_evaluator", message)
     }
 
@@ -73,7 +69,7 @@ impl App {
 pub(super) fn router(app: Arc<App>) -> Router {
     let routes = routes(&app);
     let all = match &app.settings.base_path {
-        // A proxy may keep its prefix or take it away, and probes do not know of it.
+        // A proxy may keep or remove its prefix, and probes do not use it.
         Some(base) => {
             let root = post(only_one).fallback(write_only);
             routes.clone().route(&format!("{base}/"), root).nest(base.as_str(), routes)
@@ -87,11 +83,11 @@ pub(super) fn router(app: Arc<App>) -> Router {
 
 fn routes(app: &Arc<App>) -> Router<Arc<App>> {
     let catalog = catalog::all(&app.service);
-    let document = openapi::document(&app.service, &app.settings).to_string();
+    let document = catalog::openapi(&app.service, &app.settings).to_string();
     let read_only = async |request| only("GET, HEAD", request).await;
     Router::new()
         .route("/healthz", get(async || json("{\"status\":\"ok\"}\n")).fallback(read_only))
-        // Everything was built and started before the server listened, and it stops listening when it is to stop.
+        // All evaluators are started before the server listens, and on shutdown it stops listening.
         .route("/readyz", get(async || json("{\"status\":\"ready\"}\n")).fallback(read_only))
         .route("/metrics", get(metrics).fallback(read_only))
         .route("/openapi.json", get(async move || json(document.clone())).fallback(read_only))
@@ -111,13 +107,13 @@ fn routes(app: &Arc<App>) -> Router<Arc<App>> {
 async fn metrics(State(app): State<Arc<App>>) -> Response {
     let limit = app.settings.places.min(Semaphore::MAX_PERMITS);
     let in_progress = limit.saturating_sub(app.places.available_permits());
-    let mut response = Response::new(app.metrics.text(&Gauges { in_progress, limit }).into());
+    let mut response = Response::new(app.metrics.text(in_progress, limit).into());
     let media_type = HeaderValue::from_static(MEDIA_TYPE);
     response.headers_mut().insert(header::CONTENT_TYPE, media_type);
     response
 }
 
-/// A name in a path, if it is one.
+/// Name in a path; an error if it is not UTF-8.
 type Name = Result<Path<String>, PathRejection>;
 
 async fn named(State(app): State<Arc<App>>, name: Name, request: Request) -> Response {
@@ -140,13 +136,13 @@ async fn described(State(app): State<Arc<App>>, name: Name) -> Response {
 }
 
 fn misnamed() -> Fault {
-    let message = "no evaluator has such a name: it is not UTF-8";
+    let message = "the name of the evaluator is not UTF-8";
     Fault::new(StatusCode::NOT_FOUND, "unknown_evaluator", message)
 }
 
 async fn nowhere(request: Request) -> Response {
     let message = format!(
-        "there is nothing at {}; documents are sent to /evaluators/NAME, GET /evaluators lists them",
+        "there is nothing at {}; send documents to /evaluators/NAME, which GET /evaluators lists",
         request.uri().path()
     );
     Fault::new(StatusCode::NOT_FOUND, "not_found", message).refuse(request).await
@@ -165,63 +161,138 @@ async fn only(methods: &'static str, request: Request) -> Response {
     response
 }
 
-/// Lets nobody in who may not ask.
-async fn admit(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    let path = request.uri().path();
-    let base = app.settings.base_path.as_ref().map_or("", BasePath::as_str);
-    let below = path.strip_prefix(base).unwrap_or(path);
-    let refusal = match &app.settings.token {
-        _ if OPEN.contains(&path) || OPEN.contains(&below) => None,
-        Some(token) => {
-            let given = request.headers().get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
-            let message = match given {
-                None => "a token is needed: send it as `Authorization: Bearer TOKEN`",
-                Some(_) => "the token is wrong",
-            };
-            (!given.is_some_and(|given| token.is_borne_by(given)))
-                .then(|| Fault::new(StatusCode::UNAUTHORIZED, "unauthorized", message))
-        }
-        None => browser::refusal(request.uri(), request.headers(), &app.settings.hosts),
+/// Evaluates the document in the body of a request with the named evaluator, or with the only one if there is no name.
+async fn evaluate(app: Arc<App>, name: Option<String>, request: Request) -> Response {
+    let name = match app.find(name) {
+        Ok(name) => name,
+        Err(fault) => return fault.refuse(request).await,
     };
-    match refusal {
-        Some(fault) => fault.refuse(request).await,
-        None => next.run(request).await,
+    // The body is not read before this, so that refused requests take no memory.
+    let Ok(_place) = app.places.try_acquire() else {
+        let message = format!(
+            "{} documents are being evaluated or waiting, which is the limit; try again later",
+            app.settings.places
+        );
+        let fault = Fault::new(StatusCode::TOO_MANY_REQUESTS, "busy", message);
+        return fault.refuse(request).await;
+    };
+    let (head, body) = request.into_parts();
+    let path = head.uri.path();
+    let document = match read_body(&head.headers, body, &app.settings).await {
+        Ok(document) => document,
+        Err((fault, beginning)) => {
+            return fault.into_response(ErrorFormat::of(path, None, &beginning));
+        }
+    };
+    let Some(answered) = app.service.answer(&name, &document).await else {
+        return app.unknown(&name).into_response(ErrorFormat::of(path, None, &document));
+    };
+    let contract = answered.contract;
+    let (mut response, error) = match answered.result {
+        Ok(text) => (json(text), None),
+        Err(refusal) => {
+            let error = Some(refusal.message.clone());
+            (Fault::from(refusal).into_response(ErrorFormat::of(path, contract, &document)), error)
+        }
+    };
+    response.extensions_mut().insert(Remarks {
+        evaluator: Some(name),
+        contract: contract.map(evaluator_protocol::Contract::name),
+        error,
+        dropped: answered.dropped,
+        warnings: answered.warnings,
+        stderr: answered.stderr,
+    });
+    response
+}
+
+/// A finished request.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Access {
+    /// Method.
+    pub method: String,
+    /// Path, without the query.
+    pub path: String,
+    /// Status of the response; `None` if the client disconnected before the response.
+    pub status: Option<u16>,
+    /// Time until the response was ready.
+    pub took: Duration,
+    /// Remarks about the evaluation.
+    pub remarks: Remarks,
+}
+
+/// Result of a document, in addition to the response.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Remarks {
+    /// Name of the evaluator.
+    pub evaluator: Option<String>,
+    /// Name of the document's contract.
+    pub contract: Option<&'static str>,
+    /// Reason why there is no answer.
+    pub error: Option<String>,
+    /// Paths of parts of the document that were not passed to the evaluator.
+    pub dropped: Vec<String>,
+    /// Warnings about the answer.
+    pub warnings: Vec<String>,
+    /// End of the evaluator's standard error.
+    pub stderr: String,
+}
+
+impl fmt::Display for Access {
+    /// One line.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} ", self.method, self.path)?;
+        match self.status {
+            Some(status) => write!(f, "{status}")?,
+            None => f.write_str("-")?,
+        }
+        write!(f, " {:.1}ms", self.took.as_secs_f64() * 1000.0)?;
+        if let Some(contract) = self.remarks.contract {
+            write!(f, " {contract}")?;
+        }
+        if self.status.is_none() {
+            f.write_str(", the client disconnected")?;
+        }
+        if let Some(error) = &self.remarks.error {
+            write!(f, ": {}", error.lines().next().unwrap_or_default())?;
+        }
+        if !self.remarks.dropped.is_empty() {
+            write!(f, ", without {}", self.remarks.dropped.join(", "))?;
+        }
+        self.remarks.warnings.iter().try_for_each(|warning| write!(f, ", warning: {warning}"))
     }
 }
 
-/// Tells of every request, also of one that nobody waited for.
+/// Counts and reports every request, also one whose client disconnects before the response.
 async fn watch(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    let mut watched = Watched {
+    let access = Access {
         method: request.method().to_string(),
         path: request.uri().path().to_owned(),
-        begun: Instant::now(),
-        outcome: None,
-        app: Arc::clone(&app),
+        status: None,
+        took: Duration::ZERO,
+        remarks: Remarks::default(),
     };
+    let mut watched = Watched { access, start: Instant::now(), app };
     let mut response = next.run(request).await;
-    let remarks = response.extensions_mut().remove::<Remarks>().unwrap_or_default();
-    watched.outcome = Some((response.status().as_u16(), remarks));
+    watched.access.remarks = response.extensions_mut().remove().unwrap_or_default();
+    watched.access.status = Some(response.status().as_u16());
     response
 }
 
 struct Watched {
-    method: String,
-    path: String,
-    begun: Instant,
-    outcome: Option<(u16, Remarks)>,
+    access: Access,
+    start: Instant,
     app: Arc<App>,
 }
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        let (status, remarks) = match self.outcome.take() {
-            Some((status, remarks)) => (Some(status), remarks),
-            None => (None, Remarks::default()),
-        };
-        let took: Duration = self.begun.elapsed();
+        self.access.took = self.start.elapsed();
+        let Access { status, took, ref remarks, .. } = self.access;
         let document = remarks.evaluator.as_deref().map(|name| (name, remarks.contract));
         self.app.metrics.count(status, took, document);
-        let (method, path) = (std::mem::take(&mut self.method), std::mem::take(&mut self.path));
-        (self.app.on_access)(&Access { method, path, status, took, remarks });
+        (self.app.on_access)(&self.access);
     }
 }

@@ -1,6 +1,6 @@
-//! The address, connections, and how it ends.
+//! The server: address, connections and shutdown.
 
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 
 use axum::Router;
 use hyper::server::conn::http1;
@@ -15,25 +15,25 @@ use tokio::{
     task::JoinSet,
     time::sleep,
 };
+use tokio_io_timeout::TimeoutWriter;
 
 use super::{
     Access, Settings,
     metrics::Metrics,
-    patient::Patient,
     routes::{App, router},
 };
 use crate::{process::Cancellation, run::Service};
 
-/// How long to wait when the system has no room for another connection.
+/// Pause after the system could not accept a connection.
 const NO_ROOM: Duration = Duration::from_millis(100);
 
-/// How long those whose evaluations were ended have to be told so.
+/// Time for sending the responses of cancelled evaluations.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// Bytes that the head of a request may have.
+/// Maximum size of the head of a request in bytes.
 const HEAD: usize = 64 << 10;
 
-/// A server that listens.
+/// A listening server.
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
@@ -41,43 +41,41 @@ pub struct Server {
     settings: Settings,
 }
 
-/// Why there is no server.
+/// Error of starting a server.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// Others than this machine could ask, and there is no token.
-    #[error(
-        "{address} can be reached from other machines, and there is no token that requests have to bear"
-    )]
+    /// Other machines can reach the address, and no token is configured.
+    #[error("{address} can be reached from other machines, and no bearer token is configured")]
     Open {
         /// The address.
         address: SocketAddr,
     },
-    /// The address cannot be had.
+    /// The server cannot listen on the address.
     #[error("cannot listen on {address}: {error}")]
     Bind {
         /// The address.
         address: SocketAddr,
-        /// What the system said.
+        /// Error of the system.
         error: io::Error,
     },
 }
 
-/// How a server has ended.
+/// Result of a shutdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// Everything that was begun was answered.
+    /// Every request was answered.
     Finished,
-    /// Time was up, or somebody could not wait: some were not answered.
+    /// Some requests were not answered: the grace period was over, or the run was cancelled.
     CutShort,
 }
 
 impl Server {
-    /// Listens. Connections are accepted when it runs.
+    /// Starts to listen. Connections are accepted by [`run`](Self::run).
     ///
     /// # Errors
     ///
-    /// [`ServeError`]: that may not be, or cannot.
+    /// [`ServeError`] if the settings forbid the address or the system refuses it.
     pub async fn bind(address: SocketAddr, settings: Settings) -> Result<Self, ServeError> {
         settings.allow(address)?;
         let bound = async {
@@ -90,14 +88,14 @@ impl Server {
         Ok(Self { listener, address, settings })
     }
 
-    /// The address, with the port that the system chose if none was given.
+    /// Returns the address, with the port that the system chose if none was given.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Serves until `stop`. What was begun by then may end within the grace; then `running` is cancelled, which is what
-    /// the evaluators of the service listen to.
+    /// Serves until `stop` is cancelled. Requests in progress may finish within the grace period; then `running` is
+    /// cancelled, which ends the evaluators of the service.
     pub async fn run(
         self,
         service: Service,
@@ -124,7 +122,7 @@ impl Server {
                     let connection = connection(&router, &app, stream);
                     let connection = graceful.watch(connection);
                     connections.spawn(async move {
-                        // What goes wrong with a connection is the business of whoever made it.
+                        // An error of a connection is a matter of its client.
                         let _ = connection.await;
                         drop(room);
                     });
@@ -154,7 +152,7 @@ impl Server {
     }
 }
 
-/// The next connection, as soon as there is room for it.
+/// Accepts the next connection as soon as the limit permits it.
 async fn accept(
     listener: &TcpListener,
     room: &Arc<Semaphore>,
@@ -162,27 +160,32 @@ async fn accept(
     let permit = Arc::clone(room).acquire_owned().await.ok()?;
     match listener.accept().await {
         Ok((stream, _)) => {
-            // Answers are short, and nobody is to wait for more of them.
+            // Responses are short; waiting for more data would only delay them.
             let _ = stream.set_nodelay(true);
             Some((stream, permit))
         }
         Err(_) => {
-            // It went away again, or the system has no descriptors left.
+            // The client disconnected, or the system has no descriptors left.
             sleep(NO_ROOM).await;
             None
         }
     }
 }
 
+/// A connection with a time limit for writing.
+type Io = TokioIo<Pin<Box<TimeoutWriter<TcpStream>>>>;
+
+/// Returns a connection that breaks if the client does not accept a response for too long.
 fn connection(
     router: &Router,
     app: &App,
     stream: TcpStream,
-) -> http1::Connection<TokioIo<Patient>, TowerToHyperService<Router>> {
-    let stream = Patient::new(stream, app.settings.read_timeout);
+) -> http1::Connection<Io, TowerToHyperService<Router>> {
+    let mut stream = TimeoutWriter::new(stream);
+    stream.set_timeout(Some(app.settings.read_timeout));
     http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(app.settings.read_timeout)
         .max_buf_size(HEAD)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router.clone()))
+        .serve_connection(TokioIo::new(Box::pin(stream)), TowerToHyperService::new(router.clone()))
 }

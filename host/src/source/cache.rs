@@ -1,7 +1,8 @@
-//! Fetched evaluators, kept between runs where agentevals keeps them.
+//! Cache of fetched evaluators, at the location that agentevals uses.
 
 use std::{
-    fs,
+    fs::{self, File},
+    io::{Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
 };
 
@@ -9,24 +10,23 @@ use super::{
     ContentHash, Fetched, Reference, SourceError, SourceFile,
     collect::{MAX_FILE_BYTES, REQUIREMENTS},
     disk,
-    folder::read_package,
-    hash::sha256,
-    record::{Known, Record},
+    local::read_package,
+    model::sha256,
 };
 use crate::runtime::Environment;
 
-/// Folder of records and locks; not a name that a source can have.
+/// Directory of records and locks; a source cannot have this name.
 const RECORDS: &str = ".records";
 
-/// Beside the files of a package: their paths, one in a line. What else is there, building it has left.
+/// File in the directory of a package with the paths of the fetched files, one per line. Other files come from builds.
 const FILES: &str = ".fetched-files";
 
-/// What cargo writes into a package that came without it.
+/// File that cargo adds to a package without one.
 const CARGO_LOCK: &str = "Cargo.lock";
 
-/// The folder with everything that was fetched: `<root>/<source>/<reference>`.
+/// Cache of fetched evaluators: `<root>/<source>/<reference>`.
 ///
-/// Folders are private to the user. Files appear whole or not at all. Deleting any of it makes the next run fetch it again.
+/// Directories are private to the user. Files are written atomically. Deleted evaluators are fetched again.
 #[derive(Clone, Debug)]
 pub struct Cache {
     root: Option<PathBuf>,
@@ -39,44 +39,48 @@ impl Default for Cache {
 }
 
 impl Cache {
-    /// `~/.cache/agentevals/evaluators`.
+    /// Creates the cache in `~/.cache/agentevals/evaluators`.
     #[must_use]
     pub fn in_environment(environment: &Environment) -> Self {
         Self { root: disk::cache_home(environment).map(|home| home.join("evaluators")) }
     }
 
-    /// Another folder.
+    /// Creates the cache in another directory.
     #[must_use]
     pub fn at(root: impl Into<PathBuf>) -> Self {
         Self { root: Some(root.into()) }
     }
 
-    /// The folder, made and made private; it may be reached through links.
+    /// Returns the resolved directory; creates it and makes it private.
     fn root(&self) -> Result<PathBuf, SourceError> {
         let root = self.root.as_deref().ok_or_else(|| SourceError::Disk {
-            action: "keep what is fetched".to_owned(),
-            reason: "there is no home folder; set HOME".to_owned(),
+            action: "cache evaluators".to_owned(),
+            reason: "there is no home directory; set HOME".to_owned(),
         })?;
         disk::make_private(root)?;
         root.canonicalize().map_err(|error| SourceError::disk("open", root, &error))
     }
 
-    /// Keeps others from an evaluator until the result is dropped. Waits for those who have it.
-    ///
-    /// `source` is a plain name, as the table of sources gives it out.
+    /// Waits for the lock of an evaluator and holds it until the result is dropped. `source` is a plain name.
     pub(super) fn hold(&self, source: &str, reference: &Reference) -> Result<Held, SourceError> {
         let root = self.root()?;
         let records = disk::private_directory(&root, RECORDS)?;
+        let path = records.join(record_name(source, reference));
+        let mut file = disk::lock(&path)?;
+        let mut text = String::new();
+        let known = file.read_to_string(&mut text).ok().and_then(|_| Known::parse(&text));
         Ok(Held {
-            record: Record::open(&records.join(record_name(source, reference)))?,
+            path,
+            file,
+            known,
             folder: disk::private_directory(&root, source)?,
-            // Evaluators may share a folder.
+            // Evaluators may share a directory.
             shared: records.join(source),
             reference: reference.clone(),
         })
     }
 
-    /// What there is of an evaluator, for those who only want to know. Takes no lock and makes nothing.
+    /// Returns the cached evaluator. Takes no lock and creates nothing.
     pub(super) fn look(
         &self,
         source: &str,
@@ -91,21 +95,21 @@ impl Cache {
         }
     }
 
-    /// What was said of an evaluator when it was fetched, for those who only want to know. Takes no lock.
+    /// Returns the record of an evaluator. Takes no lock.
     pub(super) fn known(&self, source: &str, reference: &Reference) -> Option<Known> {
         let records = self.root.as_ref()?.canonicalize().ok()?.join(RECORDS);
-        Record::peek(&records.join(record_name(source, reference)))
+        Known::parse(&fs::read_to_string(records.join(record_name(source, reference))).ok()?)
     }
 
-    /// The lock for what is not in the cache, e.g. a file of the user that several runs change.
-    pub(super) fn lock_for(&self, path: &Path) -> Result<fs::File, SourceError> {
+    /// Takes the lock for a file outside of the cache that several runs change.
+    pub(super) fn lock_for(&self, path: &Path) -> Result<File, SourceError> {
         let records = disk::private_directory(&self.root()?, RECORDS)?;
         let name = sha256(path.as_os_str().as_encoded_bytes());
         disk::lock(&records.join(format!(".lock-{}", &name[..16])))
     }
 }
 
-/// What the record of an evaluator is called.
+/// Returns the file name of an evaluator's record.
 fn record_name(source: &str, reference: &Reference) -> String {
     format!("{source}-{}", &sha256(reference.as_str().as_bytes())[..16])
 }
@@ -113,16 +117,16 @@ fn record_name(source: &str, reference: &Reference) -> String {
 /// An evaluator in the cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cached {
-    /// The file that runs.
+    /// Entrypoint.
     pub(super) path: PathBuf,
-    /// The folder of the package it is a part of.
+    /// Directory of its package.
     package: Option<PathBuf>,
-    /// What it and its companions are.
+    /// Hash of all its files.
     pub(super) hash: ContentHash,
 }
 
 impl Cached {
-    /// All of it, in words.
+    /// Returns the name of the evaluator in messages.
     pub(super) fn whole(&self) -> String {
         match &self.package {
             Some(folder) => format!("the package in {}", folder.display()),
@@ -131,11 +135,14 @@ impl Cached {
     }
 }
 
-/// An evaluator's place in the cache, while nobody else may use it.
+/// Locked entry of the cache.
 #[derive(Debug)]
 pub(super) struct Held {
-    record: Record,
-    /// Folder of the source.
+    /// File of the record, which is also the lock. Invalid content counts as none.
+    path: PathBuf,
+    file: File,
+    known: Option<Known>,
+    /// Directory of the source.
     folder: PathBuf,
     /// Lock of the source.
     shared: PathBuf,
@@ -143,24 +150,32 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// What was said when it was fetched.
+    /// Returns the record.
     pub(super) fn known(&self) -> Option<&Known> {
-        self.record.known()
+        self.known.as_ref()
     }
 
-    /// Says where it comes from.
+    /// Writes the record.
     pub(super) fn record(&mut self, known: Known) -> Result<(), SourceError> {
-        self.record.set(known)
+        let text = known.to_text();
+        let written = self
+            .file
+            .set_len(0)
+            .and_then(|()| self.file.seek(SeekFrom::Start(0)))
+            .and_then(|_| self.file.write_all(text.as_bytes()))
+            .and_then(|()| self.file.sync_all());
+        written.map_err(|error| SourceError::disk("write", &self.path, &error))?;
+        self.known = Some(known);
+        Ok(())
     }
 
-    /// What is there.
+    /// Returns the cached evaluator.
     pub(super) fn read(&self) -> Result<Option<Cached>, SourceError> {
         let _lock = disk::lock(&self.shared)?;
         read(&self.folder, &self.reference)
     }
 
-    /// Puts what was fetched in place of what is there. Files that are as they should be are not touched, so that what was
-    /// built from them is not built again.
+    /// Installs fetched files. Equal files are not touched, so that they are not built again.
     pub(super) fn install(
         &mut self,
         fetched: &Fetched,
@@ -175,10 +190,10 @@ impl Held {
         let cached = read(&self.folder, &self.reference)?;
         drop(lock);
         let cached = cached.filter(|cached| cached.hash == wanted).ok_or_else(|| {
-            let reason = "what was written is not what is there now".to_owned();
+            let reason = "the files changed while they were written".to_owned();
             SourceError::Disk { action: format!("keep {}", self.reference), reason }
         })?;
-        self.record.set(Known { hash: wanted, origin: Some(origin) })?;
+        self.record(Known { hash: wanted, origin: Some(origin) })?;
         Ok(cached)
     }
 
@@ -193,7 +208,7 @@ impl Held {
             return disk::write_folder(&folder, &files);
         }
         let folder = disk::private_directory(&self.folder, &fetched.folder)?;
-        // The evaluator itself comes last: without it, nothing is there.
+        // The entrypoint comes last: without it, the evaluator counts as absent.
         let main = folder.join(self.reference.file_name());
         remove(&main)?;
         let is_main = |file: &&SourceFile| file.path == self.reference.file_name();
@@ -217,7 +232,7 @@ fn remove(path: &Path) -> Result<(), SourceError> {
     }
 }
 
-/// Reads what there is of an evaluator in the folder of its source.
+/// Reads an evaluator from the directory of its source.
 fn read(folder: &Path, reference: &Reference) -> Result<Option<Cached>, SourceError> {
     disk::refuse_links(folder, reference.as_str())?;
     let path = folder.join(reference.as_str());
@@ -241,7 +256,7 @@ fn read(folder: &Path, reference: &Reference) -> Result<Option<Cached>, SourceEr
     Ok(Some(Cached { path, package, hash: ContentHash::of(&files) }))
 }
 
-/// The package around a Rust source, if it was fetched as one: its folder and its files.
+/// Returns directory and files of a Rust source's package, if it was fetched as one.
 fn package(
     folder: &Path,
     reference: &Reference,
@@ -264,6 +279,28 @@ fn package(
         return Ok(Some((root, files)));
     }
     Ok(None)
+}
+
+/// Record of a cached evaluator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Known {
+    /// Hash when it was fetched, or when it was first found.
+    pub(super) hash: ContentHash,
+    /// Origin of the source; `None` if it was cached without a record.
+    pub(super) origin: Option<String>,
+}
+
+impl Known {
+    fn parse(text: &str) -> Option<Self> {
+        let mut lines = text.lines();
+        let hash = ContentHash::parse(lines.next()?)?;
+        Some(Self { hash, origin: lines.next().map(str::to_owned) })
+    }
+
+    fn to_text(&self) -> String {
+        let origin = self.origin.as_ref().map(|origin| format!("{origin}\n")).unwrap_or_default();
+        format!("{}\n{origin}", self.hash)
+    }
 }
 
 #[cfg(test)]
@@ -345,5 +382,19 @@ mod tests {
         std::os::unix::fs::symlink(folder.path("elsewhere"), folder.path("c/t")).unwrap();
         let error = Cache::at(folder.path("c")).hold("t", &reference("a.py")).unwrap_err();
         assert!(matches!(error, SourceError::Unsafe { .. }), "{error}");
+    }
+
+    #[test]
+    fn records_are_read_back_and_invalid_ones_are_none() {
+        let folder = Folder::new("source");
+        let (cache, reference) = (Cache::at(folder.path("")), reference("a.py"));
+        for origin in [Some("https://a.example/x".to_owned()), None] {
+            let known = Known { hash: ContentHash::of(&[]), origin };
+            cache.hold("s", &reference).unwrap().record(known.clone()).unwrap();
+            assert_eq!(cache.hold("s", &reference).unwrap().known(), Some(&known));
+            assert_eq!(cache.known("s", &reference), Some(known));
+        }
+        folder.file(&format!("{RECORDS}/{}", record_name("s", &reference)), "sha256:no\n");
+        assert_eq!(cache.hold("s", &reference).unwrap().known(), None);
     }
 }

@@ -1,31 +1,30 @@
-//! Which files belong to an evaluator, and getting all of them.
+//! Collects the files of an evaluator.
 
 use super::{
     Fetched, Reference, SourceError, SourceFile,
-    hash::sha256,
-    index::{Index, IndexedFile},
+    index::{Index, IndexedFile, IndexedFolder},
+    model::sha256,
     reference::{is_file_path, join},
 };
 use crate::process::Cancellation;
 
-/// What one evaluator may consist of. Evaluators are small; these keep a mistake or an attack from filling the disk.
+/// Limits for one evaluator, so that a mistake or an attack does not fill the disk.
 pub(crate) const MAX_FILES: usize = 500;
 pub(crate) const MAX_FILE_BYTES: u64 = 8 << 20;
 pub(crate) const MAX_BYTES: u64 = 32 << 20;
 
-/// The file beside an evaluator that names the Python packages it needs.
+/// File next to a Python evaluator that names the packages it needs.
 pub(super) const REQUIREMENTS: &str = "requirements.txt";
 
-/// The manifest that makes a folder a Rust package.
+/// Manifest of a Rust package.
 pub(super) const CARGO_MANIFEST: &str = "Cargo.toml";
 
-/// The files of a source, by their path in it.
+/// Files of a source by path.
 pub(super) trait Tree {
-    /// The content of a file of at most `most` bytes; [`SourceError::NotFound`] where there is none.
+    /// Reads a file of at most `most` bytes; [`SourceError::NotFound`] if it does not exist.
     fn read(&self, path: &str, most: u64) -> Result<Vec<u8>, SourceError>;
 
-    /// The nearest folder above a Rust source that is a package, and the paths in it of all its files; `None` for a file that
-    /// stands alone.
+    /// Returns the nearest package above a Rust source; `None` for a file without a package.
     fn package(&self, reference: &Reference) -> Result<Option<Package>, SourceError>;
 }
 
@@ -36,8 +35,8 @@ pub(super) struct Package {
     pub(super) files: Vec<String>,
 }
 
-/// Reads an evaluator whole: the package around a Rust source, any other file with the requirements beside it. Files that
-/// the index describes must be as it says.
+/// Reads all files of an evaluator: the package of a Rust source; for other languages the file, and the requirements next to
+/// it. Files that the index lists must have the content that it describes.
 pub(super) fn collect(
     tree: &dyn Tree,
     index: &Index,
@@ -50,8 +49,53 @@ pub(super) fn collect(
         let inside = path.strip_prefix(&join(indexed.folder, ""))?;
         indexed.files.iter().find(|file| file.path == inside)
     };
-    let package = match &indexed {
-        _ if !reference.is_rust() => None,
+    let package = package(tree, indexed.as_ref(), reference)?;
+    let whole_folder = package.is_some();
+    let Package { folder, files: paths } = package.unwrap_or_else(|| Package {
+        folder: reference.folder().to_owned(),
+        files: vec![reference.file_name().to_owned()],
+    });
+    if !paths.iter().any(|path| join(&folder, path) == reference.as_str()) {
+        let place = format!("{reference} in the source");
+        return Err(SourceError::NotFound { what: "file".to_owned(), place });
+    }
+    let mut budget = Budget::new(&folder);
+    let mut read = |path: String| {
+        if cancellation.is_cancelled() {
+            return Err(SourceError::Cancelled);
+        }
+        let whole = join(&folder, &path);
+        if !is_file_path(&path) {
+            let reason = format!("`{whole}` has a name that no file of an evaluator may have");
+            return Err(SourceError::Unsafe { reason });
+        }
+        let bytes = tree.read(&whole, budget.most())?;
+        budget.take(bytes.len())?;
+        verify(&whole, &bytes, listed(&whole))?;
+        Ok(SourceFile { path, bytes })
+    };
+    let mut files = paths.into_iter().map(&mut read).collect::<Result<Vec<_>, _>>()?;
+    if !whole_folder && !reference.is_rust() {
+        match read(REQUIREMENTS.to_owned()) {
+            Ok(file) => files.push(file),
+            Err(error)
+                if error.is_not_found() && listed(&join(&folder, REQUIREMENTS)).is_none() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Fetched { folder, whole_folder, files })
+}
+
+/// Returns the package of a Rust source: the directory in the index if it is listed there, or else the one in the tree.
+fn package(
+    tree: &dyn Tree,
+    indexed: Option<&IndexedFolder<'_>>,
+    reference: &Reference,
+) -> Result<Option<Package>, SourceError> {
+    if !reference.is_rust() {
+        return Ok(None);
+    }
+    let package = match indexed {
         Some(indexed) if indexed.files.iter().any(|file| file.path == CARGO_MANIFEST) => {
             let files = indexed.files.iter().map(|file| file.path.clone()).collect();
             Some(Package { folder: indexed.folder.to_owned(), files })
@@ -59,54 +103,13 @@ pub(super) fn collect(
         Some(_) => None,
         None => tree.package(reference)?,
     };
-    let (folder, paths, whole_folder) = match package {
-        Some(package) if package.folder.is_empty() => {
-            return Err(SourceError::Unsafe {
-                reason: format!(
-                    "the package of {reference} is the whole source; a package must be in a folder of its own"
-                ),
-            });
-        }
-        Some(package) => (package.folder, package.files, true),
-        None => (reference.folder().to_owned(), vec![reference.file_name().to_owned()], false),
-    };
-    let is_there = |path: &String| join(&folder, path) == reference.as_str();
-    if !paths.iter().any(is_there) {
-        let place = format!("{reference} in the source");
-        return Err(SourceError::NotFound { what: "file".to_owned(), place });
+    if package.as_ref().is_some_and(|package| package.folder.is_empty()) {
+        let reason = format!(
+            "the package of {reference} is the whole source; a package must be in a directory of its own"
+        );
+        return Err(SourceError::Unsafe { reason });
     }
-    let mut budget = Budget::new(&folder);
-    let mut files = Vec::with_capacity(paths.len());
-    for path in paths {
-        if cancellation.is_cancelled() {
-            return Err(SourceError::Cancelled);
-        }
-        if !is_file_path(&path) {
-            return Err(SourceError::Unsafe {
-                reason: format!(
-                    "`{}` has a name that no file of an evaluator may have",
-                    join(&folder, &path)
-                ),
-            });
-        }
-        let whole = join(&folder, &path);
-        let bytes = tree.read(&whole, budget.most())?;
-        budget.take(bytes.len())?;
-        verify(&whole, &bytes, listed(&whole))?;
-        files.push(SourceFile { path, bytes });
-    }
-    if !whole_folder && !reference.is_rust() {
-        let whole = join(&folder, REQUIREMENTS);
-        match tree.read(&whole, budget.most()) {
-            Ok(bytes) => {
-                verify(&whole, &bytes, listed(&whole))?;
-                files.push(SourceFile { path: REQUIREMENTS.to_owned(), bytes });
-            }
-            Err(error) if error.is_not_found() && listed(&whole).is_none() => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(Fetched { folder, whole_folder, files })
+    Ok(package)
 }
 
 fn verify(path: &str, bytes: &[u8], listed: Option<&IndexedFile>) -> Result<(), SourceError> {
@@ -119,7 +122,7 @@ fn verify(path: &str, bytes: &[u8], listed: Option<&IndexedFile>) -> Result<(), 
     Err(SourceError::NotAsIndexed { what, found, expected })
 }
 
-/// What may still be read of an evaluator.
+/// Remaining limits while an evaluator is read.
 pub(super) struct Budget<'a> {
     what: &'a str,
     files: usize,
@@ -127,17 +130,17 @@ pub(super) struct Budget<'a> {
 }
 
 impl<'a> Budget<'a> {
-    /// `what` is what messages call the evaluator.
+    /// `what` is the name of the evaluator in messages.
     pub(super) fn new(what: &'a str) -> Self {
         Self { what, files: MAX_FILES, bytes: MAX_BYTES }
     }
 
-    /// Bytes the next file may have.
+    /// Returns the maximum size of the next file in bytes.
     pub(super) fn most(&self) -> u64 {
         self.bytes.min(MAX_FILE_BYTES)
     }
 
-    /// Counts a file that was read.
+    /// Counts a file, or fails if it exceeds a limit.
     pub(super) fn take(&mut self, bytes: usize) -> Result<(), SourceError> {
         let bytes = bytes as u64;
         let too_large = |limit: String| SourceError::TooLarge { what: self.what.to_owned(), limit };
@@ -246,7 +249,7 @@ mod tests {
             "evaluators:\n- name: a\n  path: src/main.rs\n  files: [{{path: Cargo.toml, sha256: '{hash}'}}, {{path: src/main.rs, sha256: '{hash}'}}]\n"
         );
         let error = paths(&[], &index, "src/main.rs").unwrap_err();
-        assert!(error.contains("a folder of its own"), "{error}");
+        assert!(error.contains("a directory of its own"), "{error}");
     }
 
     #[test]

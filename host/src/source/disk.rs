@@ -1,8 +1,8 @@
-//! Files and folders of the cache: private, whole or not there at all, and never behind a symbolic link.
+//! Files and directories of the cache: private, written atomically, and never behind a symbolic link.
 
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
-    io::{self, Read, Write},
+    fs::{self, File, OpenOptions},
+    io::{self, Read},
     path::{Path, PathBuf},
     sync::atomic::{AtomicU32, Ordering},
 };
@@ -13,13 +13,13 @@ use crate::{
     runtime::Environment,
 };
 
-/// `agentevals` in `~/.cache`, where agentevals keeps what it fetched. It does not look at `XDG_CACHE_HOME` for that.
+/// Returns `~/.cache/agentevals`, as agentevals does, which ignores `XDG_CACHE_HOME`.
 pub(super) fn cache_home(environment: &Environment) -> Option<PathBuf> {
     let home = environment.get(if cfg!(windows) { "USERPROFILE" } else { "HOME" })?;
     Some(Path::new(home).join(".cache").join("agentevals")).filter(|path| path.is_absolute())
 }
 
-/// What is at a path, without following a link that is there; `None` where nothing is.
+/// Returns the file type at a path, without following a link; `None` if nothing exists there.
 pub(super) fn kind(path: &Path) -> Result<Option<fs::FileType>, SourceError> {
     match fs::symlink_metadata(path) {
         Ok(meta) => Ok(Some(meta.file_type())),
@@ -32,7 +32,7 @@ fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// The folder `below` of `root`, made and made private with every folder between; a link on the way is refused.
+/// Creates the directory `below` of `root` and makes all directories on the way private; links are refused.
 pub(super) fn private_directory(root: &Path, below: &str) -> Result<PathBuf, SourceError> {
     let mut folder = root.to_owned();
     for segment in below.split('/').filter(|segment| !segment.is_empty()) {
@@ -45,14 +45,14 @@ pub(super) fn private_directory(root: &Path, below: &str) -> Result<PathBuf, Sou
     Ok(folder)
 }
 
-/// A folder that only this user can enter, made where it is not there.
+/// Creates a directory if it is absent, and makes it private to the user.
 pub(super) fn make_private(folder: &Path) -> Result<(), SourceError> {
     let failed = |error: io::Error| SourceError::disk("create", folder, &error);
     fs::create_dir_all(folder).map_err(failed)?;
     set_mode(folder, 0o700).map_err(failed)
 }
 
-/// Refuses links between `root` and `root/below`, whatever of it is there.
+/// Refuses links between `root` and `root/below`, which need not exist.
 pub(super) fn refuse_links(root: &Path, below: &str) -> Result<(), SourceError> {
     let mut path = root.to_owned();
     for segment in below.split('/').filter(|segment| !segment.is_empty()) {
@@ -75,7 +75,7 @@ pub(super) fn linked(path: &Path) -> SourceError {
     }
 }
 
-/// The content of a regular file of at most `most` bytes; `None` where nothing is.
+/// Reads a regular file of at most `most` bytes; `None` if it does not exist.
 pub(super) fn read(path: &Path, most: u64) -> Result<Option<Vec<u8>>, SourceError> {
     let failed = |error: io::Error| SourceError::disk("read", path, &error);
     match kind(path)? {
@@ -101,7 +101,7 @@ pub(super) fn read(path: &Path, most: u64) -> Result<Option<Vec<u8>>, SourceErro
     Ok(Some(bytes))
 }
 
-/// Writes a private file in one step. A symbolic link in its place is refused.
+/// Writes a private file atomically; a symbolic link at its path is refused.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), SourceError> {
     if kind(path)?.is_some_and(|kind| kind.is_symlink()) {
         return Err(linked(path));
@@ -109,7 +109,7 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), SourceError> {
     write_with(path, bytes, WriteOptions { private: true, durable: true })
 }
 
-/// Writes a file of a project in one step. Others may read it, and it may be a symbolic link.
+/// Writes a file of a project atomically. Others may read it, and it may be a symbolic link.
 pub(super) fn write_shared(path: &Path, bytes: &[u8]) -> Result<(), SourceError> {
     write_with(path, bytes, WriteOptions { private: false, durable: true })
 }
@@ -119,7 +119,7 @@ fn write_with(path: &Path, bytes: &[u8], options: WriteOptions) -> Result<(), So
         .map_err(|error| SourceError::disk("write", path, &error))
 }
 
-/// Writes a folder with these files that appears whole, in place of one that may be there.
+/// Writes a directory with these files and replaces an existing one by renaming.
 pub(super) fn write_folder(folder: &Path, files: &[SourceFile]) -> Result<(), SourceError> {
     let (beside, old) = (beside(folder), beside(folder));
     clear(&beside);
@@ -128,7 +128,8 @@ pub(super) fn write_folder(folder: &Path, files: &[SourceFile]) -> Result<(), So
         for file in files {
             let path = beside.join(&file.path);
             fs::create_dir_all(path.parent().unwrap_or(&beside))?;
-            write_new(&path, &file.bytes)?;
+            let options = WriteOptions { private: true, durable: true };
+            atomic_write(&path, options, |out| out.write_all(&file.bytes))?;
         }
         set_mode(&beside, 0o700)?;
         match fs::rename(folder, &old) {
@@ -139,13 +140,13 @@ pub(super) fn write_folder(folder: &Path, files: &[SourceFile]) -> Result<(), So
         sync_directory(folder.parent().unwrap_or(folder))
     };
     let filled = fill();
-    // What was there is of no use any more, and what was begun neither; both may not be there.
+    // Both may be absent.
     let _ = fs::remove_dir_all(&old);
     let _ = fs::remove_dir_all(&beside);
     filled.map_err(|error| SourceError::disk("write", folder, &error))
 }
 
-/// A name in the same folder that nobody else uses.
+/// Returns an unused name in the same directory.
 fn beside(path: &Path) -> PathBuf {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -153,29 +154,11 @@ fn beside(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{name}.{}-{number}.part", std::process::id()))
 }
 
-/// Removes what a program that was killed left under a name of ours: it had the number of this process, as in containers all
-/// have.
+/// Removes leftovers of a killed process with the same process id, as is usual in containers.
 fn clear(beside: &Path) {
-    // Mostly, there is nothing.
+    // Usually absent.
     let _ = fs::remove_file(beside);
     let _ = fs::remove_dir_all(beside);
-}
-
-fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = open_new(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
-}
-
-#[cfg(unix)]
-fn open_new(path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
-}
-
-#[cfg(not(unix))]
-fn open_new(path: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).create_new(true).open(path)
 }
 
 #[cfg(unix)]
@@ -184,16 +167,16 @@ fn set_mode(folder: &Path, mode: u32) -> io::Result<()> {
     fs::set_permissions(folder, fs::Permissions::from_mode(mode))
 }
 
-/// Folders in a user's profile are the user's.
+/// Directories in a user's profile are private.
 #[cfg(not(unix))]
 fn set_mode(_: &Path, _: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens a file and waits until nobody else has it locked; unlocked when dropped.
+/// Opens a file and waits for its lock, which is released on drop.
 ///
-/// Some network file systems have no locks. Files are replaced whole, so what can happen there is that two processes fetch
-/// the same thing, and that is not worth refusing to run at all.
+/// Some network file systems have no locks. As files are replaced atomically, the worst that happens there is that two
+/// processes fetch the same evaluator.
 pub(super) fn lock(path: &Path) -> Result<File, SourceError> {
     let failed = |error: io::Error| SourceError::disk("lock", path, &error);
     if kind(path)?.is_some_and(|kind| kind.is_symlink()) {
@@ -201,11 +184,9 @@ pub(super) fn lock(path: &Path) -> Result<File, SourceError> {
     }
     let file =
         OpenOptions::new().read(true).append(true).create(true).open(path).map_err(failed)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => file.lock().map(|()| file).map_err(failed),
-        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(file),
-        Err(TryLockError::Error(error)) => Err(failed(error)),
+    match file.lock() {
+        Err(error) if error.kind() != io::ErrorKind::Unsupported => Err(failed(error)),
+        _ => Ok(file),
     }
 }
 

@@ -1,15 +1,22 @@
-//! The source `github`: a repository with an index.
+//! The source `github`: a repository with an index, and the cached index.
 
-use std::sync::{Arc, Mutex, OnceLock};
+use std::{
+    fs,
+    path::PathBuf,
+    sync::{Arc, Mutex, OnceLock},
+    time::{Duration, SystemTime},
+};
 
 use serde::Deserialize;
 
 use super::{
     EvaluatorSource, Fetched, Freshness, Listing, Reference, SourceError,
     collect::{CARGO_MANIFEST, MAX_FILE_BYTES, MAX_FILES, Package, Tree, collect},
+    disk,
     http::{BaseUrl, Client},
     index::{self, Index},
-    index_cache::IndexCache,
+    model::sha256,
+    reference::join,
 };
 use crate::{process::Cancellation, runtime::Environment};
 
@@ -18,7 +25,7 @@ const BRANCH: (&str, &str) = ("AGENTEVALS_EVALUATOR_BRANCH", "main");
 const BASE: (&str, &str) = ("AGENTEVALS_EVALUATOR_BASE_URL", "https://raw.githubusercontent.com");
 const API: (&str, &str) = ("AGENTEVALS_EVALUATOR_API_URL", "https://api.github.com");
 
-/// Bytes the list of all files of a repository may have.
+/// Maximum size of the list of a repository's files in bytes.
 const MAX_LIST_BYTES: u64 = 32 << 20;
 
 /// Evaluators in a repository on GitHub, or a mirror of it.
@@ -26,11 +33,11 @@ const MAX_LIST_BYTES: u64 = 32 << 20;
 pub struct GitHub {
     environment: Environment,
     client: Arc<OnceLock<Result<Client, SourceError>>>,
-    /// The index as it was when this program first fetched something.
+    /// Index at the first fetch of this program.
     index: Arc<Mutex<Option<Arc<Index>>>>,
 }
 
-/// Where things are.
+/// Location of the repository.
 struct Place {
     repo: String,
     branch: String,
@@ -48,7 +55,8 @@ impl Place {
 }
 
 impl GitHub {
-    /// With the settings of this environment; [`Sources::in_environment`](super::Sources::in_environment) lists them.
+    /// Creates the source with the settings of an environment, see
+    /// [`Sources::in_environment`](super::Sources::in_environment).
     #[must_use]
     pub fn new(environment: Environment) -> Self {
         Self { environment, client: Arc::default(), index: Arc::default() }
@@ -84,8 +92,7 @@ impl GitHub {
         self.client()?.get(&place.base, &place.path(index::FILE), index::MAX_BYTES)
     }
 
-    /// The index for fetching: always of this very hour, because it names the contents of files. A repository without one has
-    /// evaluators all the same.
+    /// Returns the current index, never the cached one, because it has the hashes of files. A repository may have none.
     fn current_index(&self, place: &Place) -> Result<Arc<Index>, SourceError> {
         let mut known = self.index.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(index) = &*known {
@@ -100,7 +107,7 @@ impl GitHub {
     }
 }
 
-/// A part of the name of a repository or a branch; none of them needs quoting in an address.
+/// Returns true for a part of the name of a repository or branch that needs no quoting in a URL.
 fn is_name(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     !text.is_empty() && text != "." && text != ".." && text.chars().all(plain)
@@ -121,7 +128,7 @@ impl EvaluatorSource for GitHub {
         let cache = IndexCache::new(&self.environment, &place.origin());
         let kept =
             cache.as_ref().and_then(IndexCache::read).filter(|_| freshness == Freshness::Cached);
-        // What does not parse was not kept by this program.
+        // An invalid file was not written by this program.
         let kept = kept.and_then(|(bytes, young)| Some((Index::parse(&bytes, &url).ok()?, young)));
         if let Some((index, true)) = &kept {
             return Ok(index.listing());
@@ -136,7 +143,7 @@ impl EvaluatorSource for GitHub {
         match (fetched, kept) {
             (Err(error), Some((index, _))) => {
                 let mut listing = index.listing();
-                listing.warnings.push(format!("{error}; this is the index of an earlier day"));
+                listing.warnings.push(format!("{error}; an older cached index is used"));
                 Ok(listing)
             }
             (fetched, _) => fetched,
@@ -168,7 +175,7 @@ impl Tree for Repository<'_> {
     fn package(&self, reference: &Reference) -> Result<Option<Package>, SourceError> {
         let api = self.source.setting(API)?;
         if self.place.base.as_str() != BASE.1 && self.source.environment.get(API.0).is_none() {
-            // GitHub knows the files of its own repository, which need not be those of the mirror.
+            // The files on GitHub need not be those of the mirror.
             return Err(SourceError::NotSetUp {
                 name: self.source.name().to_owned(),
                 hint: format!(
@@ -191,7 +198,7 @@ impl Tree for Repository<'_> {
     }
 }
 
-/// What the API says of all files of a repository.
+/// Response of the API: all files of a repository.
 #[derive(Debug, Deserialize)]
 struct List {
     tree: Vec<Item>,
@@ -213,13 +220,13 @@ impl List {
     fn package(&self, reference: &Reference, place: &str) -> Result<Option<Package>, SourceError> {
         let is_file =
             |path: &str| self.tree.iter().any(|item| item.kind == "blob" && item.path == path);
-        let manifest = |folder: &&str| is_file(&super::reference::join(folder, CARGO_MANIFEST));
+        let manifest = |folder: &&str| is_file(&join(folder, CARGO_MANIFEST));
         let too_large = |limit: String| SourceError::TooLarge { what: place.to_owned(), limit };
         if self.truncated {
             return Err(too_large("the API lists only a part of it".to_owned()));
         }
         let Some(folder) = reference.folders().chain([""]).find(manifest) else { return Ok(None) };
-        let prefix = super::reference::join(folder, "");
+        let prefix = join(folder, "");
         let mut files = Vec::new();
         for item in &self.tree {
             let Some(path) = item.path.strip_prefix(&prefix) else { continue };
@@ -244,6 +251,39 @@ impl List {
         }
         files.sort();
         Ok(Some(Package { folder: folder.to_owned(), files }))
+    }
+}
+
+/// Lifetime of a cached index, as in agentevals.
+const LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Cached index of one origin.
+#[derive(Clone, Debug)]
+struct IndexCache {
+    path: PathBuf,
+}
+
+impl IndexCache {
+    /// Returns `None` if there is no home directory.
+    fn new(environment: &Environment, origin: &str) -> Option<Self> {
+        let name = format!("{}.yaml", &sha256(origin.as_bytes())[..16]);
+        Some(Self { path: disk::cache_home(environment)?.join("index").join(name) })
+    }
+
+    /// Returns the text, and whether it is younger than its lifetime; a file from the future is not. `None` if it cannot be
+    /// read; the index is then fetched.
+    fn read(&self) -> Option<(Vec<u8>, bool)> {
+        let bytes = disk::read(&self.path, index::MAX_BYTES).ok().flatten()?;
+        let written = fs::metadata(&self.path).and_then(|meta| meta.modified()).ok()?;
+        let young = SystemTime::now().duration_since(written).is_ok_and(|age| age < LIFETIME);
+        Some((bytes, young))
+    }
+
+    /// Writes the index. If that fails, the index is fetched again next time.
+    fn keep(&self, bytes: &[u8]) {
+        if let Some(folder) = self.path.parent() {
+            let _ = disk::make_private(folder).and_then(|()| disk::write(&self.path, bytes));
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Fetching files over HTTP.
 //!
-//! Redirects are not followed: what is fetched is run, so it comes from the address that was configured or not at all. A
-//! token is sent to where it belongs only, and never over a line that others can read.
+//! Redirects are not followed: fetched files are run, so they come from the configured address only. A token is sent only to
+//! the servers it is meant for, and never over an unencrypted connection.
 
 use std::{fmt, io, net::IpAddr, sync::Arc, time::Duration};
 
@@ -14,15 +14,15 @@ use ureq::{
 use super::SourceError;
 use crate::runtime::Environment;
 
-/// How long one file may take unless said otherwise.
+/// Default time limit for one file.
 const LIMIT: Duration = Duration::from_secs(30);
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 const LIMIT_VARIABLE: &str = "AGENTEVALS_EVALUATOR_TIMEOUT";
 
-/// File with certificates to trust in place of the built-in ones, for mirrors and proxies of companies.
+/// File with trusted certificates instead of the built-in ones, for mirrors and company proxies.
 const CERTIFICATES_VARIABLE: &str = "SSL_CERT_FILE";
 
-/// The start of addresses: scheme, host, and a path without a slash at its end.
+/// Base of URLs: scheme, host, and a path without a slash at its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BaseUrl {
     text: String,
@@ -35,7 +35,7 @@ impl BaseUrl {
     pub(super) fn parse(variable: &'static str, text: &str) -> Result<Self, SourceError> {
         let bad = |reason: &str| SourceError::Setting {
             variable,
-            // The text may hold a password.
+            // The text may contain a password and is not shown.
             reason: reason.to_owned(),
         };
         let uri: Uri = text.parse().map_err(|_| bad("is not a URL"))?;
@@ -59,7 +59,7 @@ impl BaseUrl {
         Ok(Self { text: text.trim_end_matches('/').to_owned(), host, is_https })
     }
 
-    /// An address below it. `path` has no characters that need quoting.
+    /// Returns a URL below the base. `path` has no characters that need quoting.
     pub(super) fn join(&self, path: &str) -> String {
         format!("{}/{path}", self.text)
     }
@@ -83,12 +83,12 @@ fn is_loopback(host: &str) -> bool {
         || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// A secret, and how far it may be carried.
+/// Access token.
 #[derive(Clone)]
 pub(super) struct Token {
     variable: &'static str,
     value: String,
-    /// Meant for this program, so it goes to whatever server was configured for it.
+    /// Whether the token is set for this program, so that it may be sent to a configured mirror.
     dedicated: bool,
 }
 
@@ -108,7 +108,7 @@ impl Token {
                 continue;
             }
             if !value.bytes().all(|byte| byte.is_ascii_graphic()) {
-                let reason = "is not a token: it has blanks or other characters that none has";
+                let reason = "contains white space or non-ASCII characters";
                 return Err(SourceError::Setting { variable, reason: reason.to_owned() });
             }
             return Ok(Some(Self { variable, value: value.to_owned(), dedicated }));
@@ -116,8 +116,8 @@ impl Token {
         Ok(None)
     }
 
-    /// A token that every job of a CI system has must not reach a mirror; one that was set for this program may, over a
-    /// line that nobody else can read. What stays on this machine is read by nobody else either.
+    /// Returns true if the token may be sent to `base`: to GitHub, to this machine, or, if it is set for this program, over
+    /// HTTPS to a mirror. `GITHUB_TOKEN`, which every CI job has, must not reach a mirror.
     fn may_go_to(&self, base: &BaseUrl) -> bool {
         base.is_loopback() || base.is_github() || (self.dedicated && base.is_https)
     }
@@ -147,7 +147,7 @@ impl Client {
         Ok(Self { agent: config.build().into(), token: Token::of(environment)?, limit })
     }
 
-    /// The content of `path` below `base`, of at most `most` bytes.
+    /// Fetches `path` below `base`, at most `most` bytes.
     pub(super) fn get(
         &self,
         base: &BaseUrl,
@@ -185,7 +185,7 @@ impl Client {
                 SourceError::Unreachable { url, reason: "the host is not known".to_owned() }
             }
             ureq::Error::Rustls(error) => insecure(url, error),
-            // What the TLS library finds wrong in the middle of reading.
+            // TLS error while reading.
             ureq::Error::Io(error) if error.kind() == io::ErrorKind::InvalidData => {
                 insecure(url, error)
             }
@@ -211,8 +211,8 @@ impl Client {
                 None => "access denied; set AGENTEVALS_GITHUB_TOKEN or GITHUB_TOKEN".to_owned(),
                 Some(token) => format!("access denied; check {}", token.variable),
             },
-            500..=599 => "the server is in trouble; try again later".to_owned(),
-            _ => "this is no file".to_owned(),
+            500..=599 => "the server failed; try again later".to_owned(),
+            _ => "unexpected status".to_owned(),
         };
         SourceError::Refused { url: url.to_owned(), status, hint }
     }
@@ -236,7 +236,7 @@ fn time_limit(environment: &Environment) -> Result<Duration, SourceError> {
     )
 }
 
-/// The certificates a person wants trusted, if there is such a wish.
+/// Returns the configured certificates, if any.
 fn certificates(environment: &Environment) -> Result<Option<RootCerts>, SourceError> {
     let Some(path) = environment.get(CERTIFICATES_VARIABLE) else { return Ok(None) };
     let bad = |reason: String| SourceError::Setting { variable: CERTIFICATES_VARIABLE, reason };

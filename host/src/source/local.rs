@@ -1,42 +1,45 @@
-//! The source `local`: a folder of evaluators.
+//! The sources on this machine: `local`, a directory of evaluators, and `file`, an index.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use super::{
-    EvaluatorSource, Fetched, Freshness, Listing, Reference, SourceError,
-    collect::{Tree, collect},
-    folder::FolderTree,
-    index::Index,
-    manifest,
+    EvaluatorSource, Fetched, Freshness, Listing, Reference, SourceError, SourceFile,
+    collect::{Budget, CARGO_MANIFEST, MAX_FILES, Package, Tree, collect},
+    disk,
+    index::{self, Index},
 };
 use crate::{process::Cancellation, runtime::Environment};
 
-/// Variable with the path of the folder.
-const VARIABLE: &str = "AGENTEVALS_EVALUATOR_DIR";
+/// Variable with the path of the directory.
+const DIRECTORY_VARIABLE: &str = "AGENTEVALS_EVALUATOR_DIR";
 
-/// Evaluators in the folders of one folder, each described by its `evaluator.yaml`. References are relative to that one folder.
+/// The source `local`: the subdirectories of a directory, each described by its `evaluator.yaml`. References are relative to
+/// that directory.
 #[derive(Clone, Debug)]
 pub struct Local {
     folder: Option<PathBuf>,
 }
 
 impl Local {
-    /// The evaluators in this folder.
+    /// Creates the source of a directory.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: Some(folder.into()) }
     }
 
-    /// The evaluators in the folder that `AGENTEVALS_EVALUATOR_DIR` names.
+    /// Creates the source of the directory in `AGENTEVALS_EVALUATOR_DIR`.
     #[must_use]
     pub fn in_environment(environment: &Environment) -> Self {
-        Self { folder: environment.get(VARIABLE).map(PathBuf::from) }
+        Self { folder: environment.get(DIRECTORY_VARIABLE).map(PathBuf::from) }
     }
 
     fn tree(&self) -> Result<FolderTree, SourceError> {
         let folder = self.folder.as_deref().ok_or_else(|| SourceError::NotSetUp {
             name: self.name().to_owned(),
-            hint: format!("name its folder in {VARIABLE} or as `sources: {{local: PATH}}` in the configuration"),
+            hint: format!("name its directory in {DIRECTORY_VARIABLE} or as `sources: {{local: PATH}}` in the configuration"),
         })?;
         FolderTree::new(folder)
     }
@@ -61,18 +64,18 @@ impl EvaluatorSource for Local {
         let mut folders = Vec::new();
         for entry in fs::read_dir(tree.root()).map_err(failed)? {
             let entry = entry.map_err(failed)?;
-            if entry.path().join(manifest::FILE).is_file() {
+            if entry.path().join(index::MANIFEST_FILE).is_file() {
                 folders.push(entry.file_name().to_string_lossy().into_owned());
             }
         }
         folders.sort();
         let mut listing = Listing::default();
         for folder in folders {
-            let path = format!("{folder}/{}", manifest::FILE);
+            let path = format!("{folder}/{}", index::MANIFEST_FILE);
             let place = tree.root().join(&path).display().to_string();
             let entry = tree
-                .read(&path, manifest::MAX_BYTES)
-                .and_then(|bytes| manifest::entry(&bytes, &place, &folder));
+                .read(&path, index::MAX_MANIFEST_BYTES)
+                .and_then(|bytes| index::read_manifest(&bytes, &place, &folder));
             match entry {
                 Ok(entry) => listing.entries.push(entry),
                 Err(error) => listing.warnings.push(error.to_string()),
@@ -88,6 +91,182 @@ impl EvaluatorSource for Local {
     ) -> Result<Fetched, SourceError> {
         collect(&self.tree()?, &Index::default(), reference, cancellation)
     }
+}
+
+/// Variable with the path of the index.
+const INDEX_VARIABLE: &str = "AGENTEVALS_EVALUATOR_INDEX";
+
+/// The source `file`: an `index.yaml` on this machine. References are relative to its directory.
+#[derive(Clone, Debug)]
+pub struct File {
+    index: Option<PathBuf>,
+}
+
+impl File {
+    /// Creates the source of an index, or of the `index.yaml` in a directory.
+    #[must_use]
+    pub fn new(index: impl Into<PathBuf>) -> Self {
+        Self { index: Some(index.into()) }
+    }
+
+    /// Creates the source of the index in `AGENTEVALS_EVALUATOR_INDEX`.
+    #[must_use]
+    pub fn in_environment(environment: &Environment) -> Self {
+        Self { index: environment.get(INDEX_VARIABLE).map(PathBuf::from) }
+    }
+
+    fn index(&self) -> Result<PathBuf, SourceError> {
+        let path = self.index.as_deref().ok_or_else(|| SourceError::NotSetUp {
+            name: self.name().to_owned(),
+            hint: format!(
+                "name its index in {INDEX_VARIABLE} or as `sources: {{file: PATH}}` in the configuration"
+            ),
+        })?;
+        let path = if path.is_dir() { path.join(index::FILE) } else { path.to_owned() };
+        // The index may be reached through links.
+        path.canonicalize().map_err(|_| not_there(&path))
+    }
+
+    fn read(&self) -> Result<(Index, FolderTree), SourceError> {
+        let path = self.index()?;
+        let bytes = disk::read(&path, index::MAX_BYTES)?.ok_or_else(|| not_there(&path))?;
+        let index = Index::parse(&bytes, &path.display().to_string())?;
+        Ok((index, FolderTree::new(path.parent().unwrap_or(Path::new("/")))?))
+    }
+}
+
+fn not_there(path: &Path) -> SourceError {
+    SourceError::NotFound { what: "index".to_owned(), place: path.display().to_string() }
+}
+
+impl EvaluatorSource for File {
+    fn name(&self) -> &str {
+        "file"
+    }
+
+    fn origin(&self) -> Result<String, SourceError> {
+        Ok(self.index()?.display().to_string())
+    }
+
+    fn is_near(&self) -> bool {
+        true
+    }
+
+    fn list(&self, _: Freshness) -> Result<Listing, SourceError> {
+        Ok(self.read()?.0.listing())
+    }
+
+    fn fetch(
+        &self,
+        reference: &Reference,
+        cancellation: &Cancellation,
+    ) -> Result<Fetched, SourceError> {
+        let (index, tree) = self.read()?;
+        collect(&tree, &index, reference, cancellation)
+    }
+}
+
+/// Directories that do not belong to an evaluator: of version control, and at the root of a package of cargo.
+const VERSION_CONTROL: &str = ".git";
+const BUILDS: &str = "target";
+
+/// Files of a source in a directory.
+#[derive(Clone, Debug)]
+pub(super) struct FolderTree {
+    root: PathBuf,
+}
+
+impl FolderTree {
+    /// Resolves links in `root`; links below it are refused.
+    pub(super) fn new(root: &Path) -> Result<Self, SourceError> {
+        let root = root.canonicalize().map_err(|_| SourceError::NotFound {
+            what: "folder".to_owned(),
+            place: root.display().to_string(),
+        })?;
+        Ok(Self { root })
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+}
+
+impl Tree for FolderTree {
+    fn read(&self, path: &str, most: u64) -> Result<Vec<u8>, SourceError> {
+        disk::refuse_links(&self.root, path)?;
+        let path = self.root.join(path);
+        disk::read(&path, most)?.ok_or_else(|| SourceError::NotFound {
+            what: "file".to_owned(),
+            place: path.display().to_string(),
+        })
+    }
+
+    fn package(&self, reference: &Reference) -> Result<Option<Package>, SourceError> {
+        for folder in reference.folders().chain([""]) {
+            let path = self.root.join(folder);
+            if path.join(CARGO_MANIFEST).is_file() {
+                disk::refuse_links(&self.root, folder)?;
+                return Ok(Some(Package { folder: folder.to_owned(), files: paths(&path)? }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Reads the files of a package, sorted by path.
+pub(super) fn read_package(folder: &Path) -> Result<Vec<SourceFile>, SourceError> {
+    let what = folder.display().to_string();
+    let mut budget = Budget::new(&what);
+    let mut files = Vec::new();
+    for path in paths(folder)? {
+        // The file may have been deleted since it was listed.
+        let Some(bytes) = disk::read(&folder.join(&path), budget.most())? else { continue };
+        budget.take(bytes.len())?;
+        files.push(SourceFile { path, bytes });
+    }
+    Ok(files)
+}
+
+/// Returns the sorted paths of all files below a directory, with `/` as separator.
+fn paths(folder: &Path) -> Result<Vec<String>, SourceError> {
+    let mut found = Vec::new();
+    walk(folder, "", &mut found)?;
+    found.sort();
+    Ok(found)
+}
+
+fn walk(folder: &Path, inside: &str, found: &mut Vec<String>) -> Result<(), SourceError> {
+    let failed = |error: std::io::Error| SourceError::disk("list", folder, &error);
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let kind = entry.file_type().map_err(failed)?;
+        let name = entry.file_name();
+        let path = entry.path();
+        let Some(name) = name.to_str() else {
+            let reason = format!("the name of {} is not UTF-8", path.display());
+            return Err(SourceError::Unsafe { reason });
+        };
+        if kind.is_symlink() {
+            return Err(disk::linked(&path));
+        }
+        let below = format!("{inside}{name}");
+        if kind.is_dir() {
+            let skipped = name == VERSION_CONTROL || (inside.is_empty() && name == BUILDS);
+            if !skipped {
+                walk(&path, &format!("{below}/"), found)?;
+            }
+        } else if kind.is_file() {
+            found.push(below);
+        } else {
+            let reason = format!("{} is not a file", path.display());
+            return Err(SourceError::Unsafe { reason });
+        }
+        if found.len() > MAX_FILES {
+            let what = folder.display().to_string();
+            return Err(SourceError::TooLarge { what, limit: format!("{MAX_FILES} files") });
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -119,6 +298,44 @@ mod tests {
     #[test]
     fn without_a_folder_it_says_what_to_set() {
         let error = Local::in_environment(&Environment::default()).origin().unwrap_err();
-        assert!(error.to_string().contains(VARIABLE), "{error}");
+        assert!(error.to_string().contains(DIRECTORY_VARIABLE), "{error}");
+    }
+
+    fn package(folder: &Folder, reference: &str) -> Option<Package> {
+        let tree = FolderTree::new(&folder.path("")).unwrap();
+        tree.package(&Reference::parse(reference).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_package_is_all_files_but_builds_and_history() {
+        let folder = Folder::new("source");
+        for path in [
+            "e/a/Cargo.toml",
+            "e/a/src/main.rs",
+            "e/a/src/target/mod.rs",
+            "e/a/target/debug/a",
+            "e/a/.git/HEAD",
+            "e/b.rs",
+        ] {
+            folder.file(path, "");
+        }
+        let files = ["Cargo.toml", "src/main.rs", "src/target/mod.rs"].map(str::to_owned).into();
+        assert_eq!(
+            package(&folder, "e/a/src/main.rs"),
+            Some(Package { folder: "e/a".to_owned(), files })
+        );
+        assert_eq!(package(&folder, "e/b.rs"), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_do_not_lead_out() {
+        let folder = Folder::new("source");
+        folder.file("secret.py", "s");
+        folder.file("s/a/Cargo.toml", "");
+        std::os::unix::fs::symlink(folder.path("secret.py"), folder.path("s/a/x.py")).unwrap();
+        let tree = FolderTree::new(&folder.path("s")).unwrap();
+        assert!(matches!(tree.read("a/x.py", 9), Err(SourceError::Unsafe { .. })));
+        assert!(tree.package(&Reference::parse("a/main.rs").unwrap()).is_err());
     }
 }

@@ -1,43 +1,45 @@
-//! The [`EvaluatorSource`] trait and what passes through it.
+//! The [`EvaluatorSource`] trait, what passes through it, and the registry of sources.
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt, io, path::Path, sync::Arc, time::Duration};
 
-use super::{Reference, SourceError};
-use crate::process::Cancellation;
+use sha2::{Digest, Sha256};
 
-/// A place that evaluators come from.
+use super::{File, GitHub, Local, Reference, reference::is_plain};
+use crate::{metric::Metrics, process::Cancellation, runtime::Environment};
+
+/// Source of evaluators.
 ///
-/// Implement it to teach the host another one, and add it with [`Sources::register_source`](super::Sources::register_source).
-/// Calls block, and come from several threads at once.
+/// Register an implementation with [`Sources::register_source`](super::Sources::register_source). Methods may block, and are
+/// called from several threads at once.
 pub trait EvaluatorSource: Send + Sync + fmt::Debug {
-    /// Name as in the `source:` key of a configuration; plain (letters, digits, `_`, `-`), because it is a folder in the cache.
+    /// Returns the name for the `source:` key of a configuration: letters, digits, `_`, `-`, as it is a directory in the cache.
     fn name(&self) -> &str;
 
-    /// Where it is, e.g. an address or a folder. Two sources with the same origin hold the same evaluators.
+    /// Returns the location, e.g. a URL or a directory. Two sources with the same origin have the same evaluators.
     ///
     /// # Errors
     ///
-    /// [`SourceError::NotSetUp`] when nothing says where it is, [`SourceError::Setting`] when what says so makes no sense.
+    /// [`SourceError::NotSetUp`] if no location is configured, [`SourceError::Setting`] if it is invalid.
     fn origin(&self) -> Result<String, SourceError>;
 
-    /// Whether fetching from it only reads files of this machine, so that a check of a configuration may do it, too; `false` if
-    /// not said otherwise.
+    /// Returns true if fetching only reads files of this machine, so that checking a configuration may do it, too; `false` by
+    /// default.
     fn is_near(&self) -> bool {
         false
     }
 
-    /// What there is.
+    /// Lists the evaluators.
     ///
     /// # Errors
     ///
-    /// [`SourceError`] when nothing can be listed; what is wrong with single evaluators is a warning of the [`Listing`].
+    /// [`SourceError`] if nothing can be listed; problems of single evaluators are warnings of the [`Listing`].
     fn list(&self, freshness: Freshness) -> Result<Listing, SourceError>;
 
-    /// The files of one evaluator: the one referred to first in meaning, though in any order, and what belongs to it.
+    /// Returns the files of one evaluator in any order: the one referred to, and those that belong to it.
     ///
     /// # Errors
     ///
-    /// [`SourceError`] when it cannot be had whole.
+    /// [`SourceError`] if a file cannot be fetched.
     fn fetch(
         &self,
         reference: &Reference,
@@ -45,13 +47,13 @@ pub trait EvaluatorSource: Send + Sync + fmt::Debug {
     ) -> Result<Fetched, SourceError>;
 }
 
-/// Whether an answer from before will do.
+/// Permitted age of a listing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Freshness {
-    /// It will, if it is less than a day old.
+    /// Up to a day: a cached listing may be returned.
     #[default]
     Cached,
-    /// The source is asked.
+    /// None: the source is queried.
     Fresh,
 }
 
@@ -60,36 +62,36 @@ pub enum Freshness {
 pub struct Listing {
     /// In the order of the source.
     pub entries: Vec<Entry>,
-    /// What could not be listed, and what to know about the rest.
+    /// Entries that could not be listed, and remarks about others.
     pub warnings: Vec<String>,
 }
 
 /// An evaluator, as its source describes it.
 ///
-/// All of it was written by others: whoever shows it takes out what terminals would act upon.
+/// The texts are not trusted: remove control characters before printing them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Entry {
     /// Name, as used in `name:` of a configuration.
     pub name: String,
-    /// What it scores; empty when not said.
+    /// Description; empty if absent.
     pub description: String,
-    /// Language, e.g. `python`; empty when not said, and for metrics.
+    /// Language, e.g. `python`; empty if absent, and for metrics.
     pub language: String,
-    /// What to write as `ref:`; `None` for what cannot be fetched.
+    /// Value for `ref:`; `None` if the evaluator cannot be fetched.
     pub reference: Option<String>,
-    /// Words to find it by.
+    /// Search terms.
     pub tags: Vec<String>,
-    /// Who wrote it; empty when not said.
+    /// Author; empty if absent.
     pub author: String,
 }
 
 /// The files of one evaluator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fetched {
-    /// The folder they lie in, as a path inside the source; empty at its top.
+    /// Directory of the files, as a path inside the source; empty for its root.
     pub folder: String,
-    /// Whether they are all there is in the folder (a package), or a file and what stands beside it.
+    /// Whether the files are the whole directory (a package), or a file and its requirements.
     pub whole_folder: bool,
     /// The files.
     pub files: Vec<SourceFile>,
@@ -108,5 +110,377 @@ pub struct SourceFile {
 impl fmt::Debug for SourceFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({} bytes)", self.path, self.bytes.len())
+    }
+}
+
+/// Hash of an evaluator's files: SHA-256 of the list of its files.
+///
+/// The list has a line for each file, in the order of their paths: the hexadecimal SHA-256 of the content, two blanks, the
+/// path; as `sha256sum` prints it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ContentHash(String);
+
+const PREFIX: &str = "sha256:";
+
+impl ContentHash {
+    /// Returns the hash of files in any order.
+    #[must_use]
+    pub fn of(files: &[SourceFile]) -> Self {
+        let mut lines: Vec<(&str, String)> =
+            files.iter().map(|file| (file.path.as_str(), sha256(&file.bytes))).collect();
+        lines.sort();
+        let list: String = lines.iter().map(|(path, hash)| format!("{hash}  {path}\n")).collect();
+        Self(format!("{PREFIX}{}", sha256(list.as_bytes())))
+    }
+
+    /// Reads `sha256:` and 64 hexadecimal digits in lower case.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        text.strip_prefix(PREFIX).filter(|digits| is_sha256(digits)).map(|_| Self(text.to_owned()))
+    }
+
+    /// `sha256:` and 64 hexadecimal digits.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns the first 12 digits, for messages.
+    #[must_use]
+    pub fn short(&self) -> &str {
+        &self.0[..PREFIX.len() + 12]
+    }
+}
+
+impl fmt::Display for ContentHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Returns the SHA-256 of bytes in hexadecimal digits.
+pub(super) fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns true if the text is a SHA-256 in hexadecimal digits, in lower case.
+pub(super) fn is_sha256(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// Error of listing a source or fetching an evaluator.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SourceError {
+    /// No source of that name is registered. The wording is that of agentevals.
+    #[error("Unknown evaluator source '{name}'. Available: [{}]", .available.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", "))]
+    Unknown {
+        /// The name asked for.
+        name: String,
+        /// The names registered, in alphabetical order.
+        available: Vec<String>,
+    },
+    /// The location of the source is not configured.
+    #[error("the source `{name}` is not set up: {hint}")]
+    NotSetUp {
+        /// The source.
+        name: String,
+        /// What to set.
+        hint: String,
+    },
+    /// A setting of the source cannot be used.
+    #[error("{variable} {reason}")]
+    Setting {
+        /// The variable.
+        variable: &'static str,
+        /// Problem.
+        reason: String,
+    },
+    /// The file does not exist in the source.
+    #[error("there is no {what} at {place}")]
+    NotFound {
+        /// Kind of the missing thing.
+        what: String,
+        /// Address or path.
+        place: String,
+    },
+    /// The server refused the request.
+    #[error("{url} answers {status}: {hint}")]
+    Refused {
+        /// Address.
+        url: String,
+        /// Status code.
+        status: u16,
+        /// What may help.
+        hint: String,
+    },
+    /// The server did not answer in time.
+    #[error("no answer from {url} within {} s", .limit.as_secs())]
+    TimedOut {
+        /// Address.
+        url: String,
+        /// The limit.
+        limit: Duration,
+    },
+    /// The server cannot be reached, or stopped in the middle of an answer.
+    #[error("cannot fetch {url}: {reason}")]
+    Unreachable {
+        /// Address.
+        url: String,
+        /// Reason.
+        reason: String,
+    },
+    /// Larger than the limits for fetched files.
+    #[error("{what} exceeds the limit for fetched files: {limit}")]
+    TooLarge {
+        /// Address or path.
+        what: String,
+        /// The limit.
+        limit: String,
+    },
+    /// A manifest, an index or the list of a repository is invalid.
+    #[error("{place}: {reason}")]
+    Malformed {
+        /// File or address, with line and column where they are known.
+        place: String,
+        /// Problem.
+        reason: String,
+    },
+    /// A fetched file differs from its hash in the index.
+    #[error("{what} is not the file its index describes: sha256 {found} instead of {expected}")]
+    NotAsIndexed {
+        /// Path in the source.
+        what: String,
+        /// Hexadecimal.
+        found: String,
+        /// Hexadecimal.
+        expected: String,
+    },
+    /// A file that must not be used, such as a symbolic link.
+    #[error("{reason}")]
+    Unsafe {
+        /// Names the path.
+        reason: String,
+    },
+    /// Error of the file system.
+    #[error("cannot {action}: {reason}")]
+    Disk {
+        /// Failed action, with the path.
+        action: String,
+        /// Reason.
+        reason: String,
+    },
+    /// The content differs from its pin.
+    #[error("{reason}")]
+    Pinned {
+        /// Names the pin and the content that was found, and says what to do.
+        reason: String,
+    },
+    /// The run was cancelled.
+    #[error("fetching was cancelled")]
+    Cancelled,
+}
+
+impl SourceError {
+    pub(super) fn disk(action: &str, path: &Path, error: &io::Error) -> Self {
+        Self::Disk { action: format!("{action} {}", path.display()), reason: error.to_string() }
+    }
+
+    pub(super) fn is_not_found(&self) -> bool {
+        matches!(self, Self::NotFound { .. })
+    }
+}
+
+/// Registry of the sources that a run may use, by name. Starts with `builtin`, `file`, `github` and `local`.
+#[derive(Clone, Debug)]
+pub struct Sources {
+    by_name: BTreeMap<String, Arc<dyn EvaluatorSource>>,
+}
+
+impl Default for Sources {
+    fn default() -> Self {
+        Self::in_environment(&Environment::inherited())
+    }
+}
+
+impl Sources {
+    /// Returns the sources of this crate with their settings in `environment`:
+    ///
+    /// | variable | meaning | default |
+    /// |---|---|---|
+    /// | `AGENTEVALS_EVALUATOR_REPO` | repository of `github`, as `OWNER/NAME` | `agentevals-dev/evaluators` |
+    /// | `AGENTEVALS_EVALUATOR_BRANCH` | its branch, tag or commit | `main` |
+    /// | `AGENTEVALS_EVALUATOR_BASE_URL` | base URL of its files | `https://raw.githubusercontent.com` |
+    /// | `AGENTEVALS_EVALUATOR_API_URL` | API for listing its directories | `https://api.github.com` |
+    /// | `AGENTEVALS_GITHUB_TOKEN`, else `GITHUB_TOKEN` | credential for both | none |
+    /// | `AGENTEVALS_EVALUATOR_TIMEOUT` | time limit for one file in seconds | 30 |
+    /// | `AGENTEVALS_EVALUATOR_INDEX` | index of `file` | none |
+    /// | `AGENTEVALS_EVALUATOR_DIR` | directory of `local` | none |
+    /// | `SSL_CERT_FILE` | certificates to trust, in PEM | those of Mozilla |
+    #[must_use]
+    pub fn in_environment(environment: &Environment) -> Self {
+        let mut sources = Self { by_name: BTreeMap::new() };
+        sources.register_source(Builtin::new(Metrics::default()));
+        sources.register_source(GitHub::new(environment.clone()));
+        sources.register_source(File::in_environment(environment));
+        sources.register_source(Local::in_environment(environment));
+        sources
+    }
+
+    /// Adds a source; one of the same name is replaced.
+    pub fn register_source(&mut self, source: impl EvaluatorSource + 'static) {
+        self.by_name.insert(source.name().to_owned(), Arc::new(source));
+    }
+
+    /// Returns these sources with other locations of `file` and `local`, if given.
+    #[must_use]
+    pub fn located(&self, index: Option<&Path>, folder: Option<&Path>) -> Self {
+        let mut sources = self.clone();
+        if let Some(index) = index {
+            sources.register_source(File::new(index));
+        }
+        if let Some(folder) = folder {
+            sources.register_source(Local::new(folder));
+        }
+        sources
+    }
+
+    /// Names in alphabetical order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.by_name.keys().map(String::as_str)
+    }
+
+    /// The sources in the order of their names.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn EvaluatorSource>> {
+        self.by_name.values()
+    }
+
+    /// The source of that name.
+    ///
+    /// # Errors
+    ///
+    /// [`SourceError::Unknown`] with the names that are known.
+    pub fn get(&self, name: &str) -> Result<Arc<dyn EvaluatorSource>, SourceError> {
+        // A name becomes a directory of the cache.
+        self.by_name.get(name).filter(|_| is_plain(name)).map(Arc::clone).ok_or_else(|| {
+            SourceError::Unknown {
+                name: name.to_owned(),
+                available: self.names().map(str::to_owned).collect(),
+            }
+        })
+    }
+}
+
+/// The source `builtin`, which lists metrics. They are used with `type: builtin`; there is nothing to fetch.
+#[derive(Clone, Debug, Default)]
+pub struct Builtin {
+    metrics: Metrics,
+}
+
+impl Builtin {
+    /// Lists these.
+    #[must_use]
+    pub fn new(metrics: Metrics) -> Self {
+        Self { metrics }
+    }
+}
+
+impl EvaluatorSource for Builtin {
+    fn name(&self) -> &str {
+        "builtin"
+    }
+
+    fn origin(&self) -> Result<String, SourceError> {
+        Ok("builtin".to_owned())
+    }
+
+    fn list(&self, _: Freshness) -> Result<Listing, SourceError> {
+        let entries = self.metrics.iter().map(|metric| {
+            let description = match metric.unavailable() {
+                None => metric.description().to_owned(),
+                Some(reason) => format!("{} (not available: {reason})", metric.description()),
+            };
+            Entry { name: metric.name().to_owned(), description, ..Entry::default() }
+        });
+        Ok(Listing { entries: entries.collect(), warnings: Vec::new() })
+    }
+
+    fn fetch(&self, reference: &Reference, _: &Cancellation) -> Result<Fetched, SourceError> {
+        Err(SourceError::NotFound {
+            what: format!("file `{reference}`"),
+            place: "the source `builtin`, whose metrics are named with `type: builtin`".to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, text: &str) -> SourceFile {
+        SourceFile { path: path.to_owned(), bytes: text.into() }
+    }
+
+    #[test]
+    fn it_is_what_sha256sum_makes_of_its_own_list() {
+        // printf 'a' | sha256sum, and so on.
+        let list = "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb  a.py\n\
+                    3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d  b/c.txt\n";
+        let hash = ContentHash::of(&[file("b/c.txt", "b"), file("a.py", "a")]);
+        assert_eq!(hash.as_str(), format!("sha256:{}", sha256(list.as_bytes())));
+        assert_eq!(ContentHash::parse(hash.as_str()), Some(hash));
+    }
+
+    #[test]
+    fn names_count_as_much_as_contents() {
+        let hash = |path, text| ContentHash::of(&[file(path, text)]);
+        assert_ne!(hash("a", "x"), hash("b", "x"));
+        assert_ne!(hash("a", "x"), hash("a", "y"));
+        assert_ne!(hash("a", ""), ContentHash::of(&[]));
+    }
+
+    #[test]
+    fn other_texts_are_no_hashes() {
+        for text in ["", "sha256:", "md5:00", &format!("sha256:{}", "A".repeat(64))] {
+            assert_eq!(ContentHash::parse(text), None, "{text}");
+        }
+    }
+
+    #[derive(Debug)]
+    struct Named(&'static str);
+
+    impl EvaluatorSource for Named {
+        fn name(&self) -> &str {
+            self.0
+        }
+        fn origin(&self) -> Result<String, SourceError> {
+            Ok(String::new())
+        }
+        fn list(&self, _: Freshness) -> Result<Listing, SourceError> {
+            Ok(Listing::default())
+        }
+        fn fetch(&self, _: &Reference, _: &Cancellation) -> Result<Fetched, SourceError> {
+            Err(SourceError::Cancelled)
+        }
+    }
+
+    #[test]
+    fn unknown_names_list_the_known_ones() {
+        let mut sources = Sources::in_environment(&Environment::default());
+        assert_eq!(
+            sources.get("nowhere").unwrap_err().to_string(),
+            "Unknown evaluator source 'nowhere'. Available: ['builtin', 'file', 'github', 'local']"
+        );
+        sources.register_source(Named("company"));
+        assert!(sources.get("company").is_ok());
+    }
+
+    #[test]
+    fn a_name_that_is_no_plain_folder_is_never_used() {
+        let mut sources = Sources::in_environment(&Environment::default());
+        for name in ["..", "a/b", ".locks", ""] {
+            sources.register_source(Named(name));
+            assert!(sources.get(name).is_err(), "{name}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! `evaluators.lock`: which content of fetched evaluators a project agreed to run.
+//! `evaluators.lock`: the content of fetched evaluators that a project runs.
 
 use std::{
     collections::BTreeMap,
@@ -11,7 +11,7 @@ use toml_edit::{Item, Table, Value};
 
 use super::{ContentHash, Reference, SourceError, Wanted, disk, reference::is_plain};
 
-/// Name of the file, beside the configuration.
+/// Name of the file, next to the configuration.
 pub const LOCK_FILE: &str = "evaluators.lock";
 
 /// Version of the format.
@@ -23,7 +23,7 @@ const MAX_BYTES: u64 = 16 << 20;
 const HEADER: &str = "# Written by `evaluator`: the content of fetched evaluators that may run here.\n\
                       # Keep it under version control; `evaluator update` changes it.\n";
 
-/// The pins of a project. Which evaluators: the keys, sorted by source and reference.
+/// Pins of a project, sorted by source and reference.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pins {
     pins: BTreeMap<Wanted, Pin>,
@@ -34,60 +34,30 @@ pub struct Pins {
 pub struct Pin {
     /// Content.
     pub hash: ContentHash,
-    /// Where it came from when it was pinned; `None` when it was found in the cache and nobody knows.
+    /// Origin when it was pinned; `None` if it was found in the cache without a record.
     pub origin: Option<String>,
 }
 
-/// Why a lock file cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum PinError {
-    /// It is there and cannot be read.
-    #[error("cannot read {}: {reason}", .file.display())]
-    Unreadable {
-        /// The file.
-        file: PathBuf,
-        /// What happened.
-        reason: String,
-    },
-    /// It is of another version of this program.
-    #[error("{} has the unknown version {version}; this program knows version 1", .file.display())]
-    Version {
-        /// The file.
-        file: PathBuf,
-        /// The version, as it stands there.
-        version: String,
-    },
-    /// It is not as it must be.
-    #[error("{place}: {reason}")]
-    Malformed {
-        /// File, line and column.
-        place: String,
-        /// What is wrong.
-        reason: String,
-    },
-    /// It cannot be written.
-    #[error(transparent)]
-    Unwritable(SourceError),
-}
-
 impl Pins {
-    /// The lock file of a configuration: beside its file, or in the working directory.
+    /// Returns the lock file of a configuration: next to its file, or in the working directory.
     #[must_use]
     pub fn file_of(config: Option<&Path>) -> PathBuf {
         let folder = config.and_then(Path::parent).unwrap_or(Path::new(""));
         folder.join(LOCK_FILE)
     }
 
-    /// Reads a lock file; one that is not there holds no pins.
+    /// Reads a lock file; an absent one has no pins.
     ///
     /// # Errors
     ///
-    /// [`PinError`], with the place of what is wrong.
-    pub fn load(file: &Path) -> Result<Self, PinError> {
-        let unreadable = |reason: String| PinError::Unreadable { file: file.to_owned(), reason };
+    /// [`SourceError`] with the position of the problem.
+    pub fn load(file: &Path) -> Result<Self, SourceError> {
+        let unreadable = |reason: String| SourceError::Disk {
+            action: format!("read {}", file.display()),
+            reason,
+        };
         match file.metadata() {
-            // A pipe would be waited for without end.
+            // Reading a pipe could block.
             Ok(found) if !found.is_file() => {
                 return Err(unreadable("it is not a regular file".to_owned()));
             }
@@ -103,25 +73,25 @@ impl Pins {
         }
     }
 
-    /// Reads the text of a lock file; `file` is what messages call it.
+    /// Reads the text of a lock file; `file` is its name in messages.
     ///
     /// # Errors
     ///
-    /// [`PinError`], with the place of what is wrong.
-    pub fn parse(text: &str, file: &Path) -> Result<Self, PinError> {
+    /// [`SourceError`] with the position of the problem.
+    pub fn parse(text: &str, file: &Path) -> Result<Self, SourceError> {
         Parser { text, file }.pins()
     }
 
-    /// Writes the lock file. It appears whole, or stays as it was.
+    /// Writes the lock file atomically.
     ///
     /// # Errors
     ///
-    /// [`PinError::Unwritable`].
-    pub fn save(&self, file: &Path) -> Result<(), PinError> {
-        disk::write_shared(file, self.to_text().as_bytes()).map_err(PinError::Unwritable)
+    /// [`SourceError::Disk`].
+    pub fn save(&self, file: &Path) -> Result<(), SourceError> {
+        disk::write_shared(file, self.to_text().as_bytes())
     }
 
-    /// The pin of an evaluator.
+    /// Returns the pin of an evaluator.
     #[must_use]
     pub fn get(&self, wanted: &Wanted) -> Option<&Pin> {
         self.pins.get(wanted)
@@ -132,12 +102,12 @@ impl Pins {
         self.pins.insert(wanted, pin);
     }
 
-    /// All pins, sorted by source and reference.
+    /// Returns all pins, sorted by source and reference.
     pub fn iter(&self) -> impl Iterator<Item = (&Wanted, &Pin)> {
         self.pins.iter()
     }
 
-    /// The text of the file.
+    /// Returns the text of the file.
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = format!("{HEADER}version = {VERSION}\n");
@@ -163,7 +133,7 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    fn pins(&self) -> Result<Pins, PinError> {
+    fn pins(&self) -> Result<Pins, SourceError> {
         let document = toml_edit::Document::parse(self.text)
             .map_err(|error| self.error(error.span(), error.message()))?;
         // The version decides what the rest means, so it comes first.
@@ -171,10 +141,11 @@ impl Parser<'_> {
             Some((_, Some(VERSION))) => {}
             Some((item, _)) => {
                 let version = item.as_value().map_or("?".to_owned(), |value| value.to_string());
-                return Err(PinError::Version {
-                    file: self.file.to_owned(),
-                    version: version.trim().to_owned(),
-                });
+                let (file, version) = (self.file.display(), version.trim());
+                let reason = format!(
+                    "{file} has the unknown version {version}; this program knows version {VERSION}"
+                );
+                return Err(SourceError::Pinned { reason });
             }
             None => return Err(self.error(None, "the key `version` is missing")),
         }
@@ -196,7 +167,7 @@ impl Parser<'_> {
         Ok(pins)
     }
 
-    fn pin(&self, table: &Table) -> Result<(Wanted, Pin), PinError> {
+    fn pin(&self, table: &Table) -> Result<(Wanted, Pin), SourceError> {
         self.only(table, &["source", "ref", "hash", "from"])?;
         let text = |key: &str| match table.get(key) {
             None => Ok(None),
@@ -224,8 +195,8 @@ impl Parser<'_> {
         Ok((wanted, Pin { hash, origin: text("from")?.map(str::to_owned) }))
     }
 
-    /// A key that nobody reads would be lost when the file is written again.
-    fn only(&self, table: &Table, known: &[&str]) -> Result<(), PinError> {
+    /// Refuses unknown keys, which would be lost when the file is written again.
+    fn only(&self, table: &Table, known: &[&str]) -> Result<(), SourceError> {
         match table.iter().find(|(key, _)| !known.contains(key)) {
             None => Ok(()),
             Some((key, item)) => {
@@ -235,10 +206,10 @@ impl Parser<'_> {
         }
     }
 
-    fn error(&self, span: Option<std::ops::Range<usize>>, reason: &str) -> PinError {
+    fn error(&self, span: Option<std::ops::Range<usize>>, reason: &str) -> SourceError {
         let span = span.unwrap_or_default();
         let place = Place::new(self.text, Span { start: span.start, end: span.end });
-        PinError::Malformed {
+        SourceError::Malformed {
             place: format!("{}:{}:{}", self.file.display(), place.line, place.column),
             reason: reason.to_owned(),
         }

@@ -10,99 +10,76 @@ const MAX_SEGMENTS: usize = 16;
 
 /// The path of an evaluator's file inside a source, e.g. `evaluators/polite/polite.py`.
 ///
-/// It becomes a part of a path in the cache and of an address, so it is plain: relative, without `.` and `..`, without
-/// anything that has a meaning to a file system or in an address. Such a path cannot lead out of the folder it is joined to.
+/// A reference becomes a part of a path in the cache and of a URL, so it is plain: relative, without `.` and `..`, and without
+/// special characters of file systems and URLs. It cannot leave the directory to which it is joined.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Reference(String);
 
-/// Why a text is no reference.
+/// Error of an invalid reference.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ReferenceError {
-    /// Empty or too long.
-    #[error("must have 1 to 512 characters, not {length}")]
-    Length {
-        /// How many it has.
-        length: usize,
-    },
-    /// A character by which the path would mean another one somewhere.
-    #[error("must not contain `{found}`")]
-    Character {
-        /// `\` or `%`.
-        found: char,
-    },
-    /// Too many parts.
-    #[error("must have at most 16 parts between slashes, not {count}")]
-    Segments {
-        /// How many it has.
-        count: usize,
-    },
-    /// A part that is not a plain name.
-    #[error(
-        "must be a relative path of plain names (letters, digits, `_`, `-`, single dots between them), and `{segment}` is none"
-    )]
-    Segment {
-        /// The part.
-        segment: String,
-    },
-}
+#[error("must {0}")]
+pub struct ReferenceError(String);
 
 impl Reference {
     /// Reads a reference.
     ///
     /// # Errors
     ///
-    /// [`ReferenceError`], which reads on after the name of the key.
+    /// [`ReferenceError`], whose message continues after the name of the key.
     pub fn parse(text: &str) -> Result<Self, ReferenceError> {
-        let length = text.chars().count();
+        let wrong = |problem: String| Err(ReferenceError(problem));
+        let (length, count) = (text.chars().count(), text.split('/').count());
         if !(1..=MAX_LENGTH).contains(&length) {
-            return Err(ReferenceError::Length { length });
+            return wrong(format!("have 1 to {MAX_LENGTH} characters, not {length}"));
         }
         if let Some(found) = text.chars().find(|c| matches!(c, '\\' | '%')) {
-            return Err(ReferenceError::Character { found });
+            return wrong(format!("not contain `{found}`"));
         }
-        let count = text.split('/').count();
         if count > MAX_SEGMENTS {
-            return Err(ReferenceError::Segments { count });
+            return wrong(format!(
+                "have at most {MAX_SEGMENTS} parts between slashes, not {count}"
+            ));
         }
         if let Some(segment) = text.split('/').find(|segment| !is_plain(segment)) {
-            return Err(ReferenceError::Segment { segment: segment.to_owned() });
+            return wrong(format!(
+                "be a relative path of plain names (letters, digits, `_`, `-`, single dots between them), and `{segment}` is not one"
+            ));
         }
         Ok(Self(text.to_owned()))
     }
 
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// What lies before the last slash; empty at the top of the source.
+    /// Returns the directory; empty for the root of the source.
     #[must_use]
     pub fn folder(&self) -> &str {
         self.0.rsplit_once('/').map_or("", |(folder, _)| folder)
     }
 
-    /// What lies behind the last slash.
+    /// Returns the file name.
     #[must_use]
     pub fn file_name(&self) -> &str {
         self.0.rsplit_once('/').map_or(&self.0, |(_, name)| name)
     }
 
-    /// The extension with its dot, in lower case; empty where there is none.
+    /// Returns the extension with its dot, in lower case; empty if there is none.
     #[must_use]
     pub fn extension(&self) -> String {
         let name = self.file_name();
         name.rfind('.').map_or_else(String::new, |dot| name[dot..].to_ascii_lowercase())
     }
 
-    /// Whether it is a Rust source: then the evaluator is not the file but the package around it.
+    /// Returns true for a Rust source, whose evaluator is the package that contains it.
     #[must_use]
     pub fn is_rust(&self) -> bool {
         self.extension() == ".rs"
     }
 
-    /// The folders above the file, nearest first, without the top of the source.
+    /// Returns the directories above the file, nearest first, without the root of the source.
     pub(super) fn folders(&self) -> impl Iterator<Item = &str> {
         let parent = |path: &str| path.rfind('/').unwrap_or_default();
         std::iter::successors(Some(self.folder()), move |folder| Some(&folder[..parent(folder)]))
@@ -116,8 +93,8 @@ impl fmt::Display for Reference {
     }
 }
 
-/// Whether sources take this as one name in a path: letters, digits, `_` and `-`, with single dots between them, and not
-/// beginning with `-`.
+/// Returns true if sources accept a name in a path: letters, digits, `_` and `-`, with single dots between them, and no `-` at
+/// the start.
 pub(crate) fn is_plain(segment: &str) -> bool {
     !segment.starts_with('-')
         && segment.split('.').all(|part| {
@@ -126,7 +103,7 @@ pub(crate) fn is_plain(segment: &str) -> bool {
         })
 }
 
-/// Whether a file with this path may be a part of an evaluator: as plain as a reference, and names may begin with a dot.
+/// Returns true if a file of an evaluator may have this path: as a reference, but names may start with a dot.
 pub(crate) fn is_file_path(path: &str) -> bool {
     let plain = |segment: &str| is_plain(segment.strip_prefix('.').unwrap_or(segment));
     path.len() <= MAX_LENGTH
@@ -134,7 +111,7 @@ pub(crate) fn is_file_path(path: &str) -> bool {
         && path.split('/').all(plain)
 }
 
-/// `name` inside `folder`, both of them paths inside a source.
+/// Joins two paths inside a source.
 pub(super) fn join(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }
@@ -193,11 +170,14 @@ mod tests {
     #[test]
     fn limits_are_inclusive() {
         assert!(Reference::parse(&"a".repeat(512)).is_ok());
-        assert_eq!(Reference::parse(&"a".repeat(513)), Err(ReferenceError::Length { length: 513 }));
+        assert_eq!(
+            Reference::parse(&"a".repeat(513)),
+            Err(ReferenceError("have 1 to 512 characters, not 513".to_owned()))
+        );
         assert!(Reference::parse(&vec!["a"; 16].join("/")).is_ok());
         assert_eq!(
             Reference::parse(&vec!["a"; 17].join("/")),
-            Err(ReferenceError::Segments { count: 17 })
+            Err(ReferenceError("have at most 16 parts between slashes, not 17".to_owned()))
         );
     }
 

@@ -1,13 +1,20 @@
-//! From references to files that may run.
+//! Resolves references to files that may run, and moves pins.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+    sync::{
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
+    thread,
+};
 
 use super::{
-    Cache, ContentHash, EvaluatorSource, Fetched, Pin, PinError, Pins, Reference, SourceError,
-    Sources,
-    cache::{Cached, Held},
-    parallel::{Say, in_parallel},
-    record::Known,
+    Cache, ContentHash, EvaluatorSource, Fetched, Pin, Pins, Reference, SourceError, Sources,
+    cache::{Cached, Held, Known},
+    reference::{is_file_path, join},
 };
 use crate::{process::Cancellation, runtime::PrepareEvent};
 
@@ -16,7 +23,7 @@ use crate::{process::Cancellation, runtime::PrepareEvent};
 pub struct Wanted {
     /// Name of the source.
     pub source: String,
-    /// Which of its evaluators.
+    /// Path of the evaluator in the source.
     pub reference: Reference,
 }
 
@@ -26,36 +33,36 @@ impl std::fmt::Display for Wanted {
     }
 }
 
-/// An evaluator that is in the cache and may run.
+/// A cached evaluator that may run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Resolved {
     /// The file.
     pub path: PathBuf,
-    /// What it and its companions are.
+    /// Hash of all its files.
     pub hash: ContentHash,
-    /// Whether it was pinned just now.
+    /// Whether this resolution pinned the evaluator.
     pub newly_pinned: bool,
 }
 
-/// What evaluators are resolved with.
+/// Settings of a resolution.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
-    /// Where they come from.
+    /// Sources of the evaluators.
     pub sources: &'a Sources,
-    /// Where they are kept.
+    /// Cache of the evaluators.
     pub cache: &'a Cache,
-    /// The lock file; it need not be there.
+    /// Lock file; need not exist.
     pub lock_file: &'a Path,
-    /// Refuse what is not pinned instead of pinning it.
+    /// Whether evaluators without a pin are refused instead of pinned.
     pub locked: bool,
     /// Stops fetching.
     pub cancellation: &'a Cancellation,
 }
 
-/// Finds each evaluator in the cache, or fetches it, and holds it to its pin; what has none is pinned.
+/// Finds each evaluator in the cache or fetches it, and compares it with its pin; evaluators without a pin are pinned.
 ///
-/// One result for each, in their order; several are fetched at a time. Blocks until all is done.
+/// Returns one result for each, in their order. Fetches several at a time and blocks until all are done.
 pub fn resolve(
     wanted: &[Wanted],
     context: Context<'_>,
@@ -66,10 +73,7 @@ pub fn resolve(
     }
     let pins = match Pins::load(context.lock_file) {
         Ok(pins) => pins,
-        Err(error) => {
-            let error = SourceError::from(error);
-            return wanted.iter().map(|_| Err(error.clone())).collect();
-        }
+        Err(error) => return wanted.iter().map(|_| Err(error.clone())).collect(),
     };
     let mut distinct: Vec<&Wanted> = wanted.iter().collect();
     distinct.sort();
@@ -78,27 +82,14 @@ pub fn resolve(
         Evaluator::new(wanted, context)?.resolve(pins.get(wanted), say)
     });
     let found = pin_new(found, &distinct, context);
-    let position = |one: &Wanted| distinct.binary_search(&one);
-    wanted
-        .iter()
-        .map(|one| match position(one) {
-            Ok(index) => found[index].clone(),
-            // Not possible: all of them are there.
-            Err(_) => Err(SourceError::Cancelled),
-        })
-        .collect()
+    let found: BTreeMap<&Wanted, _> = distinct.into_iter().zip(found).collect();
+    wanted.iter().map(|one| found[one].clone()).collect()
 }
 
-impl From<PinError> for SourceError {
-    fn from(error: PinError) -> Self {
-        Self::Pinned { reason: error.to_string() }
-    }
-}
-
-/// What was found, and the pin it needs if it has none.
+/// A cached evaluator, and its new pin if it had none.
 type Found = (Cached, Option<Pin>);
 
-/// Writes the new pins, all at once, beside those that others have written meanwhile.
+/// Writes the new pins at once, next to those that other processes have written in the meantime.
 fn pin_new(
     found: Vec<Result<Found, SourceError>>,
     wanted: &[&Wanted],
@@ -109,51 +100,38 @@ fn pin_new(
         hash: cached.hash,
         newly_pinned,
     };
-    if found.iter().flatten().all(|(_, pin)| pin.is_none()) {
-        return found.into_iter().map(|found| found.map(|(it, _)| resolved(it, false))).collect();
-    }
-    let written = change_pins(context, |pins| {
-        let mut new = Vec::new();
-        for (one, found) in wanted.iter().zip(&found) {
-            let Ok((cached, Some(pin))) = found else { continue };
-            match pins.get(one) {
-                Some(other) if other.hash != cached.hash => {
-                    new.push(Err(mismatch(
-                        one,
-                        other,
-                        &cached.hash,
-                        "the one found here",
-                        context,
-                    )));
-                }
-                Some(_) => new.push(Ok(false)),
-                None => {
-                    pins.set((*one).clone(), pin.clone());
-                    new.push(Ok(true));
-                }
+    let pinned = |pins: &mut Pins, one: &Wanted, found: Result<Found, SourceError>| {
+        let (cached, pin) = found?;
+        let Some(pin) = pin else { return Ok(resolved(cached, false)) };
+        match pins.get(one) {
+            Some(other) if other.hash != cached.hash => {
+                return Err(mismatch(one, other, &cached.hash, "the one found here", context));
             }
+            Some(_) => return Ok(resolved(cached, false)),
+            None => pins.set(one.clone(), pin),
         }
-        new
-    });
-    let mut new = written.map(Vec::into_iter);
-    found
-        .into_iter()
-        .map(|found| match found? {
-            (cached, None) => Ok(resolved(cached, false)),
-            (cached, Some(_)) => match &mut new {
-                Ok(new) => match new.next() {
-                    Some(outcome) => outcome.map(|newly| resolved(cached, newly)),
-                    // Not possible: there is one for each pin.
-                    None => Err(SourceError::Cancelled),
-                },
-                Err(error) => Err(error.clone()),
-            },
+        Ok(resolved(cached, true))
+    };
+    let has_new = found.iter().flatten().any(|(_, pin)| pin.is_some());
+    let written = if has_new {
+        change_pins(context, |pins| {
+            let each = wanted.iter().zip(found.clone());
+            each.map(|(one, found)| pinned(pins, one, found)).collect()
         })
-        .collect()
+    } else {
+        Ok(found.iter().cloned().map(|it| it.map(|(cached, _)| resolved(cached, false))).collect())
+    };
+    written.unwrap_or_else(|error| {
+        let each = found.into_iter().map(|found| match found? {
+            (cached, None) => Ok(resolved(cached, false)),
+            (_, Some(_)) => Err(error.clone()),
+        });
+        each.collect()
+    })
 }
 
-/// Changes the lock file while nobody else does.
-pub(super) fn change_pins<T>(
+/// Changes the lock file under its lock.
+fn change_pins<T>(
     context: Context<'_>,
     change: impl FnOnce(&mut Pins) -> T,
 ) -> Result<T, SourceError> {
@@ -169,25 +147,25 @@ pub(super) fn change_pins<T>(
     Ok(result)
 }
 
-/// What is to be done with what is in the cache.
+/// Next step for an evaluator.
 enum Decision {
-    /// It may run.
+    /// Run the cached evaluator.
     Use(Cached),
-    /// There is nothing, or something else.
+    /// Fetch it: the cache has none, or one from another origin.
     Fetch,
-    /// It is not what is pinned, and the source may have that.
+    /// Fetch it: the cached one is outdated, and the source may have the pinned one.
     Replace { outdated: SourceError },
 }
 
-/// One evaluator on its way from the source into the cache.
-pub(super) struct Evaluator<'a> {
+/// An evaluator while it is resolved.
+struct Evaluator<'a> {
     wanted: &'a Wanted,
     source: std::sync::Arc<dyn EvaluatorSource>,
     context: Context<'a>,
 }
 
 impl<'a> Evaluator<'a> {
-    pub(super) fn new(wanted: &'a Wanted, context: Context<'a>) -> Result<Self, SourceError> {
+    fn new(wanted: &'a Wanted, context: Context<'a>) -> Result<Self, SourceError> {
         Ok(Self { wanted, source: context.sources.get(&wanted.source)?, context })
     }
 
@@ -195,7 +173,7 @@ impl<'a> Evaluator<'a> {
         if pin.is_none() && self.context.locked {
             return Err(SourceError::Pinned {
                 reason: format!(
-                    "{} is not pinned in {}, and the run was told to pin nothing (--locked); run once without that, and keep the file",
+                    "{} is not pinned in {}, and --locked forbids new pins; run once without it, and keep the file",
                     self.wanted,
                     self.context.lock_file.display()
                 ),
@@ -216,7 +194,7 @@ impl<'a> Evaluator<'a> {
             }
             (Decision::Replace { outdated }, Some(pin)) => {
                 let fetched = self.fetch(say).map_err(|error| SourceError::Pinned {
-                    reason: format!("{outdated}; it could not be fetched anew: {error}"),
+                    reason: format!("{outdated}; it could not be fetched again: {error}"),
                 })?;
                 self.install_pinned(&mut held, &fetched, pin)
             }
@@ -224,7 +202,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// What is to be done with what is in the cache.
+    /// Returns the next step for an evaluator.
     fn decide(
         &self,
         cached: Option<Cached>,
@@ -255,11 +233,11 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    pub(super) fn hold(&self) -> Result<Held, SourceError> {
+    fn hold(&self) -> Result<Held, SourceError> {
         self.context.cache.hold(&self.wanted.source, &self.wanted.reference)
     }
 
-    /// Keeps in mind what a copy is that nothing is known of, so that a change of it is noticed from now on.
+    /// Records a cached evaluator without a record, so that later changes are detected.
     fn remember(&self, held: &mut Held, cached: &Cached) -> Result<(), SourceError> {
         match held.known() {
             Some(known) if known.hash == cached.hash => Ok(()),
@@ -267,15 +245,15 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    pub(super) fn fetch(&self, say: Say<'_>) -> Result<Fetched, SourceError> {
+    fn fetch(&self, say: Say<'_>) -> Result<Fetched, SourceError> {
         if self.context.cancellation.is_cancelled() {
             return Err(SourceError::Cancelled);
         }
         say(self.wanted.to_string());
         let fetched = self.source.fetch(&self.wanted.reference, self.context.cancellation)?;
-        // A source that was registered by others may not lead out of the cache, nor leave out what is to run.
-        let whole = |path: &str| super::reference::join(&fetched.folder, path);
-        let is_safe = |path: &str| super::reference::is_file_path(&whole(path));
+        // Registered sources are not trusted: paths must stay in the cache, and the entrypoint must be among the files.
+        let whole = |path: &str| join(&fetched.folder, path);
+        let is_safe = |path: &str| is_file_path(&whole(path));
         let main = self.wanted.reference.as_str();
         if !fetched.files.iter().all(|file| is_safe(&file.path))
             || !fetched.files.iter().any(|file| whole(&file.path) == main)
@@ -309,9 +287,9 @@ impl<'a> Evaluator<'a> {
         Ok((held.install(fetched, self.source.origin()?)?, None))
     }
 
-    /// The pin of a content.
-    pub(super) fn pin(&self, hash: &ContentHash, origin: Option<String>) -> Pin {
-        // Paths below the project are written so that they are the same on every machine.
+    /// Returns the pin of a content.
+    fn pin(&self, hash: &ContentHash, origin: Option<String>) -> Pin {
+        // Paths below the project are written relative to it, so that they are the same on every machine.
         let folder = self.context.lock_file.parent().and_then(|folder| {
             let here = Path::new(".");
             if folder.as_os_str().is_empty() { here } else { folder }.canonicalize().ok()
@@ -322,10 +300,6 @@ impl<'a> Evaluator<'a> {
             inside.map_or(origin.clone(), |inside| inside.display().to_string().replace('\\', "/"))
         };
         Pin { hash: hash.clone(), origin: origin.map(portable) }
-    }
-
-    pub(super) fn origin(&self) -> Result<String, SourceError> {
-        self.source.origin()
     }
 
     fn tampered(&self, cached: &Cached) -> SourceError {
@@ -355,7 +329,7 @@ fn mismatch(
     }
 }
 
-/// What is known of an evaluator without changing anything, or using the network.
+/// Returns a description of an evaluator and its cached file, without network access or changes.
 pub(crate) fn peek(
     wanted: &Wanted,
     context: Context<'_>,
@@ -376,7 +350,7 @@ pub(crate) fn peek(
             Ok((found, Some(cached.path)))
         }
         Decision::Fetch | Decision::Replace { .. } => {
-            let origin = evaluator.origin()?;
+            let origin = evaluator.source.origin()?;
             if evaluator.source.is_near() {
                 let found = ContentHash::of(&evaluator.fetch(&|_| ())?.files);
                 if let Some(pin) = pin.filter(|pin| pin.hash != found) {
@@ -386,4 +360,122 @@ pub(crate) fn peek(
             Ok((format!("{wanted} (to be fetched from {origin}, {pinned})"), None))
         }
     }
+}
+
+/// Result of updating one evaluator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Updated {
+    /// The evaluator.
+    pub wanted: Wanted,
+    /// Pin before the update.
+    pub before: Option<ContentHash>,
+    /// New pin, or the reason why the old one was kept.
+    pub after: Result<ContentHash, SourceError>,
+}
+
+/// Fetches each evaluator regardless of the cache and pins its current content. Evaluators that cannot be fetched keep their
+/// pins. Each pin is moved as soon as its evaluator is fetched.
+///
+/// # Errors
+///
+/// [`SourceError`] if the lock file cannot be read.
+pub fn update(
+    wanted: &[Wanted],
+    context: Context<'_>,
+    on_event: &mut dyn FnMut(PrepareEvent),
+) -> Result<Vec<Updated>, SourceError> {
+    // Before anything is fetched: a lock file that cannot be read is not written over.
+    let pinned = change_pins(context, |pins| pins.clone())?;
+    let mut distinct: Vec<&Wanted> = wanted.iter().collect();
+    distinct.sort();
+    distinct.dedup();
+    let moved = in_parallel(&distinct, on_event, |wanted, say| {
+        let evaluator = Evaluator::new(wanted, context)?;
+        let mut held = evaluator.hold()?;
+        let fetched = evaluator.fetch(say)?;
+        let origin = evaluator.source.origin()?;
+        let cached = held.install(&fetched, origin.clone())?;
+        let pin = evaluator.pin(&cached.hash, Some(origin));
+        // Not for all at the end: the old content is no longer in the cache, so that an interrupted update would leave
+        // evaluators that cannot run.
+        let before = change_pins(context, |pins| {
+            let before = pins.get(wanted).map(|pin| pin.hash.clone());
+            pins.set(wanted.clone(), pin);
+            before
+        })?;
+        Ok((before, cached.hash))
+    });
+    let each = distinct.into_iter().zip(moved);
+    let updated = each.map(|(wanted, moved)| {
+        let (before, after) = match moved {
+            Ok((before, after)) => (before, Ok(after)),
+            Err(error) => (pinned.get(wanted).map(|pin| pin.hash.clone()), Err(error)),
+        };
+        Updated { wanted: wanted.clone(), before, after }
+    });
+    Ok(updated.collect())
+}
+
+/// Maximum number of evaluators that are fetched at a time.
+const AT_A_TIME: usize = 8;
+
+/// Receives the name of the evaluator that is being fetched.
+type Say<'a> = &'a dyn Fn(String);
+
+/// Runs `work` for each item, several at a time; returns the results in the order of `items`.
+fn in_parallel<T: Send>(
+    items: &[&Wanted],
+    on_event: &mut dyn FnMut(PrepareEvent),
+    work: impl Fn(&Wanted, Say<'_>) -> Result<T, SourceError> + Sync,
+) -> Vec<Result<T, SourceError>> {
+    enum Message<T> {
+        Line(String),
+        Done(usize, Result<T, SourceError>),
+    }
+    // Placeholder until there is a result.
+    let mut results: Vec<Result<T, SourceError>> =
+        items.iter().map(|_| Err(SourceError::Cancelled)).collect();
+    let (sender, messages) = mpsc::channel();
+    let next = AtomicUsize::new(0);
+    let mut fetching = 0_usize;
+    thread::scope(|scope| {
+        for _ in 0..items.len().min(AT_A_TIME) {
+            let (sender, next, work) = (sender.clone(), &next, &work);
+            scope.spawn(move || {
+                while let Some((index, item)) = {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    items.get(index).map(|item| (index, item))
+                } {
+                    // The receiver lives as long as this scope.
+                    let say = |line| drop(sender.send(Message::Line(line)));
+                    // A panic of a registered source must not affect other items.
+                    let result = catch_unwind(AssertUnwindSafe(|| work(item, &say)));
+                    let result = result.unwrap_or_else(|_| {
+                        Err(SourceError::Unsafe { reason: format!("fetching {item} panicked") })
+                    });
+                    drop(sender.send(Message::Done(index, result)));
+                }
+            });
+        }
+        drop(sender);
+        for message in messages {
+            match message {
+                Message::Line(line) => {
+                    if fetching == 0 {
+                        let what = "fetching evaluators".to_owned();
+                        on_event(PrepareEvent::Started { what });
+                    }
+                    fetching += 1;
+                    on_event(PrepareEvent::Progress { line });
+                }
+                Message::Done(index, result) => results[index] = result,
+            }
+        }
+    });
+    if fetching > 0 {
+        let noun = if fetching == 1 { "evaluator" } else { "evaluators" };
+        on_event(PrepareEvent::Finished { what: format!("fetched {fetching} {noun}") });
+    }
+    results
 }

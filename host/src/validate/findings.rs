@@ -1,6 +1,6 @@
 //! Reports of validations.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
@@ -116,6 +116,11 @@ impl Finding {
 }
 
 impl Validation {
+    pub(super) fn new(name: String, folder: &Path) -> Self {
+        let folder = folder.to_owned();
+        Self { name, folder, manifest_error: None, checks: Vec::new(), notes: Vec::new() }
+    }
+
     /// Returns the result of all checks.
     #[must_use]
     pub fn standing(&self) -> Standing {

@@ -6,9 +6,7 @@
 //! with several documents, and answers must be strictly valid, because other hosts are stricter than this one. An evaluator
 //! must not need files that hosts do not fetch.
 
-mod examine;
 mod findings;
-mod inputs;
 mod smoke;
 mod structure;
 mod targets;

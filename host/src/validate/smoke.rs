@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use evaluator_document::did_you_mean;
+use evaluator_protocol::ProtocolVersion;
+use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use super::{
     Finding,
-    examine::{Ready, counted},
-    inputs::{self, Input, THRESHOLD},
+    validator::{Ready, counted},
 };
-use evaluator_document::did_you_mean;
-
 use crate::{
     process::{self, Cancellation, Ending, Limits, Outcome},
     runtime::Launch,
@@ -25,7 +25,7 @@ pub(super) async fn run(
     cancellation: &Cancellation,
 ) -> (Finding, Finding) {
     let skipped = |reason| (Finding::skipped(reason), Finding::skipped("it could not be run"));
-    let inputs = match inputs::all(name) {
+    let inputs = match inputs(name) {
         Ok(inputs) => inputs,
         Err(reason) => return skipped(reason),
     };
@@ -220,6 +220,52 @@ fn strict_problems(answer: &[u8]) -> Vec<String> {
     found
 }
 
+/// Threshold in all documents.
+const THRESHOLD: f64 = 0.5;
+
+/// Documents of every kind that a host may send, without settings.
+const INPUTS: &str = include_str!("inputs.json");
+
+/// A document with which an evaluator is tested.
+#[derive(Deserialize)]
+struct Input {
+    /// Name in messages.
+    name: String,
+    document: Map<String, Value>,
+}
+
+impl Input {
+    /// Returns the number of turns.
+    fn turns(&self) -> usize {
+        self.document["invocations"].as_array().map_or(0, Vec::len)
+    }
+
+    /// Returns the text of the document.
+    fn text(&self) -> String {
+        Value::Object(self.document.clone()).to_string()
+    }
+}
+
+/// Returns the documents for an evaluator.
+///
+/// # Errors
+///
+/// The file with the documents is not JSON, which a test prevents.
+fn inputs(evaluator: &str) -> Result<Vec<Input>, String> {
+    let mut inputs: Vec<Input> =
+        serde_json::from_str(INPUTS).map_err(|error| format!("inputs.json: {error}"))?;
+    for input in &mut inputs {
+        let settings = [
+            ("protocol_version", Value::from(ProtocolVersion::CURRENT.to_string())),
+            ("metric_name", evaluator.into()),
+            ("threshold", THRESHOLD.into()),
+            ("config", Value::Object(Map::new())),
+        ];
+        input.document.extend(settings.map(|(key, value)| (key.to_owned(), value)));
+    }
+    Ok(inputs)
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -317,5 +363,16 @@ mod tests {
         let missing = "ModuleNotFoundError: No module named 'agentevals_evaluator_sdk'";
         assert!(matches!(judged(Ending::Exited(1), "", missing), Judged::Prevented(_)));
         assert!(matches!(judged(Ending::Cancelled, "", ""), Judged::Prevented(_)));
+    }
+
+    #[test]
+    fn they_are_documents_of_the_contract() {
+        let inputs = inputs("polite").unwrap();
+        assert_eq!(inputs.iter().map(Input::turns).collect::<Vec<_>>(), [1, 3, 0, 2, 1]);
+        for input in inputs {
+            let read = evaluator_protocol::EvalInput::from_json(input.text().as_bytes()).unwrap();
+            assert_eq!(read.invocations.len(), input.turns(), "{}", input.name);
+            assert_eq!(read.metric_name, "polite");
+        }
     }
 }

@@ -68,7 +68,7 @@ fn what_nobody_waits_for_any_more_is_ended() {
     let pid = wait_for_line(&folder.path().join("began"));
     drop(stream);
     assert_gone(&pid);
-    server.says("whoever asked went away");
+    server.says("the client disconnected");
     folder.file("go", "");
     server.post("/", AGENTEVALS).is(200);
 }

@@ -42,7 +42,7 @@ fn lists_are_kept_for_a_day_unless_they_are_asked_for_anew() {
     fs::File::options().write(true).open(kept).unwrap().set_modified(old).unwrap();
     let ran = list(&["--source", "github"]).exits(0);
     assert!(
-        ran.stdout.contains("polite") && ran.stderr.contains("index of an earlier day"),
+        ran.stdout.contains("polite") && ran.stderr.contains("an older cached index is used"),
         "{}",
         ran.stderr
     );

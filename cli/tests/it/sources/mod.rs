@@ -71,11 +71,11 @@ fn whatever_goes_wrong_while_fetching_is_the_evaluators_error_and_nothing_is_kep
         (Answer::Status(401, ""), "access denied; set AGENTEVALS_GITHUB_TOKEN or GITHUB_TOKEN"),
         (Answer::Status(403, "X-RateLimit-Remaining: 0"), "too many requests"),
         (Answer::Status(429, ""), "too many requests"),
-        (Answer::Status(500, ""), "the server is in trouble"),
+        (Answer::Status(500, ""), "the server failed"),
         (Answer::Status(204, ""), "answers 204"),
         (Answer::Truncated, "cannot fetch"),
         (Answer::Silence(Duration::from_secs(20)), "no answer from"),
-        (Answer::Content(vec![b'#'; (8 << 20) + 1]), "is larger than is taken from a source"),
+        (Answer::Content(vec![b'#'; (8 << 20) + 1]), "exceeds the limit for fetched files"),
     ] {
         place.server.answer(&url, answer.clone());
         let mut command = place.command(&["run", &trace(TRACE), "-c", "c.yaml", "-o", "json"]);

@@ -6,19 +6,24 @@
 //! | key | meaning |
 //! |---|---|
 //! | `threshold` | lowest score that passes |
-//! | `command` | command line: a list, or text that is split as a shell would; required if `code_config` names a Python function |
+//! | `command` | command line: a list, or text that is split as a shell would; only if `code_config` names a Python function, which it replaces |
 //! | `timeout` | seconds for one evaluation; 60 by default |
 //! | `missing_turns` | `fail` (default) or `ignore`: effect of golden turns without a recording |
 //! | `on_error` | `raise` or `fail`: what ADK does when a program breaks; here that is always an error |
 //! | any other | a setting that the program finds in its `config` |
 
-use std::{path::PathBuf, time::Duration};
+use std::time::Duration;
 
 use evaluator_document::{Field, Node, NodeKind};
+use evaluator_protocol::Contract;
 
 use super::{
     super::{
-        CodeConfig, ProcessConfig, evaluator::is_identifier, paths::PathKind, process, read::Reader,
+        CodeConfig, ProcessConfig,
+        evaluator::is_identifier,
+        paths::{PathKind, python_file},
+        process,
+        read::Reader,
     },
     MISSING_TURNS_KEYS,
     criterion::{number, plain, required_threshold},
@@ -162,46 +167,58 @@ impl Custom<'_> {
         } else {
             plain(field, false)
         };
-        (code.path, code.command, code.args) = self.program(command, reader)?;
+        self.set_program(&mut code, command, reader)?;
         code.threshold = threshold?;
         Some(code)
     }
 
-    /// Returns the path of the program, whether it may be the name of a command, and the arguments.
-    fn program(
+    /// Sets the program of `code`, and the function of a Python module.
+    fn set_program(
         &self,
+        code: &mut CodeConfig,
         command: Option<(Field<'_>, Option<Vec<String>>)>,
         reader: &Reader<'_>,
-    ) -> Option<(PathBuf, bool, Vec<String>)> {
-        let code = self.code?;
-        let name = code.node.as_str()?;
-        match (command, is_python_function(name, reader.known.runtimes)) {
-            (Some((field, argv)), true) => {
+    ) -> Option<()> {
+        let field = self.code?;
+        let name = field.node.as_str()?;
+        match (command, python_function(name, reader.known.runtimes)) {
+            (Some((field, argv)), Some(_)) => {
                 let mut argv = argv?.into_iter();
-                let path = reader.paths.locate(field, &argv.next()?, PathKind::Command);
-                Some((path, true, argv.collect()))
+                code.path = reader.paths.locate(field, &argv.next()?, PathKind::Command);
+                (code.command, code.args) = (true, argv.collect());
             }
-            (Some((field, _)), false) => field
-                .add("`command` and `code_config` both say what to run")
-                .hint(format!("keep one of them; `code_config` names `{name}`"))
-                .none(),
-            (None, true) => code
-                .add(format!("`{name}` is a Python function, which cannot be run from here"))
-                .hint("name a file or a program, or give the criterion a `command`")
-                .none(),
-            (None, false) => {
-                Some((reader.paths.locate(code, name, PathKind::Command), true, Vec::new()))
+            (Some((field, _)), None) => {
+                return field
+                    .add("`command` and `code_config` both say what to run")
+                    .hint(format!("keep one of them; `code_config` names `{name}`"))
+                    .none();
+            }
+            (None, Some((module, function))) => {
+                let Some(path) = reader.paths.python_module(module) else {
+                    return field
+                        .add(format!("`{name}` is a Python function, and there is no {} next to the configuration", python_file(module)))
+                        .hint("name a file or a program, or give the criterion a `command`")
+                        .none();
+                };
+                code.path = path;
+                (code.contract, code.function) = (Some(Contract::Adk), Some(function.to_owned()));
+            }
+            (None, None) => {
+                code.path = reader.paths.locate(field, name, PathKind::Command);
+                code.command = true;
             }
         }
+        Some(())
     }
 }
 
-/// Returns true if ADK would import `name`: identifiers with dots between them that do not end in the extension of a source
-/// file.
-fn is_python_function(name: &str, runtimes: &Runtimes) -> bool {
-    let Some((_, last)) = name.rsplit_once('.') else { return false };
-    let extension = format!(".{}", last.to_ascii_lowercase());
-    !runtimes.extensions().any(|known| known == extension) && name.split('.').all(is_identifier)
+/// Returns the module and the function if ADK would import `name`: identifiers with dots between them that do not end in the
+/// extension of a source file.
+fn python_function<'a>(name: &'a str, runtimes: &Runtimes) -> Option<(&'a str, &'a str)> {
+    let (module, function) = name.rsplit_once('.')?;
+    let extension = format!(".{}", function.to_ascii_lowercase());
+    let is_file = runtimes.extensions().any(|known| known == extension);
+    (!is_file && name.split('.').all(is_identifier)).then_some((module, function))
 }
 
 /// Reads a command line of at least one word.

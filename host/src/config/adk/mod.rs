@@ -13,8 +13,8 @@
 //! ```
 //!
 //! The file is read into the same [`Config`] as a configuration in YAML: a criterion is an entry; a name with an entry in
-//! `custom_metrics` is a program, any other name is a built-in metric. In ADK `code_config` names a Python function. Here it
-//! names a file or a command; further settings of the program are in the criterion, which in ADK may have any keys. Limits
+//! `custom_metrics` is a program, any other name is a built-in metric. `code_config` names
+//! a Python function as in ADK, whose module is a file next to the configuration, or a file or a command; further settings of the program are in the criterion, which in ADK may have any keys. Limits
 //! and environment of the program (`limits`, `env`, `inherit_env`, `cwd`) are next to `code_config`.
 //!
 //! ADK ignores most unknown keys. Here they are problems, as in YAML: a misspelt key would silently change a verdict. Known

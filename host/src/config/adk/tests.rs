@@ -2,11 +2,14 @@
 
 use std::{path::Path, time::Duration};
 
+use evaluator_protocol::Contract;
+
 use super::recognize;
 use crate::{
     config::{CodeConfig, Config, EvaluatorKind},
     json,
     metric::MatchType,
+    runtime::testing::Folder,
 };
 
 fn parse(text: &str) -> Config {
@@ -183,7 +186,7 @@ fn what_a_program_is_called_with_stands_in_its_criterion() {
 }
 
 #[test]
-fn a_python_function_is_not_run_unless_a_command_takes_its_place() {
+fn a_python_function_needs_a_file_or_a_command() {
     for (name, fits) in [
         ("checks/polite.rs", true),
         ("polite.rs", true),
@@ -202,13 +205,32 @@ fn a_python_function_is_not_run_unless_a_command_takes_its_place() {
         let read = Config::parse(&text, Path::new("c.json"));
         assert_eq!(read.is_ok(), fits, "{name}: {read:?}");
         if let Err(error) = read {
+            let (module, _) = name.rsplit_once('.').unwrap();
             let expected = format!(
-                "c.json:1:75: `{name}` is a Python function, which cannot be run from here (name a file or a program, or \
-                 give the criterion a `command`)"
+                "c.json:1:75: `{name}` is a Python function, and there is no {}.py next to the configuration (name a file \
+                 or a program, or give the criterion a `command`)",
+                module.replace('.', "/")
             );
             assert_eq!(error.to_string(), expected);
         }
     }
+}
+
+#[test]
+fn a_python_function_of_a_file_is_called_as_adk_does() {
+    let folder = Folder::new("adk-config");
+    folder.file(
+        "my_pkg/metrics.py",
+        "def fn(eval_metric, actual, expected, scenario):\n    return 1\n",
+    );
+    let text = r#"{"criteria": {"m": {"threshold": 0.7, "n": 1}},
+                   "custom_metrics": {"m": {"code_config": {"name": "my_pkg.metrics.fn"}}}}"#;
+    let config = Config::load(&folder.file("c.json", text)).unwrap();
+    assert!(config.ensure_runnable().is_ok());
+    let EvaluatorKind::Code(code) = &config.evaluators[0].kind else { panic!() };
+    assert_eq!(code.path, folder.path("my_pkg/metrics.py"));
+    assert_eq!((code.contract, code.function.as_deref()), (Some(Contract::Adk), Some("fn")));
+    assert!(!code.command && code.threshold == 0.7);
 }
 
 #[test]
