@@ -297,7 +297,7 @@ impl Shared {
         self.state().mean = Some(mean);
     }
 
-    /// Ready when the worker was woken since the last call.
+    /// PreparedEvaluator when the worker was woken since the last call.
     pub(super) fn poll_woken(&self, id: u64, context: &mut Context<'_>) -> Poll<()> {
         let mut state = self.state();
         let Some(slot) = state.slot(id) else { return Poll::Pending };

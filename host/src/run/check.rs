@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use super::{
     Runner,
-    diagnosis::{self, TakenFor},
+    context::working_directory,
+    diagnosis::{self, ExpectedContent},
     program::{not_ready, program_file},
-    surroundings::working_folder,
 };
 use crate::{
     config::{CodeConfig, Config, EvaluatorKind, RemoteConfig},
@@ -33,7 +33,7 @@ impl Runner {
         let eval_set = config.eval_set.as_deref().map(|path| {
             let result = EvalSet::load(path)
                 .map(|set| format!("{} ({} cases)", path.display(), set.cases.len()))
-                .map_err(|error| match diagnosis::hint(path, TakenFor::EvalSet) {
+                .map_err(|error| match diagnosis::hint(path, ExpectedContent::EvalSet) {
                     Some(hint) => format!("{error} ({hint})"),
                     None => error.to_string(),
                 });
@@ -67,7 +67,7 @@ impl Runner {
 
     fn check_remote(&self, remote: &RemoteConfig, config: &Config) -> Result<String, String> {
         self.executors.get(&remote.program.executor).map_err(|error| error.to_string())?;
-        working_folder(remote.program.process.cwd.as_deref())?;
+        working_directory(remote.program.process.cwd.as_deref())?;
         let (found, cached) =
             self.peek(&remote.wanted, config).map_err(|error| error.to_string())?;
         if let Some(path) = cached {
@@ -95,7 +95,7 @@ impl Runner {
 
     fn check_program(&self, code: &CodeConfig) -> Result<String, String> {
         self.executors.get(&code.executor).map_err(|error| error.to_string())?;
-        working_folder(code.process.cwd.as_deref())?;
+        working_directory(code.process.cwd.as_deref())?;
         let path = program_file(code);
         let entrypoint = Entrypoint { path, fetched: code.fetched };
         let runtime =

@@ -17,9 +17,9 @@ use super::{
     conversations::Conversations,
     loaders::{Loaded, Loaders},
     permits::Permits,
-    ready::{Given, Ready},
+    prepared::{Input, PreparedEvaluator},
+    recording::Recording,
     retry,
-    subject::Subject,
 };
 use crate::{
     conversation::Conversation,
@@ -91,10 +91,10 @@ pub(super) async fn all(
     writer: &mut RunWriter,
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Executed {
-    let evaluators: Vec<Arc<Ready>> = plan
+    let evaluators: Vec<Arc<PreparedEvaluator>> = plan
         .evaluators
         .into_iter()
-        .map(|evaluator| Arc::new(Ready::new(evaluator, runner, conversations.len())))
+        .map(|evaluator| Arc::new(PreparedEvaluator::new(evaluator, runner, conversations.len())))
         .collect();
     let total = conversations.len() * evaluators.len();
     on_event(RunEvent::Evaluating { total });
@@ -127,7 +127,7 @@ pub(super) async fn all(
 
 /// Ends what the evaluators have running, all at the same time. Returns why the results of some of them cannot be relied
 /// on; a later run does not use those.
-async fn close(evaluators: Vec<Arc<Ready>>, writer: &mut RunWriter) -> Vec<String> {
+async fn close(evaluators: Vec<Arc<PreparedEvaluator>>, writer: &mut RunWriter) -> Vec<String> {
     let closing: Vec<_> = evaluators
         .into_iter()
         .filter_map(Arc::into_inner)
@@ -149,7 +149,7 @@ async fn close(evaluators: Vec<Arc<Ready>>, writer: &mut RunWriter) -> Vec<Strin
 /// What is being worked on.
 struct Execution<'a, 's> {
     runner: &'a Runner,
-    evaluators: &'a [Arc<Ready>],
+    evaluators: &'a [Arc<PreparedEvaluator>],
     conversations: &'a Arc<Conversations>,
     cases: &'a CaseIndex<'s>,
     events: bool,
@@ -176,7 +176,7 @@ struct Execution<'a, 's> {
 
 /// A conversation that is being evaluated.
 struct Active {
-    subject: Arc<Subject>,
+    recording: Arc<Recording>,
     evaluations: Vec<Option<EvaluationReport>>,
     /// Keys of the evaluations, in runs that are saved.
     keys: Vec<Option<Digest>>,
@@ -216,7 +216,7 @@ impl Execution<'_, '_> {
     /// Keeps the loaders busy, as long as what they load does not have to wait long.
     fn load_ahead(&mut self) {
         while self.next < self.conversations.len() {
-            if self.runner.cancellation.is_cancelled() || self.permits.are_withdrawn() {
+            if self.runner.cancellation.is_cancelled() || self.permits.is_closed() {
                 self.give_up();
                 return;
             }
@@ -228,7 +228,7 @@ impl Execution<'_, '_> {
             }
             let batch = self.conversations.batch(self.next);
             self.next = batch.end;
-            self.loaders.begin(batch);
+            self.loaders.start(batch);
         }
     }
 
@@ -237,7 +237,7 @@ impl Execution<'_, '_> {
         for number in self.next..self.conversations.len() {
             let trace_id = self.conversations.trace_id(number);
             let evaluations = self.evaluators.iter().map(|evaluator| {
-                let report = evaluator.report(evaluator.never_begun());
+                let report = evaluator.report(evaluator.not_started());
                 self.progress.evaluated(&report, &trace_id, String::new());
                 report
             });
@@ -275,7 +275,7 @@ impl Execution<'_, '_> {
                     report
                 }
             };
-            self.permits.something_went_wrong();
+            self.permits.record_failure();
             self.progress.total -= self.evaluators.len();
             self.writer.conversation(number, &unusable);
         }
@@ -284,30 +284,30 @@ impl Execution<'_, '_> {
     /// Begins all evaluations of a conversation.
     fn evaluate(&mut self, number: usize, conversation: Conversation) {
         let case = self.golden_case(&conversation);
-        let subject = Arc::new(Subject::new(conversation, case));
+        let recording = Arc::new(Recording::new(conversation, case));
         let missing = self.evaluators.len();
         let (evaluations, mut keys, mut known) = (vec![None; missing], vec![None; missing], vec![]);
         for (column, evaluator) in self.evaluators.iter().enumerate() {
             if self.writer.saves() {
-                keys[column] = evaluator.key(&subject);
+                keys[column] = evaluator.key(&recording);
                 if let Some(record) = keys[column].and_then(|key| self.writer.find(&key)) {
                     known.push((column, record));
                     continue;
                 }
             }
-            let (subject, evaluator, permits) =
-                (Arc::clone(&subject), Arc::clone(evaluator), Arc::clone(&self.permits));
+            let (recording, evaluator, permits) =
+                (Arc::clone(&recording), Arc::clone(evaluator), Arc::clone(&self.permits));
             let task = self.tasks.spawn(async move {
-                retry::evaluate(&evaluator, Given::Conversation(&subject), &permits).await
+                retry::evaluate(&evaluator, Input::Recording(&recording), &permits).await
             });
             self.places.insert(task.id(), (number, column));
         }
-        self.active.insert(number, Active { subject, evaluations, keys, missing });
+        self.active.insert(number, Active { recording, evaluations, keys, missing });
         self.active_bytes += self.conversations.size(number);
         for (column, record) in known {
             let outcome = record.evaluation.outcome();
             if matches!(outcome, EvaluationOutcome::Failed | EvaluationOutcome::Error) {
-                self.permits.something_went_wrong();
+                self.permits.record_failure();
             }
             self.finished(number, column, record.evaluation, record.stderr, true);
         }
@@ -337,7 +337,7 @@ impl Execution<'_, '_> {
         let evaluation = match joined {
             Ok((_, evaluation)) => evaluation,
             Err(error) => {
-                self.permits.something_went_wrong();
+                self.permits.record_failure();
                 evaluator.lost(&died(error))
             }
         };
@@ -347,7 +347,7 @@ impl Execution<'_, '_> {
         }
         let stderr = evaluation.end_of_stderr().into_owned();
         let is_lasting = evaluation.verdict.is_lasting();
-        let report = evaluator.report_on(evaluation, &active.subject);
+        let report = evaluator.report_on(evaluation, &active.recording);
         let is_reusable = !self.has_changed(column) && is_lasting;
         self.finished(number, column, report, stderr, is_reusable);
     }
@@ -375,7 +375,7 @@ impl Execution<'_, '_> {
         reusable: bool,
     ) {
         let Some(active) = self.active.get_mut(&number) else { return };
-        let conversation = active.subject.conversation();
+        let conversation = &active.recording.conversation;
         if self.writer.saves() {
             self.writer.evaluation(&EvaluationRecord {
                 key: active.keys[column],
@@ -404,7 +404,9 @@ impl Execution<'_, '_> {
 
     /// Forgets a conversation but for what the report says of it.
     fn finish(&mut self, number: usize) {
-        let Some(Active { subject, evaluations, .. }) = self.active.remove(&number) else { return };
+        let Some(Active { recording, evaluations, .. }) = self.active.remove(&number) else {
+            return;
+        };
         self.active_bytes -= self.conversations.size(number);
         let evaluations = evaluations
             .into_iter()
@@ -413,8 +415,8 @@ impl Execution<'_, '_> {
                 report.unwrap_or_else(|| evaluator.report(evaluator.lost("was lost")))
             })
             .collect();
-        let mut report = report(subject.conversation(), evaluations);
-        report.events = self.events.then(|| subject.event_context());
+        let mut report = report(&recording.conversation, evaluations);
+        report.events = self.events.then(|| recording.event_context());
         self.writer.conversation(number, &report);
     }
 }

@@ -12,11 +12,11 @@
 //! | `subject` | a conversation with its golden case |
 //! | `document` | the text an evaluator reads |
 //! | `program` | the programs of a plan: where they are, and making them ready |
-//! | `surroundings` | what a program runs in: its working directory, variables and limits |
+//! | `context` | what a program runs in: its working directory, variables and limits |
 //! | `ready` | one evaluator during a run: its workers, its evaluations |
 //! | `told` | what is told of an evaluation |
 //! | `reuse` | evaluations that are forked from a server or share compiled code |
-//! | `originals` | the files that make a program, as they were when the run began |
+//! | `snapshot` | the files that make a program, as they were when the run began |
 //! | `permits` | who may begin: a bounded number at a time, and nobody after a stop |
 //! | `retry` | trying again what may have gone wrong by chance |
 //! | `execute` | every evaluator on every conversation, a bounded number at a time |
@@ -26,30 +26,30 @@
 //! | `event` | what a caller can show while it waits |
 
 mod check;
+mod context;
 mod conversations;
 mod describe;
 mod diagnosis;
 mod document;
+mod evaluation_report;
 mod event;
 mod examine;
 mod execute;
 mod fetch;
 mod fingerprint;
+mod foreign;
 mod inspect;
 mod loaders;
-mod originals;
 mod permits;
 mod plan;
+mod prepared;
 mod program;
-mod ready;
+mod recording;
 mod retry;
 mod reuse;
 mod runner;
 mod service;
-mod subject;
-mod surroundings;
-mod terms;
-mod told;
+mod snapshot;
 
 #[cfg(test)]
 mod tests;

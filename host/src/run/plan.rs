@@ -5,10 +5,11 @@ use std::{sync::Arc, time::Duration};
 use evaluator_protocol::Contract;
 
 use super::{
-    RunEvent, Runner, fingerprint,
-    originals::Originals,
+    RunEvent, Runner,
+    context::ExecutionContext,
+    fingerprint,
     program::{Candidate, prepare},
-    surroundings::Surroundings,
+    snapshot::ProgramSnapshot,
 };
 use crate::{
     config::{BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, LinkedConfig, MissingTurns},
@@ -103,8 +104,8 @@ pub(super) struct Program {
     pub(super) _driver: Option<Driver>,
     /// Reason why its file does not work with that contract.
     pub(super) mismatch: Option<Mismatch>,
-    pub(super) surroundings: Surroundings,
-    pub(super) originals: Arc<Originals>,
+    pub(super) context: ExecutionContext,
+    pub(super) snapshot: Arc<ProgramSnapshot>,
 }
 
 impl Plan {
@@ -117,7 +118,7 @@ impl Plan {
         }
         let mut evaluators: Vec<PlannedEvaluator> = Vec::with_capacity(config.evaluators.len());
         let (mut programs, mut remotes) = (Vec::new(), Vec::new());
-        tell_unused(config, runner, on_event);
+        report_unused_judge(config, runner, on_event);
         for (index, evaluator) in config.evaluators.iter().enumerate() {
             let work = match &evaluator.kind {
                 EvaluatorKind::Builtin(builtin) => metric(evaluator, builtin, runner),
@@ -219,7 +220,7 @@ fn metric(evaluator: &EvaluatorConfig, builtin: &BuiltinConfig, runner: &Runner)
 
 /// Reports settings of a judge that no judge uses. The model of the judge may come from the command line, for all metrics of
 /// the run, so it is reported only if no metric asks a judge.
-fn tell_unused(config: &Config, runner: &Runner, on_event: &mut dyn FnMut(RunEvent)) {
+fn report_unused_judge(config: &Config, runner: &Runner, on_event: &mut dyn FnMut(RunEvent)) {
     let builtins: Vec<_> = config
         .evaluators
         .iter()

@@ -9,10 +9,11 @@ use evaluator_protocol::Contract;
 use indexmap::IndexMap;
 
 use super::{
-    RunEvent, Runner, fingerprint,
-    originals::Originals,
+    RunEvent, Runner,
+    context::ExecutionContext,
+    fingerprint,
     plan::{PlannedEvaluator, Program, Work, broken},
-    surroundings::Surroundings,
+    snapshot::ProgramSnapshot,
 };
 use crate::{
     config::{CodeConfig, Config, Isolation},
@@ -48,12 +49,12 @@ pub(super) fn prepare(
     let inherited = Environment::inherited();
     let mut surrounded = Vec::with_capacity(programs.len());
     for program in programs {
-        match Surroundings::new(&program.code, &inherited) {
-            Ok(surroundings) => surrounded.push((program, surroundings)),
+        match ExecutionContext::new(&program.code, &inherited) {
+            Ok(context) => surrounded.push((program, context)),
             Err(reason) => evaluators[program.index].work = broken(reason),
         }
     }
-    tell_withheld(evaluators, &surrounded, on_event);
+    report_withheld(evaluators, &surrounded, on_event);
     let entrypoints: Vec<Entrypoint> = surrounded
         .iter()
         .map(|(Candidate { index, code, .. }, _)| Entrypoint {
@@ -96,7 +97,7 @@ pub(super) fn prepare(
 /// What an evaluator does with the launch of its program. Sets its fingerprint, too.
 fn prepared(
     evaluator: &mut PlannedEvaluator,
-    (candidate, surroundings): (Candidate, Surroundings),
+    (candidate, context): (Candidate, ExecutionContext),
     entrypoint: &Entrypoint,
     launch: Launch,
     (config, runner): (&Config, &Runner),
@@ -106,12 +107,12 @@ fn prepared(
     let whose = (&*evaluator, &candidate);
     let fingerprint = fingerprint::of_launch(whose, &inputs, &launch, runner, on_event);
     evaluator.fingerprint = fingerprint;
-    let originals = Originals::of(&launch.one_shot, &inputs);
+    let snapshot = ProgramSnapshot::of(&launch.one_shot, &inputs);
     let Candidate { code, executor, .. } = candidate;
     let launch = named(launch, &evaluator.name, code.contract);
     match driven(&code, launch, &entrypoint.path) {
         Ok(driven) => {
-            let conditions = (surroundings, originals);
+            let conditions = (context, snapshot);
             ready(&code, driven, conditions, executor.as_ref(), config.retries)
         }
         Err(reason) => broken(reason),
@@ -162,13 +163,13 @@ fn driven(code: &CodeConfig, launch: Launch, path: &Path) -> Result<Driven, Stri
 fn ready(
     code: &CodeConfig,
     driven: Driven,
-    (surroundings, originals): (Surroundings, Originals),
+    (context, snapshot): (ExecutionContext, ProgramSnapshot),
     executor: &dyn Executor,
     retries: u32,
 ) -> Work {
     let Driven { launch, driver, mismatch } = driven;
-    let launch = surroundings.give_to(launch);
-    let resources = surroundings.resources();
+    let launch = context.apply(launch);
+    let resources = context.resources();
     // The limits hold for what the executor starts, and through it for the program.
     let wrap = |command| executor.wrap(command).map(|wrapped| CommandSpec { resources, ..wrapped });
     let one_shot = launch.one_shot.args(&code.args);
@@ -190,8 +191,8 @@ fn ready(
             contract: code.contract,
             _driver: driver,
             mismatch,
-            surroundings,
-            originals: Arc::new(originals),
+            context,
+            snapshot: Arc::new(snapshot),
         })),
         (Err(reason), _) | (_, Err(reason)) => {
             broken(format!("executor `{}`: {reason}", code.executor))
@@ -200,15 +201,15 @@ fn ready(
 }
 
 /// Tells once what is withheld from whom.
-fn tell_withheld(
+fn report_withheld(
     evaluators: &[PlannedEvaluator],
-    programs: &[(Candidate, Surroundings)],
+    programs: &[(Candidate, ExecutionContext)],
     on_event: &mut dyn FnMut(RunEvent),
 ) {
     let mut told: IndexMap<Vec<String>, Vec<String>> = IndexMap::new();
-    for (program, surroundings) in programs {
+    for (program, context) in programs {
         let name = evaluators[program.index].name.clone();
-        told.entry(surroundings.withheld()).or_default().push(name);
+        told.entry(context.withheld()).or_default().push(name);
     }
     for (variables, evaluators) in told.into_iter().filter(|(names, _)| !names.is_empty()) {
         on_event(RunEvent::Withheld { evaluators, variables });

@@ -17,7 +17,7 @@ use tokio::{sync::mpsc, task, time::sleep};
 use super::{
     Plan, RunEvent,
     conversations::Conversations,
-    diagnosis::{self, TakenFor},
+    diagnosis::{self, ExpectedContent},
     execute::{self, Executed},
     fingerprint,
     permits::Permits,
@@ -40,7 +40,7 @@ use crate::{
 };
 
 /// How long what loads traces and makes evaluators ready may take to stop when the run was cancelled.
-const LAST_PATIENCE: Duration = Duration::from_secs(2);
+const SHUTDOWN_LIMIT: Duration = Duration::from_secs(2);
 
 /// What a run may use, and how much at a time. The registries start with what this crate knows; add to them what it does not.
 #[derive(Clone, Debug)]
@@ -167,15 +167,15 @@ impl Runner {
                 on_event(RunEvent::BadInput { message, cause: None, hint: None });
                 continue;
             }
-            let taken_for = match &error.kind {
+            let expected = match &error.kind {
                 LoadErrorKind::Unusable(parts) => {
                     report.left_out.append(parts);
-                    TakenFor::UsedTraces
+                    ExpectedContent::UsedTraces
                 }
-                LoadErrorKind::NoSpans => TakenFor::UsedTraces,
-                _ => TakenFor::Traces,
+                LoadErrorKind::NoSpans => ExpectedContent::UsedTraces,
+                _ => ExpectedContent::Traces,
             };
-            bad_input(&mut report, (&error.path, taken_for), error, on_event);
+            bad_input(&mut report, (&error.path, expected), error, on_event);
         }
         if index.stopped {
             report.errors.push("The run was cancelled before all traces were loaded.".to_owned());
@@ -190,7 +190,12 @@ impl Runner {
             Some(path) => EvalSet::load(path)
                 .map_err(|error| {
                     report.unusable_eval_set = true;
-                    bad_input(&mut report, (&error.path, TakenFor::EvalSet), &error, on_event)
+                    bad_input(
+                        &mut report,
+                        (&error.path, ExpectedContent::EvalSet),
+                        &error,
+                        on_event,
+                    )
                 })
                 .ok(),
             None => None,
@@ -206,10 +211,10 @@ impl Runner {
         let cases = CaseIndex::new(eval_set.as_ref()).strict(config.strict_matching);
         let permits = Permits::new(self.jobs, config.fail_fast);
         if !report.errors.is_empty() {
-            permits.something_went_wrong();
+            permits.record_failure();
         }
         // What will not be run need not be made ready.
-        let plan = match permits.are_withdrawn() {
+        let plan = match permits.is_closed() {
             true => Plan::not_run(config),
             false => self.prepare(config, on_event).await,
         };
@@ -255,7 +260,7 @@ impl Runner {
     /// Ends when the run was cancelled and what does not listen to that has had time to end.
     async fn given_up(&self) {
         self.cancellation.cancelled().await;
-        sleep(LAST_PATIENCE).await;
+        sleep(SHUTDOWN_LIMIT).await;
     }
 
     /// Makes the plan on a thread of its own, so that events arrive and cancelling works while a compiler is busy.
@@ -304,7 +309,7 @@ fn unrecorded(set: &EvalSet, recorded: &HashSet<usize>) -> Vec<String> {
 /// Puts an error about a file into the report, and tells it with its cause, which knows the position, and a hint.
 fn bad_input(
     report: &mut Report,
-    (path, taken_for): (&Path, TakenFor),
+    (path, expected): (&Path, ExpectedContent),
     error: &dyn Error,
     on_event: &mut dyn FnMut(RunEvent),
 ) {
@@ -314,7 +319,7 @@ fn bad_input(
         cause = Some(error.to_string()).filter(|cause| !message.contains(cause)).or(cause);
         next = error.source();
     }
-    let hint = diagnosis::hint(path, taken_for);
+    let hint = diagnosis::hint(path, expected);
     let behind = [&cause, &hint].into_iter().flatten().cloned().collect::<Vec<_>>().join("; ");
     if !behind.is_empty() {
         report.causes.insert(report.errors.len(), behind);

@@ -220,7 +220,7 @@ fn a_module_that_changes_during_the_run_is_an_error_of_the_run() {
             ran.stdout
         );
         let error = ran.error_of("one");
-        assert!(error.contains("rules.py changed while the run was on"), "{error}");
+        assert!(error.contains("rules.py changed during the run"), "{error}");
         let kept = lines(&folder, "evaluation");
         let is_kept =
             |line: &String| line.contains("\"name\":\"one\"") && line.contains("\"reusable\":true");
