@@ -62,8 +62,6 @@ const LONG_FUNCTIONS: &[(&str, &str)] = &[
     ("sdk-macros/src/expand.rs", "call"),
     ("traces/src/conversation/tree.rs", "new"),
     ("launch/src/process/session.rs", "exchange"),
-    ("host/src/run/plan.rs", "new"),
-    ("host/src/run/runner.rs", "evaluate"),
     ("host/src/source/collect.rs", "collect"),
     ("cli/src/commands/run.rs", "run"),
     ("cli/src/render/markdown.rs", "text"),

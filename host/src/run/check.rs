@@ -6,6 +6,7 @@ use super::{
     Runner,
     context::working_directory,
     diagnosis::{self, ExpectedContent},
+    plan::NO_OPENAI_EVAL,
     program::{not_ready, program_file},
 };
 use crate::{
@@ -43,9 +44,7 @@ impl Runner {
             let result = match &evaluator.kind {
                 EvaluatorKind::Builtin(_) => self.check_metric(&evaluator.name),
                 EvaluatorKind::Code(code) => self.check_program(code),
-                EvaluatorKind::OpenAiEval(_) => {
-                    Err("`type: openai_eval` cannot be run by this version".to_owned())
-                }
+                EvaluatorKind::OpenAiEval(_) => Err(NO_OPENAI_EVAL.to_owned()),
                 EvaluatorKind::Remote(remote) => self.check_remote(remote, config),
                 EvaluatorKind::Linked(_) => match self.linked.get(&evaluator.name) {
                     Ok(_) => Ok("linked into this program".to_owned()),
