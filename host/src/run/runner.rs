@@ -123,14 +123,21 @@ impl Runner {
     ///
     /// [`ConfigError`] with all problems and their positions.
     pub fn load_config(&self, file: &Path) -> Result<Config, ConfigError> {
-        Config::load_for(
-            file,
-            Known {
-                runtimes: &self.runtimes,
-                metrics: &self.metrics,
-                trace_formats: &self.trace_formats,
-            },
-        )
+        Config::load_for(file, self.known())
+    }
+
+    /// Reads the text of a configuration; `file` is its name in messages. Does not resolve paths.
+    ///
+    /// # Errors
+    ///
+    /// As [`load_config`](Self::load_config).
+    pub fn parse_config(&self, text: &str, file: &Path) -> Result<Config, ConfigError> {
+        Config::parse_for(text, file, self.known())
+    }
+
+    fn known(&self) -> Known<'_> {
+        let Self { runtimes, metrics, trace_formats, .. } = self;
+        Known { runtimes, metrics, trace_formats }
     }
 
     /// Loads the traces, prepares the evaluators, runs each on every conversation and returns the report.
