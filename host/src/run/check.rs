@@ -1,4 +1,4 @@
-//! What can be known of a run before it: is everything there that the configuration names?
+//! Checks whether everything that a configuration names exists.
 
 use std::path::PathBuf;
 
@@ -16,13 +16,13 @@ use crate::{
     runtime::Entrypoint,
 };
 
-/// What was found out about one thing that a configuration names.
+/// Result of the check of one entry of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
     /// Name of the evaluator, or `eval set`.
     pub subject: String,
-    /// What it is, e.g. `checks/polite.py (Python: /usr/bin/python3)`; what is wrong with it, if something is.
+    /// Description, e.g. `checks/polite.py (Python: /usr/bin/python3)`, or the error.
     pub result: Result<String, String>,
 }
 
@@ -72,7 +72,7 @@ impl Runner {
         if let Some(path) = cached {
             return self.inspect_cached(path).map(|detail| format!("{found} ({detail})"));
         }
-        // Which runtime it will be follows from its name alone.
+        // The extension decides the runtime.
         let extension = remote.wanted.reference.extension();
         let runtime = self.runtimes.iter().rev().find(|it| it.extensions().contains(&&*extension));
         let runtime = runtime.ok_or_else(|| format!("no runtime runs `{extension}` files"))?;
@@ -82,7 +82,7 @@ impl Runner {
         }
     }
 
-    /// What runs an evaluator that was fetched before.
+    /// Returns the runtime of an evaluator that was fetched before.
     fn inspect_cached(&self, path: PathBuf) -> Result<String, String> {
         let entrypoint = Entrypoint { path, fetched: true };
         let runtime = self.runtimes.for_path(&entrypoint.path);

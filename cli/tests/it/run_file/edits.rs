@@ -102,7 +102,7 @@ echo '{"score": 1}'"#;
         CONVERSATIONS as u64 + 1
     );
     assert_eq!(summary["errored"], CONVERSATIONS - 2);
-    first.says("results of one cannot be reused: ").says("has changed since the run began");
+    first.says("results of one cannot be reused: ").says("has changed since the run started");
     folder.script("one", replaces);
     assert_eq!(fs::read(folder.path().join("one")).unwrap(), before);
     run(&folder, "3", &RESUME).exits(0);
