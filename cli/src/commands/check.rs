@@ -24,7 +24,8 @@ pub(super) fn check(file: &Path, locked: bool, build: bool, verbose: u8, runner:
     if let Err(error) = &runnable {
         render::config_error(error);
     }
-    let runner = Runner { locked, ..runner };
+    let mut runner = runner;
+    runner.locked = locked;
     let mut findings = runner.check(&config);
     let examination = match examined(&runner, &config, build, verbose) {
         Ok(examination) => examination,

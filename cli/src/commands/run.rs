@@ -117,7 +117,8 @@ pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> u8 {
         return exit::USAGE;
     }
 
-    let mut runner = Runner { locked: args.locked, ..runner };
+    let mut runner = runner;
+    runner.locked = args.locked;
     if let Some(jobs) = args.jobs {
         runner.jobs = jobs;
     }
@@ -136,7 +137,8 @@ pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> u8 {
             None
         }
     });
-    let request = Request { traces: args.traces, config, events: events.is_some() };
+    let mut request = Request::new(args.traces, config);
+    request.events = events.is_some();
     signals::watch(runner.cancellation.clone());
     let report = watched(verbose, async |on_event| runner.run(&request, on_event).await);
     let report = match report {

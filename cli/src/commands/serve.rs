@@ -46,7 +46,9 @@ pub(super) fn serve(args: &ServeArgs, verbose: u8, runner: Runner) -> u8 {
         render::config_error(&error);
         return exit::USAGE;
     }
-    let mut runner = Runner { locked: args.locked, run_file: None, ..runner };
+    let mut runner = runner;
+    runner.locked = args.locked;
+    runner.run_file = None;
     runner.jobs = args.jobs.unwrap_or(runner.jobs);
     let stop = Cancellation::new();
     signals::watch_serving(stop.clone());

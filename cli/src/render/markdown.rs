@@ -177,34 +177,22 @@ mod tests {
     #[test]
     fn of_many_rows_those_that_need_attention_are_shown_in_the_order_of_the_run() {
         let conversations = (0..2000).map(|number| {
-            let evaluation = EvaluationReport {
-                name: "check".to_owned(),
-                score: None,
-                threshold: Some(0.5),
-                // Many that passed come first, and then some that need attention.
-                status: if number % 5 == 4 { Status::Failed } else { Status::Passed },
-                failure_reason: None,
-                per_invocation_scores: Vec::new(),
-                duration: None,
+            let mut evaluation = EvaluationReport::new("check");
+            evaluation.threshold = Some(0.5);
+            // Many that passed come first, and then some that need attention.
+            evaluation.status = if number % 5 == 4 { Status::Failed } else { Status::Passed };
+            if number % 100 == 99 {
                 // Each is another one: equal errors would be one row.
-                error: (number % 100 == 99).then(|| format!("broke {number}")),
-                headline: None,
-                error_type: (number % 100 == 99).then_some("exited"),
-                stderr: None,
-                attempts: 1,
-                warnings: Vec::new(),
-                details: None,
-            };
-            ConversationReport {
-                trace_id: format!("t{number}").into(),
-                turns: 1,
-                warnings: Vec::new(),
-                evaluations: vec![evaluation],
-                performance: None,
-                events: None,
+                evaluation.error = Some(format!("broke {number}"));
+                evaluation.error_type = Some("exited");
             }
+            let mut conversation = ConversationReport::new(format!("t{number}").into());
+            conversation.turns = 1;
+            conversation.evaluations = vec![evaluation];
+            conversation
         });
-        let report = Report { conversations: conversations.collect(), ..Report::default() };
+        let mut report = Report::default();
+        report.conversations = conversations.collect();
         let of = |wanted: fn(usize) -> bool| {
             (0..2000).filter(move |number| wanted(*number)).map(|number| format!("t{number}"))
         };

@@ -108,7 +108,8 @@ fn every_form_of_report_is_the_same_when_nothing_is_held_in_memory() {
         ),
     );
     let report = |form: &str, report_memory: usize| {
-        let runner = Runner { report_memory, ..Runner::default() };
+        let mut runner = Runner::default();
+        runner.report_memory = report_memory;
         let file = path(&format!("{form}-{report_memory}"));
         let traces = traces.to_str().unwrap();
         let (config, arguments) = (path("c.yaml"), ["evaluator", "run", traces, "-c"]);

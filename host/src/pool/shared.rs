@@ -270,13 +270,13 @@ impl Shared {
         while state.queue.front().is_some_and(Job::is_given_up) {
             state.queue.pop_front();
         }
-        let somebody_is_idle =
+        let another_is_idle =
             || state.slots.iter().any(|slot| slot.id != id && slot.slot_state == SlotState::Idle);
         let offer = match state.queue.front() {
             None => Offer::Nothing,
             Some(job) if job.needs_own_worker() && !fresh => Offer::NeedsFreshWorker,
             // The idle worker was woken and takes it.
-            Some(_) if documents > 0 && somebody_is_idle() => Offer::Nothing,
+            Some(_) if documents > 0 && another_is_idle() => Offer::Nothing,
             Some(_) => state.queue.pop_front().map_or(Offer::Nothing, Offer::Job),
         };
         if state.queue.is_empty() {
@@ -297,7 +297,7 @@ impl Shared {
         self.state().mean = Some(mean);
     }
 
-    /// Ready when the worker was woken since the last call.
+    /// PreparedEvaluator when the worker was woken since the last call.
     pub(super) fn poll_woken(&self, id: u64, context: &mut Context<'_>) -> Poll<()> {
         let mut state = self.state();
         let Some(slot) = state.slot(id) else { return Poll::Pending };
@@ -383,7 +383,7 @@ mod tests {
         };
         assert_eq!(workers(Some(Duration::from_micros(10)), later), 1, "20 of them take 0.2 ms");
         assert_eq!(workers(Some(Duration::from_millis(1)), later), 2);
-        assert_eq!(workers(None, later), 2, "nobody knows how long they take");
+        assert_eq!(workers(None, later), 2, "their duration is unknown");
         let Some(long_ago) = Instant::now().checked_sub(2 * ALWAYS_BEHIND) else { return };
         assert_eq!(workers(Some(Duration::from_micros(10)), long_ago), 2);
     }

@@ -19,11 +19,11 @@ use crate::{
     report::{ConversationReport, EvaluationReport, Report},
 };
 
-/// Conversations that are put into text together.
+/// Number of conversations that a thread serializes together.
 const BATCH: usize = 32;
 
 impl Report {
-    /// The report as JSON text, indented by two spaces, ASCII only, without a final line feed.
+    /// Returns the report as JSON text, indented by two spaces, ASCII only, without a final line feed.
     ///
     /// # Errors
     ///
@@ -35,7 +35,7 @@ impl Report {
         String::from_utf8(text).map_err(io::Error::other)
     }
 
-    /// Writes what [`Report::to_json`] gives, one conversation after the other: a report of many is long.
+    /// Writes the text of [`Report::to_json`], one conversation after the other.
     ///
     /// # Errors
     ///
@@ -96,7 +96,7 @@ impl Report {
         out.write_all(b"\n}")
     }
 
-    /// Batches are put into text on as many threads as there are processors, each taking its turn, and written here.
+    /// Writes the conversations. One thread per processor serializes batches, in turn.
     fn write_conversations(&self, out: &mut dyn Write) -> io::Result<()> {
         let batches = self.conversations.len().div_ceil(BATCH);
         let threads = thread::available_parallelism().map_or(1, usize::from).min(batches);
@@ -105,7 +105,7 @@ impl Report {
                 let (give, take) = sync_channel(1);
                 let write = move || {
                     for batch in (first..batches).step_by(threads) {
-                        // Nobody takes it any more when writing has failed.
+                        // The receiver is gone if writing has failed.
                         if give.send(self.batch(batch)).is_err() {
                             return;
                         }
@@ -117,7 +117,7 @@ impl Report {
                 0 | 1 => Ok(Vec::new()),
                 _ => (0..threads).map(start).collect(),
             };
-            // Without other threads it takes longer.
+            // Without threads, batches are serialized here.
             let threads = started.unwrap_or_default();
             for batch in 0..batches {
                 let text = match threads.get(batch % threads.len().max(1)) {
@@ -130,7 +130,7 @@ impl Report {
         })
     }
 
-    /// The text of some conversations that follow each other.
+    /// Returns the text of a batch of conversations.
     fn batch(&self, number: usize) -> io::Result<String> {
         let mut text = String::new();
         let first = number * BATCH;

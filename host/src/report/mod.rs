@@ -1,5 +1,4 @@
-//! The report of a run, as data, and the run file that it is read from. Rendering for people is left to the caller; the JSON
-//! form is here because it is a contract.
+//! The report of a run as data, its JSON form, and the run file that it is read from. Text forms are in the command.
 
 mod context;
 mod conversations;

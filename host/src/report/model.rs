@@ -15,6 +15,7 @@ use crate::{
 /// The report of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct Report {
     /// Conversations in the order of the traces.
     #[serde(skip)]
@@ -49,7 +50,7 @@ pub struct Report {
     pub require_evaluated: bool,
     /// Share of errors up to which they are tolerated, in 0..=1; none by default.
     pub max_error_rate: f64,
-    /// Why not everything was evaluated; `None` if everything was.
+    /// Reason why not everything was evaluated; `None` if everything was.
     pub partial: Option<Partial>,
     /// Latencies, tokens and counts of all conversations; `None` if no conversation has them.
     #[serde(skip)]
@@ -83,6 +84,7 @@ impl fmt::Display for Partial {
 
 /// Report of one conversation.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ConversationReport {
     /// Trace id of the conversation's first trace.
     pub trace_id: Arc<str>,
@@ -96,13 +98,14 @@ pub struct ConversationReport {
     /// Latencies, tokens and counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub performance: Option<PerformanceMetrics>,
-    /// What evaluation events say of the conversation, if they were requested.
+    /// Data of evaluation events, if [requested](crate::run::Request::events).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<EventContext>,
 }
 
 /// Report of one evaluator on one conversation.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct EvaluationReport {
     /// Name of the evaluator; `(all)` stands for all of them, if the conversation could not be evaluated at all.
     pub name: String,
@@ -112,33 +115,32 @@ pub struct EvaluationReport {
     pub threshold: Option<f64>,
     /// The status. [`Status::NotEvaluated`] if there is an error; see [`outcome`](Self::outcome).
     pub status: Status,
-    /// Reason why the host counts it as failed whatever its score is, e.g. that golden turns are not recorded.
+    /// Reason why the evaluation fails whatever its score is, e.g. golden turns that are not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_reason: Option<String>,
     /// Score of each turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub per_invocation_scores: Vec<Option<f64>>,
-    /// How long it took; `None` if nothing was started.
+    /// Duration; `None` if nothing was started.
     #[serde(rename = "duration_ns", with = "encoding::nanoseconds")]
     pub duration: Option<Duration>,
-    /// Why the evaluator broke, if it did. One paragraph, with the end of its stderr where that explains it, in the words
-    /// of agentevals.
+    /// Error of the evaluator: one paragraph in the wording of agentevals, with the end of its standard error where that
+    /// explains it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The same in one clause of this project's own, to be read after the evaluator's name; text reports show it. `None`
-    /// if `error` is such a clause.
+    /// The error as a clause that follows the name of the evaluator, for text reports. `None` if `error` is such a clause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headline: Option<String>,
     /// Stable name of the kind of error, e.g. `timed_out`.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "encoding::error_type")]
     pub error_type: Option<ErrorType>,
-    /// The end of what it wrote to standard error, if it broke and wrote something.
+    /// End of its standard error, if there is an error and standard error is not empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr: Option<String>,
     /// Number of attempts; above 1 only where retries were requested.
     pub attempts: u32,
-    /// Warnings about the answer, e.g. that its status contradicts the score, or that earlier attempts broke; it counts all
-    /// the same.
+    /// Warnings about the answer, e.g. that its status contradicts the score, or that earlier attempts failed. They do not
+    /// affect the outcome.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// The evaluator's details.
@@ -150,7 +152,7 @@ pub struct EvaluationReport {
 pub type ErrorType = &'static str;
 
 impl ConversationReport {
-    /// The report of a conversation without turns, evaluations or anything else.
+    /// Creates the report of a conversation without turns and evaluations.
     #[must_use]
     pub fn new(trace_id: Arc<str>) -> Self {
         Self { trace_id, ..Self::default() }
@@ -158,21 +160,22 @@ impl ConversationReport {
 }
 
 impl EvaluationReport {
-    /// The report of an evaluation that came to nothing: not evaluated, without a score or an error.
+    /// Creates the report of an evaluation with the status `NOT_EVALUATED`, without a score or an error.
+    #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), attempts: 1, ..Self::default() }
     }
 }
 
 impl Report {
-    /// How many evaluations passed, failed, broke and were not evaluated.
+    /// Returns the number of evaluations by outcome.
     #[must_use]
     pub fn tally(&self) -> Tally {
         self.conversations.tally()
     }
 
-    /// Everything that decides what the run amounts to. An error outside of any conversation weighs as much as an
-    /// evaluator that broke: what the file holds was not judged.
+    /// Returns everything that decides the [`Standing`] of the run. An error outside of any conversation counts as one
+    /// failed evaluator: the content of the file was not evaluated.
     #[must_use]
     pub fn balance(&self) -> Balance {
         let others =
@@ -194,28 +197,28 @@ impl Report {
         }
     }
 
-    /// What the run amounts to.
+    /// Returns the result of the run.
     #[must_use]
     pub fn standing(&self) -> Standing {
         self.balance().standing()
     }
 
-    /// Evaluators that have not scored a single conversation though they have to, in the order of the configuration.
-    /// Empty where [`require_evaluated`](Self::require_evaluated) is not set.
+    /// Returns the evaluators without any score, in the order of the configuration. Empty unless
+    /// [`require_evaluated`](Self::require_evaluated) is set.
     #[must_use]
     pub fn missing_scores(&self) -> Vec<&str> {
         let names = self.conversations.evaluators_without_score();
         names.filter(|_| self.require_evaluated).collect()
     }
 
-    /// Golden cases that have to be recorded and are not, by their ids. Empty where neither
-    /// [`require_all_cases`](Self::require_all_cases) nor [`require_evaluated`](Self::require_evaluated) is set.
+    /// Returns the ids of golden cases that have to be recorded and are not. Empty unless
+    /// [`require_all_cases`](Self::require_all_cases) or [`require_evaluated`](Self::require_evaluated) is set.
     #[must_use]
     pub fn missing_cases(&self) -> &[String] {
         if self.require_all_cases || self.require_evaluated { &self.unrecorded_cases } else { &[] }
     }
 
-    /// Everything that went wrong outside of any conversation, each with what lies behind it.
+    /// Returns the errors outside of any conversation, each with its cause if that is known.
     pub fn errors_with_causes(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
         let causes = &self.causes;
         self.errors
@@ -226,7 +229,7 @@ impl Report {
 }
 
 impl EvaluationReport {
-    /// Counts it as what it is.
+    /// Adds the evaluation to a tally.
     pub fn count_in(&self, tally: &mut Tally) {
         if self.was_run() {
             tally.count(self.error.is_none().then_some(self.status));
@@ -235,7 +238,7 @@ impl EvaluationReport {
         }
     }
 
-    /// Whether it was tried at all, or is only in the report because the run stopped before it.
+    /// Returns false if the run stopped before the evaluation.
     #[must_use]
     pub fn was_run(&self) -> bool {
         self.error_type != Some(NOT_RUN)

@@ -5,18 +5,18 @@ use std::fmt;
 use super::EvaluationReport;
 use crate::verdict::Status;
 
-/// Outcome of one evaluation. Unlike [`Status`], which is what hosts of the contract know, it tells an error from an
-/// evaluation that does not apply.
+/// Outcome of one evaluation. Unlike [`Status`], which is part of the contract, it distinguishes an error from an evaluation
+/// that does not apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EvaluationOutcome {
-    /// Scored, and good enough.
+    /// The score passes.
     Passed,
-    /// Scored, and not good enough.
+    /// The score fails.
     Failed,
-    /// The evaluator did not judge the conversation.
+    /// The evaluator does not apply to the conversation.
     NotEvaluated,
-    /// The evaluator broke.
+    /// Error of the evaluator.
     Error,
     /// The run stopped before the evaluation was started.
     NotRun,

@@ -1,4 +1,4 @@
-//! What is counted of a report while its conversations pass, so that nobody has to go through them again for it.
+//! Counts of a report, collected while its conversations are written.
 
 use std::mem;
 
@@ -12,11 +12,11 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub(super) struct Totals {
     pub(super) tally: Tally,
-    /// How many warnings evaluations have.
+    /// Number of warnings of evaluations.
     pub(super) warnings: u64,
     /// Evaluations for which an evaluator was asked.
     pub(super) asked: usize,
-    /// Whether some evaluation was cancelled.
+    /// True if an evaluation was cancelled.
     pub(super) cancelled: bool,
     evaluators: Vec<Asked>,
     performance: RunSums,
@@ -26,11 +26,11 @@ pub(super) struct Totals {
 #[derive(Clone, Debug)]
 struct Asked {
     name: String,
-    /// Where it stands first: conversation and column.
+    /// First position: conversation and column.
     first: (usize, usize),
-    /// Whether it scored a conversation.
+    /// True if it has a score.
     scored: bool,
-    /// Whether it broke on a conversation.
+    /// True if it has an error.
     broke: bool,
 }
 
@@ -71,19 +71,18 @@ impl Totals {
         }
     }
 
-    /// Says that everything was counted. Gives latencies, tokens and counts of all conversations, if there is one that
-    /// has them.
+    /// Finishes counting. Returns latencies, tokens and counts of all conversations, if one has them.
     pub(super) fn finish(&mut self) -> Option<RunPerformance> {
         self.evaluators.sort_by_key(|asked| asked.first);
         mem::take(&mut self.performance).finish()
     }
 
-    /// The evaluators that were asked and scored nothing, in the order in which they stand in the report.
+    /// Returns the evaluators that were asked and have no score, in the order of the report.
     pub(super) fn without_score(&self) -> impl Iterator<Item = &str> {
         self.evaluators.iter().filter(|asked| !asked.scored).map(|asked| asked.name.as_str())
     }
 
-    /// The evaluators that broke and scored nothing, in the order in which they stand in the report.
+    /// Returns the evaluators that have errors and no score, in the order of the report.
     pub(super) fn never_worked(&self) -> impl Iterator<Item = &str> {
         let never = self.evaluators.iter().filter(|asked| asked.broke && !asked.scored);
         never.map(|asked| asked.name.as_str())

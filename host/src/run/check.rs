@@ -1,12 +1,13 @@
-//! What can be known of a run before it: is everything there that the configuration names?
+//! Checks whether everything that a configuration names exists.
 
 use std::path::PathBuf;
 
 use super::{
     Runner,
-    diagnosis::{self, TakenFor},
+    context::working_directory,
+    diagnosis::{self, ExpectedContent},
+    plan::NO_OPENAI_EVAL,
     program::{not_ready, program_file},
-    surroundings::working_folder,
 };
 use crate::{
     config::{CodeConfig, Config, EvaluatorKind, RemoteConfig},
@@ -15,13 +16,13 @@ use crate::{
     runtime::Entrypoint,
 };
 
-/// What was found out about one thing that a configuration names.
+/// Result of the check of one entry of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
     /// Name of the evaluator, or `eval set`.
     pub subject: String,
-    /// What it is, e.g. `checks/polite.py (Python: /usr/bin/python3)`; what is wrong with it, if something is.
+    /// Description, e.g. `checks/polite.py (Python: /usr/bin/python3)`, or the error.
     pub result: Result<String, String>,
 }
 
@@ -33,7 +34,7 @@ impl Runner {
         let eval_set = config.eval_set.as_deref().map(|path| {
             let result = EvalSet::load(path)
                 .map(|set| format!("{} ({} cases)", path.display(), set.cases.len()))
-                .map_err(|error| match diagnosis::hint(path, TakenFor::EvalSet) {
+                .map_err(|error| match diagnosis::hint(path, ExpectedContent::EvalSet) {
                     Some(hint) => format!("{error} ({hint})"),
                     None => error.to_string(),
                 });
@@ -43,9 +44,7 @@ impl Runner {
             let result = match &evaluator.kind {
                 EvaluatorKind::Builtin(_) => self.check_metric(&evaluator.name),
                 EvaluatorKind::Code(code) => self.check_program(code),
-                EvaluatorKind::OpenAiEval => {
-                    Err("`type: openai_eval` cannot be run by this version".to_owned())
-                }
+                EvaluatorKind::OpenAiEval => Err(NO_OPENAI_EVAL.to_owned()),
                 EvaluatorKind::Remote(remote) => self.check_remote(remote, config),
                 EvaluatorKind::Linked(_) => match self.linked.get(&evaluator.name) {
                     Ok(_) => Ok("linked into this program".to_owned()),
@@ -67,13 +66,13 @@ impl Runner {
 
     fn check_remote(&self, remote: &RemoteConfig, config: &Config) -> Result<String, String> {
         self.executors.get(&remote.program.executor).map_err(|error| error.to_string())?;
-        working_folder(remote.program.process.cwd.as_deref())?;
+        working_directory(remote.program.process.cwd.as_deref())?;
         let (found, cached) =
             self.peek(&remote.wanted, config).map_err(|error| error.to_string())?;
         if let Some(path) = cached {
             return self.inspect_cached(path).map(|detail| format!("{found} ({detail})"));
         }
-        // Which runtime it will be follows from its name alone.
+        // The extension decides the runtime.
         let extension = remote.wanted.reference.extension();
         let runtime = self.runtimes.iter().rev().find(|it| it.extensions().contains(&&*extension));
         let runtime = runtime.ok_or_else(|| format!("no runtime runs `{extension}` files"))?;
@@ -83,7 +82,7 @@ impl Runner {
         }
     }
 
-    /// What runs an evaluator that was fetched before.
+    /// Returns the runtime of an evaluator that was fetched before.
     fn inspect_cached(&self, path: PathBuf) -> Result<String, String> {
         let entrypoint = Entrypoint { path, fetched: true };
         let runtime = self.runtimes.for_path(&entrypoint.path);
@@ -95,7 +94,7 @@ impl Runner {
 
     fn check_program(&self, code: &CodeConfig) -> Result<String, String> {
         self.executors.get(&code.executor).map_err(|error| error.to_string())?;
-        working_folder(code.process.cwd.as_deref())?;
+        working_directory(code.process.cwd.as_deref())?;
         let path = program_file(code);
         let entrypoint = Entrypoint { path, fetched: code.fetched };
         let runtime =

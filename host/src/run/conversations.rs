@@ -1,4 +1,4 @@
-//! The conversations of a run, loaded when their turn comes.
+//! The conversations of a run, each loaded before it is evaluated.
 
 use std::{ops::Range, sync::Arc};
 
@@ -7,12 +7,12 @@ use crate::{
     trace::{ReadError, TraceIndex},
 };
 
-/// Conversations that are loaded at a time, at most, and how long their text may be in all. Long enough that handing
-/// them over costs little, and short enough that it does not matter to hold some.
+/// Maximum number of conversations in a batch, and of bytes of their text: enough to make sending a batch cheap, few enough
+/// to keep several in memory.
 const BATCH: usize = 64;
 const BATCH_BYTES: usize = 256 << 10;
 
-/// The conversations of a run in order; none of them is in memory.
+/// The conversations of a run in order, as an index into trace files.
 #[derive(Debug)]
 pub(super) struct Conversations {
     index: TraceIndex,
@@ -22,13 +22,13 @@ pub(super) struct Conversations {
 }
 
 impl Conversations {
-    /// `eval_set_has_multi_turn` says whether a golden conversation has more than one turn.
+    /// Groups the traces. `eval_set_has_multi_turn` is true if a golden conversation has more than one turn.
     pub(super) fn new(index: TraceIndex, group_by: GroupBy, eval_set_has_multi_turn: bool) -> Self {
         let (groups, grouped_by) = group_indexed(&index, group_by, eval_set_has_multi_turn);
         Self { index, groups, grouped_by }
     }
 
-    /// How traces were grouped.
+    /// Returns how traces were grouped.
     pub(super) fn grouped_by(&self) -> GroupedBy {
         self.grouped_by
     }
@@ -37,18 +37,18 @@ impl Conversations {
         self.groups.len()
     }
 
-    /// The trace id by which a conversation is told of that is never loaded.
+    /// Returns the trace id of a conversation without loading it.
     pub(super) fn trace_id(&self, number: usize) -> Arc<str> {
         let first = self.groups.get(number).next();
         first.map_or_else(|| Arc::from(""), |trace| self.index.trace_id(trace))
     }
 
-    /// How long the text of a conversation is, in bytes.
+    /// Returns the length of the text of a conversation in bytes.
     pub(super) fn size(&self, number: usize) -> usize {
         self.groups.get(number).map(|trace| self.index.size(trace)).sum()
     }
 
-    /// The conversations that are loaded together, from `first` on.
+    /// Returns the conversations that are loaded together, from `first` on.
     pub(super) fn batch(&self, first: usize) -> Range<usize> {
         let mut bytes = 0;
         let end = (first..self.len().min(first + BATCH)).find(|number| {

@@ -1,4 +1,4 @@
-//! Programs that say themselves which evaluators they hold.
+//! Descriptions of programs: the evaluators that they contain.
 
 use std::time::Duration;
 
@@ -7,8 +7,7 @@ use evaluator_protocol::decode;
 
 use crate::process::{self, Cancellation, CommandSpec, Ending, Limits};
 
-/// Asks a program what is in it; `None` when it does not say, as one that was not written with an SDK: it does not know
-/// the argument, and whatever it does then is no description.
+/// Returns the description of a program; `None` if it has none, because it was not written with an SDK.
 ///
 /// `command` is the form that reads one document. Must be called inside a tokio runtime with time and I/O enabled.
 pub async fn describe(

@@ -23,7 +23,7 @@ const BINARY: &str = "the file is binary; if it is protobuf, export JSON instead
 
 /// What a file was taken for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TakenFor {
+pub(super) enum ExpectedContent {
     Traces,
     /// It holds traces, and some parts of it cannot be used, which the error names.
     UsedTraces,
@@ -31,47 +31,47 @@ pub(super) enum TakenFor {
 }
 
 /// Keys of the top level by which files are told from each other, and what to say of one that is in the wrong place.
-const TELLING: [(&str, Option<TakenFor>, &str); 5] = [
-    ("resourceSpans", Some(TakenFor::Traces), "this is a trace file"),
-    ("data", Some(TakenFor::Traces), "this may be a trace file"),
-    ("eval_cases", Some(TakenFor::EvalSet), "this is an eval set; give it with --eval-set"),
+const KNOWN_KEYS: [(&str, Option<ExpectedContent>, &str); 5] = [
+    ("resourceSpans", Some(ExpectedContent::Traces), "this is a trace file"),
+    ("data", Some(ExpectedContent::Traces), "this may be a trace file"),
+    ("eval_cases", Some(ExpectedContent::EvalSet), "this is an eval set; give it with --eval-set"),
     ("evaluators", None, "this is a configuration; give it with --config"),
     ("criteria", None, "this is a configuration; give it with --config"),
 ];
 
 /// What is to be done about the file; `None` when nothing better comes to mind than what the error says.
-pub(super) fn hint(path: &Path, taken_for: TakenFor) -> Option<String> {
-    if path.is_dir() && taken_for == TakenFor::EvalSet {
+pub(super) fn hint(path: &Path, expected: ExpectedContent) -> Option<String> {
+    if path.is_dir() && expected == ExpectedContent::EvalSet {
         return Some("this is a directory; name the file in it".to_owned());
     }
     // What is no file, such as a pipe, has been read and has nothing left to say, or is waited for without end.
-    if !path.is_file() || taken_for == TakenFor::UsedTraces {
+    if !path.is_file() || expected == ExpectedContent::UsedTraces {
         return None;
     }
     let mut bytes = Vec::new();
     let file = File::open(path).ok()?;
     let size = file.metadata().ok()?.len();
     file.take(LOOKED_AT).read_to_end(&mut bytes).ok()?;
-    hint_for(&bytes, size <= LOOKED_AT, taken_for)
+    hint_for(&bytes, size <= LOOKED_AT, expected)
 }
 
-fn hint_for(bytes: &[u8], whole: bool, taken_for: TakenFor) -> Option<String> {
-    let said = |text: &str| Some(text.to_owned());
+fn hint_for(bytes: &[u8], whole: bool, expected: ExpectedContent) -> Option<String> {
+    let hint = |text: &str| Some(text.to_owned());
     if bytes.iter().all(u8::is_ascii_whitespace) {
-        return said(if bytes.is_empty() { "the file is empty" } else { "the file is blank" });
+        return hint(if bytes.is_empty() { "the file is empty" } else { "the file is blank" });
     }
     if let Some((_, name, tool)) = PACKED.iter().find(|(magic, ..)| bytes.starts_with(magic)) {
         // Traces are read from these, so that the error is about their content.
-        if taken_for == TakenFor::Traces && matches!(*name, "gzip" | "zstd") {
+        if expected == ExpectedContent::Traces && matches!(*name, "gzip" | "zstd") {
             return None;
         }
         return Some(format!("the file is packed with {name}; unpack it first, e.g. with {tool}"));
     }
     if is_utf16(bytes) {
-        return said("the file is UTF-16; save it as UTF-8");
+        return hint("the file is UTF-16; save it as UTF-8");
     }
     if bytes.starts_with(b"\xef\xbb\xbf") {
-        return said("the file starts with a byte order mark; save it as UTF-8 without one");
+        return hint("the file starts with a byte order mark; save it as UTF-8 without one");
     }
     if let Some(offset) = bytes.iter().position(|&byte| byte == 0) {
         return Some(match bytes[..offset].iter().any(|byte| *byte < b'\t') {
@@ -81,7 +81,7 @@ fn hint_for(bytes: &[u8], whole: bool, taken_for: TakenFor) -> Option<String> {
     }
     let text = match str::from_utf8(bytes) {
         Ok(text) => text,
-        Err(_) if bytes.iter().take(1024).any(|byte| *byte < b'\t') => return said(BINARY),
+        Err(_) if bytes.iter().take(1024).any(|byte| *byte < b'\t') => return hint(BINARY),
         // Perhaps only the last character of what was looked at is not whole.
         Err(error) if !whole && error.error_len().is_none() => return None,
         Err(error) => {
@@ -97,12 +97,12 @@ fn hint_for(bytes: &[u8], whole: bool, taken_for: TakenFor) -> Option<String> {
     let begins =
         |with: &str| start.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with));
     if begins("<!doctype html") || begins("<html") {
-        return said("this is an HTML page, perhaps what a server answered instead of the file");
+        return hint("this is an HTML page, perhaps what a server answered instead of the file");
     }
     if begins("<") {
-        return said("this is XML or HTML, not JSON");
+        return hint("this is XML or HTML, not JSON");
     }
-    if whole { structure(text, taken_for) } else { None }
+    if whole { structure(text, expected) } else { None }
 }
 
 /// Every other byte of text in UTF-16 is zero, as long as it is ASCII.
@@ -116,7 +116,7 @@ fn is_utf16(bytes: &[u8]) -> bool {
 }
 
 /// What the JSON is, if it is some.
-fn structure(text: &str, taken_for: TakenFor) -> Option<String> {
+fn structure(text: &str, expected: ExpectedContent) -> Option<String> {
     let value = match json::parse(text, &ParseOptions::default()) {
         Ok(parsed) => parsed.value,
         Err(error) => {
@@ -130,14 +130,14 @@ fn structure(text: &str, taken_for: TakenFor) -> Option<String> {
     let Value::Object(object) = &value else {
         return Some(format!("the file holds {}", value.kind()));
     };
-    if let (TakenFor::Traces, Some(data)) = (taken_for, object.get("data"))
+    if let (ExpectedContent::Traces, Some(data)) = (expected, object.get("data"))
         && data.as_array().is_none()
     {
         return Some(format!("`data` is {}, not an array", data.kind()));
     }
-    if let Some((_, kind, meant)) = TELLING.iter().find(|(key, ..)| object.contains_key(*key)) {
+    if let Some((_, kind, meant)) = KNOWN_KEYS.iter().find(|(key, ..)| object.contains_key(*key)) {
         // What it was taken for it is; the error says what is wrong with it.
-        return (*kind != Some(taken_for)).then(|| (*meant).to_owned());
+        return (*kind != Some(expected)).then(|| (*meant).to_owned());
     }
     let names: Vec<String> =
         object.keys().take(KEYS_NAMED).map(|key| format!("`{}`", key.escape_debug())).collect();
@@ -182,7 +182,7 @@ mod tests {
             (b"{\"data\": null}", Some("`data` is null, not an array")),
             (b"{\"data\": [5]}", None),
         ] {
-            let hint = hint_for(bytes, true, TakenFor::Traces);
+            let hint = hint_for(bytes, true, ExpectedContent::Traces);
             match expected {
                 Some(expected) => {
                     let hint = hint.unwrap_or_default();

@@ -1,33 +1,33 @@
-//! What a caller can show while it waits.
+//! Progress of a run.
 
 use std::{path::PathBuf, sync::Arc};
 
 use crate::{report::run_file::Damage, runtime::PrepareEvent};
 
-/// Something that happened during a run.
+/// Event of a run, for progress output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RunEvent {
-    /// A trace file or the eval set cannot be used. The report says so too, in words that others compare, and less precisely.
+    /// A trace file or the eval set cannot be used. The report contains the message, too.
     BadInput {
         /// The file and what is wrong, as in the report.
         message: String,
-        /// What lies behind it, with the position.
+        /// The cause, with the position.
         cause: Option<String>,
-        /// What the file seems to be, or what is to be done about it.
+        /// Content of the file, or what to do about it.
         hint: Option<String>,
     },
     /// Trace files are being read.
     Loading {
-        /// How many.
+        /// Number of files.
         files: usize,
     },
-    /// They have been read.
+    /// Trace files have been read.
     Loaded {
-        /// How many conversations are in them.
+        /// Number of conversations.
         conversations: usize,
     },
-    /// It was decided which file an evaluator is, and what runs it.
+    /// The file and the runtime of an evaluator were determined.
     Found {
         /// Name of the evaluator.
         evaluator: String,
@@ -36,37 +36,37 @@ pub enum RunEvent {
         /// The runtime, e.g. `Python`.
         runtime: String,
     },
-    /// A metric that asks no judge has settings for one. They change nothing.
+    /// A metric without a judge has settings for one, which are ignored.
     UnusedJudge {
         /// Name of the metric.
         metric: String,
-        /// The settings, as a configuration calls them.
+        /// Keys of the settings.
         settings: Vec<&'static str>,
     },
-    /// Fetched evaluators were not pinned and are now; the file should be kept under version control.
+    /// Fetched evaluators were added to the lock file, which belongs under version control.
     Pinned {
         /// Names of the evaluators.
         evaluators: Vec<String>,
         /// The lock file.
         file: PathBuf,
     },
-    /// Evaluators do not see variables of the environment that look like secrets. Told once for those from whom the same is
-    /// withheld.
+    /// Evaluators do not see environment variables that look like secrets. One event for all evaluators with the same
+    /// variables.
     Withheld {
         /// Names of the evaluators.
         evaluators: Vec<String>,
         /// Names of the variables.
         variables: Vec<String>,
     },
-    /// An evaluator is being made ready.
+    /// An evaluator is being prepared.
     Prepare(PrepareEvent),
-    /// An evaluator did not compile, or a tool that makes it ready failed.
+    /// An evaluator did not compile, or a tool that prepares it failed.
     BuildFailed {
         /// Name of the evaluator.
         evaluator: String,
-        /// What failed, in a line.
+        /// What failed, on one line.
         summary: String,
-        /// The tool's own text; parts of it may have come as [`PrepareEvent::Diagnostic`] already.
+        /// Output of the tool; parts of it may have been [`PrepareEvent::Diagnostic`] events.
         rendered: String,
     },
     /// Lines of the run file that is resumed are damaged. What they recorded is evaluated again.
@@ -102,9 +102,9 @@ pub enum RunEvent {
         /// Number of evaluations.
         total: usize,
     },
-    /// All evaluators are ready or known not to be; their evaluations begin.
+    /// All evaluators are prepared or have failed; evaluations start.
     Evaluating {
-        /// All evaluations of the run, if every conversation turns out to have turns.
+        /// Number of evaluations, if every conversation has turns.
         total: usize,
     },
     /// Evaluations of a program do not share an interpreter or compiled code, although they could. Only the duration is
@@ -115,26 +115,26 @@ pub enum RunEvent {
         /// What happens instead, and why.
         reason: String,
     },
-    /// An evaluation ended.
+    /// An evaluation is finished.
     Evaluated {
         /// Name of the evaluator.
         evaluator: String,
         /// Trace id of the conversation.
         trace_id: Arc<str>,
-        /// Why the evaluator broke, if it did.
+        /// Error of the evaluator, if there is one.
         error: Option<String>,
-        /// What does not fit together in its answer.
+        /// Warnings about its answer.
         warnings: Vec<String>,
-        /// What it wrote to its standard error, without the middle if it was long.
+        /// End of its standard error.
         stderr: String,
-        /// Evaluations that have ended so far.
+        /// Number of finished evaluations.
         done: usize,
-        /// All evaluations of the run; fewer than before when a conversation turned out to have no turns.
+        /// Number of evaluations of the run, which decreases with each conversation without turns.
         total: usize,
-        /// Those of `done` in which the evaluator broke.
+        /// Number of finished evaluations with an error.
         errored: usize,
     },
-    /// Results could not be written to a temporary file. From here on they stay in memory, and nothing is lost.
+    /// Results cannot be written to a temporary file. They stay in memory; none is lost.
     ReportInMemory {
         /// The error of the system.
         reason: String,

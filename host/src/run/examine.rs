@@ -1,5 +1,4 @@
-//! What programs say of themselves before a run: do they hold the evaluators that a configuration names, and do these
-//! take the settings that it gives them?
+//! Compares configurations with the descriptions of programs: names of evaluators and their settings.
 
 use std::time::Duration;
 
@@ -13,22 +12,22 @@ use crate::{
     runtime::{Built, Entrypoint, Environment, EnvironmentFilter, Inherit, Launch, PrepareError},
 };
 
-/// How long a program may take to describe itself.
+/// Time limit for a program to describe itself.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// What was found out about programs.
+/// Result of [`Runner::examine`].
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Examination {
-    /// What is wrong, in the order of the configuration.
+    /// Problems in the order of the configuration.
     pub problems: Vec<Finding>,
-    /// Evaluators whose program was not built, or has changed since, and could not be asked.
+    /// Evaluators whose program was not built, or has changed since, so that it was not compared.
     pub not_built: Vec<String>,
 }
 
 impl Runner {
-    /// Asks the programs of `config` that are built, or with `build` all that can be built, which evaluators they hold,
-    /// and compares that with the entries. Programs that do not describe themselves are not asked anything else.
+    /// Compares the entries of `config` with the descriptions of their programs. Programs that are not built are built with
+    /// `build`, and left out without it, as are programs without a description.
     ///
     /// Must be called inside a tokio runtime with time and I/O enabled. Blocks while it builds.
     pub async fn examine(
@@ -76,7 +75,7 @@ impl Runner {
         examination
     }
 
-    /// Programs that are there already. What is wrong with a file is said by [`check`](Self::check).
+    /// Returns the programs that are built. [`check`](Self::check) reports unusable files.
     fn built(&self, entrypoints: &[Entrypoint]) -> Vec<Result<Built, String>> {
         let built = |entrypoint: &Entrypoint| match self.runtimes.for_path(&entrypoint.path) {
             Ok(runtime) => runtime.built(entrypoint),
@@ -85,9 +84,9 @@ impl Runner {
         entrypoints.iter().map(|entrypoint| Ok(built(entrypoint))).collect()
     }
 
-    /// Compares an entry with what its program says of itself, if it says anything.
+    /// Compares an entry with the description of its program, if it has one.
     async fn compare(&self, name: &str, code: &CodeConfig, launch: Launch) -> Result<(), String> {
-        // What a program with arguments of its own makes of a name is not known.
+        // A program with arguments may choose its evaluator by them.
         if launch.worker.is_none() || !code.args.is_empty() {
             return Ok(());
         }
@@ -99,7 +98,7 @@ impl Runner {
         let known = || description.evaluators.iter().map(|it| it.name.as_str());
         let evaluator = match description.evaluators.as_slice() {
             [] => return Ok(()),
-            // The only one is meant, whatever the entry is called.
+            // A single evaluator may have another name than its entry.
             [only] => only,
             several => several.iter().find(|it| it.name == name).ok_or_else(|| {
                 let hint = did_you_mean(name, known()).unwrap_or_else(|| {
@@ -117,25 +116,25 @@ impl Runner {
     }
 }
 
-/// A program that was built for this; one that does not compile is a problem.
+/// Converts the result of a build; a program that does not compile is a problem.
 fn built(launch: Result<Launch, PrepareError>) -> Result<Built, String> {
     match launch {
         Ok(launch) => Ok(Built::Ready(Box::new(launch))),
         Err(PrepareError::BuildFailed { summary, .. }) => Err(summary),
-        // The same is said without a build.
+        // `check` reports all other errors.
         Err(_) => Ok(Built::Unknown),
     }
 }
 
-/// Checks settings against the JSON Schema that the evaluator has for them.
+/// Validates settings against the JSON Schema of the evaluator.
 fn conforms(schema: &Value, config: &Value) -> Result<(), String> {
-    /// A name for the schema, which is nowhere.
-    const PLACE: &str = "schema:config";
+    /// Name of the schema, which is not a file.
+    const LOCATION: &str = "schema:config";
     let mut compiler = boon::Compiler::new();
     let mut schemas = boon::Schemas::new();
-    // A schema that cannot be used says nothing of the settings.
-    let Ok(()) = compiler.add_resource(PLACE, schema.clone()) else { return Ok(()) };
-    let Ok(index) = compiler.compile(PLACE, &mut schemas) else { return Ok(()) };
+    // An unusable schema has no rules for the settings.
+    let Ok(()) = compiler.add_resource(LOCATION, schema.clone()) else { return Ok(()) };
+    let Ok(index) = compiler.compile(LOCATION, &mut schemas) else { return Ok(()) };
     schemas.validate(config, index).map_err(|error| {
         let mut causes = Vec::new();
         leaves(&error, &mut causes);
@@ -143,7 +142,7 @@ fn conforms(schema: &Value, config: &Value) -> Result<(), String> {
     })
 }
 
-/// The innermost causes, each with its place in the settings.
+/// Collects the innermost causes, each with its location in the settings.
 fn leaves(error: &boon::ValidationError<'_, '_>, causes: &mut Vec<String>) {
     if error.causes.is_empty() {
         let place = error.instance_location.to_string();

@@ -1,8 +1,8 @@
 //! Every evaluator on every conversation, a bounded number at a time.
 //!
-//! Conversations are loaded on other threads while those before them are evaluated, and forgotten when they have been:
-//! what is in memory depends on how many are being worked on, not on how many there are. What came of one is handed in when
-//! it is finished, whatever others still take, and the report has it in its place.
+//! Conversations are loaded on other threads while earlier ones are evaluated, and dropped afterwards: memory depends on the
+//! number of active conversations, not on their total. The report of a conversation is written when it is finished; the
+//! order in the report is that of the traces.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -17,9 +17,9 @@ use super::{
     conversations::Conversations,
     loaders::{Loaded, Loaders},
     permits::Permits,
-    ready::{Given, Ready},
+    prepared::{Input, PreparedEvaluator},
+    recording::Recording,
     retry,
-    subject::Subject,
 };
 use crate::{
     conversation::Conversation,
@@ -33,17 +33,17 @@ use crate::{
     verdict::Evaluation,
 };
 
-/// Conversations that wait for evaluators which are all busy, and how long their text may be in all.
+/// Maximum number of loaded conversations that wait for evaluators, and of bytes of their text.
 const WAITING: usize = 64;
 const WAITING_BYTES: usize = 8 << 20;
 
-/// What the execution of a plan came to.
+/// Result of the execution of a plan.
 pub(super) struct Executed {
-    /// Why the results of some evaluators cannot be relied on, each a sentence.
+    /// Reasons why the results of evaluators are unreliable, each a sentence.
     pub(super) unreliable: Vec<String>,
     /// Positions of the golden cases that conversations were compared with.
     pub(super) recorded: HashSet<usize>,
-    /// What is to be known of the run as a whole.
+    /// Warnings about the run as a whole.
     pub(super) warnings: Vec<String>,
     pub(super) copies: Copies,
 }
@@ -66,7 +66,7 @@ impl Copies {
         }
     }
 
-    /// The warning of the run; `None` if there are none.
+    /// Returns the warning of the run; `None` if there are no copies.
     pub(super) fn warning(&self) -> Option<String> {
         let first = self.first.as_ref()?;
         let counted = |count: usize, noun: &str| {
@@ -80,8 +80,8 @@ impl Copies {
     }
 }
 
-/// Runs every evaluator on every conversation; with `events`, the reports carry what evaluation events are made of as
-/// well. An evaluation that gets no permit any more is reported as not run.
+/// Runs every evaluator on every conversation. With `events`, the reports contain the data of evaluation events. An
+/// evaluation without a permit is reported as not run.
 pub(super) async fn all(
     runner: &Runner,
     plan: Plan,
@@ -91,10 +91,10 @@ pub(super) async fn all(
     writer: &mut RunWriter,
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Executed {
-    let evaluators: Vec<Arc<Ready>> = plan
+    let evaluators: Vec<Arc<PreparedEvaluator>> = plan
         .evaluators
         .into_iter()
-        .map(|evaluator| Arc::new(Ready::new(evaluator, runner, conversations.len())))
+        .map(|evaluator| Arc::new(PreparedEvaluator::new(evaluator, runner, conversations.len())))
         .collect();
     let total = conversations.len() * evaluators.len();
     on_event(RunEvent::Evaluating { total });
@@ -108,9 +108,9 @@ pub(super) async fn all(
         active: HashMap::new(),
         active_bytes: 0,
         tasks: JoinSet::new(),
-        places: HashMap::new(),
+        positions: HashMap::new(),
         writer,
-        left_out: HashSet::new(),
+        changed: HashSet::new(),
         recorded: HashSet::new(),
         warnings: Vec::new(),
         copies: Copies::default(),
@@ -125,48 +125,48 @@ pub(super) async fn all(
     Executed { unreliable, recorded, warnings, copies }
 }
 
-/// Ends what the evaluators have running, all at the same time. Returns why the results of some of them cannot be relied
-/// on; a later run does not use those.
-async fn close(evaluators: Vec<Arc<Ready>>, writer: &mut RunWriter) -> Vec<String> {
+/// Ends the processes of all evaluators concurrently. Returns the reasons why results are unreliable; a later run does not
+/// reuse those.
+async fn close(evaluators: Vec<Arc<PreparedEvaluator>>, writer: &mut RunWriter) -> Vec<String> {
     let closing: Vec<_> = evaluators
         .into_iter()
         .filter_map(Arc::into_inner)
         .map(|evaluator| (evaluator.name().to_owned(), tokio::spawn(evaluator.close())))
         .collect();
-    let mut complaints = Vec::new();
+    let mut problems = Vec::new();
     for (name, closing) in closing {
-        let complaint = match closing.await {
+        let problem = match closing.await {
             Ok(Ok(())) => continue,
             Ok(Err(fault)) => fault.explain(&name),
-            Err(error) => format!("{name}: ending its workers {}", died(error)),
+            Err(error) => format!("{name}: ending its workers {}", failure(error)),
         };
-        writer.withdraw(&name, &complaint);
-        complaints.push(complaint);
+        writer.withdraw(&name, &problem);
+        problems.push(problem);
     }
-    complaints
+    problems
 }
 
-/// What is being worked on.
+/// State of the execution.
 struct Execution<'a, 's> {
     runner: &'a Runner,
-    evaluators: &'a [Arc<Ready>],
+    evaluators: &'a [Arc<PreparedEvaluator>],
     conversations: &'a Arc<Conversations>,
     cases: &'a CaseIndex<'s>,
     events: bool,
     loaders: Loaders,
     permits: Arc<Permits>,
-    /// The first conversation of which nothing has been done.
+    /// The first conversation that was not started to load.
     next: usize,
     /// Conversations that are being evaluated.
     active: HashMap<usize, Active>,
-    /// How long their text is.
+    /// Length of their text in bytes.
     active_bytes: usize,
     tasks: JoinSet<Evaluation>,
     /// The conversation and the evaluator of each task.
-    places: HashMap<tokio::task::Id, (usize, usize)>,
+    positions: HashMap<tokio::task::Id, (usize, usize)>,
     writer: &'a mut RunWriter,
-    /// Evaluators whose files have changed since the run started, so that their evaluations are not to be used again.
-    left_out: HashSet<usize>,
+    /// Evaluators whose files have changed since the start of the run, so that their evaluations are not reused.
+    changed: HashSet<usize>,
     /// Positions of the golden cases that have been found so far.
     recorded: HashSet<usize>,
     warnings: Vec<String>,
@@ -176,15 +176,15 @@ struct Execution<'a, 's> {
 
 /// A conversation that is being evaluated.
 struct Active {
-    subject: Arc<Subject>,
+    recording: Arc<Recording>,
     evaluations: Vec<Option<EvaluationReport>>,
     /// Keys of the evaluations, in runs that are saved.
     keys: Vec<Option<Digest>>,
-    /// How many evaluations are still to come.
+    /// Number of unfinished evaluations.
     missing: usize,
 }
 
-/// Counts, and tells of what has been done.
+/// Counts finished evaluations and reports them as events.
 struct Progress<'a> {
     done: usize,
     total: usize,
@@ -213,10 +213,10 @@ impl Execution<'_, '_> {
         }
     }
 
-    /// Keeps the loaders busy, as long as what they load does not have to wait long.
+    /// Starts to load conversations, unless enough loaded ones wait.
     fn load_ahead(&mut self) {
         while self.next < self.conversations.len() {
-            if self.runner.cancellation.is_cancelled() || self.permits.are_withdrawn() {
+            if self.runner.cancellation.is_cancelled() || self.permits.is_closed() {
                 self.give_up();
                 return;
             }
@@ -228,16 +228,16 @@ impl Execution<'_, '_> {
             }
             let batch = self.conversations.batch(self.next);
             self.next = batch.end;
-            self.loaders.begin(batch);
+            self.loaders.start(batch);
         }
     }
 
-    /// Reports everything that nothing has been done of as cancelled, or as not run.
+    /// Reports all further conversations as cancelled or as not run.
     fn give_up(&mut self) {
         for number in self.next..self.conversations.len() {
             let trace_id = self.conversations.trace_id(number);
             let evaluations = self.evaluators.iter().map(|evaluator| {
-                let report = evaluator.report(evaluator.never_begun());
+                let report = evaluator.report(evaluator.not_started());
                 self.progress.evaluated(&report, &trace_id, String::new());
                 report
             });
@@ -275,39 +275,39 @@ impl Execution<'_, '_> {
                     report
                 }
             };
-            self.permits.something_went_wrong();
+            self.permits.record_failure();
             self.progress.total -= self.evaluators.len();
             self.writer.conversation(number, &unusable);
         }
     }
 
-    /// Begins all evaluations of a conversation.
+    /// Starts all evaluations of a conversation.
     fn evaluate(&mut self, number: usize, conversation: Conversation) {
         let case = self.golden_case(&conversation);
-        let subject = Arc::new(Subject::new(conversation, case));
+        let recording = Arc::new(Recording::new(conversation, case));
         let missing = self.evaluators.len();
         let (evaluations, mut keys, mut known) = (vec![None; missing], vec![None; missing], vec![]);
         for (column, evaluator) in self.evaluators.iter().enumerate() {
             if self.writer.saves() {
-                keys[column] = evaluator.key(&subject);
+                keys[column] = evaluator.key(&recording);
                 if let Some(record) = keys[column].and_then(|key| self.writer.find(&key)) {
                     known.push((column, record));
                     continue;
                 }
             }
-            let (subject, evaluator, permits) =
-                (Arc::clone(&subject), Arc::clone(evaluator), Arc::clone(&self.permits));
+            let (recording, evaluator, permits) =
+                (Arc::clone(&recording), Arc::clone(evaluator), Arc::clone(&self.permits));
             let task = self.tasks.spawn(async move {
-                retry::evaluate(&evaluator, Given::Conversation(&subject), &permits).await
+                retry::evaluate(&evaluator, Input::Recording(&recording), &permits).await
             });
-            self.places.insert(task.id(), (number, column));
+            self.positions.insert(task.id(), (number, column));
         }
-        self.active.insert(number, Active { subject, evaluations, keys, missing });
+        self.active.insert(number, Active { recording, evaluations, keys, missing });
         self.active_bytes += self.conversations.size(number);
         for (column, record) in known {
             let outcome = record.evaluation.outcome();
             if matches!(outcome, EvaluationOutcome::Failed | EvaluationOutcome::Error) {
-                self.permits.something_went_wrong();
+                self.permits.record_failure();
             }
             self.finished(number, column, record.evaluation, record.stderr, true);
         }
@@ -316,7 +316,7 @@ impl Execution<'_, '_> {
         }
     }
 
-    /// The golden case of a conversation, which from here on counts as recorded.
+    /// Returns the golden case of a conversation, and marks the case as recorded.
     fn golden_case(&mut self, conversation: &Conversation) -> Result<EvalCase, Unmatched> {
         let matched = self.cases.find(conversation, self.conversations.len())?;
         self.recorded.insert(matched.position);
@@ -331,14 +331,14 @@ impl Execution<'_, '_> {
 
     fn evaluated(&mut self, joined: Result<(tokio::task::Id, Evaluation), JoinError>) {
         let id = joined.as_ref().map_or_else(JoinError::id, |(id, _)| *id);
-        let Some((number, column)) = self.places.remove(&id) else { return };
+        let Some((number, column)) = self.positions.remove(&id) else { return };
         let Some(active) = self.active.get(&number) else { return };
         let evaluator = &self.evaluators[column];
         let evaluation = match joined {
             Ok((_, evaluation)) => evaluation,
             Err(error) => {
-                self.permits.something_went_wrong();
-                evaluator.lost(&died(error))
+                self.permits.record_failure();
+                evaluator.lost(&failure(error))
             }
         };
         if let Some(reason) = evaluator.take_unshared() {
@@ -347,7 +347,7 @@ impl Execution<'_, '_> {
         }
         let stderr = evaluation.end_of_stderr().into_owned();
         let is_lasting = evaluation.verdict.is_lasting();
-        let report = evaluator.report_on(evaluation, &active.subject);
+        let report = evaluator.report_on(evaluation, &active.recording);
         let is_reusable = !self.has_changed(column) && is_lasting;
         self.finished(number, column, report, stderr, is_reusable);
     }
@@ -357,8 +357,8 @@ impl Execution<'_, '_> {
     fn has_changed(&mut self, column: usize) -> bool {
         let evaluator = &self.evaluators[column];
         let Some(file) = evaluator.fingerprint().and_then(|it| it.changed()) else { return false };
-        if self.left_out.insert(column) {
-            let reason = format!("{} has changed since the run began", file.display());
+        if self.changed.insert(column) {
+            let reason = format!("{} has changed since the run started", file.display());
             let evaluator = evaluator.name().to_owned();
             (self.progress.on_event)(RunEvent::NotResumable { evaluator, reason });
         }
@@ -375,7 +375,7 @@ impl Execution<'_, '_> {
         reusable: bool,
     ) {
         let Some(active) = self.active.get_mut(&number) else { return };
-        let conversation = active.subject.conversation();
+        let conversation = &active.recording.conversation;
         if self.writer.saves() {
             self.writer.evaluation(&EvaluationRecord {
                 key: active.keys[column],
@@ -402,9 +402,11 @@ impl Execution<'_, '_> {
         failed.into_iter().for_each(&mut *self.progress.on_event);
     }
 
-    /// Forgets a conversation but for what the report says of it.
+    /// Drops a conversation and writes its report.
     fn finish(&mut self, number: usize) {
-        let Some(Active { subject, evaluations, .. }) = self.active.remove(&number) else { return };
+        let Some(Active { recording, evaluations, .. }) = self.active.remove(&number) else {
+            return;
+        };
         self.active_bytes -= self.conversations.size(number);
         let evaluations = evaluations
             .into_iter()
@@ -413,13 +415,13 @@ impl Execution<'_, '_> {
                 report.unwrap_or_else(|| evaluator.report(evaluator.lost("was lost")))
             })
             .collect();
-        let mut report = report(subject.conversation(), evaluations);
-        report.events = self.events.then(|| subject.event_context());
+        let mut report = report(&recording.conversation, evaluations);
+        report.events = self.events.then(|| recording.event_context());
         self.writer.conversation(number, &report);
     }
 }
 
-/// The event for something that went wrong with the run file.
+/// Converts an event of the run file.
 pub(super) fn event(event: Event) -> RunEvent {
     match event {
         Event::Failed(message) => RunEvent::UnsavedRun { message },
@@ -448,7 +450,7 @@ impl Progress<'_> {
     }
 }
 
-/// The report of a conversation.
+/// Returns the report of a conversation.
 fn report(conversation: &Conversation, evaluations: Vec<EvaluationReport>) -> ConversationReport {
     let mut report = ConversationReport::new(Arc::clone(&conversation.trace_id));
     report.turns = conversation.turns.len();
@@ -458,7 +460,7 @@ fn report(conversation: &Conversation, evaluations: Vec<EvaluationReport>) -> Co
     report
 }
 
-/// The one entry of a conversation that no evaluator can be run on.
+/// Returns the only entry of a conversation that cannot be evaluated.
 fn unusable(error: &str, error_type: &'static str) -> EvaluationReport {
     let mut report = EvaluationReport::new("(all)");
     report.error = Some(error.to_owned());
@@ -466,10 +468,10 @@ fn unusable(error: &str, error_type: &'static str) -> EvaluationReport {
     report
 }
 
-/// How a task died, to be read after a name.
-fn died(error: JoinError) -> String {
+/// Returns how a task ended, as a clause that follows a name.
+fn failure(error: JoinError) -> String {
     match error.try_into_panic() {
         Ok(panic) => format!("panicked: {}", panic::message(panic.as_ref())),
-        Err(_) => "was given up".to_owned(),
+        Err(_) => "was aborted".to_owned(),
     }
 }

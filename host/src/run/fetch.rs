@@ -10,14 +10,14 @@ use crate::{
 };
 
 impl Runner {
-    /// The sources of a run: those of this runner, `file` and `local` where the configuration says.
+    /// Returns the sources of a run: those of this runner, with `file` and `local` at the paths of the configuration.
     #[must_use]
     pub fn sources_of(&self, config: &Config) -> Sources {
         self.sources_at(config.sources.file.as_deref(), config.sources.local.as_deref())
     }
 
-    /// The sources of this runner, with `file` and `local` at other places where some are given; `builtin` lists the
-    /// metrics of this runner.
+    /// Returns the sources of this runner, with `file` and `local` at these paths; `builtin` lists the metrics of this
+    /// runner.
     #[must_use]
     pub fn sources_at(&self, index: Option<&Path>, directory: Option<&Path>) -> Sources {
         let mut sources = self.sources.located(index, directory);
@@ -25,7 +25,7 @@ impl Runner {
         sources
     }
 
-    /// Fetches these evaluators anew and moves their pins in the lock file of the configuration. Blocks.
+    /// Fetches these evaluators again and updates their pins in the lock file of the configuration. Blocks.
     ///
     /// # Errors
     ///
@@ -39,7 +39,7 @@ impl Runner {
         self.in_context(config, |context| source::update(wanted, context, on_event))
     }
 
-    /// What is known of an evaluator of a source without fetching it, and its file if that is in the cache.
+    /// Returns the description of an evaluator of a source without fetching it, and its file if that is in the cache.
     pub(super) fn peek(
         &self,
         wanted: &Wanted,
@@ -48,7 +48,7 @@ impl Runner {
         self.in_context(config, |context| source::peek(wanted, context))
     }
 
-    /// One result for each of `wanted`, in their order.
+    /// Fetches evaluators. Returns one result for each of `wanted`, in their order.
     pub(super) fn fetch(
         &self,
         wanted: &[Wanted],

@@ -16,21 +16,21 @@ use tokio::sync::oneshot;
 use super::conversations::Conversations;
 use crate::{conversation::Conversation, panic};
 
-/// Conversations that were read, or why they could not be.
+/// Conversations of a batch, each with an error if it could not be read.
 pub(super) type Loaded = Vec<Result<Conversation, String>>;
 
-/// As many threads as there are processors, for as long as a run loads.
+/// One thread per processor, for the duration of a run.
 ///
-/// They are not those of the async runtime, which starts more of them, and what an allocator keeps for each adds up.
+/// The blocking threads of the async runtime are not used: there are more of them, and allocators keep memory for each.
 pub(super) struct Loaders {
     conversations: Arc<Conversations>,
     /// `None` when no thread can be started.
     batches: Option<Sender<Batch>>,
     threads: Vec<JoinHandle<()>>,
-    /// What was begun and has not been taken, in order.
-    begun: VecDeque<(Range<usize>, oneshot::Receiver<Loaded>)>,
-    /// How much may be begun: while a batch waits to be taken, its thread has another.
-    most: usize,
+    /// Batches that were started and have not been taken, in order.
+    started: VecDeque<(Range<usize>, oneshot::Receiver<Loaded>)>,
+    /// Maximum number of started batches: while one waits to be taken, its thread loads another.
+    limit: usize,
 }
 
 struct Batch {
@@ -50,44 +50,44 @@ impl Loaders {
         });
         let threads: Vec<_> = started.collect();
         let batches = (!threads.is_empty()).then_some(batches);
-        Self { conversations, batches, threads, begun: VecDeque::new(), most: 2 * number }
+        Self { conversations, batches, threads, started: VecDeque::new(), limit: 2 * number }
     }
 
-    /// Whether more than enough has been begun.
+    /// Returns true if no further batch is to be started.
     pub(super) fn are_busy(&self) -> bool {
-        self.begun.len() >= self.most
+        self.started.len() >= self.limit
     }
 
-    /// Begins to load these conversations.
-    pub(super) fn begin(&mut self, numbers: Range<usize>) {
+    /// Starts to load these conversations.
+    pub(super) fn start(&mut self, numbers: Range<usize>) {
         let (loaded, result) = oneshot::channel();
-        self.begun.push_back((numbers.clone(), result));
+        self.started.push_back((numbers.clone(), result));
         let batch = Batch { numbers, loaded };
         match &self.batches {
             Some(batches) => {
-                // If all threads have died, the batch is dropped, and that is what will be said of it.
+                // If all threads have panicked, the batch is dropped, and `next` returns errors for it.
                 let _ = batches.send(batch);
             }
             None => load(&self.conversations, batch),
         }
     }
 
-    /// The batch that was begun first; `None` when there is none. Nothing is lost when it is given up.
+    /// Returns the batch that was started first; `None` if there is none. Cancel safe.
     pub(super) async fn next(&mut self) -> Option<(Range<usize>, Loaded)> {
-        let (numbers, result) = self.begun.front_mut()?;
+        let (numbers, result) = self.started.front_mut()?;
         let loaded = result.await.unwrap_or_else(|_| {
-            vec![Err("the thread that loads it died".to_owned()); numbers.len()]
+            vec![Err("the thread that loads it has panicked".to_owned()); numbers.len()]
         });
-        let (numbers, _) = self.begun.pop_front()?;
+        let (numbers, _) = self.started.pop_front()?;
         Some((numbers, loaded))
     }
 
-    /// Ends the threads, when everything that was begun has been taken. If they are just dropped, they end with what they
-    /// are at.
+    /// Waits for the threads, after all batches were taken. If this is dropped instead, they exit after their current
+    /// batch.
     pub(super) fn end(self) {
         drop(self.batches);
         for thread in self.threads {
-            // It catches the panics of what it does.
+            // Its panics are caught in `load`.
             let _ = thread.join();
         }
     }
@@ -109,6 +109,6 @@ fn load(conversations: &Conversations, Batch { numbers, loaded }: Batch) {
             Err(panic) => Err(format!("panicked: {}", panic::message(panic.as_ref()))),
         }
     };
-    // Nobody waits for it any more when the run was given up.
+    // The receiver is gone if the run was dropped.
     let _ = loaded.send(numbers.map(load).collect());
 }

@@ -1,55 +1,49 @@
-//! A whole run: plan, execute, report.
+//! Runs: plan, execute, report.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
-//! | `runner` | [`Runner`]: the registries and limits of a run, and its stages in order |
-//! | `check` | whether everything is there that a configuration names |
-//! | `describe` | what a program says of itself |
-//! | `fetch` | the evaluators that come from sources |
-//! | `plan` | a configuration made ready: metrics looked up, programs found, built and probed |
-//! | `conversations` | the conversations of a run, loaded when their turn comes |
-//! | `inspect` | the conversations of trace files, without evaluating them |
-//! | `subject` | a conversation with its golden case |
-//! | `document` | the text an evaluator reads |
-//! | `program` | the programs of a plan: where they are, and making them ready |
-//! | `surroundings` | what a program runs in: its working directory, variables and limits |
-//! | `ready` | one evaluator during a run: its workers, its evaluations |
-//! | `told` | what is told of an evaluation |
-//! | `reuse` | evaluations that are forked from a server or share compiled code |
-//! | `originals` | the files that make a program, as they were when the run began |
-//! | `permits` | who may begin: a bounded number at a time, and nobody after a stop |
-//! | `retry` | trying again what may have gone wrong by chance |
-//! | `execute` | every evaluator on every conversation, a bounded number at a time |
-//! | `fingerprint` | fingerprints of evaluators, for the run file |
-//! | `service` | evaluators that are kept ready for documents from outside |
-//! | `terms` | foreign contracts of entries: their documents and answers |
-//! | `event` | what a caller can show while it waits |
+//! | `runner` | [`Runner`]: registries and resources, and the stages of a run |
+//! | `plan`, `program`, `fetch` | [`Plan`]: metrics looked up, programs fetched, built and configured |
+//! | `conversations`, `loaders` | the conversations of a run, loaded on other threads |
+//! | `execute` | every evaluator on every conversation |
+//! | `prepared`, `retry`, `reuse` | one evaluator: its workers, its evaluations, retries and shared work |
+//! | `recording`, `document`, `foreign` | the input of evaluators and its forms |
+//! | `evaluation_report` | the report of an evaluation |
+//! | `context` | working directory, variables and limits of a program |
+//! | `snapshot` | the files of a program at the start of the run |
+//! | `permits` | permits to start an evaluation |
+//! | `fingerprint` | identities of evaluators in the run file |
+//! | `check`, `describe`, `examine` | checks of a configuration before a run |
+//! | `inspect` | conversations of trace files, without evaluation |
+//! | `diagnosis` | hints about unusable input files |
+//! | `service` | evaluators that are kept running for documents of clients |
+//! | `event` | [`RunEvent`]: progress of a run |
 
 mod check;
+mod context;
 mod conversations;
 mod describe;
 mod diagnosis;
 mod document;
+mod evaluation_report;
 mod event;
 mod examine;
 mod execute;
 mod fetch;
 mod fingerprint;
+mod foreign;
 mod inspect;
 mod loaders;
-mod originals;
 mod permits;
 mod plan;
+mod prepared;
 mod program;
-mod ready;
+mod recording;
 mod retry;
 mod reuse;
 mod runner;
 mod service;
-mod subject;
-mod surroundings;
-mod terms;
-mod told;
+mod snapshot;
 
 #[cfg(test)]
 mod tests;

@@ -1,45 +1,44 @@
-//! Who may begin: a bounded number at a time, and nobody after a stop.
+//! Permits for evaluations: a bounded number at a time, and none after the run has stopped.
 
 use std::{num::NonZeroUsize, sync::Arc};
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// Permits to begin an evaluation. Where a run is to stop at its first failure or error, all that were not taken by then
-/// are withdrawn.
+/// Permits to start an evaluation. With `fail_fast`, none is given after the first failure or error.
 #[derive(Debug)]
 pub(super) struct Permits {
-    places: Arc<Semaphore>,
+    semaphore: Arc<Semaphore>,
     fail_fast: bool,
 }
 
 impl Permits {
     pub(super) fn new(jobs: NonZeroUsize, fail_fast: bool) -> Self {
-        let places = Semaphore::new(jobs.get().min(Semaphore::MAX_PERMITS));
-        Self { places: Arc::new(places), fail_fast }
+        let semaphore = Semaphore::new(jobs.get().min(Semaphore::MAX_PERMITS));
+        Self { semaphore: Arc::new(semaphore), fail_fast }
     }
 
-    /// Waits for a permit; `None` when nothing is to begin any more.
+    /// Waits for a permit; `None` if the run has stopped.
     pub(super) async fn take(&self) -> Option<SemaphorePermit<'_>> {
-        let permit = self.places.acquire().await.ok()?;
-        // It may have been handed over just before they were withdrawn.
-        (!self.are_withdrawn()).then_some(permit)
+        let permit = self.semaphore.acquire().await.ok()?;
+        // It may have been acquired just before the semaphore was closed.
+        (!self.is_closed()).then_some(permit)
     }
 
-    /// The permits themselves, for those who take and give back many. They are closed when they are withdrawn.
+    /// Returns the semaphore, for workers. It is closed when the run stops.
     pub(super) fn shared(&self) -> Arc<Semaphore> {
-        Arc::clone(&self.places)
+        Arc::clone(&self.semaphore)
     }
 
-    /// Says that something failed or broke.
-    pub(super) fn something_went_wrong(&self) {
+    /// Stops the run after a failure or error, if it is to.
+    pub(super) fn record_failure(&self) {
         if self.fail_fast {
-            self.places.close();
+            self.semaphore.close();
         }
     }
 
-    /// Whether nothing is to begin any more.
-    pub(super) fn are_withdrawn(&self) -> bool {
-        self.places.is_closed()
+    /// Returns true if the run has stopped.
+    pub(super) fn is_closed(&self) -> bool {
+        self.semaphore.is_closed()
     }
 }
 
@@ -48,20 +47,20 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn after_a_failure_nobody_begins_if_the_run_is_to_stop() {
+    async fn after_a_failure_a_strict_run_gives_no_permits() {
         let patient = Permits::new(NonZeroUsize::MIN, false);
-        patient.something_went_wrong();
+        patient.record_failure();
         assert!(patient.take().await.is_some());
 
         let strict = Permits::new(NonZeroUsize::MIN, true);
         let running = strict.take().await;
-        assert!(running.is_some() && !strict.are_withdrawn());
+        assert!(running.is_some() && !strict.is_closed());
         let waiting = strict.take();
         // Polled second, when the other one waits.
         let failing = async {
-            // The one that waits is given the permit, and the failure comes before it looks.
+            // The waiting task gets the permit, and the failure happens before it is polled.
             drop(running);
-            strict.something_went_wrong();
+            strict.record_failure();
         };
         let (late, ()) = tokio::join!(waiting, failing);
         assert!(late.is_none() && strict.take().await.is_none());

@@ -1,17 +1,22 @@
-//! A configuration made ready to run.
+//! Plans: the evaluators of a configuration, prepared to run.
 
 use std::{sync::Arc, time::Duration};
 
 use evaluator_protocol::Contract;
 
 use super::{
-    RunEvent, Runner, fingerprint,
-    originals::Originals,
+    RunEvent, Runner,
+    context::ExecutionContext,
+    fingerprint,
     program::{Candidate, prepare},
-    surroundings::Surroundings,
+    snapshot::ProgramSnapshot,
 };
 use crate::{
-    config::{BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, LinkedConfig, MissingTurns},
+    config::{
+        BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, LinkedConfig, MissingTurns,
+        RemoteConfig,
+    },
+    executor::Executor,
     hosts::{Driver, Mismatch},
     json::Object,
     linked::LinkedEvaluator,
@@ -23,30 +28,34 @@ use crate::{
     verdict::Verdict,
 };
 
-/// The evaluators of a run, each ready or with the reason why it is not.
+/// Reason why entries of this type do not run.
+pub(super) const NO_OPENAI_EVAL: &str = "`type: openai_eval` cannot be run by this version";
+
+/// The evaluators of a run, each prepared or with the reason why it is not.
 #[derive(Debug)]
 pub struct Plan {
     /// In the order of the configuration.
     pub evaluators: Vec<PlannedEvaluator>,
 }
 
-/// An evaluator that is ready, or not.
+/// An evaluator, prepared or with the reason why it is not.
 #[derive(Debug)]
 pub struct PlannedEvaluator {
     /// Name.
     pub name: String,
     /// Score from which on an evaluation passes.
     pub threshold: f64,
-    /// What becomes of it where golden turns are not recorded.
+    /// What a golden turn without a recording does to an evaluation.
     pub missing_turns: MissingTurns,
     pub(super) work: Work,
-    /// Only in runs that are saved, and only if changes of the evaluator would be noticed.
+    /// Identifies the evaluator in saved runs; `None` if the run is not saved or changes of the evaluator would not be
+    /// noticed.
     pub(super) fingerprint: Option<Fingerprint>,
 }
 
 impl PlannedEvaluator {
-    /// Returns true if golden turns that are not recorded fail an evaluation. What a program does with the golden turns
-    /// that it is given is not known, so it counts as one that compares.
+    /// Returns true if golden turns that are not recorded fail an evaluation. A program may compare the golden turns of its
+    /// document, so it counts as one that does.
     pub(super) fn requires_all_turns(&self) -> bool {
         let compares = match &self.work {
             Work::Metric { metric, .. } => metric.compares_golden_turns(),
@@ -56,7 +65,7 @@ impl PlannedEvaluator {
         compares && self.missing_turns == MissingTurns::Fail
     }
 
-    /// Why the evaluator cannot run; `None` when it can.
+    /// Returns the reason why the evaluator cannot run; `None` if it can.
     #[must_use]
     pub fn problem(&self) -> Option<String> {
         match &self.work {
@@ -79,53 +88,52 @@ pub(super) enum Work {
         config: Object,
         contract: Option<Contract>,
     },
-    /// Every evaluation has this verdict: the others of the run go on.
+    /// Cannot run; every evaluation has this verdict.
     Broken(Verdict),
 }
 
-/// A program and how it is called.
+/// A program and its settings.
 #[derive(Clone, Debug)]
 pub(super) struct Program {
     pub(super) one_shot: CommandSpec,
-    /// The streaming form, if the runtime has one. Whether the program has it too, it says itself.
+    /// The streaming form, if the runtime has one. The description of the program says whether it supports it.
     pub(super) worker: Option<CommandSpec>,
-    /// Whether it may be asked what is in it. A script that is asked would run.
+    /// Whether it may be started with `--describe`. A script would evaluate instead.
     pub(super) may_describe: bool,
-    /// How its evaluations share work.
+    /// Work that its evaluations share.
     pub(super) reuse: Reuse,
     pub(super) timeout: Duration,
-    /// How often an evaluation is tried again whose verdict may be transient.
+    /// Number of retries after a verdict that may be transient.
     pub(super) retries: u32,
     pub(super) config: Object,
     /// The contract of its entry.
     pub(super) contract: Option<Contract>,
-    /// What calls its function, if it is one.
+    /// File that calls its function, if the entry names one; deleted when dropped.
     pub(super) _driver: Option<Driver>,
     /// Reason why its file does not work with that contract.
     pub(super) mismatch: Option<Mismatch>,
-    pub(super) surroundings: Surroundings,
-    pub(super) originals: Arc<Originals>,
+    pub(super) context: ExecutionContext,
+    pub(super) snapshot: Arc<ProgramSnapshot>,
 }
 
 impl Plan {
-    /// Looks up, finds and builds what `config` names. Blocks: building may take long.
+    /// Finds, fetches and builds the evaluators of `config`. Blocks: building may take long.
     ///
-    /// What cannot be made ready is that evaluator's problem; the others are not touched by it.
+    /// An evaluator that cannot be prepared does not affect the others.
     pub fn new(config: &Config, runner: &Runner, on_event: &mut dyn FnMut(RunEvent)) -> Self {
         if runner.cancellation.is_cancelled() {
-            return Self::cancelled(config);
+            return Self::all(config, &Verdict::Cancelled);
         }
-        let mut evaluators: Vec<PlannedEvaluator> = Vec::with_capacity(config.evaluators.len());
-        let (mut programs, mut remotes) = (Vec::new(), Vec::new());
-        tell_unused(config, runner, on_event);
-        for (index, evaluator) in config.evaluators.iter().enumerate() {
-            let work = match &evaluator.kind {
-                EvaluatorKind::Builtin(builtin) => metric(evaluator, builtin, runner),
+        report_unused_judge(config, runner, on_event);
+        let (mut evaluators, mut programs, mut remotes) = (Vec::new(), Vec::new(), Vec::new());
+        for (index, entry) in config.evaluators.iter().enumerate() {
+            // Programs are broken until their runtime or source has answered.
+            let work = match &entry.kind {
+                EvaluatorKind::Builtin(builtin) => metric(entry, builtin, runner),
+                EvaluatorKind::Linked(linked) => link(&entry.name, linked, runner),
                 EvaluatorKind::Code(code) => match runner.executors.get(&code.executor) {
                     Ok(executor) => {
-                        let own = code.clone();
-                        programs.push(Candidate { index, code: own, executor, pin: None });
-                        // Stands until the runtime has answered.
+                        programs.push(Candidate { index, code: code.clone(), executor, pin: None });
                         broken(format!("no runtime answered for {}", code.path.display()))
                     }
                     Err(error) => broken(error.to_string()),
@@ -133,70 +141,78 @@ impl Plan {
                 EvaluatorKind::Remote(remote) => {
                     match runner.executors.get(&remote.program.executor) {
                         Ok(executor) => {
-                            remotes.push((index, remote, executor));
-                            // Stands until its source has answered.
+                            remotes.push(Remote { index, entry: remote, executor });
                             broken(format!("no source answered for {}", remote.wanted))
                         }
                         Err(error) => broken(error.to_string()),
                     }
                 }
-                EvaluatorKind::Linked(linked) => match runner.linked.get(&evaluator.name) {
-                    Ok(evaluator) => {
-                        let LinkedConfig { timeout, config, contract, .. } = linked.clone();
-                        Work::Linked { evaluator, timeout, config, contract }
-                    }
-                    Err(error) => broken(error.to_string()),
-                },
-                // Those who ask first whether it can be run never get here.
-                EvaluatorKind::OpenAiEval => {
-                    broken("`type: openai_eval` cannot be run by this version".to_owned())
-                }
+                EvaluatorKind::OpenAiEval => broken(NO_OPENAI_EVAL.to_owned()),
             };
-            let mut evaluator = planned(evaluator, work);
+            let mut evaluator = planned(entry, work);
             evaluator.fingerprint = fingerprint::of_this_program(&evaluator, runner, on_event);
             evaluators.push(evaluator);
         }
-        let wanted: Vec<_> = remotes.iter().map(|(_, remote, _)| remote.wanted.clone()).collect();
-        let mut pinned = Vec::new();
-        let resolved = runner.fetch(&wanted, config, on_event);
-        for ((index, remote, executor), resolved) in remotes.into_iter().zip(resolved) {
-            match resolved {
-                Ok(resolved) => {
-                    if resolved.newly_pinned {
-                        pinned.push(evaluators[index].name.clone());
-                    }
-                    let (code, pin) = (remote.at(resolved.path), Some(resolved.hash));
-                    programs.push(Candidate { index, code, executor, pin });
-                }
-                Err(_) if runner.cancellation.is_cancelled() => {
-                    evaluators[index].work = Work::Broken(Verdict::Cancelled);
-                }
-                Err(error) => evaluators[index].work = broken(error.to_string()),
-            }
-        }
-        if !pinned.is_empty() {
-            on_event(RunEvent::Pinned {
-                evaluators: pinned,
-                file: Pins::file_of(config.file.as_deref()),
-            });
-        }
+        programs.extend(fetched(&mut evaluators, remotes, config, runner, on_event));
         prepare(&mut evaluators, programs, config, runner, on_event);
         Self { evaluators }
     }
 
-    /// The plan of a run that was cancelled before it had one.
-    pub(super) fn cancelled(config: &Config) -> Self {
-        Self::all_broken(config, &Verdict::Cancelled)
-    }
-
-    /// The plan of a run that stopped before it had one.
-    pub(super) fn not_run(config: &Config) -> Self {
-        Self::all_broken(config, &Verdict::NotRun)
-    }
-
-    fn all_broken(config: &Config, verdict: &Verdict) -> Self {
+    /// Returns a plan in which every evaluation has this verdict.
+    pub(super) fn all(config: &Config, verdict: &Verdict) -> Self {
         let broken = |evaluator| planned(evaluator, Work::Broken(verdict.clone()));
         Self { evaluators: config.evaluators.iter().map(broken).collect() }
+    }
+}
+
+/// An evaluator of a source.
+struct Remote<'c> {
+    /// Index among the evaluators.
+    index: usize,
+    entry: &'c RemoteConfig,
+    executor: Arc<dyn Executor>,
+}
+
+/// Fetches evaluators and returns their programs.
+fn fetched(
+    evaluators: &mut [PlannedEvaluator],
+    remotes: Vec<Remote<'_>>,
+    config: &Config,
+    runner: &Runner,
+    on_event: &mut dyn FnMut(RunEvent),
+) -> Vec<Candidate> {
+    let wanted: Vec<_> = remotes.iter().map(|remote| remote.entry.wanted.clone()).collect();
+    let (mut programs, mut pinned) = (Vec::new(), Vec::new());
+    let resolved = runner.fetch(&wanted, config, on_event);
+    for (Remote { index, entry, executor }, resolved) in remotes.into_iter().zip(resolved) {
+        match resolved {
+            Ok(resolved) => {
+                if resolved.newly_pinned {
+                    pinned.push(evaluators[index].name.clone());
+                }
+                let (code, pin) = (entry.at(resolved.path), Some(resolved.hash));
+                programs.push(Candidate { index, code, executor, pin });
+            }
+            Err(_) if runner.cancellation.is_cancelled() => {
+                evaluators[index].work = Work::Broken(Verdict::Cancelled);
+            }
+            Err(error) => evaluators[index].work = broken(error.to_string()),
+        }
+    }
+    if !pinned.is_empty() {
+        let file = Pins::file_of(config.file.as_deref());
+        on_event(RunEvent::Pinned { evaluators: pinned, file });
+    }
+    programs
+}
+
+fn link(name: &str, linked: &LinkedConfig, runner: &Runner) -> Work {
+    match runner.linked.get(name) {
+        Ok(evaluator) => {
+            let LinkedConfig { timeout, config, contract, .. } = linked.clone();
+            Work::Linked { evaluator, timeout, config, contract }
+        }
+        Err(error) => broken(error.to_string()),
     }
 }
 
@@ -219,7 +235,7 @@ fn metric(evaluator: &EvaluatorConfig, builtin: &BuiltinConfig, runner: &Runner)
 
 /// Reports settings of a judge that no judge uses. The model of the judge may come from the command line, for all metrics of
 /// the run, so it is reported only if no metric asks a judge.
-fn tell_unused(config: &Config, runner: &Runner, on_event: &mut dyn FnMut(RunEvent)) {
+fn report_unused_judge(config: &Config, runner: &Runner, on_event: &mut dyn FnMut(RunEvent)) {
     let builtins: Vec<_> = config
         .evaluators
         .iter()
@@ -231,14 +247,14 @@ fn tell_unused(config: &Config, runner: &Runner, on_event: &mut dyn FnMut(RunEve
             _ => None,
         })
         .collect();
-    let anyone_asks = builtins.iter().any(|(_, _, metric)| metric.asks_judge());
+    let any_asks = builtins.iter().any(|(_, _, metric)| metric.asks_judge());
     for (name, builtin, _) in builtins.iter().filter(|(_, _, metric)| !metric.asks_judge()) {
-        let given = [
-            ("judge_model", builtin.judge.model.is_some() && !anyone_asks),
+        let unused = [
+            ("judge_model", builtin.judge.model.is_some() && !any_asks),
             ("judge_base_url", builtin.judge.base_url.is_some()),
         ];
         let settings: Vec<_> =
-            given.into_iter().filter(|(_, given)| *given).map(|(key, _)| key).collect();
+            unused.into_iter().filter(|(_, unused)| *unused).map(|(key, _)| key).collect();
         if !settings.is_empty() {
             on_event(RunEvent::UnusedJudge { metric: (*name).clone(), settings });
         }

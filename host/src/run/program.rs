@@ -1,4 +1,4 @@
-//! The programs of a plan: where they are, and making them ready.
+//! The programs of a plan: located, prepared and configured.
 
 use std::{
     path::{Path, PathBuf},
@@ -9,10 +9,11 @@ use evaluator_protocol::Contract;
 use indexmap::IndexMap;
 
 use super::{
-    RunEvent, Runner, fingerprint,
-    originals::Originals,
+    RunEvent, Runner,
+    context::ExecutionContext,
+    fingerprint,
     plan::{PlannedEvaluator, Program, Work, broken},
-    surroundings::Surroundings,
+    snapshot::ProgramSnapshot,
 };
 use crate::{
     config::{CodeConfig, Config, Isolation},
@@ -24,16 +25,16 @@ use crate::{
     verdict::Verdict,
 };
 
-/// Evaluators of a run that may each keep an interpreter to fork from. One takes some 20 MB.
+/// Maximum number of fork servers in a run. One uses some 20 MB.
 const MAX_FORK_SERVERS: usize = 32;
 
-/// A program whose executor is there.
+/// A program to prepare, with its executor.
 pub(super) struct Candidate {
-    /// Place among the evaluators.
+    /// Index among the evaluators.
     pub(super) index: usize,
     pub(super) code: CodeConfig,
     pub(super) executor: Arc<dyn Executor>,
-    /// What was agreed to run, of an evaluator that was fetched.
+    /// Pinned content of a fetched evaluator.
     pub(super) pin: Option<ContentHash>,
 }
 
@@ -46,15 +47,15 @@ pub(super) fn prepare(
     on_event: &mut dyn FnMut(RunEvent),
 ) {
     let inherited = Environment::inherited();
-    let mut surrounded = Vec::with_capacity(programs.len());
+    let mut located = Vec::with_capacity(programs.len());
     for program in programs {
-        match Surroundings::new(&program.code, &inherited) {
-            Ok(surroundings) => surrounded.push((program, surroundings)),
+        match ExecutionContext::new(&program.code, &inherited) {
+            Ok(context) => located.push((program, context)),
             Err(reason) => evaluators[program.index].work = broken(reason),
         }
     }
-    tell_withheld(evaluators, &surrounded, on_event);
-    let entrypoints: Vec<Entrypoint> = surrounded
+    report_withheld(evaluators, &located, on_event);
+    let entrypoints: Vec<Entrypoint> = located
         .iter()
         .map(|(Candidate { index, code, .. }, _)| Entrypoint {
             path: locate(&evaluators[*index].name, code, runner, on_event),
@@ -65,16 +66,16 @@ pub(super) fn prepare(
         on_event(RunEvent::Prepare(event));
     });
     let mut servers = 0;
-    for ((program, entrypoint), launch) in surrounded.into_iter().zip(&entrypoints).zip(launches) {
+    for ((program, entrypoint), launch) in located.into_iter().zip(&entrypoints).zip(launches) {
         let evaluator = &mut evaluators[program.0.index];
         evaluator.work = match launch {
             Ok(launch) => {
                 prepared(evaluator, program, entrypoint, launch, (config, runner), on_event)
             }
-            // Whatever a runtime reports when it is interrupted, this is the reason.
+            // Runtimes report various errors when they are interrupted.
             Err(_) if runner.cancellation.is_cancelled() => Work::Broken(Verdict::Cancelled),
             Err(error) => {
-                tell(&evaluator.name, &error, on_event);
+                report_build_failure(&evaluator.name, &error, on_event);
                 broken(not_ready(&error, &program.0.code))
             }
         };
@@ -93,10 +94,10 @@ pub(super) fn prepare(
     }
 }
 
-/// What an evaluator does with the launch of its program. Sets its fingerprint, too.
+/// Returns the work of an evaluator with the launch of its program, and sets its fingerprint.
 fn prepared(
     evaluator: &mut PlannedEvaluator,
-    (candidate, surroundings): (Candidate, Surroundings),
+    (candidate, context): (Candidate, ExecutionContext),
     entrypoint: &Entrypoint,
     launch: Launch,
     (config, runner): (&Config, &Runner),
@@ -106,19 +107,19 @@ fn prepared(
     let whose = (&*evaluator, &candidate);
     let fingerprint = fingerprint::of_launch(whose, &inputs, &launch, runner, on_event);
     evaluator.fingerprint = fingerprint;
-    let originals = Originals::of(&launch.one_shot, &inputs);
+    let snapshot = ProgramSnapshot::of(&launch.one_shot, &inputs);
     let Candidate { code, executor, .. } = candidate;
     let launch = named(launch, &evaluator.name, code.contract);
     match driven(&code, launch, &entrypoint.path) {
         Ok(driven) => {
-            let conditions = (surroundings, originals);
+            let conditions = (context, snapshot);
             ready(&code, driven, conditions, executor.as_ref(), config.retries)
         }
         Err(reason) => broken(reason),
     }
 }
 
-/// How the evaluations of a program share work, given how its runtime would do it.
+/// Returns the work that evaluations share, of what the runtime offers.
 fn reuse(offered: Reuse, code: &CodeConfig, resources: &Resources) -> Reuse {
     match offered {
         _ if code.isolation != Isolation::Auto || code.executor != Local.name() => Reuse::None,
@@ -142,14 +143,14 @@ fn named(launch: Launch, name: &str, contract: Option<Contract>) -> Launch {
     launch.map(give)
 }
 
-/// A launch, with what calls the function of its file.
+/// A launch, possibly of a driver that calls a function of the file.
 struct Driven {
     launch: Launch,
     driver: Option<Driver>,
     mismatch: Option<Mismatch>,
 }
 
-/// The launch of a program, or of what calls its function.
+/// Returns the launch of a program, or of the driver that calls its function.
 fn driven(code: &CodeConfig, launch: Launch, path: &Path) -> Result<Driven, String> {
     let Some(call) = Call::of(code.contract, code.function.as_deref(), path) else {
         return Ok(Driven { launch, driver: None, mismatch: Mismatch::of(path, code.contract) });
@@ -162,13 +163,13 @@ fn driven(code: &CodeConfig, launch: Launch, path: &Path) -> Result<Driven, Stri
 fn ready(
     code: &CodeConfig,
     driven: Driven,
-    (surroundings, originals): (Surroundings, Originals),
+    (context, snapshot): (ExecutionContext, ProgramSnapshot),
     executor: &dyn Executor,
     retries: u32,
 ) -> Work {
     let Driven { launch, driver, mismatch } = driven;
-    let launch = surroundings.give_to(launch);
-    let resources = surroundings.resources();
+    let launch = context.apply(launch);
+    let resources = context.resources();
     // The limits hold for what the executor starts, and through it for the program.
     let wrap = |command| executor.wrap(command).map(|wrapped| CommandSpec { resources, ..wrapped });
     let one_shot = launch.one_shot.args(&code.args);
@@ -190,8 +191,8 @@ fn ready(
             contract: code.contract,
             _driver: driver,
             mismatch,
-            surroundings,
-            originals: Arc::new(originals),
+            context,
+            snapshot: Arc::new(snapshot),
         })),
         (Err(reason), _) | (_, Err(reason)) => {
             broken(format!("executor `{}`: {reason}", code.executor))
@@ -199,23 +200,23 @@ fn ready(
     }
 }
 
-/// Tells once what is withheld from whom.
-fn tell_withheld(
+/// Reports withheld variables, once for all evaluators with the same ones.
+fn report_withheld(
     evaluators: &[PlannedEvaluator],
-    programs: &[(Candidate, Surroundings)],
+    programs: &[(Candidate, ExecutionContext)],
     on_event: &mut dyn FnMut(RunEvent),
 ) {
-    let mut told: IndexMap<Vec<String>, Vec<String>> = IndexMap::new();
-    for (program, surroundings) in programs {
+    let mut withheld: IndexMap<Vec<String>, Vec<String>> = IndexMap::new();
+    for (program, context) in programs {
         let name = evaluators[program.index].name.clone();
-        told.entry(surroundings.withheld()).or_default().push(name);
+        withheld.entry(context.withheld()).or_default().push(name);
     }
-    for (variables, evaluators) in told.into_iter().filter(|(names, _)| !names.is_empty()) {
+    for (variables, evaluators) in withheld.into_iter().filter(|(names, _)| !names.is_empty()) {
         on_event(RunEvent::Withheld { evaluators, variables });
     }
 }
 
-/// Why an evaluator is not ready.
+/// Returns the reason why an evaluator was not prepared.
 pub(super) fn not_ready(error: &PrepareError, code: &CodeConfig) -> String {
     match error {
         PrepareError::NotFound { .. } if is_command(code) => {
@@ -225,13 +226,13 @@ pub(super) fn not_ready(error: &PrepareError, code: &CodeConfig) -> String {
     }
 }
 
-/// Whether the path may be the name of a command.
+/// Returns true if the path may be the name of a command.
 fn is_command(code: &CodeConfig) -> bool {
     code.command && code.path.components().count() == 1
 }
 
-/// Passes on what a compiler said; the error that goes into the report is one line.
-fn tell(evaluator: &str, error: &PrepareError, on_event: &mut dyn FnMut(RunEvent)) {
+/// Reports the output of a failed build; the error in the report is one line.
+fn report_build_failure(evaluator: &str, error: &PrepareError, on_event: &mut dyn FnMut(RunEvent)) {
     if let PrepareError::BuildFailed { summary, rendered } = error {
         on_event(RunEvent::BuildFailed {
             evaluator: evaluator.to_owned(),
@@ -241,7 +242,7 @@ fn tell(evaluator: &str, error: &PrepareError, on_event: &mut dyn FnMut(RunEvent
     }
 }
 
-/// The file of a program. What may be the name of a command and is not a file is looked for on `PATH`.
+/// Returns the file of a program. The name of a command that is not a file is searched on `PATH`.
 pub(super) fn program_file(code: &CodeConfig) -> PathBuf {
     let command = (is_command(code) && !code.path.exists())
         .then(|| Environment::inherited().find_program(&code.path))
@@ -256,7 +257,7 @@ fn locate(
     on_event: &mut dyn FnMut(RunEvent),
 ) -> PathBuf {
     let path = program_file(code);
-    // What nothing runs is told as the evaluator's error.
+    // A file without a runtime is an error of the evaluator.
     if let Ok(runtime) = runner.runtimes.for_path(&path) {
         on_event(RunEvent::Found {
             evaluator: evaluator.to_owned(),

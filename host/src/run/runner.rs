@@ -1,4 +1,4 @@
-//! The stages of a run in order.
+//! Runs: the stages in order, from traces and a configuration to a report.
 
 use std::{
     collections::HashSet,
@@ -17,7 +17,7 @@ use tokio::{sync::mpsc, task, time::sleep};
 use super::{
     Plan, RunEvent,
     conversations::Conversations,
-    diagnosis::{self, TakenFor},
+    diagnosis::{self, ExpectedContent},
     execute::{self, Executed},
     fingerprint,
     permits::Permits,
@@ -37,17 +37,22 @@ use crate::{
     runtime::Runtimes,
     source::{Cache, Sources},
     trace::{LoadErrorKind, TraceFormats, TraceIndex, TrackedAttributes, trace_files},
+    verdict::Verdict,
 };
 
-/// How long what loads traces and makes evaluators ready may take to stop when the run was cancelled.
-const LAST_PATIENCE: Duration = Duration::from_secs(2);
+/// Time for which loading and preparations may continue after the run was cancelled.
+const SHUTDOWN_LIMIT: Duration = Duration::from_secs(2);
 
-/// What a run may use, and how much at a time. The registries start with what this crate knows; add to them what it does not.
+/// Registries and resources of a run.
+///
+/// [`Default`] has the registries with everything that is built in; extensions are registered there. The fields can be set
+/// one by one.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Runner {
-    /// Languages.
+    /// Runtimes of programs, by file extension.
     pub runtimes: Runtimes,
-    /// Places where programs live.
+    /// Environments in which programs run.
     pub executors: Executors,
     /// Built-in metrics.
     pub metrics: Metrics,
@@ -55,20 +60,20 @@ pub struct Runner {
     pub trace_formats: TraceFormats,
     /// Evaluators that run in this process.
     pub linked: LinkedEvaluators,
-    /// Where `type: remote` evaluators come from.
+    /// Sources of `type: remote` evaluators.
     pub sources: Sources,
-    /// Where they are kept.
+    /// Cache of fetched evaluators.
     pub cache: Cache,
-    /// Refuse remote evaluators that `evaluators.lock` does not name, instead of adding them to it; no by default.
+    /// Whether remote evaluators that `evaluators.lock` does not name are errors, instead of being added to it. Default:
+    /// `false`.
     pub locked: bool,
-    /// Evaluations at a time; as many as there are processors by default.
+    /// Maximum number of concurrent evaluations. Default: number of processors.
     pub jobs: NonZeroUsize,
-    /// Bytes of results that are kept in memory; what is more is in a temporary file until the report is dropped. 1 MiB by
-    /// default.
+    /// Bytes of results in memory; further results are in a temporary file until the report is dropped. Default: 1 MiB.
     pub report_memory: usize,
-    /// File that the run is saved in; none by default.
+    /// File in which the run is saved. Default: none.
     pub run_file: Option<Arc<RunFile>>,
-    /// Ends the run early when cancelled: running evaluations are ended, no new ones begin.
+    /// Cancels the run: running evaluations are killed and no others start.
     pub cancellation: Cancellation,
 }
 
@@ -91,41 +96,57 @@ impl Default for Runner {
     }
 }
 
-/// What to evaluate.
+/// Input of a run.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Request {
-    /// Trace files and directories of them; `-` is the standard input.
+    /// Trace files, and directories of trace files; `-` is the standard input.
     pub traces: Vec<PathBuf>,
     /// Evaluators and settings.
     pub config: Config,
-    /// Whether the report is to carry what [`events`](crate::events) are made of; not by default.
+    /// Whether the report contains the data of [`events`](crate::events). Default: `false`.
     pub events: bool,
 }
 
+impl Request {
+    /// Creates a request for these trace files and directories.
+    #[must_use]
+    pub fn new<P: Into<PathBuf>>(traces: impl IntoIterator<Item = P>, config: Config) -> Self {
+        Self { traces: traces.into_iter().map(Into::into).collect(), config, events: false }
+    }
+}
+
 impl Runner {
-    /// Reads and checks a configuration file, which may name everything that is registered here.
+    /// Reads a configuration file, which may name everything that is registered here.
     ///
     /// # Errors
     ///
-    /// [`ConfigError`] with every problem found and its place.
+    /// [`ConfigError`] with all problems and their positions.
     pub fn load_config(&self, file: &Path) -> Result<Config, ConfigError> {
-        Config::load_for(
-            file,
-            Known {
-                runtimes: &self.runtimes,
-                metrics: &self.metrics,
-                trace_formats: &self.trace_formats,
-            },
-        )
+        Config::load_for(file, self.known())
     }
 
-    /// Loads the traces, makes the evaluators ready, runs each on every conversation and reports.
+    /// Reads the text of a configuration; `file` is its name in messages. Does not resolve paths.
     ///
-    /// Nothing that goes wrong ends the run early: a file that cannot be read, an evaluator that does not compile, a
-    /// program that crashes are in the report, beside everything else.
+    /// # Errors
     ///
-    /// Must be called inside a tokio runtime with time and I/O enabled. Cancelled while evaluators are made ready, it does not
-    /// wait long for that to stop; the thread doing it may then outlive the call.
+    /// As [`load_config`](Self::load_config).
+    pub fn parse_config(&self, text: &str, file: &Path) -> Result<Config, ConfigError> {
+        Config::parse_for(text, file, self.known())
+    }
+
+    fn known(&self) -> Known<'_> {
+        let Self { runtimes, metrics, trace_formats, .. } = self;
+        Known { runtimes, metrics, trace_formats }
+    }
+
+    /// Loads the traces, prepares the evaluators, runs each on every conversation and returns the report.
+    ///
+    /// An unreadable file, an evaluator that does not compile or a program that crashes does not end the run: the report
+    /// contains the error next to all other results.
+    ///
+    /// Must be called inside a tokio runtime with time and I/O enabled. If the run is cancelled while evaluators are
+    /// prepared, the thread that prepares them may outlive the call.
     pub async fn run(&self, request: &Request, on_event: &mut dyn FnMut(RunEvent)) -> Report {
         let mut writer = RunWriter::new(self.run_file.as_deref(), self.report_memory);
         if let (Some(file), Some(damage)) = (writer.path().cloned(), writer.damage()) {
@@ -141,7 +162,7 @@ impl Runner {
         report
     }
 
-    /// The run without the end of its file.
+    /// Runs everything but the end of the run file.
     async fn evaluate(
         &self,
         request: &Request,
@@ -156,46 +177,10 @@ impl Runner {
             max_error_rate: config.max_error_rate,
             ..Report::default()
         };
-        let found = trace_files(&request.traces);
-        report.warnings.extend(found.warning());
-        on_event(RunEvent::Loading { files: found.files.len() });
-        let index = self.index(found.files, &request.config).await;
-        for error in found.errors.iter().chain(&index.errors) {
-            if matches!(error.kind, LoadErrorKind::NoSpans) && index.is_empty() {
-                // The report says below that no trace was loaded, as that of agentevals does.
-                let message = error.to_string();
-                on_event(RunEvent::BadInput { message, cause: None, hint: None });
-                continue;
-            }
-            let taken_for = match &error.kind {
-                LoadErrorKind::Unusable(parts) => {
-                    report.left_out.append(parts);
-                    TakenFor::UsedTraces
-                }
-                LoadErrorKind::NoSpans => TakenFor::UsedTraces,
-                _ => TakenFor::Traces,
-            };
-            bad_input(&mut report, (&error.path, taken_for), error, on_event);
-        }
-        if index.stopped {
-            report.errors.push("The run was cancelled before all traces were loaded.".to_owned());
-            report.partial = Some(Partial::Cancelled);
+        let Some(index) = self.load_traces(request, &mut report, on_event).await else {
             return report;
-        }
-        if index.is_empty() {
-            report.errors.push("No traces loaded.".to_owned());
-            return report;
-        }
-        let eval_set = match &config.eval_set {
-            Some(path) => EvalSet::load(path)
-                .map_err(|error| {
-                    report.unusable_eval_set = true;
-                    bad_input(&mut report, (&error.path, TakenFor::EvalSet), &error, on_event)
-                })
-                .ok(),
-            None => None,
         };
-        report.eval_set_id = eval_set.as_ref().map(|set| set.id.clone());
+        let eval_set = load_eval_set(config, &mut report, on_event);
         let multi_turn =
             eval_set.as_ref().is_some_and(|set| set.cases.iter().any(|case| case.turns.len() > 1));
         let group_by = config.group_by.unwrap_or_default();
@@ -206,28 +191,26 @@ impl Runner {
         let cases = CaseIndex::new(eval_set.as_ref()).strict(config.strict_matching);
         let permits = Permits::new(self.jobs, config.fail_fast);
         if !report.errors.is_empty() {
-            permits.something_went_wrong();
+            permits.record_failure();
         }
-        // What will not be run need not be made ready.
-        let plan = match permits.are_withdrawn() {
-            true => Plan::not_run(config),
+        let plan = match permits.is_closed() {
+            true => Plan::all(config, &Verdict::NotRun),
             false => self.prepare(config, on_event).await,
         };
-        let header = Header {
+        writer.start(Header {
             conversations: conversations.len(),
             report: report.clone(),
             ..fingerprint::header(config, &plan, eval_set.as_ref(), report.grouping, writer.saves())
-        };
-        writer.start(header);
+        });
         let work = (Arc::new(conversations), &cases);
         let Executed { unreliable, recorded, warnings, copies } =
             execute::all(self, plan, work, permits, request.events, writer, on_event).await;
         report.warnings.extend(warnings.into_iter().chain(copies.warning()));
         report.unreliable = unreliable.len();
-        for message in &unreliable {
+        for message in unreliable {
             on_event(RunEvent::Unreliable { message: message.clone() });
+            report.errors.push(message);
         }
-        report.errors.extend(unreliable);
         report.partial = writer.partial();
         if let (Some(set), None) = (&eval_set, report.partial) {
             report.unrecorded_cases = unrecorded(set, &recorded);
@@ -235,7 +218,47 @@ impl Runner {
         report
     }
 
-    /// Scans the trace files on another thread, so that the run can be cancelled meanwhile.
+    /// Finds and indexes the trace files and reports their errors. Returns `None` if there is nothing to evaluate.
+    async fn load_traces(
+        &self,
+        request: &Request,
+        report: &mut Report,
+        on_event: &mut dyn FnMut(RunEvent),
+    ) -> Option<TraceIndex> {
+        let found = trace_files(&request.traces);
+        report.warnings.extend(found.warning());
+        on_event(RunEvent::Loading { files: found.files.len() });
+        let index = self.index(found.files, &request.config).await;
+        for error in found.errors.iter().chain(&index.errors) {
+            let expected = match &error.kind {
+                // In the report, "No traces loaded." replaces this error, as in that of agentevals.
+                LoadErrorKind::NoSpans if index.is_empty() => {
+                    let message = error.to_string();
+                    on_event(RunEvent::BadInput { message, cause: None, hint: None });
+                    continue;
+                }
+                LoadErrorKind::NoSpans => ExpectedContent::UsedTraces,
+                LoadErrorKind::Unusable(parts) => {
+                    report.left_out.append(parts);
+                    ExpectedContent::UsedTraces
+                }
+                _ => ExpectedContent::Traces,
+            };
+            bad_input(report, (&error.path, expected), error, on_event);
+        }
+        if index.stopped {
+            report.errors.push("The run was cancelled before all traces were loaded.".to_owned());
+            report.partial = Some(Partial::Cancelled);
+            return None;
+        }
+        if index.is_empty() {
+            report.errors.push("No traces loaded.".to_owned());
+            return None;
+        }
+        Some(index)
+    }
+
+    /// Indexes the trace files on another thread, so that the run can be cancelled meanwhile.
     async fn index(&self, paths: Vec<PathBuf>, config: &Config) -> TraceIndex {
         let formats = self.trace_formats.given(config.trace_format.as_ref());
         let tracked = match config.group_by {
@@ -252,13 +275,13 @@ impl Runner {
         indexed.unwrap_or_else(TraceIndex::abandoned)
     }
 
-    /// Ends when the run was cancelled and what does not listen to that has had time to end.
+    /// Waits until the run is cancelled and blocking work has had time to stop.
     async fn given_up(&self) {
         self.cancellation.cancelled().await;
-        sleep(LAST_PATIENCE).await;
+        sleep(SHUTDOWN_LIMIT).await;
     }
 
-    /// Makes the plan on a thread of its own, so that events arrive and cancelling works while a compiler is busy.
+    /// Creates the plan on another thread, so that events arrive and the run can be cancelled during builds.
     pub(super) async fn prepare(
         &self,
         config: &Config,
@@ -266,33 +289,46 @@ impl Runner {
     ) -> Plan {
         let (sender, mut events) = mpsc::unbounded_channel();
         let (runner, own_config) = (self.clone(), config.clone());
-        let planning = task::spawn_blocking(move || {
-            Plan::new(&own_config, &runner, &mut |event| {
-                // Nobody listens any more when the run was cancelled and did not wait.
-                let _ = sender.send(event);
-            })
+        let planning = blocking(move || {
+            // The receiver is gone if the run was cancelled.
+            Plan::new(&own_config, &runner, &mut |event| drop(sender.send(event)))
         });
+        let mut planning = pin!(planning);
         let mut given_up = pin!(self.given_up());
-        loop {
+        let plan = loop {
             tokio::select! {
-                event = events.recv() => match event {
-                    Some(event) => on_event(event),
-                    None => break,
-                },
-                () = &mut given_up => return Plan::cancelled(config),
+                biased;
+                Some(event) = events.recv() => on_event(event),
+                plan = &mut planning => break plan,
+                () = &mut given_up => break None,
             }
+        };
+        // The last events may have been sent between two polls.
+        std::iter::from_fn(|| events.try_recv().ok()).for_each(on_event);
+        plan.unwrap_or_else(|| Plan::all(config, &Verdict::Cancelled))
+    }
+}
+
+/// Loads the eval set of a configuration, if it has one, and reports its error.
+fn load_eval_set(
+    config: &Config,
+    report: &mut Report,
+    on_event: &mut dyn FnMut(RunEvent),
+) -> Option<EvalSet> {
+    match EvalSet::load(config.eval_set.as_deref()?) {
+        Ok(set) => {
+            report.eval_set_id = Some(set.id.clone());
+            Some(set)
         }
-        match planning.await {
-            Ok(plan) => plan,
-            Err(error) => match error.try_into_panic() {
-                Ok(panic) => resume_unwind(panic),
-                Err(_) => Plan::cancelled(config),
-            },
+        Err(error) => {
+            report.unusable_eval_set = true;
+            bad_input(report, (&error.path, ExpectedContent::EvalSet), &error, on_event);
+            None
         }
     }
 }
 
-/// Ids of the cases that no conversation was compared with. A case without turns cannot be compared with.
+/// Returns the ids of the cases that no conversation was compared with, without those that have no turns.
 fn unrecorded(set: &EvalSet, recorded: &HashSet<usize>) -> Vec<String> {
     let cases = set.cases.iter().enumerate();
     cases
@@ -301,10 +337,10 @@ fn unrecorded(set: &EvalSet, recorded: &HashSet<usize>) -> Vec<String> {
         .collect()
 }
 
-/// Puts an error about a file into the report, and tells it with its cause, which knows the position, and a hint.
+/// Adds an error about a file to the report, with its cause, which contains the position, and a hint.
 fn bad_input(
     report: &mut Report,
-    (path, taken_for): (&Path, TakenFor),
+    (path, expected): (&Path, ExpectedContent),
     error: &dyn Error,
     on_event: &mut dyn FnMut(RunEvent),
 ) {
@@ -314,7 +350,7 @@ fn bad_input(
         cause = Some(error.to_string()).filter(|cause| !message.contains(cause)).or(cause);
         next = error.source();
     }
-    let hint = diagnosis::hint(path, taken_for);
+    let hint = diagnosis::hint(path, expected);
     let behind = [&cause, &hint].into_iter().flatten().cloned().collect::<Vec<_>>().join("; ");
     if !behind.is_empty() {
         report.causes.insert(report.errors.len(), behind);
@@ -323,13 +359,12 @@ fn bad_input(
     on_event(RunEvent::BadInput { message, cause, hint });
 }
 
-/// Does work that blocks on another thread. A panic of it is one of the caller.
+/// Runs blocking work on another thread. Panics are propagated; `None` if the runtime shuts down.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     match task::spawn_blocking(work).await {
         Ok(done) => Some(done),
         Err(error) => match error.try_into_panic() {
             Ok(panic) => resume_unwind(panic),
-            // The runtime is being shut down.
             Err(_) => None,
         },
     }

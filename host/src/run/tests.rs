@@ -49,7 +49,7 @@ fn runner() -> Runner {
 
 async fn run(runner: &Runner, evaluators: Vec<EvaluatorConfig>) -> (Report, Vec<RunEvent>) {
     let config = Config { evaluators, ..Config::default() };
-    let request = Request { traces: vec![TRACE.into()], config, ..Request::default() };
+    let request = Request::new([TRACE], config);
     let mut events = Vec::new();
     let report = runner.run(&request, &mut |event| events.push(event)).await;
     (report, events)
@@ -156,7 +156,7 @@ async fn cancelled_while_preparing(deaf: bool) -> Report {
         ],
         ..Config::default()
     };
-    let request = Request { traces: vec![TRACE.into()], config, ..Request::default() };
+    let request = Request::new([TRACE], config);
     let cancellation = runner.cancellation.clone();
     let report = runner
         .run(&request, &mut |event| {
@@ -216,8 +216,7 @@ async fn a_file_without_spans_is_an_error_and_the_others_are_evaluated() {
         folder.file("empty.json", r#"{"resourceSpans": [{"scopeSpans": [{"spans": []}]}]}"#);
     let config =
         Config { evaluators: vec![EvaluatorConfig::builtin("passes")], ..Config::default() };
-    let request =
-        Request { traces: vec![empty.clone(), TRACE.into()], config, ..Request::default() };
+    let request = Request::new([empty.clone(), TRACE.into()], config);
     let report = runner().run(&request, &mut |_| {}).await;
     let expected = format!(
         "Failed to load trace file '{}': it holds no spans with a trace id and a span id",
@@ -253,7 +252,7 @@ impl Traces {
     ) -> (Report, Vec<RunEvent>) {
         let evaluators = metrics.iter().map(|name| EvaluatorConfig::builtin(*name)).collect();
         let config = Config { evaluators, ..Config::default() };
-        let request = Request { traces: vec![self.0.path("traces.jsonl")], config, events: false };
+        let request = Request::new([self.0.path("traces.jsonl")], config);
         let mut events = Vec::new();
         let report = runner
             .run(&request, &mut |event| {
@@ -333,7 +332,7 @@ async fn a_run_that_stops_at_its_first_error_reports_the_rest_as_not_run() {
     let traces = Traces::new("fail-fast", 500);
     let evaluators = ["passes", "panics"].map(EvaluatorConfig::builtin).into();
     let config = Config { evaluators, fail_fast: true, ..Config::default() };
-    let request = Request { traces: vec![traces.0.path("traces.jsonl")], config, events: false };
+    let request = Request::new([traces.0.path("traces.jsonl")], config);
     let mut ended = 0;
     let report = runner()
         .run(&request, &mut |event| {

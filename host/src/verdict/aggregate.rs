@@ -1,73 +1,73 @@
-//! Counting evaluations. This is the one place that decides what they amount to.
+//! Counts of evaluations and the result of a run. No other code decides whether a run passes.
 
 use std::ops::{Add, AddAssign};
 
 use super::{Status, Verdict};
 
-/// How many evaluations ended how. Every evaluation is counted in exactly one of the five.
+/// Number of evaluations by outcome. Every evaluation counts in exactly one field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct Tally {
-    /// Scored and good enough.
+    /// Scores that pass.
     pub passed: u64,
-    /// Scored and not good enough.
+    /// Scores that fail.
     pub failed: u64,
-    /// The evaluator broke.
+    /// Errors of evaluators.
     pub errored: u64,
-    /// The evaluator did not judge.
+    /// Conversations that the evaluator does not apply to.
     pub not_evaluated: u64,
-    /// Not even tried, because the run stopped early.
+    /// Evaluations that were not started, because the run stopped early.
     pub not_run: u64,
 }
 
-/// Everything that decides what a run amounts to: its counts, what went wrong beside them, and how much of that is
-/// tolerated.
+/// Everything that decides the [`Standing`] of a run: counts, errors outside of evaluations, and the tolerance.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Balance {
     /// The evaluations.
     pub tally: Tally,
-    /// Trace files that could not be used. Each counts as one evaluation that broke. The number of conversations in them
-    /// is unknown, so they are never tolerated.
-    pub unusable_files: u64,
-    /// Whether what all evaluations are compared with could not be used. That is no matter of a share, and never
+    /// Unusable trace files. Each counts as one error. The number of conversations in them is unknown, so they are never
     /// tolerated.
+    pub unusable_files: u64,
+    /// Whether the eval set could not be used. It affects all evaluations, so it is never tolerated.
     pub unusable_eval_set: bool,
-    /// Whether the run was to be saved in a file and was not, or not all of it. No result is missing, but a user who relies
-    /// on the file has to know.
+    /// Whether the run file is missing or incomplete. No result is missing, but the user relies on the file, so it is never
+    /// tolerated.
     pub unsaved: bool,
-    /// Whether the results of an evaluator cannot be relied on: answers may have been taken for those to other documents, or
-    /// a worker exited badly. That concerns all its results, so it is never tolerated.
+    /// Whether the results of an evaluator are unreliable: answers may belong to other documents, or a worker exited with an
+    /// error. It affects all its results, so it is never tolerated.
     pub unreliable: bool,
-    /// Evaluators that broke and scored nothing. That is not chance, so their errors are never tolerated.
+    /// Evaluators with errors and without any score. That is not chance, so their errors are never tolerated.
     pub never_worked: u64,
-    /// Evaluators that have to score something and have not. Each counts as a failure.
+    /// Evaluators that have to score at least one conversation and have not. Each counts as a failure.
     pub missing_scores: u64,
     /// Golden cases that have to be recorded and are not. Each counts as a failure.
     pub missing_cases: u64,
     /// Whether a run in which nothing was scored may pass; it fails by default.
     pub allow_unevaluated: bool,
-    /// Whether the run ended before everything was evaluated. It is not green then, and tolerates nothing: a part says
-    /// little of the share of errors in the whole.
+    /// Whether the run ended before everything was evaluated. Such a run never passes and tolerates no errors: the share of
+    /// errors in the whole is unknown.
     pub partial: bool,
-    /// Whether results were lost on the way to the report. That is never tolerated.
+    /// Whether results cannot be read back. That is never tolerated.
     pub unreadable: bool,
-    /// The share of errors up to which they are tolerated, in 0..=1.
+    /// Share of errors up to which they are tolerated, in 0..=1.
     pub max_error_rate: f64,
 }
 
-/// What a whole run amounts to, from best to worst.
+/// Result of a run, from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Standing {
-    /// Nothing failed and nothing broke.
+    /// No failure and no error.
     Passed,
-    /// Something failed.
+    /// At least one failure.
     Failed,
-    /// An evaluator broke, so the rest says less than it seems to.
+    /// At least one error that is not tolerated, so the other results are incomplete.
     Errored,
 }
 
 impl Tally {
-    /// Counts an evaluation by its status; `None` when the evaluator broke, which is not a status.
+    /// Counts an evaluation by its status; `None` is an error of the evaluator.
     pub fn count(&mut self, status: Option<Status>) {
         let counter = match status {
             Some(Status::Passed) => &mut self.passed,
@@ -86,24 +86,24 @@ impl Tally {
         }
     }
 
-    /// Counts an evaluation that was not even tried.
+    /// Counts an evaluation that was not started.
     pub fn count_not_run(&mut self) {
         self.not_run += 1;
     }
 
-    /// Evaluations that have a score to compare: passed and failed.
+    /// Returns the number of evaluations with a score: passed and failed.
     #[must_use]
     pub fn scored(&self) -> u64 {
         self.passed + self.failed
     }
 
-    /// All evaluations.
+    /// Returns the number of all evaluations.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.scored() + self.errored + self.not_evaluated + self.not_run
     }
 
-    /// All counts with their names, as reports have them.
+    /// Returns all counts with their names in reports.
     #[must_use]
     pub fn named(&self) -> [(&'static str, u64); 7] {
         [
@@ -117,14 +117,14 @@ impl Tally {
         ]
     }
 
-    /// What they amount to by themselves. An error outweighs any number of passes and failures; what was not run is not
-    /// green. Whether a run may come to nothing at all is decided by its [`Balance`].
+    /// Returns the result of these evaluations alone. An error outweighs any number of passes and failures; evaluations that
+    /// were not run do not pass. The [`Balance`] decides whether a run without a score passes.
     #[must_use]
     pub fn standing(&self) -> Standing {
         Balance { tally: *self, allow_unevaluated: true, ..Balance::default() }.standing()
     }
 
-    /// Whether nothing failed and nothing broke.
+    /// Returns true if there is no failure and no error.
     #[must_use]
     pub fn is_green(&self) -> bool {
         self.standing() == Standing::Passed
@@ -132,13 +132,13 @@ impl Tally {
 }
 
 impl Balance {
-    /// Evaluations that broke and trace files that could not be used.
+    /// Returns the number of errors of evaluations and of unusable trace files.
     #[must_use]
     pub fn errors(&self) -> u64 {
         self.tally.errored + self.unusable_files
     }
 
-    /// The share of errors in all that was to be evaluated, in 0..=1.
+    /// Returns the share of errors in all evaluations and unusable files, in 0..=1.
     #[must_use]
     pub fn error_rate(&self) -> f64 {
         match self.tally.total() + self.unusable_files {
@@ -147,8 +147,8 @@ impl Balance {
         }
     }
 
-    /// Whether there are errors and all of them are tolerated: their share is small enough, every evaluator that broke
-    /// scored something all the same, every trace file could be used, and the run came to its end.
+    /// Returns true if there are errors and all of them are tolerated: their share is small enough, every evaluator with
+    /// errors has scores as well, every trace file could be used, and the run is complete.
     #[must_use]
     pub fn tolerates_errors(&self) -> bool {
         self.errors() > 0
@@ -163,26 +163,29 @@ impl Balance {
             && !self.unreliable
     }
 
-    /// Whether nothing was scored, nothing else failed the run, and that alone makes it a failure.
+    /// Returns true if the run fails only because it has no score.
     #[must_use]
     pub fn fails_as_unevaluated(&self) -> bool {
-        !self.allow_unevaluated && self.tally.scored() == 0 && !self.failed() && !self.broke()
+        !self.allow_unevaluated
+            && self.tally.scored() == 0
+            && !self.has_failures()
+            && !self.has_errors()
     }
 
-    /// What it amounts to. An error that is not tolerated outweighs any number of passes and failures, and no error,
-    /// tolerated or not, makes up for a failure. A run in which nothing was scored is a failure, unless that is allowed.
+    /// Returns the result. An error that is not tolerated outweighs any number of passes and failures, and a tolerated error
+    /// does not hide a failure. A run without a score fails, unless that is allowed.
     #[must_use]
     pub fn standing(&self) -> Standing {
-        if self.broke() {
+        if self.has_errors() {
             Standing::Errored
-        } else if self.failed() || self.fails_as_unevaluated() {
+        } else if self.has_failures() || self.fails_as_unevaluated() {
             Standing::Failed
         } else {
             Standing::Passed
         }
     }
 
-    fn broke(&self) -> bool {
+    fn has_errors(&self) -> bool {
         self.errors() > 0 && !self.tolerates_errors()
             || self.unusable_eval_set
             || self.unsaved
@@ -190,14 +193,14 @@ impl Balance {
             || self.unreadable
     }
 
-    fn failed(&self) -> bool {
+    fn has_failures(&self) -> bool {
         let failures = self.tally.failed + self.missing_scores + self.missing_cases;
         failures + self.tally.not_run > 0 || self.partial
     }
 }
 
 impl Standing {
-    /// The process exit code of a run: 0, 1 or 3 (2 means that nothing ran).
+    /// Returns the process exit code of a run: 0, 1 or 3 (2 means that nothing ran).
     #[must_use]
     pub fn exit_code(self) -> u8 {
         match self {

@@ -1,12 +1,12 @@
-//! Errors in the words of this project, for text reports. `explain` has the texts that other hosts compare.
+//! Error messages for text reports. `explain` has the messages that other hosts compare.
 
 use super::{BadAnswer, Verdict, explain::seconds};
 
 impl Verdict {
-    /// What went wrong, as a clause to be read after the name of the evaluator; `None` for an answer.
+    /// Returns the error as a clause that follows the name of the evaluator; `None` for an answer.
     ///
-    /// `stderr` is what the evaluator wrote to standard error. Of that, the line that says most is included: the message
-    /// of a panic, of an exception, or of the SDK. Only errors of preparations (compilers, installers) have several lines.
+    /// The clause contains the most specific line of `stderr`, the standard error of the evaluator: the message of a panic,
+    /// of an exception, or of the SDK. Only errors of preparations (compilers, installers) have several lines.
     #[must_use]
     pub fn describe(&self, name: &str, stderr: &str) -> Option<String> {
         let with_message = |what: String| match message_in(name, stderr) {
@@ -51,7 +51,7 @@ impl Verdict {
     }
 }
 
-/// The line of standard error that says why a program failed, without what the report says anyway.
+/// Returns the line of standard error that contains the cause, without prefixes that the report contains already.
 fn message_in(name: &str, stderr: &str) -> Option<String> {
     let lines: Vec<&str> =
         stderr.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()).collect();
@@ -61,7 +61,7 @@ fn message_in(name: &str, stderr: &str) -> Option<String> {
         .or_else(|| lines.last().map(|line| line.trim().to_owned()))
 }
 
-/// The message of the last panic of a Rust program, and where it happened.
+/// Returns the message and location of the last panic of a Rust program.
 fn rust_panic(lines: &[&str]) -> Option<String> {
     let (at, place) = lines.iter().enumerate().rev().find_map(|(at, line)| {
         let (thread, place) = line.split_once(" panicked at ")?;
@@ -80,7 +80,7 @@ fn rust_panic(lines: &[&str]) -> Option<String> {
     Some(format!("panicked: {} ({place})", message.unwrap_or("(no message)")))
 }
 
-/// The last line that begins with `error: `, which is how programs of the SDK report, without that and the name.
+/// Returns the last line that starts with `error: `, as programs of the SDK write it, without that and the name.
 fn reported_error(lines: &[&str], name: &str) -> Option<String> {
     let message = lines.iter().rev().find_map(|line| line.strip_prefix("error: "))?;
     let message =
@@ -88,7 +88,7 @@ fn reported_error(lines: &[&str], name: &str) -> Option<String> {
     Some(message.trim().to_owned())
 }
 
-/// The exception that ended a program in Python or JavaScript.
+/// Returns the uncaught exception of a Python or JavaScript program.
 fn exception(lines: &[&str]) -> Option<String> {
     let is_traceback = |line: &&str| line.starts_with("Traceback (most recent call last)");
     let found = match lines.iter().rposition(is_traceback) {
@@ -112,7 +112,7 @@ fn names_error(line: &str) -> bool {
     name.ends_with("Error")
 }
 
-/// Names of signals that end programs. Their numbers are the same on all systems, but for those of Linux.
+/// Returns the name of a signal that terminates programs. Numbers differ between systems only where Linux is checked.
 fn signal_name(signal: i32) -> Option<&'static str> {
     Some(match signal {
         1 => "SIGHUP",

@@ -1,4 +1,4 @@
-//! The record of one evaluation.
+//! Records of evaluations.
 
 use std::{borrow::Cow, time::Duration};
 
@@ -9,42 +9,41 @@ use super::{
     judge::{judged, reported_kind},
 };
 
-/// Bytes of standard output kept for people to look at when the verdict is not an answer.
+/// Bytes of standard output that are kept if the verdict is not an answer.
 const STDOUT_TAIL: usize = 2 << 10;
 
-/// Bytes of standard error that a report shows of one evaluation. A run may have many that break.
+/// Bytes of standard error in the report of one evaluation. A run may have many errors.
 const SHOWN_STDERR: usize = 4 << 10;
 
-/// The kind of error by which programs of the SDK say that the settings of their entry are wrong.
+/// Kind of errors by which programs of the SDK reject their settings.
 const CONFIG: &str = "config";
 
-/// The exit code by which they refuse a document, be it for its settings or for anything else in it.
+/// Exit code by which programs of the SDK reject a document, including its settings.
 const REJECTED: i32 = 3;
 
-/// A verdict and the circumstances it came about in.
+/// A verdict with the duration, output and attempts of its evaluation.
 #[derive(Clone, Debug)]
 pub struct Evaluation {
-    /// How it ended.
+    /// Verdict.
     pub verdict: Verdict,
-    /// How long it took, from the start of the process (or the sending of the document) on.
+    /// Duration from the start of the process, or from the moment the worker received the document.
     pub duration: Duration,
-    /// Standard error, without its middle if it was long.
+    /// Standard error; long text lacks its middle.
     pub stderr_tail: String,
-    /// The end of what was kept of standard output; empty for answers.
+    /// End of standard output; empty for answers.
     pub stdout_tail: String,
-    /// How many times the document was given to the evaluator: 0 when it could not be started.
+    /// Number of times the evaluator received the document; 0 if it was not started.
     pub attempts: u32,
-    /// Kinds of the errors of earlier attempts at the same evaluation, in order; empty unless it was retried. Everything
-    /// else here is about the last one.
+    /// Error types of earlier attempts, in order; empty unless it was retried. All other fields are those of the last attempt.
     pub earlier_errors: Vec<&'static str>,
-    /// The text of an answer that is passed on as it is; empty for all others.
+    /// Text of an answer of a foreign contract; empty for others.
     pub(crate) answer: Vec<u8>,
-    /// Whether it broke because of the settings of its entry, which are the same for every conversation.
+    /// Whether the error is about the settings of its entry, which are the same for every conversation.
     pub(crate) blames_config: bool,
 }
 
 impl Evaluation {
-    /// The record of a process that was given one document.
+    /// Creates the record of a process that received one document.
     #[must_use]
     pub fn from_outcome(outcome: &Outcome) -> Self {
         Self::judged(outcome, Expected::Result)
@@ -60,12 +59,12 @@ impl Evaluation {
             .noting_blame(printed)
     }
 
-    /// The record for a conversation of that many turns, see [`Verdict::for_turns`].
+    /// Checks the record for a conversation with this number of turns, see [`Verdict::for_turns`].
     pub(crate) fn for_turns(self, turns: usize) -> Self {
         Self { verdict: self.verdict.for_turns(turns), ..self }
     }
 
-    /// Keeps the text of an answer, if it is to be passed on.
+    /// Keeps the text of an answer of a foreign contract.
     pub(crate) fn with_answer(mut self, printed: &[u8], expected: Expected) -> Self {
         if expected == Expected::Anything && matches!(self.verdict, Verdict::Answer(_)) {
             self.answer = printed.trim_ascii().to_vec();
@@ -73,12 +72,12 @@ impl Evaluation {
         self
     }
 
-    /// Keeps the end of what was printed, where it turned out not to be an answer.
+    /// Keeps the end of an output that is not an answer.
     pub(crate) fn keep_stdout(&mut self, printed: &[u8]) {
         self.stdout_tail = tail(printed);
     }
 
-    /// The record of something that ended before (or without) a process.
+    /// Creates the record of an evaluation without a process.
     #[must_use]
     pub fn without_process(verdict: Verdict, duration: Duration) -> Self {
         Self::new(verdict, duration, &Captured::default(), &[]).with_attempts(0)
@@ -106,12 +105,12 @@ impl Evaluation {
         }
     }
 
-    /// Notes whether a program that speaks as those of this project's SDK do says that its settings are wrong.
+    /// Sets `blames_config`, by the error formats of this project's SDK.
     pub(crate) fn noting_blame(mut self, text: &[u8]) -> Self {
         self.blames_config = match &self.verdict {
             Verdict::Answer(_) => false,
             Verdict::Reported { kind, .. } => kind == CONFIG,
-            // A line has both the kind and the exit code; a process that is started for one document only says so in words.
+            // A worker's line has the kind and the exit code; a process for one document has only the message.
             Verdict::Exited { code } => reported_kind(text)
                 .map_or(*code == REJECTED && says_config_is_wrong(&self.stderr_tail), |kind| {
                     kind == CONFIG
@@ -121,7 +120,7 @@ impl Evaluation {
         self
     }
 
-    /// The end of standard error as reports show it: bounded, from the start of a line on, without blanks around it.
+    /// Returns the end of standard error for reports: bounded, from the start of a line, trimmed.
     #[must_use]
     pub fn end_of_stderr(&self) -> Cow<'_, str> {
         let text = self.stderr_tail.trim();
@@ -130,7 +129,7 @@ impl Evaluation {
         }
         let start = (text.len() - SHOWN_STDERR..).find(|index| text.is_char_boundary(*index));
         let end = &text[start.unwrap_or(text.len())..];
-        // One line may be longer than all that is shown.
+        // A single line may exceed the limit.
         let end =
             end.split_once('\n').map(|(_, lines)| lines).filter(|it| !it.is_empty()).unwrap_or(end);
         Cow::Owned(format!("[... what was before is left out ...]\n{end}"))
@@ -141,12 +140,12 @@ impl Evaluation {
     }
 }
 
-/// The end of an output.
+/// Returns the end of an output.
 fn tail(stdout: &[u8]) -> String {
     String::from_utf8_lossy(&stdout[stdout.len().saturating_sub(STDOUT_TAIL)..]).into_owned()
 }
 
-/// Whether a line like `error: NAME: config.max_calls: expected a number` is there.
+/// Returns true if there is a line like `error: NAME: config.max_calls: expected a number`.
 fn says_config_is_wrong(stderr: &str) -> bool {
     let is_path = |text: &str| {
         let rest = text.strip_prefix(CONFIG);

@@ -1,10 +1,10 @@
-//! Verdicts in words.
+//! Error types, and error messages in the wording of agentevals.
 
 use std::time::Duration;
 
 use super::{BadAnswer, Verdict};
 
-/// The error type of what was not even tried.
+/// Error type of evaluations that were not run.
 pub(crate) const NOT_RUN: &str = "not_run";
 
 /// All error types of reports: those of verdicts, and those of conversations that cannot be evaluated.
@@ -27,12 +27,12 @@ pub(crate) const ERROR_TYPES: [&str; 16] = [
     "_OTHER",
 ];
 
-/// Why it was not, to be read after a name.
+/// Reason of such evaluations, as a clause that follows a name.
 pub(crate) const WAS_NOT_RUN: &str =
     "was not run, because the run had stopped at an earlier failure or error (fail-fast)";
 
 impl Verdict {
-    /// A stable name of what went wrong, e.g. `timed_out`; `None` for an answer.
+    /// Returns the stable name of the error, e.g. `timed_out`; `None` for an answer.
     #[must_use]
     pub fn error_type(&self) -> Option<&'static str> {
         Some(match self {
@@ -52,10 +52,10 @@ impl Verdict {
         })
     }
 
-    /// What went wrong with the evaluator `name`, in a paragraph; `None` for an answer.
+    /// Returns the error of the evaluator `name` as a paragraph, for JSON reports; `None` for an answer.
     ///
-    /// Where `agentevals` has a text for it, this is the same text; JSON reports have it, and [`describe`](Self::describe)
-    /// has the text for people. `stderr` is what the evaluator wrote to standard error, or the end of it.
+    /// The wording is that of `agentevals` where it has the same error; [`describe`](Self::describe) returns the message for
+    /// text reports. `stderr` is standard error of the evaluator, or its end.
     #[must_use]
     pub fn explain(&self, name: &str, stderr: &str) -> Option<String> {
         let stderr = stderr.trim();
@@ -98,7 +98,7 @@ impl Verdict {
     }
 }
 
-/// `30s`, or `1.5s` for what is not a whole number of seconds.
+/// Formats a duration in seconds, e.g. `30s` or `1.5s`.
 pub(super) fn seconds(duration: Duration) -> String {
     match duration.subsec_nanos() {
         0 => format!("{}s", duration.as_secs()),

@@ -1,4 +1,4 @@
-//! From what happened to a verdict.
+//! Verdicts on outputs and exits of evaluators.
 
 use crate::{
     hosts::{answer_from, foreign_answer, parse_document, parse_strict_document},
@@ -8,16 +8,15 @@ use crate::{
 
 use super::{Answer, BadAnswer, Verdict};
 
-/// The verdict on a process that was given one document and should have printed one.
+/// Returns the verdict on a process that received one document and should have printed one.
 ///
-/// When several things went wrong, the first of these counts: its time was up, a signal, a non-zero exit code, a pipe
-/// left open, what it printed.
+/// Of several errors, the first of these counts: timeout, signal, non-zero exit code, leaked pipe, invalid output.
 #[must_use]
 pub fn from_outcome(outcome: &Outcome) -> Verdict {
     judged(outcome, Expected::Result)
 }
 
-/// The same for a process that should have printed what is expected.
+/// Returns the verdict on a process that should have printed an output of the expected form.
 pub(crate) fn judged(outcome: &Outcome, expected: Expected) -> Verdict {
     if let Some(verdict) = from_ending(&outcome.ending) {
         return verdict;
@@ -31,7 +30,7 @@ pub(crate) fn judged(outcome: &Outcome, expected: Expected) -> Verdict {
     expected.in_text(outcome.stdout.head())
 }
 
-/// The verdict that follows from how a process ended; `None` when it ended well and what it printed decides.
+/// Returns the verdict on the exit of a process; `None` if it exited with code 0, so that its output decides.
 pub(crate) fn from_ending(ending: &Ending) -> Option<Verdict> {
     match ending {
         Ending::Exited(0) => None,
@@ -55,7 +54,7 @@ pub fn from_text(text: &[u8]) -> Verdict {
     result_in(text, true)
 }
 
-/// The same; `hosts` says whether answers of other hosts are errors that name their contract.
+/// As [`from_text`]; with `hosts`, an answer of another contract is an error that names the contract.
 fn result_in(text: &[u8], hosts: bool) -> Verdict {
     let document = match parse_document(text) {
         Ok(document) => document,
@@ -73,15 +72,15 @@ fn result_in(text: &[u8], hosts: bool) -> Verdict {
     }
 }
 
-/// What an evaluator has to print.
+/// Expected form of an output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Expected {
     /// A result of the default contract.
     #[default]
     Result,
-    /// The same, where the entry says that it is one: what other hosts have keys for is of no account.
+    /// The same, where the entry names the contract: keys of other contracts are ignored.
     OwnResult,
-    /// An answer of some other contract, which is passed on as it is: any JSON document but `null`, which says nothing.
+    /// An answer of another contract, which is not converted: any JSON document except `null`.
     Anything,
 }
 
@@ -117,7 +116,7 @@ impl Expected {
     }
 
     fn exit_code(self, line: &[u8]) -> Option<i32> {
-        // Hardly any line is a report, and that can be seen.
+        // Few lines are reports, so most are not parsed.
         memchr::memmem::find(line, b"\"exit_code\"")?;
         let document = parse_document(line).ok()?;
         // What an answer may have is not known; it is no report if it has anything else.
@@ -130,12 +129,12 @@ impl Expected {
     }
 }
 
-/// The verdict on a document that reports an error.
+/// Returns the verdict on a document that reports an error.
 pub(crate) fn from_report(document: &Value) -> Option<Verdict> {
     document.get("error").filter(|error| is_report(error, document)).map(reported)
 }
 
-/// The kind of the error that a line reports.
+/// Returns the kind of the error that a line reports.
 pub(super) fn reported_kind(line: &[u8]) -> Option<String> {
     parse_document(line).ok()?.get("error")?.get("kind")?.as_str().map(str::to_owned)
 }

@@ -1,7 +1,7 @@
-//! What came of one evaluation, as a value: an answer, or how the evaluator broke.
+//! Results of evaluations as values: an answer, or the error of the evaluator.
 //!
 //! A [`Verdict`] is made from a finished process ([`from_outcome`]) or from a line of the streaming form
-//! ([`from_text`]); an [`Evaluation`] is the verdict with its circumstances, and a [`Tally`] counts many.
+//! ([`from_text`]). An [`Evaluation`] adds duration, output and attempts; a [`Tally`] counts evaluations.
 
 mod aggregate;
 mod describe;

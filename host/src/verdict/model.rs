@@ -10,57 +10,57 @@ use crate::{
     process::SpawnError,
 };
 
-/// How one evaluation ended. Only [`Verdict::Answer`] carries a score; every other variant is an error of the
+/// Result of one evaluation. Only [`Verdict::Answer`] carries a score; every other variant is an error of the
 /// evaluator, never a low score of the agent.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Verdict {
-    /// The evaluator gave a valid result.
+    /// A valid result.
     Answer(Answer),
-    /// It ended with a non-zero exit code, whatever it had printed.
+    /// It exited with a non-zero code, whatever its output.
     Exited {
         /// The exit code.
         code: i32,
     },
-    /// A signal ended it.
+    /// It was killed by a signal.
     Signalled {
         /// The signal number.
         signal: i32,
     },
-    /// It was still running when its time was up.
+    /// It did not exit within its time limit.
     TimedOut {
-        /// The limit that was passed.
+        /// Time limit.
         limit: Duration,
     },
-    /// It ended, but something it started kept its standard output open, so the answer may be incomplete.
+    /// It exited, but a process that it started kept its standard output open, so the answer may be incomplete.
     LeakedPipe,
-    /// It ended well, but what it printed is not a result.
+    /// It exited with code 0, but its output is not a result.
     BadAnswer(BadAnswer),
-    /// It was ended, or not even started, because the run was cancelled.
+    /// It was killed, or not started, because the run was cancelled.
     Cancelled,
-    /// It was not started, because the run had stopped at an earlier failure or error. Nothing is known of it, which is
-    /// neither an error nor a result.
+    /// It was not started, because the run had stopped at an earlier failure or error. This is neither an error nor a
+    /// result.
     NotRun,
-    /// It ended, but the system could not say how.
+    /// It exited, but its exit status is not available.
     Lost {
-        /// What the system said.
+        /// Error of the system.
         reason: String,
     },
     /// It could not be started.
     SpawnFailed {
-        /// What the system said.
+        /// Error of the system.
         reason: String,
-        /// Whether it may be started a moment later: the system was out of processes, memory or descriptors.
+        /// Whether a retry may succeed: the system was out of processes, memory or descriptors.
         transient: bool,
     },
-    /// It could not be made ready (it did not compile, its interpreter is missing ...).
+    /// It could not be prepared: it does not compile, its interpreter is missing, ...
     PrepareFailed {
-        /// What is wrong, possibly several lines.
+        /// Reason, possibly several lines.
         reason: String,
     },
     /// A built-in metric could not be computed.
     MetricFailed {
-        /// What is wrong.
+        /// Reason.
         reason: String,
     },
     /// The evaluator reported an error itself, by printing `{"error": ...}`.
@@ -73,7 +73,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The status at this threshold; `None` when the evaluator broke, which is not a status.
+    /// Returns the status at this threshold; `None` for an error, which is not a status.
     #[must_use]
     pub fn status(&self, threshold: f64) -> Option<Status> {
         match self {
@@ -82,8 +82,8 @@ impl Verdict {
         }
     }
 
-    /// The verdict for a conversation of that many turns. An answer has a score for each of them, or none: the scores of one
-    /// with another number belong to no turn for certain.
+    /// Checks the verdict for a conversation with this number of turns. An answer has a score for each turn or no turn scores:
+    /// others cannot be assigned to turns.
     #[must_use]
     pub(crate) fn for_turns(self, turns: usize) -> Self {
         let Self::Answer(answer) = &self else { return self };

@@ -1,27 +1,27 @@
-//! Which verdicts another try may change.
+//! Verdicts that a retry may change.
 
 use super::Verdict;
 
-/// Signals by which others end a process: the person at the terminal, an administrator, the system when memory is short.
-/// HUP, INT, QUIT, KILL and TERM have these numbers everywhere. A program that breaks ends by others (SEGV, ABRT, FPE ...).
-const SIGNALS_OF_OTHERS: [i32; 5] = [1, 2, 3, 9, 15];
+/// Signals that a process receives from outside: from the user, an administrator, or the system when memory is short. HUP,
+/// INT, QUIT, KILL and TERM have these numbers everywhere. A crash has other signals (SEGV, ABRT, FPE ...).
+const EXTERNAL_SIGNALS: [i32; 5] = [1, 2, 3, 9, 15];
 
 impl Verdict {
-    /// Whether the same evaluation may end otherwise when it is tried again, though nobody has changed anything.
+    /// Returns true if a retry of the same evaluation may have another verdict.
     ///
     /// | verdict | | why |
     /// |---|---|---|
     /// | timed out | yes | the machine may have been busy |
-    /// | ended by HUP, INT, QUIT, KILL or TERM | yes | others end programs by these |
-    /// | could not be started | if the system was out of processes, memory or descriptors | others may give some back |
-    /// | lost | yes | nobody knows how it ended |
-    /// | leaked pipe | yes | whatever still had the pipe open may have been about to end |
-    /// | cancelled, not run | yes | it was not tried to its end |
-    /// | answer | no | it is one, however low |
-    /// | reported error | no | the evaluator worked, and said no |
-    /// | exit code, any other signal | no | the program decided, or broke by itself |
+    /// | killed by HUP, INT, QUIT, KILL or TERM | yes | these come from outside |
+    /// | could not be started | if the system was out of processes, memory or descriptors | other processes may release them |
+    /// | lost | yes | its exit status is unknown |
+    /// | leaked pipe | yes | the process with the open pipe may have been about to exit |
+    /// | cancelled, not run | yes | it was not finished |
+    /// | answer | no | a low score is an answer |
+    /// | reported error | no | the evaluator decided |
+    /// | exit code, any other signal | no | the program decided or crashed |
     /// | bad answer | no | as above |
-    /// | not ready, metric failed | no | something has to be mended first |
+    /// | not prepared, metric failed | no | a user has to fix the cause |
     #[must_use]
     pub fn may_be_transient(&self) -> bool {
         match self {
@@ -30,7 +30,7 @@ impl Verdict {
             | Self::LeakedPipe
             | Self::Cancelled
             | Self::NotRun => true,
-            Self::Signalled { signal } => SIGNALS_OF_OTHERS.contains(signal),
+            Self::Signalled { signal } => EXTERNAL_SIGNALS.contains(signal),
             Self::SpawnFailed { transient, .. } => *transient,
             Self::Answer(_)
             | Self::Exited { .. }

@@ -7,4 +7,4 @@ mod events;
 mod hostile_collectors;
 mod python_requirements;
 mod registered_metrics;
-mod surroundings;
+mod resource_limits;

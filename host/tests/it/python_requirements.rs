@@ -251,8 +251,8 @@ impl Executor for Noting {
 #[tokio::test]
 async fn the_environment_runs_in_the_chosen_executor() {
     let fixture = Fixture::new("executor", "a\n");
-    let mut runner =
-        Runner { runtimes: Runtimes::in_environment(&fixture.environment), ..Runner::default() };
+    let mut runner = Runner::default();
+    runner.runtimes = Runtimes::in_environment(&fixture.environment);
     runner.executors.register_executor(Noting { note: fixture.path("note") });
     let mut evaluator = EvaluatorConfig::code("good", fixture.path("check.py"));
     if let EvaluatorKind::Code(code) = &mut evaluator.kind {
@@ -260,7 +260,7 @@ async fn the_environment_runs_in_the_chosen_executor() {
     }
     let mut config = Config::default();
     config.evaluators = vec![evaluator];
-    let request = Request { traces: vec![TRACE.into()], config, ..Request::default() };
+    let request = Request::new([TRACE], config);
     let report = runner.run(&request, &mut |_| ()).await;
     let evaluation = &report.conversations.get(0).unwrap().unwrap().evaluations[0];
     assert_eq!((evaluation.score, &evaluation.error), (Some(1.0), &None));

@@ -86,7 +86,7 @@ fn score(longest: usize) -> Option<f64> {
     let config = parse(&runner, &entry).unwrap();
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../traces/tests/data");
     let traces = vec![data.join("traces/a01_otlp_basic_parts.json")];
-    let request = Request { traces, config, ..Request::default() };
+    let request = Request::new(traces, config);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let report = runtime.block_on(runner.run(&request, &mut |_| {}));
     let conversation = report.conversations.iter().next().unwrap().unwrap();

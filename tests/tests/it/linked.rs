@@ -54,7 +54,7 @@ fn run(runner: &Runner, config: Config) -> Report {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let directory = TestDirectory::new();
     let traces = vec![directory.file("traces.json", traces())];
-    let request = Request { traces, config, ..Request::default() };
+    let request = Request::new(traces, config);
     runtime.block_on(runner.run(&request, &mut |_| {}))
 }
 
@@ -127,7 +127,8 @@ fn contracts_of_other_hosts_hold_wherever_evaluators_run() {
 #[test]
 fn the_order_does_not_depend_on_how_many_run_at_a_time() {
     let with = |jobs: usize| {
-        let runner = Runner { jobs: jobs.try_into().unwrap(), ..linked() };
+        let mut runner = linked();
+        runner.jobs = jobs.try_into().unwrap();
         comparable(&run(&runner, config("linked")))
     };
     assert_eq!(with(1), with(7));
@@ -150,7 +151,9 @@ fn what_is_not_linked_is_an_error_beside_the_others() {
 fn nothing_is_judged_when_the_run_was_cancelled() {
     let cancellation = Cancellation::new();
     cancellation.cancel();
-    let report = run(&Runner { cancellation, ..linked() }, config("linked"));
+    let mut runner = linked();
+    runner.cancellation = cancellation;
+    let report = run(&runner, config("linked"));
     assert!(
         report.conversations.iter().all(|it| it
             .unwrap()

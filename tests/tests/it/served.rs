@@ -19,7 +19,8 @@ async fn service(config: &str) -> Result<Service, Vec<Unservable>> {
         text => Config::parse(text, "c.yaml".as_ref()).unwrap(),
     };
     let paths = if config.evaluators.is_empty() { vec![program] } else { Vec::new() };
-    let runner = Runner { jobs: NonZeroUsize::MIN, ..Runner::default() };
+    let mut runner = Runner::default();
+    runner.jobs = NonZeroUsize::MIN;
     Service::new(&config, &paths, Duration::from_secs(60), &runner, &mut |_| {}).await
 }
 

@@ -102,7 +102,7 @@ echo '{"score": 1}'"#;
         CONVERSATIONS as u64 + 1
     );
     assert_eq!(summary["errored"], CONVERSATIONS - 2);
-    first.says("results of one cannot be reused: ").says("has changed since the run began");
+    first.says("results of one cannot be reused: ").says("has changed since the run started");
     folder.script("one", replaces);
     assert_eq!(fs::read(folder.path().join("one")).unwrap(), before);
     run(&folder, "3", &RESUME).exits(0);
@@ -220,7 +220,7 @@ fn a_module_that_changes_during_the_run_is_an_error_of_the_run() {
             ran.stdout
         );
         let error = ran.error_of("one");
-        assert!(error.contains("rules.py changed while the run was on"), "{error}");
+        assert!(error.contains("rules.py changed during the run"), "{error}");
         let kept = lines(&folder, "evaluation");
         let is_kept =
             |line: &String| line.contains("\"name\":\"one\"") && line.contains("\"reusable\":true");

@@ -6,7 +6,7 @@ use evaluator_protocol::{
 
 use super::{
     super::{
-        ready::{Given, Ready},
+        prepared::{Input, PreparedEvaluator},
         retry,
     },
     offer::{Served, Service},
@@ -126,7 +126,7 @@ impl Service {
     }
 
     async fn evaluate(&self, served: &Served, document: &Document) -> Evaluation {
-        retry::evaluate(&served.ready, Given::Document(document), &self.permits).await
+        retry::evaluate(&served.ready, Input::Document(document), &self.permits).await
     }
 }
 
@@ -242,7 +242,7 @@ fn broken(served: &Served, evaluation: Evaluation) -> Refusal {
     Refusal::new(status, kind, message)
 }
 
-fn explained(ready: &Ready, evaluation: Evaluation) -> String {
+fn explained(ready: &PreparedEvaluator, evaluation: Evaluation) -> String {
     if matches!(evaluation.verdict, Verdict::Cancelled | Verdict::NotRun) {
         return "the server is shutting down, and the evaluation was not finished".to_owned();
     }

@@ -13,7 +13,7 @@ use super::super::{
     describe::describe,
     permits::Permits,
     plan::{Program, Work},
-    ready::Ready,
+    prepared::PreparedEvaluator,
 };
 use crate::{
     config::{Config, EvaluatorConfig, EvaluatorKind, MissingTurns},
@@ -66,7 +66,7 @@ pub struct Unservable {
 
 /// An evaluator of the service.
 pub(super) struct Served {
-    pub(super) ready: Ready,
+    pub(super) ready: PreparedEvaluator,
     pub(super) offered: Offered,
     /// Settings for documents that do not contain them.
     pub(super) defaults: Defaults,
@@ -219,7 +219,7 @@ impl Service {
         }
         let is_foreign = described.contract != Contract::Agentevals.name();
         // The number of documents is not known.
-        let mut ready = Ready::new(planned, runner, usize::MAX);
+        let mut ready = PreparedEvaluator::new(planned, runner, usize::MAX);
         let may_stay = description.is_some_and(Description::numbers);
         let expected = if is_foreign { Expected::Anything } else { Expected::Result };
         ready.keep_warm(may_stay, expected, &self.permits);

@@ -4,7 +4,7 @@
 
 use evaluator_protocol::{Contract, Document as Any, EvalInput, decode};
 
-use super::{super::document::document_of, Terms};
+use super::{super::document::document_of, ForeignAdapter};
 use crate::{
     conversation::{Conversation, LlmCall, PerformanceMetrics, ToolCall, Turn, Usage},
     eval_set::{EvalCase, ExpectedCall, ExpectedTurn},
@@ -82,8 +82,8 @@ fn golden() -> EvalCase {
 /// The document of a contract, and what its type makes of it as one of the default contract.
 fn read(contract: Contract, case: Option<&EvalCase>) -> (String, EvalInput) {
     let config: Object = [("min_words".to_owned(), Value::Int(3))].into_iter().collect();
-    let terms = Terms::new(Some(contract), "check", 0.25, &config).unwrap();
-    let text = String::from_utf8(terms.document(&conversation(), case).text()).unwrap();
+    let adapter = ForeignAdapter::new(Some(contract), "check", 0.25, &config).unwrap();
+    let text = String::from_utf8(adapter.document(&conversation(), case).text()).unwrap();
     let document = Any::read(text.as_bytes()).unwrap_or_else(|error| panic!("{error}: {text}"));
     assert_eq!(document.contract(), contract, "{text}");
     (text, document.to_eval_input("check").unwrap().input)
@@ -176,8 +176,9 @@ fn inputs_of_an_app_may_be_an_object() {
     let mut conversation = conversation();
     conversation.turns.truncate(1);
     conversation.turns[0].user_text = Some(r#"{"country": "France"}"#.to_owned());
-    let terms = Terms::new(Some(Contract::Agenta), "check", 0.0, &Object::default()).unwrap();
-    let text = terms.document(&conversation, None).text();
+    let adapter =
+        ForeignAdapter::new(Some(Contract::Agenta), "check", 0.0, &Object::default()).unwrap();
+    let text = adapter.document(&conversation, None).text();
     let document: serde_json::Value = serde_json::from_slice(&text).unwrap();
     assert_eq!(document["inputs"], serde_json::json!({"country": "France"}));
     // Agenta takes 0 for its default.
@@ -187,6 +188,6 @@ fn inputs_of_an_app_may_be_an_object() {
 #[test]
 fn the_default_contract_needs_no_terms() {
     for contract in [None, Some(Contract::Agentevals)] {
-        assert!(Terms::new(contract, "check", 0.5, &Object::default()).is_none());
+        assert!(ForeignAdapter::new(contract, "check", 0.5, &Object::default()).is_none());
     }
 }

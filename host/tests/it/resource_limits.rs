@@ -85,7 +85,7 @@ async fn an_executor_cannot_take_limits_off() {
     code.process.limits.resources.open_files = Some(21);
     let mut config = Config::default();
     config.evaluators = vec![evaluator];
-    let request = Request { traces: vec![TRACE.into()], config, ..Request::default() };
+    let request = Request::new([TRACE], config);
     let report: Report = runner.run(&request, &mut |_| {}).await;
     let conversation = report.conversations.get(0).unwrap().unwrap();
     let evaluation = &conversation.evaluations[0];

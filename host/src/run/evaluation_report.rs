@@ -1,6 +1,6 @@
-//! What is told of an evaluation.
+//! Reports of evaluations.
 
-use super::{plan::Work, ready::Ready, retry, subject::Subject};
+use super::{plan::Work, prepared::PreparedEvaluator, recording::Recording, retry};
 use crate::{
     hosts::missing_key_hint,
     json::{self, NonFinite, Value},
@@ -8,19 +8,23 @@ use crate::{
     verdict::{Answer, BadAnswer, Evaluation, Status, Verdict, WAS_NOT_RUN},
 };
 
-impl Ready {
-    /// The report of an evaluation of a conversation.
-    pub(super) fn report_on(&self, evaluation: Evaluation, subject: &Subject) -> EvaluationReport {
-        let failure_reason = self.failure_reason(&evaluation.verdict, subject);
+impl PreparedEvaluator {
+    /// Returns the report of the evaluation of a conversation.
+    pub(super) fn report_on(
+        &self,
+        evaluation: Evaluation,
+        recording: &Recording,
+    ) -> EvaluationReport {
+        let failure_reason = self.failure_reason(&evaluation.verdict, recording);
         let mut report = self.report(evaluation);
-        let turns = subject.conversation().turns.len();
+        let turns = recording.conversation.turns.len();
         report.warnings.extend(self.not_compared(&report, turns));
         let status = failure_reason.as_ref().map_or(report.status, |_| Status::Failed);
         EvaluationReport { status, failure_reason, ..report }
     }
 
-    /// Warning that a metric has left out turns, because the golden case has fewer. What the agent did in them is not in
-    /// the score.
+    /// Returns the warning of a metric that leaves out turns, because the golden case has fewer. The score does not cover
+    /// them.
     fn not_compared(&self, report: &EvaluationReport, turns: usize) -> Option<String> {
         let Work::Metric { metric, .. } = &self.evaluator.work else { return None };
         let compared = report.per_invocation_scores.len();
@@ -32,7 +36,7 @@ impl Ready {
         })
     }
 
-    /// The report of an evaluation.
+    /// Returns the report of an evaluation, without what depends on its conversation.
     pub(super) fn report(&self, evaluation: Evaluation) -> EvaluationReport {
         let name = self.name();
         let is_metric = matches!(self.evaluator.work, Work::Metric { .. });
@@ -45,7 +49,7 @@ impl Ready {
             verdict => verdict.explain(name, &stderr),
         };
         let in_full =
-            |text: String| retry::told_in(self.with_remark(text, &evaluation), &evaluation);
+            |text: String| retry::with_attempts(self.with_hint(text, &evaluation), &evaluation);
         let headline = evaluation
             .verdict
             .describe(name, &stderr)
@@ -55,7 +59,7 @@ impl Ready {
         let error_type = evaluation.verdict.error_type();
         let status =
             evaluation.verdict.status(self.evaluator.threshold).unwrap_or(Status::NotEvaluated);
-        let never_began = matches!(self.evaluator.work, Work::Broken(Verdict::Cancelled))
+        let was_not_started = matches!(self.evaluator.work, Work::Broken(Verdict::Cancelled))
             || matches!(evaluation.verdict, Verdict::Cancelled) && evaluation.attempts == 0
             || matches!(evaluation.verdict, Verdict::NotRun);
         let stderr = Some(stderr.into_owned()).filter(|it| error.is_some() && !it.is_empty());
@@ -68,7 +72,7 @@ impl Ready {
         let mut warnings = answer.contradictions(self.evaluator.threshold);
         warnings.extend(flaky);
         if error.is_none() {
-            warnings.extend(self.missing(&answer, &evaluation.stderr_tail));
+            warnings.extend(self.variable_hint(&answer, &evaluation.stderr_tail));
         }
         EvaluationReport {
             name: name.to_owned(),
@@ -77,7 +81,7 @@ impl Ready {
             status,
             failure_reason: None,
             per_invocation_scores: answer.per_invocation_scores,
-            duration: (!never_began).then_some(evaluation.duration),
+            duration: (!was_not_started).then_some(evaluation.duration),
             error,
             headline,
             error_type,
@@ -88,21 +92,25 @@ impl Ready {
         }
     }
 
-    /// Reason why an evaluation counts as failed whatever its score is. Golden turns that are not recorded have no score:
-    /// an agent that stops after its first turn is not as good as that turn.
-    pub(super) fn failure_reason(&self, verdict: &Verdict, subject: &Subject) -> Option<String> {
+    /// Returns the reason why an evaluation fails whatever its score is. Golden turns that are not recorded have no score: an
+    /// agent that stops after its first turn is not as good as that turn.
+    pub(super) fn failure_reason(
+        &self,
+        verdict: &Verdict,
+        recording: &Recording,
+    ) -> Option<String> {
         let is_judged =
             !matches!(verdict.status(self.evaluator.threshold), None | Some(Status::NotEvaluated));
         if !is_judged || !self.evaluator.requires_all_turns() {
             return None;
         }
-        let (missing, golden) = subject.missing_turns()?;
+        let (missing, golden) = recording.missing_turns()?;
         let (turns, are) = if golden == 1 { ("turn", "is") } else { ("turns", "are") };
         Some(format!("{missing} of {golden} golden {turns} {are} not recorded"))
     }
 
-    /// The error with what else may be behind it.
-    fn with_remark(&self, error: String, evaluation: &Evaluation) -> String {
+    /// Appends a hint about the cause to an error, if there is one.
+    fn with_hint(&self, error: String, evaluation: &Evaluation) -> String {
         let Work::Program(program) = &self.evaluator.work else { return error };
         let texts = [&*error, &*evaluation.stderr_tail];
         if let (Verdict::Exited { .. }, Some(hint)) =
@@ -116,27 +124,28 @@ impl Ready {
             }
             _ => None,
         };
-        let remark = mismatch.or_else(|| program.surroundings.remark(&evaluation.verdict, &texts));
-        match remark.or_else(|| missing_module(evaluation)) {
-            Some(remark) if error.contains('\n') => format!("{error}\n({remark})"),
-            Some(remark) => format!("{error} ({remark})"),
+        let hint = mismatch.or_else(|| program.context.hint(&evaluation.verdict, &texts));
+        match hint.or_else(|| missing_module(evaluation)) {
+            Some(hint) if error.contains('\n') => format!("{error}\n({hint})"),
+            Some(hint) => format!("{error} ({hint})"),
             None => error,
         }
     }
 
-    /// What an evaluator that answered says to have missed: perhaps its answer would be another one.
-    fn missing(&self, answer: &Answer, stderr: &str) -> Option<String> {
+    /// Returns a hint about a variable that an evaluator did not see and mentions beside its answer: the answer may depend on
+    /// it.
+    fn variable_hint(&self, answer: &Answer, stderr: &str) -> Option<String> {
         let Work::Program(program) = &self.evaluator.work else { return None };
-        if program.surroundings.keeps_nothing_back() {
+        if program.context.provides_everything() {
             return None;
         }
         let details = answer.details.clone().map(Value::Object);
         let details = details.map(|details| json::to_string(&details, NonFinite::Literal));
-        program.surroundings.missing(&[stderr, details.as_deref().unwrap_or_default()])
+        program.context.variable_hint(&[stderr, details.as_deref().unwrap_or_default()])
     }
 }
 
-/// What to do about a module that a Python program did not find.
+/// Returns a hint about a module that a Python program did not find.
 fn missing_module(evaluation: &Evaluation) -> Option<String> {
     let Verdict::Exited { .. } = evaluation.verdict else { return None };
     let last = evaluation.stderr_tail.lines().rfind(|line| !line.trim().is_empty())?;

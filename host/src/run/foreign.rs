@@ -13,12 +13,12 @@ use crate::{
 
 /// The foreign contract of an entry and the settings that its documents contain.
 #[derive(Clone, Debug)]
-pub(super) struct Terms {
+pub(super) struct ForeignAdapter {
     contract: &'static ForeignContract,
     settings: Settings,
 }
 
-impl Terms {
+impl ForeignAdapter {
     /// Returns the terms of an entry; `None` for the default contract.
     pub(super) fn new(
         contract: Option<Contract>,

@@ -1,4 +1,4 @@
-//! One evaluator during a run.
+//! An evaluator during a run: its workers and its evaluations.
 
 use std::{
     num::NonZeroUsize,
@@ -15,11 +15,11 @@ use super::{
     PlannedEvaluator, Runner,
     describe::describe,
     document::Settings,
+    foreign::ForeignAdapter,
     permits::Permits,
     plan::{Program, Work},
+    recording::Recording,
     reuse::Shared,
-    subject::Subject,
-    terms::Terms,
 };
 use crate::{
     config::BuiltinConfig,
@@ -32,62 +32,63 @@ use crate::{
     verdict::{Answer, Evaluation, Expected, Status, Verdict},
 };
 
-/// Time a program may take to describe itself. One that takes longer is started anew for every conversation, which
-/// costs time and changes nothing else.
+/// Time limit for a program to describe itself. A slower program gets a process for every conversation, which affects the
+/// duration only.
 const DESCRIBE_LIMIT: Duration = Duration::from_secs(2);
 
-/// Conversations from which on a warm worker pays: it is one start, and asking the program whether it streams another.
+/// Number of conversations from which a warm worker pays: it takes one start, and asking the program for its description
+/// another.
 const WORKER_PAYS_FROM: usize = 3;
 
 /// Number of conversations from which sharing pays. A fork server takes as long to start as one evaluation, since both do the
 /// same imports, and no other evaluation of that evaluator runs meanwhile; the first processes find no compiled code.
 const SHARING_PAYS_FROM: usize = 4;
 
-/// Time a worker may take to end when there is nothing left to do.
-const LAST_PATIENCE: Duration = Duration::from_millis(200);
+/// Time for which processes without a document may take to exit.
+const SHUTDOWN_LIMIT: Duration = Duration::from_millis(200);
 
-/// What an evaluator is given to judge.
+/// Input of one evaluation.
 #[derive(Clone, Copy)]
-pub(super) enum Given<'a> {
-    /// A conversation of a recording, with the evaluator's settings.
-    Conversation(&'a Subject),
-    /// A document that came from outside, with everything in it.
+pub(super) enum Input<'a> {
+    /// A recorded conversation; the evaluator has the settings of its entry.
+    Recording(&'a Recording),
+    /// A document of a client, which contains all settings.
     Document(&'a Document),
 }
 
-impl Given<'_> {
-    /// Checks an answer against what it judges. The turns of a document are counted where it is read.
+impl Input<'_> {
+    /// Checks the number of turn scores. Those of a document are checked where it is read.
     fn check(self, evaluation: Evaluation) -> Evaluation {
         match self {
-            Self::Conversation(subject) => evaluation.for_turns(subject.conversation().turns.len()),
+            Self::Recording(recording) => evaluation.for_turns(recording.conversation.turns.len()),
             Self::Document(_) => evaluation,
         }
     }
 }
 
-/// A planned evaluator with what it needs while the run lasts.
-pub(super) struct Ready {
+/// A planned evaluator with its processes and its state during a run.
+pub(super) struct PreparedEvaluator {
     pub(super) evaluator: PlannedEvaluator,
-    /// Warm workers, if the program streams; found out by the first evaluation.
+    /// Warm workers, if the program has the streaming form; decided by the first evaluation.
     pool: OnceCell<Option<Pool>>,
-    /// How many workers are worth having; `None` when not even one is.
+    /// Maximum number of workers that pay; `None` if none does.
     workers: Option<NonZeroUsize>,
-    /// Shares work between evaluations, if that is possible and pays.
+    /// Work that evaluations share, if that is possible and pays.
     shared: Option<Shared>,
     cancellation: Cancellation,
-    /// The first error that was due to the settings of its entry. Every conversation would have it.
+    /// The first error about the settings of the entry, which every conversation would have.
     config_error: OnceLock<Evaluation>,
-    /// Whether it has judged any conversation, so that its settings cannot be wrong for all of them.
+    /// True if it has answered for any conversation, so that its settings are not wrong for all of them.
     has_answered: AtomicBool,
-    /// What all documents of the evaluator begin with.
+    /// Start of all documents of the evaluator.
     settings: Option<Settings>,
-    /// The contract of another host, in whose terms it is asked about conversations.
-    terms: Option<Terms>,
-    /// What it has to answer.
+    /// The contract of another host, in whose foreign it is asked about conversations.
+    foreign: Option<ForeignAdapter>,
+    /// Form of its answers.
     expected: Expected,
 }
 
-impl Ready {
+impl PreparedEvaluator {
     pub(super) fn new(evaluator: PlannedEvaluator, runner: &Runner, evaluations: usize) -> Self {
         let workers = NonZeroUsize::new(evaluations)
             .filter(|evaluations| evaluations.get() >= WORKER_PAYS_FROM)
@@ -98,23 +99,23 @@ impl Ready {
             }
             _ => None,
         };
-        let said = match &evaluator.work {
+        let entry = match &evaluator.work {
             Work::Program(program) => Some((&program.config, program.contract)),
             Work::Linked { config, contract, .. } => Some((config, *contract)),
             Work::Metric { .. } | Work::Broken(_) => None,
         };
         let (name, threshold) = (evaluator.name.as_str(), evaluator.threshold);
-        let settings = said.map(|(config, _)| Settings::new(name, threshold, config));
-        let terms =
-            said.and_then(|(config, contract)| Terms::new(contract, name, threshold, config));
-        let expected = match (&terms, said) {
+        let settings = entry.map(|(config, _)| Settings::new(name, threshold, config));
+        let foreign = entry
+            .and_then(|(config, contract)| ForeignAdapter::new(contract, name, threshold, config));
+        let expected = match (&foreign, entry) {
             (Some(_), _) => Expected::Anything,
             (None, Some((_, Some(_)))) => Expected::OwnResult,
             (None, _) => Expected::Result,
         };
         Self {
             settings,
-            terms,
+            foreign,
             evaluator,
             shared,
             pool: OnceCell::new(),
@@ -130,16 +131,16 @@ impl Ready {
         &self.evaluator.name
     }
 
-    /// Key of the evaluation; `None` if the evaluator has no fingerprint.
-    pub(super) fn key(&self, subject: &Subject) -> Option<Digest> {
+    /// Returns the key of the evaluation; `None` if the evaluator has no fingerprint.
+    pub(super) fn key(&self, recording: &Recording) -> Option<Digest> {
         let fingerprint = self.evaluator.fingerprint.as_ref()?;
         match (&self.evaluator.work, &self.settings) {
-            (Work::Metric { .. }, _) => Some(fingerprint.key(subject.seen_by_metrics())),
+            (Work::Metric { .. }, _) => Some(fingerprint.key(recording.metric_digest())),
             (Work::Program(_) | Work::Linked { .. }, Some(settings)) => {
-                let digest = match &self.terms {
-                    None => settings.digest(subject.turns()),
-                    Some(terms) => {
-                        let document = subject.document_in(terms);
+                let digest = match &self.foreign {
+                    None => settings.digest(recording.turns()),
+                    Some(foreign) => {
+                        let document = recording.foreign_document(foreign);
                         Digester::new("foreign document").bytes("text", &document.text()).finish()
                     }
                 };
@@ -149,35 +150,35 @@ impl Ready {
         }
     }
 
-    /// Its fingerprint when the run started.
+    /// Returns its fingerprint at the start of the run.
     pub(super) fn fingerprint(&self) -> Option<&Fingerprint> {
         self.evaluator.fingerprint.as_ref()
     }
 
-    /// Returns why evaluations do not share work although they were to, if that was decided since the last call.
+    /// Returns the reason why evaluations do not share work, if that was decided since the last call.
     pub(super) fn take_unshared(&self) -> Option<String> {
         self.shared.as_ref()?.take_reason()
     }
 
-    /// How often an evaluation is tried again whose verdict may be transient.
+    /// Returns the number of retries after a verdict that may be transient.
     pub(super) fn retries(&self) -> u32 {
         match &self.evaluator.work {
             Work::Program(program) => program.retries,
-            // Nobody ends a linked evaluator from outside, and one whose time was up may still be at it.
+            // No other process kills a linked evaluator, and one that has timed out may still be running.
             Work::Metric { .. } | Work::Linked { .. } | Work::Broken(_) => 0,
         }
     }
 
-    /// Ends when the run is cancelled.
-    pub(super) async fn run_is_cancelled(&self) {
+    /// Waits until the run is cancelled.
+    pub(super) async fn cancelled(&self) {
         self.cancellation.cancelled().await;
     }
 
-    /// Whether a run that is to stop at the first failure or error stops at this one.
-    pub(super) fn went_wrong(&self, verdict: &Verdict, given: Given<'_>) -> bool {
-        let fails = match given {
-            Given::Conversation(subject) => self.failure_reason(verdict, subject).is_some(),
-            Given::Document(_) => false,
+    /// Returns true if a run with `fail_fast` stops at this verdict.
+    pub(super) fn is_failure(&self, verdict: &Verdict, input: Input<'_>) -> bool {
+        let fails = match input {
+            Input::Recording(recording) => self.failure_reason(verdict, recording).is_some(),
+            Input::Document(_) => false,
         };
         match verdict {
             Verdict::Cancelled | Verdict::NotRun => false,
@@ -188,22 +189,22 @@ impl Ready {
         }
     }
 
-    /// Evaluates once what is given, as soon as there is a permit.
-    pub(super) async fn evaluate(&self, given: Given<'_>, permits: &Permits) -> Evaluation {
-        let evaluation = self.ask(given, permits).await;
-        match (&self.terms, given) {
-            (Some(terms), Given::Conversation(subject)) => {
-                terms.read(evaluation, subject.conversation().turns.len())
+    /// Evaluates the input once, as soon as there is a permit.
+    pub(super) async fn evaluate(&self, input: Input<'_>, permits: &Permits) -> Evaluation {
+        let evaluation = self.ask(input, permits).await;
+        match (&self.foreign, input) {
+            (Some(foreign), Input::Recording(recording)) => {
+                foreign.read(evaluation, recording.conversation.turns.len())
             }
-            (None, Given::Conversation(_)) => self.refuse_mismatch(evaluation),
-            // Documents from outside are answered in their own terms.
-            (_, Given::Document(_)) => evaluation,
+            (None, Input::Recording(_)) => self.reject_mismatch(evaluation),
+            // The caller converts answers to documents of clients.
+            (_, Input::Document(_)) => evaluation,
         }
     }
 
-    /// The evaluation, as an error if an answer came from a program that reads the documents of another host: the answer is
-    /// not about the conversation.
-    fn refuse_mismatch(&self, mut evaluation: Evaluation) -> Evaluation {
+    /// Replaces the answer of a program that reads documents of another contract with an error: the answer is not about the
+    /// conversation.
+    fn reject_mismatch(&self, mut evaluation: Evaluation) -> Evaluation {
         if let Work::Program(program) = &self.evaluator.work
             && matches!(evaluation.verdict, Verdict::Answer(_))
             && let Some(error) = program.mismatch.as_ref().and_then(Mismatch::error)
@@ -213,53 +214,53 @@ impl Ready {
         evaluation
     }
 
-    async fn ask(&self, given: Given<'_>, permits: &Permits) -> Evaluation {
+    async fn ask(&self, input: Input<'_>, permits: &Permits) -> Evaluation {
         match &self.evaluator.work {
-            _ if permits.are_withdrawn() => not_run(),
+            _ if permits.is_closed() => not_run(),
             Work::Broken(verdict) => Evaluation::without_process(verdict.clone(), Duration::ZERO),
             Work::Metric { metric, settings } => {
-                let Given::Conversation(subject) = given else {
-                    return self.lost("is computed from recordings, and there is none");
+                let Input::Recording(recording) = input else {
+                    return self.lost("is computed from recordings, and this is a document");
                 };
                 let Some(_permit) = permits.take().await else { return not_run() };
-                self.compute(metric.as_ref(), settings, subject)
+                self.compute(metric.as_ref(), settings, recording)
             }
             Work::Linked { evaluator, timeout, .. } => {
                 let Some(_permit) = permits.take().await else { return not_run() };
-                let Some(document) = self.document(given) else {
+                let Some(document) = self.document(input) else {
                     return self.lost("has no settings");
                 };
                 let evaluator = Arc::clone(evaluator);
                 let (text, cancellation) = (document.text(), &self.cancellation);
                 let answered =
                     linked::evaluate(evaluator, text, *timeout, self.expected, cancellation);
-                given.check(answered.await)
+                input.check(answered.await)
             }
-            Work::Program(program) => given.check(self.ask_program(program, given, permits).await),
+            Work::Program(program) => input.check(self.ask_program(program, input, permits).await),
         }
     }
 
-    /// Has a program judge what is given.
+    /// Evaluates the input with a program.
     async fn ask_program(
         &self,
         program: &Program,
-        given: Given<'_>,
+        input: Input<'_>,
         permits: &Permits,
     ) -> Evaluation {
-        // Those that wait for the same answer hold no permit, so that other evaluators go on.
+        // No permit is held while waiting for the pool, so that other evaluators continue.
         let pool = self.pool.get_or_init(|| self.pool(program, permits)).await;
-        let Some(document) = self.document(given) else {
+        let Some(document) = self.document(input) else {
             return self.lost("has no settings");
         };
-        if let Some(known) = self.known_config_error(given) {
+        if let Some(known) = self.known_config_error(input) {
             return known;
         }
         let evaluation = match pool {
-            // Its workers have permits.
+            // Its workers take permits.
             Some(pool) => pool.evaluate(document, program.timeout).await,
             None => {
                 let Some(_permit) = permits.take().await else { return not_run() };
-                if let Some(known) = self.known_config_error(given) {
+                if let Some(known) = self.known_config_error(input) {
                     return known;
                 }
                 self.run(program, &document.text()).await
@@ -268,27 +269,28 @@ impl Ready {
         if matches!(evaluation.verdict, Verdict::Answer(_)) {
             self.has_answered.store(true, Ordering::Relaxed);
         } else if evaluation.blames_config && !self.has_answered.load(Ordering::Relaxed) {
-            // If there is one, it is the same.
+            // An earlier one has the same cause.
             let _ = self.config_error.set(evaluation.clone());
         }
         evaluation
     }
 
-    /// The error that every conversation has, once one has it. Documents from outside bring settings of their own.
-    fn known_config_error(&self, given: Given<'_>) -> Option<Evaluation> {
-        let Given::Conversation(_) = given else { return None };
+    /// Returns the error about the settings of the entry, if a conversation had it. Documents of clients contain their own
+    /// settings.
+    fn known_config_error(&self, input: Input<'_>) -> Option<Evaluation> {
+        let Input::Recording(_) = input else { return None };
         let known = self.config_error.get()?.clone();
         Some(Evaluation { duration: Duration::ZERO, attempts: 0, ..known })
     }
 
-    /// The text that a program is given.
-    fn document(&self, given: Given<'_>) -> Option<Document> {
-        match given {
-            Given::Conversation(subject) => match &self.terms {
-                Some(terms) => Some(subject.document_in(terms)),
-                None => Some(self.settings.as_ref()?.document(subject.turns())),
+    /// Returns the document of the input.
+    fn document(&self, input: Input<'_>) -> Option<Document> {
+        match input {
+            Input::Recording(recording) => match &self.foreign {
+                Some(foreign) => Some(recording.foreign_document(foreign)),
+                None => Some(self.settings.as_ref()?.document(recording.turns())),
             },
-            Given::Document(document) => Some(document.clone()),
+            Input::Document(document) => Some(document.clone()),
         }
     }
 
@@ -296,13 +298,13 @@ impl Ready {
         &self,
         metric: &dyn Metric,
         settings: &BuiltinConfig,
-        subject: &Subject,
+        recording: &Recording,
     ) -> Evaluation {
-        let begun = Instant::now();
+        let started = Instant::now();
         if self.cancellation.is_cancelled() {
-            return Evaluation::without_process(Verdict::Cancelled, begun.elapsed());
+            return Evaluation::without_process(Verdict::Cancelled, started.elapsed());
         }
-        let (turns, golden) = (&subject.conversation().turns, subject.golden());
+        let (turns, golden) = (&recording.conversation.turns, recording.golden.as_ref());
         let outcome = metric.evaluate(&MetricInput::new(turns, golden, self.evaluator.threshold));
         let verdict = match (Verdict::from(outcome), &settings.judge.credential_ref) {
             (Verdict::Answer(answer), Some(credential)) if answer.score.is_some() => {
@@ -318,19 +320,19 @@ impl Ready {
             }
             (verdict, _) => verdict,
         };
-        Evaluation::without_process(verdict, begun.elapsed())
+        Evaluation::without_process(verdict, started.elapsed())
     }
 
-    /// Starts a process for this document alone.
+    /// Starts a process for one document.
     async fn run(&self, program: &Program, document: &[u8]) -> Evaluation {
         if self.cancellation.is_cancelled() {
             return Evaluation::without_process(Verdict::Cancelled, Duration::ZERO);
         }
-        // What runs is what it was started from; what begins now would be another program.
-        if let Some(verdict) = program.originals.replaced() {
+        // A process that starts now would run another program.
+        if let Some(verdict) = program.snapshot.changed_verdict() {
             return Evaluation::without_process(verdict, Duration::ZERO);
         }
-        let limits = program.surroundings.limits(program.timeout);
+        let limits = program.context.limits(program.timeout);
         let cancellation = &self.cancellation;
         let shared = match &self.shared {
             Some(shared) => shared.run(document, &limits, cancellation).await,
@@ -341,14 +343,14 @@ impl Ready {
             None => process::run(&program.one_shot, document, &limits, cancellation).await,
         };
         let evaluation = Evaluation::judged(&outcome, self.expected);
-        // It may have been replaced just before it was started, or before its interpreter read it.
-        match (&evaluation.verdict, program.originals.replaced()) {
+        // The file may have changed just before the start, or before the interpreter read it.
+        match (&evaluation.verdict, program.snapshot.changed_verdict()) {
             (Verdict::Cancelled, _) | (_, None) => evaluation,
             (_, Some(verdict)) => Evaluation { verdict, ..evaluation },
         }
     }
 
-    /// Workers for a program that has the streaming form and says so, if there is enough to do for them.
+    /// Creates the pool of a program whose description has the streaming form, if there are enough conversations.
     async fn pool(&self, program: &Program, permits: &Permits) -> Option<Pool> {
         let workers = self.workers?;
         let worker = program.worker.clone()?;
@@ -360,13 +362,12 @@ impl Ready {
         })
     }
 
-    /// Says what the first evaluation would have to find out: whether there are workers for its documents. To be called before
-    /// that. Of documents that come one by one for as long as it pleases others nobody may find out in the end that their answers
-    /// were mixed up, so only a program that numbers them stays for the next one.
-    pub(super) fn keep_warm(&mut self, may_stay: bool, expected: Expected, permits: &Permits) {
+    /// Decides before the first evaluation whether there are workers. A server cannot withdraw answers that it has sent, so
+    /// only a program that numbers its answers (`numbered`) has workers: they cannot assign an answer to another document.
+    pub(super) fn keep_warm(&mut self, numbered: bool, expected: Expected, permits: &Permits) {
         self.expected = expected;
         let pool = match (&self.evaluator.work, self.workers) {
-            (Work::Program(program), Some(workers)) if may_stay => program
+            (Work::Program(program), Some(workers)) if numbered => program
                 .worker
                 .clone()
                 .map(|worker| self.workers(program, worker, workers, permits).numbered(true)),
@@ -382,16 +383,16 @@ impl Ready {
         size: NonZeroUsize,
         permits: &Permits,
     ) -> Pool {
-        let limits = program.surroundings.limits(program.timeout);
-        let originals = Arc::clone(&program.originals);
+        let limits = program.context.limits(program.timeout);
+        let snapshot = Arc::clone(&program.snapshot);
         Pool::new(worker, size, limits, self.cancellation.clone())
-            .with_check(move || originals.replaced())
+            .with_check(move || snapshot.changed_verdict())
             .with_permits(permits.shared())
             .expecting(self.expected)
     }
 
-    /// The evaluation of a conversation that was not even loaded, because the run was cancelled or has stopped.
-    pub(super) fn never_begun(&self) -> Evaluation {
+    /// Returns the evaluation of a conversation that was not loaded, because the run was cancelled or has stopped.
+    pub(super) fn not_started(&self) -> Evaluation {
         if !self.cancellation.is_cancelled() {
             return not_run();
         }
@@ -402,45 +403,47 @@ impl Ready {
         Evaluation::without_process(verdict, Duration::ZERO)
     }
 
-    /// The evaluation whose task died: a defect of a metric or of this program, which must not look like an answer.
+    /// Returns the evaluation of a task that panicked: a defect of a metric or of this program, which must not look like an
+    /// answer.
     pub(super) fn lost(&self, how: &str) -> Evaluation {
         let reason = format!("{} {how}", self.name());
         Evaluation::without_process(Verdict::MetricFailed { reason }, Duration::ZERO)
     }
 
-    /// Ends what it has running. An error says that its answers cannot be relied on, whatever was reported of them.
+    /// Ends its processes. Workers have the time limit of a document to exit, as a process for one document has.
     ///
-    /// A worker has as long to exit as it has for a document: a process that is started for one document is not killed
-    /// earlier either.
+    /// # Errors
+    ///
+    /// [`WorkerFault`] if its answers are unreliable.
     pub(super) async fn close(self) -> Result<(), WorkerFault> {
         let patience = match &self.evaluator.work {
             Work::Program(program) => program.timeout,
-            Work::Metric { .. } | Work::Linked { .. } | Work::Broken(_) => LAST_PATIENCE,
+            Work::Metric { .. } | Work::Linked { .. } | Work::Broken(_) => SHUTDOWN_LIMIT,
         };
         let answered = match self.pool.into_inner().flatten() {
             Some(pool) => pool.shutdown(patience).await,
             None => Ok(()),
         };
-        // Each fork is judged by its own end; the server it is forked from runs no code of the evaluator's.
+        // The exit of each fork is part of its verdict; the server runs no code of the evaluator.
         if let Some(shared) = self.shared {
-            shared.close(LAST_PATIENCE).await;
+            shared.close(SHUTDOWN_LIMIT).await;
         }
         answered
     }
 
-    /// Ends what it has running without waiting for long.
+    /// Ends its processes without waiting long.
     pub(super) async fn stop(self) {
         if let Some(pool) = self.pool.into_inner().flatten() {
-            // Only programs that number their answers stay, and those cannot get out of step.
-            let _ = pool.shutdown(LAST_PATIENCE).await;
+            // Only programs that number their answers have workers, and those cannot be desynchronized.
+            let _ = pool.shutdown(SHUTDOWN_LIMIT).await;
         }
         if let Some(shared) = self.shared {
-            shared.close(LAST_PATIENCE).await;
+            shared.close(SHUTDOWN_LIMIT).await;
         }
     }
 }
 
-/// Returns true if all scores are numbers. A registered metric may return others.
+/// Returns true if all scores are finite. A registered metric may return others.
 fn is_finite(answer: &Answer) -> bool {
     let scores = answer.per_invocation_scores.iter().chain([&answer.score]);
     scores.flatten().all(|score| score.is_finite())

@@ -1,4 +1,4 @@
-//! What a program runs in: its working directory, variables and limits, and what is said of them when it breaks.
+//! The working directory, variables and limits of a program, and hints about them for errors.
 
 use std::{
     path::{Path, PathBuf},
@@ -14,16 +14,20 @@ use crate::{
     verdict::Verdict,
 };
 
-/// Everything about the process of a program that is not the program.
+/// Conditions under which the processes of an evaluator run.
 #[derive(Clone, Debug)]
-pub(super) struct Surroundings {
-    folder: Option<PathBuf>,
-    visible: EnvironmentFilter,
+pub(super) struct ExecutionContext {
+    directory: Option<PathBuf>,
+    environment: EnvironmentFilter,
     limits: LimitsConfig,
 }
 
-impl Surroundings {
-    /// What an entry asks for; an error says what of it cannot be had.
+impl ExecutionContext {
+    /// Reads the settings of an entry.
+    ///
+    /// # Errors
+    ///
+    /// The working directory cannot be used.
     pub(super) fn new(code: &CodeConfig, inherited: &Environment) -> Result<Self, String> {
         let env = &code.process.env;
         let inherit = match (env.inherit, code.fetched) {
@@ -32,90 +36,92 @@ impl Surroundings {
             (None, false) => Inherit::Open,
         };
         Ok(Self {
-            folder: working_folder(code.process.cwd.as_deref())?,
-            visible: EnvironmentFilter::new(inherited, inherit, &env.variables),
+            directory: working_directory(code.process.cwd.as_deref())?,
+            environment: EnvironmentFilter::new(inherited, inherit, &env.variables),
             limits: code.process.limits,
         })
     }
 
-    /// The launch with this folder and these variables; without a worker where the time of the processor is limited: it is that
-    /// of a process, and each conversation is to have all of it.
-    pub(super) fn give_to(&self, launch: Launch) -> Launch {
-        if self.folder.is_none() && self.visible.is_all() && self.resources().is_unlimited() {
+    /// Applies the directory and the variables to a launch. Removes the worker if processor time is limited: the limit is that
+    /// of a process, and each conversation has all of it.
+    pub(super) fn apply(&self, launch: Launch) -> Launch {
+        if self.directory.is_none() && self.environment.is_all() && self.resources().is_unlimited()
+        {
             return launch;
         }
         let mut launch = launch.map(|command| {
-            let cwd = self.folder.clone().or_else(|| command.cwd.clone());
-            CommandSpec { cwd, ..self.visible.give_to(command) }
+            let cwd = self.directory.clone().or_else(|| command.cwd.clone());
+            CommandSpec { cwd, ..self.environment.give_to(command) }
         });
         launch.worker = launch.worker.filter(|_| self.resources().cpu.is_none());
         launch
     }
 
-    /// What the system is to enforce.
+    /// Returns the limits that the system enforces.
     pub(super) fn resources(&self) -> Resources {
         self.limits.resources
     }
 
-    /// What the supervisor is to enforce.
+    /// Returns the limits that the supervisor enforces.
     pub(super) fn limits(&self, timeout: Duration) -> Limits {
         self.limits.apply(Limits::with_timeout(timeout))
     }
 
-    /// Secrets that the program does not see.
+    /// Returns the names of secrets that the program does not see.
     pub(super) fn withheld(&self) -> Vec<String> {
-        self.visible.withheld().collect()
+        self.environment.withheld().collect()
     }
 
-    /// What of this may be why the program broke, for people; `None` when nothing is. `texts` are what it said.
-    pub(super) fn remark(&self, verdict: &Verdict, texts: &[&str]) -> Option<String> {
+    /// Returns a hint if a condition may be the cause of the verdict. `texts` are messages of the program.
+    pub(super) fn hint(&self, verdict: &Verdict, texts: &[&str]) -> Option<String> {
         let limits = match verdict {
-            Verdict::Exited { code } => self.blame(*code),
-            Verdict::Signalled { signal } => self.blame(signal.saturating_neg()),
+            Verdict::Exited { code } => self.limit_hint(*code),
+            Verdict::Signalled { signal } => self.limit_hint(signal.saturating_neg()),
             // Too little memory may keep a program from being started at all.
-            Verdict::SpawnFailed { .. } => in_force(self.resources()),
-            // Who cannot get memory or a file may wait for ever. Time of the processor is none that passes meanwhile.
-            Verdict::TimedOut { .. } => in_force(Resources { cpu: None, ..self.resources() }),
+            Verdict::SpawnFailed { .. } => limits_hint(self.resources()),
+            // A program may wait forever for memory or a file. It uses no processor time meanwhile.
+            Verdict::TimedOut { .. } => limits_hint(Resources { cpu: None, ..self.resources() }),
             _ => None,
         };
-        let remarks: Vec<String> = [limits, self.missing(texts)].into_iter().flatten().collect();
-        (!remarks.is_empty()).then(|| remarks.join("; "))
+        let hints: Vec<String> =
+            [limits, self.variable_hint(texts)].into_iter().flatten().collect();
+        (!hints.is_empty()).then(|| hints.join("; "))
     }
 
-    /// Whether the program gets all secrets, and all that its entry names.
-    pub(super) fn keeps_nothing_back(&self) -> bool {
-        self.visible.withheld().next().is_none() && self.visible.absent().is_empty()
+    /// Returns true if the program sees all secrets and all variables that its entry names.
+    pub(super) fn provides_everything(&self) -> bool {
+        self.environment.withheld().next().is_none() && self.environment.absent().is_empty()
     }
 
-    /// What of that which the program did not get is named in what it said, for people.
-    pub(super) fn missing(&self, texts: &[&str]) -> Option<String> {
+    /// Returns a hint about a variable that the program does not see and that one of its messages names.
+    pub(super) fn variable_hint(&self, texts: &[&str]) -> Option<String> {
         let named = |name: &String| texts.iter().any(|text| has_word(text, name));
-        let withheld = self.visible.withheld().find(named).map(|name| {
+        let withheld = self.environment.withheld().find(named).map(|name| {
             format!("{name} is withheld from evaluators, unless their entry names it under `env`")
         });
         withheld.or_else(|| {
-            let name = self.visible.absent().iter().find(|name| named(name))?;
-            Some(format!("{name} is to be passed on, says `env`, and it is not set here"))
+            let name = self.environment.absent().iter().find(|name| named(name))?;
+            Some(format!("`env` passes {name} on, but it is not set"))
         })
     }
 
-    /// What the limits have to do with a process that ended with this code.
-    fn blame(&self, code: i32) -> Option<String> {
+    /// Returns a hint about the limits for a process that exited with this code.
+    fn limit_hint(&self, code: i32) -> Option<String> {
         let resources = self.resources();
         match resources.cpu {
             Some(cpu) if resources.cpu_is_over(code) => Some(format!(
                 "it used up its {cpu} s of processor time, which is its limit `cpu: {cpu}`"
             )),
             _ if resources.may_have_killed(code) => {
-                in_force(resources).map(|limits| format!("something killed it; {limits}"))
+                limits_hint(resources).map(|limits| format!("something killed it; {limits}"))
             }
-            _ => in_force(resources),
+            _ => limits_hint(resources),
         }
     }
 }
 
-/// Limits as a configuration has them.
-fn in_force(limits: Resources) -> Option<String> {
+/// Lists limits as a configuration writes them.
+fn limits_hint(limits: Resources) -> Option<String> {
     let Resources { memory, cpu, open_files } = limits;
     let limits: Vec<String> = [
         memory.map(|memory| format!("`memory: {}`", size::shown(memory))),
@@ -134,8 +140,12 @@ fn in_force(limits: Resources) -> Option<String> {
     })
 }
 
-/// Absolute path of the working directory that an entry names; `None` is that of this process.
-pub(super) fn working_folder(cwd: Option<&Path>) -> Result<Option<PathBuf>, String> {
+/// Returns the absolute path of the working directory of an entry; `None` is that of this process.
+///
+/// # Errors
+///
+/// It does not exist or is not a directory.
+pub(super) fn working_directory(cwd: Option<&Path>) -> Result<Option<PathBuf>, String> {
     let Some(cwd) = cwd else { return Ok(None) };
     let absolute = std::path::absolute(cwd)
         .map_err(|error| format!("cannot find the working directory {}: {error}", cwd.display()))?;
@@ -149,7 +159,7 @@ pub(super) fn working_folder(cwd: Option<&Path>) -> Result<Option<PathBuf>, Stri
     }
 }
 
-/// Whether a text has this name of a variable in it, and not as a part of another one.
+/// Returns true if the text contains the name of a variable, not as a part of a longer name.
 fn has_word(text: &str, name: &str) -> bool {
     let is_part = |c: char| c == '_' || c.is_alphanumeric();
     !name.is_empty()
@@ -164,7 +174,7 @@ mod tests {
     use super::*;
     use crate::config::EnvConfig;
 
-    fn surroundings(resources: Resources, variables: &[(&str, Option<&str>)]) -> Surroundings {
+    fn context(resources: Resources, variables: &[(&str, Option<&str>)]) -> ExecutionContext {
         let mut code = CodeConfig::default();
         code.process.limits.resources = resources;
         code.process.env = EnvConfig {
@@ -175,12 +185,12 @@ mod tests {
                 .collect(),
         };
         let inherited = Environment::new([("OPENAI_API_KEY", "k"), ("PATH", "/bin")]);
-        Surroundings::new(&code, &inherited).unwrap()
+        ExecutionContext::new(&code, &inherited).unwrap()
     }
 
     #[cfg(unix)]
     #[test]
-    fn an_end_is_put_down_to_the_limit_that_causes_such_ends() {
+    fn exits_are_attributed_to_the_limits_that_cause_them() {
         let all = Resources { memory: Some(64 << 20), cpu: Some(2), open_files: Some(9) };
         let (cpu, files) = (
             Resources { cpu: Some(2), ..Resources::default() },
@@ -217,42 +227,39 @@ mod tests {
             ),
             (Resources::default(), signalled(24), None),
         ] {
-            let remark = surroundings(resources, &[]).remark(&verdict, &[]);
-            assert_eq!(remark, expected, "{resources:?} {verdict:?}");
+            let hint = context(resources, &[]).hint(&verdict, &[]);
+            assert_eq!(hint, expected, "{resources:?} {verdict:?}");
         }
     }
 
     #[test]
-    fn a_program_that_names_what_it_did_not_get_is_helped() {
-        let here = surroundings(Resources::default(), &[("GONE", None)]);
-        let remark = |text: &str| here.remark(&Verdict::Exited { code: 1 }, &["", text]);
+    fn messages_that_name_an_unseen_variable_get_a_hint() {
+        let here = context(Resources::default(), &[("GONE", None)]);
+        let hint = |text: &str| here.hint(&Verdict::Exited { code: 1 }, &["", text]);
         assert_eq!(
-            remark("KeyError: 'OPENAI_API_KEY'").unwrap(),
+            hint("KeyError: 'OPENAI_API_KEY'").unwrap(),
             "OPENAI_API_KEY is withheld from evaluators, unless their entry names it under `env`"
         );
-        assert_eq!(
-            remark("set GONE, please").unwrap(),
-            "GONE is to be passed on, says `env`, and it is not set here"
-        );
+        assert_eq!(hint("set GONE, please").unwrap(), "`env` passes GONE on, but it is not set");
         for text in ["", "MY_OPENAI_API_KEY_2", "BEGONE", "PATH"] {
-            assert_eq!(remark(text), None, "{text}");
+            assert_eq!(hint(text), None, "{text}");
         }
     }
 
     #[test]
-    fn time_of_processors_is_counted_for_each_conversation() {
+    fn processor_time_is_limited_for_each_conversation() {
         let launch = || Launch::new(CommandSpec::new("/built")).with_stream();
-        let worker = |here: Surroundings| {
-            here.give_to(launch()).worker.map(|worker| worker.program.into_string().unwrap())
+        let worker = |here: ExecutionContext| {
+            here.apply(launch()).worker.map(|worker| worker.program.into_string().unwrap())
         };
         let none = Resources::default();
         let plain = Environment::new([("PATH", "/bin")]);
-        let unchanged = Surroundings::new(&CodeConfig::default(), &plain).unwrap();
+        let unchanged = ExecutionContext::new(&CodeConfig::default(), &plain).unwrap();
         assert_eq!(worker(unchanged).as_deref(), Some("/built"));
-        assert_eq!(worker(surroundings(none, &[])).as_deref(), Some("/built"));
+        assert_eq!(worker(context(none, &[])).as_deref(), Some("/built"));
         let memory = Resources { memory: Some(1 << 30), ..none };
-        assert_eq!(worker(surroundings(memory, &[])).as_deref(), Some("/built"));
+        assert_eq!(worker(context(memory, &[])).as_deref(), Some("/built"));
         let cpu = Resources { cpu: Some(1), ..none };
-        assert_eq!(worker(surroundings(cpu, &[])), None, "each conversation has its own time");
+        assert_eq!(worker(context(cpu, &[])), None, "each conversation has its own time");
     }
 }

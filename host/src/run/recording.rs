@@ -1,0 +1,64 @@
+//! A recorded conversation as input of evaluators.
+
+use std::sync::OnceLock;
+
+use super::{document::Turns, foreign::ForeignAdapter};
+use crate::{
+    conversation::Conversation,
+    eval_set::{EvalCase, Unmatched},
+    pool::Document,
+    report::{
+        EventContext,
+        run_file::{Digest, Digester},
+    },
+};
+
+/// A conversation with its golden case, and the texts and digests that evaluators share.
+pub(super) struct Recording {
+    pub(super) conversation: Conversation,
+    /// The golden case, or the reason why there is none.
+    pub(super) golden: Result<EvalCase, Unmatched>,
+    turns: OnceLock<Turns>,
+    metric_digest: OnceLock<Digest>,
+}
+
+impl Recording {
+    pub(super) fn new(conversation: Conversation, golden: Result<EvalCase, Unmatched>) -> Self {
+        Self { conversation, golden, turns: OnceLock::new(), metric_digest: OnceLock::new() }
+    }
+
+    fn case(&self) -> Option<&EvalCase> {
+        self.golden.as_ref().ok()
+    }
+
+    /// Returns the numbers of golden turns that are not recorded and of all golden turns; `None` if none is missing.
+    pub(super) fn missing_turns(&self) -> Option<(usize, usize)> {
+        let (recorded, golden) = (self.conversation.turns.len(), self.case()?.turns.len());
+        (recorded < golden).then(|| (golden - recorded, golden))
+    }
+
+    /// Returns the part of the conversation that evaluation events contain.
+    pub(super) fn event_context(&self) -> EventContext {
+        EventContext::new(&self.conversation, self.case())
+    }
+
+    /// Returns the shared part of documents, which is written at the first call.
+    pub(super) fn turns(&self) -> &Turns {
+        self.turns.get_or_init(|| Turns::new(&self.conversation, self.case()))
+    }
+
+    /// Returns the document for an evaluator of another contract.
+    pub(super) fn foreign_document(&self, foreign: &ForeignAdapter) -> Document {
+        foreign.document(&self.conversation, self.case())
+    }
+
+    /// Returns the digest of everything that metrics read.
+    pub(super) fn metric_digest(&self) -> &Digest {
+        self.metric_digest.get_or_init(|| {
+            Digester::new("metric input")
+                .json("turns", &self.conversation.turns)
+                .json("golden", &self.golden)
+                .finish()
+        })
+    }
+}
