@@ -36,6 +36,11 @@ fn functions(contract: Contract) -> Option<&'static Functions> {
     foreign_contract(contract)?.functions.as_ref()
 }
 
+/// Returns the contracts whose hosts call Python functions.
+pub fn function_contracts() -> impl Iterator<Item = Contract> {
+    Contract::ALL.into_iter().filter(|contract| functions(*contract).is_some())
+}
+
 impl Call {
     /// Returns the call that an entry means: of the function it names, or of the one that its host would call.
     #[must_use]

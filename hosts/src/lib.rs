@@ -38,9 +38,9 @@ use json::{Object, Value};
 pub use answer::{Answer, BadAnswer, Status};
 #[doc(hidden)]
 pub use answer::{answer_from, invalid, number, parse_document, parse_strict_document, unexpected};
-pub use call::Call;
 #[doc(hidden)]
 pub use call::Driver;
+pub use call::{Call, function_contracts};
 pub use recognize::{Defined, Mismatch, functions_of};
 #[doc(hidden)]
 pub use recognize::{foreign_answer, missing_key_hint};

@@ -50,6 +50,7 @@ fn what_cannot_be_run_is_told_with_its_place_before_anything_runs() {
     for args in [&["check", "c.yaml"][..], &["run", &trace, "-c", "c.yaml"]] {
         let ran = folder.evaluator(args).exits(2).says(message);
         assert!(ran.stderr.contains(place), "{}", ran.stderr);
+        ran.says("`alike` compares with expected answers, and there is no eval set");
     }
     assert!(!folder.path().join("ran").exists(), "nothing is run");
     // Something else of that name can be run.
@@ -61,6 +62,14 @@ fn what_cannot_be_run_is_told_with_its_place_before_anything_runs() {
         .run(&[&trace, "-c", "d.yaml", "-m", "response_match_score"])
         .exits(1)
         .says("NOTHING EVALUATED");
+    folder.file(
+        "bad.yaml",
+        "evaluators: [{name: a, type: openai_eval, grader: {type: label_model}}]",
+    );
+    folder
+        .evaluator(&["check", "bad.yaml"])
+        .exits(2)
+        .says("the key `model` is missing in this grader");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use super::{
         BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind, Isolation, JudgeConfig,
         LinkedConfig, MissingTurns, RemoteConfig,
     },
+    openai_eval,
     paths::PathKind,
     process,
     read::{MAX_RETRIES, Reader},
@@ -85,7 +86,7 @@ pub(super) fn read<'n>(
             Some(EvaluatorKind::Code(CodeConfig { path: path.unwrap_or_default(), ..program }))
         }
         Type::Remote => read_remote(&mut fields, reader).map(EvaluatorKind::Remote),
-        Type::OpenaiEval => Some(EvaluatorKind::OpenAiEval),
+        Type::OpenaiEval => openai_eval::read(&mut fields).map(EvaluatorKind::OpenAiEval),
         Type::Linked => {
             let CodeConfig { threshold, timeout, config, contract, .. } = read_common(&mut fields);
             Some(EvaluatorKind::Linked(LinkedConfig { threshold, timeout, config, contract }))
@@ -93,9 +94,7 @@ pub(super) fn read<'n>(
     };
     let missing_turns = fields.take("missing_turns");
     let missing_turns = missing_turns.and_then(|field| field.choice(&MISSING_TURNS));
-    if !matches!(kind, Some(EvaluatorKind::OpenAiEval)) {
-        fields.finish();
-    }
+    fields.finish();
     Some(EvaluatorConfig {
         missing_turns: missing_turns.unwrap_or_default(),
         place: Some(reader.problems.place(type_field.node.span)),

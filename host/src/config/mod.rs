@@ -6,6 +6,7 @@
 mod adk;
 mod evaluator;
 mod model;
+mod openai_eval;
 mod overrides;
 mod paths;
 mod process;
@@ -18,6 +19,7 @@ pub use model::{
     BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind, Isolation, JudgeConfig,
     LinkedConfig, MissingTurns, OutputFormat, RemoteConfig, SourcePaths,
 };
+pub use openai_eval::{Grader, LabelModel, Message, OpenAiEvalConfig};
 pub use overrides::Overrides;
 pub use process::{EnvConfig, LimitsConfig, ProcessConfig};
 pub use read::Known;

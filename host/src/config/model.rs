@@ -6,7 +6,7 @@ use evaluator_document::{Place, Problem};
 use evaluator_protocol::Contract;
 use serde::Serialize;
 
-use super::{ProcessConfig, paths::MissingPath};
+use super::{OpenAiEvalConfig, ProcessConfig, paths::MissingPath};
 use crate::{
     conversation::GroupBy,
     json::Object,
@@ -118,8 +118,8 @@ pub enum EvaluatorKind {
     Builtin(BuiltinConfig),
     /// A program.
     Code(CodeConfig),
-    /// A grader of OpenAI's evaluation service, which [`Config::ensure_runnable`] refuses; its settings are not read.
-    OpenAiEval,
+    /// A grader of OpenAI's evaluation service. It cannot be run yet, see [`Config::ensure_runnable`].
+    OpenAiEval(OpenAiEvalConfig),
     /// A program that is fetched from a source.
     Remote(RemoteConfig),
     /// A function of this program of the same name, see [`linked`](crate::linked).
@@ -154,7 +154,7 @@ impl EvaluatorConfig {
         match &self.kind {
             EvaluatorKind::Builtin(builtin) => builtin.threshold,
             EvaluatorKind::Code(code) => code.threshold,
-            EvaluatorKind::OpenAiEval => CodeConfig::default().threshold,
+            EvaluatorKind::OpenAiEval(openai) => openai.threshold,
             EvaluatorKind::Remote(remote) => remote.program.threshold,
             EvaluatorKind::Linked(linked) => linked.threshold,
         }

@@ -8,7 +8,7 @@ use evaluator_document::{
 };
 
 use super::{
-    Config, EvaluatorKind, OutputFormat, SourcePaths, adk, evaluator,
+    Config, EvaluatorKind, Grader, OutputFormat, SourcePaths, adk, evaluator,
     paths::{MissingPath, PathKind, Paths},
 };
 use crate::{conversation::GroupBy, metric::Metrics, runtime::Runtimes, trace::TraceFormats};
@@ -111,12 +111,22 @@ impl Config {
         let missing = self.missing.iter().filter(is_used);
         let mut problems: Vec<Problem> = missing.map(|missing| missing.problem.clone()).collect();
         for evaluator in &self.evaluators {
-            if matches!(evaluator.kind, EvaluatorKind::OpenAiEval) {
-                let name = &evaluator.name;
-                let message =
-                    format!("`type: openai_eval` cannot be run by this version (`{name}`)");
-                let hint = "`response_match_score` compares words (ROUGE-1), and a `type: code` evaluator can ask a model";
+            let EvaluatorKind::OpenAiEval(openai) = &evaluator.kind else { continue };
+            let name = &evaluator.name;
+            let instead = match openai.grader {
+                Grader::TextSimilarity(_) => {
+                    "the built-in `response_match_score` compares words (ROUGE-1)"
+                }
+                Grader::LabelModel(_) => "write a `type: code` evaluator that asks the model",
+            };
+            let mut add = |message: String, hint: &str| {
                 problems.push(Problem::new(message, evaluator.place, Some(hint.to_owned())));
+            };
+            add(format!("`type: openai_eval` cannot be run by this version (`{name}`)"), instead);
+            if matches!(openai.grader, Grader::TextSimilarity(_)) && self.eval_set.is_none() {
+                let message =
+                    format!("`{name}` compares with expected answers, and there is no eval set");
+                add(message, "give one, as `eval_set` or on the command line");
             }
         }
         if problems.is_empty() {

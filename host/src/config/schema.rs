@@ -40,9 +40,10 @@ pub fn schema(metrics: &Metrics, formats: &TraceFormats) -> Value {
     code["properties"]["contract"]["enum"] = names(&contracts());
     let callers: Vec<&str> = function_contracts().map(Contract::name).collect();
     code["dependentSchemas"]["function"]["properties"]["contract"]["enum"] = json!(callers);
+    let openai_eval = entries[2].take();
     let remote = remote(code.clone());
     let linked = linked(code.clone());
-    *entries = json!([entries[0].take(), code, remote, linked]);
+    *entries = json!([entries[0].take(), code, remote, openai_eval, linked]);
     schema
 }
 
@@ -127,7 +128,22 @@ mod tests {
                 )
             );
         }
-        assert_eq!(properties(&entries[3]), known_keys(&entry("name: a, type: linked")));
+        assert_eq!(properties(&entries[4]), known_keys(&entry("name: a, type: linked")));
+        let grader = "grader: {type: text_similarity, evaluation_metric: bleu}";
+        let openai = entry(&format!("name: a, type: openai_eval, {grader}"));
+        assert_eq!(properties(&entries[3]), known_keys(&openai));
+        let graders = &entries[3]["properties"]["grader"]["oneOf"];
+        let grader = |more: &str| {
+            let grader = format!("grader: {{{more}, qqqqqqqqqqqq: 1}}");
+            format!("evaluators: [{{name: a, type: openai_eval, {grader}}}]")
+        };
+        assert_eq!(
+            properties(&graders[0]),
+            known_keys(&grader("type: text_similarity, evaluation_metric: bleu"))
+        );
+        let labels = "type: label_model, model: m, input: [{role: user, content: '{{ item.x }}'}], labels: [a, b], \
+                      passing_labels: [a]";
+        assert_eq!(properties(&graders[1]), known_keys(&grader(labels)));
         let mut top = known_keys("qqqqqqqqqqqq: 1\nevaluators: [{name: a, type: builtin}]");
         // The other spelling of `output_format`.
         top.insert("output".to_owned());
@@ -149,10 +165,20 @@ mod tests {
 
     #[test]
     fn the_schema_accepts_what_the_reader_accepts_and_nothing_else() {
+        let openai = |more: &str| format!("evaluators: [{{name: a, type: openai_eval, {more}}}]");
+        let labels = |more: &str| {
+            openai(&format!(
+                "grader: {{type: label_model, model: m, input: [{{role: user, content: 'Is {{{{ item.actual_response }}}} kind?'}}], {more}}}"
+            ))
+        };
         let code =
             |more: &str| format!("evaluators: [{{name: a, type: code, path: a.py, {more}}}]");
+        let similarity = "grader: {type: text_similarity, evaluation_metric: rouge_l}";
         for (text, expected) in [
             (include_str!("../../../examples/eval_config.yaml").to_owned(), true),
+            (openai(similarity), true),
+            (openai(&format!("threshold: 0.8, timeout: 60, {similarity}")), true),
+            (labels("labels: [good, bad], passing_labels: [good]"), true),
             ("evaluators: [{name: a, type: builtin}]\nrequire_evaluated: true".to_owned(), true),
             ("evaluators: [{name: a, type: builtin}]\nrequire_evaluated: often".to_owned(), false),
             ("evaluators: [{name: a, type: builtin}]\nrequire_all_cases: true\nstrict_matching: true\nallow_unevaluated: true".to_owned(), true),
@@ -194,6 +220,16 @@ mod tests {
             ("evaluators: [{name: a, type: remote, ref: a.py, isolation: auto}]".to_owned(), true),
             ("evaluators: [{name: a, type: code, path: a.py, isolation: none}]".to_owned(), false),
             ("evaluators: [{name: a, type: linked, isolation: process}]".to_owned(), false),
+            (openai("threshold: 0.8"), false),
+            (openai(&format!("threshold: 1.8, {similarity}")), false),
+            (openai(&format!("timeout: 0, {similarity}")), false),
+            (openai(&format!("path: a.py, {similarity}")), false),
+            (openai("grader: {type: text_similarity}"), false),
+            (openai("grader: {type: text_similarity, evaluation_metric: rouge_6}"), false),
+            (openai("grader: {type: score_model}"), false),
+            (labels("labels: [], passing_labels: [good]"), false),
+            (labels("labels: [good, good], passing_labels: [good]"), false),
+            (labels("labels: [good]"), false),
             ("evaluators: [{name: a, type: code}]".to_owned(), false),
             (
                 code("limits: {memory: 512MiB, output: 64 kb, stderr: 0, cpu: 2, open_files: 64}"),

@@ -44,7 +44,7 @@ impl Runner {
             let result = match &evaluator.kind {
                 EvaluatorKind::Builtin(_) => self.check_metric(&evaluator.name),
                 EvaluatorKind::Code(code) => self.check_program(code),
-                EvaluatorKind::OpenAiEval => Err(NO_OPENAI_EVAL.to_owned()),
+                EvaluatorKind::OpenAiEval(_) => Err(NO_OPENAI_EVAL.to_owned()),
                 EvaluatorKind::Remote(remote) => self.check_remote(remote, config),
                 EvaluatorKind::Linked(_) => match self.linked.get(&evaluator.name) {
                     Ok(_) => Ok("linked into this program".to_owned()),

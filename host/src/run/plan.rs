@@ -147,7 +147,7 @@ impl Plan {
                         Err(error) => broken(error.to_string()),
                     }
                 }
-                EvaluatorKind::OpenAiEval => broken(NO_OPENAI_EVAL.to_owned()),
+                EvaluatorKind::OpenAiEval(_) => broken(NO_OPENAI_EVAL.to_owned()),
             };
             let mut evaluator = planned(entry, work);
             evaluator.fingerprint = fingerprint::of_this_program(&evaluator, runner, on_event);

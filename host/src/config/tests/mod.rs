@@ -1,10 +1,11 @@
 //! What a configuration may say, and what is said about one that may not be used.
 
+mod graders;
 mod metrics;
 
 use std::{path::Path, time::Duration};
 
-use super::{Config, EvaluatorConfig, EvaluatorKind, Isolation, OutputFormat, Overrides};
+use super::{Config, EvaluatorConfig, EvaluatorKind, Grader, Isolation, OutputFormat, Overrides};
 use crate::{
     json::Value,
     metric::{MatchType, Metrics},
@@ -315,23 +316,4 @@ fn a_remote_entry_has_the_settings_of_a_program() {
         (code.timeout.as_secs(), code.executor.as_str(), code.config.len(), code.isolation),
         (5, "docker", 1, Isolation::Process)
     );
-}
-
-#[test]
-fn graders_of_openai_are_refused_before_a_run() {
-    let text = "evaluators:\n- {name: sim, type: openai_eval, threshold: 0.8, grader: {type: text_similarity}}\n\
-                - {name: kind, type: openai_eval, timeout: 60}\n";
-    let mut config = parse(text);
-    let hint = "`response_match_score` compares words (ROUGE-1), and a `type: code` evaluator can ask a model";
-    assert_eq!(
-        config.ensure_runnable().unwrap_err().to_string(),
-        format!(
-            "eval_config.yaml:2:21: `type: openai_eval` cannot be run by this version (`sim`) ({hint})\n\
-             eval_config.yaml:3:22: `type: openai_eval` cannot be run by this version (`kind`) ({hint})"
-        )
-    );
-    // The command line may replace them.
-    let metrics = vec!["sim".to_owned(), "kind".to_owned()];
-    Overrides { metrics, ..Overrides::default() }.apply(&mut config, &Metrics::default());
-    assert!(config.ensure_runnable().is_ok());
 }
