@@ -33,7 +33,7 @@ output_formats! {
     Json "json" "One JSON document";
     Summary "summary" "A line per metric";
     Junit "junit" "JUnit XML";
-    Markdown "markdown" "A Markdown table, what needs attention first";
+    Markdown "markdown" "A Markdown table, failures and errors first";
     Github "github" "Annotations for GitHub workflows; also appends a job summary to $GITHUB_STEP_SUMMARY";
 }
 
