@@ -19,8 +19,17 @@ const READS: [&str; 6] = [
 ];
 
 /// Variables that libraries read, or whose names are composed at run time.
-const ELSEWHERE: [&str; 5] =
-    ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TMPDIR", "OTEL_EXPORTER_OTLP_"];
+const ELSEWHERE: [&str; 9] = [
+    "NO_COLOR",
+    "CLICOLOR",
+    "CLICOLOR_FORCE",
+    "TMPDIR",
+    "OTEL_EXPORTER_OTLP_",
+    "ALL_PROXY",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "NO_PROXY",
+];
 
 /// Variables that users do not set: cargo sets it for build scripts.
 const NOT_READ: [&str; 1] = ["CARGO_MANIFEST_DIR"];
