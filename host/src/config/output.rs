@@ -2,11 +2,11 @@
 
 /// Defines [`OutputFormat`] from one row per format: variant, name and description.
 macro_rules! output_formats {
-    ($($variant:ident $name:literal $description:literal;)*) => {
+    ($($(#[$attribute:meta])* $variant:ident $name:literal $description:literal;)*) => {
         /// Format of the report.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub enum OutputFormat {
-            $(#[doc = $description] $variant,)*
+            $(#[doc = $description] $(#[$attribute])* $variant,)*
         }
 
         impl OutputFormat {
@@ -29,16 +29,10 @@ macro_rules! output_formats {
 }
 
 output_formats! {
-    Table "table" "A table per conversation";
+    #[default] Table "table" "A table per conversation";
     Json "json" "One JSON document";
     Summary "summary" "A line per metric";
     Junit "junit" "JUnit XML";
     Markdown "markdown" "A Markdown table, failures and errors first";
     Github "github" "Annotations for GitHub workflows; also appends a job summary to $GITHUB_STEP_SUMMARY";
-}
-
-impl Default for OutputFormat {
-    fn default() -> Self {
-        Self::Table
-    }
 }
