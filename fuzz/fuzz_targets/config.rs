@@ -1,4 +1,4 @@
-//! Configurations, ours and those of ADK: every problem has a place that can be shown.
+//! Configurations, ours and those of ADK: every problem has a valid position.
 
 #![no_main]
 

@@ -31,7 +31,7 @@ fuzz_target!(|document: &[u8]| {
     }
 });
 
-/// A document that is read, written and read again is the same.
+/// Checks that a document that is read, written and read again is the same.
 fn reads_back(document: &Document) {
     match document {
         Document::AgentV(input) => {

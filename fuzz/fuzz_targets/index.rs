@@ -17,7 +17,7 @@ fuzz_target!(|text: &[u8]| {
             for entry in listing.entries {
                 let Some(reference) = entry.reference else { continue };
                 if let Ok(reference) = Reference::parse(&reference) {
-                    // There are no such files; that has to be all.
+                    // The only allowed error: the files do not exist.
                     let _ = source.fetch(&reference, &cancellation);
                 }
             }

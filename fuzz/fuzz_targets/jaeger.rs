@@ -1,4 +1,4 @@
-//! Jaeger JSON, right or wrong.
+//! Jaeger JSON, valid or not.
 
 #![no_main]
 

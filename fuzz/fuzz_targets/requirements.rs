@@ -14,7 +14,10 @@ fuzz_target!(|text: &str| {
         Ok(()) => {
             // Before comments and markers there is a name with versions.
             let mut packages = text.split(ends).filter_map(|line| line.split(['#', ';']).next());
-            assert!(packages.all(|package| !package.contains("://")), "an address is no package");
+            assert!(
+                packages.all(|package| !package.contains("://")),
+                "an address is not a package"
+            );
         }
     }
 });

@@ -1,7 +1,7 @@
-//! Run files as a machine, a disk or a user may have left them.
+//! Run files, also damaged, truncated and edited ones.
 //!
-//! The input is the text of a run file without checksums, which no mutation would hit: they are added here, except on
-//! lines that start with `!`, which stay as they are without it.
+//! The input is the text of a run file without checksums, which mutations would not keep valid: they are added here, except to
+//! lines that start with `!`, which are used without the `!`.
 
 #![no_main]
 
@@ -16,7 +16,7 @@ fuzz_target!(|text: &[u8]| {
     let path = scratch("fuzzed.evalrun", &sealed);
     match read(slice::from_ref(&path)) {
         Ok(report) => {
-            // Whatever cannot be read is in the report.
+            // Everything that cannot be read is in the report.
             for conversation in &report.conversations {
                 conversation.expect("what was indexed can be read");
             }
@@ -32,7 +32,7 @@ fuzz_target!(|text: &[u8]| {
     assert_eq!(fs::read(&path).unwrap(), sealed, "until a run starts, nothing is changed");
 });
 
-/// The text with checksums.
+/// Returns the text with checksums.
 fn sealed(text: &[u8]) -> Vec<u8> {
     let mut sealed = Vec::new();
     for line in text.split_inclusive(|byte| *byte == b'\n') {

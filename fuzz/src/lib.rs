@@ -1,7 +1,7 @@
-//! Generated documents for the fuzz targets, and the properties of everything that is read.
+//! Generated documents for the fuzz targets, and the properties that all readers must have.
 //!
 //! Mutated bytes rarely stay JSON for long. [`recording`] builds documents from the keys and values that loaders look for
-//! instead, so that what happens behind the parser is reached too.
+//! instead, to reach the code behind the parser.
 
 mod recording;
 
@@ -25,12 +25,12 @@ use flate2::write::GzEncoder;
 
 pub use recording::recording;
 
-/// Loads a trace file whole and trace by trace, which has to come to the same, and goes on to conversations.
+/// Loads a trace file whole and trace by trace, which must have the same result, and converts the traces to conversations.
 pub fn load(text: &str, format: Option<&str>) {
     load_bytes(text.as_bytes(), format);
 }
 
-/// Does the same with a file that may be compressed or no text; returns how many traces it has, or `None` if it is refused.
+/// Does the same with a file that may be compressed or not be text. Returns its number of traces, or `None` if it is refused.
 pub fn load_bytes(content: &[u8], format: Option<&str>) -> Option<usize> {
     let path = scratch("fuzzed.json", content);
     let formats = TraceFormats::default();
@@ -75,14 +75,14 @@ pub fn load_bytes(content: &[u8], format: Option<&str>) -> Option<usize> {
     Some(traces.len())
 }
 
-/// Loads a file as gzip and as zstd: whole, which is the same as without compression, and cut off, which is an error.
-/// The content also stands behind the first bytes of a compressed file, which is mostly damage.
+/// Loads a file as gzip and as zstd: complete, with the same result as without compression, and truncated, which is an error.
+/// Also appends the content to the first bytes of a compressed file, which is mostly damaged input.
 pub fn packed(content: &[u8], cut: usize) {
     const MAGIC: [&[u8]; 2] = [b"\x1f\x8b", b"\x28\xb5\x2f\xfd"];
     for magic in MAGIC {
         load_bytes(&[magic, content].concat(), None);
         if content.starts_with(magic) {
-            // What is compressed twice is decompressed once.
+            // Compression inside of compression is not removed.
             return;
         }
     }
@@ -92,14 +92,14 @@ pub fn packed(content: &[u8], cut: usize) {
     let gzip = gzip.finish().expect("memory can be written");
     let zstd = zstd::encode_all(content, 1).expect("memory can be read");
     for packed in [gzip, zstd] {
-        // Of less than its first four bytes, the format is not known.
+        // The format is recognized by the first four bytes.
         let cut = 4 + cut % (packed.len() - 4);
         assert_eq!(load_bytes(&packed, None), plain);
         assert_eq!(load_bytes(&packed[..cut], None), None, "cut off at {cut}");
     }
 }
 
-/// Reads an eval set and looks every case up in itself.
+/// Reads an eval set and looks up every case in it.
 pub fn eval_set(text: &str) {
     match EvalSet::from_text(text, Path::new("fuzzed.json")) {
         Ok(set) => {
@@ -114,7 +114,7 @@ pub fn eval_set(text: &str) {
     }
 }
 
-/// Reads a text as JSON; what was read and written again reads as the same.
+/// Reads a text as JSON. Writing and reading the value again gives the same value.
 pub fn json(text: &str) {
     match json::parse(text, &ParseOptions::default()) {
         Ok(parsed) => {
@@ -132,7 +132,7 @@ pub fn json(text: &str) {
     }
 }
 
-/// Every problem of a configuration file has a position that can be underlined.
+/// Checks that every problem of a configuration file has a position that can be underlined.
 pub fn problems_can_be_shown(error: &ConfigError) {
     assert!(!error.problems.is_empty());
     let text = &error.source_text;
@@ -156,7 +156,7 @@ fn has_nan(value: &Value) -> bool {
     }
 }
 
-/// A file that each run of a target overwrites, in a directory of this process.
+/// Returns a file in a directory of this process; each run of a target overwrites it.
 #[must_use]
 pub fn scratch(name: &str, content: &[u8]) -> PathBuf {
     static DIRECTORY: OnceLock<PathBuf> = OnceLock::new();

@@ -87,7 +87,7 @@ const KEYS: &[&str] = &[
     "usage_metadata",
 ];
 
-/// Texts that mean something as a value.
+/// Texts with a meaning as values.
 const WORDS: &[&str] = &[
     "",
     " ",
@@ -148,10 +148,10 @@ const EVENTS: &[&str] = &[
     "log",
 ];
 
-/// How deep values go; deeper ones are for the parser's own target.
+/// Maximum depth of values; the target of the parser has deeper ones.
 const DEPTH: u32 = 4;
 
-/// An export document, as OTLP or as Jaeger writes it, with up to a dozen spans in up to two traces.
+/// Returns an OTLP or Jaeger document with up to a dozen spans in up to two traces.
 ///
 /// # Errors
 ///
@@ -253,7 +253,7 @@ fn tags(data: &mut Unstructured<'_>) -> Result<String> {
     Ok(format!("[{}]", entries.join(",")))
 }
 
-/// A value as OTLP wraps it; texts are often JSON, as recorders write messages.
+/// Returns a value as OTLP wraps it; texts are often JSON, as recorders write messages.
 fn any_value(depth: u32, data: &mut Unstructured<'_>) -> Result<String> {
     Ok(match data.int_in_range(0..=7u8)? {
         0 => format!(r#"{{"intValue":"{}"}}"#, data.arbitrary::<i64>()?),

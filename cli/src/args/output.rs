@@ -7,15 +7,13 @@ use std::{
 };
 
 use clap::{
-    Arg, Command, ValueEnum,
+    Arg, Command,
     builder::{PossibleValue, TypedValueParser},
 };
 use evaluator_host::{
     config::OutputFormat,
     files::{check_destination, is_stdout},
 };
-
-use super::run::Output;
 
 /// As a file, stdout.
 const STDOUT: &str = "-";
@@ -45,7 +43,8 @@ impl TypedValueParser for ReportOutputParser {
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue>>> {
-        Some(Box::new(Output::value_variants().iter().filter_map(ValueEnum::to_possible_value)))
+        let value = |form: &OutputFormat| PossibleValue::new(form.name()).help(form.description());
+        Some(Box::new(OutputFormat::ALL.iter().map(value)))
     }
 }
 
@@ -55,12 +54,8 @@ fn report_output(text: &str) -> Result<ReportOutput, String> {
         Some((form, file)) => (form, Some(file)),
         None => (text, None),
     };
-    let Ok(form) = Output::from_str(form, false) else {
-        let forms: Vec<String> = Output::value_variants()
-            .iter()
-            .filter_map(|form| form.to_possible_value())
-            .map(|form| form.get_name().to_owned())
-            .collect();
+    let Some(&known) = OutputFormat::ALL.iter().find(|known| known.name() == form) else {
+        let forms: Vec<_> = OutputFormat::ALL.iter().map(|known| known.name()).collect();
         return Err(format!("there is no form `{form}`; the forms are {}", forms.join(", ")));
     };
     let file = match file {
@@ -68,7 +63,7 @@ fn report_output(text: &str) -> Result<ReportOutput, String> {
         Some(STDOUT) | None => None,
         Some(file) => Some(report_file(file)?).filter(|file| !is_stdout(file)),
     };
-    Ok(ReportOutput { form: form.into(), file })
+    Ok(ReportOutput { form: known, file })
 }
 
 /// A file that a report can be written to, as far as that can be seen before the run.

@@ -3,7 +3,7 @@
 use std::{num::NonZeroUsize, path::PathBuf};
 
 use clap::{Args, ValueEnum, value_parser};
-use evaluator_host::{config::OutputFormat, conversation::GroupBy, metric::MatchType};
+use evaluator_host::{conversation::GroupBy, metric::MatchType};
 
 use super::{
     existing, in_a_folder,
@@ -164,17 +164,6 @@ named! {
         Exact = "EXACT" => MatchType::Exact, "The same calls in the same order, and no others";
         InOrder = "IN_ORDER" => MatchType::InOrder, "The expected calls in their order, others between them";
         AnyOrder = "ANY_ORDER" => MatchType::AnyOrder, "The expected calls in any order, others between them";
-    }
-}
-
-named! {
-    Output for OutputFormat {
-        Table = "table" => OutputFormat::Table, "A table per conversation";
-        Json = "json" => OutputFormat::Json, "One JSON document";
-        Summary = "summary" => OutputFormat::Summary, "A line per metric";
-        Junit = "junit" => OutputFormat::Junit, "JUnit XML";
-        Markdown = "markdown" => OutputFormat::Markdown, "A Markdown table, what needs attention first";
-        Github = "github" => OutputFormat::Github, "Annotations for GitHub workflows; also appends a job summary to $GITHUB_STEP_SUMMARY";
     }
 }
 

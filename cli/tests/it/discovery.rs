@@ -1,7 +1,7 @@
 //! The configuration of the working directory, and runs that come to nothing without one.
 #![cfg(unix)]
 
-use crate::support::{Folder, eval_set, trace};
+use crate::support::{Folder, eval_set, output_formats, trace};
 
 const NAMES: [&str; 3] = ["eval_config.yaml", "eval_config.yml", "eval_config.json"];
 
@@ -112,7 +112,7 @@ fn a_run_that_scores_nothing_fails_unless_that_is_allowed() {
     };
     let hint = "; a run that scores nothing fails (--allow-unevaluated lets it pass)";
     config("", "unsure");
-    for form in ["table", "json", "summary", "junit", "markdown", "github"] {
+    for form in output_formats() {
         let ran = folder.run(&[&trace, "-c", "c.yaml", "-o", form]).exits(1);
         ran.says("NOTHING EVALUATED: 0 passed").says(hint);
     }

@@ -1,12 +1,14 @@
 //! `docs/environment.md` names the variables that the sources read, and no others.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-/// Variables of this project and of the systems that it works with: each string in the sources that begins so is one.
+/// Prefixes of variables of this project and of the systems that it works with. Every string in the sources with such a prefix
+/// is a variable.
 const FAMILIES: [&str; 6] =
     ["EVALUATOR_", "AGENTEVALS_", "OTEL_EXPORTER_", "OTEL_SDK_", "AGENTV_", "GITHUB_STEP_"];
 
-/// How the sources read a variable by its name.
+/// Code that reads a variable by its name.
 const READS: [&str; 6] = [
     "env::var(\"",
     "env::var_os(\"",
@@ -16,28 +18,40 @@ const READS: [&str; 6] = [
     "variable(\"",
 ];
 
-/// Variables that libraries read, or whose names are put together.
-const ELSEWHERE: [&str; 5] =
-    ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TMPDIR", "OTEL_EXPORTER_OTLP_"];
+/// Variables that libraries read, or whose names are composed at run time.
+const ELSEWHERE: [&str; 9] = [
+    "NO_COLOR",
+    "CLICOLOR",
+    "CLICOLOR_FORCE",
+    "TMPDIR",
+    "OTEL_EXPORTER_OTLP_",
+    "ALL_PROXY",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "NO_PROXY",
+];
 
-/// Names that look like variables and are none that a user sets: cargo sets it for build scripts.
+/// Variables that users do not set: cargo sets it for build scripts.
 const NOT_READ: [&str; 1] = ["CARGO_MANIFEST_DIR"];
 
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 
-/// The sources of the published crates without comments and unit tests.
+/// Packages of the repository that are not published.
+const UNPUBLISHED: [&str; 4] = ["examples", "fuzz", "test-support", "tests"];
+
+/// Returns the sources of the published crates without comments and unit tests.
 fn sources() -> String {
-    fn read(folder: &Path, text: &mut String) {
-        for entry in fs::read_dir(folder).expect("it is a directory") {
-            let path = entry.expect("it is there").path();
+    fn read(directory: &Path, text: &mut String) {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             if path.is_dir() && name != "tests" {
                 read(&path, text);
             } else if name.ends_with(".rs") && !["tests.rs", "testing.rs"].contains(&name.as_str())
             {
-                let source = fs::read_to_string(&path).expect("it is there");
+                let source = fs::read_to_string(&path).unwrap();
                 let code = source.split("\n#[cfg(test)]\nmod ").next().unwrap_or_default();
                 let code = code.split("\n#[cfg(all(test").next().unwrap_or_default();
                 let is_code = |line: &&str| !line.trim_start().starts_with("//");
@@ -46,20 +60,30 @@ fn sources() -> String {
         }
     }
     let mut text = String::new();
-    for folder in ["protocol", "sdk", "json", "traces", "launch", "host", "cli"] {
-        read(&root().join(folder).join("src"), &mut text);
+    let (mut crates, mut unpublished) = (0, 0);
+    for entry in fs::read_dir(root()).unwrap() {
+        let directory = entry.unwrap().path();
+        let is_crate = directory.join("Cargo.toml").is_file() && directory.join("src").is_dir();
+        let name = directory.file_name().unwrap_or_default().to_string_lossy();
+        if UNPUBLISHED.contains(&&*name) {
+            unpublished += 1;
+        } else if is_crate {
+            crates += 1;
+            read(&directory.join("src"), &mut text);
+        }
     }
+    assert!(crates >= 11 && unpublished == UNPUBLISHED.len(), "{crates} crates, {unpublished}");
     text
 }
 
-/// The name of a variable at the start of this text.
+/// Returns the name of a variable at the start of a text.
 fn name_at(text: &str) -> Option<&str> {
     let is_part = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
     let end = text.find(|c| !is_part(c)).unwrap_or(text.len());
     Some(&text[..end]).filter(|name| name.len() > 1 && !name.ends_with('_'))
 }
 
-/// The names that stand between such marks.
+/// Returns the names between two marks.
 fn names<'t>(text: &'t str, mark: &'t str) -> impl Iterator<Item = &'t str> {
     text.match_indices(mark).filter_map(move |(at, _)| {
         let name = name_at(&text[at + mark.len()..])?;

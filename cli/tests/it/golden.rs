@@ -1,10 +1,8 @@
 //! Golden turns and golden cases without a recording, and recordings that may belong to another case.
 #![cfg(unix)]
 
-use crate::support::{Folder, Ran, trace};
+use crate::support::{Folder, Ran, output_formats, trace};
 use serde_json::{Value, json};
-
-const FORMS: [&str; 6] = ["table", "json", "summary", "junit", "markdown", "github"];
 
 /// One call of a model that answers a prompt, in a trace of its own.
 fn turn(number: usize, conversation: &str, prompt: Option<&str>, answer: &str) -> Value {
@@ -114,7 +112,7 @@ fn golden_turns_that_are_not_recorded_fail_whatever_the_score_is() {
         assert_eq!(metric["failure_reason"], reason, "{metric}");
     }
     config(&folder, &["name: response_match_score, type: builtin"]);
-    for form in FORMS {
+    for form in output_formats() {
         let ran = folder.run(&["t.json", "-c", "c.yaml", "-o", form]).exits(1);
         assert!(ran.stdout.contains(REASON), "{form}: {}", ran.stdout);
         assert!(!ran.stdout.contains("below the threshold"), "{form}: {}", ran.stdout);
@@ -216,7 +214,7 @@ fn one_of_three(more: &str) -> Folder {
 }
 
 fn forms_that_name(folder: &Folder, args: &[&str], code: i32) {
-    for form in FORMS {
+    for form in output_formats() {
         let ran = folder.run(&[args, &["-o", form]].concat()).exits(code);
         for case in ["parting", "thanks"] {
             assert!(ran.stdout.contains(case), "{form}: no {case} in {}", ran.stdout);
@@ -316,7 +314,7 @@ fn a_lone_recording_that_may_belong_to_another_case_is_told_of() {
         let warning = format!(
             "is compared with golden case 'weather' only because there is no other: {doubt}"
         );
-        for form in FORMS {
+        for form in output_formats() {
             // It is compared all the same.
             let ran = lone(&folder, &["-o", form]).exits(0).says("PASSED: 1 passed").says(&warning);
             let shown =

@@ -118,7 +118,7 @@ fn every_form_of_report_is_the_same_when_nothing_is_held_in_memory() {
         let _ = evaluator_cli::evaluator_with(runner, arguments);
         std::fs::read_to_string(file).unwrap()
     };
-    for form in ["table", "summary", "json", "junit", "markdown", "github"] {
+    for form in support::output_formats() {
         let (held, written) = (report(form, usize::MAX), report(form, 0));
         assert!(held.contains("picky") && held.contains(&id(19)), "{held}");
         assert_eq!(without_numbers(&held), without_numbers(&written), "{form}");

@@ -1,7 +1,7 @@
 //! What a run does about errors: where they are told, what is tolerated, when it stops, what is tried again.
 #![cfg(unix)]
 
-use crate::support::{Folder, trace};
+use crate::support::{Folder, output_formats, trace};
 use serde_json::json;
 
 const PASS: &str = r#"cat >/dev/null; echo '{"score": 1}'"#;
@@ -40,8 +40,6 @@ fn lines(folder: &Folder, file: &str) -> usize {
     std::fs::read_to_string(folder.path().join(file)).unwrap_or_default().lines().count()
 }
 
-const FORMS: [&str; 6] = ["table", "json", "summary", "junit", "markdown", "github"];
-
 #[test]
 fn every_form_tells_the_kind_the_reason_and_the_end_of_stderr() {
     let folder = Folder::new();
@@ -66,7 +64,7 @@ fn every_form_tells_the_kind_the_reason_and_the_end_of_stderr() {
     ] {
         let limit = if name == "hangs" { 3 } else { 60 };
         folder.file("c.yaml", config("", &[&format!("{name} timeout: {limit}"), "pass"]));
-        for form in FORMS {
+        for form in output_formats() {
             let args = [&trace("a01_otlp_basic_parts"), "-c", "c.yaml", "-o", form];
             let ran = folder.run(&args).exits(3);
             // The summary on stdout is what others know; what they do not have stands beside it.
@@ -121,7 +119,7 @@ fn a_share_of_errors_can_be_tolerated_and_is_told() {
     run(&tolerant, &[]).exits(0);
     run(&tolerant, &["--max-error-rate", "0"]).exits(3);
     // The error stays visible everywhere.
-    for form in FORMS {
+    for form in output_formats() {
         let ran = run(&tolerant, &["-o", form]).exits(0).says("4 errors tolerated");
         assert!(ran.stdout.contains("exited with code 9: boom"), "{form}: {}", ran.stdout);
         match form {
@@ -162,7 +160,7 @@ fn errors_of_an_evaluator_that_scored_nothing_are_never_tolerated() {
     let five = trace("i11_five_traces_plain");
     for name in ["crash", "unsure"] {
         folder.file("c.yaml", config("", &["pass", "later", name]));
-        for form in FORMS {
+        for form in output_formats() {
             let _ = std::fs::remove_dir(folder.path().join("unsure.ran"));
             let args = [&*five, "-c", "c.yaml", "--max-error-rate", "1", "-o", form];
             let ran = folder.run(&args).exits(3);
@@ -284,7 +282,7 @@ fn what_may_pass_by_itself_is_tried_again_and_says_so() {
     let trace = trace("a01_otlp_basic_parts");
     let forget = || drop(std::fs::remove_file(folder.path().join("flaky.runs")));
     folder.run(&[&trace, "-c", "c.yaml"]).exits(3);
-    for form in FORMS {
+    for form in output_formats() {
         forget();
         let args = [&*trace, "-c", "c.yaml", "--retries", "3", "-o", form];
         let ran = folder.run(&args).exits(0);
@@ -311,7 +309,7 @@ fn what_may_pass_by_itself_is_tried_again_and_says_so() {
     }
     // It stays an error when there are not enough attempts.
     forget();
-    for form in FORMS {
+    for form in output_formats() {
         forget();
         let ran = folder.run(&[&trace, "-c", "c.yaml", "--retries", "1", "-o", form]).exits(3);
         assert!(ran.stdout.contains("(attempt 2; before: signalled)"), "{form}: {}", ran.stdout);

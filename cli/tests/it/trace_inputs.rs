@@ -48,7 +48,7 @@ fn a_directory_stands_for_the_trace_files_below_it() {
     for (name, is_named) in [("b.json.1", true), ("b.JSONL.xz", true), ("b.txt", false)] {
         folder.file(&format!("old/{name}"), "");
         let warning = format!("old/{name} not read: a directory stands for files with");
-        for form in ["table", "json", "summary", "junit", "markdown", "github"] {
+        for form in support::output_formats() {
             let ran = folder.run(&["old", "-o", form]);
             let warning = format!("warning: {warning}");
             assert_eq!(ran.stderr.contains(&warning), is_named, "{form}: {}", ran.stderr);

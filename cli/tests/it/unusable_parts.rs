@@ -4,10 +4,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Folder, Ran};
-
-/// All forms of the report.
-const FORMS: [&str; 6] = ["table", "summary", "json", "junit", "markdown", "github"];
+use crate::support::{Folder, Ran, output_formats};
 
 fn text(value: &str) -> Value {
     json!({"stringValue": value})
@@ -225,7 +222,7 @@ fn parts_that_cannot_be_used_are_errors_of_the_run_with_their_place() {
     ];
     for (document, expected) in cases {
         folder.file("t.json", document.to_string());
-        for form in FORMS {
+        for form in output_formats() {
             let ran = run(&folder, &["t.json"], form).exits(3);
             // Each form says so itself, as well as stderr.
             let start = expected.split(['`', '"', ':']).next().unwrap();
@@ -294,7 +291,7 @@ fn a_file_without_spans_is_an_error_of_the_run_beside_others() {
     for document in empty {
         folder.file("empty.json", document.to_string());
         let error = "Failed to load trace file 'empty.json': it holds no spans";
-        for form in FORMS {
+        for form in output_formats() {
             let ran = run(&folder, &["good.json", "empty.json"], form).exits(3).says(error);
             let shown = ran.stdout.replace("&apos;", "'");
             assert!(shown.contains("it holds no spans"), "{form}: {}", ran.stdout);
@@ -406,7 +403,7 @@ fn spans_with_one_id_and_different_content_are_errors_and_copies_are_dropped() {
         .file("copies.jsonl", [line(1, "yes"), line(1, "yes"), turned, line(2, "yes")].join("\n"));
     let error = "span 0000000000000001 is recorded more than once with different content";
     for files in [&["both.jsonl"][..], &["a.json", "b.json"]] {
-        for form in FORMS {
+        for form in output_formats() {
             let ran = run(&folder, files, form).exits(3);
             assert!(ran.stdout.contains(error), "{form}: {}", ran.stdout);
             assert!(!ran.stderr.contains("exact copies"), "{}", ran.stderr);
@@ -417,7 +414,7 @@ fn spans_with_one_id_and_different_content_are_errors_and_copies_are_dropped() {
     for (files, count) in [(&["copies.jsonl"][..], "2 spans"), (&["a.json", "copy.json"], "1 span")]
     {
         let warning = format!("{count} dropped as exact copies of others in 1 conversation");
-        for form in FORMS {
+        for form in output_formats() {
             let ran = run(&folder, files, form).exits(0).says(&format!("warning: {warning}"));
             assert!(ran.stdout.contains(&warning), "{form}: {}", ran.stdout);
         }

@@ -7,6 +7,7 @@ mod adk;
 mod evaluator;
 mod model;
 mod openai_eval;
+mod output;
 mod overrides;
 mod paths;
 mod process;
@@ -17,9 +18,10 @@ pub use evaluator_document::{ConfigError, Place, Problem};
 
 pub use model::{
     BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind, Isolation, JudgeConfig,
-    LinkedConfig, MissingTurns, OutputFormat, RemoteConfig, SourcePaths,
+    LinkedConfig, MissingTurns, RemoteConfig, SourcePaths,
 };
 pub use openai_eval::{Grader, LabelModel, Message, OpenAiEvalConfig};
+pub use output::OutputFormat;
 pub use overrides::Overrides;
 pub use process::{EnvConfig, LimitsConfig, ProcessConfig};
 pub use read::Known;

@@ -6,7 +6,7 @@ use evaluator_document::{Place, Problem};
 use evaluator_protocol::Contract;
 use serde::Serialize;
 
-use super::{OpenAiEvalConfig, ProcessConfig, paths::MissingPath};
+use super::{OpenAiEvalConfig, OutputFormat, ProcessConfig, paths::MissingPath};
 use crate::{
     conversation::GroupBy,
     json::Object,
@@ -66,24 +66,6 @@ pub struct SourcePaths {
     pub file: Option<PathBuf>,
     /// Directory of the source `local`.
     pub local: Option<PathBuf>,
-}
-
-/// Format of the report.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OutputFormat {
-    /// A table per conversation.
-    #[default]
-    Table,
-    /// One JSON document.
-    Json,
-    /// A line per metric.
-    Summary,
-    /// JUnit XML.
-    Junit,
-    /// A Markdown table.
-    Markdown,
-    /// GitHub workflow commands.
-    Github,
 }
 
 /// One evaluator of a run.

@@ -15,14 +15,6 @@ use crate::{conversation::GroupBy, metric::Metrics, runtime::Runtimes, trace::Tr
 
 pub(super) const GROUPINGS: [(&str, GroupBy); 3] =
     [("auto", GroupBy::Auto), ("trace", GroupBy::Trace), ("conversation", GroupBy::Conversation)];
-pub(super) const OUTPUTS: [(&str, OutputFormat); 6] = [
-    ("table", OutputFormat::Table),
-    ("json", OutputFormat::Json),
-    ("summary", OutputFormat::Summary),
-    ("junit", OutputFormat::Junit),
-    ("markdown", OutputFormat::Markdown),
-    ("github", OutputFormat::Github),
-];
 
 /// Maximum number of retries.
 pub(super) const MAX_RETRIES: u32 = 100;
@@ -201,7 +193,8 @@ fn read_root<'n>(root: Option<&'n Node>, reader: &'n Reader<'n>) -> Option<Confi
     config.group_by = fields.take("group_by").and_then(|field| field.choice(&GROUPINGS));
     read_policy(&mut config, &mut fields);
     let output = fields.take_either("output_format", "output");
-    config.output = output.and_then(|field| field.choice(&OUTPUTS));
+    let outputs: Vec<_> = OutputFormat::ALL.iter().map(|format| (format.name(), *format)).collect();
+    config.output = output.and_then(|field| field.choice(&outputs));
     let sources = fields.take("sources").and_then(|field| read_sources(field, &reader.paths));
     config.sources = sources.unwrap_or_default();
     for (key, instead) in REPLACED {

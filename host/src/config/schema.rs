@@ -4,8 +4,9 @@ use evaluator_protocol::Contract;
 use serde_json::{Value, json};
 
 use super::{
+    OutputFormat,
     evaluator::{DEFAULT_SOURCE, contracts},
-    read::{GROUPINGS, OUTPUTS},
+    read::GROUPINGS,
 };
 use crate::{hosts::function_contracts, metric::Metrics, trace::TraceFormats};
 
@@ -29,7 +30,7 @@ pub fn schema(metrics: &Metrics, formats: &TraceFormats) -> Value {
     top["trace_format"]["enum"] = json!(formats.names());
     top["group_by"]["enum"] = names(&GROUPINGS);
     for key in ["output", "output_format"] {
-        top[key]["enum"] = names(&OUTPUTS);
+        top[key]["enum"] = OutputFormat::ALL.iter().map(|format| format.name()).collect();
     }
     let entries = &mut top["evaluators"]["items"]["oneOf"];
     for setting in metrics.iter().flat_map(|metric| metric.settings()) {

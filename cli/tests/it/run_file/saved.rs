@@ -3,8 +3,6 @@
 use super::*;
 use crate::support;
 
-const FORMS: [&str; 6] = ["table", "summary", "json", "junit", "markdown", "github"];
-
 /// A directory with everything that a report may contain: failures, errors, retries, contradictions, trace files of which a
 /// part cannot be used, and golden cases without a recording.
 fn all_kinds() -> Folder {
@@ -21,7 +19,9 @@ fn all_kinds() -> Folder {
 
 /// The arguments that write each form to a file with this prefix.
 fn forms(prefix: &str) -> Vec<String> {
-    FORMS.iter().flat_map(|form| ["-o".to_owned(), format!("{form}={prefix}.{form}")]).collect()
+    support::output_formats()
+        .flat_map(|form| ["-o".to_owned(), format!("{form}={prefix}.{form}")])
+        .collect()
 }
 
 /// Runs `evaluator` in the directory.
@@ -58,7 +58,7 @@ fn a_saved_run_is_reported_as_it_was_in_every_form() {
     let live = evaluator(&folder, &[&run[..], &SAVE].concat(), &forms("live")).exits(3);
     let resumed = evaluator(&folder, &[&run[..], &RESUME].concat(), &forms("resumed")).exits(3);
     let saved = evaluator(&folder, &["report", FILE], &forms("saved")).exits(3);
-    for name in FORMS {
+    for name in support::output_formats() {
         let text = form(&folder, "saved", name);
         // Nothing is evaluated again, so this is the same with all durations, but for the number of results that were reused.
         let resumed = form(&folder, "resumed", name);

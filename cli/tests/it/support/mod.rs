@@ -13,6 +13,7 @@ use std::{
     process::{Command, Stdio},
 };
 
+use evaluator_host::config::OutputFormat;
 use evaluator_test_support::TestDirectory;
 pub(crate) use evaluator_test_support::{Output as Ran, finish, has, processes};
 
@@ -35,6 +36,11 @@ fn main() -> std::process::ExitCode {
     evaluator_sdk::run_any(&[always::EVALUATOR, never::EVALUATOR])
 }
 "#;
+
+/// Names of all formats of the report.
+pub(crate) fn output_formats() -> impl Iterator<Item = &'static str> {
+    OutputFormat::ALL.iter().map(|format| format.name())
+}
 
 /// A trace file of the tests.
 pub(crate) fn trace(name: &str) -> String {

@@ -1,0 +1,38 @@
+//! Formats of the report.
+
+/// Defines [`OutputFormat`] from one row per format: variant, name and description.
+macro_rules! output_formats {
+    ($($(#[$attribute:meta])* $variant:ident $name:literal $description:literal;)*) => {
+        /// Format of the report.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub enum OutputFormat {
+            $(#[doc = $description] $(#[$attribute])* $variant,)*
+        }
+
+        impl OutputFormat {
+            /// All formats.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// Returns the name in configurations and on the command line.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            /// Returns the description for the help of the command.
+            #[must_use]
+            pub fn description(self) -> &'static str {
+                match self { $(Self::$variant => $description,)* }
+            }
+        }
+    };
+}
+
+output_formats! {
+    #[default] Table "table" "A table per conversation";
+    Json "json" "One JSON document";
+    Summary "summary" "A line per metric";
+    Junit "junit" "JUnit XML";
+    Markdown "markdown" "A Markdown table, failures and errors first";
+    Github "github" "Annotations for GitHub workflows; also appends a job summary to $GITHUB_STEP_SUMMARY";
+}
