@@ -65,7 +65,6 @@ const LONG_FUNCTIONS: &[(&str, &str)] = &[
     ("host/src/run/plan.rs", "new"),
     ("host/src/run/runner.rs", "evaluate"),
     ("host/src/source/collect.rs", "collect"),
-    ("cli/src/commands/run.rs", "run"),
     ("cli/src/render/markdown.rs", "text"),
     ("cli/src/render/progress.rs", "event"),
 ];

@@ -1,4 +1,4 @@
-//! Where the report of a run goes, in which forms.
+//! Forms and destinations of the report of a run.
 
 use std::{
     ffi::OsStr,
@@ -17,10 +17,10 @@ use evaluator_host::{
 
 use super::run::Output;
 
-/// As a file, stdout.
+/// File name that stands for stdout.
 const STDOUT: &str = "-";
 
-/// A form of the report and where it goes: `FORM`, or `FORM=FILE`.
+/// Form and destination of a report: `FORM`, or `FORM=FILE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ReportOutput {
     pub(crate) form: OutputFormat,
@@ -28,7 +28,7 @@ pub(crate) struct ReportOutput {
     pub(crate) file: Option<PathBuf>,
 }
 
-/// Reads a [`ReportOutput`], and offers the forms to help texts and completions.
+/// Parses a [`ReportOutput`], and names the forms for help texts and completions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReportOutputParser;
 
@@ -49,7 +49,7 @@ impl TypedValueParser for ReportOutputParser {
     }
 }
 
-/// Reads `FORM` or `FORM=FILE`.
+/// Parses `FORM` or `FORM=FILE`.
 fn report_output(text: &str) -> Result<ReportOutput, String> {
     let (form, file) = match text.split_once('=') {
         Some((form, file)) => (form, Some(file)),
@@ -64,25 +64,25 @@ fn report_output(text: &str) -> Result<ReportOutput, String> {
         return Err(format!("there is no form `{form}`; the forms are {}", forms.join(", ")));
     };
     let file = match file {
-        Some("") => return Err("the file behind `=` is missing".to_owned()),
+        Some("") => return Err("the file after `=` is missing".to_owned()),
         Some(STDOUT) | None => None,
         Some(file) => Some(report_file(file)?).filter(|file| !is_stdout(file)),
     };
     Ok(ReportOutput { form: form.into(), file })
 }
 
-/// A file that a report can be written to, as far as that can be seen before the run.
+/// Parses the name of a file, and checks as far as possible before the run that a report can be written to it.
 pub(super) fn report_file(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     check_destination(&path).map_err(|error| error.to_string())?;
     Ok(path)
 }
 
-/// The outputs of a run: those of `-o`, with the file of `--output-file`; without `-o`, the form of the configuration.
+/// Returns the outputs of a run: those of `-o`, with the file of `--output-file`; without `-o`, the form of the configuration.
 ///
 /// # Errors
 ///
-/// Two forms share a destination, or `--output-file` could mean several.
+/// Returns a message if two forms share a destination, or `--output-file` is ambiguous.
 pub(crate) fn outputs(
     given: Vec<ReportOutput>,
     output_file: Option<PathBuf>,
@@ -98,7 +98,7 @@ pub(crate) fn outputs(
             [ReportOutput { file: missing @ None, .. }] => *missing = file,
             _ => {
                 return Err(
-                    "`--output-file` is for one form without a file of its own; write `-o FORM=FILE` for each".to_owned()
+                    "`--output-file` needs a single form without its own file; write `-o FORM=FILE` for each".to_owned()
                 );
             }
         }
@@ -120,7 +120,7 @@ pub(crate) fn outputs(
     Ok(outputs)
 }
 
-/// The file that a path leads to. A new one is named by its directory.
+/// Resolves links in the path of a file, which need not exist.
 fn destination(path: &Path) -> io::Result<PathBuf> {
     path.canonicalize().or_else(|_| {
         let path = path::absolute(path)?;
@@ -149,7 +149,7 @@ mod tests {
                 "xml",
                 "there is no form `xml`; the forms are table, json, summary, junit, markdown, github",
             ),
-            ("json=", "the file behind `=` is missing"),
+            ("json=", "the file after `=` is missing"),
             ("json=.", ". is a directory"),
             ("json=no/such/file", "no/such does not exist"),
         ] {

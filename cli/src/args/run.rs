@@ -1,4 +1,4 @@
-//! What `evaluator run` takes.
+//! Arguments of `evaluator run`.
 
 use std::{num::NonZeroUsize, path::PathBuf};
 
@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum, value_parser};
 use evaluator_host::{config::OutputFormat, conversation::GroupBy, metric::MatchType};
 
 use super::{
-    existing, in_a_folder,
+    existing, in_a_directory,
     output::{ReportOutput, ReportOutputParser, report_file},
     trace_input,
 };
@@ -33,7 +33,7 @@ pub(crate) struct RunArgs {
     /// Format of the trace files (default: detected from their content)
     #[arg(short, long, ignore_case = true)]
     pub(crate) format: Option<String>,
-    /// Model for metrics that need one
+    /// Model for metrics that use a judge
     #[arg(long, value_name = "MODEL")]
     pub(crate) judge_model: Option<String>,
     /// Threshold of built-in metrics, in 0..=1 (default: 0.5)
@@ -51,8 +51,8 @@ pub(crate) struct RunArgs {
     /// How traces are grouped into conversations (default: auto)
     #[arg(long, value_enum)]
     pub(crate) group_by: Option<Grouping>,
-    /// Send the results as OpenTelemetry log records, to where OTEL_EXPORTER_OTLP_ENDPOINT says (default:
-    /// http://localhost:4318); also AGENTEVALS_EVALUATION_EVENTS=true
+    /// Send the results as OpenTelemetry log records to $OTEL_EXPORTER_OTLP_ENDPOINT (default: http://localhost:4318); also
+    /// AGENTEVALS_EVALUATION_EVENTS=true
     #[arg(long)]
     pub(crate) emit_otel: bool,
     /// Fail (exit code 1) unless every evaluator has scored at least one conversation and every golden case has a recording
@@ -61,7 +61,7 @@ pub(crate) struct RunArgs {
     /// Fail (exit code 1) unless every golden case has a recording
     #[arg(long)]
     pub(crate) require_all_cases: bool,
-    /// Pass (exit code 0) although nothing was scored
+    /// Pass (exit code 0) if nothing was scored
     #[arg(long, conflicts_with = "require_evaluated")]
     pub(crate) allow_unevaluated: bool,
     /// Compare the only conversation with the only golden case only if their prompts are equal
@@ -71,32 +71,32 @@ pub(crate) struct RunArgs {
     /// failures, evaluators that broke and scored nothing, and trace files that cannot be read
     #[arg(long, value_name = "R", value_parser = fraction)]
     pub(crate) max_error_rate: Option<f64>,
-    /// Begin nothing new after the first failure or error
+    /// Start no more evaluations after the first failure or error
     #[arg(long)]
     pub(crate) fail_fast: bool,
-    /// Try an evaluation again, up to N times, that timed out, was killed from outside or could not be started for want of
-    /// resources (default: 0)
+    /// Repeat evaluations that timed out, were killed by another process or could not be started for lack of resources, up to
+    /// N times (default: 0)
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(0..=100))]
     pub(crate) retries: Option<u32>,
-    /// Refuse remote evaluators that are not pinned in evaluators.lock, instead of pinning them; for CI
+    /// Reject remote evaluators that are not pinned in evaluators.lock, instead of pinning them; for CI
     #[arg(long, visible_alias = "frozen")]
     pub(crate) locked: bool,
     /// Save the run in this file (.evalrun), each evaluation as soon as it is finished; `evaluator report` renders it
-    #[arg(long, alias = "journal", value_name = "FILE", value_parser = in_a_folder)]
+    #[arg(long, alias = "journal", value_name = "FILE", value_parser = in_a_directory)]
     pub(crate) save_run: Option<PathBuf>,
     /// Reuse the results in the file of --save-run (default: one for this configuration, or for these metrics, in
-    /// .evaluator); what was edited since, and new traces, are evaluated
+    /// .evaluator); edited evaluators and new traces are evaluated
     #[arg(long)]
     pub(crate) resume: bool,
-    /// Evaluations at a time (default: one per processor)
+    /// Number of parallel evaluations (default: one per processor)
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
-    /// A number stands for --jobs, anything else for --judge-model
+    /// A number is --jobs, anything else is --judge-model
     #[arg(short, value_name = "N|MODEL", value_parser = jobs_or_model)]
     pub(crate) j: Option<JobsOrModel>,
 }
 
-/// What `-j` stands for: other tools run so many jobs by it, agentevals takes the name of a model.
+/// Value of `-j`: in other tools the number of jobs, in agentevals the name of a model.
 #[derive(Clone, Debug)]
 pub(crate) enum JobsOrModel {
     Jobs(NonZeroUsize),
@@ -104,11 +104,11 @@ pub(crate) enum JobsOrModel {
 }
 
 impl RunArgs {
-    /// With `-j` as what it stands for.
+    /// Replaces `-j` by the option it stands for.
     ///
     /// # Errors
     ///
-    /// It was given in both forms.
+    /// Returns a message if that option is given, too.
     pub(crate) fn resolved(self) -> Result<Self, &'static str> {
         let Self { jobs, judge_model, j, .. } = self;
         let (jobs, judge_model) = match (j, jobs, judge_model) {
@@ -129,20 +129,20 @@ impl RunArgs {
 }
 
 fn jobs_or_model(text: &str) -> Result<JobsOrModel, String> {
-    // No model is called by a number.
+    // No model has a number as its name.
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Ok(JobsOrModel::Model(text.to_owned()));
     }
     text.parse().map(JobsOrModel::Jobs).map_err(|error: std::num::ParseIntError| error.to_string())
 }
 
-/// A share, from 0 to 1.
+/// Parses a share from 0 to 1.
 fn fraction(text: &str) -> Result<f64, String> {
     let number: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     if (0.0..=1.0).contains(&number) { Ok(number) } else { Err("must be in 0..=1".to_owned()) }
 }
 
-/// Gives the host's own types the names they have on the command line.
+/// Declares the values of an argument for a type of the host.
 macro_rules! named {
     ($(#[$doc:meta])* $name:ident for $target:ty { $($variant:ident = $text:literal => $value:expr, $help:literal;)* }) => {
         $(#[$doc])*
@@ -173,7 +173,7 @@ named! {
         Json = "json" => OutputFormat::Json, "One JSON document";
         Summary = "summary" => OutputFormat::Summary, "A line per metric";
         Junit = "junit" => OutputFormat::Junit, "JUnit XML";
-        Markdown = "markdown" => OutputFormat::Markdown, "A Markdown table, what needs attention first";
+        Markdown = "markdown" => OutputFormat::Markdown, "A Markdown table, failures and errors first";
         Github = "github" => OutputFormat::Github, "Annotations for GitHub workflows; also appends a job summary to $GITHUB_STEP_SUMMARY";
     }
 }

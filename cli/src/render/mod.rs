@@ -36,7 +36,7 @@ pub(crate) use stderr::{LogFormat, LogSettings, configure as configure_log};
 pub(crate) use summary::{errors_of_summary, summary};
 pub(crate) use table::table;
 pub(crate) use validation::{validation_json, validation_text};
-pub(crate) use verdict::{sentence, verdict};
+pub(crate) use verdict::{counted, sentence, verdict};
 
 use std::borrow::Cow;
 

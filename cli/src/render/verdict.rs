@@ -183,7 +183,7 @@ fn tolerance(report: &Report, balance: &Balance) -> String {
     }
 }
 
-pub(super) fn counted(count: u64, noun: &str) -> String {
+pub(crate) fn counted(count: u64, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
