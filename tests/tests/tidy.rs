@@ -65,8 +65,6 @@ const LONG_FUNCTIONS: &[(&str, &str)] = &[
     ("host/src/run/plan.rs", "new"),
     ("host/src/run/runner.rs", "evaluate"),
     ("host/src/source/collect.rs", "collect"),
-    ("cli/src/render/markdown.rs", "text"),
-    ("cli/src/render/progress.rs", "event"),
 ];
 
 /// Imports that closed a circle before there was a check: crate, module, imported module. A row goes with its import; none is

@@ -7,6 +7,8 @@ use evaluator_host::hosts::conform::{
 };
 use serde_json::{Value, json};
 
+use super::words::{counted, cut};
+
 /// Width of the columns with the name of a case and the behavior of the program.
 const NAME: usize = 26;
 const BEHAVIOR: usize = 10;
@@ -61,10 +63,8 @@ fn recorded_text(recorded: &Recorded) -> String {
     if let Some(status) = recorded.status {
         parts.push(status.to_owned());
     }
-    match recorded.rows.len() {
-        0 => {}
-        1 => parts.push("1 row".to_owned()),
-        rows => parts.push(format!("{rows} rows")),
+    if !recorded.rows.is_empty() {
+        parts.push(counted(recorded.rows.len() as u64, "row"));
     }
     let message = recorded.message.as_ref().map(|message| format!(": {}", last_line(message)));
     parts.join(", ") + &message.unwrap_or_default()
@@ -84,10 +84,7 @@ fn outcome(outcome: Outcome) -> &'static str {
 /// Returns the last line of a message, which is where a traceback has its message.
 fn last_line(message: &str) -> String {
     let line = message.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default();
-    match line.char_indices().nth(MESSAGE) {
-        Some((end, _)) => format!("{}...", &line[..end]),
-        None => line.to_owned(),
-    }
+    cut(line, MESSAGE).into_owned()
 }
 
 /// Renders the whole report as JSON.

@@ -1,12 +1,12 @@
-//! Performance metrics in words.
+//! Blocks with performance metrics.
 
 use std::fmt::Write as _;
 
 use evaluator_host::conversation::{PerformanceMetrics, RunPerformance, Stats};
 
-use super::{duration::milliseconds, plain::one_line};
+use super::{plain::one_line, words::milliseconds};
 
-/// The block below the table of a conversation.
+/// Writes the block below the table of a conversation.
 pub(super) fn conversation(text: &mut String, metrics: &PerformanceMetrics) {
     text.push_str("  Performance Metrics:\n");
     if !metrics.models.is_empty() {
@@ -36,7 +36,7 @@ pub(super) fn conversation(text: &mut String, metrics: &PerformanceMetrics) {
     text.push('\n');
 }
 
-/// The block at the end of a report.
+/// Writes the block at the end of a report.
 pub(super) fn run(text: &mut String, run: &RunPerformance) {
     let counts = &run.counts;
     text.push_str("Overall Performance:\n");
@@ -75,7 +75,7 @@ fn latency(text: &mut String, name: &str, stats: &Stats) {
     }
 }
 
-/// Tokens that were read from a cache and written to one, as far as there are any.
+/// Returns the numbers of tokens read from and written to a cache, unless they are zero.
 fn cache(read: i64, written: i64) -> String {
     let counts = [(read, "cache read"), (written, "cache write")];
     let counts = counts.iter().filter(|(n, _)| *n > 0).map(|(n, noun)| format!("{n} {noun}"));

@@ -10,7 +10,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::plain::printable;
 
-/// What is coloured, where it stands at the start of a line.
+/// Texts that are coloured at the start of a line.
 const MARKS: [(&str, AnsiColor); 6] = [
     ("[PASS]", AnsiColor::Green),
     ("[FAIL]", AnsiColor::Red),
@@ -20,7 +20,7 @@ const MARKS: [(&str, AnsiColor); 6] = [
     ("ERROR:", AnsiColor::Red),
 ];
 
-/// Text for stdout, painted on terminals only: reports are read by programs, too.
+/// Prepares text for stdout. Colours are for terminals only: programs also read reports.
 pub(crate) fn for_stdout(text: &str) -> Cow<'_, str> {
     let stdout = io::stdout();
     let choice =
@@ -28,7 +28,7 @@ pub(crate) fn for_stdout(text: &str) -> Cow<'_, str> {
     shown(text, choice)
 }
 
-/// Where text for people goes.
+/// Destination of text for people.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Target {
     /// Colours are used if stdout is a terminal.
@@ -37,8 +37,7 @@ pub(crate) enum Target {
     File,
 }
 
-/// Paints, line by line, what is written to it for stdout. What stands behind the last line feed waits for
-/// [`flush`](Write::flush).
+/// Writer that colours lines. Text after the last line feed is written by [`flush`](Write::flush).
 pub(crate) struct Painted<'o> {
     out: &'o mut dyn Write,
     target: Target,
@@ -77,12 +76,12 @@ impl Write for Painted<'_> {
     }
 }
 
-/// Text for stderr. Where that is no terminal, the environment may ask for colours all the same.
+/// Prepares text for stderr. The environment may request colours without a terminal.
 pub(super) fn for_stderr(text: &str) -> Cow<'_, str> {
     shown(text, AutoStream::choice(&io::stderr()))
 }
 
-/// The text with the colours of this program and no others: recordings and evaluators may contain control characters.
+/// Returns the text with colours of this program only: recordings and evaluators may contain control characters.
 fn shown(text: &str, choice: ColorChoice) -> Cow<'_, str> {
     match printable(text) {
         Cow::Borrowed(text) => paint(text, choice),
@@ -97,7 +96,7 @@ fn paint(text: &str, choice: ColorChoice) -> Cow<'_, str> {
     let mut painted = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
         let start = line.len() - line.trim_start_matches(' ').len();
-        // A verdict stands at the start of a line, and a mark may be indented.
+        // Verdicts are not indented; marks may be.
         let mark = MARKS.iter().find(|(mark, _)| {
             start <= if mark.starts_with('[') { 2 } else { 0 } && line[start..].starts_with(mark)
         });

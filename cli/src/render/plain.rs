@@ -1,8 +1,8 @@
 //! Text from recordings, evaluators and file names, made safe to print.
 //!
-//! Nothing that an agent or an evaluator wrote may move the cursor, reorder a line, begin a line of its own or be taken
-//! for a command by the CI system that reads the log. Every form of report prints such text with [`one_line`], or
-//! line by line behind a prefix; [`printable`] is the net beneath both, for all that goes to a terminal or a log.
+//! Text of agents and evaluators must not move the cursor, reorder a line, start a line of its own or be taken for a
+//! command by the CI system that reads the log. Every form of report prints such text with [`one_line`], or line by
+//! line after a prefix. [`printable`] is the last safeguard for all output to a terminal or a log.
 
 use std::{borrow::Cow, fmt::Write as _};
 
@@ -10,18 +10,17 @@ use std::{borrow::Cow, fmt::Write as _};
 const COMMAND: &str = "::";
 pub(super) const OLD_COMMAND: &str = "##[";
 
-/// Text on one line: line ends and tabs are escaped, too.
+/// Escapes text to be part of a line: also line feeds and tabs.
 pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
     escaped(text, |c| is_unsafe(c) || matches!(c, '\n' | '\t'))
 }
 
-/// A line of a text that has several.
+/// Escapes a text of several lines.
 pub(super) fn line_of(text: &str) -> Cow<'_, str> {
     escaped(text, is_unsafe)
 }
 
-/// Lines of output that are complete otherwise: only line feeds and tabs are not escaped, and no line is a workflow
-/// command.
+/// Escapes complete lines of output: all but line feeds and tabs, and the start of workflow commands.
 pub(super) fn printable(text: &str) -> Cow<'_, str> {
     let text = line_of(text);
     if !text.contains(OLD_COMMAND) && !text.lines().any(is_command) {
@@ -99,7 +98,7 @@ mod tests {
         ] {
             assert_eq!(printable(text), safe);
         }
-        // White space that is no control character is skipped by the readers of logs, too.
+        // Readers of logs also skip white space that is not a control character.
         assert_eq!(printable("\u{a0}::x"), "\u{a0}\\::x");
     }
 }

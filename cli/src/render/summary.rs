@@ -1,4 +1,4 @@
-//! A line per metric.
+//! The report as a line per metric.
 
 use std::{fmt::Write as _, io};
 
@@ -7,16 +7,15 @@ use indexmap::IndexMap;
 use evaluator_host::report::{EvaluationReport, Report};
 
 use super::{
-    duration::milliseconds,
-    errors::{Errors, Showing, below, headline},
-    long_error::AS_ABOVE,
+    errors::{AS_ABOVE, Errors, Showing, below, headline},
     plain::one_line,
-    table::{errors, notes},
-    words::{kind, score_text},
+    table::{notes, run_errors},
+    words::{kind, score_text, time},
 };
 
+/// Writes the report as lines.
 pub(crate) fn summary(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
-    let mut text = errors(report);
+    let mut text = run_errors(report);
     let mut broken = Errors::of(report)?;
     for conversation in &report.conversations {
         let conversation = conversation?;
@@ -39,8 +38,8 @@ pub(crate) fn summary(report: &Report, out: &mut dyn io::Write) -> io::Result<()
     out.write_all(text.as_bytes())
 }
 
-/// What the lines do not tell of errors, as others know these lines: of what kind they are, and what the evaluator wrote to
-/// standard error. One paragraph for each evaluator and kind: the first such error, and how many more there are.
+/// Returns facts about errors that the lines of agentevals do not contain: kinds, and standard error. One paragraph for each
+/// evaluator and kind: the number of such errors, and the first one.
 pub(crate) fn errors_of_summary(report: &Report) -> io::Result<Vec<String>> {
     let mut found: IndexMap<(String, &'static str), (String, u64)> = IndexMap::new();
     if report.tally().errored == 0 {
@@ -84,8 +83,8 @@ fn outcome(evaluation: &EvaluationReport, broken: &mut Errors) -> String {
     if let Some(reason) = &evaluation.failure_reason {
         let _ = write!(text, " - {reason}");
     }
-    if let Some(duration) = evaluation.duration {
-        let _ = write!(text, " [{}]", milliseconds(duration.as_secs_f64() * 1000.0));
+    if evaluation.duration.is_some() {
+        let _ = write!(text, " [{}]", time(evaluation));
     }
     text
 }

@@ -1,4 +1,4 @@
-//! A table per conversation.
+//! The report as a table per conversation.
 
 use std::{fmt::Write as _, io};
 
@@ -10,11 +10,10 @@ use evaluator_host::{
 
 use super::{
     Columns,
-    duration::milliseconds,
-    errors::{Errors, Showing},
-    long_error, metrics,
+    errors::{self, Errors, Showing},
+    metrics,
     plain::{line_of, one_line},
-    words::{score_text, unrecorded},
+    words::{detail, score_text, time, unrecorded},
 };
 
 /// Writes the report in tables of at most `width` columns, if that is given.
@@ -23,7 +22,7 @@ pub(crate) fn table(
     width: Option<usize>,
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
-    let mut text = errors(report);
+    let mut text = run_errors(report);
     let mut broken = Errors::of(report)?;
     for conversation in &report.conversations {
         one(&mut text, &conversation?, &mut broken, width);
@@ -37,12 +36,12 @@ pub(crate) fn table(
     out.write_all(text.as_bytes())
 }
 
-/// The blocks of errors and warnings outside of any conversation; empty when there are none.
-pub(super) fn errors(report: &Report) -> String {
+/// Returns the block of errors outside of any conversation; empty without errors.
+pub(super) fn run_errors(report: &Report) -> String {
     block("Errors", &report.errors)
 }
 
-/// What is to be known of the run as a whole, in blocks below everything else; empty when there is nothing.
+/// Returns the blocks about the whole run, which come last.
 pub(super) fn notes(report: &Report) -> String {
     block("Warnings", &report.warnings)
         + &block("Golden cases without a recording", &unrecorded(report))
@@ -72,8 +71,6 @@ fn one(
     let mut table =
         Columns::new(["", "Metric", "Score", "Status", "Per-Invocation", "Time", "Error"]);
     for (evaluation, showing) in conversation.evaluations.iter().zip(&showings) {
-        let time =
-            evaluation.duration.map(|duration| milliseconds(duration.as_secs_f64() * 1000.0));
         table.row([
             evaluation.outcome().mark().to_owned(),
             one_line(&evaluation.name).into_owned(),
@@ -85,8 +82,8 @@ fn one(
                 .map(|value| score(*value, None))
                 .collect::<Vec<_>>()
                 .join(", "),
-            time.unwrap_or_default(),
-            long_error::cell(evaluation, *showing),
+            time(evaluation),
+            errors::cell(evaluation, *showing),
         ]);
     }
     table.shorten_numbers();
@@ -98,7 +95,7 @@ fn one(
             let _ = writeln!(text, "  {}: {}", one_line(&evaluation.name), one_line(reason));
         }
         if let Some(Showing::First(extent)) = *showing {
-            long_error::whole(text, evaluation, extent, was_cut);
+            errors::whole(text, evaluation, extent, was_cut);
         }
     }
     for evaluation in
@@ -118,7 +115,7 @@ fn score(score: Option<f64>, threshold: Option<f64>) -> String {
     score.map_or_else(|| "N/A".to_owned(), |score| score_text(score, threshold))
 }
 
-/// Expected and actual tool calls of the turns that do not match.
+/// Writes expected and actual tool calls of the turns that do not match.
 fn mismatches(text: &mut String, evaluation: &EvaluationReport) {
     let comparisons = evaluation
         .details
@@ -138,7 +135,7 @@ fn mismatches(text: &mut String, evaluation: &EvaluationReport) {
     }
 }
 
-/// How the calls of the turns differ, where a metric has written it down.
+/// Writes the differences of tool calls that a metric recorded.
 fn diff(text: &mut String, evaluation: &EvaluationReport) {
     let Some(diff) = detail(evaluation, "diff").filter(|diff| !diff.is_empty()) else { return };
     let _ = writeln!(text, "  Differences of {}:", one_line(&evaluation.name));
@@ -147,17 +144,13 @@ fn diff(text: &mut String, evaluation: &EvaluationReport) {
     }
 }
 
-/// What metrics measured, which is no score and has no column.
+/// Writes measured values that are not scores, and have no column.
 fn measured(text: &mut String, evaluations: &[EvaluationReport]) {
     for evaluation in evaluations {
         if let Some(measured) = detail(evaluation, "measured") {
             let _ = writeln!(text, "  {}: {}", one_line(&evaluation.name), one_line(measured));
         }
     }
-}
-
-fn detail<'a>(evaluation: &'a EvaluationReport, key: &str) -> Option<&'a str> {
-    evaluation.details.as_ref()?.get(key)?.as_str()
 }
 
 fn calls(text: &mut String, comparison: &Object, key: &str) {
@@ -167,7 +160,7 @@ fn calls(text: &mut String, comparison: &Object, key: &str) {
     }
     for call in calls {
         let name = call.get("name").and_then(Value::as_str).unwrap_or_default();
-        // No arguments at all look the same whether they are recorded as such or not recorded.
+        // Missing arguments look like empty ones.
         let args = match call.get("args") {
             None | Some(Value::Null) => "{}".to_owned(),
             Some(args) => json::to_python_in_order(args),
