@@ -1,38 +1,31 @@
 //! Output for people: reports, tables and messages. Only this module writes to stderr.
 
+mod checks;
 mod columns;
 mod config_error;
-mod conformance;
 mod errors;
 mod github;
 mod inspection;
 mod junit;
 mod markdown;
-mod metrics;
-mod paint;
 mod plain;
 mod progress;
 mod stderr;
-mod summary;
-mod table;
-mod validation;
+mod tables;
 mod verdict;
 mod words;
 
+pub(crate) use checks::{conformance_json, conformance_text, validation_json, validation_text};
 pub(crate) use columns::Columns;
 pub(crate) use config_error::{config_error, config_remarks};
-pub(crate) use conformance::{conformance_json, conformance_text};
 pub(crate) use github::github;
 pub(crate) use inspection::{inspection_json, inspection_text};
 pub(crate) use junit::junit;
 pub(crate) use markdown::markdown;
-pub(crate) use paint::{Painted, Target, for_stdout as painted};
-pub(crate) use plain::one_line;
+pub(crate) use plain::{Painted, Target, for_stdout as painted, one_line};
 pub(crate) use progress::Progress;
 pub(crate) use stderr::{LogFormat, LogSettings, configure as configure_log};
-pub(crate) use summary::{errors_of_summary, summary};
-pub(crate) use table::table;
-pub(crate) use validation::{validation_json, validation_text};
+pub(crate) use tables::{errors_of_summary, summary, table};
 pub(crate) use verdict::{sentence, verdict};
 pub(crate) use words::counted;
 

@@ -13,10 +13,7 @@ use std::{
 use clap::ValueEnum;
 use serde_json::{Map, Value, json};
 
-use super::{
-    paint::for_stderr,
-    plain::{line_of, one_line},
-};
+use super::plain::{for_stderr, line_of, one_line};
 
 /// Form of the messages on stderr, for the whole process.
 #[derive(Clone, Copy, Debug, Default)]

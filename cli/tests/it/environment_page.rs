@@ -46,7 +46,10 @@ fn sources() -> String {
         }
     }
     let mut text = String::new();
-    for folder in ["protocol", "sdk", "json", "traces", "launch", "host", "cli"] {
+    for folder in [
+        "protocol", "sdk", "json", "document", "traces", "metrics", "launch", "hosts", "host",
+        "cli",
+    ] {
         read(&root().join(folder).join("src"), &mut text);
     }
     text

@@ -369,6 +369,6 @@ fn golden_cases_that_have_to_be_recorded_have_to_be_given() {
         folder
             .run(&[&[&*trace, "-c"], args].concat())
             .exits(2)
-            .says("every golden case has to have a recording (`require_all_cases`), and there is no eval set");
+            .says("every golden case must have a recording (`require_all_cases`), but there is no eval set");
     }
 }

@@ -170,7 +170,7 @@ fn a_source_is_built_and_each_evaluator_in_it_has_its_own_files() {
     let mut command = folder.command(&["export", "--for", "agentevals", "two.rs", "-o", "out"]);
     cached(&mut command);
     let ran = support::finish(command.spawn().unwrap()).exits(0);
-    assert!(!ran.stderr.contains("does not say whose"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("does not name the contract"), "{}", ran.stderr);
     for (name, score) in [("always", "1.0"), ("never", "0.0")] {
         assert!(ran.stdout.contains(&format!("wrote out/{name}.py\n")), "{}", ran.stdout);
         // A program of several finds the one that is meant, whatever the host calls it.
@@ -212,7 +212,7 @@ fn a_copy_stays_when_the_build_is_gone() {
     assert!(copied.contains("echo changed"), "{copied}");
     folder.file("polite.py", "print(1)");
     let args = ["export", "--for", "agentevals", "polite.py", "-o", "out", "--copy"];
-    folder.evaluator(&args).exits(0).says("note: polite.py is not an executable");
+    folder.evaluator(&args).exits(0).says("polite.py is not an executable");
 }
 
 #[test]

@@ -23,7 +23,7 @@ fn what_cannot_be_made_ready_is_not_served() {
     for (args, text) in [
         (&["same", "unknown.xyz"][..], "unknown: "),
         (&["-c", "broken.yaml", "same"], "gone"),
-        (&["-c", "metric.yaml"], "there is no evaluator to offer"),
+        (&["-c", "metric.yaml"], "there is no evaluator to serve"),
         (&["-c", "typo.yaml"], "treshold"),
         (&["same", "same"], "two evaluators have this name"),
         (&["gone"], "no such file"),
