@@ -1,6 +1,5 @@
 //! Arguments of the command. Options that the agentevals command also has have its names and letters.
 
-mod output;
 mod run;
 
 use std::{
@@ -28,14 +27,8 @@ use evaluator_host::{
     trace::TraceFormats,
 };
 
-pub(crate) use self::{
-    output::{ReportOutput, outputs},
-    run::RunArgs,
-};
-use self::{
-    output::{ReportOutputParser, report_file},
-    run::Grouping,
-};
+use self::run::{Grouping, ReportOutputParser, report_file};
+pub(crate) use self::run::{ReportOutput, RunArgs, outputs};
 use crate::{
     render::LogFormat,
     scaffold::{Language, Template},

@@ -41,16 +41,6 @@ pub(crate) enum Level {
     Error,
 }
 
-impl Level {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Info => "info",
-            Self::Warning => "warning",
-            Self::Error => "error",
-        }
-    }
-}
-
 static SETTINGS: OnceLock<LogSettings> = OnceLock::new();
 
 /// True if the last line is one that is overwritten.
@@ -104,7 +94,7 @@ pub(super) fn line_with(level: Level, text: &str, keys: Map<String, Value>) {
 fn json_line(level: Level, text: &str, keys: Map<String, Value>) -> String {
     let message = line_of(text.trim_end());
     let mut object = Map::new();
-    object.insert("level".to_owned(), json!(level.name()));
+    object.insert("level".to_owned(), json!(format!("{level:?}").to_lowercase()));
     object.insert("message".to_owned(), json!(message));
     object.extend(keys);
     Value::Object(object).to_string()

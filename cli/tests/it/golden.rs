@@ -256,7 +256,7 @@ fn golden_cases_without_a_recording_fail_where_all_are_required() {
             .run(&["t.json", "-c", "c.yaml"])
             .exits(1)
             .says("FAILED: 1 passed, 0 failed")
-            .says("; 2 golden cases without a recording, and each has to have one");
+            .says("; 2 golden cases without a recording, and each must have one");
         folder.file("t.json", recording(&[&["hello"], &["Bye "], &["ta"]]));
         let ran = folder.run(&["t.json", "-c", "c.yaml", "-o", "json"]);
         // The prompts are equal but for case and blanks, the answers are not.

@@ -32,7 +32,7 @@ fn a_program_is_exported_for_every_host() {
     let mut python = Vec::new();
     for (target, files) in TARGETS {
         let ran = folder.evaluator(&["export", "--for", target, "bin/polite", "-o", "out"]);
-        let ran = ran.exits(0).says("note: bin/polite does not say whose documents it reads");
+        let ran = ran.exits(0).says("bin/polite does not name the contract of its documents");
         for file in files {
             assert!(ran.stdout.contains(&format!("wrote out/{file}\n")), "{}", ran.stdout);
             let path = folder.path().join("out").join(file);

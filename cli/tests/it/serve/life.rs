@@ -83,7 +83,7 @@ fn what_was_begun_is_finished() {
     stream.write_all(request("POST", "/", &[], AGENTEVALS).as_bytes()).unwrap();
     wait_for_line(&folder.path().join("began"));
     assert!(signal("TERM", &server.pid()));
-    server.says("what was begun is finished first");
+    server.says("accepted documents are finished first");
     // Nothing new begins.
     let refused = (0..1000).any(|_| {
         thread::sleep(Duration::from_millis(10));
