@@ -234,7 +234,7 @@ fn an_installer_that_fails_is_the_error_of_that_evaluator() {
         ran.error_of("good"),
         "Dependency installation failed: uv cannot install agentevals-evaluator-sdk, which every Python evaluator gets \
          (exit code 2)\nerror: No space left on device (os error 28)\nhint: the disk is full; free some space, or set \
-         EVALUATOR_CACHE_DIR to a folder on another one"
+         EVALUATOR_CACHE_DIR to a directory on another one"
     );
     assert_eq!(environments(&folder), [""; 0].map(PathBuf::from));
 }
