@@ -1,35 +1,34 @@
-//! The command line. Names and letters are those of the agentevals command where it has the same thing.
+//! Arguments of the command. Options that the agentevals command also has have its names and letters.
 
-mod conform;
-mod export;
-mod inspect;
-mod output;
-mod report;
 mod run;
-mod serve;
-mod test;
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{
+    ffi::OsString,
+    fs,
+    net::{SocketAddr, ToSocketAddrs},
+    num::NonZeroUsize,
+    path::PathBuf,
+};
 
 use clap::{
     ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
-    builder::{PossibleValue, PossibleValuesParser},
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
     value_parser,
 };
-
-pub(crate) use self::{
-    conform::{ConformArgs, ConformOutput},
-    export::ExportArgs,
-    inspect::{InspectArgs, InspectOutput},
-    output::{ReportOutput, outputs},
-    report::ReportArgs,
-    run::RunArgs,
-    serve::ServeArgs,
-    test::TestArgs,
-};
 use clap_complete::Shell;
-use evaluator_host::trace::TraceFormats;
+use evaluator_host::{
+    hosts::{
+        ForeignHost,
+        conform::{Release, UnknownHost},
+        export::{Contract, targets},
+    },
+    json::{self, Object, ParseOptions, Value},
+    serve::BasePath,
+    trace::TraceFormats,
+};
 
+use self::run::{Grouping, ReportOutputParser, report_file};
+pub(crate) use self::run::{ReportOutput, RunArgs, outputs};
 use crate::{
     render::LogFormat,
     scaffold::{Language, Template},
@@ -62,10 +61,10 @@ pub(crate) fn parse(args: &[OsString], formats: &TraceFormats) -> Result<Cli, cl
 #[derive(Debug, Parser)]
 #[command(name = "evaluator", version, arg_required_else_help = true, max_term_width = 100)]
 pub(crate) struct Cli {
-    /// Say more (twice: everything) on stderr
+    /// Write more to stderr (twice: everything)
     #[arg(short, long, global = true, display_order = 900, action = ArgAction::Count)]
     pub(crate) verbose: u8,
-    /// Install no packages: a Python evaluator that lacks some is an error that says what to type
+    /// Install no packages: missing packages of a Python evaluator are an error with the command to install them
     #[arg(long, global = true, display_order = 901)]
     pub(crate) no_install: bool,
     /// Write only errors to stderr: no progress, no warnings, and no last line for a run that passed
@@ -90,19 +89,19 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run evaluators over recorded traces and report
     #[command(
-        after_help = "Exit codes: 0 all that was scored passed, 1 something failed or nothing was scored, 2 usage or configuration error (nothing ran), 3 something broke"
+        after_help = "Exit codes: 0 all scores passed, 1 a score failed or nothing was scored, 2 usage or configuration error (nothing ran), 3 an error occurred"
     )]
     Run(RunArgs),
     /// Report a run that was saved with `run --save-run`
-    #[command(after_help = report::EXIT_CODES)]
+    #[command(after_help = REPORT_EXIT_CODES)]
     Report(ReportArgs),
     /// Print the conversations of recorded traces as evaluators see them
     #[command(
-        after_help = "Exit codes: 0 everything can be evaluated, 2 usage error, 3 a file, a part of one or a conversation cannot be used"
+        after_help = "Exit codes: 0 everything can be evaluated, 2 usage error, 3 a file, a part of a file or a conversation cannot be used"
     )]
     Inspect(InspectArgs),
-    /// Check a configuration and everything it names, and evaluate nothing
-    #[command(after_help = "Exit codes: 0 everything is there, 2 something is wrong")]
+    /// Check a configuration and everything it names, without evaluating anything
+    #[command(after_help = "Exit codes: 0 everything is usable, 2 something is not")]
     Check {
         /// The configuration (default: eval_config.yaml, .yml or .json of the working directory)
         #[arg(value_parser = existing)]
@@ -119,22 +118,22 @@ pub(crate) enum Command {
     /// Create an evaluator from a template
     #[command(visible_alias = "new")]
     Init(InitArgs),
-    /// Run the tests that an evaluator brings, in the environment it runs in
-    #[command(after_help = test::EXIT_CODES)]
+    /// Run the tests of an evaluator, in the environment it runs in
+    #[command(after_help = TEST_EXIT_CODES)]
     Test(TestArgs),
     /// List the languages evaluators can be written in, and whether this machine can run them
     Runtimes,
     /// List evaluators that can be named in a configuration
     #[command(after_help = SOURCES_HELP)]
     List(ListArgs),
-    /// Fetch evaluators of `type: remote` anew, and pin what they are now in evaluators.lock
+    /// Fetch evaluators of `type: remote` again, and pin their content in evaluators.lock
     #[command(
         after_help = "Exit codes: 0 all are up to date, 2 usage or configuration error, 3 something could not be fetched"
     )]
     Update(UpdateArgs),
     /// Print a configuration entry for an evaluator
     Config(ConfigArgs),
-    /// Compile the manifests of a folder's evaluators into the index that hosts fetch them by
+    /// Compile the manifests of evaluators in a directory into the index from which hosts fetch them
     #[command(
         after_help = "Exit codes: 0 the index is up to date, 1 it is not (with --check), 2 a manifest is wrong (nothing was written), 3 a file could not be read or written"
     )]
@@ -144,14 +143,14 @@ pub(crate) enum Command {
         after_help = "Exit codes: 0 all are valid, 1 one is not, 2 there is nothing to validate, 3 a check could not be done"
     )]
     Validate(ValidateArgs),
-    /// Play the documents and faults of every host at a program, and say what each would record
-    #[command(after_help = conform::EXIT_CODES)]
+    /// Send the documents and faults of every host to a program, and report what each host would record
+    #[command(after_help = CONFORM_EXIT_CODES)]
     Conform(ConformArgs),
-    /// Offer evaluators over HTTP, to hosts that send documents themselves
-    #[command(after_help = serve::EXIT_CODES)]
+    /// Serve evaluators over HTTP, for hosts that send documents themselves
+    #[command(after_help = SERVE_EXIT_CODES)]
     Serve(ServeArgs),
-    /// Write what another host needs to run an evaluator
-    #[command(after_help = export::EXIT_CODES)]
+    /// Write the files that another host needs to run an evaluator
+    #[command(after_help = EXPORT_EXIT_CODES)]
     Export(ExportArgs),
     /// Print a script that completes commands and options in a shell
     #[command(
@@ -165,15 +164,15 @@ pub(crate) enum Command {
     #[command(after_help = "To read it at once: evaluator man | man -l -")]
     Man {
         /// Directory for the pages
-        #[arg(value_name = "DIR", value_parser = folder)]
-        folder: Option<PathBuf>,
+        #[arg(value_name = "DIR", value_parser = directory)]
+        directory: Option<PathBuf>,
     },
-    /// Commands on evaluators, as agentevals groups them
+    /// Commands on evaluators, grouped as in agentevals
     #[command(subcommand, hide = true)]
     Evaluator(EvaluatorCommand),
 }
 
-/// `agentevals evaluator ...`, so that changing the command's name is enough.
+/// Commands of `agentevals evaluator`, so that users of it change only the name of the command.
 #[derive(Debug, Subcommand)]
 pub(crate) enum EvaluatorCommand {
     /// See `evaluator init`
@@ -191,12 +190,12 @@ pub(crate) enum EvaluatorCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
-    /// Name of the evaluator; folders before it and a language's extension after it are understood
+    /// Name of the evaluator, optionally with directories before it and the extension of a language after it
     pub(crate) name: PathBuf,
     /// Language, by its extension (default: by the name's extension, else Rust)
     #[arg(long, value_enum, ignore_case = true)]
     pub(crate) runtime: Option<Language>,
-    /// What to start from (default: the language's plainest)
+    /// Template (default: the simplest one of the language)
     #[arg(long, value_enum)]
     pub(crate) template: Option<Template>,
 }
@@ -207,7 +206,7 @@ pub(crate) struct ListArgs {
     /// file (an index on this machine), local (a directory of evaluators on this machine), or all
     #[arg(short, long, default_value = "all")]
     pub(crate) source: String,
-    /// Ask for lists anew that were kept from before
+    /// Fetch lists again instead of using cached ones
     #[arg(long)]
     pub(crate) refresh: bool,
     #[command(flatten)]
@@ -236,13 +235,13 @@ pub(crate) struct UpdateArgs {
     pub(crate) names: Vec<String>,
 }
 
-/// Where the sources on this machine are.
+/// Locations of the sources on this machine.
 #[derive(Debug, Args)]
 pub(crate) struct SourcePlaces {
     /// Index of the source `file` (default: $AGENTEVALS_EVALUATOR_INDEX)
     #[arg(long, value_name = "FILE", value_parser = existing)]
     pub(crate) index: Option<PathBuf>,
-    /// Folder of the source `local` (default: $AGENTEVALS_EVALUATOR_DIR)
+    /// Directory of the source `local` (default: $AGENTEVALS_EVALUATOR_DIR)
     #[arg(long, value_name = "FOLDER", value_parser = existing)]
     pub(crate) folder: Option<PathBuf>,
 }
@@ -251,11 +250,11 @@ const SOURCES_HELP: &str = "Exit codes: 0 listed (a source that fails among all 
 
 #[derive(Debug, Args)]
 pub(crate) struct IndexArgs {
-    /// Folder whose folders hold an evaluator.yaml each, or one with such a folder called `evaluators`
-    #[arg(value_name = "DIR", value_parser = folder)]
-    pub(crate) folder: PathBuf,
-    /// Index to write, or - for stdout (default: index.yaml in DIR, or beside DIR if that is called `evaluators`)
-    #[arg(short, long, value_name = "FILE", value_parser = in_a_folder)]
+    /// Directory whose subdirectories contain an evaluator.yaml each, or one that contains such a directory named `evaluators`
+    #[arg(value_name = "DIR", value_parser = directory)]
+    pub(crate) directory: PathBuf,
+    /// Index to write, or - for stdout (default: index.yaml in DIR, or next to DIR if DIR is named `evaluators`)
+    #[arg(short, long, value_name = "FILE", value_parser = in_a_directory)]
     pub(crate) output: Option<PathBuf>,
     /// Write nothing, and fail if the index is not up to date
     #[arg(long)]
@@ -264,20 +263,216 @@ pub(crate) struct IndexArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ValidateArgs {
-    /// Folder of an evaluator, or of several such folders
+    /// Directory of an evaluator, or of several such directories
     #[arg(required = true, value_name = "DIR", value_parser = existing)]
-    pub(crate) folders: Vec<PathBuf>,
-    /// Seconds an evaluator may take for one document
+    pub(crate) directories: Vec<PathBuf>,
+    /// Time limit of an evaluator for one document, in seconds
     #[arg(long, value_name = "S", default_value = "30", value_parser = value_parser!(u64).range(1..=86_400))]
     pub(crate) timeout: u64,
     /// Form of the report
-    #[arg(short, long, value_enum, default_value_t = ValidateOutput::Text)]
-    pub(crate) output: ValidateOutput,
+    #[arg(short, long, value_enum, default_value_t = TextOrJson::Text)]
+    pub(crate) output: TextOrJson,
 }
 
+const CONFORM_EXIT_CODES: &str =
+    "Exit codes: 0 it conforms, 1 it does not, 2 usage error, 3 it could not be started or tested";
+
+#[derive(Debug, Args)]
+pub(crate) struct ConformArgs {
+    /// Program: the file of an evaluator (.rs, .py, .js, .ts, a package, an executable) or a command, with its arguments
+    #[arg(required = true, value_name = "COMMAND", trailing_var_arg = true)]
+    pub(crate) command: Vec<OsString>,
+    #[arg(long = "host", value_name = "NAME", value_parser = releases, help = host_help())]
+    pub(crate) hosts: Vec<Releases>,
+    /// Settings that the evaluator needs: a JSON object, or a file that contains one
+    #[arg(short, long, value_name = "JSON|FILE", value_parser = settings)]
+    pub(crate) config: Option<Object>,
+    /// Time limit for one document, in seconds
+    #[arg(long, value_name = "S", default_value = "30", value_parser = value_parser!(u64).range(1..=86_400))]
+    pub(crate) timeout: u64,
+    /// Form of the report
+    #[arg(short, long, value_enum, default_value_t = TextOrJson::Text)]
+    pub(crate) output: TextOrJson,
+}
+
+/// Releases that a name stands for.
+#[derive(Clone, Debug)]
+pub(crate) struct Releases(pub(crate) Vec<&'static Release>);
+
+fn host_help() -> String {
+    let mut hosts: Vec<&str> = Release::all().map(|release| release.host).collect();
+    hosts.dedup();
+    format!(
+        "Host that the program must conform to; only its documents are sent then. Repeatable: {}, or a release as reports \
+         name it (default: the documents of all hosts are sent, and hosts count whose documents it answers)",
+        hosts.join(", ")
+    )
+}
+
+fn releases(name: &str) -> Result<Releases, UnknownHost> {
+    Release::named(name).map(Releases)
+}
+
+fn settings(text: &str) -> Result<Object, String> {
+    let inline = text.trim_start().starts_with('{');
+    let text = if inline {
+        text.to_owned()
+    } else {
+        fs::read_to_string(text)
+            .map_err(|error| format!("{error}; give a JSON object, or a file that contains one"))?
+    };
+    let options = ParseOptions { non_finite: false, ..ParseOptions::default() };
+    match json::parse(&text, &options).map_err(|error| error.to_string())?.value {
+        Value::Object(object) => Ok(object),
+        other => Err(format!("expected an object, found {}", other.kind())),
+    }
+}
+
+const EXPORT_EXIT_CODES: &str = "Exit codes: 0 written, 2 the evaluator cannot be exported for this host, or a file exists already (nothing was written), 3 it cannot be built, or a file cannot be written";
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// Evaluator: a source file, a package or an executable. It is built if necessary; the files name the executable in the
+    /// build directory, unless it is copied
+    #[arg(value_parser = existing)]
+    pub(crate) evaluator: PathBuf,
+    /// Host that runs the evaluator
+    #[arg(long = "for", value_name = "HOST", value_parser = target())]
+    pub(crate) host: &'static ForeignHost,
+    /// Directory for the files (default: the current one)
+    #[arg(short, long, value_name = "DIR", default_value = ".", hide_default_value = true)]
+    pub(crate) output: PathBuf,
+    /// Contract of the documents that the evaluator reads, if the evaluator does not describe itself and it is not agentevals
+    #[arg(long, value_name = "NAME")]
+    pub(crate) contract: Option<Contract>,
+    /// Build with cargo's release profile
+    #[arg(long)]
+    pub(crate) release: bool,
+    /// Copy the executable next to the files, which then name the copy: it survives the cleaning of build directories
+    #[arg(long)]
+    pub(crate) copy: bool,
+    /// Also overwrite files that were not written by this command
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+/// Parses the name of a host that evaluators can be exported for.
+fn target() -> impl TypedValueParser<Value = &'static ForeignHost> {
+    let values = targets().map(|(host, about)| PossibleValue::new(host.name).help(about));
+    PossibleValuesParser::new(values).try_map(|name| {
+        let target = targets().find(|(host, _)| host.name == name);
+        target.map(|(host, _)| host).ok_or("evaluators cannot be exported for it")
+    })
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InspectArgs {
+    /// Trace files, directories of trace files, or - for stdin
+    #[arg(required = true, value_name = "TRACE_FILE", value_parser = trace_input)]
+    pub(crate) traces: Vec<PathBuf>,
+    /// Format of the trace files (default: detected from their content)
+    #[arg(short, long, ignore_case = true)]
+    pub(crate) format: Option<String>,
+    /// How traces are grouped into conversations (default: auto, as in a run without an eval set)
+    #[arg(long, value_enum)]
+    pub(crate) group_by: Option<Grouping>,
+    /// Form of the output; `invocations` in JSON are those of the document that evaluators read
+    #[arg(short, long, value_enum, default_value_t = TextOrJson::Text)]
+    pub(crate) output: TextOrJson,
+}
+
+const REPORT_EXIT_CODES: &str = "Exit codes: those of the run; 2 a file is not a run file, or two are not parts of one run; 3 also for a partial run";
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// Run files (.evalrun). Several are reported as one run: runs of one configuration on different conversations
+    #[arg(required = true, value_name = "RUN", value_parser = existing)]
+    pub(crate) runs: Vec<PathBuf>,
+    /// Form of the report, and with =FILE the file that it is written to instead of stdout; repeatable (default: table)
+    #[arg(short, long, value_name = "FORM[=FILE]", value_parser = ReportOutputParser)]
+    pub(crate) output: Vec<ReportOutput>,
+    /// Write the report to this file instead of stdout; for a single form. A regular file appears whole or not at all
+    #[arg(long, value_name = "FILE", value_parser = report_file)]
+    pub(crate) output_file: Option<PathBuf>,
+}
+
+const SERVE_EXIT_CODES: &str = "Exit codes: 0 stopped after all accepted documents were answered; 2 usage error, or an evaluator cannot be prepared (nothing was served); 3 it could not listen, or documents were not answered";
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// Evaluators: source files, packages, directories with an evaluator.yaml, or executables
+    #[arg(value_name = "PATH", value_parser = existing)]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Configuration with more evaluators; their `config` and `threshold` are defaults for documents without them (default
+    /// without PATH: eval_config.yaml, .yml or .json of the working directory)
+    #[arg(short, long, value_name = "FILE", value_parser = existing)]
+    pub(crate) config: Option<PathBuf>,
+    /// Address to listen on; port 0 is any free port
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8700", value_parser = address)]
+    pub(crate) addr: SocketAddr,
+    /// File with the bearer token of requests (default: $EVALUATOR_SERVE_TOKEN); required if other machines can connect
+    #[arg(long, value_name = "FILE", value_parser = existing)]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Name that the `Host` header of requests without a token may have, in addition to localhost and addresses; repeatable
+    #[arg(long, value_name = "HOST", value_parser = host)]
+    pub(crate) allow_host: Vec<String>,
+    /// Path below which everything is also served, e.g. /api, for proxies that keep their prefix
+    #[arg(long, value_name = "PATH")]
+    pub(crate) base_path: Option<BasePath>,
+    /// Number of parallel evaluations (default: one per processor)
+    #[arg(short, long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+    /// Maximum number of waiting documents; further ones are rejected with status 429
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    pub(crate) queue: usize,
+    /// Maximum size of a document, in MiB
+    #[arg(long, value_name = "MIB", default_value = "10", value_parser = value_parser!(u16).range(1..=1024))]
+    pub(crate) max_body: u16,
+    /// Time limit of an evaluator named by its path for one document, in seconds; the configuration has its own limits
+    #[arg(long, value_name = "S", default_value = "30", value_parser = value_parser!(u64).range(1..=86_400))]
+    pub(crate) timeout: u64,
+    /// Time limit for the head of a request, and for its body, in seconds
+    #[arg(long, value_name = "S", default_value = "10", value_parser = value_parser!(u64).range(1..=3_600))]
+    pub(crate) read_timeout: u64,
+    /// Time limit for accepted documents after Ctrl-C or TERM, in seconds
+    #[arg(long, value_name = "S", default_value = "10", value_parser = value_parser!(u64).range(0..=3_600))]
+    pub(crate) grace: u64,
+    /// Reject remote evaluators that are not pinned in evaluators.lock, instead of pinning them
+    #[arg(long, visible_alias = "frozen")]
+    pub(crate) locked: bool,
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let found = text.to_socket_addrs().map_err(|error| format!("{error}; write HOST:PORT"))?;
+    found.into_iter().next().ok_or_else(|| "the host has no address".to_owned())
+}
+
+fn host(text: &str) -> Result<String, String> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if text.is_empty() || !text.chars().all(is_name) {
+        return Err("write the name alone, without a scheme or a port".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+const TEST_EXIT_CODES: &str = "Rust: cargo test. Python: pytest where the evaluator's environment has it, else unittest. \
+     JavaScript and TypeScript: node --test.\n\n\
+     Exit codes: 0 all tests passed, 1 a test failed, 2 there is nothing to test or no test ran, 3 the tests could not be run";
+
+#[derive(Debug, Args)]
+pub(crate) struct TestArgs {
+    /// File of an evaluator, package, directory of an evaluator, or directory of evaluators
+    #[arg(value_parser = existing)]
+    pub(crate) path: PathBuf,
+    /// Arguments for the test runner
+    #[arg(last = true, value_name = "ARGS")]
+    pub(crate) args: Vec<OsString>,
+}
+
+/// Form of an output that is not a report of a run.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum ValidateOutput {
-    /// For people
+pub(crate) enum TextOrJson {
+    /// Readable text
     Text,
     /// One JSON document
     Json,
@@ -299,21 +494,23 @@ fn trace_input(text: &str) -> Result<PathBuf, String> {
     if text == "-" { Ok(PathBuf::from(text)) } else { existing(text) }
 }
 
-fn folder(text: &str) -> Result<PathBuf, String> {
+fn directory(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     match path.metadata() {
         Ok(found) if found.is_dir() => Ok(path),
-        Ok(_) => Err("this is not a folder".to_owned()),
-        Err(_) => Err("no such folder".to_owned()),
+        Ok(_) => Err("not a directory".to_owned()),
+        Err(_) => Err("no such directory".to_owned()),
     }
 }
 
-fn in_a_folder(text: &str) -> Result<PathBuf, String> {
+fn in_a_directory(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    match folder {
-        Some(folder) if !folder.is_dir() => Err(format!("there is no folder {}", folder.display())),
-        _ if path.is_dir() => Err("this is a folder".to_owned()),
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    match directory {
+        Some(directory) if !directory.is_dir() => {
+            Err(format!("the directory {} does not exist", directory.display()))
+        }
+        _ if path.is_dir() => Err("this is a directory".to_owned()),
         _ => Ok(path),
     }
 }

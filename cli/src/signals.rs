@@ -1,9 +1,9 @@
-//! Ctrl-C and its relatives.
+//! Signals that stop a command.
 //!
 //! | signal | first time | second time |
 //! |---|---|---|
-//! | `INT` (Ctrl-C), `TERM` | nothing new begins, what runs is asked to end, what is finished is reported | everything is killed, no report |
-//! | `HUP` (the terminal went away) | the same, unless it is ignored, as `nohup` wants it; `serve` goes on | the same |
+//! | `INT` (Ctrl-C), `TERM` | no new evaluations start, running ones are asked to exit, finished ones are reported | everything is killed, no report |
+//! | `HUP` (the terminal was closed) | the same, unless it is ignored, as under `nohup`; `serve` continues | the same |
 
 use std::{io, sync::mpsc, thread};
 
@@ -11,92 +11,93 @@ use evaluator_host::process::{self, Cancellation};
 
 use crate::{exit, render};
 
-/// Cancels at the first signal to end (Ctrl-C; on Unix also `TERM` and `HUP`), and at the second kills what runs and ends
-/// this program.
+/// Cancels at the first stop signal (Ctrl-C; on Unix also `TERM` and `HUP`). The second one kills all child processes and
+/// exits.
 ///
-/// Listens on a thread of its own: the run may be busy with a large file just then.
-///
-/// Listens when this returns, so that no signal after it is missed.
+/// A separate thread listens, because the run may be busy with a large file. It listens before this returns, so that no
+/// later signal is missed.
 pub(crate) fn watch(cancellation: Cancellation) {
     watch_with(cancellation, &ENDS);
 }
 
-/// The same for a server, which `HUP` does not stop: it is what tools send to have a service read its files again.
+/// Like [`watch`] for a server, which `HUP` does not stop: tools send it to make a service reload its files.
 pub(crate) fn watch_serving(cancellation: Cancellation) {
     watch_with(cancellation, &SERVES);
 }
 
-/// What a command does at signals.
-struct Manner {
-    /// Message at the first signal to end.
+/// Messages of a command about signals.
+struct Messages {
+    /// At the first stop signal.
     stopping: &'static str,
-    /// Message at `HUP`, where that is not a signal to end.
+    /// At `HUP`, if that is not a stop signal.
     hangup: Option<&'static str>,
 }
 
-const ENDS: Manner = Manner {
-    stopping: "stopping; what is finished will be reported (once more: stop at once)",
+const ENDS: Messages = Messages {
+    stopping: "stopping; finished evaluations will be reported (once more: stop at once)",
     hangup: None,
 };
 
-const SERVES: Manner = Manner {
-    stopping: "stopping; what was begun is finished first (once more: stop at once)",
+const SERVES: Messages = Messages {
+    stopping: "stopping; accepted documents are finished first (once more: stop at once)",
     hangup: Some("HUP is ignored; restart the server to load changed evaluators"),
 };
 
-fn watch_with(cancellation: Cancellation, manner: &'static Manner) {
+fn watch_with(cancellation: Cancellation, messages: &'static Messages) {
     let (listens, listening) = mpsc::channel();
     let listener = thread::Builder::new().name("signals".to_owned()).spawn(move || {
         let ended = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
-            .and_then(|runtime| runtime.block_on(listen(&cancellation, manner, listens)));
+            .and_then(|runtime| runtime.block_on(listen(&cancellation, messages, listens)));
         if let Err(error) = ended {
-            complain(&error);
+            warn(&error);
         }
     });
     match listener {
-        // An error ends the wait as well: the sender is dropped.
+        // An error also ends the wait, because the sender is dropped.
         Ok(_) => drop(listening.recv()),
-        Err(error) => complain(&error),
+        Err(error) => warn(&error),
     }
 }
 
-fn complain(error: &io::Error) {
-    render::warning(&format!("cannot listen for Ctrl-C, which will end this at once: {error}"));
+fn warn(error: &io::Error) {
+    render::warning(&format!(
+        "cannot listen for Ctrl-C, which will stop the program at once: {error}"
+    ));
 }
 
-#[expect(clippy::exit, reason = "whoever asks twice does not want to wait for anything")]
+#[expect(clippy::exit, reason = "the second signal asks not to wait for anything")]
 async fn listen(
     cancellation: &Cancellation,
-    manner: &Manner,
+    messages: &Messages,
     listens: mpsc::Sender<()>,
 ) -> io::Result<()> {
-    let mut signals = Signals::new(manner.hangup.is_some())?;
-    // Whoever waited for this may have given up.
+    let mut signals = Signals::new(messages.hangup.is_some())?;
+    // The receiver may be gone.
     let _ = listens.send(());
-    signals.wait_to_end(manner).await?;
-    render::warning(manner.stopping);
+    signals.wait_to_stop(messages).await?;
+    render::warning(messages.stopping);
     cancellation.cancel();
-    signals.wait_to_end(manner).await?;
-    // Nobody will be there to end them gently.
+    signals.wait_to_stop(messages).await?;
+    // After the exit, nothing would stop them.
     process::kill_all();
     std::process::exit(i32::from(exit::INTERRUPTED))
 }
 
-/// A signal that came.
-enum Came {
-    ToEnd,
+/// A received signal.
+enum Received {
+    Stop,
     #[cfg_attr(not(unix), expect(dead_code, reason = "there is no such signal"))]
     Hangup,
 }
 
 impl Signals {
-    /// Waits for a signal to end. Other signals are only reported.
-    async fn wait_to_end(&mut self, manner: &Manner) -> io::Result<()> {
+    /// Waits for a stop signal. Other signals are only reported.
+    async fn wait_to_stop(&mut self, messages: &Messages) -> io::Result<()> {
         loop {
-            match (self.next().await?, manner.hangup) {
-                (Came::Hangup, Some(message)) => render::note(message),
+            match (self.next().await?, messages.hangup) {
+                (Received::Hangup, Some(message)) => render::note(message),
                 _ => return Ok(()),
             }
         }
@@ -112,19 +113,19 @@ struct Signals {
 
 #[cfg(unix)]
 impl Signals {
-    /// `harmless`: `HUP` ends nothing, so that it can be listened for in any case.
-    fn new(harmless: bool) -> io::Result<Self> {
+    /// `ignores_hangup`: `HUP` stops nothing, so it can be received in any case.
+    fn new(ignores_hangup: bool) -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
-            hangup: (harmless || hangup_counts())
+            hangup: (ignores_hangup || hangup_stops())
                 .then(|| signal(SignalKind::hangup()))
                 .transpose()?,
         })
     }
 
-    async fn next(&mut self) -> io::Result<Came> {
+    async fn next(&mut self) -> io::Result<Received> {
         let hangup = async {
             match &mut self.hangup {
                 Some(hangup) => hangup.recv().await,
@@ -132,21 +133,21 @@ impl Signals {
             }
         };
         tokio::select! {
-            _ = self.interrupt.recv() => Ok(Came::ToEnd),
-            _ = self.terminate.recv() => Ok(Came::ToEnd),
-            _ = hangup => Ok(Came::Hangup),
+            _ = self.interrupt.recv() => Ok(Received::Stop),
+            _ = self.terminate.recv() => Ok(Received::Stop),
+            _ = hangup => Ok(Received::Hangup),
         }
     }
 }
 
-/// Whether the terminal going away is a reason to stop. To listen for `HUP` would undo that somebody had it ignored, so
-/// it is listened for only where it can be known that nobody did; elsewhere it does what the system does.
+/// Returns true if `HUP` stops this program. A listener would override an inherited decision to ignore `HUP`, so it is
+/// installed only if `HUP` is known not to be ignored; otherwise the default of the system applies.
 #[cfg(unix)]
-fn hangup_counts() -> bool {
+fn hangup_stops() -> bool {
     std::fs::read_to_string("/proc/self/status").is_ok_and(|status| !ignores_hangup(&status))
 }
 
-/// Whether a process with this status ignores `HUP`, the first signal of the mask.
+/// Returns true if a process with this status ignores `HUP`, the first signal of the mask.
 #[cfg(unix)]
 fn ignores_hangup(status: &str) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -158,12 +159,12 @@ struct Signals;
 
 #[cfg(not(unix))]
 impl Signals {
-    fn new(_harmless: bool) -> io::Result<Self> {
+    fn new(_ignores_hangup: bool) -> io::Result<Self> {
         Ok(Self)
     }
 
-    async fn next(&mut self) -> io::Result<Came> {
-        tokio::signal::ctrl_c().await.map(|()| Came::ToEnd)
+    async fn next(&mut self) -> io::Result<Received> {
+        tokio::signal::ctrl_c().await.map(|()| Received::Stop)
     }
 }
 
@@ -172,7 +173,7 @@ mod tests {
     use super::ignores_hangup;
 
     #[test]
-    fn hangup_is_listened_for_only_if_it_is_known_that_nobody_ignores_it() {
+    fn hangup_is_received_only_if_it_is_known_not_to_be_ignored() {
         assert!(!ignores_hangup(
             "Name:\tx\nSigIgn:\t0000000000001000\nSigCgt:\t0000000000000001\n"
         ));

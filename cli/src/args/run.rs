@@ -1,15 +1,25 @@
-//! What `evaluator run` takes.
+//! Arguments of `evaluator run`, and forms and destinations of its report.
 
-use std::{num::NonZeroUsize, path::PathBuf};
-
-use clap::{Args, ValueEnum, value_parser};
-use evaluator_host::{conversation::GroupBy, metric::MatchType};
-
-use super::{
-    existing, in_a_folder,
-    output::{ReportOutput, ReportOutputParser, report_file},
-    trace_input,
+use std::{
+    ffi::OsStr,
+    io,
+    num::NonZeroUsize,
+    path::{self, Path, PathBuf},
 };
+
+use clap::{
+    Arg, Args, Command, ValueEnum,
+    builder::{PossibleValue, TypedValueParser},
+    value_parser,
+};
+use evaluator_host::{
+    config::OutputFormat,
+    conversation::GroupBy,
+    files::{check_destination, is_stdout},
+    metric::MatchType,
+};
+
+use super::{existing, in_a_directory, trace_input};
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
@@ -33,7 +43,7 @@ pub(crate) struct RunArgs {
     /// Format of the trace files (default: detected from their content)
     #[arg(short, long, ignore_case = true)]
     pub(crate) format: Option<String>,
-    /// Model for metrics that need one
+    /// Model for metrics that use a judge
     #[arg(long, value_name = "MODEL")]
     pub(crate) judge_model: Option<String>,
     /// Threshold of built-in metrics, in 0..=1 (default: 0.5)
@@ -51,8 +61,8 @@ pub(crate) struct RunArgs {
     /// How traces are grouped into conversations (default: auto)
     #[arg(long, value_enum)]
     pub(crate) group_by: Option<Grouping>,
-    /// Send the results as OpenTelemetry log records, to where OTEL_EXPORTER_OTLP_ENDPOINT says (default:
-    /// http://localhost:4318); also AGENTEVALS_EVALUATION_EVENTS=true
+    /// Send the results as OpenTelemetry log records to $OTEL_EXPORTER_OTLP_ENDPOINT (default: http://localhost:4318); also
+    /// AGENTEVALS_EVALUATION_EVENTS=true
     #[arg(long)]
     pub(crate) emit_otel: bool,
     /// Fail (exit code 1) unless every evaluator has scored at least one conversation and every golden case has a recording
@@ -61,7 +71,7 @@ pub(crate) struct RunArgs {
     /// Fail (exit code 1) unless every golden case has a recording
     #[arg(long)]
     pub(crate) require_all_cases: bool,
-    /// Pass (exit code 0) although nothing was scored
+    /// Pass (exit code 0) if nothing was scored
     #[arg(long, conflicts_with = "require_evaluated")]
     pub(crate) allow_unevaluated: bool,
     /// Compare the only conversation with the only golden case only if their prompts are equal
@@ -71,32 +81,32 @@ pub(crate) struct RunArgs {
     /// failures, evaluators that broke and scored nothing, and trace files that cannot be read
     #[arg(long, value_name = "R", value_parser = fraction)]
     pub(crate) max_error_rate: Option<f64>,
-    /// Begin nothing new after the first failure or error
+    /// Start no more evaluations after the first failure or error
     #[arg(long)]
     pub(crate) fail_fast: bool,
-    /// Try an evaluation again, up to N times, that timed out, was killed from outside or could not be started for want of
-    /// resources (default: 0)
+    /// Repeat evaluations that timed out, were killed by another process or could not be started for lack of resources, up to
+    /// N times (default: 0)
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(0..=100))]
     pub(crate) retries: Option<u32>,
-    /// Refuse remote evaluators that are not pinned in evaluators.lock, instead of pinning them; for CI
+    /// Reject remote evaluators that are not pinned in evaluators.lock, instead of pinning them; for CI
     #[arg(long, visible_alias = "frozen")]
     pub(crate) locked: bool,
     /// Save the run in this file (.evalrun), each evaluation as soon as it is finished; `evaluator report` renders it
-    #[arg(long, alias = "journal", value_name = "FILE", value_parser = in_a_folder)]
+    #[arg(long, alias = "journal", value_name = "FILE", value_parser = in_a_directory)]
     pub(crate) save_run: Option<PathBuf>,
     /// Reuse the results in the file of --save-run (default: one for this configuration, or for these metrics, in
-    /// .evaluator); what was edited since, and new traces, are evaluated
+    /// .evaluator); edited evaluators and new traces are evaluated
     #[arg(long)]
     pub(crate) resume: bool,
-    /// Evaluations at a time (default: one per processor)
+    /// Number of parallel evaluations (default: one per processor)
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
-    /// A number stands for --jobs, anything else for --judge-model
+    /// A number is --jobs, anything else is --judge-model
     #[arg(short, value_name = "N|MODEL", value_parser = jobs_or_model)]
     pub(crate) j: Option<JobsOrModel>,
 }
 
-/// What `-j` stands for: other tools run so many jobs by it, agentevals takes the name of a model.
+/// Value of `-j`: in other tools the number of jobs, in agentevals the name of a model.
 #[derive(Clone, Debug)]
 pub(crate) enum JobsOrModel {
     Jobs(NonZeroUsize),
@@ -104,11 +114,11 @@ pub(crate) enum JobsOrModel {
 }
 
 impl RunArgs {
-    /// With `-j` as what it stands for.
+    /// Replaces `-j` by the option it stands for.
     ///
     /// # Errors
     ///
-    /// It was given in both forms.
+    /// Returns a message if that option is given, too.
     pub(crate) fn resolved(self) -> Result<Self, &'static str> {
         let Self { jobs, judge_model, j, .. } = self;
         let (jobs, judge_model) = match (j, jobs, judge_model) {
@@ -129,20 +139,20 @@ impl RunArgs {
 }
 
 fn jobs_or_model(text: &str) -> Result<JobsOrModel, String> {
-    // No model is called by a number.
+    // No model has a number as its name.
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Ok(JobsOrModel::Model(text.to_owned()));
     }
     text.parse().map(JobsOrModel::Jobs).map_err(|error: std::num::ParseIntError| error.to_string())
 }
 
-/// A share, from 0 to 1.
+/// Parses a share from 0 to 1.
 fn fraction(text: &str) -> Result<f64, String> {
     let number: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     if (0.0..=1.0).contains(&number) { Ok(number) } else { Err("must be in 0..=1".to_owned()) }
 }
 
-/// Gives the host's own types the names they have on the command line.
+/// Declares the values of an argument for a type of the host.
 macro_rules! named {
     ($(#[$doc:meta])* $name:ident for $target:ty { $($variant:ident = $text:literal => $value:expr, $help:literal;)* }) => {
         $(#[$doc])*
@@ -172,5 +182,161 @@ named! {
         Auto = "auto" => GroupBy::Auto, "By conversation if a resource has agentevals.session_name or an eval case has several turns, else by trace";
         Trace = "trace" => GroupBy::Trace, "Each trace id is a conversation";
         Conversation = "conversation" => GroupBy::Conversation, "Traces with the same agentevals.session_name, gen_ai.conversation.id or session.id are a conversation";
+    }
+}
+
+/// File name that stands for stdout.
+const STDOUT: &str = "-";
+
+/// Form and destination of a report: `FORM`, or `FORM=FILE`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ReportOutput {
+    pub(crate) form: OutputFormat,
+    /// `None` for stdout.
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// Parses a [`ReportOutput`], and names the forms for help texts and completions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ReportOutputParser;
+
+impl TypedValueParser for ReportOutputParser {
+    type Value = ReportOutput;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<ReportOutput, clap::Error> {
+        report_output.parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue>>> {
+        let value = |form: &OutputFormat| PossibleValue::new(form.name()).help(form.description());
+        Some(Box::new(OutputFormat::ALL.iter().map(value)))
+    }
+}
+
+/// Parses `FORM` or `FORM=FILE`.
+fn report_output(text: &str) -> Result<ReportOutput, String> {
+    let (form, file) = match text.split_once('=') {
+        Some((form, file)) => (form, Some(file)),
+        None => (text, None),
+    };
+    let Some(&known) = OutputFormat::ALL.iter().find(|known| known.name() == form) else {
+        let forms: Vec<_> = OutputFormat::ALL.iter().map(|known| known.name()).collect();
+        return Err(format!("there is no form `{form}`; the forms are {}", forms.join(", ")));
+    };
+    let file = match file {
+        Some("") => return Err("the file after `=` is missing".to_owned()),
+        Some(STDOUT) | None => None,
+        Some(file) => Some(report_file(file)?).filter(|file| !is_stdout(file)),
+    };
+    Ok(ReportOutput { form: known, file })
+}
+
+/// Parses the name of a file, and checks as far as possible before the run that a report can be written to it.
+pub(super) fn report_file(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    check_destination(&path).map_err(|error| error.to_string())?;
+    Ok(path)
+}
+
+/// Returns the outputs of a run: those of `-o`, with the file of `--output-file`; without `-o`, the form of the configuration.
+///
+/// # Errors
+///
+/// Returns a message if two forms share a destination, or `--output-file` is ambiguous.
+pub(crate) fn outputs(
+    given: Vec<ReportOutput>,
+    output_file: Option<PathBuf>,
+    configured: Option<OutputFormat>,
+) -> Result<Vec<ReportOutput>, String> {
+    let mut outputs = given;
+    if outputs.is_empty() {
+        outputs.push(ReportOutput { form: configured.unwrap_or_default(), file: None });
+    }
+    if let Some(file) = output_file {
+        let file = Some(file).filter(|file| !is_stdout(file));
+        match &mut *outputs {
+            [ReportOutput { file: missing @ None, .. }] => *missing = file,
+            _ => {
+                return Err(
+                    "`--output-file` needs a single form without its own file; write `-o FORM=FILE` for each".to_owned()
+                );
+            }
+        }
+    }
+    for (at, output) in outputs.iter().enumerate() {
+        let place = |output: &ReportOutput| output.file.as_deref().map(destination);
+        let same = |other: &ReportOutput| match (place(other), place(output)) {
+            (Some(Ok(other)), Some(Ok(this))) => other == this,
+            _ => other.file == output.file,
+        };
+        if outputs[..at].iter().any(same) {
+            let place = output.file.as_deref().map(Path::display);
+            let place = place.map_or_else(|| "stdout".to_owned(), |place| place.to_string());
+            return Err(format!(
+                "two forms of the report would go to {place}; write `-o FORM=FILE` with a file for each"
+            ));
+        }
+    }
+    Ok(outputs)
+}
+
+/// Resolves links in the path of a file, which need not exist.
+fn destination(path: &Path) -> io::Result<PathBuf> {
+    path.canonicalize().or_else(|_| {
+        let path = path::absolute(path)?;
+        let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
+            return Ok(path);
+        };
+        Ok(directory.canonicalize()?.join(name))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn output(form: OutputFormat, file: Option<&str>) -> ReportOutput {
+        ReportOutput { form, file: file.map(PathBuf::from) }
+    }
+
+    #[test]
+    fn a_form_may_have_a_file() {
+        assert_eq!(report_output("json"), Ok(output(OutputFormat::Json, None)));
+        assert_eq!(report_output("junit=-"), Ok(output(OutputFormat::Junit, None)));
+        assert_eq!(report_output("junit=a=b"), Ok(output(OutputFormat::Junit, Some("a=b"))));
+        for (text, message) in [
+            (
+                "xml",
+                "there is no form `xml`; the forms are table, json, summary, junit, markdown, github",
+            ),
+            ("json=", "the file after `=` is missing"),
+            ("json=.", ". is a directory"),
+            ("json=no/such/file", "no/such does not exist"),
+        ] {
+            assert_eq!(report_output(text), Err(message.to_owned()));
+        }
+    }
+
+    #[test]
+    fn each_output_has_its_own_destination() {
+        use OutputFormat::{Github, Json, Junit, Table};
+        let file = |name: &str| Some(PathBuf::from(name));
+        let both = vec![output(Github, None), output(Junit, Some("a"))];
+        assert_eq!(outputs(both.clone(), None, Some(Json)), Ok(both.clone()));
+        assert_eq!(outputs(vec![], None, None), Ok(vec![output(Table, None)]));
+        assert_eq!(outputs(vec![], file("a"), Some(Json)), Ok(vec![output(Json, Some("a"))]));
+        for (given, output_file) in [
+            (both, file("b")),
+            (vec![output(Json, Some("a"))], file("b")),
+            (vec![output(Json, None), output(Table, None)], None),
+            (vec![output(Json, Some("a")), output(Junit, Some("./a"))], None),
+        ] {
+            assert!(outputs(given.clone(), output_file, None).is_err(), "{given:?}");
+        }
     }
 }

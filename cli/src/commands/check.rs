@@ -1,39 +1,29 @@
 //! `evaluator check`.
 
-use std::{io, path::Path};
+use std::path::PathBuf;
 
-use evaluator_host::{
-    config::Config,
-    run::{Examination, Runner},
-};
+use evaluator_host::run::Runner;
 
-use super::{show_table, watched};
+use super::{discovery, ensure_runnable, load_config, show_table, watched};
 use crate::{exit, render, render::Columns, signals};
 
-/// Reads a configuration, looks for everything it names, and asks programs what they hold, without evaluating anything.
-pub(super) fn check(file: &Path, locked: bool, build: bool, verbose: u8, runner: Runner) -> u8 {
-    let config = match runner.load_config(file) {
-        Ok(config) => config,
-        Err(error) => {
-            render::config_error(&error);
-            return exit::USAGE;
-        }
-    };
-    render::config_remarks(&config, verbose > 0);
-    let runnable = config.ensure_runnable();
-    if let Err(error) = &runnable {
-        render::config_error(error);
-    }
+/// Loads a configuration, looks for everything it names, and asks programs for their descriptions. Evaluates nothing.
+pub(super) fn check(
+    file: Option<PathBuf>,
+    locked: bool,
+    build: bool,
+    verbose: u8,
+    runner: Runner,
+) -> Result<u8, u8> {
+    let file = discovery::required(file, "name the configuration")?;
+    let config = load_config(Some(&file), &runner)?;
+    let runnable = ensure_runnable(&config, verbose);
     let mut runner = runner;
     runner.locked = locked;
     let mut findings = runner.check(&config);
-    let examination = match examined(&runner, &config, build, verbose) {
-        Ok(examination) => examination,
-        Err(error) => {
-            render::message(&format!("cannot start: {error}"));
-            return exit::ERRORED;
-        }
-    };
+    signals::watch(runner.cancellation.clone());
+    let examination =
+        watched(verbose, async |on_event| runner.examine(&config, build, on_event).await)?;
     for problem in examination.problems {
         let known = findings
             .iter_mut()
@@ -57,11 +47,5 @@ pub(super) fn check(file: &Path, locked: bool, build: bool, verbose: u8, runner:
         table.row([mark.to_owned(), finding.subject.clone(), text.clone()]);
     }
     let sound = runnable.is_ok() && findings.iter().all(|finding| finding.result.is_ok());
-    show_table(table, if sound { exit::OK } else { exit::USAGE })
-}
-
-/// What the programs say of themselves.
-fn examined(runner: &Runner, config: &Config, build: bool, verbose: u8) -> io::Result<Examination> {
-    signals::watch(runner.cancellation.clone());
-    watched(verbose, async |on_event| runner.examine(config, build, on_event).await)
+    Ok(show_table(table, if sound { exit::OK } else { exit::USAGE }))
 }

@@ -7,32 +7,28 @@ use evaluator_host::{
     hosts::Mismatch,
     manifest::{self, LoadedManifest},
     metric::{Metric, Metrics},
-    run::{Description, RunEvent, Runner, describe, name_of},
-    runtime::{Environment, EnvironmentFilter, Inherit, Runtimes},
+    process::{Cancellation, CommandSpec},
+    run::{Description, Runner, describe, name_of},
+    runtime::{Environment, EnvironmentFilter, Inherit, PrepareError, PrepareEvent, Runtimes},
     source::{Freshness, SourceError},
     trace::TraceFormats,
 };
 
 use serde_json::Value;
 
-use super::{list, print, watched};
+use super::{clean_line, list, preparing, print, unusable};
 use crate::{
     args::{ConfigArgs, SourcePlaces},
     exit, render, signals,
 };
 
 /// Time limit for asking a program for the evaluators in it.
-pub(super) const DESCRIBE_LIMIT: Duration = Duration::from_secs(10);
+const DESCRIBE_LIMIT: Duration = Duration::from_secs(10);
 
 /// Prints an entry for `evaluators:` with all settings and their defaults; an entry for each evaluator of a program.
-pub(super) fn config(args: &ConfigArgs, verbose: u8, runner: &Runner) -> u8 {
-    match entries(&args.evaluator, &args.places, verbose, runner) {
-        Ok(entries) => print(&entries, exit::OK),
-        Err(problem) => {
-            render::message(&problem);
-            exit::USAGE
-        }
-    }
+pub(super) fn config(args: &ConfigArgs, verbose: u8, runner: &Runner) -> Result<u8, u8> {
+    let entries = entries(&args.evaluator, &args.places, verbose, runner).map_err(unusable)?;
+    Ok(print(&entries, exit::OK))
 }
 
 fn entries(
@@ -82,7 +78,7 @@ fn remote_entry(name: &str, places: &SourcePlaces, runner: &Runner) -> Option<St
                         scalar(&source),
                         scalar(reference)
                     );
-                    return Some(entry(&comment(&found.description), &keys));
+                    return Some(entry(&clean_line(&found.description), &keys));
                 }
             }
             Err(SourceError::NotSetUp { .. }) => {}
@@ -90,12 +86,6 @@ fn remote_entry(name: &str, places: &SourcePlaces, runner: &Runner) -> Option<St
         }
     }
     None
-}
-
-/// Converts a description, which is not trusted, to one line that cannot end a comment.
-fn comment(text: &str) -> String {
-    let printable: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    printable.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the entries of the evaluators in a file or package; `name` is the one in its manifest.
@@ -127,34 +117,38 @@ fn of_file(
     Ok(text)
 }
 
-/// Builds a program and asks it for its description. Interpreted programs are not asked: that would run them.
+/// Builds a program and asks it for its description.
 fn description(path: &Path, runner: &Runner, verbose: u8) -> Option<Description> {
     let Runner { runtimes, cancellation, .. } = runner;
     signals::watch(cancellation.clone());
-    let asked = watched(verbose, async |on_event| {
-        let mut on_event = |event| on_event(RunEvent::Prepare(event));
-        let launch =
-            runtimes.prepare_all(&[path.to_owned().into()], cancellation, &mut on_event).pop()?;
-        match launch {
-            Ok(launch) if launch.worker.is_none() => None,
-            Ok(launch) => {
-                let visible = EnvironmentFilter::new(&Environment::inherited(), Inherit::Open, &[]);
-                let command = launch.seeing(&visible).one_shot;
-                describe(&command, DESCRIBE_LIMIT, cancellation).await
-            }
-            Err(error) => {
-                render::warning(&format!(
-                    "{}: {error}; the entry has the file's own name",
-                    path.display()
-                ));
-                None
-            }
-        }
+    let prepared = preparing(verbose, async |on_event| {
+        prepare_and_describe(path, runtimes, cancellation, on_event).await
     });
-    asked.unwrap_or_else(|error| {
-        render::warning(&format!("cannot ask {} what is in it: {error}", path.display()));
-        None
-    })
+    match prepared.ok()? {
+        Ok((_, description)) => description,
+        Err(error) => {
+            let path = path.display();
+            render::warning(&format!("{path}: {error}; the entry has the file's own name"));
+            None
+        }
+    }
+}
+
+/// Builds a program. Returns its command and its description, which interpreted programs are not asked for: they would run.
+pub(super) async fn prepare_and_describe(
+    path: &Path,
+    runtimes: &Runtimes,
+    cancellation: &Cancellation,
+    on_event: &mut dyn FnMut(PrepareEvent),
+) -> Result<(CommandSpec, Option<Description>), PrepareError> {
+    let launch = runtimes.prepare_all(&[path.to_owned().into()], cancellation, on_event).pop();
+    let launch = launch.unwrap_or_else(|| Err(PrepareError::NotFound { path: path.to_owned() }))?;
+    if launch.worker.is_none() {
+        return Ok((launch.one_shot, None));
+    }
+    let visible = EnvironmentFilter::new(&Environment::inherited(), Inherit::Open, &[]);
+    let asked = launch.clone().seeing(&visible).one_shot;
+    Ok((launch.one_shot, describe(&asked, DESCRIBE_LIMIT, cancellation).await))
 }
 
 /// Keys with their defaults that all evaluators with a document have.
@@ -195,7 +189,7 @@ fn code_entry(
     keys: &str,
     schema: Option<&Value>,
 ) -> String {
-    let comment = match description.lines().next().map(comment) {
+    let comment = match description.lines().next().map(clean_line) {
         Some(first) if !first.is_empty() => format!("  # {first}\n"),
         _ => String::new(),
     };
@@ -220,7 +214,7 @@ fn settings_of(schema: Option<&Value>) -> String {
             Some(Value::String(kind)) => kind.clone(),
             _ => "any".to_owned(),
         };
-        let description = property.get("description").and_then(Value::as_str).map(comment);
+        let description = property.get("description").and_then(Value::as_str).map(clean_line);
         let more = description.map(|text| format!(": {text}")).unwrap_or_default();
         let is_required = required.contains(&name.as_str());
         let name = scalar(name);

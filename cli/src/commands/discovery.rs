@@ -1,20 +1,21 @@
-//! The configuration of the working directory, for commands that are given none.
+//! Finds the configuration of the working directory, for command lines that name none.
 
 use std::{
     env, fs,
     path::{Path, PathBuf},
 };
 
-use crate::{exit, render};
+use super::unusable;
+use crate::render;
 
-/// Names under which a configuration is found.
+/// File names of configurations that are found.
 const NAMES: [&str; 3] = ["eval_config.yaml", "eval_config.yml", "eval_config.json"];
 
-/// Returns the configuration that was named, else the one in the working directory, and says on stderr that it is used.
+/// Returns the named configuration, else the one in the working directory, which is reported on stderr.
 ///
 /// # Errors
 ///
-/// The exit code, after a message, when several configurations are in the working directory.
+/// Returns the exit code, after a message, if several configurations are in the working directory.
 pub(super) fn configuration(
     named: Option<PathBuf>,
     no_config: bool,
@@ -24,11 +25,10 @@ pub(super) fn configuration(
     }
     let mut found = candidates();
     if found.len() > 1 {
-        render::message(&format!(
+        return Err(unusable(format!(
             "there are several configurations in this directory, {}; name the one to use, or remove the others",
             found.join(" and ")
-        ));
-        return Err(exit::USAGE);
+        )));
     }
     let file = found.pop();
     if let Some(file) = file {
@@ -37,25 +37,22 @@ pub(super) fn configuration(
     Ok(file.map(PathBuf::from))
 }
 
-/// The same for commands that need one; `instead` says what to do where there is none.
+/// Returns a configuration as [`configuration`] does, for commands that need one. `instead` is advice for a directory
+/// without one.
 ///
 /// # Errors
 ///
-/// The exit code, after a message, when there is none, or there are several.
+/// Returns the exit code, after a message, if there is none, or there are several.
 pub(super) fn required(named: Option<PathBuf>, instead: &str) -> Result<PathBuf, u8> {
     configuration(named, false)?.ok_or_else(|| {
-        let folder = env::current_dir().unwrap_or_default();
-        render::message(&format!(
-            "there is no {} in {}; {instead}",
-            NAMES.join(" or "),
-            folder.display()
-        ));
-        exit::USAGE
+        let directory = env::current_dir().unwrap_or_default();
+        let names = NAMES.join(" or ");
+        unusable(format!("there is no {names} in {}; {instead}", directory.display()))
     })
 }
 
-/// Says that a configuration in the working directory is not used, because the command line names the metrics.
-pub(super) fn passed_over() {
+/// Warns that a configuration in the working directory is not used, because the command line names the metrics.
+pub(super) fn warn_ignored() {
     if let [file, ..] = candidates()[..] {
         render::warning(&format!(
             "{file} of this directory is not used, because -m names what to run; add `-c {file}` to run both"
@@ -63,7 +60,7 @@ pub(super) fn passed_over() {
     }
 }
 
-/// Configurations in the working directory. A link that leads nowhere is one: reading it says what is wrong.
+/// Returns the configurations in the working directory. A dangling link is one: reading it reports the problem.
 fn candidates() -> Vec<&'static str> {
     let is_file = |name: &&str| match fs::metadata(name) {
         Ok(found) => found.is_file(),

@@ -9,29 +9,18 @@ use evaluator_host::{
     hosts::export::{self, Contract, Export, Language, Origin, Program, Reads},
     manifest::{self, LoadedManifest},
     process::CommandSpec,
-    run::{Description, RunEvent, Runner, describe, name_of},
-    runtime::{Cargo, Environment, EnvironmentFilter, Inherit, PrepareError},
+    run::{Description, Runner, name_of},
+    runtime::{Cargo, PrepareError},
 };
 
-use super::{config::DESCRIBE_LIMIT, print, watched};
+use super::{broken, config::prepare_and_describe, preparing, print, unusable};
 use crate::{args::ExportArgs, exit, render, signals};
 
 /// Writes the files with which a host runs an evaluator, and prints instructions.
-pub(super) fn export(args: &ExportArgs, verbose: u8, runner: Runner) -> u8 {
-    match exported(args, verbose, runner) {
-        Ok(output) => print(&output, exit::OK),
-        Err((message, code)) => {
-            render::message(&message);
-            code
-        }
-    }
-}
-
-/// Returns the output; or a message, with the exit code.
-fn exported(args: &ExportArgs, verbose: u8, runner: Runner) -> Result<String, (String, u8)> {
+pub(super) fn export(args: &ExportArgs, verbose: u8, runner: Runner) -> Result<u8, u8> {
     let target = args.host;
     let folder = std::path::absolute(&args.output)
-        .map_err(|error| (format!("{}: {error}", args.output.display()), exit::USAGE))?;
+        .map_err(|error| unusable(format!("{}: {error}", args.output.display())))?;
     let mut whole = Export::default();
     let mut copies = BTreeMap::new();
     for mut program in programs(args, verbose, runner)? {
@@ -44,31 +33,28 @@ fn exported(args: &ExportArgs, verbose: u8, runner: Runner) -> Result<String, (S
                     copies.insert(place, built);
                 }
                 _ => render::warning(&format!(
-                    "note: {} is not an executable, so it is not copied: the files name its path",
+                    "{} is not an executable, so it is not copied: the files name its path",
                     program.entrypoint.display()
                 )),
             }
         }
         if program.contract.is_none() {
             render::note(&format!(
-                "note: {} does not say whose documents it reads; they must be those that {} sends",
+                "{} does not name the contract of its documents; it must be the one that {} sends",
                 program.entrypoint.display(),
                 target.name
             ));
         }
-        let one = export::export(&program, target, &folder, &origin(args))
-            .map_err(|error| (error.to_string(), exit::USAGE))?;
+        let one = export::export(&program, target, &folder, &origin(args)).map_err(unusable)?;
         whole.add(one);
     }
-    let paths = export::write(&args.output, &whole.files, args.force).map_err(|error| {
-        let code = match error {
-            export::WriteError::Io { .. } => exit::ERRORED,
-            _ => exit::USAGE,
-        };
-        (error.to_string(), code)
-    })?;
+    let paths =
+        export::write(&args.output, &whole.files, args.force).map_err(|error| match error {
+            export::WriteError::Io { .. } => broken(error),
+            _ => unusable(error),
+        })?;
     for (place, built) in &copies {
-        export::copy(built, place).map_err(|error| (error.to_string(), exit::ERRORED))?;
+        export::copy(built, place).map_err(broken)?;
     }
     let mut output = String::new();
     for place in copies.keys() {
@@ -84,7 +70,7 @@ fn exported(args: &ExportArgs, verbose: u8, runner: Runner) -> Result<String, (S
     for line in whole.usage {
         output += &format!("next{place}: {line}\n");
     }
-    Ok(output)
+    Ok(print(&output, exit::OK))
 }
 
 /// Returns a path below the directory, relative to the directory as it was given.
@@ -108,39 +94,20 @@ fn origin(args: &ExportArgs) -> Origin {
 }
 
 /// Returns the evaluators of a file or package, prepared.
-fn programs(args: &ExportArgs, verbose: u8, runner: Runner) -> Result<Vec<Program>, (String, u8)> {
-    let usage = |error: &dyn std::error::Error| (error.to_string(), exit::USAGE);
-    let (path, name) = entrypoint(&args.evaluator).map_err(|error| (error, exit::USAGE))?;
+fn programs(args: &ExportArgs, verbose: u8, runner: Runner) -> Result<Vec<Program>, u8> {
+    let (path, name) = entrypoint(&args.evaluator)?;
     let Runner { mut runtimes, cancellation, .. } = runner;
     if args.release {
         runtimes.register(Cargo::default().with_profile("release"));
     }
-    let runtime = runtimes.for_path(&path).map_err(|error| usage(&error))?;
+    let runtime = runtimes.for_path(&path).map_err(unusable)?;
     signals::watch(cancellation.clone());
-    let prepared = watched(verbose, async |on_event| {
-        let mut on_event = |event| on_event(RunEvent::Prepare(event));
-        let launch =
-            runtimes.prepare_all(&[path.clone().into()], &cancellation, &mut on_event).pop();
-        let launch =
-            launch.unwrap_or_else(|| Err(PrepareError::NotFound { path: path.clone() }))?;
-        // A script would run instead of describing itself.
-        let description = match launch.worker {
-            Some(_) => {
-                let visible = EnvironmentFilter::new(&Environment::inherited(), Inherit::Open, &[]);
-                let asked = launch.clone().seeing(&visible).one_shot;
-                describe(&asked, DESCRIBE_LIMIT, &cancellation).await
-            }
-            None => None,
-        };
-        Ok((launch.one_shot, description))
-    });
-    let prepared = prepared.map_err(|error| (format!("cannot start: {error}"), exit::ERRORED))?;
-    let (command, description) = prepared.map_err(|error: PrepareError| {
-        let code = match error {
-            PrepareError::NotFound { .. } | PrepareError::UnknownExtension { .. } => exit::USAGE,
-            _ => exit::ERRORED,
-        };
-        (error.to_string(), code)
+    let prepared = preparing(verbose, async |on_event| {
+        prepare_and_describe(&path, &runtimes, &cancellation, on_event).await
+    })?;
+    let (command, description) = prepared.map_err(|error| match error {
+        PrepareError::NotFound { .. } | PrepareError::UnknownExtension { .. } => unusable(error),
+        _ => broken(error),
     })?;
     let is_native = runtime.extensions().is_empty() || runtime.name() == "Rust";
     let language = Language::of(&path, is_native);
@@ -161,11 +128,11 @@ fn programs(args: &ExportArgs, verbose: u8, runner: Runner) -> Result<Vec<Progra
 }
 
 /// Returns the file of an evaluator, and its name in the manifest.
-fn entrypoint(path: &Path) -> Result<(PathBuf, Option<String>), String> {
+fn entrypoint(path: &Path) -> Result<(PathBuf, Option<String>), u8> {
     if !manifest::has_manifest(path) {
         return Ok((path.to_owned(), None));
     }
-    let loaded = LoadedManifest::load(path).map_err(|error| error.to_string())?;
+    let loaded = LoadedManifest::load(path).map_err(unusable)?;
     Ok((loaded.entrypoint(), Some(loaded.manifest.name)))
 }
 

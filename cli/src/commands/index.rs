@@ -12,49 +12,43 @@ use evaluator_host::{
     manifest,
 };
 
-use super::print;
-use crate::{args::IndexArgs, exit, render};
+use super::{broken, print, unusable};
+use crate::{
+    args::IndexArgs,
+    exit,
+    render::{self, counted},
+};
 
 const FILE_NAME: &str = "index.yaml";
-/// As an output, stdout.
+
+/// Output that stands for stdout.
 const STDOUT: &str = "-";
 
 /// Writes an index of the evaluators in a directory, or checks the existing one.
-pub(super) fn index(args: &IndexArgs) -> u8 {
-    let place = Place::new(&args.folder);
+pub(super) fn index(args: &IndexArgs) -> Result<u8, u8> {
+    let place = Place::new(&args.directory);
     let file = args.output.clone().unwrap_or_else(|| place.file());
     let to_stdout = file == Path::new(STDOUT);
     if to_stdout && args.check {
-        render::message("`--check` holds a file to the manifests, and `--output -` is none");
-        return exit::USAGE;
+        return Err(unusable(
+            "`--check` compares a file with the manifests; `--output -` is not a file",
+        ));
     }
-    let index = match compile(&place, &file, to_stdout) {
-        Ok(index) => index,
-        Err(error) => return refuse(&error),
-    };
+    let index = compile(&place, &file, to_stdout).map_err(|error| refuse(&error))?;
     for folder in &index.passed_over {
-        render::warning(&format!("passed over {}: it has no evaluator.yaml", folder.display()));
+        render::warning(&format!("ignored {}: it has no evaluator.yaml", folder.display()));
     }
     let text = index.to_string();
     if to_stdout {
-        return print(&text, exit::OK);
+        return Ok(print(&text, exit::OK));
     }
-    let found = match read(&file, args.check) {
-        Ok(found) => found,
-        Err(error) => {
-            render::message(&format!("cannot read {}: {error}", file.display()));
-            return exit::ERRORED;
-        }
-    };
     let shown = file.display();
-    let count = match index.entries.len() {
-        1 => "1 evaluator".to_owned(),
-        many => format!("{many} evaluators"),
-    };
+    let found =
+        read(&file, args.check).map_err(|error| broken(format!("cannot read {shown}: {error}")))?;
+    let count = counted(index.entries.len() as u64, "evaluator");
     match found {
         Some(found) if found == text.as_bytes() => {
             render::note(&format!("{shown} is up to date ({count})"));
-            exit::OK
         }
         found if args.check => {
             let difference = found.map_or_else(
@@ -63,22 +57,15 @@ pub(super) fn index(args: &IndexArgs) -> u8 {
             );
             let hint = "run the command without --check to write it";
             render::message(&format!("{shown} is not up to date: {difference}; {hint}"));
-            exit::FAILED
+            return Err(exit::FAILED);
         }
         _ => {
-            match atomic_write(&file, WriteOptions::default(), |out| out.write_all(text.as_bytes()))
-            {
-                Ok(()) => {
-                    render::note(&format!("wrote {shown} ({count})"));
-                    exit::OK
-                }
-                Err(error) => {
-                    render::message(&format!("cannot write {shown}: {error}"));
-                    exit::ERRORED
-                }
-            }
+            atomic_write(&file, WriteOptions::default(), |out| out.write_all(text.as_bytes()))
+                .map_err(|error| broken(format!("cannot write {shown}: {error}")))?;
+            render::note(&format!("wrote {shown} ({count})"));
         }
     }
+    Ok(exit::OK)
 }
 
 /// Returns the existing index. A pipe or a device is read only by `--check`, because reading may block.
@@ -92,13 +79,13 @@ fn read(file: &Path, check: bool) -> io::Result<Option<Vec<u8>>> {
 
 /// Returns the index, with paths from the directory of `file` if possible, else from the default directory.
 fn compile(place: &Place, file: &Path, to_stdout: bool) -> Result<Index, IndexError> {
-    let beside = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let root = if to_stdout { &place.root } else { beside.unwrap_or(Path::new(".")) };
+    let parent = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let root = if to_stdout { &place.root } else { parent.unwrap_or(Path::new(".")) };
     match Index::compile(&place.evaluators, root) {
         Err(IndexError::Outside { .. }) => {
             let index = Index::compile(&place.evaluators, &place.root)?;
             render::warning(&format!(
-                "the evaluators are not below {}; the paths in this index lead from {}, and it can be used only there",
+                "the evaluators are not below {}; the paths in this index are relative to {}, and it can be used only there",
                 root.display(),
                 place.root.display()
             ));
@@ -110,14 +97,10 @@ fn compile(place: &Place, file: &Path, to_stdout: bool) -> Result<Index, IndexEr
 
 fn refuse(error: &IndexError) -> u8 {
     let IndexError::Evaluators(errors) = error else {
-        render::message(&error.to_string());
-        return exit::USAGE;
+        return unusable(error);
     };
-    for error in errors {
-        render::config_error(error);
-    }
-    render::message("nothing was written");
-    exit::USAGE
+    errors.iter().for_each(render::config_error);
+    unusable("nothing was written")
 }
 
 /// Directory of evaluators, and default directory of their index.
@@ -163,7 +146,9 @@ fn difference(found: &str, made: &str) -> String {
                 return format!("line {number} is `{}`, not `{}`", left.trim(), right.trim());
             }
             (None, Some(right)) => return format!("line {number} is missing, `{}`", right.trim()),
-            (Some(left), None) => return format!("line {number} is too many, `{}`", left.trim()),
+            (Some(left), None) => {
+                return format!("line {number} is superfluous, `{}`", left.trim());
+            }
         }
     }
 }
@@ -177,7 +162,7 @@ mod tests {
         for (found, made, expected) in [
             ("a\n  b\n", "a\n  c\n", "line 2 is `b`, not `c`"),
             ("a\n", "a\nb\n", "line 2 is missing, `b`"),
-            ("a\nb\n", "a\n", "line 2 is too many, `b`"),
+            ("a\nb\n", "a\n", "line 2 is superfluous, `b`"),
             ("a\r\n", "a\n", "the ends of its lines differ"),
         ] {
             assert_eq!(difference(found, made), expected);

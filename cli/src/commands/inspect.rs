@@ -6,11 +6,11 @@ use evaluator_host::run::{Inspection, Runner};
 
 use super::{print_with, trace_format};
 use crate::{
-    args::{InspectArgs, InspectOutput},
+    args::{InspectArgs, TextOrJson},
     exit, render,
 };
 
-/// Prints the conversations of traces, and what is wrong with them.
+/// Prints the conversations of traces, and the errors in them.
 pub(super) fn inspect(args: InspectArgs, runner: &Runner) -> u8 {
     let group_by = args.group_by.map(Into::into).unwrap_or_default();
     let format = trace_format(args.format, runner);
@@ -35,13 +35,13 @@ pub(super) fn inspect(args: InspectArgs, runner: &Runner) -> u8 {
     let code = print_with(
         |out| {
             unusable = match args.output {
-                InspectOutput::Text => {
+                TextOrJson::Text => {
                     let mut out = render::Painted::new(out, render::Target::Stdout);
                     let unusable = render::inspection_text(&inspection, &mut out)?;
                     out.flush()?;
                     unusable
                 }
-                InspectOutput::Json => render::inspection_json(&inspection, out)?,
+                TextOrJson::Json => render::inspection_json(&inspection, out)?,
             };
             Ok(())
         },

@@ -5,24 +5,21 @@ use evaluator_host::{
     source::{Entry, Freshness, SourceError},
 };
 
-use super::show_table;
+use super::{clean_line, show_table, unusable};
 use crate::{
     args::{ListArgs, SourcePlaces},
     exit, render,
     render::Columns,
 };
 
-/// Stands for every source.
+/// Name that stands for every source.
 const ALL: &str = "all";
 
-/// Lists what a configuration can name.
-pub(super) fn list(args: &ListArgs, runner: &Runner) -> u8 {
+/// Lists the evaluators that a configuration can name.
+pub(super) fn list(args: &ListArgs, runner: &Runner) -> Result<u8, u8> {
     let asked = (args.source != ALL).then_some(&*args.source);
-    if let Some(name) = asked
-        && let Err(error) = runner.sources.get(name)
-    {
-        render::message(&error.to_string());
-        return exit::USAGE;
+    if let Some(name) = asked {
+        runner.sources.get(name).map_err(unusable)?;
     }
     let freshness = if args.refresh { Freshness::Fresh } else { Freshness::Cached };
     let mut table = Columns::new(["Name", "Source", "Language", "Description", "Ref"]);
@@ -40,11 +37,11 @@ pub(super) fn list(args: &ListArgs, runner: &Runner) -> u8 {
                             &*entry.description,
                             entry.reference.as_deref().unwrap_or_default(),
                         ]
-                        .map(one_line),
+                        .map(clean_line),
                     );
                 }
             }
-            // Nobody asked for this one.
+            // The user did not ask for this source.
             Err(SourceError::NotSetUp { .. }) if asked.is_none() => {}
             Err(error) => {
                 let said = format!("cannot list the source `{source}`: {error}");
@@ -59,10 +56,10 @@ pub(super) fn list(args: &ListArgs, runner: &Runner) -> u8 {
             }
         }
     }
-    if code == exit::OK { show_table(table, code) } else { code }
+    Ok(if code == exit::OK { show_table(table, code) } else { code })
 }
 
-/// What the sources list: the one of that name, or all. What is wrong with single evaluators is told.
+/// Returns the entries of the named source, or of all sources. Warns about single evaluators that cannot be listed.
 pub(super) fn entries(
     name: Option<&str>,
     places: &SourcePlaces,
@@ -83,10 +80,4 @@ pub(super) fn entries(
             (source.name().to_owned(), listed)
         })
         .collect()
-}
-
-/// Text of others on one line, without what a terminal would act upon.
-fn one_line(text: &str) -> String {
-    let printable: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    printable.split_whitespace().collect::<Vec<_>>().join(" ")
 }

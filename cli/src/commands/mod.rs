@@ -1,4 +1,6 @@
 //! One file per command.
+//!
+//! A command returns its exit code; as an error if it stopped early, after it wrote a message.
 
 mod check;
 mod config;
@@ -6,14 +8,12 @@ mod conform;
 mod discovery;
 mod export;
 mod index;
+mod info;
 mod init;
 mod inspect;
 mod list;
-mod manual;
 mod report;
 mod run;
-mod runtimes;
-mod schema;
 mod serve;
 mod test;
 mod update;
@@ -21,14 +21,20 @@ mod validate;
 mod watched;
 
 use std::{
+    fmt::Display,
     io::{self, Write},
+    path::Path,
     process::ExitCode,
     sync::Arc,
 };
 
-use evaluator_host::{run::Runner, trace::TraceFormat};
+use evaluator_host::{
+    config::{Config, ConfigError},
+    run::Runner,
+    trace::TraceFormat,
+};
 
-use self::watched::watched;
+use self::watched::{preparing, watched};
 use crate::{
     args::{Cli, Command, EvaluatorCommand},
     exit,
@@ -40,42 +46,78 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
     if cli.no_install {
         runner.runtimes = runner.runtimes.without_installing();
     }
-    let code = match cli.command {
-        Command::Run(args) => run::run(args, cli.verbose, runner),
-        Command::Report(args) => report::report(args, cli.verbose),
-        Command::Inspect(args) => inspect::inspect(args, &runner),
+    let verbose = cli.verbose;
+    let ended = match cli.command {
+        Command::Run(args) => run::run(args, verbose, runner),
+        Command::Report(args) => report::report(args, verbose),
+        Command::Inspect(args) => Ok(inspect::inspect(args, &runner)),
         Command::Check { config, locked, build } => {
-            match discovery::required(config, "name the configuration") {
-                Ok(config) => check::check(&config, locked, build, cli.verbose, runner),
-                Err(code) => code,
-            }
+            check::check(config, locked, build, verbose, runner)
         }
-        Command::Schema => schema::schema(&runner),
+        Command::Schema => Ok(info::schema(&runner)),
         Command::Init(args) | Command::Evaluator(EvaluatorCommand::Init(args)) => {
             init::init(&args, &runner.runtimes)
         }
         Command::Runtimes | Command::Evaluator(EvaluatorCommand::Runtimes) => {
-            runtimes::runtimes(&runner)
+            Ok(info::runtimes(&runner))
         }
         Command::List(args) | Command::Evaluator(EvaluatorCommand::List(args)) => {
             list::list(&args, &runner)
         }
         Command::Update(args) | Command::Evaluator(EvaluatorCommand::Update(args)) => {
-            update::update(&args, cli.verbose, runner)
+            update::update(args, verbose, runner)
         }
         Command::Config(args) | Command::Evaluator(EvaluatorCommand::Config(args)) => {
-            config::config(&args, cli.verbose, &runner)
+            config::config(&args, verbose, &runner)
         }
-        Command::Test(args) => test::test(&args, cli.verbose, &runner),
+        Command::Test(args) => test::test(&args, verbose, &runner),
         Command::Index(args) => index::index(&args),
-        Command::Export(args) => export::export(&args, cli.verbose, runner),
-        Command::Validate(args) => validate::validate(&args, cli.verbose, runner),
-        Command::Conform(args) => conform::conform(&args, cli.verbose, runner),
-        Command::Serve(args) => serve::serve(&args, cli.verbose, runner),
-        Command::Completions { shell } => manual::completions(shell, &runner),
-        Command::Man { folder } => manual::man(folder.as_deref(), &runner),
+        Command::Export(args) => export::export(&args, verbose, runner),
+        Command::Validate(args) => validate::validate(&args, verbose, runner),
+        Command::Conform(args) => conform::conform(&args, verbose, runner),
+        Command::Serve(args) => serve::serve(&args, verbose, runner),
+        Command::Completions { shell } => Ok(info::completions(shell, &runner)),
+        Command::Man { directory } => info::man(directory.as_deref(), &runner),
     };
-    code.into()
+    match ended {
+        Ok(code) | Err(code) => code.into(),
+    }
+}
+
+/// Reports input that cannot be used. Returns the exit code.
+fn unusable(error: impl Display) -> u8 {
+    render::message(&error.to_string());
+    exit::USAGE
+}
+
+/// Reports an error of this program or of what it started. Returns the exit code.
+fn broken(error: impl Display) -> u8 {
+    render::message(&error.to_string());
+    exit::ERRORED
+}
+
+/// Reports a configuration that cannot be used. Returns the exit code.
+fn unusable_config(error: ConfigError) -> u8 {
+    render::config_error(&error);
+    exit::USAGE
+}
+
+/// Loads a configuration, or the default one without a file.
+fn load_config(file: Option<&Path>, runner: &Runner) -> Result<Config, u8> {
+    let config = file.map(|file| runner.load_config(file)).transpose();
+    Ok(config.map_err(unusable_config)?.unwrap_or_default())
+}
+
+/// Shows warnings about a configuration, and fails if it cannot be run.
+fn ensure_runnable(config: &Config, verbose: u8) -> Result<(), u8> {
+    render::config_remarks(config, verbose > 0);
+    config.ensure_runnable().map_err(unusable_config)
+}
+
+/// Converts text of others to one line without control characters.
+fn clean_line(text: &str) -> String {
+    let printable: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    printable.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the registered trace format of an argument, which the parser has checked.
@@ -94,12 +136,12 @@ fn show_table<const N: usize>(mut table: Columns<N>, code: u8) -> u8 {
     show(&table.to_text(), code)
 }
 
-/// Writes a whole answer to stdout. A reader that went away is not an error; a full disk is.
+/// Writes a whole answer to stdout. A reader that went away is not an error; a full disk is one.
 fn print(text: &str, code: u8) -> u8 {
     print_with(|out| out.write_all(text.as_bytes()), code)
 }
 
-/// Writes to stdout what need not be in memory as a whole.
+/// Writes an answer to stdout in parts.
 fn print_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>, code: u8) -> u8 {
     match write_stdout(write) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => code,
@@ -107,8 +149,7 @@ fn print_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>, code: u8) ->
     }
 }
 
-/// Writes what programs read to stdout. If its reader goes away before the end, it has only a part of it, which is an
-/// error.
+/// Writes a document for programs to stdout. A reader that goes away before the end has only a part of it, which is an error.
 fn print_document(write: impl FnOnce(&mut dyn Write) -> io::Result<()>, code: u8) -> u8 {
     or_unwritten(write_stdout(write), code)
 }
@@ -124,13 +165,10 @@ fn write_stdout(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Res
     written
 }
 
-/// The exit code of a command whose output was written, or was not.
+/// Returns the exit code of a command, considering whether its output was written.
 fn or_unwritten(written: io::Result<()>, code: u8) -> u8 {
     match written {
         Ok(()) => code,
-        Err(error) => {
-            render::message(&format!("cannot write to stdout: {error}"));
-            code.max(exit::ERRORED)
-        }
+        Err(error) => code.max(broken(format!("cannot write to stdout: {error}"))),
     }
 }

@@ -12,7 +12,7 @@ use evaluator_host::{
     report::{Report, run_file},
 };
 
-use super::{print_document, print_with};
+use super::{broken, print_document, print_with, unusable};
 use crate::{
     args::{ReportArgs, ReportOutput, outputs},
     exit,
@@ -23,24 +23,13 @@ use crate::{
 /// Variable with the file of the job summary in GitHub workflows.
 const JOB_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
-pub(super) fn report(args: ReportArgs, verbose: u8) -> u8 {
-    let outputs = match outputs(args.output, args.output_file, None) {
-        Ok(outputs) => outputs,
-        Err(error) => {
-            render::message(&error);
-            return exit::USAGE;
-        }
-    };
-    let report = match run_file::read(&args.runs) {
-        Ok(report) => report,
-        Err(error) => {
-            render::message(&error.to_string());
-            return exit::USAGE;
-        }
-    };
+/// Reports saved runs.
+pub(super) fn report(args: ReportArgs, verbose: u8) -> Result<u8, u8> {
+    let outputs = outputs(args.output, args.output_file, None).map_err(unusable)?;
+    let report = run_file::read(&args.runs).map_err(unusable)?;
     let code = show(&report, &outputs).max(report.standing().exit_code());
     render::verdict(&report, code, verbose > 0);
-    code
+    Ok(code)
 }
 
 /// Writes a report in all requested forms. Returns the exit code.
@@ -74,8 +63,8 @@ fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8
         _ => Ok(Vec::new()),
     };
     match file {
-        // On stdout the forms for people are those that others know, and the outcome stands on stderr beside it. A file
-        // stands alone.
+        // On stdout, the forms for people have the layout that users of agentevals know, and the outcome is on stderr. A
+        // file contains both.
         Some(file) if for_people => {
             let write = |out: &mut dyn io::Write| {
                 let mut out = Painted::new(out, Target::File);
@@ -87,7 +76,6 @@ fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8
             write_file(file, write, code)
         }
         Some(file) => write_file(file, write, code),
-        // For people; the other forms are for programs, whatever stdout is.
         None if for_people => {
             let code = print_with(
                 |out| {
@@ -96,7 +84,7 @@ fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8
                 },
                 code,
             );
-            // What cannot be read back has been said.
+            // Results that cannot be read back have been reported.
             errors.into_iter().flatten().for_each(|error| render::remark(&error));
             code
         }
@@ -104,8 +92,8 @@ fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8
     }
 }
 
-/// Appends the report to the summary of a GitHub job, if the environment names its file. The annotations are out by then, so
-/// a summary that cannot be written is a warning.
+/// Appends the report to the summary of a GitHub job, if the environment names its file. The annotations are written by then,
+/// so a failure is a warning.
 fn append_job_summary(report: &Report, outputs: &[ReportOutput]) {
     let Some(file) = env::var_os(JOB_SUMMARY).filter(|file| !file.is_empty()) else { return };
     let file = Path::new(&file);
@@ -136,8 +124,8 @@ fn write_file(
     match atomic_write(file, WriteOptions::default(), write) {
         Ok(()) => code,
         Err(error) => {
-            render::message(&format!("cannot write the report to {}: {error}", file.display()));
-            code.max(exit::ERRORED)
+            let file = file.display();
+            code.max(broken(format!("cannot write the report to {file}: {error}")))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `evaluator run`.
 
-use std::{env, path::PathBuf, sync::Arc};
+use std::{env, mem, path::PathBuf, sync::Arc};
 
 use evaluator_host::{
     config::{Config, Overrides},
@@ -13,83 +13,100 @@ use evaluator_host::{
     run::{Request, Runner},
 };
 
-use super::{discovery, report::show, trace_format, watched};
+use super::{
+    discovery, ensure_runnable, load_config, report::show, trace_format, unusable, watched,
+};
 use crate::{
     args::{RunArgs, outputs},
-    exit, render, signals,
+    render, signals,
 };
 
-/// Whether all metrics that the command line names exist.
-fn known(names: &[String], metrics: &Metrics) -> Result<(), String> {
+/// Runs evaluators over traces, and writes the report.
+pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, u8> {
+    let mut args = args.resolved().map_err(unusable)?;
+    ensure_known(&args.metrics, &runner.metrics).map_err(unusable)?;
+    let config_file = config_file(&mut args)?;
+    let switches = EventSwitches::read(args.emit_otel, &variable).map_err(unusable)?;
+    let mut config = load_config(config_file.as_deref(), &runner)?;
+    configure(&mut config, &mut args, &runner);
+    let outputs = outputs(args.output, args.output_file, config.output).map_err(unusable)?;
+    if config.require_all_cases && config.eval_set.is_none() {
+        return Err(unusable(
+            "every golden case must have a recording (`require_all_cases`), but there is no eval set; name one with \
+             `eval_set` or --eval-set",
+        ));
+    }
+    ensure_runnable(&config, verbose)?;
+
+    let mut runner = runner;
+    runner.locked = args.locked;
+    runner.jobs = args.jobs.unwrap_or(runner.jobs);
+    runner.run_file = run_file(args.save_run, args.resume, &config).map_err(unusable)?;
+    // An invalid destination of events is reported before the run, which may take long.
+    let events = switches.and_then(|switches| {
+        let exporter = Exporter::new(&variable).map_err(|error| {
+            render::warning(&format!("evaluation events will not be sent: {error}"));
+        });
+        Some((switches, exporter.ok()?))
+    });
+    let mut request = Request::new(args.traces, config);
+    request.events = events.is_some();
+    signals::watch(runner.cancellation.clone());
+    let report = watched(verbose, async |on_event| runner.run(&request, on_event).await)?;
+    let code = show(&report, &outputs);
+    if let Some((switches, exporter)) = events {
+        send_events(&report, &request.config, &runner.metrics, switches, &exporter);
+    }
+    // Writing the report may have found results that cannot be read back.
+    let code = code.max(report.standing().exit_code());
+    render::verdict(&report, code, verbose > 0);
+    Ok(code)
+}
+
+/// Checks that all metrics of the command line exist.
+fn ensure_known(names: &[String], metrics: &Metrics) -> Result<(), String> {
     names.iter().try_for_each(|name| match metrics.get(name) {
         Ok(_) => Ok(()),
         Err(UnknownMetric { name, similar }) => {
             let name = render::one_line(&name);
-            let meant = similar.map(|similar| format!("; did you mean `{similar}`?"));
-            let meant = meant.unwrap_or_default();
+            let hint = similar.map(|similar| format!("; did you mean `{similar}`?"));
+            let hint = hint.unwrap_or_default();
             Err(format!(
-                "there is no metric `{name}`{meant} (`evaluator list -s builtin` lists them)"
+                "there is no metric `{name}`{hint} (`evaluator list -s builtin` lists them)"
             ))
         }
     })
 }
 
-pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> u8 {
-    let args = match args.resolved() {
-        Ok(args) => args,
-        Err(error) => {
-            render::message(error);
-            return exit::USAGE;
-        }
-    };
-    if let Err(problem) = known(&args.metrics, &runner.metrics) {
-        render::message(&problem);
-        return exit::USAGE;
-    }
+/// Returns the configuration to load, if there is one.
+fn config_file(args: &mut RunArgs) -> Result<Option<PathBuf>, u8> {
     if args.config.is_none() && !args.no_config && !args.metrics.is_empty() {
-        discovery::passed_over();
+        discovery::warn_ignored();
     }
     let no_config = args.no_config || !args.metrics.is_empty();
-    let config_file = match discovery::configuration(args.config, no_config) {
-        Ok(config_file) => config_file,
-        Err(code) => return code,
-    };
-    if config_file.is_none() {
-        // Beside a configuration a repeated name is harmless: it replaces the same entry twice.
-        let repeated = args
-            .metrics
-            .iter()
-            .enumerate()
-            .find(|(index, name)| args.metrics[..*index].contains(name));
-        if let Some((_, name)) = repeated {
-            render::message(&format!("the metric `{name}` is given twice; name it once"));
-            return exit::USAGE;
+    let file = discovery::configuration(args.config.take(), no_config)?;
+    // With a configuration, a repeated name is harmless: it replaces the same entry twice.
+    let mut metrics = args.metrics.iter().enumerate();
+    match metrics.find(|(index, name)| args.metrics[..*index].contains(name)) {
+        Some((_, name)) if file.is_none() => {
+            Err(unusable(format!("the metric `{name}` is given twice; name it once")))
         }
+        _ => Ok(file),
     }
-    let switches = match EventSwitches::read(args.emit_otel, &variable) {
-        Ok(switches) => switches,
-        Err(error) => {
-            render::message(&error.to_string());
-            return exit::USAGE;
-        }
-    };
+}
+
+/// Applies the options of the command line to a configuration.
+fn configure(config: &mut Config, args: &mut RunArgs, runner: &Runner) {
     let overrides = Overrides {
-        metrics: args.metrics,
+        metrics: mem::take(&mut args.metrics),
         threshold: args.threshold,
-        judge_model: args.judge_model,
+        judge_model: args.judge_model.take(),
         match_type: args.trajectory_match_type.map(Into::into),
         retries: args.retries,
     };
-    let mut config = match config_file.as_deref().map(|file| runner.load_config(file)).transpose() {
-        Ok(config) => config.unwrap_or_default(),
-        Err(error) => {
-            render::config_error(&error);
-            return exit::USAGE;
-        }
-    };
-    overrides.apply(&mut config, &runner.metrics);
-    config.eval_set = args.eval_set.or(config.eval_set);
-    config.trace_format = trace_format(args.format, &runner).or(config.trace_format);
+    overrides.apply(config, &runner.metrics);
+    config.eval_set = args.eval_set.take().or(config.eval_set.take());
+    config.trace_format = trace_format(args.format.take(), runner).or(config.trace_format.take());
     config.group_by = args.group_by.map(Into::into).or(config.group_by);
     config.require_evaluated |= args.require_evaluated;
     config.require_all_cases |= args.require_all_cases;
@@ -97,68 +114,9 @@ pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> u8 {
     config.strict_matching |= args.strict_matching;
     config.fail_fast |= args.fail_fast;
     config.max_error_rate = args.max_error_rate.unwrap_or(config.max_error_rate);
-    let outputs = match outputs(args.output, args.output_file, config.output) {
-        Ok(outputs) => outputs,
-        Err(error) => {
-            render::message(&error);
-            return exit::USAGE;
-        }
-    };
-    if config.require_all_cases && config.eval_set.is_none() {
-        render::message(
-            "every golden case has to have a recording (`require_all_cases`), and there is no eval set; give one, as \
-             `eval_set` or with --eval-set",
-        );
-        return exit::USAGE;
-    }
-    render::config_remarks(&config, verbose > 0);
-    if let Err(error) = config.ensure_runnable() {
-        render::config_error(&error);
-        return exit::USAGE;
-    }
-
-    let mut runner = runner;
-    runner.locked = args.locked;
-    if let Some(jobs) = args.jobs {
-        runner.jobs = jobs;
-    }
-    runner.run_file = match run_file(args.save_run, args.resume, &config) {
-        Ok(run_file) => run_file,
-        Err(error) => {
-            render::message(&error.to_string());
-            return exit::USAGE;
-        }
-    };
-    // A mistake in where events go is told now; a run may take long.
-    let events = switches.and_then(|switches| match Exporter::new(&variable) {
-        Ok(exporter) => Some((switches, exporter)),
-        Err(error) => {
-            render::warning(&format!("evaluation events will not be sent: {error}"));
-            None
-        }
-    });
-    let mut request = Request::new(args.traces, config);
-    request.events = events.is_some();
-    signals::watch(runner.cancellation.clone());
-    let report = watched(verbose, async |on_event| runner.run(&request, on_event).await);
-    let report = match report {
-        Ok(report) => report,
-        Err(error) => {
-            render::message(&format!("cannot start: {error}"));
-            return exit::ERRORED;
-        }
-    };
-    let code = show(&report, &outputs);
-    if let Some((switches, exporter)) = events {
-        send_events(&report, &request.config, &runner.metrics, switches, &exporter);
-    }
-    // A report that could not be read to its end is not green, whoever noticed it.
-    let code = code.max(report.standing().exit_code());
-    render::verdict(&report, code, verbose > 0);
-    code
 }
 
-/// The file that a run is saved in, if it is.
+/// Opens the file that the run is saved in, if one is requested.
 fn run_file(
     file: Option<PathBuf>,
     resume: bool,
@@ -172,7 +130,7 @@ fn run_file(
     file.map(|file| RunFile::open(&file, resume).map(Arc::new)).transpose()
 }
 
-/// A variable of the environment.
+/// Returns the value of an environment variable.
 fn variable(name: &str) -> Option<String> {
     env::var_os(name).map(|value| value.to_string_lossy().into_owned())
 }

@@ -9,43 +9,23 @@ use evaluator_host::{
     serve::{Access, Ended, ServeError, Server, Settings, Token},
 };
 
-use super::{discovery, watched};
+use super::{broken, discovery, ensure_runnable, load_config, unusable, watched};
 use crate::{args::ServeArgs, exit, render, signals};
 
-/// The variable with the token. A command line can be seen by everybody on the machine.
+/// Environment variable with the token. A command line is visible to all users of the machine.
 const TOKEN: &str = "EVALUATOR_SERVE_TOKEN";
 
-/// Makes evaluators ready, then offers them until it is told to stop.
-pub(super) fn serve(args: &ServeArgs, verbose: u8, runner: Runner) -> u8 {
-    let settings = match settings(args, &runner) {
-        Ok(settings) => settings,
-        Err(problem) => {
-            render::message(&problem);
-            return exit::USAGE;
-        }
-    };
+/// Prepares evaluators, then serves them until a signal stops the server.
+pub(super) fn serve(args: &ServeArgs, verbose: u8, runner: Runner) -> Result<u8, u8> {
+    let settings = settings(args, &runner).map_err(unusable)?;
     let config = match args.config.clone() {
         None if args.paths.is_empty() => {
-            discovery::required(None, "name evaluators, or a configuration with -c").map(Some)
+            Some(discovery::required(None, "name evaluators, or a configuration with -c")?)
         }
-        config => Ok(config),
+        config => config,
     };
-    let config = match config {
-        Ok(config) => config,
-        Err(code) => return code,
-    };
-    let config = match config.as_deref().map(|file| runner.load_config(file)).transpose() {
-        Ok(config) => config.unwrap_or_default(),
-        Err(error) => {
-            render::config_error(&error);
-            return exit::USAGE;
-        }
-    };
-    render::config_remarks(&config, verbose > 0);
-    if let Err(error) = config.ensure_runnable() {
-        render::config_error(&error);
-        return exit::USAGE;
-    }
+    let config = load_config(config.as_deref(), &runner)?;
+    ensure_runnable(&config, verbose)?;
     let mut runner = runner;
     runner.locked = args.locked;
     runner.run_file = None;
@@ -54,23 +34,17 @@ pub(super) fn serve(args: &ServeArgs, verbose: u8, runner: Runner) -> u8 {
     signals::watch_serving(stop.clone());
     let served = watched(verbose, async |on_event| {
         let service = prepare(args, &config, &runner, &stop, on_event).await?;
-        offer(args.addr, settings, service, &runner, &stop, verbose).await
+        listen(args.addr, settings, service, &runner, &stop, verbose).await
     });
-    match served {
-        Ok(Ok(Ended::Finished)) => exit::OK,
-        Ok(Ok(Ended::CutShort)) => {
-            render::message("some documents were not answered: they took longer than --grace");
-            exit::ERRORED
-        }
-        Ok(Err(code)) => code,
-        Err(error) => {
-            render::message(&format!("cannot start: {error}"));
-            exit::ERRORED
+    match served?? {
+        Ended::Finished => Ok(exit::OK),
+        Ended::CutShort => {
+            Err(broken("some documents were not answered: they took longer than --grace"))
         }
     }
 }
 
-/// Everything that is built, started or found out before the first request.
+/// Builds, starts and inspects everything before the first request.
 async fn prepare(
     args: &ServeArgs,
     config: &Config,
@@ -88,8 +62,7 @@ async fn prepare(
         }
     };
     if stop.is_cancelled() {
-        render::message("stopped before anything was offered");
-        return Err(exit::ERRORED);
+        return Err(broken("stopped before anything was served"));
     }
     let service = match prepared {
         Ok(service) => service,
@@ -100,14 +73,13 @@ async fn prepare(
     };
     service.passed_over().iter().for_each(|passed_over| render::warning(passed_over));
     if service.offered().len() == 0 {
-        render::message("there is no evaluator to offer");
-        return Err(exit::USAGE);
+        return Err(unusable("there is no evaluator to serve"));
     }
     Ok(service)
 }
 
-/// Listens, and serves until it is to stop.
-async fn offer(
+/// Listens for requests, and serves them until `stop` is cancelled.
+async fn listen(
     address: SocketAddr,
     settings: Settings,
     service: Service,
@@ -115,13 +87,7 @@ async fn offer(
     stop: &Cancellation,
     verbose: u8,
 ) -> Result<Ended, u8> {
-    let server = match Server::bind(address, settings).await {
-        Ok(server) => server,
-        Err(error) => {
-            render::message(&error.to_string());
-            return Err(exit::ERRORED);
-        }
-    };
+    let server = Server::bind(address, settings).await.map_err(broken)?;
     let names: Vec<&str> = service.offered().map(|offered| offered.name.as_str()).collect();
     let what = names.join(", ");
     render::note(&format!("listening on http://{} ({what})", server.address()));
@@ -129,7 +95,7 @@ async fn offer(
     Ok(server.run(service, stop, &runner.cancellation, on_access).await)
 }
 
-/// With `-v` every request; what broke always.
+/// Reports failed requests; with `-v`, all requests.
 fn log(access: &Access, verbose: u8) {
     let is_broken = access.status.is_some_and(|status| status >= 500);
     if verbose == 0 && !is_broken {
@@ -155,16 +121,16 @@ fn settings(args: &ServeArgs, runner: &Runner) -> Result<Settings, String> {
     settings.token = token(args.token_file.as_deref())?;
     match settings.allow(args.addr) {
         Ok(()) => Ok(settings),
-        Err(error @ ServeError::Open { .. }) => {
-            Err(format!("{error}; put one into a file for --token-file, or into {TOKEN}"))
-        }
+        Err(error @ ServeError::Open { .. }) => Err(format!(
+            "{error}; write a token to a file for --token-file, or to the variable {TOKEN}"
+        )),
         Err(error) => Err(error.to_string()),
     }
 }
 
-/// The token, if there is one.
+/// Returns the token from the file, else from the environment.
 fn token(file: Option<&Path>) -> Result<Option<Token>, String> {
-    let (text, whence) = match file {
+    let (text, origin) = match file {
         Some(file) => {
             let text = fs::read_to_string(file)
                 .map_err(|error| format!("cannot read {}: {error}", file.display()))?;
@@ -176,5 +142,5 @@ fn token(file: Option<&Path>) -> Result<Option<Token>, String> {
             Err(env::VarError::NotUnicode(_)) => return Err(format!("{TOKEN} is not UTF-8")),
         },
     };
-    Token::new(&text).map(Some).map_err(|error| format!("{whence}: {error}"))
+    Token::new(&text).map(Some).map_err(|error| format!("{origin}: {error}"))
 }

@@ -3,26 +3,20 @@
 use std::time::Duration;
 
 use evaluator_host::{
-    run::{RunEvent, Runner},
+    run::Runner,
     runtime::PrepareEvent,
     validate::{Standing, Validation, Validator, targets},
 };
 
-use super::{print, show, watched};
+use super::{preparing, print, show, unusable};
 use crate::{
-    args::{ValidateArgs, ValidateOutput},
+    args::{TextOrJson, ValidateArgs},
     exit, render, signals,
 };
 
 /// Checks evaluators, and reports the results.
-pub(super) fn validate(args: &ValidateArgs, verbose: u8, runner: Runner) -> u8 {
-    let targets = match targets(&args.folders) {
-        Ok(targets) => targets,
-        Err(error) => {
-            render::message(&error.to_string());
-            return exit::USAGE;
-        }
-    };
+pub(super) fn validate(args: &ValidateArgs, verbose: u8, runner: Runner) -> Result<u8, u8> {
+    let targets = targets(&args.directories).map_err(unusable)?;
     for (path, reason) in &targets.passed_over {
         render::warning(&format!("ignored {}: {reason}", path.display()));
     }
@@ -33,26 +27,19 @@ pub(super) fn validate(args: &ValidateArgs, verbose: u8, runner: Runner) -> u8 {
         ..Validator::default()
     };
     signals::watch(validator.cancellation.clone());
-    let validations = watched(verbose, async |on_event| {
+    let validations = preparing(verbose, async |on_event| {
         // The report contains the messages of compilers.
         let mut on_event = |event| match event {
             PrepareEvent::Diagnostic { .. } => {}
-            event => on_event(RunEvent::Prepare(event)),
+            event => on_event(event),
         };
         validator.validate(&targets.folders, &mut on_event).await
-    });
-    let validations = match validations {
-        Ok(validations) => validations,
-        Err(error) => {
-            render::message(&format!("cannot start: {error}"));
-            return exit::ERRORED;
-        }
-    };
+    })?;
     let code = exit_code(&validations);
-    match args.output {
-        ValidateOutput::Text => show(&render::validation_text(&validations), code),
-        ValidateOutput::Json => print(&render::validation_json(&validations), code),
-    }
+    Ok(match args.output {
+        TextOrJson::Text => show(&render::validation_text(&validations), code),
+        TextOrJson::Json => print(&render::validation_json(&validations), code),
+    })
 }
 
 /// Returns the exit code. A failed check counts more than a skipped one, because it has to be fixed first.

@@ -1,32 +1,34 @@
-//! Long work, with what a person sees of it while it lasts.
+//! Runs long work and shows its progress.
 
-use std::{cell::RefCell, io, time::Duration};
+use std::{cell::RefCell, time::Duration};
 
-use evaluator_host::run::RunEvent;
+use evaluator_host::{run::RunEvent, runtime::PrepareEvent};
 use tokio::time::sleep;
 
+use super::broken;
 use crate::render;
 
-/// How often a terminal shows the time that has passed.
+/// Interval at which a terminal is updated.
 const TICK: Duration = Duration::from_millis(250);
 
-/// Steps of evaluations between two looks at what has happened outside (a timeout, an exit). A metric may take
-/// milliseconds for a step, and no timeout is to wait for many of them.
+/// Steps of evaluations between two checks for timeouts and exits. A metric may take milliseconds for a step, and a timeout
+/// must not wait for many of them.
 const EVENT_INTERVAL: u32 = 4;
 
-/// Does the work on a runtime of its own, and shows its events.
+/// Does the work on its own runtime, and shows its events.
 ///
 /// # Errors
 ///
-/// The system does not give what a runtime needs.
+/// Returns the exit code, after a message, if the runtime cannot be started.
 pub(super) fn watched<T>(
     verbose: u8,
     work: impl AsyncFnOnce(&mut dyn FnMut(RunEvent)) -> T,
-) -> io::Result<T> {
+) -> Result<T, u8> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .event_interval(EVENT_INTERVAL)
-        .build()?;
+        .build()
+        .map_err(|error| broken(format!("cannot start: {error}")))?;
     let progress = RefCell::new(render::Progress::new(verbose));
     let done = runtime.block_on(async {
         let ticking = async {
@@ -43,7 +45,15 @@ pub(super) fn watched<T>(
         }
     });
     progress.into_inner().finish();
-    // What makes evaluators ready may be stuck, and has been given up then.
+    // A preparation that was abandoned may still block a thread of the runtime.
     runtime.shutdown_background();
     Ok(done)
+}
+
+/// Does work that reports only the events of a preparation.
+pub(super) fn preparing<T>(
+    verbose: u8,
+    work: impl AsyncFnOnce(&mut dyn FnMut(PrepareEvent)) -> T,
+) -> Result<T, u8> {
+    watched(verbose, async |on_event| work(&mut |event| on_event(RunEvent::Prepare(event))).await)
 }

@@ -2,7 +2,7 @@
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr};
 
-/// Columns that a cell keeps, however narrow the terminal is.
+/// Minimum width of a cell, even in narrower terminals.
 const NARROWEST: usize = 8;
 
 /// A table with a header. Cells may have several lines.
@@ -21,8 +21,8 @@ impl<const N: usize> Columns<N> {
         self.rows.push(row);
     }
 
-    /// Where every cell of a column that is not empty is a number, the numbers are written as short as they can be and
-    /// aligned to the right. A score column is easier to read that way, and scripts that read tables expect it.
+    /// Shortens and right-aligns the cells of columns whose non-empty cells are all numbers. Scripts that read tables expect
+    /// this form of scores.
     pub(crate) fn shorten_numbers(&mut self) {
         for column in 0..N {
             let numbers: Option<Vec<Option<f64>>> = self
@@ -39,7 +39,7 @@ impl<const N: usize> Columns<N> {
             };
             self.right[column] = true;
             for (row, number) in self.rows.iter_mut().zip(numbers) {
-                // More than four decimals are there to be seen.
+                // More than four decimals are significant.
                 let is_exact =
                     row[column].split_once('.').is_some_and(|(_, decimals)| decimals.len() > 4);
                 if !is_exact {
@@ -49,8 +49,8 @@ impl<const N: usize> Columns<N> {
         }
     }
 
-    /// Cuts cells until the table has at most `width` columns, the widest first; a cell that is cut ends with an ellipsis.
-    /// Returns for each row whether its last cell was cut.
+    /// Cuts the widest cells until the table has at most `width` columns; a cut cell ends with an ellipsis. Returns for each row
+    /// whether its last cell was cut.
     pub(crate) fn fit(&mut self, width: Option<usize>) -> Vec<bool> {
         let mut cut = vec![false; self.rows.len()];
         let Some(width) = width else { return cut };
@@ -80,7 +80,7 @@ impl<const N: usize> Columns<N> {
         cut
     }
 
-    /// The table, each line without trailing blanks.
+    /// Formats the table without trailing blanks.
     pub(crate) fn to_text(&self) -> String {
         let lines: Vec<[Vec<&str>; N]> =
             self.rows.iter().map(|row| row.each_ref().map(|cell| cell.lines().collect())).collect();
@@ -129,7 +129,7 @@ impl<const N: usize> Columns<N> {
     }
 }
 
-/// A line of at most so many columns, which ends with an ellipsis if it was longer.
+/// Cuts a line to a width; an ellipsis marks the cut.
 fn shortened(line: &str, width: usize) -> String {
     if line.width() <= width {
         return line.to_owned();
@@ -142,7 +142,7 @@ fn shortened(line: &str, width: usize) -> String {
     kept.collect::<String>() + "…"
 }
 
-/// At most six significant digits and no trailing zeros, as C's `%g` for numbers that need no exponent.
+/// Formats a number with at most six significant digits and no trailing zeros, like `%g` of C without exponents.
 fn shortest(number: f64) -> String {
     let magnitude = if number == 0.0 { 0 } else { number.abs().log10().floor() as i32 };
     let decimals = usize::try_from(5_i32.saturating_sub(magnitude)).unwrap_or_default();
@@ -186,7 +186,7 @@ mod tests {
         assert!(text.lines().all(|line| line.width() <= 30), "{text}");
         assert!(text.contains("short         日本日本日本日…\n"), "{text}");
         assert!(text.contains("xxxxxxxxxxxx  ok\n"), "{text}");
-        // However narrow a terminal is, there is something to read.
+        // Narrow terminals show at least the minimum width.
         table.fit(Some(1));
         assert!(table.to_text().contains("xxxxxxx…  ok\n"), "{}", table.to_text());
     }

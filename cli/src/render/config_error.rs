@@ -1,4 +1,4 @@
-//! What is to be said of a configuration, with the text it is about.
+//! Problems in configurations, with the lines they are about.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ pub(crate) fn config_error(error: &ConfigError) {
     line(stderr::Level::Error, &text(error));
 }
 
-/// Shows what is probably not meant so, and with `verbose` also what has no effect here.
+/// Shows warnings, and with `verbose` also settings without effect.
 pub(crate) fn config_remarks(config: &Config, verbose: bool) {
     let notes = if verbose { &*config.notes } else { &[] };
     let warnings = (Level::WARNING, stderr::Level::Warning, "warning", &*config.warnings);
@@ -25,7 +25,7 @@ pub(crate) fn config_remarks(config: &Config, verbose: bool) {
     }
 }
 
-/// Every problem with its line underlined, without a line end after the last.
+/// Formats every problem with its line underlined, without a final line feed.
 pub(super) fn text(error: &ConfigError) -> String {
     underlined(Level::ERROR, "error", &error.file, &error.source_text, &error.problems)
 }
@@ -41,14 +41,14 @@ fn underlined(
     let shown: Vec<String> = problems
         .iter()
         .map(|problem| {
-            let Some(place) = problem.place else {
+            let Some(span) = problem.place else {
                 let hint =
                     problem.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
                 return format!("{name}: {path}: {}{hint}", problem.message);
             };
             // An empty range, e.g. at the end of the text, is shown as one character.
-            let end = place.end.max(place.start);
-            let mut annotation = AnnotationKind::Primary.span(place.start..end);
+            let end = span.end.max(span.start);
+            let mut annotation = AnnotationKind::Primary.span(span.start..end);
             if let Some(hint) = &problem.hint {
                 annotation = annotation.label(hint);
             }

@@ -1,23 +1,24 @@
-//! Errors of evaluators, each shown once with the number of conversations that it is in.
+//! Errors of evaluators, each shown once with the number of its conversations, and their form in tables.
 
 use std::{
     collections::{HashMap, hash_map::RandomState},
-    fmt,
+    fmt::{self, Write as _},
     hash::BuildHasher as _,
     io,
 };
 
 use evaluator_host::report::{EvaluationReport, Report};
+use unicode_width::UnicodeWidthStr as _;
 
 use super::{
     plain::{line_of, one_line},
     words::kind,
 };
 
-/// Lines of standard error that are shown of an error.
+/// Maximum number of shown lines of standard error.
 const STDERR_LINES: usize = 20;
 
-/// The errors of a report. Only a hash of each is kept, since there may be as many as evaluations.
+/// The errors of a report. Only hashes are kept, since there may be as many errors as evaluations.
 pub(super) struct Errors {
     hasher: RandomState,
     groups: HashMap<u64, Group>,
@@ -30,7 +31,7 @@ struct Group {
     was_shown: bool,
 }
 
-/// How an error is to be shown.
+/// Form in which an error is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Showing {
     /// In full, with its extent.
@@ -39,7 +40,7 @@ pub(super) enum Showing {
     Again,
 }
 
-/// How many conversations of a report have the same error.
+/// Number of conversations of a report with the same error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) count: usize,
@@ -47,7 +48,7 @@ pub(super) struct Extent {
 }
 
 impl Extent {
-    /// In parentheses, to stand behind the error; empty for a single conversation.
+    /// The extent in parentheses; empty for a single conversation.
     pub(super) fn suffix(self) -> String {
         if self.count > 1 { format!(" ({self})") } else { String::new() }
     }
@@ -84,7 +85,7 @@ impl Errors {
         Ok(errors)
     }
 
-    /// How the error of this evaluation is to be shown; `None` without an error, or where it was not run.
+    /// Returns the form in which to show the error of an evaluation; `None` if there is no error, or it was not run.
     pub(super) fn showing(&mut self, evaluation: &EvaluationReport) -> Option<Showing> {
         let key = self.key(evaluation)?;
         let group = self.groups.entry(key).or_default();
@@ -101,19 +102,19 @@ impl Errors {
     }
 }
 
-/// The error in the words of this project; it may have several lines.
+/// Returns the error in the wording of this project; it may have several lines.
 fn full(evaluation: &EvaluationReport) -> Option<&str> {
     evaluation.error.as_deref().map(|error| evaluation.headline.as_deref().unwrap_or(error))
 }
 
-/// The error on one line; empty without one.
+/// Returns the first line of the error; empty without an error.
 pub(super) fn headline(evaluation: &EvaluationReport) -> String {
     let first = full(evaluation).unwrap_or_default().lines().find(|line| !line.trim().is_empty());
     one_line(first.unwrap_or_default().trim()).into_owned()
 }
 
-/// What stands below the headline: the other lines of the error, and the end of standard error where the headline is not
-/// all of it. Each line has a prefix, so that none can be mistaken for one of the report.
+/// Returns the other lines of the error, and the end of standard error unless the error contains all of it. A prefix
+/// distinguishes each line from lines of the report.
 pub(super) fn below(evaluation: &EvaluationReport) -> Vec<String> {
     let Some(full) = full(evaluation) else { return Vec::new() };
     let lines = full.trim().lines().skip(1).map(|line| format!("| {}", line_of(line)));
@@ -128,10 +129,62 @@ pub(super) fn below(evaluation: &EvaluationReport) -> Vec<String> {
     lines.chain(shown.iter().map(|line| format!("stderr: {}", line_of(line)))).collect()
 }
 
-/// Returns true if the error has the message behind the name of the evaluator.
+/// Returns true if the error contains the message after the name of the evaluator.
 fn is_line_of(message: &str, name: &str, error: &str) -> bool {
     let message = message.strip_prefix(name).and_then(|rest| rest.strip_prefix(": "));
     message.is_some_and(|message| error.contains(message))
+}
+
+/// Maximum width of an error in a table, in columns.
+const FITS: usize = 160;
+
+/// Width of the shown start of a longer error, in columns.
+const SHOWN: usize = 70;
+
+/// Cell of an error that was shown before.
+pub(super) const AS_ABOVE: &str = "(as above)";
+
+/// Returns the cell of an error: the error or its start, and the number of its conversations.
+pub(super) fn cell(evaluation: &EvaluationReport, showing: Option<Showing>) -> String {
+    match showing {
+        // There is no error, or the evaluator was not run.
+        None => headline(evaluation),
+        Some(Showing::Again) => AS_ABOVE.to_owned(),
+        Some(Showing::First(extent)) => shortened(&headline(evaluation)) + &extent.suffix(),
+    }
+}
+
+fn shortened(error: &str) -> String {
+    if error.width() <= FITS {
+        return error.to_owned();
+    }
+    let mut cell = String::new();
+    for word in error.split_inclusive(' ') {
+        if cell.width() + word.width() > SHOWN && !cell.is_empty() {
+            break;
+        }
+        cell.push_str(word);
+    }
+    // A single word may be too long.
+    let cell: String = cell.trim_end().chars().take(SHOWN).collect();
+    format!("{cell} ...")
+}
+
+/// Writes the rest of an error below the table: its kind, its whole text if the cell was cut, and standard error.
+pub(super) fn whole(
+    text: &mut String,
+    evaluation: &EvaluationReport,
+    extent: Extent,
+    was_cut: bool,
+) {
+    let _ = writeln!(text, "  Error of {}: {}", one_line(&evaluation.name), kind(evaluation));
+    let headline = headline(evaluation);
+    if was_cut || headline.width() > FITS {
+        let _ = writeln!(text, "    {headline}{}", extent.suffix());
+    }
+    for line in below(evaluation) {
+        let _ = writeln!(text, "    {line}");
+    }
 }
 
 #[cfg(test)]
@@ -145,5 +198,14 @@ mod tests {
         assert_eq!(extent(12, 40).suffix(), " (12 of 40 conversations)");
         assert_eq!(extent(1, 40).suffix(), "");
         assert_eq!(extent(1, 1).suffix(), "");
+    }
+
+    #[test]
+    fn a_cell_has_bounded_width() {
+        assert_eq!(shortened("exited with code 3: boom"), "exited with code 3: boom");
+        for long in ["word ".repeat(50), "é".repeat(300)] {
+            let cell = shortened(&long);
+            assert!(cell.width() <= SHOWN + 4 && cell.ends_with(" ..."), "{cell}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, io};
 
-use evaluator_host::{report::Report, verdict::Status};
+use evaluator_host::report::{EvaluationOutcome, Report};
 
 use super::{
     errors::{Errors, Showing, below, headline},
@@ -11,6 +11,7 @@ use super::{
     words::{NO_RECORDING, contradictions, failure, kind, reason, unrecorded, with_cause},
 };
 
+/// Writes the report as annotations.
 pub(crate) fn github(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
     let mut text = String::new();
     for (error, cause) in report.errors_with_causes() {
@@ -37,10 +38,8 @@ pub(crate) fn github(report: &Report, out: &mut dyn io::Write) -> io::Result<()>
         text.clear();
         for evaluation in &conversation.evaluations {
             let title = format!("{} on {}", evaluation.name, conversation.trace_id);
-            match (&evaluation.error, evaluation.status) {
-                // It says so once, below: there may be thousands.
-                _ if !evaluation.was_run() => {}
-                (Some(_), _) => {
+            match evaluation.outcome() {
+                EvaluationOutcome::Error => {
                     // GitHub shows few annotations of a step.
                     let Some(Showing::First(extent)) = broken.showing(evaluation) else { continue };
                     let (name, kind) = (&evaluation.name, kind(evaluation));
@@ -52,16 +51,15 @@ pub(crate) fn github(report: &Report, out: &mut dyn io::Write) -> io::Result<()>
                     lines.extend(below(evaluation));
                     command(&mut text, "error", &title, &lines.join("\n"));
                 }
-                (None, Status::Failed) => command(&mut text, "error", &title, &failure(evaluation)),
-                (None, Status::NotEvaluated) => {
-                    command(
-                        &mut text,
-                        "notice",
-                        &title,
-                        &format!("not evaluated: {}", reason(evaluation)),
-                    );
+                EvaluationOutcome::Failed => {
+                    command(&mut text, "error", &title, &failure(evaluation));
                 }
-                (None, Status::Passed) => {}
+                EvaluationOutcome::NotEvaluated => {
+                    let reason = format!("not evaluated: {}", reason(evaluation));
+                    command(&mut text, "notice", &title, &reason);
+                }
+                // The last line counts evaluations that were not run: there may be thousands.
+                _ => {}
             }
         }
     }
@@ -73,7 +71,7 @@ pub(crate) fn github(report: &Report, out: &mut dyn io::Write) -> io::Result<()>
 }
 
 fn command(text: &mut String, kind: &str, title: &str, message: &str) {
-    // A message ends with its line; a property also at a colon or a comma.
+    // A line feed ends a message; a colon or a comma also ends a property.
     let message = line_of(message).replace('%', "%25").replace('\n', "%0A");
     let title = one_line(title).replace('%', "%25").replace(':', "%3A").replace(',', "%2C");
     let _ = writeln!(text, "::{kind} title={title}::{message}");

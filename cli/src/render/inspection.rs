@@ -11,12 +11,12 @@ use evaluator_host::{
     run::{Inspection, invocations},
 };
 
-use super::{plain::one_line, verdict::counted};
+use super::{counted, plain::one_line, words::cut};
 
-/// Characters of a tool's arguments or result that are shown.
+/// Maximum number of shown characters of the arguments or the result of a tool.
 const VALUE_CHARS: usize = 300;
 
-/// Why a conversation without turns cannot be evaluated.
+/// Error of a conversation without turns.
 const NO_TURNS: &str =
     "no turns were found; see docs/trace-attributes.md for the attributes that are read";
 
@@ -81,24 +81,20 @@ fn turn_text(number: usize, turn: &Turn, text: &mut String) {
         let _ = write!(text, ", agent {}", one_line(agent));
     }
     let _ = writeln!(text, ", {})", counted(turn.llm_calls.len() as u64, "model call"));
-    let said = |said: &Option<String>| {
-        said.as_deref().map_or_else(|| "(no text was recorded)".to_owned(), indented)
+    let text_of = |recorded: &Option<String>| {
+        recorded.as_deref().map_or_else(|| "(no text was recorded)".to_owned(), indented)
     };
-    let _ = writeln!(text, "    user: {}", said(&turn.user_text));
+    let _ = writeln!(text, "    user: {}", text_of(&turn.user_text));
     for call in &turn.tool_calls {
         let _ = writeln!(text, "    tool: {}", call_text(call));
     }
-    let _ = writeln!(text, "    answer: {}", said(&turn.final_text));
+    let _ = writeln!(text, "    answer: {}", text_of(&turn.final_text));
 }
 
 fn call_text(call: &ToolCall) -> String {
     let value = |value: &Value| {
         let text = to_python_in_order(value);
-        let text = one_line(&text);
-        match text.char_indices().nth(VALUE_CHARS) {
-            Some((end, _)) => format!("{}...", &text[..end]),
-            None => text.into_owned(),
-        }
+        cut(&one_line(&text), VALUE_CHARS).into_owned()
     };
     let failed = if call.is_error { " (failed)" } else { "" };
     let result = match call.result.is_null() {
@@ -108,7 +104,7 @@ fn call_text(call: &ToolCall) -> String {
     format!("{} {} -> {result}{failed}", one_line(&call.name), value(&call.arguments))
 }
 
-/// Why a conversation cannot be evaluated; empty if it can.
+/// Returns the reasons why a conversation cannot be evaluated.
 fn errors(conversation: &Conversation) -> Vec<String> {
     let mut errors = conversation.errors.clone();
     if errors.is_empty() && conversation.turns.is_empty() {
@@ -117,7 +113,7 @@ fn errors(conversation: &Conversation) -> Vec<String> {
     errors
 }
 
-/// Text of a recording whose lines are indented, so that none looks like a line of the report.
+/// Indents the lines of a recorded text, so that none looks like a line of the report.
 fn indented(text: &str) -> String {
     let lines: Vec<_> = text.split('\n').map(one_line).collect();
     lines.join("\n      ")
@@ -186,7 +182,7 @@ fn texts(texts: impl IntoIterator<Item = String>) -> Value {
     Value::Array(texts.into_iter().map(Value::String).collect())
 }
 
-/// JSON whose lines after the first are indented; line feeds in its strings are escaped.
+/// Formats JSON with all lines but the first indented; line feeds in its strings are escaped.
 fn nested(value: &Value, indent: &str) -> String {
     to_pretty(value).replace('\n', &format!("\n{indent}"))
 }

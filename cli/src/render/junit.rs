@@ -1,13 +1,13 @@
 //! JUnit XML, which CI systems show as test results.
 //!
-//! A conversation is a test suite and an evaluator on it a test case; what went wrong outside of any conversation is a suite
-//! of its own, so that no CI system can overlook it.
+//! A conversation is a test suite, and an evaluation of it a test case. Errors outside of any conversation are a separate suite,
+//! so that no CI system can overlook them.
 
 use std::io::{self, Write};
 
 use evaluator_host::{
-    report::{ConversationReport, EvaluationReport, Report},
-    verdict::{Status, Tally},
+    report::{ConversationReport, EvaluationOutcome, EvaluationReport, Report},
+    verdict::Tally,
 };
 use quick_xml::{
     Writer,
@@ -21,45 +21,84 @@ use super::{
     words::{NO_RECORDING, failure, kind, reason, with_cause},
 };
 
-/// What documents are written to.
+/// Writer of a document.
 type Xml<'o> = Writer<&'o mut dyn Write>;
 
-/// The report as a document, with its final line feed.
+/// Writes the report as a document that ends with a line feed.
 pub(crate) fn junit(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let mut writer = Writer::new_with_indent(out, b' ', 2);
     writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
     let tally = report.tally();
-    let errors = tally.errored + report.errors.len() as u64;
     let missing = report.missing_scores();
-    let (cases, missing_cases) = (report.unrecorded_cases.len(), report.missing_cases().len());
-    let failures = tally.failed + (missing.len() + missing_cases) as u64;
-    let tests = tally.total() + (report.errors.len() + missing.len() + cases) as u64;
-    let skipped = tally.not_evaluated + tally.not_run + (cases - missing_cases) as u64;
-    writer
-        .create_element("testsuites")
-        .with_attribute(("name", "evaluator"))
-        .with_attribute(("tests", tests.to_string().as_str()))
-        .with_attribute(("failures", failures.to_string().as_str()))
-        .with_attribute(("errors", errors.to_string().as_str()))
-        .with_attribute(("skipped", skipped.to_string().as_str()))
-        .write_inner_content(|writer| {
-            run(writer, report)?;
-            if !report.errors.is_empty() {
-                inputs(writer, report)?;
-            }
-            if !missing.is_empty() {
-                required(writer, &missing)?;
-            }
-            if cases > 0 {
-                unrecorded(writer, report)?;
-            }
-            report.conversations.iter().try_for_each(|conversation| suite(writer, &conversation?))
-        })?;
+    let inputs = report.errors.len() as u64;
+    let (cases, missing_cases) =
+        (report.unrecorded_cases.len() as u64, report.missing_cases().len() as u64);
+    let counts = [
+        ("tests", tally.total() + inputs + missing.len() as u64 + cases),
+        ("failures", tally.failed + missing.len() as u64 + missing_cases),
+        ("errors", tally.errored + inputs),
+        ("skipped", tally.not_evaluated + tally.not_run + cases - missing_cases),
+    ];
+    element(&mut writer, "testsuites", "evaluator", &counts, |writer| {
+        run(writer, report)?;
+        let errors = (1..).zip(report.errors_with_causes()).map(|(number, (error, cause))| {
+            (format!("input {number}"), Outcome::Error("bad_input", with_cause(error, cause)))
+        });
+        suite(writer, "inputs", "errors", errors.collect())?;
+        let failures = missing
+            .iter()
+            .map(|name| ((*name).to_owned(), Outcome::Failure(NOTHING_SCORED.to_owned())));
+        suite(writer, "require_evaluated", "failures", failures.collect())?;
+        // Golden cases without a recording.
+        let (kind, outcome): (_, fn(String) -> Outcome) = match missing_cases {
+            0 => ("skipped", Outcome::Skipped),
+            _ => ("failures", Outcome::Failure),
+        };
+        let unrecorded = report.unrecorded_cases.iter();
+        let unrecorded =
+            unrecorded.map(|name| (name.to_string(), outcome(NO_RECORDING.to_owned())));
+        suite(writer, "golden_cases", kind, unrecorded.collect())?;
+        report.conversations.iter().try_for_each(|it| conversation(writer, &it?))
+    })?;
     writer.into_inner().write_all(b"\n")
 }
 
-/// What is to be known of the whole run, in a suite without tests, since only suites have properties; nothing of a run
-/// that came to its end and tolerates nothing.
+/// Writes an element with a name and counts.
+fn element(
+    writer: &mut Xml<'_>,
+    tag: &'static str,
+    name: &str,
+    counts: &[(&'static str, u64)],
+    content: impl FnOnce(&mut Xml<'_>) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut element = writer.create_element(tag).with_attribute(("name", name));
+    for (key, count) in counts {
+        element = element.with_attribute((*key, count.to_string().as_str()));
+    }
+    element.write_inner_content(|writer| content(writer))?;
+    Ok(())
+}
+
+/// Writes a suite of tests that all have the same kind of outcome; nothing without tests.
+fn suite(
+    writer: &mut Xml<'_>,
+    name: &str,
+    kind: &'static str,
+    tests: Vec<(String, Outcome)>,
+) -> io::Result<()> {
+    if tests.is_empty() {
+        return Ok(());
+    }
+    let count = tests.len() as u64;
+    element(writer, "testsuite", name, &[("tests", count), (kind, count)], |writer| {
+        tests.into_iter().try_for_each(|(test, outcome)| {
+            case(writer, name, &test, 0.0, Some(outcome), &Extras::default())
+        })
+    })
+}
+
+/// Writes facts about the whole run as a suite without tests, since only suites have properties. A complete run that
+/// tolerates no errors may have none.
 fn run(writer: &mut Xml<'_>, report: &Report) -> io::Result<()> {
     let mut found = Vec::new();
     if let Some(partial) = report.partial {
@@ -78,69 +117,7 @@ fn run(writer: &mut Xml<'_>, report: &Report) -> io::Result<()> {
     if found.is_empty() {
         return Ok(());
     }
-    writer
-        .create_element("testsuite")
-        .with_attribute(("name", "run"))
-        .with_attribute(("tests", "0"))
-        .write_inner_content(|writer| properties(writer, &found))?;
-    Ok(())
-}
-
-fn inputs(writer: &mut Xml<'_>, report: &Report) -> io::Result<()> {
-    let count = report.errors.len().to_string();
-    writer
-        .create_element("testsuite")
-        .with_attribute(("name", "inputs"))
-        .with_attribute(("tests", count.as_str()))
-        .with_attribute(("errors", count.as_str()))
-        .write_inner_content(|writer| {
-            for (number, (error, cause)) in (1..).zip(report.errors_with_causes()) {
-                let name = format!("input {number}");
-                let error = with_cause(error, cause);
-                let outcome = Some(Outcome::Error("bad_input", &error));
-                case(writer, "inputs", &name, 0.0, outcome, &Beside::default())?;
-            }
-            Ok(())
-        })?;
-    Ok(())
-}
-
-/// Evaluators that have to score something and have not.
-fn required(writer: &mut Xml<'_>, names: &[&str]) -> io::Result<()> {
-    let count = names.len().to_string();
-    writer
-        .create_element("testsuite")
-        .with_attribute(("name", "require_evaluated"))
-        .with_attribute(("tests", count.as_str()))
-        .with_attribute(("failures", count.as_str()))
-        .write_inner_content(|writer| {
-            names.iter().try_for_each(|name| {
-                let outcome = Some(Outcome::Failure(NOTHING_SCORED));
-                case(writer, "require_evaluated", name, 0.0, outcome, &Beside::default())
-            })
-        })?;
-    Ok(())
-}
-
-/// Golden cases without a recording: failures where each has to have one, else skipped.
-fn unrecorded(writer: &mut Xml<'_>, report: &Report) -> io::Result<()> {
-    let count = report.unrecorded_cases.len().to_string();
-    let fails = !report.missing_cases().is_empty();
-    writer
-        .create_element("testsuite")
-        .with_attribute(("name", "golden_cases"))
-        .with_attribute(("tests", count.as_str()))
-        .with_attribute((if fails { "failures" } else { "skipped" }, count.as_str()))
-        .write_inner_content(|writer| {
-            report.unrecorded_cases.iter().try_for_each(|name| {
-                let outcome = match fails {
-                    true => Outcome::Failure(NO_RECORDING),
-                    false => Outcome::Skipped(NO_RECORDING),
-                };
-                case(writer, "golden_cases", name, 0.0, Some(outcome), &Beside::default())
-            })
-        })?;
-    Ok(())
+    element(writer, "testsuite", "run", &[("tests", 0)], |writer| properties(writer, &found))
 }
 
 fn properties(writer: &mut Xml<'_>, properties: &[(&str, String)]) -> io::Result<()> {
@@ -153,59 +130,57 @@ fn properties(writer: &mut Xml<'_>, properties: &[(&str, String)]) -> io::Result
     Ok(())
 }
 
-fn suite(writer: &mut Xml<'_>, conversation: &ConversationReport) -> io::Result<()> {
+fn conversation(writer: &mut Xml<'_>, conversation: &ConversationReport) -> io::Result<()> {
     let mut tally = Tally::default();
     for evaluation in &conversation.evaluations {
         evaluation.count_in(&mut tally);
     }
-    let skipped = tally.not_evaluated + tally.not_run;
-    // All denominators, some of which the attributes do not have.
-    let counts = tally.named().map(|(name, count)| (name, count.to_string()));
-    writer
-        .create_element("testsuite")
-        .with_attribute(("name", attribute(&conversation.trace_id).as_str()))
-        .with_attribute(("tests", tally.total().to_string().as_str()))
-        .with_attribute(("failures", tally.failed.to_string().as_str()))
-        .with_attribute(("errors", tally.errored.to_string().as_str()))
-        .with_attribute(("skipped", skipped.to_string().as_str()))
-        .write_inner_content(|writer| {
-            properties(writer, &counts)?;
-            for evaluation in &conversation.evaluations {
-                let seconds = evaluation.duration.unwrap_or_default().as_secs_f64();
-                let failure = failure(evaluation);
-                let reason = reason(evaluation);
-                let error = error_text(evaluation);
-                let outcome = match (&evaluation.error, evaluation.status) {
-                    (Some(_), _) if !evaluation.was_run() => Some(Outcome::Skipped(&error)),
-                    (Some(_), _) => Some(Outcome::Error(kind(evaluation), &error)),
-                    (None, Status::Failed) => Some(Outcome::Failure(&failure)),
-                    (None, Status::NotEvaluated) => Some(Outcome::Skipped(&reason)),
-                    (None, Status::Passed) => None,
-                };
-                let (class, name) = (&conversation.trace_id, &evaluation.name);
-                let beside = Beside {
-                    warnings: &evaluation.warnings,
-                    stderr: evaluation.stderr.as_deref(),
-                    attempts: evaluation.attempts,
-                };
-                case(writer, class, name, seconds, outcome, &beside)?;
-            }
-            Ok(())
-        })?;
-    Ok(())
+    let counts = [
+        ("tests", tally.total()),
+        ("failures", tally.failed),
+        ("errors", tally.errored),
+        ("skipped", tally.not_evaluated + tally.not_run),
+    ];
+    // All denominators; the attributes lack some of them.
+    let named = tally.named().map(|(name, count)| (name, count.to_string()));
+    element(writer, "testsuite", &attribute(&conversation.trace_id), &counts, |writer| {
+        properties(writer, &named)?;
+        for evaluation in &conversation.evaluations {
+            let seconds = evaluation.duration.unwrap_or_default().as_secs_f64();
+            let outcome = match evaluation.outcome() {
+                EvaluationOutcome::NotRun => Some(Outcome::Skipped(error_text(evaluation))),
+                EvaluationOutcome::Error => {
+                    Some(Outcome::Error(kind(evaluation), error_text(evaluation)))
+                }
+                EvaluationOutcome::Failed => Some(Outcome::Failure(failure(evaluation))),
+                EvaluationOutcome::NotEvaluated => {
+                    Some(Outcome::Skipped(reason(evaluation).to_owned()))
+                }
+                _ => None,
+            };
+            let extras = Extras {
+                warnings: &evaluation.warnings,
+                stderr: evaluation.stderr.as_deref(),
+                attempts: evaluation.attempts,
+            };
+            let (class, name) = (&conversation.trace_id, &evaluation.name);
+            case(writer, class, name, seconds, outcome, &extras)?;
+        }
+        Ok(())
+    })
 }
 
-/// What a test case is if it did not pass.
-enum Outcome<'a> {
+/// Outcome of a test case that did not pass.
+enum Outcome {
     /// Kind and text.
-    Error(&'a str, &'a str),
-    Failure(&'a str),
-    Skipped(&'a str),
+    Error(&'static str, String),
+    Failure(String),
+    Skipped(String),
 }
 
-/// What a test case has beside its outcome.
+/// Parts of a test case apart from its outcome.
 #[derive(Default)]
-struct Beside<'a> {
+struct Extras<'a> {
     warnings: &'a [String],
     stderr: Option<&'a str>,
     attempts: u32,
@@ -216,8 +191,8 @@ fn case(
     class: &str,
     name: &str,
     seconds: f64,
-    outcome: Option<Outcome<'_>>,
-    beside: &Beside<'_>,
+    outcome: Option<Outcome>,
+    extras: &Extras<'_>,
 ) -> io::Result<()> {
     let (class, name, time) = (attribute(class), attribute(name), format!("{seconds:.3}"));
     let element = writer
@@ -225,13 +200,13 @@ fn case(
         .with_attribute(("classname", class.as_str()))
         .with_attribute(("name", name.as_str()))
         .with_attribute(("time", time.as_str()));
-    if outcome.is_none() && beside.warnings.is_empty() && beside.attempts < 2 {
+    if outcome.is_none() && extras.warnings.is_empty() && extras.attempts < 2 {
         element.write_empty()?;
         return Ok(());
     }
     element.write_inner_content(|writer| {
-        if beside.attempts > 1 {
-            properties(writer, &[("attempts", beside.attempts.to_string())])?;
+        if extras.attempts > 1 {
+            properties(writer, &[("attempts", extras.attempts.to_string())])?;
         }
         if let Some(outcome) = outcome {
             let (tag, kind, text) = match outcome {
@@ -245,14 +220,14 @@ fn case(
             if let Some(kind) = kind {
                 element = element.with_attribute(("type", kind));
             }
-            element.write_text_content(content(text))?;
+            element.write_text_content(content(&text))?;
         }
-        if !beside.warnings.is_empty() {
+        if !extras.warnings.is_empty() {
             let lines: Vec<String> =
-                beside.warnings.iter().map(|it| format!("warning: {}", one_line(it))).collect();
+                extras.warnings.iter().map(|it| format!("warning: {}", one_line(it))).collect();
             writer.create_element("system-out").write_text_content(content(&lines.join("\n")))?;
         }
-        if let Some(stderr) = beside.stderr {
+        if let Some(stderr) = extras.stderr {
             writer.create_element("system-err").write_text_content(content(stderr))?;
         }
         Ok(())
@@ -260,27 +235,26 @@ fn case(
     Ok(())
 }
 
-/// The error of an evaluation. What it wrote to standard error has an element of its own.
+/// Returns the error of an evaluation without its standard error, which has a separate element.
 fn error_text(evaluation: &EvaluationReport) -> String {
     let mut lines = vec![headline(evaluation)];
     lines.extend(below(evaluation).into_iter().filter(|line| !line.starts_with("stderr: ")));
     lines.join("\n")
 }
 
-/// Text as the value of an attribute.
+/// Converts text to the value of an attribute.
 fn attribute(text: &str) -> String {
     valid(&printable(&one_line(text)))
 }
 
-/// Text as the content of an element. The document may be printed to a log, in which no line of the text is to be one of
-/// the log, so line feeds are references.
+/// Converts text to the content of an element. Line feeds are references: in a log, no line of the text may be a line of the log.
 fn content(text: &str) -> BytesText<'static> {
     let text = valid(&line_of(text));
     let escaped = quick_xml::escape::escape(&text);
     BytesText::from_escaped(escaped.replace('\n', "&#10;").replace(OLD_COMMAND, "##&#91;"))
 }
 
-/// The text without the characters that XML has no way to write.
+/// Replaces the characters that XML cannot represent.
 fn valid(text: &str) -> String {
     let is_invalid = |c: char| matches!(c, '\u{fffe}' | '\u{ffff}');
     text.replace(is_invalid, "\u{fffd}")

@@ -2,44 +2,34 @@
 
 use std::{fmt::Write as _, io, sync::Arc};
 
-use evaluator_host::{
-    report::{EvaluationReport, Report},
-    verdict::Status,
-};
+use evaluator_host::report::{EvaluationOutcome, EvaluationReport, Report};
 
 use super::{
-    duration::milliseconds,
     errors::{Errors, Extent, Showing, below, headline},
     plain::{one_line, printable},
     verdict,
     words::{
-        NO_RECORDING, contradictions, failure, kind, reason, score_text, unrecorded, with_cause,
+        NO_RECORDING, contradictions, failure, kind, reason, score_text, time, unrecorded,
+        with_cause,
     },
 };
 
-/// Rows of one table; GitHub cuts comments at 65,536 characters.
+/// Maximum number of rows; GitHub cuts comments at 65,536 characters.
 const ROWS: usize = 500;
 
-/// Bytes that are shown of an error below its first line, and of all errors together.
+/// Maximum number of shown bytes of an error below its first line, and of all errors together.
 const DETAIL_BYTES: usize = 1500;
 const ALL_DETAIL_BYTES: usize = 15_000;
 
+/// Writes the report as Markdown.
 pub(crate) fn markdown(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
     out.write_all(printable(&text(report)?).as_bytes())
 }
 
-/// Short, however many conversations there are.
+/// Formats the report; its length is bounded.
 fn text(report: &Report) -> io::Result<String> {
     let mut text = format!("### {}\n", escaped(&verdict::sentence(report)));
-    let mut remarks: Vec<String> = Vec::new();
-    remarks.extend(report.errors_with_causes().map(|(error, cause)| with_cause(error, cause)));
-    remarks.extend(verdict::grouping(report).map(|grouping| grouping.to_string()));
-    let missing = report.missing_scores().into_iter();
-    remarks.extend(missing.map(|name| format!("{name}: {}", verdict::NOTHING_SCORED)));
-    remarks.extend(report.warnings.iter().map(|warning| format!("warning: {warning}")));
-    remarks.extend(unrecorded(report).iter().map(|case| format!("{NO_RECORDING}: {case}")));
-    let contradictions = contradictions(report)?;
-    remarks.extend(contradictions.iter().map(|it| format!("warning: {}", it.sentence())));
+    let remarks = remarks(report)?;
     if !remarks.is_empty() {
         text.push('\n');
     }
@@ -52,44 +42,60 @@ fn text(report: &Report) -> io::Result<String> {
     text.push_str("\n| | Conversation | Metric | Score | Time | |\n|---|---|---|---:|---:|---|\n");
     let mut room = ALL_DETAIL_BYTES;
     let (rows, more) = rows(report)?;
-    for Row { trace_id, evaluation, extent } in &rows {
-        let score = evaluation
-            .shown_score()
-            .map_or_else(String::new, |score| score_text(score, evaluation.threshold));
-        let time = evaluation
-            .duration
-            .map_or_else(String::new, |time| milliseconds(time.as_secs_f64() * 1000.0));
-        let (icon, remark) = match (&evaluation.error, evaluation.status) {
-            (Some(_), _) if !evaluation.was_run() => ("⏹", headline(evaluation)),
-            (Some(_), _) => ("💥", headline(evaluation)),
-            (None, Status::Failed) => ("❌", failure(evaluation)),
-            (None, Status::NotEvaluated) => ("➖", reason(evaluation)),
-            (None, Status::Passed) => ("✅", String::new()),
-        };
-        let label = match &evaluation.error {
-            Some(_) if evaluation.was_run() => format!("`{}`: ", kind(evaluation)),
-            _ => String::new(),
-        };
-        let more = match evaluation.was_run() {
-            true => folded(&below(evaluation).join("\n"), &mut room),
-            false => String::new(),
-        };
-        let trace_id = one_line(trace_id).replace(['`', '|'], "_");
-        let conversation = match extent.filter(|extent| extent.count > 1) {
-            Some(extent) => format!("{extent}, first `{trace_id}`"),
-            None => format!("`{trace_id}`"),
-        };
-        let _ = writeln!(
-            text,
-            "| {icon} | {conversation} | {} | {score} | {time} | {label}{}{more} |",
-            escaped(&evaluation.name),
-            escaped(&remark)
-        );
+    for row in &rows {
+        write_row(&mut text, row, &mut room);
     }
     if more > 0 {
         let _ = writeln!(text, "\n... and {more} more.");
     }
     Ok(text)
+}
+
+/// Returns the errors and warnings outside of any evaluation.
+fn remarks(report: &Report) -> io::Result<Vec<String>> {
+    let mut remarks: Vec<String> =
+        report.errors_with_causes().map(|(error, cause)| with_cause(error, cause)).collect();
+    remarks.extend(verdict::grouping(report).map(|grouping| grouping.to_string()));
+    let missing = report.missing_scores().into_iter();
+    remarks.extend(missing.map(|name| format!("{name}: {}", verdict::NOTHING_SCORED)));
+    remarks.extend(report.warnings.iter().map(|warning| format!("warning: {warning}")));
+    remarks.extend(unrecorded(report).iter().map(|case| format!("{NO_RECORDING}: {case}")));
+    let contradictions = contradictions(report)?;
+    remarks.extend(contradictions.iter().map(|it| format!("warning: {}", it.sentence())));
+    Ok(remarks)
+}
+
+fn write_row(text: &mut String, Row { trace_id, evaluation, extent }: &Row, room: &mut usize) {
+    let score = evaluation
+        .shown_score()
+        .map_or_else(String::new, |score| score_text(score, evaluation.threshold));
+    let (icon, remark) = match evaluation.outcome() {
+        EvaluationOutcome::NotRun => ("⏹", headline(evaluation)),
+        EvaluationOutcome::Error => ("💥", headline(evaluation)),
+        EvaluationOutcome::Failed => ("❌", failure(evaluation)),
+        EvaluationOutcome::NotEvaluated => ("➖", reason(evaluation).to_owned()),
+        _ => ("✅", String::new()),
+    };
+    let label = match evaluation.outcome() {
+        EvaluationOutcome::Error => format!("`{}`: ", kind(evaluation)),
+        _ => String::new(),
+    };
+    let more = match evaluation.was_run() {
+        true => folded(&below(evaluation).join("\n"), room),
+        false => String::new(),
+    };
+    let trace_id = one_line(trace_id).replace(['`', '|'], "_");
+    let conversation = match extent.filter(|extent| extent.count > 1) {
+        Some(extent) => format!("{extent}, first `{trace_id}`"),
+        None => format!("`{trace_id}`"),
+    };
+    let _ = writeln!(
+        text,
+        "| {icon} | {conversation} | {} | {score} | {} | {label}{}{more} |",
+        escaped(&evaluation.name),
+        time(evaluation),
+        escaped(&remark)
+    );
 }
 
 /// A row of the table.
@@ -101,10 +107,10 @@ struct Row {
     extent: Option<Extent>,
 }
 
-/// The rows that the table shows, and the number of those that it has no room for. What needs attention comes first, and
-/// within that the order of the run; equal errors are one row.
+/// Returns the rows of the table, and the number of rows that are left out. Errors and failures come first, then the order of
+/// the run; equal errors are one row.
 fn rows(report: &Report) -> io::Result<(Vec<Row>, usize)> {
-    let mut rows: [Vec<Row>; ATTENTIONS] = Default::default();
+    let mut rows: [Vec<Row>; RANKS] = Default::default();
     let mut broken = Errors::of(report)?;
     let mut more = 0;
     for conversation in &report.conversations {
@@ -116,7 +122,7 @@ fn rows(report: &Report) -> io::Result<(Vec<Row>, usize)> {
                 None => None,
             };
             let trace_id = Arc::clone(&conversation.trace_id);
-            rows[attention(&evaluation)].push(Row { trace_id, evaluation, extent });
+            rows[rank(&evaluation)].push(Row { trace_id, evaluation, extent });
             if rows.iter().map(Vec::len).sum::<usize>() > ROWS {
                 rows.iter_mut().rev().find_map(Vec::pop);
                 more += 1;
@@ -126,7 +132,7 @@ fn rows(report: &Report) -> io::Result<(Vec<Row>, usize)> {
     Ok((rows.into_iter().flatten().collect(), more))
 }
 
-/// The lines of an error below its headline, to be folded in its cell; takes what it needs of the room there is.
+/// Formats the lines of an error below its headline, to be folded in its cell. Reduces `room` by their size.
 fn folded(error: &str, room: &mut usize) -> String {
     let most = DETAIL_BYTES.min(*room);
     let start = error.len().saturating_sub(most);
@@ -138,21 +144,21 @@ fn folded(error: &str, room: &mut usize) -> String {
     format!("<details><summary>more</summary>{cut}{}</details>", lines.join("<br>"))
 }
 
-/// How many kinds of rows there are.
-const ATTENTIONS: usize = 5;
+/// Number of ranks.
+const RANKS: usize = 5;
 
-/// Errors, failures, what was not judged, what passed, what was not run.
-fn attention(evaluation: &EvaluationReport) -> usize {
-    match (&evaluation.error, evaluation.status) {
-        _ if !evaluation.was_run() => 4,
-        (Some(_), _) => 0,
-        (None, Status::Failed) => 1,
-        (None, Status::NotEvaluated) => 2,
-        (None, Status::Passed) => 3,
+/// Returns the position of an evaluation's outcome in the order of the rows.
+fn rank(evaluation: &EvaluationReport) -> usize {
+    match evaluation.outcome() {
+        EvaluationOutcome::Error => 0,
+        EvaluationOutcome::Failed => 1,
+        EvaluationOutcome::NotEvaluated => 2,
+        EvaluationOutcome::NotRun => 4,
+        _ => 3,
     }
 }
 
-/// Text that means itself in a cell of a table.
+/// Escapes text for a cell of a table.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in one_line(text).chars() {
@@ -170,12 +176,12 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use evaluator_host::report::ConversationReport;
+    use evaluator_host::{report::ConversationReport, verdict::Status};
 
     use super::*;
 
     #[test]
-    fn of_many_rows_those_that_need_attention_are_shown_in_the_order_of_the_run() {
+    fn errors_and_failures_are_shown_first_in_the_order_of_the_run() {
         let conversations = (0..2000).map(|number| {
             let mut evaluation = EvaluationReport::new("check");
             evaluation.threshold = Some(0.5);

@@ -1,27 +1,33 @@
-//! Text from recordings, evaluators and file names, made safe to print.
+//! Text from recordings, evaluators and file names, made safe to print; and colours.
 //!
-//! Nothing that an agent or an evaluator wrote may move the cursor, reorder a line, begin a line of its own or be taken
-//! for a command by the CI system that reads the log. Every form of report prints such text with [`one_line`], or
-//! line by line behind a prefix; [`printable`] is the net beneath both, for all that goes to a terminal or a log.
+//! Text of agents and evaluators must not move the cursor, reorder a line, start a line of its own or be taken for a
+//! command by the CI system that reads the log. Every form of report prints such text with [`one_line`], or line by
+//! line after a prefix. [`printable`] is the last safeguard for all output to a terminal or a log.
 
-use std::{borrow::Cow, fmt::Write as _};
+use std::{
+    borrow::Cow,
+    fmt::Write as _,
+    io::{self, IsTerminal, Write},
+};
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
 
 /// Prefixes of workflow commands in the logs of GitHub: at the start of a line, and anywhere in a line.
 const COMMAND: &str = "::";
 pub(super) const OLD_COMMAND: &str = "##[";
 
-/// Text on one line: line ends and tabs are escaped, too.
+/// Escapes text to be part of a line: also line feeds and tabs.
 pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
     escaped(text, |c| is_unsafe(c) || matches!(c, '\n' | '\t'))
 }
 
-/// A line of a text that has several.
+/// Escapes a text of several lines.
 pub(super) fn line_of(text: &str) -> Cow<'_, str> {
     escaped(text, is_unsafe)
 }
 
-/// Lines of output that are complete otherwise: only line feeds and tabs are not escaped, and no line is a workflow
-/// command.
+/// Escapes complete lines of output: all but line feeds and tabs, and the start of workflow commands.
 pub(super) fn printable(text: &str) -> Cow<'_, str> {
     let text = line_of(text);
     if !text.contains(OLD_COMMAND) && !text.lines().any(is_command) {
@@ -72,6 +78,108 @@ fn is_unsafe(c: char) -> bool {
     }
 }
 
+/// Texts that are coloured at the start of a line.
+const MARKS: [(&str, AnsiColor); 6] = [
+    ("[PASS]", AnsiColor::Green),
+    ("[FAIL]", AnsiColor::Red),
+    ("[ERR ]", AnsiColor::Red),
+    ("PASSED:", AnsiColor::Green),
+    ("FAILED:", AnsiColor::Red),
+    ("ERROR:", AnsiColor::Red),
+];
+
+/// Prepares text for stdout. Colours are for terminals only: programs also read reports.
+pub(crate) fn for_stdout(text: &str) -> Cow<'_, str> {
+    let stdout = io::stdout();
+    let choice =
+        if stdout.is_terminal() { AutoStream::choice(&stdout) } else { ColorChoice::Never };
+    shown(text, choice)
+}
+
+/// Destination of text for people.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Target {
+    /// Colours are used if stdout is a terminal.
+    Stdout,
+    /// A file has no colours.
+    File,
+}
+
+/// Writer that colours lines. Text after the last line feed is written by [`flush`](Write::flush).
+pub(crate) struct Painted<'o> {
+    out: &'o mut dyn Write,
+    target: Target,
+    pending: Vec<u8>,
+}
+
+impl<'o> Painted<'o> {
+    pub(crate) fn new(out: &'o mut dyn Write, target: Target) -> Self {
+        Self { out, target, pending: Vec::new() }
+    }
+
+    fn paint(&mut self, until: usize) -> io::Result<()> {
+        let lines: Vec<u8> = self.pending.drain(..until).collect();
+        let lines = String::from_utf8_lossy(&lines);
+        let lines = match self.target {
+            Target::Stdout => for_stdout(&lines),
+            Target::File => printable(&lines),
+        };
+        self.out.write_all(lines.as_bytes())
+    }
+}
+
+impl Write for Painted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let before = self.pending.len();
+        self.pending.extend_from_slice(bytes);
+        if let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n') {
+            self.paint(before + end + 1)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.paint(self.pending.len())?;
+        self.out.flush()
+    }
+}
+
+/// Prepares text for stderr. The environment may request colours without a terminal.
+pub(super) fn for_stderr(text: &str) -> Cow<'_, str> {
+    shown(text, AutoStream::choice(&io::stderr()))
+}
+
+/// Returns the text with colours of this program only: recordings and evaluators may contain control characters.
+fn shown(text: &str, choice: ColorChoice) -> Cow<'_, str> {
+    match printable(text) {
+        Cow::Borrowed(text) => paint(text, choice),
+        Cow::Owned(text) => paint(&text, choice).into_owned().into(),
+    }
+}
+
+fn paint(text: &str, choice: ColorChoice) -> Cow<'_, str> {
+    if choice == ColorChoice::Never {
+        return Cow::Borrowed(text);
+    }
+    let mut painted = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let start = line.len() - line.trim_start_matches(' ').len();
+        // Verdicts are not indented; marks may be.
+        let mark = MARKS.iter().find(|(mark, _)| {
+            start <= if mark.starts_with('[') { 2 } else { 0 } && line[start..].starts_with(mark)
+        });
+        match mark {
+            Some((mark, color)) => {
+                let style = Style::new().fg_color(Some((*color).into())).bold();
+                let (before, after) = (&line[..start], &line[start + mark.len()..]);
+                painted.push_str(&format!("{before}{style}{mark}{style:#}{after}"));
+            }
+            None => painted.push_str(line),
+        }
+    }
+    Cow::Owned(painted)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,7 +207,36 @@ mod tests {
         ] {
             assert_eq!(printable(text), safe);
         }
-        // White space that is no control character is skipped by the readers of logs, too.
+        // Readers of logs also skip white space that is not a control character.
         assert_eq!(printable("\u{a0}::x"), "\u{a0}\\::x");
+    }
+
+    #[test]
+    fn only_colours_of_ours_are_shown() {
+        let text = "PASSED: \x1b]0;title\x07";
+        assert_eq!(
+            shown(text, ColorChoice::Always),
+            "\x1b[1m\x1b[32mPASSED:\x1b[0m \\u{1b}]0;title\\u{7}"
+        );
+        assert_eq!(shown(text, ColorChoice::Never), "PASSED: \\u{1b}]0;title\\u{7}");
+    }
+
+    #[test]
+    fn what_is_written_in_pieces_is_the_whole() {
+        let (mut out, text) = (Vec::new(), "é [PASS]\n  [FAIL] ☀\n\nend");
+        let mut painted = Painted::new(&mut out, Target::Stdout);
+        text.as_bytes().chunks(2).for_each(|piece| painted.write_all(piece).unwrap());
+        painted.flush().unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), for_stdout(text));
+    }
+
+    #[test]
+    fn marks_at_the_start_of_lines_are_painted_and_nothing_else() {
+        let text = "a [PASS]\n  [FAIL] x: 0\n    [FAIL] quoted\n  FAILED: 2\nPASSED: 1";
+        assert_eq!(
+            paint(text, ColorChoice::Always),
+            "a [PASS]\n  \x1b[1m\x1b[31m[FAIL]\x1b[0m x: 0\n    [FAIL] quoted\n  FAILED: 2\n\x1b[1m\x1b[32mPASSED:\x1b[0m 1"
+        );
+        assert_eq!(paint(text, ColorChoice::Never), text);
     }
 }

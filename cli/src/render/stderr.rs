@@ -1,6 +1,6 @@
-//! Lines on stderr, and on a terminal one line below them that changes.
+//! Lines on stderr, and on a terminal a last line that is overwritten.
 //!
-//! Errors of writing to stderr are ignored: there is nothing left to report them to.
+//! Errors of writing to stderr are ignored, because they cannot be reported.
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -13,12 +13,9 @@ use std::{
 use clap::ValueEnum;
 use serde_json::{Map, Value, json};
 
-use super::{
-    paint::for_stderr,
-    plain::{line_of, one_line},
-};
+use super::plain::{for_stderr, line_of, one_line};
 
-/// How messages are written to stderr. One per process, as stderr is.
+/// Form of the messages on stderr, for the whole process.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LogSettings {
     /// Only errors are written.
@@ -36,7 +33,7 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// How much a message matters.
+/// Severity of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {
     Info,
@@ -44,30 +41,20 @@ pub(crate) enum Level {
     Error,
 }
 
-impl Level {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Info => "info",
-            Self::Warning => "warning",
-            Self::Error => "error",
-        }
-    }
-}
-
 static SETTINGS: OnceLock<LogSettings> = OnceLock::new();
 
-/// Whether the last line is one that changes.
+/// True if the last line is one that is overwritten.
 static STATUS: AtomicBool = AtomicBool::new(false);
 
-/// Goes to the start of the line and clears it.
+/// Moves the cursor to the start of the line and clears it.
 const CLEAR: &str = "\r\x1b[2K";
 
-/// Characters a status may have. A longer one might wrap, and only its last line could then be cleared.
+/// Maximum length of a status, in characters. A longer one might wrap, and only its last line could be cleared.
 const WIDTH: usize = 79;
 
-/// Sets how messages are written; the first call counts.
+/// Sets the form of messages; only the first call has an effect.
 pub(crate) fn configure(settings: LogSettings) {
-    // A program that runs the command twice keeps what the first one said.
+    // A program that runs the command twice keeps the first settings.
     let _ = SETTINGS.set(settings);
 }
 
@@ -75,7 +62,7 @@ fn settings() -> LogSettings {
     SETTINGS.get().copied().unwrap_or_default()
 }
 
-/// Returns true if a line can be changed, and may be.
+/// Returns true if the last line can and may be overwritten.
 pub(super) fn shows_status() -> bool {
     let LogSettings { quiet, format } = settings();
     !quiet
@@ -84,12 +71,12 @@ pub(super) fn shows_status() -> bool {
         && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// A message of one line or several.
+/// Writes a message of one or more lines.
 pub(super) fn line(level: Level, text: &str) {
     line_with(level, text, Map::new());
 }
 
-/// A message with more keys, which only JSON shows.
+/// Writes a message with more keys, which only JSON contains.
 pub(super) fn line_with(level: Level, text: &str, keys: Map<String, Value>) {
     let LogSettings { quiet, format } = settings();
     if quiet && level != Level::Error {
@@ -107,13 +94,13 @@ pub(super) fn line_with(level: Level, text: &str, keys: Map<String, Value>) {
 fn json_line(level: Level, text: &str, keys: Map<String, Value>) -> String {
     let message = line_of(text.trim_end());
     let mut object = Map::new();
-    object.insert("level".to_owned(), json!(level.name()));
+    object.insert("level".to_owned(), json!(format!("{level:?}").to_lowercase()));
     object.insert("message".to_owned(), json!(message));
     object.extend(keys);
     Value::Object(object).to_string()
 }
 
-/// Changes the last line of a terminal; empty text takes it away.
+/// Overwrites the last line of a terminal; empty text removes it.
 pub(super) fn status(text: &str) {
     let shown = !text.is_empty();
     if STATUS.swap(shown, Ordering::Relaxed) || shown {

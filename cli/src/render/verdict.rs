@@ -1,19 +1,19 @@
-//! The last lines of a run, on stderr: what it amounts to, with all denominators.
+//! The last lines of a run, on stderr: its outcome, with all denominators.
 
 use std::{fmt::Write as _, io};
 
 use evaluator_host::{
     conversation::GroupedBy,
-    json,
-    report::{EvaluationReport, Report},
-    verdict::{Balance, Standing, Status},
+    report::{EvaluationOutcome, Report},
+    verdict::{Balance, Standing},
 };
+use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
 use super::{
     plain::one_line,
     stderr::{Level, line, line_with},
-    words::{contradictions, unrecorded},
+    words::{contradictions, counted, detail, unrecorded},
 };
 use crate::exit;
 
@@ -21,7 +21,7 @@ use crate::exit;
 ///
 /// `code` is the exit code: it is worse than what the report says if the report could not be written.
 pub(crate) fn verdict(report: &Report, code: u8, verbose: bool) {
-    // Where the report cannot be read to its end, the sentence says why.
+    // If the report cannot be read to its end, the sentence names the reason.
     for remark in remarks(report, verbose).unwrap_or_default().lines() {
         line(Level::Warning, remark);
     }
@@ -35,7 +35,7 @@ pub(crate) fn verdict(report: &Report, code: u8, verbose: bool) {
     line_with(level, &text, run(report, code));
 }
 
-/// The counts as the keys of an object.
+/// Returns the counts as the keys of an object.
 fn run(report: &Report, code: u8) -> Map<String, Value> {
     let balance = report.balance();
     let counts = balance.tally.named().into_iter().map(|(name, count)| (name, count.into()));
@@ -44,17 +44,18 @@ fn run(report: &Report, code: u8) -> Map<String, Value> {
         exit::FAILED => "failed",
         _ => "error",
     };
-    let mut run: Map<String, Value> = Map::new();
-    run.insert("outcome".to_owned(), standing.into());
-    run.insert("exit_code".to_owned(), code.into());
-    run.insert("conversations".to_owned(), report.conversations.len().into());
-    run.extend(counts.map(|(name, count): (&str, Value)| (name.to_owned(), count)));
-    run.insert("errors_outside".to_owned(), report.errors.len().into());
-    run.insert("partial".to_owned(), report.partial.is_some().into());
-    Map::from_iter([("run".to_owned(), Value::Object(run))])
+    let run: [(&str, Value); 5] = [
+        ("outcome", standing.into()),
+        ("exit_code", code.into()),
+        ("conversations", report.conversations.len().into()),
+        ("errors_outside", report.errors.len().into()),
+        ("partial", report.partial.is_some().into()),
+    ];
+    let run = run.into_iter().chain(counts).map(|(name, value)| (name.to_owned(), value));
+    Map::from_iter([("run".to_owned(), Value::Object(run.collect()))])
 }
 
-/// What is to be known beside the counts, in lines.
+/// Returns facts apart from the counts, in lines.
 fn remarks(report: &Report, verbose: bool) -> io::Result<String> {
     let mut text = String::new();
     for warning in &report.warnings {
@@ -77,16 +78,16 @@ fn remarks(report: &Report, verbose: bool) -> io::Result<String> {
     Ok(text)
 }
 
-/// How traces were grouped, if it is not one conversation for each trace.
+/// Returns the grouping of traces, unless each trace is a conversation.
 pub(super) fn grouping(report: &Report) -> Option<GroupedBy> {
     report.grouping.filter(|grouping| grouping.is_by_conversation())
 }
 
-/// What is wrong with an evaluator that has to score something and does not.
+/// Message about an evaluator that must score a conversation and did not.
 pub(super) const NOTHING_SCORED: &str =
-    "scored no conversation, and every evaluator has to score one";
+    "scored no conversation, and every evaluator must score one";
 
-/// The outcome in a word, and the counts.
+/// Returns the outcome in a word, and the counts.
 pub(crate) fn sentence(report: &Report) -> String {
     let balance = report.balance();
     let word = match balance.standing() {
@@ -99,7 +100,7 @@ pub(crate) fn sentence(report: &Report) -> String {
     format!("{word}: {}", counts(report))
 }
 
-/// All counts, and what decides what they amount to.
+/// Returns all counts, and the facts that decide the outcome.
 fn counts(report: &Report) -> String {
     let balance = report.balance();
     let tally = balance.tally;
@@ -125,7 +126,7 @@ fn counts(report: &Report) -> String {
     if !report.unrecorded_cases.is_empty() {
         let cases = counted(report.unrecorded_cases.len() as u64, "golden case");
         let required =
-            if report.missing_cases().is_empty() { "" } else { ", and each has to have one" };
+            if report.missing_cases().is_empty() { "" } else { ", and each must have one" };
         let _ = write!(text, "; {cases} without a recording{required}");
     }
     if !report.left_out.is_empty() {
@@ -148,7 +149,7 @@ fn counts(report: &Report) -> String {
     text
 }
 
-/// What was made of the errors, where some may be tolerated.
+/// Returns whether errors are tolerated, if some may be.
 fn tolerance(report: &Report, balance: &Balance) -> String {
     if balance.max_error_rate <= 0.0 || balance.errors() == 0 {
         return String::new();
@@ -183,29 +184,20 @@ fn tolerance(report: &Report, balance: &Balance) -> String {
     }
 }
 
-pub(super) fn counted(count: u64, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
-}
-
-/// Reasons that are told of one metric; evaluators may have another one for each conversation.
+/// Maximum number of reported reasons of a metric; evaluators may have a different one for each conversation.
 const REASONS: usize = 10;
 
-/// Why a metric did not evaluate.
-struct Reasons {
-    metric: String,
-    /// Each with the number of its conversations, in the order of the report.
-    counts: Vec<(String, u64)>,
-    /// Conversations with reasons beyond those.
-    others: u64,
-}
+/// Reasons why metrics did not evaluate, with the number of their conversations; the last number is of further reasons.
+type Reasons = IndexMap<String, (IndexMap<String, u64>, u64)>;
 
-/// Why metrics did not evaluate, a line for each metric and reason.
+/// Returns the reasons why metrics did not evaluate, a line for each metric and reason.
 fn not_evaluated(report: &Report) -> io::Result<String> {
-    let mut metrics: Vec<Reasons> = Vec::new();
+    let mut metrics = Reasons::new();
     if report.tally().not_evaluated > 0 {
         for conversation in &report.conversations {
             for evaluation in &conversation?.evaluations {
-                if let Some(reason) = reason(evaluation) {
+                let is_it = evaluation.outcome() == EvaluationOutcome::NotEvaluated;
+                if let Some(reason) = detail(evaluation, "reason").filter(|_| is_it) {
                     count_reason(&mut metrics, &evaluation.name, reason);
                 }
             }
@@ -214,13 +206,12 @@ fn not_evaluated(report: &Report) -> io::Result<String> {
     Ok(lines(metrics))
 }
 
-fn lines(metrics: Vec<Reasons>) -> String {
+fn lines(metrics: Reasons) -> String {
     let mut text = String::new();
-    for Reasons { metric, counts, others } in metrics {
+    for (metric, (counts, others)) in metrics {
         let metric = one_line(&metric);
         for (reason, count) in counts {
-            let reason = one_line(&reason);
-            let conversations = counted(count, "conversation");
+            let (reason, conversations) = (one_line(&reason), counted(count, "conversation"));
             let _ = writeln!(text, "{metric}: {conversations} not evaluated: {reason}");
         }
         if others > 0 {
@@ -231,27 +222,13 @@ fn lines(metrics: Vec<Reasons>) -> String {
     text
 }
 
-fn count_reason(metrics: &mut Vec<Reasons>, metric: &str, reason: &str) {
-    let place = metrics.iter().position(|known| known.metric == metric).unwrap_or_else(|| {
-        let (metric, counts, others) = (metric.to_owned(), Vec::new(), 0);
-        metrics.push(Reasons { metric, counts, others });
-        metrics.len() - 1
-    });
-    let Reasons { counts, others, .. } = &mut metrics[place];
-    let has_room = counts.len() < REASONS;
-    match counts.iter_mut().find(|(known, _)| known == reason) {
-        Some((_, count)) => *count += 1,
-        None if has_room => counts.push((reason.to_owned(), 1)),
-        None => *others += 1,
+fn count_reason(metrics: &mut Reasons, metric: &str, reason: &str) {
+    let (counts, others) = metrics.entry(metric.to_owned()).or_default();
+    if counts.len() < REASONS || counts.contains_key(reason) {
+        *counts.entry(reason.to_owned()).or_default() += 1;
+    } else {
+        *others += 1;
     }
-}
-
-fn reason(evaluation: &EvaluationReport) -> Option<&str> {
-    let details = evaluation
-        .details
-        .as_ref()
-        .filter(|_| evaluation.error.is_none() && evaluation.status == Status::NotEvaluated)?;
-    details.get("reason").and_then(json::Value::as_str)
 }
 
 #[cfg(test)]
@@ -259,8 +236,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_evaluator_with_a_reason_for_each_conversation_is_told_of_in_few_lines() {
-        let mut metrics = Vec::new();
+    fn an_evaluator_with_a_reason_for_each_conversation_takes_few_lines() {
+        let mut metrics = Reasons::new();
         for number in 0..100 {
             count_reason(&mut metrics, "odd", &format!("reason {number}"));
             count_reason(&mut metrics, "even", "always the same");

@@ -1,15 +1,12 @@
-//! What is said of one evaluation in more than one form of report.
+//! Texts about an evaluation that several forms of the report contain.
 
-use std::{io, sync::Arc};
+use std::{borrow::Cow, io, sync::Arc};
 
-use evaluator_host::{
-    json::Value,
-    report::{EvaluationReport, Report},
-};
+use evaluator_host::report::{EvaluationReport, Report};
 
 use super::plain::one_line;
 
-/// What the answers of an evaluator say against themselves: the first such answer, and how many things more there are.
+/// Contradictions in the results of an evaluator: the first one, and the number of further ones.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Contradictions {
     pub(super) evaluator: String,
@@ -19,13 +16,13 @@ pub(super) struct Contradictions {
 }
 
 impl Contradictions {
-    /// Whose they are, and the first one.
+    /// The message with the evaluator and the trace.
     pub(super) fn sentence(&self) -> String {
         let text = format!("{}, trace {}: {}", self.evaluator, self.trace_id, self.message());
         one_line(&text).into_owned()
     }
 
-    /// The first one, and how many more there are.
+    /// The first contradiction, and the number of further ones.
     pub(super) fn message(&self) -> String {
         match self.more {
             0 => self.first.clone(),
@@ -34,7 +31,7 @@ impl Contradictions {
     }
 }
 
-/// One for each evaluator that has some, in the order of the report.
+/// Returns the contradictions of each evaluator, in the order of the report.
 pub(super) fn contradictions(report: &Report) -> io::Result<Vec<Contradictions>> {
     let mut found: Vec<Contradictions> = Vec::new();
     if report.conversations.warnings() == 0 {
@@ -59,13 +56,13 @@ pub(super) fn contradictions(report: &Report) -> io::Result<Vec<Contradictions>>
     Ok(found)
 }
 
-/// What is wrong with a golden case that no conversation was compared with.
+/// Message about a golden case that no conversation was compared with.
 pub(super) const NO_RECORDING: &str = "golden case without a recording";
 
-/// Golden cases that are named one by one.
+/// Maximum number of golden cases that are named.
 const UNRECORDED: usize = 20;
 
-/// The golden cases without a recording, by their ids in quotes; the last line counts those beyond the first ones.
+/// Returns the ids of golden cases without a recording, in quotes; the last line counts those that are not named.
 pub(super) fn unrecorded(report: &Report) -> Vec<String> {
     let cases = &report.unrecorded_cases;
     let shown = cases.iter().take(UNRECORDED).map(|case| format!("{case:?}"));
@@ -73,19 +70,19 @@ pub(super) fn unrecorded(report: &Report) -> Vec<String> {
     shown.chain((more > 0).then(|| format!("and {more} more"))).collect()
 }
 
-/// A score with four decimals, or with as many as it takes to see on which side of the threshold it is.
+/// Formats a score with four decimals, or with as many as show on which side of the threshold it is.
 pub(super) fn score_text(score: f64, threshold: Option<f64>) -> String {
     let Some(threshold) = threshold else { return format!("{score:.4}") };
-    let is_told = |text: &String| {
+    let is_clear = |text: &String| {
         text.parse::<f64>().is_ok_and(|shown| (shown < threshold) == (score < threshold))
     };
     (4..=17)
         .map(|decimals| format!("{score:.decimals$}"))
-        .find(is_told)
+        .find(is_clear)
         .unwrap_or_else(|| score.to_string())
 }
 
-/// Why an evaluation failed: what is missing; its score, what was asked for, and the turns below it.
+/// Returns the reason of a failure: what is missing, the score, the threshold, and the turns below it.
 pub(super) fn failure(evaluation: &EvaluationReport) -> String {
     let score = score_of_failure(evaluation);
     match &evaluation.failure_reason {
@@ -95,7 +92,7 @@ pub(super) fn failure(evaluation: &EvaluationReport) -> String {
     }
 }
 
-/// The score of a failure, what was asked for, and the turns below it; empty where the score is good enough.
+/// Returns the score of a failure, the threshold, and the turns below it; empty if the score reaches the threshold.
 fn score_of_failure(evaluation: &EvaluationReport) -> String {
     let threshold = evaluation.threshold;
     let mut text = match (evaluation.score, threshold) {
@@ -103,7 +100,7 @@ fn score_of_failure(evaluation: &EvaluationReport) -> String {
             format!("score {} is below the threshold {asked}", score_text(score, threshold))
         }
         (Some(_), _) if evaluation.failure_reason.is_some() => String::new(),
-        // The evaluator decided, whatever the threshold is.
+        // The evaluator itself decided, regardless of the threshold.
         (Some(score), _) => format!("failed by the evaluator itself, with score {score:.4}"),
         (None, _) => "failed without a score".to_owned(),
     };
@@ -120,19 +117,54 @@ fn score_of_failure(evaluation: &EvaluationReport) -> String {
     text
 }
 
-/// What kind of error it is, in a word.
+/// Returns the kind of an error in a word, e.g. `timeout`.
 pub(super) fn kind(evaluation: &EvaluationReport) -> &'static str {
     evaluation.error_type.unwrap_or("error")
 }
 
-/// Why nothing was judged, in the evaluator's words if it has any.
-pub(super) fn reason(evaluation: &EvaluationReport) -> String {
-    let details = evaluation.details.as_ref();
-    let reason = details.and_then(|details| details.get("reason")).and_then(Value::as_str);
-    reason.unwrap_or("not evaluated").to_owned()
+/// Returns a text from the details of an evaluation.
+pub(super) fn detail<'a>(evaluation: &'a EvaluationReport, key: &str) -> Option<&'a str> {
+    evaluation.details.as_ref()?.get(key)?.as_str()
 }
 
-/// An error outside of any conversation, and what lies behind it.
+/// Returns the reason why the evaluator did not judge the conversation.
+pub(super) fn reason(evaluation: &EvaluationReport) -> &str {
+    detail(evaluation, "reason").unwrap_or("not evaluated")
+}
+
+/// Formats the duration of an evaluation; empty if it was not measured.
+pub(super) fn time(evaluation: &EvaluationReport) -> String {
+    evaluation.duration.map_or_else(String::new, |time| milliseconds(time.as_secs_f64() * 1000.0))
+}
+
+/// Formats a duration as `153ms`, `4.5s` or `2m 5s`. Halves round to even.
+pub(super) fn milliseconds(milliseconds: f64) -> String {
+    // Spans may end before they start. Less than half a millisecond before is zero, not "-0".
+    let rounded = milliseconds.round_ties_even() + 0.0;
+    if rounded < 1000.0 {
+        return format!("{rounded}ms");
+    }
+    let seconds = rounded / 1000.0;
+    if seconds < 60.0 {
+        return format!("{seconds:.1}s");
+    }
+    format!("{}m {}s", (seconds / 60.0).floor(), (seconds % 60.0).floor())
+}
+
+/// Formats a count with its noun, e.g. `2 turns`.
+pub(crate) fn counted(count: u64, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+/// Cuts text after a number of characters; `...` marks the cut.
+pub(super) fn cut(text: &str, characters: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(characters) {
+        Some((end, _)) => format!("{}...", &text[..end]).into(),
+        None => text.into(),
+    }
+}
+
+/// Formats an error outside of any conversation with its cause.
 pub(super) fn with_cause(error: &str, cause: Option<&str>) -> String {
     match cause {
         Some(cause) => format!("{error} ({cause})"),
@@ -158,6 +190,23 @@ mod tests {
             (0.0, Some(0.5), "0.0000"),
         ] {
             assert_eq!(score_text(score, threshold), text, "{score} {threshold:?}");
+        }
+    }
+
+    #[test]
+    fn units_change_with_size() {
+        for (value, text) in [
+            (0.0, "0ms"),
+            (-0.4, "0ms"),
+            (-3.0, "-3ms"),
+            (0.5, "0ms"),
+            (1.5, "2ms"),
+            (999.4, "999ms"),
+            (999.6, "1.0s"),
+            (59_900.0, "59.9s"),
+            (125_000.0, "2m 5s"),
+        ] {
+            assert_eq!(milliseconds(value), text, "{value}");
         }
     }
 }

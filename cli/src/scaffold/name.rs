@@ -1,20 +1,22 @@
 //! Names of new evaluators.
 
-use super::{Language, NameProblem, ScaffoldError, Template};
+use clap::ValueEnum as _;
+
+use super::{Language, ScaffoldError, Template};
 
 const MAX_LENGTH: usize = 64;
 
-/// A name that can be the name of a folder, a package, a file and a function.
+/// A name that is valid for a directory, a package, a file and a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Name(String);
+pub(super) struct Name(String);
 
 impl Name {
     /// Checks a name for use in a language.
     ///
     /// # Errors
     ///
-    /// [`ScaffoldError::Name`] says what is wrong and suggests another name.
-    pub fn new(name: &str, language: Language) -> Result<Self, ScaffoldError> {
+    /// [`ScaffoldError::Name`] names the problem and suggests another name.
+    pub(super) fn new(name: &str, language: Language) -> Result<Self, ScaffoldError> {
         match problem(name, language) {
             None => Ok(Self(name.to_owned())),
             Some(problem) => Err(ScaffoldError::Name {
@@ -25,40 +27,44 @@ impl Name {
         }
     }
 
-    /// The name as given: of the folder, the package.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
+    /// Name of the directory and the package, as given.
+    pub(super) fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The name with `_` for `-`: of the function, the module, the evaluator.
-    #[must_use]
-    pub fn identifier(&self) -> String {
+    /// Name of the function, the module and the evaluator: `_` replaces `-`.
+    pub(super) fn identifier(&self) -> String {
         self.0.replace('-', "_")
     }
 }
 
-fn problem(name: &str, language: Language) -> Option<NameProblem> {
-    let first = match name.chars().next() {
-        Some(first) => first,
-        None => return Some(NameProblem::Empty),
-    };
-    // A capital letter at the beginning is a wrong character, not a wrong beginning.
+/// Returns the rule that a name violates.
+fn problem(name: &str, language: Language) -> Option<String> {
+    let Some(first) = name.chars().next() else { return Some("it is empty".to_owned()) };
+    // A capital letter at the start is an invalid character, not an invalid start.
     if !first.is_alphabetic() {
-        return Some(NameProblem::FirstCharacter(first));
+        return Some(format!("it begins with {first:?}, not with a letter"));
     }
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
-    if let Some(other) = name.chars().find(|c| !fits(*c)) {
-        return Some(NameProblem::Character(other));
+    match name.chars().find(|c| !fits(*c)) {
+        Some(other) if other.is_ascii_uppercase() => {
+            return Some(format!("it contains {other:?}, but names are written in lower case"));
+        }
+        Some(other) => {
+            return Some(format!(
+                "it contains {other:?}, but only a-z, 0-9, `_` and `-` can be used"
+            ));
+        }
+        None => {}
     }
     if name.len() > MAX_LENGTH {
-        return Some(NameProblem::TooLong);
+        return Some(format!("it is longer than {MAX_LENGTH} characters"));
     }
-    taken(&name.replace('-', "_"), language).map(|why| NameProblem::Taken { why })
+    reserved(&name.replace('-', "_"), language).map(|reason| format!("it {reason}"))
 }
 
-/// Why an identifier belongs to somebody else.
-fn taken(identifier: &str, language: Language) -> Option<&'static str> {
+/// Returns the reason why an identifier cannot be used, e.g. `is a keyword of Rust`.
+fn reserved(identifier: &str, language: Language) -> Option<&'static str> {
     if is_one_of(identifier, DEVICES) {
         return Some("is the name of a device on Windows");
     }
@@ -70,11 +76,11 @@ fn taken(identifier: &str, language: Language) -> Option<&'static str> {
         Language::Rust if is_one_of(identifier, RUST_TYPES) => {
             Some("is the name of a type in Rust")
         }
-        Language::Rust if is_one_of(identifier, CARGO_FOLDERS) => {
-            Some("is a name that cargo uses in its target folder")
+        Language::Rust if is_one_of(identifier, CARGO_DIRECTORIES) => {
+            Some("is a name that cargo uses in its target directory")
         }
         Language::Rust if identifier == "main" => {
-            Some("is the name of the function a program begins with")
+            Some("is the name of the function that a program starts with")
         }
         Language::Rust if is_one_of(identifier, RUST_LOCALS) || is_function(identifier) => {
             Some("is a name that the template uses for something else")
@@ -90,17 +96,18 @@ fn taken(identifier: &str, language: Language) -> Option<&'static str> {
                 || identifier.starts_with("test_")
                 || identifier.ends_with("_test") =>
         {
-            Some("is what Node.js takes for the name of a test")
+            Some("is a name that Node.js takes for a test")
         }
         _ => None,
     }
 }
 
-/// Whether a Rust template has a function of that name.
+/// Returns true if a Rust template has a function of that name.
 fn is_function(identifier: &str) -> bool {
     let declaration = format!("fn {identifier}(");
-    let rust = Template::ALL.into_iter().filter(|template| template.language() == Language::Rust);
-    rust.flat_map(Template::files).any(|file| file.text.contains(&declaration))
+    let rust =
+        Template::value_variants().iter().filter(|template| template.language() == Language::Rust);
+    rust.flat_map(|template| template.files()).any(|file| file.text.contains(&declaration))
 }
 
 fn is_one_of(word: &str, list: &str) -> bool {
@@ -116,19 +123,19 @@ const RUST_KEYWORDS: &str = "abstract as async await become box break const cont
 
 const RUST_CRATES: &str = "alloc core evaluator_protocol evaluator_sdk evaluator_sdk_macros proc_macro serde serde_json std test";
 
-/// The macro adds a type of the same name as the function, which would hide these.
+/// Types that the macro would hide: it adds a type with the name of the function.
 const RUST_TYPES: &str =
     "bool char f16 f32 f64 f128 i8 i16 i32 i64 i128 isize str u8 u16 u32 u64 u128 usize";
 
-/// Variables and modules of the Rust templates that a function of the same name gets in the way of.
+/// Variables and modules of the Rust templates, which a function of the same name would hide.
 const RUST_LOCALS: &str = "input settings testing tests";
 
-const CARGO_FOLDERS: &str = "build deps examples incremental";
+const CARGO_DIRECTORIES: &str = "build deps examples incremental";
 
 const PYTHON_KEYWORDS: &str = "and as assert async await break case class continue def del elif else except finally for \
      from global if import in is lambda match nonlocal not or pass raise return try type while with yield";
 
-/// Those that Python itself, the evaluator and its tests are likely to import.
+/// Modules that Python itself, the evaluator and its tests are likely to import.
 const PYTHON_MODULES: &str = "abc argparse array ast asyncio base64 bisect calendar cmath code codecs collections copy csv \
      dataclasses datetime decimal difflib dis email enum errno fractions functools gc glob gzip hashlib heapq html http \
      inspect io itertools json keyword linecache locale logging math numbers operator os pathlib pickle platform pprint \
@@ -136,7 +143,7 @@ const PYTHON_MODULES: &str = "abc argparse array ast asyncio base64 bisect calen
      subprocess sys sysconfig tempfile textwrap threading time timeit token tokenize tomllib traceback types typing \
      unicodedata unittest urllib uuid warnings weakref xml zipfile zlib";
 
-/// A name like the given one that can be used.
+/// Returns a similar name that can be used.
 fn suggest(name: &str, language: Language) -> String {
     let mut suggestion = String::new();
     let mut previous = ' ';
@@ -234,7 +241,7 @@ mod tests {
             (
                 "main",
                 Language::Rust,
-                "it is the name of the function a program begins with; try `main_check`",
+                "it is the name of the function that a program starts with; try `main_check`",
             ),
             ("str", Language::Rust, "it is the name of a type in Rust; try `str_check`"),
             ("nul", Language::Typescript, "it is the name of a device on Windows; try `nul_check`"),
@@ -246,12 +253,12 @@ mod tests {
             (
                 "my_test",
                 Language::Javascript,
-                "it is what Node.js takes for the name of a test; try `my_test_check`",
+                "it is a name that Node.js takes for a test; try `my_test_check`",
             ),
             (
                 "test",
                 Language::Typescript,
-                "it is what Node.js takes for the name of a test; try `tests_check`",
+                "it is a name that Node.js takes for a test; try `tests_check`",
             ),
             ("-", Language::Rust, "it begins with '-', not with a letter; try `my_check`"),
         ];

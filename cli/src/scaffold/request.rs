@@ -1,26 +1,32 @@
-//! What a user asked for.
+//! Requests for new evaluators, and the reasons to reject them.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
-use super::{Language, Name, ScaffoldError, Template};
+use clap::ValueEnum as _;
 
-/// An evaluator to be created.
+use super::{Language, Name, Template};
+
+/// An evaluator to create.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    parent: PathBuf,
-    name: Name,
-    template: Template,
+    /// Parent directory; empty for the working directory.
+    pub(super) parent: PathBuf,
+    pub(super) name: Name,
+    pub(super) template: Template,
 }
 
 impl Request {
-    /// Makes sense of the arguments of a command.
+    /// Interprets the arguments of a command.
     ///
-    /// `target` is the name, with folders before it if it shall not be in the current one, and with an extension if that
-    /// shall choose the language: `my_check`, `evaluators/my_check`, `my_check.py`. Without any hint the language is Rust.
+    /// `target` is the name, optionally with directories before it and with an extension that selects the language:
+    /// `my_check`, `evaluators/my_check`, `my_check.py`. The default language is Rust.
     ///
     /// # Errors
     ///
-    /// [`ScaffoldError`] when the name cannot be used or when the arguments contradict each other.
+    /// [`ScaffoldError`] if the name cannot be used or the arguments contradict each other.
     pub fn new(
         target: &Path,
         language: Option<Language>,
@@ -30,17 +36,17 @@ impl Request {
             Some(file_name) => {
                 (target.parent().unwrap_or(Path::new("")), file_name.to_string_lossy())
             }
-            // `..` and the like: the check of the name finds the words for it.
+            // The check of the name rejects `..`.
             None => (Path::new(""), target.to_string_lossy()),
         };
         let (name, by_extension) = split_extension(&file_name)?;
-        let wishes = [
+        let hints = [
             by_extension.map(|language| (format!("`{file_name}`"), language)),
             language.map(|language| (format!("`--runtime {}`", language.extension()), language)),
             template
                 .map(|template| (format!("`--template {}`", template.name()), template.language())),
         ];
-        let language = agree(wishes.into_iter().flatten())?.unwrap_or(Language::Rust);
+        let language = agree(hints.into_iter().flatten())?.unwrap_or(Language::Rust);
         Ok(Self {
             parent: parent.to_owned(),
             name: Name::new(name, language)?,
@@ -48,22 +54,11 @@ impl Request {
         })
     }
 
-    /// The folder that will hold the folder of the evaluator; empty for the current one.
-    #[must_use]
-    pub fn parent(&self) -> &Path {
-        &self.parent
-    }
-
-    /// The name.
-    #[must_use]
-    pub fn name(&self) -> &Name {
-        &self.name
-    }
-
-    /// The template.
-    #[must_use]
-    pub fn template(&self) -> Template {
-        self.template
+    /// Replaces the placeholders in the text of a template.
+    pub(super) fn fill(&self, text: &str, sdk: &SdkSource) -> String {
+        text.replace("{{project-name}}", self.name.as_str())
+            .replace("{{crate_name}}", &self.name.identifier())
+            .replace("{{sdk}}", &sdk.to_toml())
     }
 }
 
@@ -73,41 +68,133 @@ fn split_extension(file_name: &str) -> Result<(&str, Option<Language>), Scaffold
     else {
         return Ok((file_name, None));
     };
-    let language = match extension.to_ascii_lowercase().as_str() {
-        "rs" => Language::Rust,
-        "py" => Language::Python,
-        "js" => Language::Javascript,
-        "ts" => Language::Typescript,
-        _ => {
-            return Err(ScaffoldError::Extension {
-                name: file_name.to_owned(),
-                extension: format!(".{extension}"),
-            });
-        }
-    };
-    Ok((name, Some(language)))
+    let lower = extension.to_ascii_lowercase();
+    match Language::value_variants().iter().find(|language| language.extension() == lower) {
+        Some(language) => Ok((name, Some(*language))),
+        None => Err(ScaffoldError::Extension {
+            name: file_name.to_owned(),
+            extension: format!(".{extension}"),
+        }),
+    }
 }
 
-/// The one language all wishes ask for.
+/// Returns the language that all arguments imply.
 fn agree(
-    wishes: impl Iterator<Item = (String, Language)>,
+    hints: impl Iterator<Item = (String, Language)>,
 ) -> Result<Option<Language>, ScaffoldError> {
     let mut agreed: Option<(String, Language)> = None;
-    for (wish, language) in wishes {
+    for (hint, language) in hints {
         match &agreed {
             Some((first, other)) if *other != language => {
                 return Err(ScaffoldError::Contradiction {
                     first: first.clone(),
                     first_language: other.name(),
-                    second: wish,
+                    second: hint,
                     second_language: language.name(),
                 });
             }
             Some(_) => {}
-            None => agreed = Some((wish, language)),
+            None => agreed = Some((hint, language)),
         }
     }
     Ok(agreed.map(|(_, language)| language))
+}
+
+/// Source of `evaluator-sdk` for a new Rust package.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SdkSource {
+    /// A directory on this machine.
+    Path(String),
+    /// The registry, from this version on.
+    Version(String),
+}
+
+impl SdkSource {
+    /// The SDK next to the sources of this program if that checkout still exists; else the version of this program.
+    #[must_use]
+    pub fn of_this_build() -> Self {
+        let beside = Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(|root| root.join("sdk"));
+        match beside.as_deref().and_then(Path::to_str) {
+            Some(sdk) if Path::new(sdk).join("Cargo.toml").is_file() => Self::Path(sdk.to_owned()),
+            _ => Self::of_the_registry(),
+        }
+    }
+
+    /// The published version of this program.
+    #[must_use]
+    pub fn of_the_registry() -> Self {
+        Self::Version(env!("CARGO_PKG_VERSION").to_owned())
+    }
+
+    /// Formats the key and value of a dependency table, e.g. `version = "0.1.0"`.
+    pub(crate) fn to_toml(&self) -> String {
+        let (key, value) = match self {
+            Self::Path(path) => ("path", path),
+            Self::Version(version) => ("version", version),
+        };
+        // A string of JSON is one of TOML, apart from DEL.
+        format!("{key} = {}", serde_json::Value::from(&**value)).replace('\u{7f}', "\\u007f")
+    }
+}
+
+/// Reason why no evaluator was created. No files are left.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScaffoldError {
+    /// The name cannot be used.
+    #[error("`{name}` cannot be the name of an evaluator: {problem}; try `{suggestion}`")]
+    Name {
+        /// The name as given.
+        name: String,
+        /// The violated rule, e.g. `it is empty`.
+        problem: String,
+        /// A similar name that can be used.
+        suggestion: String,
+    },
+    /// The name has the extension of a language without a template.
+    #[error(
+        "`{name}` has the extension `{extension}`, but evaluators can be created as .rs, .py, .js or .ts"
+    )]
+    Extension {
+        /// The name as given.
+        name: String,
+        /// The extension, with its dot.
+        extension: String,
+    },
+    /// Two arguments imply different languages.
+    #[error(
+        "{first} stands for {first_language}, {second} for {second_language}; remove one of them"
+    )]
+    Contradiction {
+        /// The first argument.
+        first: String,
+        /// Its language.
+        first_language: &'static str,
+        /// The other argument.
+        second: String,
+        /// Its language.
+        second_language: &'static str,
+    },
+    /// The path exists already.
+    #[error("{} exists already; choose another name or remove it first", .path.display())]
+    Exists {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The parent directory does not exist.
+    #[error("{} {}", .path.display(), if .path.exists() { "is not a directory" } else { "does not exist; create it first" })]
+    NoDirectory {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A file or directory cannot be created.
+    #[error("cannot create {}: {source}", .path.display())]
+    Io {
+        /// The directory of the evaluator.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
 }
 
 #[cfg(test)]
@@ -121,8 +208,8 @@ mod tests {
     ) -> Result<(String, String, Template), String> {
         Request::new(Path::new(target), language, template)
             .map(|request| {
-                let parent = request.parent().display().to_string();
-                (parent, request.name().as_str().to_owned(), request.template())
+                let parent = request.parent.display().to_string();
+                (parent, request.name.as_str().to_owned(), request.template)
             })
             .map_err(|error| error.to_string())
     }
@@ -152,11 +239,11 @@ mod tests {
     fn contradictions_are_named() {
         assert_eq!(
             request("my_check.py", Some(Language::Javascript), None).unwrap_err(),
-            "`my_check.py` asks for Python, `--runtime js` for JavaScript; leave one of them out"
+            "`my_check.py` stands for Python, `--runtime js` for JavaScript; remove one of them"
         );
         assert_eq!(
             request("my_check", Some(Language::Python), Some(Template::TypedConfig)).unwrap_err(),
-            "`--runtime py` asks for Python, `--template typed-config` for Rust; leave one of them out"
+            "`--runtime py` stands for Python, `--template typed-config` for Rust; remove one of them"
         );
     }
 
@@ -178,6 +265,25 @@ mod tests {
             ),
         ] {
             assert_eq!(request(target, None, None).unwrap_err(), expected);
+        }
+    }
+
+    #[test]
+    fn this_build_has_its_sdk_beside_it() {
+        let SdkSource::Path(path) = SdkSource::of_this_build() else {
+            panic!("built in a checkout")
+        };
+        assert!(Path::new(&path).ends_with("sdk"));
+    }
+
+    #[test]
+    fn paths_are_quoted_for_toml() {
+        for (path, toml) in [
+            ("/home/ada/sdk", r#"path = "/home/ada/sdk""#),
+            (r"C:\ada\sdk", r#"path = "C:\\ada\\sdk""#),
+            ("/a \"b\"\n", r#"path = "/a \"b\"\n""#),
+        ] {
+            assert_eq!(SdkSource::Path(path.to_owned()).to_toml(), toml);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-/// A template.
+/// Template of an evaluator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[non_exhaustive]
 pub enum Template {
@@ -20,7 +20,7 @@ pub enum Template {
     Typescript,
 }
 
-/// A language evaluators are written in; on the command line it is called by the extension of its files.
+/// Language of an evaluator; on the command line, the extension of its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[non_exhaustive]
 pub enum Language {
@@ -38,14 +38,14 @@ pub enum Language {
     Typescript,
 }
 
-/// A file of a template: its name below the new folder and its text, both with placeholders.
+/// File of a template: its path in the new directory and its text, both with placeholders.
 pub(super) struct TemplateFile {
     pub(super) name: &'static str,
     pub(super) text: &'static str,
 }
 
-/// The files of one folder below `templates/`. A manifest is named `Cargo.toml.tmpl` there, so that cargo does not take the
-/// template itself for a package.
+/// The files of a directory below `templates/`. The name `Cargo.toml.tmpl` prevents cargo from taking the template for a
+/// package.
 macro_rules! files {
     ($folder:literal: $($file:literal),+) => {
         &[$(TemplateFile {
@@ -66,9 +66,8 @@ impl Template {
         Self::Typescript,
     ];
 
-    /// The template to take when only the language is known.
-    #[must_use]
-    pub fn default_of(language: Language) -> Self {
+    /// Default template of a language.
+    pub(super) fn default_of(language: Language) -> Self {
         match language {
             Language::Rust => Self::Basic,
             Language::Python => Self::Python,
@@ -77,7 +76,7 @@ impl Template {
         }
     }
 
-    /// The language it is written in.
+    /// Language of the template.
     #[must_use]
     pub fn language(self) -> Language {
         match self {
@@ -88,7 +87,7 @@ impl Template {
         }
     }
 
-    /// What it is called on the command line, and the name of its folder below `templates/`.
+    /// Name on the command line, and of the directory below `templates/`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -120,7 +119,7 @@ impl Template {
         }
     }
 
-    /// The file a configuration names, with placeholders.
+    /// File that a configuration names, with placeholders.
     pub(super) fn entrypoint(self) -> &'static str {
         match self.language() {
             Language::Rust => "src/main.rs",
@@ -130,7 +129,7 @@ impl Template {
         }
     }
 
-    /// Settings to show in the entry of a configuration, indented for it.
+    /// Settings for the entry of a configuration, indented.
     pub(super) fn settings(self) -> &'static str {
         match self {
             Self::TypedConfig => "    config:\n      min_length: 20\n      forbidden: [I guess]\n",
@@ -140,9 +139,8 @@ impl Template {
 }
 
 impl Language {
-    /// Its name as a person writes it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
+    /// Display name, e.g. `JavaScript`.
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Rust => "Rust",
             Self::Python => "Python",
@@ -151,9 +149,8 @@ impl Language {
         }
     }
 
-    /// The extension of its files, without the dot.
-    #[must_use]
-    pub fn extension(self) -> &'static str {
+    /// Extension of its files, without the dot.
+    pub(super) fn extension(self) -> &'static str {
         match self {
             Self::Rust => "rs",
             Self::Python => "py",

@@ -126,7 +126,7 @@ fn an_interrupted_run_reports_what_there_is_and_leaves_nothing_behind() {
             ran.error_of("late"),
             "Custom evaluator 'late' was not finished, because the run was cancelled"
         );
-        let ran = ran.says("evaluator: stopping; what is finished will be reported");
+        let ran = ran.says("evaluator: stopping; finished evaluations will be reported");
         let json = ran.json();
         assert_eq!(json["partial"], true);
         let reason = "the run was cancelled before everything was evaluated";
@@ -215,7 +215,9 @@ fn a_second_interrupt_ends_at_once() {
     });
     let ran = finish(child).exits(130).reports_nothing();
     stop.join().unwrap();
-    ran.says("evaluator: stopping; what is finished will be reported (once more: stop at once)");
+    ran.says(
+        "evaluator: stopping; finished evaluations will be reported (once more: stop at once)",
+    );
 }
 
 #[test]

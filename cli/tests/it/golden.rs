@@ -254,7 +254,7 @@ fn golden_cases_without_a_recording_fail_where_all_are_required() {
             .run(&["t.json", "-c", "c.yaml"])
             .exits(1)
             .says("FAILED: 1 passed, 0 failed")
-            .says("; 2 golden cases without a recording, and each has to have one");
+            .says("; 2 golden cases without a recording, and each must have one");
         folder.file("t.json", recording(&[&["hello"], &["Bye "], &["ta"]]));
         let ran = folder.run(&["t.json", "-c", "c.yaml", "-o", "json"]);
         // The prompts are equal but for case and blanks, the answers are not.
@@ -367,6 +367,6 @@ fn golden_cases_that_have_to_be_recorded_have_to_be_given() {
         folder
             .run(&[&[&*trace, "-c"], args].concat())
             .exits(2)
-            .says("every golden case has to have a recording (`require_all_cases`), and there is no eval set");
+            .says("every golden case must have a recording (`require_all_cases`), but there is no eval set");
     }
 }

@@ -214,6 +214,6 @@ fn a_folder_without_evaluators_has_no_index() {
     let folder = Folder::new();
     folder.file("notes/readme.md", "");
     folder.evaluator(&["index", "."]).exits(2).says("no evaluators in .");
-    folder.evaluator(&["index", "nowhere"]).exits(2).says("no such folder");
-    folder.evaluator(&["index", "notes/readme.md"]).exits(2).says("this is not a folder");
+    folder.evaluator(&["index", "nowhere"]).exits(2).says("no such directory");
+    folder.evaluator(&["index", "notes/readme.md"]).exits(2).says("not a directory");
 }

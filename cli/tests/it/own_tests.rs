@@ -133,7 +133,7 @@ fn typescript_tests_run_or_are_refused() {
     let created = run(&["init", "typed.ts"]).exits(0);
     assert!(
         created.stderr.contains(&format!(
-            "warning: this machine cannot run it yet: runtime not available: {expected}"
+            "this machine cannot run it yet: runtime not available: {expected}"
         )),
         "{}",
         created.stderr
@@ -226,7 +226,7 @@ fn a_directory_is_every_evaluator_in_it() {
     for said in [
         "all/check.py: 1 test passed",
         "named.js: 1 test passed",
-        "passed over all/helper.py: nothing tests it",
+        "ignored all/helper.py: it has no tests",
     ] {
         assert!(ran.stderr.contains(said), "{said}\n{}", ran.stderr);
     }

@@ -249,7 +249,7 @@ fn metrics_that_need_a_judge_say_so_and_others_say_that_they_need_none() {
         assert_eq!(ran.evaluations(0), [format!("{metric} ERROR metric_failed")]);
         let error = ran.error_of(metric);
         assert!(error.starts_with(&format!("{metric} needs a judge model")), "{error}");
-        assert!(!ran.stderr.contains("changes nothing"), "{}", ran.stderr);
+        assert!(!ran.stderr.contains("has no effect"), "{}", ran.stderr);
     }
     folder.file(
         "c.yaml",
@@ -268,10 +268,10 @@ fn metrics_that_need_a_judge_say_so_and_others_say_that_they_need_none() {
     let ran = run(&["-c", "d.yaml", "-e", &goldens]).exits(3);
     let error = ran.error_of("tool_trajectory_avg_score");
     assert!(error.contains("references credential 'secret', which was not provided"), "{error}");
-    let model = "tool_trajectory_avg_score asks no judge, so `judge_model` changes nothing";
+    let model = "tool_trajectory_avg_score uses no judge, so `judge_model` has no effect";
     run(&["-j", "some-model"]).exits(1).says(model);
     let both = ["-m", "tool_trajectory_avg_score", "-m", "safety_v1", "-j", "some-model"];
-    assert!(!run(&both).exits(3).stderr.contains("changes nothing"));
+    assert!(!run(&both).exits(3).stderr.contains("has no effect"));
 }
 
 #[test]
@@ -302,7 +302,7 @@ fn a_run_may_require_that_every_evaluator_scores() {
     let trace = trace("k01_traj_exact");
     folder.run(&[&trace]).exits(1).says("NOTHING EVALUATED: 0 passed");
     folder.run(&[&trace, "-c", "c.yaml"]).exits(0);
-    let message = "scored no conversation, and every evaluator has to score one";
+    let message = "scored no conversation, and every evaluator must score one";
     let args = ["-c", "c.yaml", "--require-evaluated"];
     folder
         .run(&[&[&*trace], &args[..]].concat())

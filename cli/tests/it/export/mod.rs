@@ -32,7 +32,7 @@ fn a_program_is_exported_for_every_host() {
     let mut python = Vec::new();
     for (target, files) in TARGETS {
         let ran = folder.evaluator(&["export", "--for", target, "bin/polite", "-o", "out"]);
-        let ran = ran.exits(0).says("note: bin/polite does not say whose documents it reads");
+        let ran = ran.exits(0).says("bin/polite does not name the contract of its documents");
         for file in files {
             assert!(ran.stdout.contains(&format!("wrote out/{file}\n")), "{}", ran.stdout);
             let path = folder.path().join("out").join(file);
@@ -170,7 +170,7 @@ fn a_source_is_built_and_each_evaluator_in_it_has_its_own_files() {
     let mut command = folder.command(&["export", "--for", "agentevals", "two.rs", "-o", "out"]);
     cached(&mut command);
     let ran = support::finish(command.spawn().unwrap()).exits(0);
-    assert!(!ran.stderr.contains("does not say whose"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("does not name the contract"), "{}", ran.stderr);
     for (name, score) in [("always", "1.0"), ("never", "0.0")] {
         assert!(ran.stdout.contains(&format!("wrote out/{name}.py\n")), "{}", ran.stdout);
         // A program of several finds the one that is meant, whatever the host calls it.
@@ -212,7 +212,7 @@ fn a_copy_stays_when_the_build_is_gone() {
     assert!(copied.contains("echo changed"), "{copied}");
     folder.file("polite.py", "print(1)");
     let args = ["export", "--for", "agentevals", "polite.py", "-o", "out", "--copy"];
-    folder.evaluator(&args).exits(0).says("note: polite.py is not an executable");
+    folder.evaluator(&args).exits(0).says("polite.py is not an executable");
 }
 
 #[test]

@@ -200,7 +200,7 @@ fn wherever_the_file_was_cut_off_the_report_is_the_same() {
         let resumed = run(&folder, "cut", &RESUME).exits(3).says(&taken(kept));
         assert_eq!(lasting(&resumed), lasting(&whole), "{at}");
         let is_torn = at > 0 && text[at - 1] != b'\n';
-        let is_reported = resumed.stderr.contains("what it recorded is evaluated again");
+        let is_reported = resumed.stderr.contains("its results are evaluated again");
         assert_eq!(is_reported, is_torn, "{at}: {}", resumed.stderr);
         // What was cut off is evaluated again, and the file is whole.
         assert_eq!(lines(&folder, "evaluation").len(), kept + 4 * CONVERSATIONS);

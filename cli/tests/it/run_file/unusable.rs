@@ -34,8 +34,8 @@ fn a_file_that_cannot_be_used_is_an_error_before_anything_runs() {
     );
     run(&folder, "none", &["--save-run", "no/such/r.evalrun"])
         .exits(2)
-        .says("there is no folder no/such");
-    run(&folder, "none", &["--save-run", "."]).exits(2).says("this is a folder");
+        .says("the directory no/such does not exist");
+    run(&folder, "none", &["--save-run", "."]).exits(2).says("this is a directory");
     if cfg!(target_os = "linux") {
         run(&folder, "none", &["--save-run", "/dev/full"])
             .exits(2)

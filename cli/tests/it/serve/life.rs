@@ -23,7 +23,7 @@ fn what_cannot_be_made_ready_is_not_served() {
     for (args, text) in [
         (&["same", "unknown.xyz"][..], "unknown: "),
         (&["-c", "broken.yaml", "same"], "gone"),
-        (&["-c", "metric.yaml"], "there is no evaluator to offer"),
+        (&["-c", "metric.yaml"], "there is no evaluator to serve"),
         (&["-c", "typo.yaml"], "treshold"),
         (&["same", "same"], "two evaluators have this name"),
         (&["gone"], "no such file"),
@@ -83,7 +83,7 @@ fn what_was_begun_is_finished() {
     stream.write_all(request("POST", "/", &[], AGENTEVALS).as_bytes()).unwrap();
     wait_for_line(&folder.path().join("began"));
     assert!(signal("TERM", &server.pid()));
-    server.says("what was begun is finished first");
+    server.says("accepted documents are finished first");
     // Nothing new begins.
     let refused = (0..1000).any(|_| {
         thread::sleep(Duration::from_millis(10));

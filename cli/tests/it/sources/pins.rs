@@ -189,7 +189,7 @@ fn update_says_what_cannot_be_updated() {
     place
         .evaluator(&["update", "c.yaml", "polit"])
         .exits(2)
-        .says("no evaluator is called `polit` (remote ones: polite)");
+        .says("no evaluator is named `polit` (remote evaluators: polite)");
     place
         .evaluator(&["update", "c.yaml", "tool_trajectory_avg_score"])
         .exits(2)

@@ -1,11 +1,17 @@
-//! Renders the report of a conformance test.
+//! Reports of `evaluator conform` and `evaluator validate`, as text and as JSON.
 
 use std::{ffi::OsString, fmt::Write as _};
 
-use evaluator_host::hosts::conform::{
-    CaseReport, Conformance, HostReport, Outcome, Recorded, Release, Standing,
+use evaluator_host::{
+    hosts::conform::{CaseReport, Conformance, HostReport, Outcome, Recorded, Release, Standing},
+    validate::{self, Check, CheckKind, Finding, Validation},
 };
 use serde_json::{Value, json};
+
+use super::{
+    config_error,
+    words::{counted, cut},
+};
 
 /// Width of the columns with the name of a case and the behavior of the program.
 const NAME: usize = 26;
@@ -61,10 +67,8 @@ fn recorded_text(recorded: &Recorded) -> String {
     if let Some(status) = recorded.status {
         parts.push(status.to_owned());
     }
-    match recorded.rows.len() {
-        0 => {}
-        1 => parts.push("1 row".to_owned()),
-        rows => parts.push(format!("{rows} rows")),
+    if !recorded.rows.is_empty() {
+        parts.push(counted(recorded.rows.len() as u64, "row"));
     }
     let message = recorded.message.as_ref().map(|message| format!(": {}", last_line(message)));
     parts.join(", ") + &message.unwrap_or_default()
@@ -84,10 +88,7 @@ fn outcome(outcome: Outcome) -> &'static str {
 /// Returns the last line of a message, which is where a traceback has its message.
 fn last_line(message: &str) -> String {
     let line = message.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default();
-    match line.char_indices().nth(MESSAGE) {
-        Some((end, _)) => format!("{}...", &line[..end]),
-        None => line.to_owned(),
-    }
+    cut(line, MESSAGE).into_owned()
 }
 
 /// Renders the whole report as JSON.
@@ -123,4 +124,91 @@ fn host_json(report: &HostReport, asked: &[&'static Release]) -> Value {
         "counts": report.counts(asked),
         "cases": report.cases,
     })
+}
+
+/// Width of the columns with the outcome and the name of a check.
+const OUTCOME: usize = 7;
+const CHECK: usize = 13;
+
+/// Renders a line for each check of each evaluator, its problems, and the number of valid evaluators.
+pub(crate) fn validation_text(validations: &[Validation]) -> String {
+    let mut text = String::new();
+    for validation in validations {
+        let _ = writeln!(text, "{} ({})", validation.name, validation.folder.display());
+        for check in &validation.checks {
+            check_lines(&mut text, check, validation);
+        }
+        for note in &validation.notes {
+            let _ = writeln!(text, "  {:OUTCOME$}  {note}", "note");
+        }
+        text.push('\n');
+    }
+    let _ = writeln!(
+        text,
+        "{} valid, {} not valid, {} not wholly checked, {} in all",
+        count(validations, validate::Standing::Valid),
+        count(validations, validate::Standing::Invalid),
+        count(validations, validate::Standing::Incomplete),
+        validations.len()
+    );
+    text
+}
+
+fn check_lines(text: &mut String, check: &Check, validation: &Validation) {
+    let name = check.kind.as_str().replace('_', " ");
+    let mut line = |outcome: &str, detail: &str| {
+        let line = format!("  {outcome:OUTCOME$}  {name:CHECK$}  {detail}");
+        let _ = writeln!(text, "{}", line.trim_end());
+    };
+    match &check.finding {
+        Finding::Ok { detail } => line("ok", detail),
+        Finding::Skipped { reason } => line("skipped", reason),
+        Finding::Failed { problems } => {
+            let shown = match (&validation.manifest_error, check.kind) {
+                (Some(error), CheckKind::Manifest) => vec![config_error::text(error)],
+                _ => problems.clone(),
+            };
+            match shown.as_slice() {
+                [problem] if !problem.contains('\n') => line("failed", problem),
+                _ => {
+                    line("failed", "");
+                    for problem in shown {
+                        for part in problem.lines() {
+                            let _ = writeln!(text, "{}", format!("    {part}").trim_end());
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Renders the report as JSON.
+pub(crate) fn validation_json(validations: &[Validation]) -> String {
+    let evaluators: Vec<Value> = validations
+        .iter()
+        .map(|validation| {
+            json!({
+                "name": validation.name,
+                "folder": validation.folder.to_string_lossy(),
+                "standing": validation.standing(),
+                "checks": validation.checks,
+                "notes": validation.notes,
+            })
+        })
+        .collect();
+    let document = json!({
+        "evaluators": evaluators,
+        "summary": {
+            "valid": count(validations, validate::Standing::Valid),
+            "invalid": count(validations, validate::Standing::Invalid),
+            "incomplete": count(validations, validate::Standing::Incomplete),
+            "total": validations.len(),
+        },
+    });
+    format!("{document:#}\n")
+}
+
+fn count(validations: &[Validation], standing: validate::Standing) -> usize {
+    validations.iter().filter(|validation| validation.standing() == standing).count()
 }

@@ -1,0 +1,470 @@
+//! Creates the files of an evaluator.
+
+use std::{
+    fmt, fs, io,
+    path::{Path, PathBuf},
+};
+
+use glob::{MatchOptions, Pattern};
+use toml_edit::{DocumentMut, Item};
+
+use super::{Request, ScaffoldError, SdkSource};
+
+/// Creates the directory of an evaluator.
+///
+/// The files are written to a temporary directory next to it that is renamed at the end, so the directory is never incomplete.
+///
+/// # Errors
+///
+/// [`ScaffoldError`] if the name exists already or the files cannot be written.
+pub fn render(request: &Request, sdk: &SdkSource) -> Result<Created, ScaffoldError> {
+    let directory = request.parent.join(request.name.as_str());
+    // Other errors are reported better when the directory is created.
+    if fs::symlink_metadata(&directory).is_ok() {
+        return Err(ScaffoldError::Exists { path: directory });
+    }
+    if request.parent != Path::new("") && !request.parent.is_dir() {
+        return Err(ScaffoldError::NoDirectory { path: request.parent.clone() });
+    }
+    let workspace = claiming_workspace(&directory);
+    let files = match write(request, sdk, &directory, workspace.is_some()) {
+        Ok(files) => files,
+        Err(source) => return Err(ScaffoldError::Io { path: directory, source }),
+    };
+    Ok(Created { directory, files, request: request.clone(), sdk: sdk.clone(), workspace })
+}
+
+/// Start of the part of a template's manifest that only the root of a workspace may have.
+const ROOT_ONLY: &str = "\n[profile.dev]\n";
+
+fn write(
+    request: &Request,
+    sdk: &SdkSource,
+    directory: &Path,
+    is_member: bool,
+) -> io::Result<Vec<PathBuf>> {
+    let partial = PartialDirectory::create(directory)?;
+    let mut files = Vec::new();
+    for file in request.template.files() {
+        let name = request.fill(file.name, sdk);
+        let name = name.strip_suffix(".tmpl").unwrap_or(&name);
+        let path = partial.path.join(name);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        let mut text = request.fill(file.text, sdk);
+        if is_member && name == "Cargo.toml" {
+            text.truncate(text.find(ROOT_ONLY).unwrap_or(text.len()));
+        }
+        fs::write(path, text)?;
+        files.push(PathBuf::from(name));
+    }
+    partial.rename(directory)?;
+    Ok(files)
+}
+
+/// Temporary directory that is removed unless it is renamed.
+struct PartialDirectory {
+    path: PathBuf,
+    complete: bool,
+}
+
+impl PartialDirectory {
+    /// Creates a directory next to `directory`, so that the rename stays in one file system.
+    fn create(directory: &Path) -> io::Result<Self> {
+        let name = directory.file_name().unwrap_or_default().to_string_lossy();
+        let path = directory.with_file_name(format!(".{name}.{}.partial", std::process::id()));
+        fs::create_dir(&path)?;
+        Ok(Self { path, complete: false })
+    }
+
+    fn rename(mut self, directory: &Path) -> io::Result<()> {
+        fs::rename(&self.path, directory)?;
+        self.complete = true;
+        Ok(())
+    }
+}
+
+impl Drop for PartialDirectory {
+    fn drop(&mut self) {
+        if !self.complete {
+            // The first error is reported.
+            let _ = fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+/// Returns the manifest of the workspace that already has `directory` as a member: its `members` match the path, and its
+/// `exclude` does not.
+///
+/// Cargo rejects a member that is a workspace itself, and with it the whole workspace.
+fn claiming_workspace(directory: &Path) -> Option<PathBuf> {
+    let directory = std::path::absolute(directory).ok()?;
+    let (root, workspace) = directory.ancestors().skip(1).find_map(|root| {
+        let text = fs::read_to_string(root.join("Cargo.toml")).ok()?;
+        // A manifest that cargo cannot parse either is skipped.
+        let mut manifest: DocumentMut = text.parse().ok()?;
+        manifest.remove("workspace").map(|workspace| (root, workspace))
+    })?;
+    let path = directory.strip_prefix(root).ok()?;
+    let excluded = patterns(&workspace, "exclude").any(|exclude| path.starts_with(exclude));
+    let member = patterns(&workspace, "members").any(|pattern| matches(path, pattern));
+    (member && !excluded).then(|| root.join("Cargo.toml"))
+}
+
+fn patterns<'a>(workspace: &'a Item, key: &str) -> impl Iterator<Item = &'a str> {
+    let list = workspace.get(key).and_then(Item::as_array).into_iter().flatten();
+    list.filter_map(|pattern| pattern.as_str()).map(|pattern| pattern.trim_start_matches("./"))
+}
+
+/// Returns true if a pattern such as `crates/*` matches a whole path.
+fn matches(path: &Path, pattern: &str) -> bool {
+    let options = MatchOptions { require_literal_separator: true, ..MatchOptions::default() };
+    Pattern::new(pattern.trim_end_matches('/'))
+        .is_ok_and(|pattern| pattern.matches_path_with(path, options))
+}
+
+/// A new evaluator. Its text lists the files and the next steps.
+#[derive(Clone, Debug)]
+pub struct Created {
+    directory: PathBuf,
+    /// Relative to the directory.
+    files: Vec<PathBuf>,
+    request: Request,
+    sdk: SdkSource,
+    /// Manifest of the workspace that the package is a member of.
+    workspace: Option<PathBuf>,
+}
+
+impl Created {
+    /// The new directory; relative if the request was.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The file that is run.
+    #[must_use]
+    pub fn entrypoint(&self) -> PathBuf {
+        let entrypoint = self.request.template.entrypoint();
+        self.directory.join(self.request.fill(entrypoint, &self.sdk))
+    }
+
+    /// A configuration that runs the evaluator, with paths relative to the working directory.
+    #[must_use]
+    pub fn config(&self) -> String {
+        format!(
+            "evaluators:\n  - name: {}\n    type: code\n    path: {}\n    threshold: 0.8\n{}",
+            self.request.name.identifier(),
+            yaml_path(&self.entrypoint()),
+            self.request.template.settings()
+        )
+    }
+
+    /// Source of the SDK of the new package; `None` for evaluators that need none.
+    fn sdk(&self) -> Option<&SdkSource> {
+        self.files.iter().any(|file| file == Path::new("Cargo.toml")).then_some(&self.sdk)
+    }
+}
+
+impl fmt::Display for Created {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "created {}", self.directory.display())?;
+        for file in &self.files {
+            writeln!(f, "    {}", file.display())?;
+        }
+        if let Some(sdk) = self.sdk() {
+            let (used, other) = match sdk {
+                SdkSource::Path(path) => (
+                    format!("the evaluator-sdk of this checkout, {path}"),
+                    format!(
+                        "the published one, write `{}` instead of its `path`",
+                        SdkSource::of_the_registry().to_toml()
+                    ),
+                ),
+                SdkSource::Version(version) => (
+                    format!("evaluator-sdk {version} from the registry"),
+                    "a checkout of it, write `path = \"...\"` instead of its `version`".to_owned(),
+                ),
+            };
+            let manifest = self.directory.join("Cargo.toml");
+            writeln!(f, "\nIt uses {used}.\nFor {other} in {}.", manifest.display())?;
+            if let Some(workspace) = &self.workspace {
+                writeln!(f, "It is a member of the workspace {}.", workspace.display())?;
+            }
+        }
+        writeln!(f, "\nTest it:\n\n    evaluator test {}", shell_word(&self.directory))?;
+        writeln!(f, "\nTo run it over recorded traces, write this to eval_config.yaml here:\n")?;
+        for line in self.config().lines() {
+            writeln!(f, "    {line}")?;
+        }
+        writeln!(f, "\nand then:\n\n    evaluator run TRACES --config eval_config.yaml")
+    }
+}
+
+/// Formats a path for YAML, with separators that all systems understand.
+fn yaml_path(path: &Path) -> String {
+    let text = path.display().to_string();
+    let text = if cfg!(windows) { text.replace('\\', "/") } else { text };
+    // A string of JSON is one of YAML.
+    if is_plain(&text) { text } else { serde_json::Value::from(text).to_string() }
+}
+
+/// Formats a path as one word of a command line.
+fn shell_word(path: &Path) -> String {
+    let text = path.display().to_string();
+    if is_plain(&text) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
+/// Returns true if a path has no characters that are special in YAML or a shell.
+fn is_plain(text: &str) -> bool {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
+    !text.starts_with('-') && text.chars().all(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+    use crate::scaffold::Template;
+
+    /// A folder that goes away with the test.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new() -> Self {
+            static COUNT: AtomicU32 = AtomicU32::new(0);
+            let number = COUNT.fetch_add(1, Ordering::Relaxed);
+            let path = std::env::temp_dir()
+                .join(format!("evaluator-scaffold-{}-{number}", std::process::id()));
+            fs::create_dir(&path).unwrap();
+            Self(path)
+        }
+
+        fn names(&self) -> Vec<String> {
+            let mut names: Vec<_> = fs::read_dir(&self.0)
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect();
+            names.sort();
+            names
+        }
+
+        fn render(&self, name: &str, template: Template) -> Result<Created, ScaffoldError> {
+            let request = Request::new(&self.0.join(name), None, Some(template))?;
+            render(&request, &SdkSource::of_the_registry())
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn no_placeholder_is_left() {
+        let scratch = Scratch::new();
+        for template in Template::ALL {
+            let name = format!("my-{}", template.name());
+            let created = scratch.render(&name, template).unwrap();
+            for file in created.files.iter().map(|file| created.directory.join(file)) {
+                assert!(!file.display().to_string().contains("{{"), "{}", file.display());
+                let text = fs::read_to_string(&file).unwrap();
+                assert!(!text.contains("{{") && !text.contains("{%"), "{}", file.display());
+                assert!(text.ends_with('\n'), "{}", file.display());
+            }
+        }
+        assert_eq!(scratch.names().len(), Template::ALL.len());
+    }
+
+    #[test]
+    fn the_package_has_the_name_and_the_function_its_identifier() {
+        let scratch = Scratch::new();
+        scratch.render("my-check", Template::Basic).unwrap();
+        let manifest = fs::read_to_string(scratch.0.join("my-check/Cargo.toml")).unwrap();
+        assert!(manifest.contains("name = \"my-check\""));
+        assert!(manifest.contains("evaluator-sdk = { version = \"0.1.0\" }"));
+        assert!(manifest.contains("\n[workspace]\n"));
+        let code = fs::read_to_string(scratch.0.join("my-check/src/main.rs")).unwrap();
+        assert!(code.contains("fn my_check(input: &EvalInput) -> EvalResult {"));
+    }
+
+    #[test]
+    fn what_exists_is_left_alone() {
+        let scratch = Scratch::new();
+        fs::create_dir(scratch.0.join("folder")).unwrap();
+        fs::write(scratch.0.join("file"), "precious").unwrap();
+        for name in ["folder", "file"] {
+            let error = scratch.render(name, Template::Python).unwrap_err();
+            assert!(
+                matches!(&error, ScaffoldError::Exists { path } if path.ends_with(name)),
+                "{error}"
+            );
+        }
+        assert_eq!(scratch.names(), ["file", "folder"]);
+        assert_eq!(fs::read_to_string(scratch.0.join("file")).unwrap(), "precious");
+    }
+
+    #[test]
+    fn a_place_that_is_not_there_is_named() {
+        let scratch = Scratch::new();
+        fs::write(scratch.0.join("file"), "").unwrap();
+        for parent in ["nowhere", "file"] {
+            let error = scratch.render(&format!("{parent}/my_check"), Template::Basic).unwrap_err();
+            assert!(
+                matches!(&error, ScaffoldError::NoDirectory { path } if path.ends_with(parent)),
+                "{error}"
+            );
+        }
+        assert_eq!(scratch.names(), ["file"]);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_place_that_cannot_be_written_to_is_named() {
+        let request = Request::new(Path::new("/proc/self/my_check"), None, None).unwrap();
+        let error = render(&request, &SdkSource::of_the_registry()).unwrap_err();
+        assert!(error.to_string().starts_with("cannot create /proc/self/my_check: "), "{error}");
+    }
+
+    #[test]
+    fn a_folder_that_is_not_completed_goes_away() {
+        let scratch = Scratch::new();
+        let partial = PartialDirectory::create(&scratch.0.join("my_check")).unwrap();
+        fs::create_dir(partial.path.join("src")).unwrap();
+        fs::write(partial.path.join("src/main.rs"), "").unwrap();
+        assert_eq!(scratch.names().len(), 1);
+        drop(partial);
+        assert_eq!(scratch.names(), [""; 0]);
+    }
+
+    #[test]
+    fn a_folder_that_appears_meanwhile_is_left_alone() {
+        let scratch = Scratch::new();
+        let folder = scratch.0.join("my_check");
+        let partial = PartialDirectory::create(&folder).unwrap();
+        fs::create_dir_all(folder.join("src")).unwrap();
+        assert!(partial.rename(&folder).is_err());
+        assert_eq!(scratch.names(), ["my_check"]);
+        assert!(folder.join("src").is_dir());
+    }
+
+    #[test]
+    fn a_workspace_that_takes_the_folder_gets_a_member_and_any_other_is_left_alone() {
+        let scratch = Scratch::new();
+        let manifest = "[workspace]\nmembers = [\"crates/*\"]\nexclude = [\"crates/not\"]\n";
+        fs::write(scratch.0.join("Cargo.toml"), manifest).unwrap();
+        fs::create_dir(scratch.0.join("crates")).unwrap();
+        for template in [Template::Basic, Template::TypedConfig, Template::ToolTrajectory] {
+            for (name, is_member) in
+                [("crates/member", true), ("crates/not", false), ("beside", false)]
+            {
+                let created = scratch.render(name, template).unwrap();
+                let text = fs::read_to_string(scratch.0.join(name).join("Cargo.toml")).unwrap();
+                assert_eq!(!text.contains("[workspace]"), is_member, "{name}: {text}");
+                assert_eq!(!text.contains("[profile"), is_member, "{name}: {text}");
+                assert!(text.contains("evaluator-sdk"), "{name}: {text}");
+                assert_eq!(created.to_string().contains("It is a member of"), is_member, "{name}");
+                fs::remove_dir_all(scratch.0.join(name)).unwrap();
+            }
+        }
+    }
+
+    fn created(target: &str, template: Option<Template>, sdk: &SdkSource) -> Created {
+        let request = Request::new(Path::new(target), None, template).unwrap();
+        let files = request.template.files().iter();
+        let files =
+            files.map(|file| request.fill(file.name, sdk).replace(".tmpl", "").into()).collect();
+        let directory = Path::new(target).with_extension("");
+        Created { directory, files, request, sdk: sdk.clone(), workspace: None }
+    }
+
+    #[test]
+    fn says_what_is_there_and_what_is_next() {
+        let text = created("my-check", None, &SdkSource::Path("/src/sdk".to_owned())).to_string();
+        assert_eq!(
+            text,
+            "created my-check
+    Cargo.toml
+    src/main.rs
+    evaluator.yaml
+    README.md
+    .gitignore
+
+It uses the evaluator-sdk of this checkout, /src/sdk.
+For the published one, write `version = \"0.1.0\"` instead of its `path` in my-check/Cargo.toml.
+
+Test it:
+
+    evaluator test my-check
+
+To run it over recorded traces, write this to eval_config.yaml here:
+
+    evaluators:
+      - name: my_check
+        type: code
+        path: my-check/src/main.rs
+        threshold: 0.8
+
+and then:
+
+    evaluator run TRACES --config eval_config.yaml
+"
+        );
+    }
+
+    #[test]
+    fn only_rust_needs_the_sdk() {
+        let sdk = SdkSource::of_the_registry();
+        for template in Template::ALL {
+            let rust = template.language() == crate::scaffold::Language::Rust;
+            assert_eq!(created("my_check", Some(template), &sdk).sdk().is_some(), rust);
+        }
+        assert!(
+            created("my_check", None, &sdk)
+                .to_string()
+                .contains("evaluator-sdk 0.1.0 from the registry")
+        );
+    }
+
+    #[test]
+    fn settings_are_shown() {
+        let config =
+            created("my_check", Some(Template::TypedConfig), &SdkSource::of_the_registry())
+                .config();
+        assert!(
+            config.ends_with("    config:\n      min_length: 20\n      forbidden: [I guess]\n")
+        );
+    }
+
+    #[test]
+    fn paths_are_quoted_where_they_must_be() {
+        for (path, yaml, shell) in [
+            ("a/b_c-d.py", "a/b_c-d.py", "a/b_c-d.py"),
+            ("my files/x.py", "\"my files/x.py\"", "'my files/x.py'"),
+            ("-x/y", "\"-x/y\"", "'-x/y'"),
+            ("it's: \"#\"/x", "\"it's: \\\"#\\\"/x\"", r##"'it'\''s: "#"/x'"##),
+        ] {
+            assert_eq!(yaml_path(Path::new(path)), yaml);
+            assert_eq!(shell_word(Path::new(path)), shell);
+        }
+    }
+
+    #[test]
+    fn patterns_match_whole_paths() {
+        for (path, pattern, expected) in [
+            ("crates/a", "crates/*", true),
+            ("crates/a/b", "crates/*", false),
+            ("a", "*", true),
+            ("crates/check-a", "crates/check-?", true),
+            ("crates/a", "crates/b", false),
+            ("crates/a", "crates/a/", true),
+            ("x/y/a", "x/**/a", true),
+            ("other", "oth", false),
+        ] {
+            assert_eq!(matches(Path::new(path), pattern), expected, "{path} {pattern}");
+        }
+    }
+}
