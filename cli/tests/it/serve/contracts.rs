@@ -83,7 +83,11 @@ fn agenta_is_told_in_plain_text_what_is_no_answer() {
         ("json", 500, "Custom evaluator 'json' reported an error (k): {}"),
         ("nonsense", 500, "Custom evaluator 'nonsense' produced invalid JSON"),
         ("slow", 504, "Custom evaluator 'slow' timed out after 1s"),
-        ("nobody", 404, "there is no evaluator `nobody`; the server offers slow, same, crash, json"),
+        (
+            "nobody",
+            404,
+            "there is no evaluator `nobody`; the server offers slow, same, crash, json",
+        ),
     ] {
         for path in [format!("/evaluators/{name}"), format!("/evaluators/{name}/invoke")] {
             let answer = server.post(&path, WEBHOOK).is(status);
