@@ -16,7 +16,7 @@ fn a_token_is_asked_for_if_there_is_one() {
         let asked = |headers: &[&str]| server.request("POST", "/evaluators/same", headers, WEBHOOK);
         let refused = asked(&[]).is(401);
         assert!(refused.head.contains("www-authenticate: bearer"), "{}", refused.head);
-        assert!(refused.text().contains("a token is needed"), "{}", refused.body);
+        assert!(refused.text().contains("a token is required"), "{}", refused.body);
         assert_eq!(asked(&["Authorization: Bearer s3cre"]).is(401).text(), "the token is wrong");
         asked(&["Authorization: Basic s3cret"]).is(401);
         asked(&["Authorization: Bearer s3cret"]).is(200);

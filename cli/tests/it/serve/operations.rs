@@ -66,7 +66,7 @@ fn everything_is_served_below_a_base_path_as_well() {
     }
     for path in ["/metrics", "/evaluators/", "/healthz/x"] {
         let args = ["serve", "same", "--addr", "127.0.0.1:0", "--base-path", path];
-        folder.evaluator(&args).exits(2).says("the server has paths of its own at ");
+        folder.evaluator(&args).exits(2).says("the server has its own paths at ");
     }
     let server = Serving::start_with(
         &folder,

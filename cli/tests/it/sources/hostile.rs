@@ -148,7 +148,7 @@ fn an_index_cannot_lead_out_speak_to_the_terminal_or_grow_without_end() {
     // One of the network is not larger than what is taken.
     place.server.file("index.yaml", vec![b'#'; 64 << 20]);
     let ran = place.evaluator(&["list", "--source", "github"]).exits(3);
-    assert!(ran.stderr.contains("larger than is taken"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("exceeds the limit for fetched files"), "{}", ran.stderr);
 }
 
 #[test]
