@@ -4,9 +4,8 @@ use std::{fmt::Write as _, io};
 
 use evaluator_host::{
     conversation::GroupedBy,
-    json,
-    report::{EvaluationReport, Report},
-    verdict::{Balance, Standing, Status},
+    report::{NotEvaluated, Report},
+    verdict::{Balance, Standing},
 };
 use serde_json::{Map, Value};
 
@@ -187,38 +186,12 @@ pub(super) fn counted(count: u64, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
-/// Reasons that are told of one metric; evaluators may have another one for each conversation.
-const REASONS: usize = 10;
-
-/// Why a metric did not evaluate.
-struct Reasons {
-    metric: String,
-    /// Each with the number of its conversations, in the order of the report.
-    counts: Vec<(String, u64)>,
-    /// Conversations with reasons beyond those.
-    others: u64,
-}
-
 /// Why metrics did not evaluate, a line for each metric and reason.
 fn not_evaluated(report: &Report) -> io::Result<String> {
-    let mut metrics: Vec<Reasons> = Vec::new();
-    if report.tally().not_evaluated > 0 {
-        for conversation in &report.conversations {
-            for evaluation in &conversation?.evaluations {
-                if let Some(reason) = reason(evaluation) {
-                    count_reason(&mut metrics, &evaluation.name, reason);
-                }
-            }
-        }
-    }
-    Ok(lines(metrics))
-}
-
-fn lines(metrics: Vec<Reasons>) -> String {
     let mut text = String::new();
-    for Reasons { metric, counts, others } in metrics {
-        let metric = one_line(&metric);
-        for (reason, count) in counts {
+    for NotEvaluated { evaluator, reasons, others, .. } in report.conversations.not_evaluated()? {
+        let metric = one_line(&evaluator);
+        for (reason, count) in reasons {
             let reason = one_line(&reason);
             let conversations = counted(count, "conversation");
             let _ = writeln!(text, "{metric}: {conversations} not evaluated: {reason}");
@@ -228,49 +201,5 @@ fn lines(metrics: Vec<Reasons>) -> String {
             let _ = writeln!(text, "{metric}: {conversations} not evaluated for other reasons");
         }
     }
-    text
-}
-
-fn count_reason(metrics: &mut Vec<Reasons>, metric: &str, reason: &str) {
-    let place = metrics.iter().position(|known| known.metric == metric).unwrap_or_else(|| {
-        let (metric, counts, others) = (metric.to_owned(), Vec::new(), 0);
-        metrics.push(Reasons { metric, counts, others });
-        metrics.len() - 1
-    });
-    let Reasons { counts, others, .. } = &mut metrics[place];
-    let has_room = counts.len() < REASONS;
-    match counts.iter_mut().find(|(known, _)| known == reason) {
-        Some((_, count)) => *count += 1,
-        None if has_room => counts.push((reason.to_owned(), 1)),
-        None => *others += 1,
-    }
-}
-
-fn reason(evaluation: &EvaluationReport) -> Option<&str> {
-    let details = evaluation
-        .details
-        .as_ref()
-        .filter(|_| evaluation.error.is_none() && evaluation.status == Status::NotEvaluated)?;
-    details.get("reason").and_then(json::Value::as_str)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_evaluator_with_a_reason_for_each_conversation_is_told_of_in_few_lines() {
-        let mut metrics = Vec::new();
-        for number in 0..100 {
-            count_reason(&mut metrics, "odd", &format!("reason {number}"));
-            count_reason(&mut metrics, "even", "always the same");
-        }
-        count_reason(&mut metrics, "odd", "reason 0");
-        let text = lines(metrics);
-        let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines.len(), REASONS + 2);
-        assert_eq!(lines[0], "odd: 2 conversations not evaluated: reason 0");
-        assert_eq!(lines[REASONS], "odd: 90 conversations not evaluated for other reasons");
-        assert_eq!(lines[REASONS + 1], "even: 100 conversations not evaluated: always the same");
-    }
+    Ok(text)
 }
