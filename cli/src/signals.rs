@@ -4,6 +4,8 @@
 //! |---|---|---|
 //! | `INT` (Ctrl-C), `TERM` | no new evaluations start, running ones are asked to exit, finished ones are reported | everything is killed, no report |
 //! | `HUP` (the terminal was closed) | the same, unless it is ignored, as under `nohup`; `serve` continues | the same |
+//!
+//! `HUP` is handled only where it is known not to be ignored, because a handler would undo `nohup`.
 
 use std::{io, sync::mpsc, thread};
 

@@ -2,6 +2,10 @@
 //!
 //! The format is the one of agentevals. In addition, each entry lists the files of the evaluator with their hashes, so that a
 //! whole directory can be fetched.
+//!
+//! An index names every file of an evaluator with its hash, so that a directory is fetched whole; other tools ignore
+//! that key. It contains no date: the same evaluators give the same index. Symbolic links are refused, because a
+//! client would get the link.
 
 use std::{
     collections::HashMap,

@@ -2,6 +2,10 @@
 //!
 //! A call costs microseconds. It is not isolated: an evaluator that aborts or overflows its stack ends the program, one
 //! that never returns occupies a thread, and its output is the output of the program.
+//!
+//! Linked evaluators answer with the line that their program would print, which is read like the program's: the same
+//! scores for a microsecond. Errors are `reported` instead of `exited`, because there is no exit code. They are not
+//! isolated: an abort ends the host.
 
 use std::{
     collections::BTreeMap,

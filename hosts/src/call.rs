@@ -2,6 +2,9 @@
 //!
 //! Some hosts call a function, so a file that holds one is not a program. `call.py` is: it loads the file, calls the function
 //! with the parts of the document as its host does, and prints what the function returned.
+//!
+//! Python functions of ADK and Agenta are called by `call.py`, which loads the file as a module. The fork server
+//! imports the modules of the file and of ADK's models ahead, which takes seconds.
 
 use std::{path::Path, sync::Arc};
 

@@ -1,4 +1,7 @@
 //! Recognizes foreign contracts where no contract is named: by an answer, by an error message, by the text of a source file.
+//!
+//! An answer that only another host understands is an error, recognized by keys that results of the default contract
+//! do not have: a judge of AgentV would otherwise score 0 on a document that it does not read.
 
 use std::{collections::BTreeSet, ffi::OsStr, fmt, fs, path::Path};
 

@@ -12,6 +12,9 @@
 //!
 //! A conversation that keeps to its budget in every turn scores 1, and one that takes twice as much scores 0.5. With `max`
 //! the default threshold is 1.
+//!
+//! A measured number is not a score: calls, tokens and seconds are reported in the details and are "not evaluated"
+//! unless the entry has a budget (`max`). agentevals always fails them.
 
 use std::{ptr, sync::Arc};
 

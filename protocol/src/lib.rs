@@ -17,6 +17,8 @@
 //! );
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! Errors are implemented by hand: two error types are cheaper than thiserror in every author's build.
 
 mod agentevals;
 mod contract;

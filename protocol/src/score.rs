@@ -1,4 +1,7 @@
 //! The score type, and numbers as the hosts read them.
+//!
+//! A ratio of nothing is not a score: `Score::ratio` panics where `checked_ratio` is `None`. 1 would pass an agent for
+//! nothing, 0 would fail it.
 
 use std::{cmp::Ordering, fmt};
 

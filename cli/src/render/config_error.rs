@@ -1,4 +1,6 @@
 //! Problems in configurations, with the lines they are about.
+//!
+//! `annotate-snippets` draws the errors: two small crates where other renderers bring ten.
 
 use std::path::Path;
 

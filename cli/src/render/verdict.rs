@@ -4,16 +4,15 @@ use std::{fmt::Write as _, io};
 
 use evaluator_host::{
     conversation::GroupedBy,
-    report::{EvaluationOutcome, Report},
+    report::{NotEvaluated, Report},
     verdict::{Balance, Standing},
 };
-use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
 use super::{
     plain::one_line,
     stderr::{Level, line, line_with},
-    words::{contradictions, counted, detail, unrecorded},
+    words::{contradictions, counted, unrecorded},
 };
 use crate::exit;
 
@@ -184,34 +183,14 @@ fn tolerance(report: &Report, balance: &Balance) -> String {
     }
 }
 
-/// Maximum number of reported reasons of a metric; evaluators may have a different one for each conversation.
-const REASONS: usize = 10;
-
-/// Reasons why metrics did not evaluate, with the number of their conversations; the last number is of further reasons.
-type Reasons = IndexMap<String, (IndexMap<String, u64>, u64)>;
-
 /// Returns the reasons why metrics did not evaluate, a line for each metric and reason.
 fn not_evaluated(report: &Report) -> io::Result<String> {
-    let mut metrics = Reasons::new();
-    if report.tally().not_evaluated > 0 {
-        for conversation in &report.conversations {
-            for evaluation in &conversation?.evaluations {
-                let is_it = evaluation.outcome() == EvaluationOutcome::NotEvaluated;
-                if let Some(reason) = detail(evaluation, "reason").filter(|_| is_it) {
-                    count_reason(&mut metrics, &evaluation.name, reason);
-                }
-            }
-        }
-    }
-    Ok(lines(metrics))
-}
-
-fn lines(metrics: Reasons) -> String {
     let mut text = String::new();
-    for (metric, (counts, others)) in metrics {
-        let metric = one_line(&metric);
-        for (reason, count) in counts {
-            let (reason, conversations) = (one_line(&reason), counted(count, "conversation"));
+    for NotEvaluated { evaluator, reasons, others, .. } in report.conversations.not_evaluated()? {
+        let metric = one_line(&evaluator);
+        for (reason, count) in reasons {
+            let reason = one_line(&reason);
+            let conversations = counted(count, "conversation");
             let _ = writeln!(text, "{metric}: {conversations} not evaluated: {reason}");
         }
         if others > 0 {
@@ -219,35 +198,5 @@ fn lines(metrics: Reasons) -> String {
             let _ = writeln!(text, "{metric}: {conversations} not evaluated for other reasons");
         }
     }
-    text
-}
-
-fn count_reason(metrics: &mut Reasons, metric: &str, reason: &str) {
-    let (counts, others) = metrics.entry(metric.to_owned()).or_default();
-    if counts.len() < REASONS || counts.contains_key(reason) {
-        *counts.entry(reason.to_owned()).or_default() += 1;
-    } else {
-        *others += 1;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_evaluator_with_a_reason_for_each_conversation_takes_few_lines() {
-        let mut metrics = Reasons::new();
-        for number in 0..100 {
-            count_reason(&mut metrics, "odd", &format!("reason {number}"));
-            count_reason(&mut metrics, "even", "always the same");
-        }
-        count_reason(&mut metrics, "odd", "reason 0");
-        let text = lines(metrics);
-        let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines.len(), REASONS + 2);
-        assert_eq!(lines[0], "odd: 2 conversations not evaluated: reason 0");
-        assert_eq!(lines[REASONS], "odd: 90 conversations not evaluated for other reasons");
-        assert_eq!(lines[REASONS + 1], "even: 100 conversations not evaluated: always the same");
-    }
+    Ok(text)
 }

@@ -140,7 +140,8 @@ impl Template {
 
 impl Language {
     /// Display name, e.g. `JavaScript`.
-    pub(super) fn name(self) -> &'static str {
+    #[must_use]
+    pub fn name(self) -> &'static str {
         match self {
             Self::Rust => "Rust",
             Self::Python => "Python",

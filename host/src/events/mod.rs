@@ -12,6 +12,11 @@
 //! `timed_out`, its `ValueError` is `metric_failed`.
 //!
 //! A record contains scores and names, and no content of the conversation unless explanations are enabled.
+//!
+//! Events are exported after the report, in the foreground and for a bounded time; failures are warnings. Service and
+//! scope are called `agentevals`, where users of agentevals look for results. `OTEL_EXPORTER_OTLP_TIMEOUT` is in
+//! milliseconds, as OpenTelemetry specifies; the Python exporters read seconds. If a variable has an unusable value,
+//! nothing is sent.
 
 mod export;
 mod otlp;

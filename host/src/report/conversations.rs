@@ -9,7 +9,7 @@ use std::{
 use super::{
     ConversationReport, Partial,
     run_file::{Reader, Span, Store, add_conversation, read_conversation},
-    totals::Totals,
+    totals::{NotEvaluated, Reasons, Totals},
 };
 use crate::{conversation::RunPerformance, verdict::Tally};
 
@@ -222,6 +222,26 @@ impl Conversations {
     /// Evaluators that broke and scored no conversation, in the order of the configuration.
     pub fn evaluators_that_never_worked(&self) -> impl Iterator<Item = &str> {
         self.0.totals.never_worked()
+    }
+
+    /// Reasons why evaluators did not evaluate conversations, in the order of the report. Reads the conversations only if an
+    /// evaluator has more than ten reasons.
+    ///
+    /// # Errors
+    ///
+    /// A conversation cannot be read.
+    pub fn not_evaluated(&self) -> io::Result<Vec<NotEvaluated>> {
+        let counted = &self.0.totals.reasons;
+        if counted.are_all_kept() {
+            return Ok(counted.clone().finish());
+        }
+        let mut reasons = Reasons::default();
+        for (number, conversation) in self.iter().enumerate() {
+            for (column, evaluation) in conversation?.evaluations.iter().enumerate() {
+                reasons.count((number, column), evaluation);
+            }
+        }
+        Ok(reasons.finish())
     }
 
     /// Latencies, tokens and counts of all conversations; `None` if no conversation has them.

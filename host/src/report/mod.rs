@@ -14,3 +14,4 @@ pub(crate) use context::EventTurn;
 pub use conversations::{Collector, ConversationReports, Conversations, REPORT_MEMORY};
 pub use model::{ConversationReport, ErrorType, EvaluationReport, Partial, Report};
 pub use outcome::EvaluationOutcome;
+pub use totals::NotEvaluated;

@@ -31,6 +31,11 @@
 //!
 //! The body of an error is `{"error": {"kind": .., "message": ..}}`. Agenta cannot read a JSON object with a status other than
 //! 200 and receives plain text; it is recognized by the path (`/invoke`) or by the document.
+//!
+//! Only programs that number their answers stay running: a run finds out at its end that answers were mixed up, a
+//! server would have sent them by then. A document takes one of a bounded number of places (`--jobs` and `--queue`)
+//! before its body is read. A request names no file. Web pages are refused where there is no token, recognized by
+//! `Origin` and by `Host` (DNS rebinding). axum's own `serve` has no time limits, so connections are hyper's.
 
 mod admission;
 mod catalog;

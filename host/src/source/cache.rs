@@ -1,4 +1,8 @@
 //! Cache of fetched evaluators, at the location that agentevals uses.
+//!
+//! The cache is that of agentevals (`~/.cache/agentevals/evaluators/<source>/<ref>`), so a file that one of the two
+//! fetched serves both. That path does not name the repository, so a record next to the file does, and an unpinned
+//! copy from another repository is fetched again.
 
 use std::{
     fs::{self, File},

@@ -2,6 +2,10 @@
 //!
 //! Redirects are not followed: fetched files are run, so they come from the configured address only. A token is sent only to
 //! the servers it is meant for, and never over an unencrypted connection.
+//!
+//! `GITHUB_TOKEN` is sent to GitHub and to this machine only, because every CI job has it; `AGENTEVALS_GITHUB_TOKEN`
+//! is sent to the configured server over https. Redirects are not followed. Requests are blocking (ureq with rustls),
+//! because evaluators are fetched before anything runs.
 
 use std::{fmt, io, net::IpAddr, sync::Arc, time::Duration};
 

@@ -1,4 +1,8 @@
 //! `evaluators.lock`: the content of fetched evaluators that a project runs.
+//!
+//! All files of an evaluator are pinned by one hash in `evaluators.lock` next to the configuration. The first run
+//! pins, `evaluator update` moves pins, `--locked` adds none. A cached copy that differs from its pin is fetched again
+//! only if it is the copy that was fetched; a copy that was changed since is refused.
 
 use std::{
     collections::BTreeMap,

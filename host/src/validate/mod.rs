@@ -5,6 +5,10 @@
 //! keys, every source is read and not only the entrypoint, evaluators with requirements are run like all others, each is run
 //! with several documents, and answers must be strictly valid, because other hosts are stricter than this one. An evaluator
 //! must not need files that hosts do not fetch.
+//!
+//! Publishing checks require more than hosts do (a score that is a number, a score for each turn or none), because
+//! published evaluators meet stricter hosts. An evaluator with other files in its directory is run once more without
+//! them, as hosts fetch it. A check that cannot be made is never green.
 
 mod findings;
 mod smoke;

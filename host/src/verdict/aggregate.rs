@@ -1,4 +1,8 @@
 //! Counts of evaluations and the result of a run. No other code decides whether a run passes.
+//!
+//! "Not evaluated" is neither a pass nor a failure. What `--fail-fast` leaves out is "not run", counted separately, so
+//! that the exit code says what stopped the run; evaluations that are running are finished. A cancelled run ends them,
+//! and that is an error.
 
 use std::ops::{Add, AddAssign};
 

@@ -2,6 +2,9 @@
 //!
 //! AgentV documents have no version, and a judge may be of any. Where generations use one key for different things, the
 //! current meaning (4.36 and later) counts: `output` is the answer as text.
+//!
+//! AgentV documents contain the keys of all versions, because judges do not name theirs. Unknown values are absent and
+//! not empty: an empty expected outcome is contained in every answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 

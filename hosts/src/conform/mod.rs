@@ -13,6 +13,10 @@
 //! nothing on standard output, and an exit code other than 0. It refuses what is not a document, reads its input to the end,
 //! and is never ended by a signal. Under every host this is the only way for an error not to look like a judgement of the
 //! agent, or at least to be recorded with its message.
+//!
+//! Conformance is judged by bytes. The code knows nothing of this project's own contracts, so it can test them as it
+//! tests any other program. What a host records for an exit of a process is a pure function, tested row by row against
+//! recordings of real releases.
 
 mod case;
 mod record;

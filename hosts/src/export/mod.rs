@@ -5,6 +5,12 @@
 //! | `program` | an evaluator as a command line, and whether a host can run it |
 //! | `text` | text for Python, YAML and JSON; templates |
 //! | `write` | writing files without overwriting those of users |
+//!
+//! Exports keep promises that their hosts do not keep. ADK ignores metrics that break: exported ones fail the case and
+//! say why. AgentV records PASS for a program that is killed or prints no JSON object: a shell guards the program, and
+//! ends it when AgentV kills the shell. promptfoo treats a failure without a reason as a pass: exported assertions
+//! always give a reason. Exported files name the program by its absolute path, because hosts start them in directories
+//! of their own choice.
 
 mod program;
 pub(super) mod text;

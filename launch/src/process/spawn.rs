@@ -1,4 +1,7 @@
 //! Starts processes, and guarantees that nothing of a process group is left behind.
+//!
+//! The registry of process groups contains a group from before its start is complete until just before its leader is
+//! reaped, so a second signal reaches every group and no reused number.
 
 use std::{
     collections::BTreeSet,

@@ -1,5 +1,9 @@
 //! Custom metrics of Google's Agent Development Kit.
 //!
+//!
+//! ADK derives two verdicts from one result: `adk eval` takes the overall status, `AgentEvaluator` compares the mean
+//! of the rows with the threshold. So a FAILED result never has rows whose mean reaches the threshold. A result has
+//! one row for each turn or is not written, because ADK fails the whole run over a wrong number.
 #![doc = include_str!("../../docs/adk.md")]
 
 mod content;

@@ -1,4 +1,7 @@
 //! Detection of the contract of a document by its top-level keys.
+//!
+//! The contract of a document follows from its keys alone, in one pass, never from values: a document with a `null` or
+//! a value of the wrong type is still detected, and the error names the field.
 
 use std::fmt;
 

@@ -1,4 +1,8 @@
 //! The program around evaluators, which `name::run()` and [`run_any`](crate::run_any) run.
+//!
+//! The program ends the process after a failure instead of returning a code that `main` could drop. The cost: values
+//! held by `main` are not dropped then. An error is the same in both forms: a numbered line says what the exit code
+//! would have been, and stderr gets the same text.
 #![doc = ""]
 #![doc = include_str!("../../docs/program.md")]
 

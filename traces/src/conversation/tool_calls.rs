@@ -6,6 +6,8 @@
 //!
 //! A framework, a client and a server may each record the same call, one span inside the other. Such spans share the name of
 //! the tool or the id of the call, and they are one call.
+//!
+//! Results of tools stay text until they are read: each model call repeats them, and built-in metrics never read one.
 
 use std::{
     collections::{HashMap, HashSet},

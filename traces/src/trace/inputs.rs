@@ -1,4 +1,7 @@
 //! Input files: those of directories, and copies of inputs that cannot be read in place.
+//!
+//! Standard input, pipes and compressed files are copied to a temporary file and indexed like any other, so memory
+//! stays flat. `zstd` is the reference implementation: it reads several frames and bounds its window.
 
 use std::{
     fs::{self, File, Metadata},

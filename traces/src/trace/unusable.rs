@@ -1,4 +1,8 @@
 //! Parts of a trace file that cannot be used, and their positions.
+//!
+//! Nothing that was recorded is dropped silently: a part that cannot be used is counted and makes the run an error.
+//! Contradictions (spans with one id and different content) and unreadable content (messages that are not JSON) are
+//! errors of their conversation; dropping them would look like an agent that did less.
 
 use std::fmt;
 

@@ -19,6 +19,9 @@
 //!
 //! ADK ignores most unknown keys. Here they are problems, as in YAML: a misspelt key would silently change a verdict. Known
 //! keys without an effect are reported with `-v`.
+//!
+//! An ADK EvalConfig is detected by its content and becomes the same `Config` as YAML. Keys that ADK ignores are
+//! problems here, because a misspelt key would change a verdict. It is read as strict JSON: YAML reads `1e5` as text.
 
 mod criterion;
 mod custom;

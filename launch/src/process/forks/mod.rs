@@ -25,6 +25,9 @@
 //!
 //! A server that has printed anything before it is ready is not used: each evaluation would have printed it. When its
 //! socket ends, a server kills the groups of its children and exits.
+//!
+//! Limits are applied to a fork from outside (`prlimit`) while it waits for the byte `g`: the server works for all
+//! forks and has no limits. Where a system cannot do that, a process is started instead.
 
 use std::any::Any;
 

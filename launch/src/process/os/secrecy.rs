@@ -1,4 +1,8 @@
 //! Protects the memory of this process from the processes it starts.
+//!
+//! On Linux the command is not dumpable (`PR_SET_DUMPABLE`): evaluators run as the same user and could read all
+//! variables in `/proc/PPID/environ`. The cost is that the command leaves no core dump. Root can still read
+//! everything, and the shell that started the command is readable: this is no sandbox.
 
 use std::io;
 

@@ -3,6 +3,10 @@
 //! A process group can be signalled safely only while its leader is not reaped: after that its id may be reused. So the
 //! exit of the leader is noticed with `WNOWAIT`, which leaves it a zombie and its id valid, and it is reaped only when
 //! nothing is left to signal.
+//!
+//! The memory limit is `RLIMIT_DATA` on Linux: `RLIMIT_AS` also counts reserved addresses, of which Node.js needs
+//! gigabytes to start. Limits are set between `fork` and `exec`; without limits a program is started by the faster
+//! `posix_spawn`. A limit holds for each process by itself.
 
 use std::{
     io,

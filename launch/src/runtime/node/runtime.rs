@@ -1,4 +1,11 @@
 //! The runtime of JavaScript and TypeScript files.
+//!
+//! The cache is enabled by a module that is loaded before the evaluator and not by `NODE_COMPILE_CACHE`, which the
+//! evaluator and its children would see. The directory belongs to one evaluator of one run: code that outlives a run
+//! could have been replaced by another user, and no hash of the sources would show it.
+//!
+//! Node.js is not started ahead: an interpreter that waits for work takes the same processor time, and it cannot be
+//! forked because it has threads from its first moment on.
 
 use std::{
     ffi::OsString,

@@ -1,4 +1,7 @@
 //! Which interpreter or environment runs an evaluator. Runs and checks share this decision.
+//!
+//! An interpreter is asked once per run what it has installed, and only where an evaluator names packages or the SDK.
+//! `run` and `check` share the decision. The question executes no module of an evaluator or of a package.
 
 use std::{
     ffi::OsStr,

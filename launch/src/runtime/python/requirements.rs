@@ -3,6 +3,9 @@
 //! What installers accept besides packages (options, addresses, paths, references to variables) chooses where packages come
 //! from. Only the user may choose that, never a fetched evaluator. So its requirements are checked against a list of known
 //! harmless forms: a name, extras, versions, a marker, hashes. Everything else is refused.
+//!
+//! Requirements of fetched evaluators are parsed and written again for the installer instead of being filtered:
+//! nothing that the installer reads differently (encodings, line ends) can select another index.
 
 use std::{
     env, fs, io,

@@ -1,4 +1,12 @@
 //! The runtime of `.py` files.
+//!
+//! Forks of one server share what fresh interpreters do not: the seed of hashes (random for each server unless
+//! `PYTHONHASHSEED` is set), addresses, modules that are loaded before the first line runs, and a parent that is not
+//! the host. Any other difference is a defect.
+//!
+//! There is one server for each evaluator: which file runs is fixed when the interpreter starts. At the end of a fork,
+//! modules that were imported ahead are not torn down, because that would copy most of the memory shared with the
+//! server.
 
 use std::{
     ffi::OsString,

@@ -1,4 +1,9 @@
 //! Cached virtual environments, and the installers (uv, or `venv` and pip) that fill them.
+//!
+//! The name of an environment is a hash of its requirements, the files they name, the interpreter and the SDK.
+//! Environments cannot be moved, so one is built in place under a lock and used only after its marker, which is
+//! written last, exists. The lock file is the installer's stdin, so the lock lasts as long as the installer if the
+//! host is killed.
 
 use std::{
     collections::VecDeque,

@@ -3,6 +3,10 @@
 //! The names are those of its specification (`spec/semantic_conventions.md`, `spec/llm_spans.md` and `spec/tool_calling.md` of
 //! `github.com/Arize-ai/openinference`), which requires `openinference.span.kind` of every span; a span without it is ignored.
 //! Comments mark what instrumentations write beyond the specification.
+//!
+//! OpenInference only fills gaps: where the GenAI conventions record a model call, OpenInference attributes of the
+//! same trace are not used, so nothing counts twice. Elsewhere the outermost chain is the turn, because frameworks use
+//! `AGENT` for every function with that word in its name.
 
 use std::borrow::Cow;
 
