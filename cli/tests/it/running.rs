@@ -257,7 +257,7 @@ fn metrics_that_need_a_judge_say_so_and_others_say_that_they_need_none() {
     );
     run(&["-c", "c.yaml"])
         .exits(1)
-        .says("tool_trajectory_avg_score asks no judge, so `judge_base_url` changes nothing");
+        .says("tool_trajectory_avg_score uses no judge, so `judge_base_url` has no effect");
     // Nobody gives the run a credential, so what names one cannot be scored.
     folder.file(
         "d.yaml",

@@ -268,7 +268,7 @@ mod tests {
             ),
             (
                 &whole.replace("a.py", "../a.py"),
-                "l:4:7: `ref` must be a relative path of plain names (letters, digits, `_`, `-`, single dots between them), and `..` is none",
+                "l:4:7: `ref` must be a relative path of plain names (letters, digits, `_`, `-`, single dots between them), and `..` is not one",
             ),
             (
                 &format!("{whole}{}", &whole["version = 1\n".len()..]),

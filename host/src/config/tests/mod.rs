@@ -196,7 +196,7 @@ fn single_problems_say_what_to_write() {
         ),
         (
             "evaluators: [{name: a, type: remote, ref: ../x.py}]",
-            "c.yaml:1:43: `ref` must be a relative path of plain names (letters, digits, `_`, `-`, single dots between them), and `..` is none",
+            "c.yaml:1:43: `ref` must be a relative path of plain names (letters, digits, `_`, `-`, single dots between them), and `..` is not one",
         ),
         (
             "evaluators: [{name: a, type: remote, ref: 'a\\b.py'}]",
