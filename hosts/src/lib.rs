@@ -4,9 +4,9 @@
 //! |---|---|---|
 //! | [`ForeignContract`] | `mod.rs`, `document.rs`, `answer.rs` | `contract:` in a configuration, `evaluator serve` |
 //! | `conform::Suite` | `conform.rs`, `data/` | `evaluator conform` |
-//! | `export::Exporter` | `export.rs` and its templates | `evaluator export` |
+//! | `export::Exporter` | `mod.rs` and its templates | `evaluator export` |
 //!
-//! All capabilities are optional. A host that only exports needs a directory with `export.rs` and its row; a host with a
+//! All capabilities are optional. A host that only exports needs a directory with `mod.rs` and its row; a host with a
 //! contract of its own also needs [`Contract`] and its documents in `evaluator-protocol`. Command line values, messages and
 //! conformance reports follow from [`HOSTS`].
 //!
