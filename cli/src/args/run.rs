@@ -8,7 +8,7 @@ use std::{
 };
 
 use clap::{
-    Arg, Args, Command, ValueEnum,
+    Arg, Args, Command,
     builder::{PossibleValue, TypedValueParser},
     value_parser,
 };
@@ -19,7 +19,7 @@ use evaluator_host::{
     metric::MatchType,
 };
 
-use super::{existing, in_a_directory, trace_input};
+use super::{existing, in_a_directory, one_of, trace_input};
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
@@ -50,8 +50,8 @@ pub(crate) struct RunArgs {
     #[arg(short, long, value_name = "X", value_parser = fraction)]
     pub(crate) threshold: Option<f64>,
     /// How tool calls are compared with the expected ones (default: EXACT)
-    #[arg(long, value_enum, ignore_case = true)]
-    pub(crate) trajectory_match_type: Option<Match>,
+    #[arg(long, value_parser = one_of(MATCH_TYPES), ignore_case = true)]
+    pub(crate) trajectory_match_type: Option<MatchType>,
     /// Form of the report, and with =FILE the file that it is written to instead of stdout; repeatable (default: table)
     #[arg(short, long, value_name = "FORM[=FILE]", value_parser = ReportOutputParser)]
     pub(crate) output: Vec<ReportOutput>,
@@ -59,8 +59,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE", value_parser = report_file)]
     pub(crate) output_file: Option<PathBuf>,
     /// How traces are grouped into conversations (default: auto)
-    #[arg(long, value_enum)]
-    pub(crate) group_by: Option<Grouping>,
+    #[arg(long, value_parser = one_of(GROUPINGS))]
+    pub(crate) group_by: Option<GroupBy>,
     /// Send the results as OpenTelemetry log records to $OTEL_EXPORTER_OTLP_ENDPOINT (default: http://localhost:4318); also
     /// AGENTEVALS_EVALUATION_EVENTS=true
     #[arg(long)]
@@ -119,22 +119,20 @@ impl RunArgs {
     /// # Errors
     ///
     /// Returns a message if that option is given, too.
-    pub(crate) fn resolved(self) -> Result<Self, &'static str> {
-        let Self { jobs, judge_model, j, .. } = self;
-        let (jobs, judge_model) = match (j, jobs, judge_model) {
-            (None, jobs, judge_model) => (jobs, judge_model),
-            (Some(JobsOrModel::Jobs(jobs)), None, judge_model) => (Some(jobs), judge_model),
-            (Some(JobsOrModel::Model(model)), jobs, None) => (jobs, Some(model)),
-            (Some(JobsOrModel::Jobs(_)), Some(_), _) => {
-                return Err("the number of jobs is given twice, by -j and by --jobs; give it once");
+    pub(crate) fn resolved(mut self) -> Result<Self, String> {
+        let (is_repeated, what, option) = match self.j.take() {
+            Some(JobsOrModel::Jobs(jobs)) => {
+                (self.jobs.replace(jobs).is_some(), "number of jobs", "--jobs")
             }
-            (Some(JobsOrModel::Model(_)), _, Some(_)) => {
-                return Err(
-                    "the judge's model is given twice, by -j and by --judge-model; give it once",
-                );
+            Some(JobsOrModel::Model(model)) => {
+                (self.judge_model.replace(model).is_some(), "judge's model", "--judge-model")
             }
+            None => return Ok(self),
         };
-        Ok(Self { jobs, judge_model, j: None, ..self })
+        if is_repeated {
+            return Err(format!("the {what} is given twice, by -j and by {option}; give it once"));
+        }
+        Ok(self)
     }
 }
 
@@ -152,38 +150,27 @@ fn fraction(text: &str) -> Result<f64, String> {
     if (0.0..=1.0).contains(&number) { Ok(number) } else { Err("must be in 0..=1".to_owned()) }
 }
 
-/// Declares the values of an argument for a type of the host.
-macro_rules! named {
-    ($(#[$doc:meta])* $name:ident for $target:ty { $($variant:ident = $text:literal => $value:expr, $help:literal;)* }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, ValueEnum)]
-        pub(crate) enum $name {
-            $(#[doc = $help] #[value(name = $text)] $variant,)*
-        }
+/// Names of match types, with help.
+const MATCH_TYPES: [(&str, MatchType, &str); 3] = [
+    ("EXACT", MatchType::Exact, "The same calls in the same order, and no others"),
+    ("IN_ORDER", MatchType::InOrder, "The expected calls in their order, others between them"),
+    ("ANY_ORDER", MatchType::AnyOrder, "The expected calls in any order, others between them"),
+];
 
-        impl From<$name> for $target {
-            fn from(name: $name) -> Self {
-                match name { $($name::$variant => $value,)* }
-            }
-        }
-    };
-}
-
-named! {
-    Match for MatchType {
-        Exact = "EXACT" => MatchType::Exact, "The same calls in the same order, and no others";
-        InOrder = "IN_ORDER" => MatchType::InOrder, "The expected calls in their order, others between them";
-        AnyOrder = "ANY_ORDER" => MatchType::AnyOrder, "The expected calls in any order, others between them";
-    }
-}
-
-named! {
-    Grouping for GroupBy {
-        Auto = "auto" => GroupBy::Auto, "By conversation if a resource has agentevals.session_name or an eval case has several turns, else by trace";
-        Trace = "trace" => GroupBy::Trace, "Each trace id is a conversation";
-        Conversation = "conversation" => GroupBy::Conversation, "Traces with the same agentevals.session_name, gen_ai.conversation.id or session.id are a conversation";
-    }
-}
+/// Names of groupings, with help.
+pub(super) const GROUPINGS: [(&str, GroupBy, &str); 3] = [
+    (
+        "auto",
+        GroupBy::Auto,
+        "By conversation if a resource has agentevals.session_name or an eval case has several turns, else by trace",
+    ),
+    ("trace", GroupBy::Trace, "Each trace id is a conversation"),
+    (
+        "conversation",
+        GroupBy::Conversation,
+        "Traces with the same agentevals.session_name, gen_ai.conversation.id or session.id are a conversation",
+    ),
+];
 
 /// File name that stands for stdout.
 const STDOUT: &str = "-";

@@ -101,13 +101,13 @@ fn configure(config: &mut Config, args: &mut RunArgs, runner: &Runner) {
         metrics: mem::take(&mut args.metrics),
         threshold: args.threshold,
         judge_model: args.judge_model.take(),
-        match_type: args.trajectory_match_type.map(Into::into),
+        match_type: args.trajectory_match_type,
         retries: args.retries,
     };
     overrides.apply(config, &runner.metrics);
     config.eval_set = args.eval_set.take().or(config.eval_set.take());
     config.trace_format = trace_format(args.format.take(), runner).or(config.trace_format.take());
-    config.group_by = args.group_by.map(Into::into).or(config.group_by);
+    config.group_by = args.group_by.or(config.group_by);
     config.require_evaluated |= args.require_evaluated;
     config.require_all_cases |= args.require_all_cases;
     config.allow_unevaluated |= args.allow_unevaluated;
