@@ -324,7 +324,7 @@ fn indented_end(text: &str) -> String {
 }
 
 /// Cells of the bar.
-const CELLS: u64 = 24;
+const CELLS: usize = 24;
 
 /// Numbers of evaluations during a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -338,16 +338,10 @@ impl Counts {
     /// Formats a line that is overwritten: `[=====>    ] 12/24, 3.4/s, 1 broke, 4 s`.
     fn bar(self, elapsed: Duration) -> String {
         let Self { done, total, .. } = self;
-        let filled = (CELLS * done as u64).checked_div(total as u64).unwrap_or(CELLS).min(CELLS);
-        let bar: String = (0..CELLS)
-            .map(|cell| match cell {
-                cell if cell < filled => '=',
-                cell if cell == filled => '>',
-                _ => ' ',
-            })
-            .collect();
+        let filled = (CELLS * done).checked_div(total).unwrap_or(CELLS).min(CELLS);
+        let bar = "=".repeat(filled) + ">";
         let (rate, seconds) = (self.rate(elapsed), elapsed.as_secs());
-        format!("[{bar}] {done}/{total}, {rate}/s{}, {seconds} s", self.errors())
+        format!("[{bar:<CELLS$.CELLS$}] {done}/{total}, {rate}/s{}, {seconds} s", self.errors())
     }
 
     /// Formats a line that stays: `evaluated 12 of 24, 1 broke (3.4/s, 4 s)`.
