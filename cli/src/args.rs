@@ -18,6 +18,7 @@ use clap::{
 use clap_complete::Shell;
 use evaluator_host::{
     conversation::GroupBy,
+    files::check_destination,
     hosts::{
         ForeignHost,
         conform::{Release, UnknownHost},
@@ -28,7 +29,7 @@ use evaluator_host::{
     trace::TraceFormats,
 };
 
-use self::run::{GROUPINGS, ReportOutputParser, report_file};
+use self::run::{GROUPINGS, ReportOutputParser};
 pub(crate) use self::run::{ReportOutput, RunArgs, outputs};
 use crate::{
     render::LogFormat,
@@ -237,7 +238,7 @@ pub(crate) struct SourcePlaces {
     #[arg(long, value_name = "FILE", value_parser = existing)]
     pub(crate) index: Option<PathBuf>,
     /// Directory of the source `local` (default: $AGENTEVALS_EVALUATOR_DIR)
-    #[arg(long, value_name = "FOLDER", value_parser = existing)]
+    #[arg(long, value_name = "DIR", value_parser = existing)]
     pub(crate) folder: Option<PathBuf>,
 }
 
@@ -247,7 +248,7 @@ pub(crate) struct IndexArgs {
     #[arg(value_name = "DIR", value_parser = directory)]
     pub(crate) directory: PathBuf,
     /// Index to write, or - for stdout (default: index.yaml in DIR, or next to DIR if DIR is named `evaluators`)
-    #[arg(short, long, value_name = "FILE", value_parser = in_a_directory)]
+    #[arg(short, long, value_name = "FILE", value_parser = writable)]
     pub(crate) output: Option<PathBuf>,
     /// Write nothing, and fail if the index is not up to date
     #[arg(long)]
@@ -393,7 +394,7 @@ pub(crate) struct ReportArgs {
     #[arg(short, long, value_name = "FORM[=FILE]", value_parser = ReportOutputParser)]
     pub(crate) output: Vec<ReportOutput>,
     /// Write the report to this file instead of stdout; for a single form. A regular file appears whole or not at all
-    #[arg(long, value_name = "FILE", value_parser = report_file)]
+    #[arg(long, value_name = "FILE", value_parser = writable)]
     pub(crate) output_file: Option<PathBuf>,
 }
 
@@ -504,14 +505,9 @@ fn directory(text: &str) -> Result<PathBuf, String> {
     }
 }
 
-fn in_a_directory(text: &str) -> Result<PathBuf, String> {
+/// Parses the name of a file, and checks as far as possible before any work that the file can be written.
+fn writable(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    match directory {
-        Some(directory) if !directory.is_dir() => {
-            Err(format!("the directory {} does not exist", directory.display()))
-        }
-        _ if path.is_dir() => Err("this is a directory".to_owned()),
-        _ => Ok(path),
-    }
+    check_destination(&path).map_err(|error| error.to_string())?;
+    Ok(path)
 }

@@ -13,13 +13,10 @@ use clap::{
     value_parser,
 };
 use evaluator_host::{
-    config::OutputFormat,
-    conversation::GroupBy,
-    files::{check_destination, is_stdout},
-    metric::MatchType,
+    config::OutputFormat, conversation::GroupBy, files::is_stdout, metric::MatchType,
 };
 
-use super::{existing, in_a_directory, one_of, trace_input};
+use super::{existing, one_of, trace_input, writable};
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
@@ -56,7 +53,7 @@ pub(crate) struct RunArgs {
     #[arg(short, long, value_name = "FORM[=FILE]", value_parser = ReportOutputParser)]
     pub(crate) output: Vec<ReportOutput>,
     /// Write the report to this file instead of stdout; for a single form. A regular file appears whole or not at all
-    #[arg(long, value_name = "FILE", value_parser = report_file)]
+    #[arg(long, value_name = "FILE", value_parser = writable)]
     pub(crate) output_file: Option<PathBuf>,
     /// How traces are grouped into conversations (default: auto)
     #[arg(long, value_parser = one_of(GROUPINGS))]
@@ -92,7 +89,7 @@ pub(crate) struct RunArgs {
     #[arg(long, visible_alias = "frozen")]
     pub(crate) locked: bool,
     /// Save the run in this file (.evalrun), each evaluation as soon as it is finished; `evaluator report` renders it
-    #[arg(long, alias = "journal", value_name = "FILE", value_parser = in_a_directory)]
+    #[arg(long, alias = "journal", value_name = "FILE", value_parser = writable)]
     pub(crate) save_run: Option<PathBuf>,
     /// Reuse the results in the file of --save-run (default: one for this configuration, or for these metrics, in
     /// .evaluator); edited evaluators and new traces are evaluated
@@ -218,16 +215,9 @@ fn report_output(text: &str) -> Result<ReportOutput, String> {
     let file = match file {
         Some("") => return Err("the file after `=` is missing".to_owned()),
         Some(STDOUT) | None => None,
-        Some(file) => Some(report_file(file)?).filter(|file| !is_stdout(file)),
+        Some(file) => Some(writable(file)?).filter(|file| !is_stdout(file)),
     };
     Ok(ReportOutput { form: known, file })
-}
-
-/// Parses the name of a file, and checks as far as possible before the run that a report can be written to it.
-pub(super) fn report_file(text: &str) -> Result<PathBuf, String> {
-    let path = PathBuf::from(text);
-    check_destination(&path).map_err(|error| error.to_string())?;
-    Ok(path)
 }
 
 /// Returns the outputs of a run: those of `-o`, with the file of `--output-file`; without `-o`, the form of the configuration.

@@ -34,8 +34,8 @@ fn a_file_that_cannot_be_used_is_an_error_before_anything_runs() {
     );
     run(&directory, "none", &["--save-run", "no/such/r.evalrun"])
         .exits(2)
-        .says("the directory no/such does not exist");
-    run(&directory, "none", &["--save-run", "."]).exits(2).says("this is a directory");
+        .says("no/such does not exist");
+    run(&directory, "none", &["--save-run", "."]).exits(2).says(". is a directory");
     if cfg!(target_os = "linux") {
         run(&directory, "none", &["--save-run", "/dev/full"])
             .exits(2)
