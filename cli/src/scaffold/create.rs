@@ -8,7 +8,7 @@ use std::{
 use glob::{MatchOptions, Pattern};
 use toml_edit::{DocumentMut, Item};
 
-use super::{Request, ScaffoldError, SdkSource};
+use super::{Language, Request, ScaffoldError, SdkSource};
 
 /// Creates the directory of an evaluator.
 ///
@@ -164,7 +164,7 @@ impl Created {
 
     /// Source of the SDK of the new package; `None` for evaluators that need none.
     fn sdk(&self) -> Option<&SdkSource> {
-        self.files.iter().any(|file| file == Path::new("Cargo.toml")).then_some(&self.sdk)
+        (self.request.template.language() == Language::Rust).then_some(&self.sdk)
     }
 }
 
@@ -417,7 +417,7 @@ and then:
     fn only_rust_needs_the_sdk() {
         let sdk = SdkSource::of_the_registry();
         for template in Template::all() {
-            let rust = template.language() == crate::scaffold::Language::Rust;
+            let rust = template.language() == Language::Rust;
             assert_eq!(created("my_check", Some(template), &sdk).sdk().is_some(), rust);
         }
         assert!(
