@@ -86,7 +86,10 @@ impl Progress {
                 total,
                 errored,
             } => {
-                self.warn(evaluator, trace_id, warnings);
+                // The last lines of a run contain the first warning of each evaluator, the report all of them.
+                for text in warnings.iter().filter(|_| self.verbose > 0) {
+                    warning(&one_line(&format!("{evaluator}, trace {trace_id}: {text}")));
+                }
                 self.evaluated(evaluator, trace_id, error.as_deref(), stderr);
                 if let Phase::Evaluating(counts) = &mut self.phase {
                     *counts = Counts { done: *done, total: *total, errored: *errored };
@@ -220,32 +223,20 @@ impl Progress {
         if is_known || !is_wanted {
             return;
         }
-        let shown = self.shown.entry(evaluator.to_owned()).or_default();
-        // Equal texts are shown once.
-        if self.verbose == 0 && shown.iter().any(|known| known == stderr) {
-            return;
-        }
-        if self.verbose > 0 || shown.len() < SAME_EVALUATOR {
-            if self.verbose == 0 {
-                shown.push(stderr.to_owned());
+        if self.verbose == 0 {
+            let shown = self.shown.entry(evaluator.to_owned()).or_default();
+            // Equal texts are shown once.
+            if shown.len() > SAME_EVALUATOR || shown.iter().any(|known| known == stderr) {
+                return;
             }
-            let trace_id = one_line(trace_id);
-            line(&format!("{evaluator}, trace {trace_id}, stderr:\n{}", indented_end(stderr)));
-        } else if shown.len() == SAME_EVALUATOR {
-            shown.push(String::new());
-            line(&format!("{evaluator}: stderr of further evaluations is shown with -v"));
+            shown.push(stderr.to_owned());
+            if shown.len() > SAME_EVALUATOR {
+                line(&format!("{evaluator}: stderr of further evaluations is shown with -v"));
+                return;
+            }
         }
-    }
-
-    /// Shows warnings with `-v`. The last lines of a run contain the first one of each evaluator, the report all of them.
-    fn warn(&self, evaluator: &str, trace_id: &str, warnings: &[String]) {
-        for warning in warnings.iter().filter(|_| self.verbose > 0) {
-            super::warning(&format!(
-                "{evaluator}, trace {}: {}",
-                one_line(trace_id),
-                one_line(warning)
-            ));
-        }
+        let trace_id = one_line(trace_id);
+        line(&format!("{evaluator}, trace {trace_id}, stderr:\n{}", indented_end(stderr)));
     }
 }
 
