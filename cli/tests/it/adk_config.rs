@@ -81,7 +81,7 @@ fn a_custom_metric_replaces_the_built_in_one_of_its_name() {
 }
 
 #[test]
-fn commands_are_looked_for_beside_the_configuration_and_on_path() {
+fn commands_are_searched_next_to_the_configuration_and_on_path() {
     let directory = Directory::new();
     directory.script("conf/sibling", KEEPS);
     directory.script("bin/on-path", KEEPS);

@@ -143,7 +143,7 @@ fn a_broken_trace_file_does_not_take_the_others_with_it() {
 }
 
 #[test]
-fn a_file_that_is_something_else_is_told_to_be_that() {
+fn a_file_of_another_kind_is_named_as_that() {
     let directory = Directory::new();
     let good = fs::read_to_string(trace("a01_otlp_basic_parts")).unwrap();
     let utf16: Vec<u8> = good.encode_utf16().flat_map(u16::to_le_bytes).collect();
@@ -290,7 +290,7 @@ fn a_metric_of_the_command_line_that_does_not_exist_is_a_usage_error() {
 }
 
 #[test]
-fn evaluators_that_cannot_be_started_are_errors_beside_the_others() {
+fn evaluators_that_cannot_be_started_are_errors_and_the_others_run() {
     let directory = Directory::new();
     for name in ["notes.txt", "check.py", "check.js", "check.ts", "check.rs", "directory/readme"] {
         directory.file(name, "");

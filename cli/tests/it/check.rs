@@ -38,7 +38,7 @@ fn everything_that_is_missing_is_named_at_once() {
 }
 
 #[test]
-fn what_cannot_be_run_is_told_with_its_place_before_anything_runs() {
+fn a_configuration_that_cannot_be_run_is_reported_with_its_position_first() {
     let directory = Directory::new();
     directory.script("first", "echo it ran >>ran; exit 1");
     let first = "  - {name: first, type: code, path: first}\n";

@@ -114,7 +114,7 @@ fn annotations_are_one_line_each() {
 }
 
 #[test]
-fn answers_that_contradict_themselves_are_told() {
+fn answers_that_contradict_themselves_are_reported() {
     let (_, ran) = run(&["-o", "json"]);
     let own = &ran.json()["traces"][0]["metrics"][2];
     assert_eq!(own["warnings"][0], "it says FAILED, though its score 1 reaches the threshold 0.5");

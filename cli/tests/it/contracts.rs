@@ -409,7 +409,7 @@ fn functions_of_agenta_are_called() {
 }
 
 #[test]
-fn functions_are_called_in_forks_with_the_modules_beside_them() {
+fn functions_are_called_in_forks_with_the_modules_next_to_them() {
     if !has("python3") {
         return;
     }

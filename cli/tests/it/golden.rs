@@ -300,7 +300,7 @@ fn lone(directory: &Directory, more: &[&str]) -> Ran {
 }
 
 #[test]
-fn a_lone_recording_that_may_belong_to_another_case_is_told_of() {
+fn a_lone_recording_that_may_belong_to_another_case_has_a_warning() {
     for (prompt, case, doubt) in [
         (
             Some("Delete my account"),

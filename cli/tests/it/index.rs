@@ -112,7 +112,7 @@ fn check_fails_when_a_file_changed_and_writes_nothing() {
 }
 
 #[test]
-fn all_problems_of_all_manifests_are_told_at_once_and_nothing_is_written() {
+fn all_problems_of_all_manifests_are_reported_and_nothing_is_written() {
     let directory = repository();
     directory.file("index.yaml", "as it was");
     directory.file(

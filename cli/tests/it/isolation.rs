@@ -77,7 +77,7 @@ fn forked_evaluations_are_reported_as_started_ones() {
 }
 
 #[test]
-fn what_is_unusual_is_started_and_told_once() {
+fn unusual_evaluators_are_started_and_reported_once() {
     if !has("python3") {
         return;
     }

@@ -19,7 +19,7 @@ fn test(directory: &Directory, args: &[&str]) -> Ran {
 const CASES: &str = "import unittest\nimport check\n\nclass T(unittest.TestCase):\n    def test_one(self):\n        self.assertEqual(check.score(), 1)\n";
 
 #[test]
-fn python_tests_run_beside_and_in_a_directory() {
+fn python_tests_run_next_to_the_script_and_in_directories() {
     if !has("python3") {
         return;
     }

@@ -97,7 +97,7 @@ fn every_form_tells_the_kind_the_reason_and_the_end_of_stderr() {
 const ONCE: &str = "cat >/dev/null; mkdir once.ran 2>/dev/null || { echo boom >&2; exit 9; }; echo '{\"score\": 1}'";
 
 #[test]
-fn a_share_of_errors_can_be_tolerated_and_is_told() {
+fn a_share_of_errors_can_be_tolerated_and_is_reported() {
     let directory = directory("", &["pass"]);
     directory.script("once", ONCE);
     let five = trace("i11_five_traces_plain");

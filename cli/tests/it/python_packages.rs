@@ -235,7 +235,7 @@ fn versions_and_markers_decide_what_is_missing() {
 }
 
 #[test]
-fn what_a_file_says_of_itself_is_installed_with_the_requirements_beside_it() {
+fn packages_of_the_block_are_installed_with_those_of_the_requirements_file() {
     let Some(directory) = with_evaluator(&format!(
         "# /// script\n# dependencies = [\"first>=1\", \"second @ https://e.invalid/s.whl\"]\n# ///\n{EVALUATOR}"
     )) else {

@@ -93,7 +93,7 @@ fn lone_files_run_and_one_that_does_not_compile_is_its_own_error() {
 }
 
 #[test]
-fn what_cargo_cannot_do_is_told_in_its_words() {
+fn errors_of_cargo_are_reported_in_its_words() {
     let directory = Directory::new();
     directory.file("package/Cargo.toml", "[package]\nname = 5\n");
     directory.file("package/src/main.rs", "fn main() {}");

@@ -83,7 +83,7 @@ fn an_entry_names_what_its_evaluator_sees_all_the_same() {
 }
 
 #[test]
-fn what_is_withheld_is_told_by_name_when_asked() {
+fn withheld_variables_are_named_with_v() {
     let ran = run("", &["-v"]).says("withheld from check: ");
     for (name, _) in SECRETS {
         assert!(ran.stderr.contains(name), "{name}: {}", ran.stderr);
@@ -96,7 +96,7 @@ fn what_is_withheld_is_told_by_name_when_asked() {
 }
 
 #[test]
-fn an_evaluator_that_misses_a_secret_is_told_what_to_write() {
+fn the_error_of_an_evaluator_without_its_secret_says_what_to_write() {
     let directory = Directory::new();
     directory.file("c.yaml", "evaluators:\n- {name: check, type: code, path: ./check}");
     let run = |script: &str| {

@@ -286,7 +286,7 @@ fn a_line_without_a_list_is_left_out() {
 }
 
 #[test]
-fn a_file_without_spans_is_an_error_of_the_run_beside_others() {
+fn a_file_without_spans_is_an_error_of_the_run() {
     let directory = directory();
     directory.file("good.json", next_to_good(resource(json!([span(2, "yes")]))).to_string());
     let log = json!({"traceId": format!("{:032x}", 1), "body": text("x")});

@@ -146,7 +146,7 @@ fn scripts_are_for_agentevals_unless_a_contract_is_named() {
 }
 
 #[test]
-fn what_cannot_be_exported_is_told() {
+fn an_evaluator_that_cannot_be_exported_is_a_usage_error() {
     let directory = Directory::new();
     directory.file("notes.txt", "");
     let ran = directory.evaluator(&["export", "--for", "adk", "gone"]).exits(2);

@@ -69,7 +69,7 @@ fn what_agenta_sends_is_answered_in_its_terms() {
 }
 
 #[test]
-fn agenta_is_told_in_plain_text_what_is_no_answer() {
+fn errors_for_agenta_are_plain_text() {
     let directory = Directory::new();
     directory.script("same", SAME);
     directory.script("crash", "cat >/dev/null; echo 'out of luck' >&2; exit 9");

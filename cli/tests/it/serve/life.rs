@@ -100,7 +100,7 @@ fn started_evaluations_are_finished() {
 }
 
 #[test]
-fn what_does_not_end_in_time_is_ended_and_told_so() {
+fn documents_that_exceed_the_grace_period_are_killed_and_reported() {
     let directory = Directory::new();
     directory.script("wait", WAIT);
     let mut server = Serving::start(&directory, &["wait", "--grace", "0"]);
