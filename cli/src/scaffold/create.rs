@@ -414,11 +414,11 @@ and then:
     }
 
     #[test]
-    fn only_rust_needs_the_sdk() {
+    fn only_packages_need_the_sdk() {
         let sdk = SdkSource::of_the_registry();
         for template in Template::all() {
-            let rust = template.language() == Language::Rust;
-            assert_eq!(created("my_check", Some(template), &sdk).sdk().is_some(), rust);
+            let has_manifest = template.files().iter().any(|file| file.name == "Cargo.toml.tmpl");
+            assert_eq!(created("my_check", Some(template), &sdk).sdk().is_some(), has_manifest);
         }
         assert!(
             created("my_check", None, &sdk)
