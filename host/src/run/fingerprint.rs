@@ -97,9 +97,13 @@ pub(super) fn of_this_program(
                 .json("settings", settings);
             Some(Fingerprint::of_settings(digester))
         }
-        // Its code is somewhere in this program. Threshold and settings are in the document.
-        Work::Linked { timeout, .. } => {
-            let digester = new("linked").json("timeout", timeout);
+        // Its code is somewhere in this program.
+        Work::Linked { timeout, config, contract, .. } => {
+            let digester = new("linked")
+                .json("threshold", &evaluator.threshold)
+                .json("timeout", timeout)
+                .json("config", config)
+                .json("contract", &contract.map(|contract| contract.name()));
             let files = [running_program()].into();
             let inputs = Inputs { files, ..Inputs::default() };
             of_program(&evaluator.name, &inputs, digester, on_event)

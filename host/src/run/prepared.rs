@@ -141,7 +141,11 @@ impl PreparedEvaluator {
                     None => settings.digest(recording.turns()),
                     Some(foreign) => {
                         let document = recording.foreign_document(foreign);
-                        Digester::new("foreign document").bytes("text", &document.text()).finish()
+                        // The document need not contain all turns that the answer is judged by.
+                        Digester::new("foreign document")
+                            .bytes("text", &document.text())
+                            .json("turns", &recording.turn_counts())
+                            .finish()
                     }
                 };
                 Some(fingerprint.key(&digest))

@@ -31,9 +31,14 @@ impl Recording {
         self.golden.as_ref().ok()
     }
 
+    /// Returns the numbers of recorded and of golden turns.
+    pub(super) fn turn_counts(&self) -> (usize, usize) {
+        (self.conversation.turns.len(), self.case().map_or(0, |case| case.turns.len()))
+    }
+
     /// Returns the numbers of golden turns that are not recorded and of all golden turns; `None` if none is missing.
     pub(super) fn missing_turns(&self) -> Option<(usize, usize)> {
-        let (recorded, golden) = (self.conversation.turns.len(), self.case()?.turns.len());
+        let (recorded, golden) = self.turn_counts();
         (recorded < golden).then(|| (golden - recorded, golden))
     }
 
