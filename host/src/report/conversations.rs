@@ -77,7 +77,14 @@ impl Collector {
     /// The report cannot be serialized.
     pub fn put(&mut self, number: usize, report: &ConversationReport) -> io::Result<()> {
         let line = add_conversation(self.store(), number, report)?;
-        self.index(number, line, report)
+        let entry = self.entry(line)?;
+        self.count(number, report);
+        let entries = &mut self.inner.entries;
+        if number >= entries.len() {
+            entries.resize(number + 1, MISSING);
+        }
+        entries[number] = entry;
+        Ok(())
     }
 
     /// Writes what was added to a temporary file, if there is more of it than memory may hold.
@@ -122,27 +129,22 @@ impl Collector {
         &mut self.inner.stores[last]
     }
 
-    /// Notes that the conversation with this number is on this line of the last store.
-    pub(super) fn index(
-        &mut self,
-        number: usize,
-        line: Span,
-        report: &ConversationReport,
-    ) -> io::Result<()> {
-        let Inner { stores, entries, totals, .. } = &mut self.inner;
-        if number >= entries.len() {
-            entries.resize(number + 1, MISSING);
-        }
-        let length = u32::try_from(line.length).map_err(io::Error::other)?;
-        let store = u32::try_from(stores.len() - 1).map_err(io::Error::other)?;
-        entries[number] = Entry { start: line.start, length, store };
-        totals.count(number, report);
+    /// Counts a conversation. The number decides the order of evaluators and reasons only.
+    pub(super) fn count(&mut self, number: usize, report: &ConversationReport) {
+        self.inner.totals.count(number, report);
+    }
+
+    /// Adds the conversation on this line of the last store, behind all others, without counting it.
+    pub(super) fn push(&mut self, line: Span) -> io::Result<()> {
+        let entry = self.entry(line)?;
+        self.inner.entries.push(entry);
         Ok(())
     }
 
-    /// Drops the numbers of conversations that were not added.
-    pub(super) fn skip_missing(&mut self) {
-        self.inner.entries.retain(|entry| entry.length > 0);
+    fn entry(&self, line: Span) -> io::Result<Entry> {
+        let length = u32::try_from(line.length).map_err(io::Error::other)?;
+        let store = u32::try_from(self.inner.stores.len() - 1).map_err(io::Error::other)?;
+        Ok(Entry { start: line.start, length, store })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -317,7 +319,6 @@ impl FromIterator<ConversationReport> for Conversations {
     fn from_iter<I: IntoIterator<Item = ConversationReport>>(reports: I) -> Self {
         let mut collector = Collector::new(REPORT_MEMORY, 0);
         for (number, report) in reports.into_iter().enumerate() {
-            collector.expect(number + 1);
             let _ = collector.put(number, &report);
             // It fails only by using memory.
             let _ = collector.flush();

@@ -178,9 +178,8 @@ impl Report {
     /// failed evaluator: the content of the file was not evaluated.
     #[must_use]
     pub fn balance(&self) -> Balance {
-        let others =
-            usize::from(self.unusable_eval_set) + usize::from(self.unsaved) + self.unreliable;
-        let unusable = self.errors.len().saturating_sub(others);
+        let others = usize::from(self.unusable_eval_set) + usize::from(self.unsaved);
+        let unusable = self.errors.len().saturating_sub(self.unreliable).saturating_sub(others);
         Balance {
             tally: self.tally(),
             unusable_files: unusable as u64,

@@ -13,7 +13,7 @@ use std::{
 use serde::Deserialize;
 
 use super::{
-    Digest, Digester, RunFileError,
+    Digest, Digester, RunFileError, Unusable,
     format::{
         self, EndRecord, EvaluationRecord, FORMAT, Header, START, VERSION, WithdrawnRecord, kind,
     },
@@ -97,18 +97,6 @@ impl Damage {
     }
 }
 
-/// Reason why there is no open file.
-enum OpenError {
-    Refused(RunFileError),
-    Failed(io::Error),
-}
-
-impl From<io::Error> for OpenError {
-    fn from(error: io::Error) -> Self {
-        Self::Failed(error)
-    }
-}
-
 impl RunFile {
     /// Opens a run file, or creates an empty one. The run that starts replaces its content.
     ///
@@ -121,8 +109,8 @@ impl RunFile {
     pub fn open(path: &Path, resume: bool) -> Result<Self, RunFileError> {
         let opened = match Opened::new(path, resume) {
             Ok(opened) => Ok(opened),
-            Err(OpenError::Refused(error)) => return Err(error),
-            Err(OpenError::Failed(error)) => Err(error.to_string()),
+            Err(Unusable::Refused(error)) => return Err(error),
+            Err(Unusable::Failed(error)) => Err(error.to_string()),
         };
         Ok(Self { path: path.to_owned(), resume, opened: Mutex::new(opened) })
     }
@@ -147,7 +135,7 @@ impl RunFile {
 }
 
 impl Opened {
-    fn new(path: &Path, resume: bool) -> Result<Self, OpenError> {
+    fn new(path: &Path, resume: bool) -> Result<Self, Unusable> {
         create_default_directory(path)?;
         outlive_limits();
         let file = open_locked(path)?;
@@ -160,7 +148,7 @@ impl Opened {
             Damage::add(&mut opened.damage, 1, 0, "the line is cut off");
             return Ok(opened);
         }
-        read_header(path, &buffer).map_err(OpenError::Refused)?;
+        read_header(path, &buffer)?;
         let (mut is_complete, mut evaluators) = (false, Vec::new());
         while let Some(span) = lines.next(&mut buffer)? {
             let is_cut_off = lines.end == span.start + span.length;
@@ -309,14 +297,14 @@ pub(super) fn read_header(path: &Path, line: &[u8]) -> Result<Header, RunFileErr
 }
 
 /// Opens a file and locks it. A file system that has no locks keeps nobody from writing to the same file.
-fn open_locked(path: &Path) -> Result<File, OpenError> {
+fn open_locked(path: &Path) -> Result<File, Unusable> {
     let started = Instant::now();
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
     private(&mut options);
     loop {
         if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-            return Err(OpenError::Refused(RunFileError::NotAFile { file: path.to_owned() }));
+            return Err(RunFileError::NotAFile { file: path.to_owned() }.into());
         }
         let file = options.open(path)?;
         match file.try_lock() {
@@ -333,7 +321,7 @@ fn open_locked(path: &Path) -> Result<File, OpenError> {
                 thread::sleep(Duration::from_millis(10));
             }
             Err(TryLockError::WouldBlock) => {
-                return Err(OpenError::Refused(RunFileError::Busy { file: path.to_owned() }));
+                return Err(RunFileError::Busy { file: path.to_owned() }.into());
             }
         }
     }

@@ -35,6 +35,16 @@ pub use saved::read;
 pub(super) use store::{Reader, Span, Store, add_conversation, read_conversation};
 pub(crate) use writer::{Event, RunWriter, TOOL};
 
+/// Reason why a file is not used.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+enum Unusable {
+    /// A run does not start.
+    Refused(#[from] RunFileError),
+    /// A run goes on without the file.
+    Failed(#[from] io::Error),
+}
+
 /// Reason why a run file cannot be used. Nothing in the file was changed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

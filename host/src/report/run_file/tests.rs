@@ -632,6 +632,72 @@ fn a_saved_run_is_reported_as_it_was_and_a_killed_one_as_partial() {
     }
 }
 
+/// A line with this text after its checksum.
+fn sealed(rest: &str) -> String {
+    format!("{{\"crc32\":\"{:08x}\",{rest}\n", crc32fast::hash(rest.as_bytes()))
+}
+
+#[test]
+fn numbers_of_any_size_are_read() {
+    let folder = Folder::new("run-numbers");
+    let file = folder.path("r.evalrun");
+    let part = |ids: [&str; 2]| {
+        let mut writer = writer(&file, false, 2);
+        for (number, id) in ids.into_iter().enumerate() {
+            let mut report = ConversationReport::new(id.into());
+            report.evaluations = vec![scored(0.5)];
+            report.performance = Some(PerformanceMetrics::default());
+            writer.conversation(number, &report);
+        }
+        let (errors, causes) = (vec!["x".to_owned()], [(0, "y".to_owned())].into());
+        writer.finish(&mut Report { errors, causes, unreliable: 1, ..Report::default() });
+        let text = fs::read_to_string(&file).unwrap();
+        let left_out = r#""left_out":{"counts":[["span",1]],"listed":["x"]}"#;
+        text.replace(r#""left_out":{"counts":[],"listed":[]}"#, left_out)
+            .replace("\"reused\":null", "\"reused\":1")
+    };
+    let other = part(["c", "d"]);
+    let text = part(["a", "b"]);
+    fs::remove_file(&file).unwrap();
+    // Every line again, with the number that is replaced.
+    let write = |name: &str, text: &str| {
+        let path = folder.path(name);
+        let rest = |line: &str| sealed(line.split_once(',').unwrap().1);
+        fs::write(&path, text.lines().map(rest).collect::<String>()).unwrap();
+        path
+    };
+    let others = [write("1", &other), write("2", &other.replace(":1", ":18446744073709551615"))];
+    let mut tried = 0;
+    for (at, _) in text.match_indices(|char: char| char.is_ascii_digit()) {
+        let follows = |next: char| !next.is_ascii_digit();
+        if !text[..at].ends_with([':', ',']) || !text[at + 1..].starts_with(follows) {
+            continue;
+        }
+        for number in ["18446744073709551615", "9223372036854775807", "1000000000000000"] {
+            let file = write("r", &format!("{}{number}{}", &text[..at], &text[at + 1..]));
+            for other in &others {
+                for files in [
+                    vec![file.clone()],
+                    vec![file.clone(), other.clone()],
+                    vec![other.clone(), file.clone()],
+                ] {
+                    let Ok(report) = read(&files) else { continue };
+                    assert_eq!(report.standing(), Standing::Errored);
+                    report.to_json().unwrap();
+                    let _ = report.left_out.to_string();
+                }
+            }
+            let _ = RunFile::open(&file, true);
+            tried += 1;
+        }
+    }
+    assert!(tried > 100, "{tried}");
+    let swapped = text.replace("\"number\":0", "\"number\":18446744073709551615");
+    let ids = read(&[write("r", &swapped)]).unwrap().conversations;
+    let ids: Vec<_> = ids.iter().map(|it| it.unwrap().trace_id.to_string()).collect();
+    assert_eq!(ids, ["b", "a"]);
+}
+
 #[test]
 fn parts_of_one_run_are_one_report_and_others_are_refused() {
     let folder = Folder::new("run-parts");
