@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Conversations, EventContext, encoding};
 use crate::{
-    conversation::{GroupedBy, PerformanceMetrics, RunPerformance},
+    conversation::{GroupedBy, PerformanceMetrics},
     json::Object,
     trace::UnusableParts,
     verdict::{Balance, NOT_RUN, Standing, Status, Tally},
@@ -52,9 +52,6 @@ pub struct Report {
     pub max_error_rate: f64,
     /// Reason why not everything was evaluated; `None` if everything was.
     pub partial: Option<Partial>,
-    /// Latencies, tokens and counts of all conversations; `None` if no conversation has them.
-    #[serde(skip)]
-    pub performance: Option<RunPerformance>,
     /// Id of the eval set that was compared with, if there was one.
     pub eval_set_id: Option<String>,
 }
@@ -132,7 +129,11 @@ pub struct EvaluationReport {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headline: Option<String>,
     /// Stable name of the kind of error, e.g. `timed_out`.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "encoding::error_type")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "encoding::error_type"
+    )]
     pub error_type: Option<ErrorType>,
     /// End of its standard error, if there is an error and standard error is not empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -59,7 +59,6 @@ pub fn read(files: &[PathBuf]) -> Result<Report, RunFileError> {
     }
     let mut report = whole.map(|(_, _, report)| report).unwrap_or_default();
     report.conversations = collector.finish();
-    report.performance = report.conversations.performance().cloned();
     Ok(report)
 }
 

@@ -204,7 +204,6 @@ impl RunWriter {
         report.unsaved = failure.is_some();
         report.errors.extend(failure);
         report.conversations = self.collector.finish();
-        report.performance = report.conversations.performance().cloned();
         event
     }
 
