@@ -26,17 +26,17 @@ const PREFIX: usize = START.len() + DIGITS + 2;
 const KIND: &[u8] = b"\"kind\":\"";
 
 /// Kinds of records, as in the key `kind`.
-pub(super) mod kind {
+pub(in crate::report) mod kind {
     /// The first line.
-    pub(in super::super) const HEADER: &str = "header";
+    pub(in crate::report) const HEADER: &str = "header";
     /// A finished evaluation of a conversation that may not be finished.
-    pub(in super::super) const EVALUATION: &str = "evaluation";
+    pub(in crate::report) const EVALUATION: &str = "evaluation";
     /// The results of an evaluator are not to be used again.
-    pub(in super::super) const WITHDRAWN: &str = "withdrawn";
+    pub(in crate::report) const WITHDRAWN: &str = "withdrawn";
     /// A conversation with all its evaluations.
-    pub(in super::super) const CONVERSATION: &str = "conversation";
+    pub(in crate::report) const CONVERSATION: &str = "conversation";
     /// The last line of a complete run.
-    pub(in super::super) const END: &str = "end";
+    pub(in crate::report) const END: &str = "end";
 }
 
 /// The first record: what is measured, by what.
@@ -55,10 +55,6 @@ pub(crate) struct Header {
     pub(crate) config: Option<Digest>,
     pub(crate) golden: Option<Golden>,
     pub(crate) evaluators: Vec<EvaluatorEntry>,
-    /// Seed of random choices. Always `None` in this version.
-    pub(crate) seed: Option<u64>,
-    /// Share of the conversations, e.g. `2/8`. Always `None` in this version.
-    pub(crate) shard: Option<String>,
     /// Conversations in the traces.
     pub(crate) conversations: usize,
     /// Number of lines after this one with evaluations of earlier runs.
@@ -106,10 +102,10 @@ pub(crate) struct EvaluationRecord<E> {
 /// A conversation with all its evaluations. `C` is a [`ConversationReport`](crate::report::ConversationReport) or a
 /// reference to one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct ConversationRecord<C> {
+pub(in crate::report) struct ConversationRecord<C> {
     /// Position among the conversations of the run, from 0.
-    pub(super) number: usize,
-    pub(super) conversation: C,
+    pub(in crate::report) number: usize,
+    pub(in crate::report) conversation: C,
 }
 
 /// An evaluator whose results cannot be relied on.
