@@ -24,9 +24,6 @@ use crate::{files::sync_directory, report::Partial, trace::FileStamp};
 /// Directory of run files without a name, in the working directory.
 const DIRECTORY: &str = ".evaluator";
 
-/// Part of the header of a journal, which earlier versions wrote.
-const JOURNAL: &[u8] = b"\"format\":\"evaluator-journal\"";
-
 /// Reason for a line whose checksum matches and whose record has other members.
 pub(super) const MALFORMED: &str = "the record is malformed";
 
@@ -49,8 +46,8 @@ pub struct RunFile {
 #[derive(Debug)]
 pub(super) struct Opened {
     file: File,
-    /// Lines of evaluations that are kept, by their keys, each with a number of its evaluator.
-    evaluations: HashMap<Digest, (Span, usize)>,
+    /// Lines of evaluations that are kept, by their keys, each with the name of its evaluator.
+    evaluations: HashMap<Digest, (Span, String)>,
     /// Damaged lines, if there are any.
     pub(super) damage: Option<Damage>,
 }
@@ -149,7 +146,7 @@ impl Opened {
             return Ok(opened);
         }
         read_header(path, &buffer)?;
-        let (mut is_complete, mut evaluators) = (false, Vec::new());
+        let mut is_complete = false;
         while let Some(span) = lines.next(&mut buffer)? {
             let is_cut_off = lines.end == span.start + span.length;
             let record = match format::open(&buffer) {
@@ -161,10 +158,14 @@ impl Opened {
                 Ok(kind::END) => serde_json::from_slice(&buffer)
                     .map(|end: EndRecord<Ended>| is_complete = end.report.partial.is_none())
                     .map_err(|_| MALFORMED),
-                Ok(kind::EVALUATION) => {
-                    opened.keep(span, &buffer, &mut evaluators).map_err(|_| MALFORMED)
-                }
-                Ok(kind::WITHDRAWN) => opened.withdraw(&buffer, &evaluators).map_err(|_| MALFORMED),
+                Ok(kind::EVALUATION) => serde_json::from_slice(&buffer)
+                    .map(|record| opened.keep(span, record))
+                    .map_err(|_| MALFORMED),
+                Ok(kind::WITHDRAWN) => serde_json::from_slice(&buffer)
+                    .map(|WithdrawnRecord { evaluator, .. }| {
+                        opened.evaluations.retain(|_, (_, name)| *name != evaluator);
+                    })
+                    .map_err(|_| MALFORMED),
                 other => other.map(drop),
             };
             if let Err(reason) = read {
@@ -178,30 +179,10 @@ impl Opened {
     }
 
     /// Keeps an evaluation. A later one with the same key replaces it.
-    fn keep(
-        &mut self,
-        span: Span,
-        line: &[u8],
-        evaluators: &mut Vec<String>,
-    ) -> serde_json::Result<()> {
-        let record: EvaluationRecord<Named> = serde_json::from_slice(line)?;
+    fn keep(&mut self, span: Span, record: EvaluationRecord<Named>) {
         if let (Some(key), true) = (record.key, record.reusable) {
-            let name = record.evaluation.name;
-            let place = evaluators.iter().position(|known| *known == name).unwrap_or_else(|| {
-                evaluators.push(name);
-                evaluators.len() - 1
-            });
-            self.evaluations.insert(key, (span, place));
+            self.evaluations.insert(key, (span, record.evaluation.name));
         }
-        Ok(())
-    }
-
-    /// Drops the evaluations of an evaluator so far.
-    fn withdraw(&mut self, line: &[u8], evaluators: &[String]) -> serde_json::Result<()> {
-        let record: WithdrawnRecord = serde_json::from_slice(line)?;
-        let place = evaluators.iter().position(|known| *known == record.evaluator);
-        self.evaluations.retain(|_, (_, evaluator)| Some(*evaluator) != place);
-        Ok(())
     }
 
     /// Replaces the content by a header and the evaluations that are kept. Returns where those are, by their keys, and the
@@ -248,7 +229,7 @@ impl Opened {
 /// Writes a header and the lines of evaluations to a new file. Returns its length, and where the lines are.
 fn copy(
     old: &mut File,
-    evaluations: HashMap<Digest, (Span, usize)>,
+    evaluations: HashMap<Digest, (Span, String)>,
     header: &[u8],
     new: &File,
 ) -> io::Result<(u64, HashMap<Digest, Span>)> {
@@ -280,10 +261,6 @@ pub(super) fn read_header(path: &Path, line: &[u8]) -> Result<Header, RunFileErr
     let file = path.to_owned();
     let found: FormatOf = match format::open(line) {
         Ok(_) => serde_json::from_slice(line).unwrap_or_default(),
-        // Lines of journals have no kind.
-        Err(_) if line.windows(JOURNAL.len()).any(|part| part == JOURNAL) => {
-            return Err(RunFileError::Journal { file });
-        }
         Err(_) if line.starts_with(START) => return Err(RunFileError::Damaged { file }),
         Err(_) => return Err(RunFileError::Foreign { file }),
     };
@@ -296,7 +273,7 @@ pub(super) fn read_header(path: &Path, line: &[u8]) -> Result<Header, RunFileErr
     }
 }
 
-/// Opens a file and locks it. A file system that has no locks keeps nobody from writing to the same file.
+/// Opens a file and locks it. On a file system without locks, several runs may write to the same file.
 fn open_locked(path: &Path) -> Result<File, Unusable> {
     let started = Instant::now();
     let mut options = OpenOptions::new();
@@ -401,7 +378,7 @@ fn outlive_limits() {
     runtime.shutdown_background();
 }
 
-/// There is no such limit.
+/// Other systems do not have this limit.
 #[cfg(not(unix))]
 fn outlive_limits() {}
 

@@ -28,11 +28,12 @@ mod tests;
 
 use std::{io, path::PathBuf};
 
-pub use digest::{Digest, Digester, Fingerprint, Unreadable, portable};
+pub use digest::{Digest, Digester, Fingerprint, portable};
 pub use file::{Damage, RunFile, default_file};
+pub(super) use format::{ConversationRecord, kind};
 pub(crate) use format::{EvaluationRecord, EvaluatorEntry, Golden, Header};
 pub use saved::read;
-pub(super) use store::{Reader, Span, Store, add_conversation, read_conversation};
+pub(super) use store::{Reader, Span, Store};
 pub(crate) use writer::{Event, RunWriter, TOOL};
 
 /// Reason why a file is not used.
@@ -64,16 +65,6 @@ pub enum RunFileError {
     /// It is something else.
     #[error("{} is not a run file; it is left as it is, name another file", .file.display())]
     Foreign {
-        /// The file.
-        file: PathBuf,
-    },
-    /// It is a journal of an earlier version of this program.
-    #[error(
-        "{} is a journal of an earlier version, which cannot be resumed or reported; delete it, or name another file with \
-         --save-run",
-        .file.display()
-    )]
-    Journal {
         /// The file.
         file: PathBuf,
     },

@@ -36,7 +36,7 @@ pub(crate) struct RunWriter {
     named: Option<Named>,
 }
 
-/// The file that a run was told to write, in contrast to a temporary one.
+/// The file that is named in the request of a run, in contrast to a temporary one.
 #[derive(Debug)]
 struct Named {
     path: PathBuf,
@@ -265,7 +265,7 @@ impl Syncer {
     /// Returns when everything is on the disk.
     fn finish(self) -> Result<(), String> {
         drop(self.stop);
-        // A panic of it is no reason not to try.
+        // If it has panicked, its work is done below.
         let _ = self.thread.join();
         match self.failure.get() {
             Some(failure) => Err(failure.clone()),
