@@ -72,7 +72,7 @@ impl Job {
         self.answer.is_closed()
     }
 
-    /// PreparedEvaluator when the caller has dropped the evaluation.
+    /// Ready when the caller has dropped the evaluation.
     pub(super) fn poll_given_up(
         &mut self,
         context: &mut std::task::Context<'_>,

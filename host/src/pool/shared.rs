@@ -255,7 +255,7 @@ impl Shared {
     }
 
     /// Takes the next document for a worker that holds `documents` unanswered ones; `fresh` if it has not received any
-    /// yet. If there is none, the worker will be woken.
+    /// yet. If the queue is empty, the worker will be woken.
     pub(super) fn offer(&self, id: u64, documents: usize, fresh: bool) -> Offer {
         let mut state = self.state();
         if let Some(slot) = state.slot(id) {
@@ -297,7 +297,7 @@ impl Shared {
         self.state().mean = Some(mean);
     }
 
-    /// PreparedEvaluator when the worker was woken since the last call.
+    /// Ready when the worker was woken since the last call.
     pub(super) fn poll_woken(&self, id: u64, context: &mut Context<'_>) -> Poll<()> {
         let mut state = self.state();
         let Some(slot) = state.slot(id) else { return Poll::Pending };

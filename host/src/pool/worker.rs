@@ -297,7 +297,7 @@ impl SessionDriver for WorkerDriver<'_> {
 enum NextDocument {
     /// A document was sent, or refused.
     Sent,
-    /// There is none. The worker will be woken.
+    /// The queue is empty. The worker will be woken.
     Nothing,
     /// The worker looks again after its next answer or with a permit.
     Busy,
@@ -396,7 +396,7 @@ impl<'a> WorkerDriver<'a> {
 
 /// When a document times out.
 fn deadline(head: &Sent) -> Option<tokio::time::Instant> {
-    // A limit beyond the range of the clock is no limit.
+    // A limit beyond the range of the clock does not apply.
     head.since.checked_add(head.job.timeout).map(Into::into)
 }
 
