@@ -190,7 +190,7 @@ fn some(list: Vec<String>) -> Option<Value> {
 mod tests {
     use super::*;
     use crate::{
-        json::{parse_python, to_pretty},
+        json::{Object, parse_python, to_pretty},
         report::Partial,
         verdict::Status,
     };

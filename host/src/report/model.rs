@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_counts_as_one_whatever_status_stands_beside_it() {
+    fn an_error_counts_as_one_whatever_status_is_next_to_it() {
         let broken = report(vec![
             evaluation(Status::Passed, None),
             evaluation(Status::NotEvaluated, None),
@@ -323,14 +323,14 @@ mod tests {
             (required.missing_scores(), required.standing()),
             (vec!["never"], Standing::Failed)
         );
-        // What broke weighs more, and what nobody was asked about is nobody's.
+        // Errors weigh more, and an entry without a threshold belongs to no evaluator.
         let broken = of("broken", Status::NotEvaluated, Some("x"));
         required.conversations = report([evaluations, vec![broken]].concat()).conversations;
         assert_eq!(required.missing_scores(), ["never", "broken"]);
         assert_eq!(required.standing(), Standing::Errored);
-        let nobody =
+        let not_asked =
             EvaluationReport { threshold: None, ..of("(all)", Status::NotEvaluated, Some("x")) };
-        let mut nothing = report(vec![nobody]);
+        let mut nothing = report(vec![not_asked]);
         nothing.require_evaluated = true;
         assert_eq!(nothing.missing_scores(), Vec::<&str>::new());
     }
@@ -344,7 +344,7 @@ mod tests {
         tolerant.max_error_rate = 0.25;
         assert_eq!(tolerant.standing(), Standing::Passed);
         let file = Report { errors: vec!["Failed to load".to_owned()], ..tolerant.clone() };
-        assert_eq!(file.standing(), Standing::Errored, "a file is not one of so many");
+        assert_eq!(file.standing(), Standing::Errored, "a file is not one of many evaluations");
         tolerant.unusable_eval_set = true;
         tolerant.errors.push("Failed to load".to_owned());
         assert_eq!(tolerant.standing(), Standing::Errored, "nothing was compared as it should be");
@@ -354,10 +354,10 @@ mod tests {
         let unjudged = || of("never", evaluation(Status::NotEvaluated, None));
         for bad in [vec![never()], vec![never(), never()], vec![never(), unjudged()]] {
             let good = (0..9).map(|_| passed());
-            let mut beside = report(good.clone().chain(bad.clone()).collect());
-            beside.max_error_rate = 0.5;
-            assert_eq!(beside.balance().never_worked, 1);
-            assert_eq!(beside.standing(), Standing::Errored);
+            let mut both = report(good.clone().chain(bad.clone()).collect());
+            both.max_error_rate = 0.5;
+            assert_eq!(both.balance().never_worked, 1);
+            assert_eq!(both.standing(), Standing::Errored);
             let worked_once = of("never", evaluation(Status::Failed, None));
             let mut chance = report(good.chain(bad).chain([worked_once]).collect());
             chance.max_error_rate = 0.5;

@@ -132,7 +132,7 @@ impl PreparedEvaluator {
         }
     }
 
-    /// Returns a hint about a variable that an evaluator did not see and mentions beside its answer: the answer may depend on
+    /// Returns a hint about a variable that an evaluator did not see and mentions next to its answer: the answer may depend on
     /// it.
     fn variable_hint(&self, answer: &Answer, stderr: &str) -> Option<String> {
         let Work::Program(program) = &self.evaluator.work else { return None };
@@ -151,7 +151,7 @@ fn missing_module(evaluation: &Evaluation) -> Option<String> {
     let last = evaluation.stderr_tail.lines().rfind(|line| !line.trim().is_empty())?;
     let module = last.strip_prefix("ModuleNotFoundError: No module named ")?.trim();
     Some(format!(
-        "name the package of {module} in requirements.txt beside the file or in a `# /// script` block, or point \
+        "name the package of {module} in requirements.txt next to the file or in a `# /// script` block, or point \
          EVALUATOR_PYTHON at an interpreter that has it"
     ))
 }

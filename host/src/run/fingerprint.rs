@@ -209,12 +209,12 @@ fn dynamic_code(candidate: &Candidate, inputs: &Inputs, launch: &Launch) -> Opti
         return inputs.dynamic_code.clone();
     }
     let own = candidate.code.process.env.variables.iter().find(|(name, _)| *name == "PYTHONPATH");
-    let folders = match own.and_then(|(_, value)| value.clone()) {
+    let directories = match own.and_then(|(_, value)| value.clone()) {
         Some(value) => value.into(),
         None => launch.one_shot.variable("PYTHONPATH")?,
     };
-    let folders: Vec<PathBuf> = env::split_paths(&folders).collect();
-    let module = imported_from(&inputs.files, &folders)?;
+    let directories: Vec<PathBuf> = env::split_paths(&directories).collect();
+    let module = imported_from(&inputs.files, &directories)?;
     Some(format!("{}, found by PYTHONPATH", module.display()))
 }
 

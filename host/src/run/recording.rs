@@ -16,7 +16,7 @@ use crate::{
 /// A conversation with its golden case, and the texts and digests that evaluators share.
 pub(super) struct Recording {
     pub(super) conversation: Conversation,
-    /// The golden case, or the reason why there is none.
+    /// The golden case, or the reason why it is missing.
     pub(super) golden: Result<EvalCase, Unmatched>,
     turns: OnceLock<Turns>,
     metric_digest: OnceLock<Digest>,
