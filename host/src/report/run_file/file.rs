@@ -24,9 +24,6 @@ use crate::{files::sync_directory, report::Partial, trace::FileStamp};
 /// Directory of run files without a name, in the working directory.
 const DIRECTORY: &str = ".evaluator";
 
-/// Reason for a line whose checksum matches and whose record has other members.
-pub(super) const MALFORMED: &str = "the record is malformed";
-
 /// How long the lock of a program may outlive it: until processes that it was just starting have become others.
 const LOCK_PATIENCE: Duration = Duration::from_millis(500);
 
@@ -155,17 +152,16 @@ impl Opened {
             };
             is_complete = false;
             let read = match record {
-                Ok(kind::END) => serde_json::from_slice(&buffer)
-                    .map(|end: EndRecord<Ended>| is_complete = end.report.partial.is_none())
-                    .map_err(|_| MALFORMED),
-                Ok(kind::EVALUATION) => serde_json::from_slice(&buffer)
-                    .map(|record| opened.keep(span, record))
-                    .map_err(|_| MALFORMED),
-                Ok(kind::WITHDRAWN) => serde_json::from_slice(&buffer)
-                    .map(|WithdrawnRecord { evaluator, .. }| {
+                Ok(kind::END) => format::record(&buffer)
+                    .map(|end: EndRecord<Ended>| is_complete = end.report.partial.is_none()),
+                Ok(kind::EVALUATION) => {
+                    format::record(&buffer).map(|record| opened.keep(span, record))
+                }
+                Ok(kind::WITHDRAWN) => {
+                    format::record(&buffer).map(|WithdrawnRecord { evaluator, .. }| {
                         opened.evaluations.retain(|_, (_, name)| *name != evaluator);
                     })
-                    .map_err(|_| MALFORMED),
+                }
                 other => other.map(drop),
             };
             if let Err(reason) = read {

@@ -170,6 +170,15 @@ pub(super) fn open(line: &[u8]) -> Result<&str, &'static str> {
     kind.and_then(|kind| std::str::from_utf8(kind).ok()).ok_or(FOREIGN)
 }
 
+/// Reads the record of a line that was checked.
+///
+/// # Errors
+///
+/// It has other members than a record of its kind.
+pub(super) fn record<'l, R: Deserialize<'l>>(line: &'l [u8]) -> Result<R, &'static str> {
+    serde_json::from_slice(line).map_err(|_| "the record is malformed")
+}
+
 /// Returns true if these bytes may be the start of a line.
 pub(super) fn may_start(bytes: &[u8]) -> bool {
     let known = bytes.len().min(START.len());

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::{
     Damage, RunFileError, Unusable,
-    file::{MALFORMED, read_header},
+    file::read_header,
     format::{self, ConversationRecord, EndRecord, EvaluationRecord, Header, kind},
     store::{Lines, Span, Store},
 };
@@ -86,12 +86,12 @@ fn part(
     while let Some(span) = lines.next(&mut buffer)? {
         let read = match format::open(&buffer) {
             Ok(kind::EVALUATION) if lines.number - 1 <= header.earlier => Ok(()),
-            Ok(kind::EVALUATION) => serde_json::from_slice(&buffer)
-                .map(|record: EvaluationRecord<IgnoredAny>| {
+            Ok(kind::EVALUATION) => {
+                format::record(&buffer).map(|record: EvaluationRecord<IgnoredAny>| {
                     pending.entry(record.number).or_default().push(span);
                 })
-                .map_err(|_| MALFORMED),
-            Ok(kind::CONVERSATION) => match serde_json::from_slice(&buffer) {
+            }
+            Ok(kind::CONVERSATION) => match format::record(&buffer) {
                 Ok(ConversationRecord { number, conversation }) => {
                     is_new(&conversation)?;
                     pending.remove(&number);
@@ -100,11 +100,9 @@ fn part(
                     conversations.push((number, span));
                     Ok(())
                 }
-                Err(_) => Err(MALFORMED),
+                Err(reason) => Err(reason),
             },
-            Ok(kind::END) => {
-                serde_json::from_slice(&buffer).map(|it| end = Some(it)).map_err(|_| MALFORMED)
-            }
+            Ok(kind::END) => format::record(&buffer).map(|it| end = Some(it)),
             other => other.map(drop),
         };
         if let Err(reason) = read {
@@ -239,24 +237,16 @@ fn difference(first: &Header, second: &Header) -> Option<String> {
 
 /// Path and values of the first difference of two documents.
 fn differing(path: &str, first: &Value, second: &Value) -> Option<(String, Value, Value)> {
-    let members = |value: &Value| -> Vec<(String, Value)> {
-        match value {
-            Value::Object(members) => {
-                members.iter().map(|(key, value)| (format!(".{key}"), value.clone())).collect()
-            }
-            Value::Array(items) => {
-                items.iter().enumerate().map(|(at, it)| (format!("[{at}]"), it.clone())).collect()
-            }
-            _ => Vec::new(),
+    match (first, second) {
+        (Value::Object(ours), Value::Object(theirs)) if ours.keys().eq(theirs.keys()) => {
+            let mut members = ours.iter().zip(theirs.values());
+            members.find_map(|((key, one), two)| differing(&format!("{path}.{key}"), one, two))
         }
-    };
-    let (ours, theirs) = (members(first), members(second));
-    let same_keys = ours.iter().map(|(key, _)| key).eq(theirs.iter().map(|(key, _)| key));
-    if !ours.is_empty() && same_keys {
-        let mut pairs = ours.iter().zip(&theirs);
-        return pairs
-            .find_map(|((key, one), (_, two))| differing(&format!("{path}{key}"), one, two));
+        (Value::Array(ours), Value::Array(theirs)) if ours.len() == theirs.len() => {
+            let mut items = ours.iter().zip(theirs).enumerate();
+            items.find_map(|(at, (one, two))| differing(&format!("{path}[{at}]"), one, two))
+        }
+        _ if first == second => None,
+        _ => Some((path.trim_start_matches('.').to_owned(), first.clone(), second.clone())),
     }
-    let path = path.trim_start_matches('.').to_owned();
-    (first != second).then(|| (path, first.clone(), second.clone()))
 }
