@@ -5,7 +5,7 @@ use crate::{
     hosts::missing_key_hint,
     json::{self, NonFinite, Value},
     report::EvaluationReport,
-    verdict::{Answer, BadAnswer, Evaluation, Status, Verdict, WAS_NOT_RUN},
+    verdict::{Answer, BadAnswer, Evaluation, Status, Verdict},
 };
 
 impl PreparedEvaluator {
@@ -42,10 +42,9 @@ impl PreparedEvaluator {
         let is_metric = matches!(self.evaluator.work, Work::Metric { .. });
         let stderr = evaluation.end_of_stderr();
         let error = match &evaluation.verdict {
-            Verdict::Cancelled if is_metric => {
-                Some(format!("{name} was not computed, because the run was cancelled"))
+            verdict @ (Verdict::Cancelled | Verdict::NotRun) if is_metric => {
+                verdict.describe(name, "").map(|what| format!("{name} {what}"))
             }
-            Verdict::NotRun if is_metric => Some(format!("{name} {WAS_NOT_RUN}")),
             verdict => verdict.explain(name, &stderr),
         };
         let in_full =

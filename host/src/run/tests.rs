@@ -102,7 +102,7 @@ async fn what_was_finished_when_a_run_is_cancelled_is_kept() {
             (
                 "panics",
                 Some("cancelled"),
-                Some("panics was not computed, because the run was cancelled"),
+                Some("panics was not finished, because the run was cancelled"),
             ),
         ],
     );

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{BadAnswer, Verdict};
 
 /// Reason of evaluations that were not run, as a clause that follows a name.
-pub(crate) const WAS_NOT_RUN: &str =
+const WAS_NOT_RUN: &str =
     "was not run, because the run had stopped at an earlier failure or error (fail-fast)";
 
 impl Verdict {

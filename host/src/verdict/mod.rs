@@ -13,7 +13,6 @@ mod transient;
 
 pub use crate::hosts::{Answer, BadAnswer, Status};
 pub use aggregate::{Balance, Standing, Tally};
-pub(crate) use describe::WAS_NOT_RUN;
 pub use evaluation::Evaluation;
 pub(crate) use explain::{ERROR_TYPES, NOT_RUN};
 pub(crate) use judge::{Expected, from_ending, from_report};
