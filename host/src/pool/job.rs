@@ -32,17 +32,8 @@ impl Job {
         timeout: Duration,
     ) -> (Self, oneshot::Receiver<Evaluation>) {
         let (answer, evaluation) = oneshot::channel();
-        (
-            Self {
-                document,
-                timeout,
-                started: Instant::now(),
-                answer,
-                attempts: 0,
-                suspected: None,
-            },
-            evaluation,
-        )
+        let started = Instant::now();
+        (Self { document, timeout, started, answer, attempts: 0, suspected: None }, evaluation)
     }
 
     /// Sends the evaluation to the caller, who may be gone.

@@ -13,8 +13,8 @@
 //! | `saved` | the report of saved runs |
 //!
 //! An evaluation of an earlier run is used if everything is the same that decides it: the content of the evaluator's files,
-//! the interpreter, the settings and the document that the evaluator is given. What the evaluator reads elsewhere (the
-//! network, the environment, other files) does not count.
+//! the interpreter, the settings, the document that the evaluator is given and the numbers of turns. What the evaluator
+//! reads elsewhere (the network, the environment, other files) does not count.
 
 mod digest;
 mod file;
