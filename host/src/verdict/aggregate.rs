@@ -201,8 +201,6 @@ impl Standing {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::arithmetic_side_effects, reason = "sums of small tallies")]
-
     use std::time::Duration;
 
     use proptest::prelude::*;
