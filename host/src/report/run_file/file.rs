@@ -15,7 +15,8 @@ use serde::Deserialize;
 use super::{
     Digest, Digester, RunFileError, Unusable,
     format::{
-        self, EndRecord, EvaluationRecord, FORMAT, Header, START, VERSION, WithdrawnRecord, kind,
+        self, EndRecord, EvaluationRecord, FOREIGN, FORMAT, Header, START, VERSION,
+        WithdrawnRecord, kind,
     },
     store::{Lines, Span, Store},
 };
@@ -257,7 +258,9 @@ pub(super) fn read_header(path: &Path, line: &[u8]) -> Result<Header, RunFileErr
     let file = path.to_owned();
     let found: FormatOf = match format::open(line) {
         Ok(_) => serde_json::from_slice(line).unwrap_or_default(),
-        Err(_) if line.starts_with(START) => return Err(RunFileError::Damaged { file }),
+        Err(reason) if reason != FOREIGN && line.starts_with(START) => {
+            return Err(RunFileError::Damaged { file });
+        }
         Err(_) => return Err(RunFileError::Foreign { file }),
     };
     match found {

@@ -25,6 +25,9 @@ const PREFIX: usize = START.len() + DIGITS + 2;
 /// The first key that is covered.
 const KIND: &[u8] = b"\"kind\":\"";
 
+/// Reason for text that no version of this format has.
+pub(super) const FOREIGN: &str = "this is not a line of a run file";
+
 /// Kinds of records, as in the key `kind`.
 pub(in crate::report) mod kind {
     /// The first line.
@@ -155,7 +158,6 @@ pub(super) fn write_line(out: &mut Vec<u8>, kind: &str, record: &impl Serialize)
 ///
 /// The reason why it is not a line as it was written.
 pub(super) fn open(line: &[u8]) -> Result<&str, &'static str> {
-    const FOREIGN: &str = "this is not a line of a run file";
     if !may_start(line) {
         return Err(FOREIGN);
     }
