@@ -30,7 +30,7 @@ pub(crate) fn table(
         out.write_all(text.as_bytes())?;
         text.clear();
     }
-    if let Some(performance) = &report.performance {
+    if let Some(performance) = report.conversations.performance() {
         run_performance(&mut text, performance);
     }
     text += &notes(report);

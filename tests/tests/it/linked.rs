@@ -10,6 +10,7 @@ use evaluator_host::{
     process::Cancellation,
     report::Report,
     run::{Request, Runner},
+    verdict::Standing,
 };
 use evaluator_test_support::{TestDirectory, recording::recording, run as run_program};
 use serde_json::{Value, json};
@@ -161,7 +162,7 @@ fn nothing_is_judged_when_the_run_was_cancelled() {
             .iter()
             .all(|it| it.score.is_none()))
     );
-    assert!(!report.tally().is_green() || report.conversations.is_empty());
+    assert_eq!(report.standing(), Standing::Errored);
 }
 
 #[test]
@@ -179,4 +180,18 @@ fn a_command_may_have_evaluators_of_its_own() {
     assert!(found.contains("linked into this program"), "{found}");
     let report = run(&["run", "traces.json", "-c", "c.yaml", "-o", "json"]).json();
     assert_eq!(report["summary"]["passed"], json!(CONVERSATIONS));
+}
+
+#[test]
+fn a_resumed_run_applies_the_threshold_of_its_entry_whatever_the_contract() {
+    let directory = TestDirectory::new();
+    directory.file("traces.json", traces());
+    // Documents of this contract have no threshold.
+    for (threshold, code) in [(0.5, 0), (0.5, 0), (0.9, 1)] {
+        let entry = "{name: told, type: linked, contract: agentv, config: {share: 0.75}";
+        directory.file("c.yaml", format!("evaluators:\n- {entry}, threshold: {threshold}}}\n"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_linked-command"));
+        command.args(["run", "traces.json", "-c", "c.yaml", "-o", "json", "--resume"]);
+        run_program(command.current_dir(directory.path())).exits(code);
+    }
 }

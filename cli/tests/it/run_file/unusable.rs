@@ -26,11 +26,9 @@ fn a_file_that_cannot_be_used_is_an_error_before_anything_runs() {
         newer.replace("version\":2", "version\":1").as_bytes(),
         "r.evalrun, line 1: the header of this run file is damaged; delete the file",
     );
-    let journal =
-        sealed("\"format\":\"evaluator-journal\",\"version\":1,\"tool\":\"evaluator 0.1.0\"}");
     refuses(
-        journal.as_bytes(),
-        "r.evalrun is a journal of an earlier version, which cannot be resumed or reported; delete it",
+        sealed("\"format\":\"evaluator-journal\",\"version\":1}").as_bytes(),
+        "evaluator: r.evalrun is not a run file",
     );
     run(&directory, "none", &["--save-run", "no/such/r.evalrun"])
         .exits(2)
