@@ -12,7 +12,8 @@ use toml_edit::{Document, Item};
 
 use super::{
     interpreter::{Answers, Questions, SdkUse},
-    requirements::{self, References, Requirements},
+    references::{FILE_NAME, References, Requirements},
+    requirements,
     venv::Sdk,
 };
 use crate::runtime::{PrepareError, imports};
@@ -41,7 +42,7 @@ impl Needs {
     ///
     /// Why a file cannot be read, or what is wrong in it.
     pub(super) fn of(source: &Path, fetched: bool) -> Result<Option<Self>, PrepareError> {
-        let file = Requirements::beside(source, fetched)
+        let file = Requirements::of(source, fetched)
             .transpose()
             .map_err(|reason| PrepareError::InstallFailed { reason })?;
         // The interpreter will report a file that cannot be read.
@@ -64,7 +65,7 @@ impl Needs {
 
     /// Where the packages are named, for messages.
     pub(super) fn named_in(&self) -> String {
-        let file = self.file.as_ref().map(|_| requirements::FILE_NAME);
+        let file = self.file.as_ref().map(|_| FILE_NAME);
         let block = self.block.as_ref().map(|_| "script metadata");
         let named: Vec<&str> = file.into_iter().chain(block).collect();
         if named.is_empty() { SDK_MODULE.to_owned() } else { named.join(" and ") }

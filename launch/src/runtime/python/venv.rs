@@ -22,7 +22,7 @@ use super::{
     interpreter::{self, Identity},
     needs::Needs,
     plan::{Planner, Wanted},
-    requirements,
+    references, requirements,
 };
 use crate::{
     process::{Cancellation, CommandSpec},
@@ -92,7 +92,7 @@ impl Sdk {
     fn digest_into(&self, digest: &mut Sha256) {
         if let Some(requirement) = &self.0 {
             digest.update(requirement.as_encoded_bytes());
-            requirements::content_into(Path::new(requirement), digest);
+            references::content_into(Path::new(requirement), digest);
         }
         digest.update([0]);
     }
