@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::process::{Cancellation, CommandSpec, Registered, start_registered};
+use crate::process::{Cancellation, CommandSpec, Registered, kill_group, start_registered};
 
 /// Interval at which the exit is polled while a pipe stays open.
 const POLL: Duration = Duration::from_millis(50);
@@ -144,27 +144,13 @@ impl Drop for Running {
     fn drop(&mut self) {
         if self.status.is_none() {
             // The leader is not reaped yet, so its number cannot have been given to another group.
-            stop_group(&self.child);
-            // Errors mean that the process is gone.
+            kill_group(self.child.id());
+            // Without process groups only the tool itself is killed. Errors mean that the process is gone.
             let _ = self.child.kill();
             let _ = self.child.wait();
         }
     }
 }
-
-/// Kills the whole group of a leader that is not reaped yet.
-#[cfg(unix)]
-fn stop_group(leader: &Child) {
-    let group = i32::try_from(leader.id()).ok().and_then(rustix::process::Pid::from_raw);
-    if let Some(group) = group {
-        // An error means that the group is gone.
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    }
-}
-
-/// Only the tool itself is killed, by its caller: there are no process groups here.
-#[cfg(not(unix))]
-fn stop_group(_: &Child) {}
 
 /// Starts a program that may have just been written. A process that another thread forks meanwhile holds the file open until
 /// its own exec, and until then the system refuses to run the file.
