@@ -136,7 +136,7 @@ impl Plan {
                         programs.push(Candidate { index, code: code.clone(), executor, pin: None });
                         broken(format!("no runtime answered for {}", code.path.display()))
                     }
-                    Err(error) => broken(error.to_string()),
+                    Err(error) => broken(error),
                 },
                 EvaluatorKind::Remote(remote) => {
                     match runner.executors.get(&remote.program.executor) {
@@ -144,7 +144,7 @@ impl Plan {
                             remotes.push(Remote { index, entry: remote, executor });
                             broken(format!("no source answered for {}", remote.wanted))
                         }
-                        Err(error) => broken(error.to_string()),
+                        Err(error) => broken(error),
                     }
                 }
                 EvaluatorKind::OpenAiEval(_) => broken(NO_OPENAI_EVAL.to_owned()),
