@@ -19,7 +19,7 @@ use crate::{
     runtime::{
         Environment, Launch, PrepareError, PrepareEvent,
         environment::{is_harmless, is_listed},
-        tool,
+        tool::{self, ToolOutput},
     },
 };
 
@@ -32,12 +32,8 @@ const VERSION_LIMIT: Duration = Duration::from_secs(20);
 /// Cargo, and how it is called.
 #[derive(Clone, Debug)]
 pub(super) struct Toolchain {
-    /// The program.
-    pub(super) cargo: PathBuf,
-    /// Changes to the inherited environment.
-    pub(super) environment: Vec<(OsString, Option<OsString>)>,
-    /// True to inherit nothing else.
-    pub(super) clear_environment: bool,
+    /// The program and its environment.
+    pub(super) cargo: CommandSpec,
     /// Profile of all builds.
     pub(super) profile: String,
     /// Time limit for a build.
@@ -95,13 +91,6 @@ pub(super) enum ProgramKind {
 }
 
 impl ProgramKind {
-    fn flag(self) -> &'static str {
-        match self {
-            Self::Bin => "--bin",
-            Self::Example => "--example",
-        }
-    }
-
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Bin => "bin",
@@ -126,18 +115,14 @@ impl Toolchain {
             };
         Err(format!(
             "`{} --version` fails: {problem}; install Rust from https://rustup.rs",
-            self.cargo.display()
+            self.cargo.program.display()
         ))
     }
 
     /// Describes the workspace of a manifest, without its dependencies.
     pub(super) fn metadata(&self, manifest: &Path) -> Result<String, PrepareError> {
-        let command = self
-            .call(["metadata", "--no-deps", "--format-version", "1", "--color", "never"])
-            .arg("--manifest-path")
-            .arg(manifest);
-        let output = tool::output(&command, QUERY_LIMIT, &self.cancellation)
-            .map_err(|error| PrepareError::unusable(error.to_string()))?;
+        let args = ["metadata", "--no-deps", "--format-version", "1", "--color", "never"];
+        let output = self.query(args, manifest)?;
         if output.status.success() {
             return Ok(output.stdout);
         }
@@ -157,13 +142,26 @@ impl Toolchain {
     /// So a first run needs no network if the crates are there. If some are missing, nothing is written, and the build
     /// asks the registry as usual.
     pub(super) fn lock_offline(&self, manifest: &Path) -> Result<(), PrepareError> {
-        let command = self
-            .call(["generate-lockfile", "--offline", "--quiet"])
-            .arg("--manifest-path")
-            .arg(manifest);
+        self.query(["generate-lockfile", "--offline", "--quiet"], manifest).map(drop)
+    }
+
+    fn query<const N: usize>(
+        &self,
+        args: [&str; N],
+        manifest: &Path,
+    ) -> Result<ToolOutput, PrepareError> {
+        let command = self.call(args).arg("--manifest-path").arg(manifest);
         tool::output(&command, QUERY_LIMIT, &self.cancellation)
-            .map(drop)
             .map_err(|error| PrepareError::unusable(error.to_string()))
+    }
+
+    /// The program of an earlier build for `source`, unless its sources have changed since.
+    pub(super) fn built(&self, unit: &Unit, name: &str, source: &Path) -> Option<Launch> {
+        let program = unit.program(name, &self.profile);
+        let mut files = parts(&program)?;
+        files.extend([source.to_owned(), unit.manifest.clone()]);
+        is_newest(&program, &files)
+            .then(|| self.launcher(unit, false)(Findings::default(), program))
     }
 
     /// Builds the programs of one unit; one result for each.
@@ -176,7 +174,7 @@ impl Toolchain {
         // A program that does not compile does not stop the others.
         let command = self.call(["build", "--message-format=json", "--keep-going"]);
         let command = programs.iter().fold(self.select(command, unit), |command, program| {
-            command.arg(unit.kind.flag()).arg(program)
+            command.arg(format!("--{}", unit.kind.name())).arg(program)
         });
         let mut log = Log::new(unit, programs);
         let outcome =
@@ -190,10 +188,7 @@ impl Toolchain {
     }
 
     pub(super) fn call<const N: usize>(&self, args: [&str; N]) -> CommandSpec {
-        let mut command = CommandSpec::new(&self.cargo).args(args);
-        command.env.clone_from(&self.environment);
-        command.clear_env = self.clear_environment;
-        command
+        self.cargo.clone().args(args)
     }
 
     pub(super) fn select(&self, command: CommandSpec, unit: &Unit) -> CommandSpec {
@@ -216,38 +211,20 @@ impl Toolchain {
 }
 
 /// The source files of a program, from the list that cargo writes next to it; `None` if there is none.
-pub(super) fn parts(program: &Path) -> Option<Vec<PathBuf>> {
+fn parts(program: &Path) -> Option<Vec<PathBuf>> {
     let list = fs::read_to_string(program.with_extension("d")).ok()?;
-    // `PROGRAM: FILE FILE ..`, in the format of make. The text before the colon is the program.
-    let mut files = words(list.lines().next()?).into_iter().skip(1).map(PathBuf::from);
-    let first = files.next()?;
-    Some(std::iter::once(first).chain(files).collect())
+    // `PROGRAM: FILE FILE ..`, in the format of make, where `\\ ` is a blank inside a path.
+    let line = list.lines().next()?.replace("\\ ", "\0");
+    let words = line.split(' ').filter(|word| !word.is_empty());
+    let files: Vec<PathBuf> = words.skip(1).map(|word| word.replace('\0', " ").into()).collect();
+    (!files.is_empty()).then_some(files)
 }
 
 /// Returns true if the program exists and none of `parts` is missing or was changed after it.
-pub(super) fn is_newest(program: &Path, parts: &[PathBuf]) -> bool {
+fn is_newest(program: &Path, parts: &[PathBuf]) -> bool {
     let changed = |path: &Path| path.metadata().and_then(|found| found.modified()).ok();
     let Some(built) = changed(program) else { return false };
     parts.iter().all(|part| changed(part).is_some_and(|changed| changed <= built))
-}
-
-/// Splits at blanks, where `\\ ` is a blank inside a word.
-fn words(line: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut characters = line.chars().peekable();
-    while let Some(character) = characters.next() {
-        let current = words.last_mut().filter(|_| character != ' ');
-        match (character, current) {
-            ('\\', Some(word)) if characters.peek() == Some(&' ') => {
-                characters.next();
-                word.push(' ');
-            }
-            (_, Some(word)) => word.push(character),
-            (_, None) => words.push(String::new()),
-        }
-    }
-    words.retain(|word| !word.is_empty());
-    words
 }
 
 /// Results of build scripts and of linking that a program needs at run time.
@@ -359,7 +336,8 @@ impl Toolchain {
         has_dylibs: bool,
     ) -> impl Fn(Findings, PathBuf) -> Launch {
         let rust_libraries = if has_dylibs { self.rust_libraries() } else { None };
-        let inherited = self.library_path();
+        // Without the directories of an outer cargo.
+        let inherited = self.call([]).variable(LIBRARY_PATH);
         move |findings, program| {
             let (inherited, libraries) = (inherited.as_deref(), rust_libraries.clone());
             let env = findings.environment(unit, &program, inherited, libraries);
@@ -367,22 +345,12 @@ impl Toolchain {
         }
     }
 
-    /// The library path that programs inherit, without the directories of an outer cargo.
-    fn library_path(&self) -> Option<OsString> {
-        let changed = self.environment.iter().find(|(name, _)| name == LIBRARY_PATH);
-        match changed {
-            Some((_, value)) => value.clone(),
-            None if self.clear_environment => None,
-            None => env::var_os(LIBRARY_PATH),
-        }
-    }
-
     /// Directory of the dynamic libraries of Rust itself.
     fn rust_libraries(&self) -> Option<PathBuf> {
-        let rustc = self.cargo.with_file_name(format!("rustc{}", env::consts::EXE_SUFFIX));
-        let mut command =
+        let rustc = format!("rustc{}", env::consts::EXE_SUFFIX);
+        let rustc = Path::new(&self.cargo.program).with_file_name(rustc);
+        let command =
             CommandSpec { program: rustc.into(), ..self.call(["--print", "target-libdir"]) };
-        command.cwd = None;
         // Without it, the program reports itself what it does not find.
         let output = tool::output(&command, QUERY_LIMIT, &self.cancellation).ok()?;
         let directory = output.stdout.lines().last().filter(|_| output.status.success())?;
@@ -424,9 +392,7 @@ pub(super) fn changes(
         })
         .map(|(name, _)| (name.to_owned(), None))
         .collect();
-    if let (Some(_), Some(paths)) =
-        (inherited.get("CARGO_MANIFEST_DIR"), inherited.get(LIBRARY_PATH))
-    {
+    if is_nested && let Some(paths) = inherited.get(LIBRARY_PATH) {
         let cleaned = without_outer_build(paths, inherited, program);
         if cleaned.as_deref() != Some(paths) {
             changes.push((LIBRARY_PATH.into(), cleaned));
@@ -484,12 +450,8 @@ fn without_outer_build(
     // A program is in the directory of the profile, a test in `deps` or another subdirectory.
     let profiles: Vec<&Path> = own.into_iter().chain(own.and_then(Path::parent)).collect();
     let outer = |path: &Path| {
-        path.components()
-            .collect::<PathBuf>()
-            .display()
-            .to_string()
-            .replace('\\', "/")
-            .contains("/lib/rustlib/")
+        let names: Vec<&OsStr> = path.iter().collect();
+        names.windows(3).any(|names| names[0] == "lib" && names[1] == "rustlib")
             || toolchains.as_deref().is_some_and(|toolchains| path.starts_with(toolchains))
             || profiles.iter().any(|profile| {
                 path == *profile
