@@ -46,7 +46,7 @@ pub trait Runtime: Send + Sync + fmt::Debug {
     /// What would make [`prepare`](Self::prepare) fail, as far as that is visible; by default only that the runtime is not
     /// [available](Self::availability).
     fn inspect(&self, _entrypoint: &Entrypoint) -> Result<String, PrepareError> {
-        self.availability().map_err(|reason| PrepareError::RuntimeMissing { reason })
+        self.availability().map_err(PrepareError::runtime_missing)
     }
 
     /// Prepares evaluators to be started, in the order of `entrypoints`; one result for each.
@@ -346,5 +346,10 @@ impl PrepareError {
     /// [`PrepareError::Unusable`].
     pub fn unusable(reason: impl Into<String>) -> Self {
         Self::Unusable { reason: reason.into() }
+    }
+
+    /// [`PrepareError::RuntimeMissing`].
+    pub fn runtime_missing(reason: impl Into<String>) -> Self {
+        Self::RuntimeMissing { reason: reason.into() }
     }
 }

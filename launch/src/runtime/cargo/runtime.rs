@@ -99,7 +99,7 @@ impl Cargo {
         let cargo = self
             .environment
             .find_program("cargo")
-            .ok_or_else(|| PrepareError::RuntimeMissing { reason: MISSING.to_owned() })?;
+            .ok_or_else(|| PrepareError::runtime_missing(MISSING))?;
         let env = if fetched {
             build::confined(&self.environment)
         } else {
@@ -402,7 +402,7 @@ mod tests {
             &Cancellation::new(),
             &mut no_events,
         );
-        assert_eq!(results[0], Err(PrepareError::RuntimeMissing { reason: MISSING.to_owned() }));
+        assert_eq!(results[0], Err(PrepareError::runtime_missing(MISSING)));
         assert!(matches!(results[1], Err(PrepareError::NotFound { .. })), "{results:?}");
         assert_eq!(runtime.availability(), Err(MISSING.to_owned()));
     }

@@ -77,9 +77,7 @@ impl Node {
     }
 
     fn find(&self) -> Result<PathBuf, PrepareError> {
-        self.environment
-            .find_program("node")
-            .ok_or_else(|| PrepareError::RuntimeMissing { reason: MISSING.to_owned() })
+        self.environment.find_program("node").ok_or_else(|| PrepareError::runtime_missing(MISSING))
     }
 
     fn known_version(&self, node: &Path, cancellation: &Cancellation) -> Result<Version, String> {
@@ -87,8 +85,7 @@ impl Node {
     }
 
     fn version(&self, node: &Path, cancellation: &Cancellation) -> Result<Version, PrepareError> {
-        self.known_version(node, cancellation)
-            .map_err(|reason| PrepareError::RuntimeMissing { reason })
+        self.known_version(node, cancellation).map_err(PrepareError::runtime_missing)
     }
 
     /// Decides whether processes of `command` share compiled code.
@@ -146,7 +143,7 @@ impl Node {
                     || paths::has_extension(source, &[".mts"])
                     || syntax::typescript(node, source, cancellation) != Syntax::Sound =>
                 {
-                    Err(PrepareError::RuntimeMissing { reason: too_old(version) })
+                    Err(PrepareError::runtime_missing(too_old(version)))
                 }
                 None => {
                     let note = format!(
@@ -622,7 +619,7 @@ mod tests {
             &mut no_events,
         );
         assert!(matches!(results[0], Err(PrepareError::NotFound { .. })), "{results:?}");
-        assert_eq!(results[1], Err(PrepareError::RuntimeMissing { reason: MISSING.to_owned() }));
+        assert_eq!(results[1], Err(PrepareError::runtime_missing(MISSING)));
     }
 }
 

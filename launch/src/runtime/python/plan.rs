@@ -187,16 +187,14 @@ impl<'a> Planner<'a> {
             None => return Ok(plan),
             // Asked for another evaluator.
             Some(_) if needs.is_none() && !self.checks_imports => return Ok(plan),
-            Some(answers) => answers
-                .as_ref()
-                .map_err(|reason| PrepareError::RuntimeMissing { reason: reason.clone() })?,
+            Some(answers) => answers.as_ref().map_err(PrepareError::runtime_missing)?,
         };
         plan.version = Some(answers.identity.version.clone());
         plan.missing_modules = answers.missing(directory(&plan.source), &plan.source);
         let Some(needs) = needs else { return Ok(plan) };
         needs
             .accept(interpreter, &answers.identity.version)
-            .map_err(|reason| PrepareError::RuntimeMissing { reason })?;
+            .map_err(PrepareError::runtime_missing)?;
         let missing = needs.missing(&self.sdk, answers);
         if missing.is_empty() {
             return Ok(plan);

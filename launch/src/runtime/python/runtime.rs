@@ -91,8 +91,7 @@ impl Python {
     }
 
     fn find(&self) -> Result<PathBuf, PrepareError> {
-        interpreter::find(&self.environment)
-            .map_err(|reason| PrepareError::RuntimeMissing { reason })
+        interpreter::find(&self.environment).map_err(PrepareError::runtime_missing)
     }
 
     /// Returns an error for an environment that does not exist and must not be created.
@@ -177,9 +176,8 @@ impl Runtime for Python {
         let named_in = plan.named_in.as_deref().unwrap_or_default();
         if wanted.venv.is_ready() {
             let python = wanted.venv.python();
-            let missing = planner
-                .missing_in(&python, &plan)
-                .map_err(|reason| PrepareError::RuntimeMissing { reason })?;
+            let missing =
+                planner.missing_in(&python, &plan).map_err(PrepareError::runtime_missing)?;
             all_found(&python, &missing)?;
             let directory = wanted.venv.directory().display();
             return Ok(format!("{about}, {named_in}: virtual environment {directory}"));
@@ -267,7 +265,7 @@ impl Runtime for Python {
         questions.version("pytest");
         let answers = questions
             .ask(python, &self.environment, cancellation)
-            .map_err(|reason| PrepareError::RuntimeMissing { reason })?;
+            .map_err(PrepareError::runtime_missing)?;
         let (count, module, hint) = match answers.version("pytest") {
             Some(_) => (TestCount::pytest(), "pytest", TESTS.places.to_owned()),
             None => {
