@@ -13,7 +13,7 @@ use super::{
     build::{self, ProgramKind, Toolchain, Unit},
     manifest::SdkSource,
     owner::{self, Owner, Owners},
-    script::{self, Script},
+    script::Script,
 };
 use crate::{
     process::{Cancellation, CommandSpec},
@@ -160,7 +160,7 @@ impl Cargo {
         Ok(match owners.find(source)? {
             Owner::Target { unit, program } => (unit, None, program),
             Owner::LoneFile { source } => {
-                let cache = script::cache_directory(&self.environment).ok_or_else(|| {
+                let cache = self.environment.cache_directory("evaluator").ok_or_else(|| {
                     PrepareError::unusable(
                         "no home directory to keep builds in; set EVALUATOR_CACHE_DIR",
                     )

@@ -9,16 +9,8 @@ use std::{
 use super::manifest::{self, Parts, SdkSource};
 use crate::{
     files::{WriteOptions, atomic_write},
-    runtime::{Environment, PrepareError, PrepareEvent},
+    runtime::{PrepareError, PrepareEvent},
 };
-
-/// Directory of generated packages.
-pub(super) fn cache_directory(environment: &Environment) -> Option<PathBuf> {
-    if let Some(directory) = environment.get("EVALUATOR_CACHE_DIR") {
-        return std::path::absolute(directory).ok();
-    }
-    environment.cache_home().map(|base| base.join("evaluator"))
-}
 
 /// A lone file and the directory of its generated package.
 #[derive(Clone, Debug)]
@@ -197,24 +189,6 @@ mod tests {
     fn files_of_the_same_name_have_their_own_packages() {
         assert_ne!(package_name(Path::new("/a/check.rs")), package_name(Path::new("/b/check.rs")));
         assert_eq!(fnv1a(b"a"), 0xaf63_dc4c_8601_ec8c);
-    }
-
-    #[test]
-    fn the_cache_folder_follows_the_environment() {
-        let of = |vars: &[(&str, &str)]| cache_directory(&Environment::new(vars.iter().copied()));
-        assert_eq!(of(&[]), None);
-        let chosen = of(&[("EVALUATOR_CACHE_DIR", "/c"), ("XDG_CACHE_HOME", "/x"), ("HOME", "/h")]);
-        assert_eq!(chosen, Some("/c".into()));
-        if cfg!(unix) {
-            assert_eq!(
-                of(&[("XDG_CACHE_HOME", "/x"), ("HOME", "/h")]),
-                Some("/x/evaluator".into())
-            );
-            assert_eq!(
-                of(&[("XDG_CACHE_HOME", "relative"), ("HOME", "/h")]),
-                Some("/h/.cache/evaluator".into())
-            );
-        }
     }
 
     #[test]

@@ -15,14 +15,14 @@ use serde_json::Value;
 
 use crate::{
     process::{Cancellation, CommandSpec},
-    runtime::{Environment, environment, tool},
+    runtime::{Environment, tool},
 };
 
 /// Variable that names the interpreter, as a path or a name on `PATH`.
 pub(super) const INTERPRETER_VARIABLE: &str = "EVALUATOR_PYTHON";
 
 /// Time limit for questions to an interpreter.
-pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(60);
+const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 
 /// Returns the first interpreter found: `$EVALUATOR_PYTHON`, the active virtual environment, `python3`, `python`.
 pub(super) fn find(environment: &Environment) -> Result<PathBuf, String> {
@@ -53,19 +53,6 @@ fn active_virtual_environment(environment: &Environment) -> Option<PathBuf> {
 /// Path of the interpreter in a virtual environment.
 pub(super) fn in_virtual_environment(directory: &Path) -> PathBuf {
     directory.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
-}
-
-/// Returns the interpreter behind a wrapper script of a version manager, which would look up the version for every
-/// evaluation. An interpreter that does not answer is used as it is.
-pub(super) fn unwrapped(interpreter: PathBuf, cancellation: &Cancellation) -> PathBuf {
-    if !environment::is_script(&interpreter) {
-        return interpreter;
-    }
-    let ask = CommandSpec::new(&interpreter).args(["-c", "import sys; print(sys.executable)"]);
-    let Ok(output) = tool::output(&ask, ANSWER_LIMIT, cancellation) else { return interpreter };
-    let real = output.stdout.lines().last().map(PathBuf::from);
-    let is_usable = |real: &PathBuf| real.is_absolute() && real.is_file();
-    real.filter(|real| output.status.success() && is_usable(real)).unwrap_or(interpreter)
 }
 
 const SCRIPT: &str = include_str!("probe.py");
@@ -114,14 +101,14 @@ impl Questions {
         self.add("marker", [marker.as_ref()]);
     }
 
-    /// Adds the question whether `files` of the evaluator in `directory` import the SDK, and whether it is there.
-    pub(super) fn sdk(&mut self, directory: &Path, files: &[PathBuf]) {
-        self.add("sdk", [directory].into_iter().chain(files.iter().map(PathBuf::as_path)));
+    /// Adds the question whether `files` of an evaluator import the SDK, and whether it is there.
+    pub(super) fn sdk(&mut self, script: &Path, files: &[PathBuf]) {
+        self.add("sdk", sdk_parts(script, files));
     }
 
     /// Adds the question which modules that a script imports when it starts are missing.
-    pub(super) fn missing(&mut self, directory: &Path, script: &Path) {
-        self.add("missing", [directory, script]);
+    pub(super) fn missing(&mut self, script: &Path) {
+        self.add("missing", [directory(script), script]);
     }
 
     fn add<'a>(&mut self, kind: &str, parts: impl IntoIterator<Item = &'a Path>) {
@@ -169,6 +156,15 @@ impl Questions {
             interpreter.display()
         ))
     }
+}
+
+/// Directory of an evaluator, where the interpreter looks for modules first.
+fn directory(script: &Path) -> &Path {
+    script.parent().unwrap_or(script)
+}
+
+fn sdk_parts<'a>(script: &'a Path, files: &'a [PathBuf]) -> impl Iterator<Item = &'a Path> {
+    [directory(script)].into_iter().chain(files.iter().map(PathBuf::as_path))
 }
 
 fn question<'a>(kind: &str, parts: impl IntoIterator<Item = &'a Path>) -> OsString {
@@ -220,9 +216,8 @@ impl Answers {
         self.get("marker", [marker.as_ref()])?.as_bool()
     }
 
-    pub(super) fn sdk(&self, directory: &Path, files: &[PathBuf]) -> SdkUse {
-        let parts = [directory].into_iter().chain(files.iter().map(PathBuf::as_path));
-        match self.get("sdk", parts).and_then(Value::as_str) {
+    pub(super) fn sdk(&self, script: &Path, files: &[PathBuf]) -> SdkUse {
+        match self.get("sdk", sdk_parts(script, files)).and_then(Value::as_str) {
             Some("unused") => SdkUse::Unused,
             Some("found") => SdkUse::Found,
             _ => SdkUse::Missing,
@@ -230,8 +225,8 @@ impl Answers {
     }
 
     /// Modules that a script imports when it starts and that are not found; empty if the interpreter cannot tell.
-    pub(super) fn missing(&self, directory: &Path, script: &Path) -> Vec<MissingModule> {
-        let answer = self.get("missing", [directory, script]).cloned();
+    pub(super) fn missing(&self, script: &Path) -> Vec<MissingModule> {
+        let answer = self.get("missing", [directory(script), script]).cloned();
         answer.and_then(|answer| serde_json::from_value(answer).ok()).unwrap_or_default()
     }
 
@@ -317,18 +312,6 @@ mod tests {
     }
 
     #[test]
-    fn a_wrapper_is_asked_for_the_interpreter_it_stands_for() {
-        let directory = Folder::new("python-wrapper");
-        let real = directory.program("real/python3");
-        let wrapper = directory.script("shims/python3", &format!("echo {}", real.display()));
-        assert_eq!(unwrapped(wrapper, &Cancellation::new()), real);
-        for silent in ["", "echo relative", "echo /no/such/file", "exit 3"] {
-            let wrapper = directory.script("shims/python3", silent);
-            assert_eq!(unwrapped(wrapper.clone(), &Cancellation::new()), wrapper, "{silent}");
-        }
-    }
-
-    #[test]
     fn without_an_interpreter_the_hint_says_what_to_install() {
         let reason = interpreter_in(Environment::default()).unwrap_err();
         assert_eq!(
@@ -376,11 +359,11 @@ mod probe_tests {
         directory.file("one/only_in_one.py", "");
         let script = directory.file("two/check.py", "import only_in_one");
         let mut questions = Questions::default();
-        questions.missing(&directory.path("one"), &broken);
-        questions.missing(&directory.path("two"), &script);
+        questions.missing(&broken);
+        questions.missing(&script);
         let answers = questions.ask(&python, &environment, &Cancellation::new()).unwrap();
-        assert_eq!(answers.missing(&directory.path("one"), &broken), []);
-        let missing = answers.missing(&directory.path("two"), &script);
+        assert_eq!(answers.missing(&broken), []);
+        let missing = answers.missing(&script);
         let names: Vec<&str> = missing.iter().map(|module| module.name.as_str()).collect();
         assert_eq!(names, ["only_in_one"]);
     }

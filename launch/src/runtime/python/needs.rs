@@ -81,7 +81,7 @@ impl Needs {
             }
         }
         if !self.sdk_files.is_empty() {
-            questions.sdk(self.directory(), &self.sdk_files);
+            questions.sdk(&self.source, &self.sdk_files);
         }
     }
 
@@ -91,14 +91,15 @@ impl Needs {
     ///
     /// Which versions the evaluator accepts.
     pub(super) fn accept(&self, interpreter: &Path, version: &str) -> Result<(), String> {
-        let accepted = self.block.as_ref().map_or(Ok(()), |block| block.accepts(version));
-        accepted.map_err(|(line, wanted)| {
-            format!(
-                "{}:{line}: it requires Python {wanted}, and {} is Python {version}; point EVALUATOR_PYTHON at another one",
-                self.source.display(),
-                interpreter.display()
-            )
-        })
+        let wanted = self.block.as_ref().and_then(|block| block.requires_python.as_ref());
+        let Some((line, wanted)) = wanted.filter(|(_, wanted)| !accepts(wanted, version)) else {
+            return Ok(());
+        };
+        Err(format!(
+            "{}:{line}: it requires Python {wanted}, and {} is Python {version}; point EVALUATOR_PYTHON at another one",
+            self.source.display(),
+            interpreter.display()
+        ))
     }
 
     /// Requirements that the interpreter does not meet, or may not meet, as command-line words. Empty if nothing has to
@@ -116,7 +117,7 @@ impl Needs {
         let sdk_use = if self.sdk_files.is_empty() {
             SdkUse::Unused
         } else {
-            answers.sdk(self.directory(), &self.sdk_files)
+            answers.sdk(&self.source, &self.sdk_files)
         };
         // A chosen SDK must be installed in that version.
         let is_there = match (sdk_use, sdk.plain()) {
@@ -198,10 +199,6 @@ impl Needs {
         let block = self.block.iter().filter(|block| block.is_plain);
         file.chain(block.flat_map(|block| &block.dependencies)).map(String::as_str)
     }
-
-    fn directory(&self) -> &Path {
-        self.source.parent().unwrap_or(&self.source)
-    }
 }
 
 /// Quotes a command-line word.
@@ -258,31 +255,18 @@ impl Metadata {
     /// The file, the line, and what is wrong there. A `fetched` file may only name packages of the index.
     pub(super) fn read(file: &Path, text: &str, fetched: bool) -> Result<Option<Self>, String> {
         let found = find(text).and_then(|block| block.map(|it| it.parse(fetched)).transpose());
-        found.map_err(|Problem { line, reason }| format!("{}:{line}: {reason}", file.display()))
-    }
-
-    /// Checks the version of an interpreter.
-    ///
-    /// # Errors
-    ///
-    /// The line of `requires-python` and the versions it accepts.
-    pub(super) fn accepts(&self, version: &str) -> Result<(), (usize, String)> {
-        let Some((line, wanted)) = &self.requires_python else { return Ok(()) };
-        // Builds from a checkout report versions such as `3.14.0a1+`.
-        match Version::from_str(version.trim_end_matches('+')) {
-            Ok(version) if wanted.contains(&version) => Ok(()),
-            _ => Err((*line, wanted.to_string())),
-        }
+        found.map_err(|(line, reason)| format!("{}:{line}: {reason}", file.display()))
     }
 }
 
-/// A problem in a block.
-#[derive(Debug)]
-struct Problem {
-    /// Line of the file, from 1.
-    line: usize,
-    reason: String,
+/// Returns true if an interpreter of this version is accepted.
+fn accepts(wanted: &VersionSpecifiers, version: &str) -> bool {
+    // Builds from a checkout report versions such as `3.14.0a1+`.
+    Version::from_str(version.trim_end_matches('+')).is_ok_and(|version| wanted.contains(&version))
 }
+
+/// A problem in a block: the line of the file, from 1, and the reason.
+type Problem = (usize, String);
 
 /// The TOML of a block.
 #[derive(Debug)]
@@ -310,16 +294,13 @@ fn find(text: &str) -> Result<Option<Block>, Problem> {
                 at += 1;
                 continue;
             }
-            return Err(Problem {
-                line: at + 1,
-                reason: "this block of metadata is not closed; end it with a line `# ///`"
-                    .to_owned(),
-            });
+            let reason = "this block of metadata is not closed; end it with a line `# ///`";
+            return Err((at + 1, reason.to_owned()));
         };
         if kind == TYPE {
             if found.is_some() {
-                let reason = "there is a second `# /// script` block; keep one".to_owned();
-                return Err(Problem { line: at + 1, reason });
+                let reason = "there is a second `# /// script` block; keep one";
+                return Err((at + 1, reason.to_owned()));
             }
             let toml = body[..length].iter().filter_map(|line| content(line));
             let toml = toml.collect::<Vec<_>>().join("\n");
@@ -355,18 +336,16 @@ impl Block {
             match key {
                 "dependencies" => self.dependencies(item, fetched, &mut metadata)?,
                 "requires-python" => {
-                    let text = item.as_str().ok_or("this is not a string".to_owned());
-                    let wanted = text.and_then(|text| {
-                        VersionSpecifiers::from_str(text)
-                            .map_err(|_| format!("`{text}` is not a range of versions"))
-                    });
-                    let wanted = wanted.map_err(|reason| {
-                        self.problem(
-                            at,
-                            format!("requires-python: {reason}; write e.g. \">=3.10\""),
-                        )
-                    })?;
-                    metadata.requires_python = Some((self.line(at), wanted));
+                    let reason = match item.as_str().map(|text| (text, text.parse())) {
+                        Some((_, Ok(wanted))) => {
+                            metadata.requires_python = Some((self.line(at), wanted));
+                            continue;
+                        }
+                        Some((text, Err(_))) => format!("`{text}` is not a range of versions"),
+                        None => "this is not a string".to_owned(),
+                    };
+                    let reason = format!("requires-python: {reason}; write e.g. \">=3.10\"");
+                    return Err(self.problem(at, reason));
                 }
                 "tool" => {}
                 other => {
@@ -397,7 +376,7 @@ impl Block {
                 return Err(self.problem(at, "dependencies: this is not a string".to_owned()));
             };
             let text = text.trim();
-            let is_plain = requirements::parse(text).is_ok_and(|parsed| parsed == [text]);
+            let is_plain = requirements::is_plain(text);
             if !is_plain && (fetched || !requirements::is_direct_reference(text)) {
                 let allowed = if fetched {
                     "an evaluator that was fetched may only name packages of the index, such as `rapidfuzz>=3`"
@@ -414,7 +393,7 @@ impl Block {
     }
 
     fn problem(&self, at: usize, reason: String) -> Problem {
-        Problem { line: self.line(at), reason }
+        (self.line(at), reason)
     }
 
     /// Line of the file that contains a byte of the block.
@@ -534,8 +513,9 @@ mod tests {
             ("~=3.11", "3.14.0a1+", true),
             (">=3.10", "nonsense", false),
         ] {
-            assert_eq!(metadata(wanted).accepts(version).is_ok(), accepted, "{wanted} {version}");
+            let (line, wanted) = metadata(wanted).requires_python.unwrap();
+            assert_eq!(accepts(&wanted, version), accepted, "{wanted} {version}");
+            assert_eq!(line, 2);
         }
-        assert_eq!(metadata(">=3.99").accepts("3.11.7").unwrap_err(), (2, ">=3.99".to_owned()));
     }
 }

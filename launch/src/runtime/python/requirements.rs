@@ -73,6 +73,11 @@ pub(super) fn parse(text: &str) -> Result<Vec<String>, NotPlain> {
     Ok(requirements)
 }
 
+/// Returns true if a text is one requirement that only names a package of the index.
+pub(super) fn is_plain(text: &str) -> bool {
+    parse(text).is_ok_and(|parsed| parsed == [text])
+}
+
 /// Lines as Python separates them.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.split('\n').flat_map(|line| line.strip_suffix('\r').unwrap_or(line).split('\r'))
@@ -122,7 +127,7 @@ fn problem(requirement: &str) -> Option<&'static str> {
         return Some("references to environment variables are not allowed");
     }
     let mut rest = Rest(package);
-    let name = rest.take_while(|char| char.is_ascii_alphanumeric() || "-_.".contains(char));
+    let name = rest.name();
     if is_archive(name) {
         return Some("files are not allowed");
     }
@@ -140,7 +145,7 @@ fn problem(requirement: &str) -> Option<&'static str> {
 /// Returns true for `NAME @ URL`, a direct reference of PEP 508.
 pub(super) fn is_direct_reference(requirement: &str) -> bool {
     let mut rest = Rest(requirement);
-    let name = rest.take_while(|char| char.is_ascii_alphanumeric() || "-_.".contains(char));
+    let name = rest.name();
     let is_name = name.starts_with(|char: char| char.is_ascii_alphanumeric());
     let Some((scheme, place)) = (is_name && rest.extras() && rest.eat("@"))
         .then(|| rest.0.trim_start().split_once(':'))
@@ -183,7 +188,7 @@ pub(super) fn split(requirement: &str) -> Parts<'_> {
         None => (requirement, None),
     };
     let mut rest = Rest(package.trim());
-    let name = rest.take_while(|char| char.is_ascii_alphanumeric() || "-_.".contains(char));
+    let name = rest.name();
     let has_extras = rest.0.trim_start().starts_with('[');
     rest.extras();
     let versions = rest.0.trim().trim_start_matches('(').trim_end_matches(')').trim();
@@ -205,6 +210,10 @@ fn is_hash(word: &str) -> bool {
 struct Rest<'a>(&'a str);
 
 impl<'a> Rest<'a> {
+    fn name(&mut self) -> &'a str {
+        self.take_while(|char| char.is_ascii_alphanumeric() || "-_.".contains(char))
+    }
+
     fn take_while(&mut self, keep: impl Fn(char) -> bool) -> &'a str {
         let end = self.0.find(|char| !keep(char)).unwrap_or(self.0.len());
         let (taken, rest) = self.0.split_at(end);

@@ -44,10 +44,7 @@ const LOCK_POLL: Duration = Duration::from_millis(50);
 
 /// Directory of all environments, which agentevals uses, too.
 pub(super) fn root(environment: &Environment) -> Option<PathBuf> {
-    if let Some(directory) = environment.get("EVALUATOR_CACHE_DIR") {
-        return std::path::absolute(directory).ok().map(|directory| directory.join("venvs"));
-    }
-    environment.cache_home().map(|base| base.join("agentevals").join("venvs"))
+    environment.cache_directory("agentevals").map(|directory| directory.join("venvs"))
 }
 
 /// The published package of the SDK.
@@ -80,8 +77,7 @@ impl Sdk {
     /// The requirement, if it names a package of the index.
     pub(super) fn plain(&self) -> Option<&str> {
         let text = self.0.as_ref()?.to_str()?;
-        let is_plain = requirements::parse(text).is_ok_and(|parsed| parsed == [text]);
-        (is_plain && !Path::new(text).exists()).then_some(text)
+        (requirements::is_plain(text) && !Path::new(text).exists()).then_some(text)
     }
 
     /// Returns true if any version of the published package is accepted.
@@ -116,9 +112,8 @@ impl Venv {
         }
         sdk.digest_into(&mut digest);
         needs.digest_into(&mut digest);
-        let hex: String =
-            digest.finalize().iter().take(12).map(|byte| format!("{byte:02x}")).collect();
-        Self { directory: root.join(format!("{}-{hex}", identity.tag)) }
+        let hash = hex(&digest.finalize()[..12]);
+        Self { directory: root.join(format!("{}-{hash}", identity.tag)) }
     }
 
     pub(super) fn directory(&self) -> &Path {
@@ -191,6 +186,11 @@ impl Venv {
             thread::sleep(LOCK_POLL);
         }
     }
+}
+
+/// Writes bytes as hexadecimal digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn cannot(verb: &str, path: &Path, error: &io::Error) -> String {
