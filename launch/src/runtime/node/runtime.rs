@@ -21,7 +21,7 @@ use crate::{
         CachedCommand, Entrypoint, Environment, Inputs, Launch, PrepareError, PrepareEvent,
         PrivateDirectory, Reuse, Runtime, Syntax,
         environment::is_script,
-        imports::{self, Imports},
+        imports,
         own_tests::{Convention, OwnTests, TestCount},
         paths, syntax, tool,
     },
@@ -276,17 +276,17 @@ impl Runtime for Node {
     /// The file and its relative imports, its package with the locked or installed versions, and the program that runs it.
     fn inputs(&self, entrypoint: &Entrypoint, launch: &Launch) -> Inputs {
         let source = paths::resolve(&entrypoint.path).unwrap_or_else(|_| entrypoint.path.clone());
-        let Imports { mut files, mut dynamic_code } = imports::of_script(&source);
+        let mut inputs = imports::of_script(&source);
         if launch.one_shot.variable("NODE_PATH").is_some_and(|value| !value.is_empty()) {
-            dynamic_code.get_or_insert_with(|| "NODE_PATH, which is set".to_owned());
+            inputs.dynamic_code.get_or_insert_with(|| "NODE_PATH, which is set".to_owned());
         }
         let mut directories = source.ancestors().skip(1);
         if let Some(package) = directories.find(|path| path.join("package.json").is_file()) {
             let there = PACKAGE_FILES.iter().map(|name| package.join(name));
-            files.extend(there.filter(|path| path.is_file()));
+            inputs.files.extend(there.filter(|path| path.is_file()));
         }
-        let programs = [launch.one_shot.program.clone().into()].into();
-        Inputs { files, programs, notes: Vec::new(), dynamic_code }
+        inputs.programs.insert(launch.one_shot.program.clone().into());
+        inputs
     }
 
     fn check_syntax(&self, source: &Path, cancellation: &Cancellation) -> Syntax {

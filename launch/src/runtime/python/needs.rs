@@ -16,7 +16,7 @@ use super::{
     requirements,
     venv::Sdk,
 };
-use crate::runtime::{PrepareError, imports};
+use crate::runtime::{PrepareError, imports, paths::has_extension};
 
 /// The module of the Python SDK, the only one whose package need not be named.
 pub(super) const SDK_MODULE: &str = "agentevals_evaluator_sdk";
@@ -224,14 +224,12 @@ fn is_met(requirement: &str, answers: &Answers) -> bool {
 
 /// The source files of the evaluator that mention the module of the SDK.
 fn files_with_sdk(source: &Path) -> Vec<PathBuf> {
-    let is_source =
-        |path: &PathBuf| path.extension().is_some_and(|found| found.eq_ignore_ascii_case("py"));
     let mentions = |path: &PathBuf| {
         fs::read(path)
             .is_ok_and(|text| memchr::memmem::find(&text, SDK_MODULE.as_bytes()).is_some())
     };
     let files = imports::of_script(source).files;
-    files.into_iter().filter(is_source).filter(mentions).collect()
+    files.into_iter().filter(|path| has_extension(path, &[".py"]) && mentions(path)).collect()
 }
 
 /// Type of the block that names dependencies. Blocks of other types are for other tools.

@@ -30,8 +30,7 @@ use crate::{
     process::{Cancellation, CommandSpec},
     runtime::{
         Entrypoint, Environment, Inputs, Launch, PrepareError, PrepareEvent, Reuse, Runtime,
-        Syntax,
-        imports::{self, Imports},
+        Syntax, imports,
         own_tests::{Convention, OwnTests, TestCount},
         paths, syntax,
     },
@@ -293,12 +292,10 @@ impl Runtime for Python {
     fn inputs(&self, entrypoint: &Entrypoint, launch: &Launch) -> Inputs {
         let source = paths::resolve(&entrypoint.path).unwrap_or_else(|_| entrypoint.path.clone());
         let interpreter = PathBuf::from(&launch.one_shot.program);
-        let Imports { files, dynamic_code } = imports::of_script(&source);
         Inputs {
-            files,
-            dynamic_code,
             notes: interpreter::installed_for(&interpreter),
             programs: [interpreter].into(),
+            ..imports::of_script(&source)
         }
     }
 
