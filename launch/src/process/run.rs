@@ -245,15 +245,9 @@ impl Captured {
 }
 
 /// Cancels running processes. Clones share one state; cancelling cannot be undone.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Cancellation {
     cancelled: Arc<watch::Sender<bool>>,
-}
-
-impl Default for Cancellation {
-    fn default() -> Self {
-        Self { cancelled: Arc::new(watch::Sender::new(false)) }
-    }
 }
 
 impl Cancellation {

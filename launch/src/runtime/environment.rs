@@ -297,6 +297,8 @@ impl EnvironmentFilter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(unix)]
+    use crate::runtime::testing::Folder;
 
     #[test]
     fn the_cache_directory_follows_the_environment() {
@@ -317,8 +319,6 @@ mod tests {
             );
         }
     }
-    #[cfg(unix)]
-    use crate::runtime::testing::Folder;
 
     #[test]
     fn an_empty_variable_is_not_set() {

@@ -134,10 +134,8 @@ fn entries(directory: &Path) -> Vec<Entry> {
 /// The text of a file that is short enough to be a script.
 fn text(file: &Path) -> Option<String> {
     let is_short = fs::metadata(file).ok()?.len() <= MAX_TEXT;
-    is_short
-        .then(|| fs::read(file).ok())
-        .flatten()
-        .map(|bytes| String::from_utf8_lossy(&bytes).into())
+    let bytes = is_short.then(|| fs::read(file).ok())??;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Words of import statements, and relative paths in quotes.

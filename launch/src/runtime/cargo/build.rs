@@ -102,21 +102,18 @@ impl ProgramKind {
 impl Toolchain {
     /// Returns the version of cargo.
     pub(super) fn version(&self) -> Result<String, String> {
-        let problem =
-            match tool::output(&self.call(["--version"]), VERSION_LIMIT, &self.cancellation) {
-                Ok(output) => {
-                    let version = output.stdout.lines().last().and_then(|it| it.split(' ').nth(1));
-                    match version.filter(|_| output.status.success()) {
-                        Some(version) => return Ok(version.to_owned()),
-                        None => output.stderr.lines().next().unwrap_or_default().to_owned(),
-                    }
-                }
-                Err(error) => error.to_string(),
-            };
-        Err(format!(
-            "`{} --version` fails: {problem}; install Rust from https://rustup.rs",
-            self.cargo.program.display()
-        ))
+        let read = |output: ToolOutput| {
+            let version = output.stdout.lines().last().and_then(|it| it.split(' ').nth(1));
+            let problem = || output.stderr.lines().next().unwrap_or_default().to_owned();
+            version.filter(|_| output.status.success()).map(str::to_owned).ok_or_else(problem)
+        };
+        tool::output(&self.call(["--version"]), VERSION_LIMIT, &self.cancellation)
+            .map_err(|error| error.to_string())
+            .and_then(read)
+            .map_err(|problem| {
+                let cargo = self.cargo.program.display();
+                format!("`{cargo} --version` fails: {problem}; install Rust from https://rustup.rs")
+            })
     }
 
     /// Describes the workspace of a manifest, without its dependencies.
@@ -405,10 +402,10 @@ pub(super) fn changes(
 ///
 /// Cargo must find its own files and reach crates. Credentials of registries are not included, nor are proxies that
 /// need a password.
-pub(super) fn confined(inherited: &Environment) -> Vec<(OsString, Option<OsString>)> {
+pub(super) fn confined(inherited: &Environment) -> Environment {
     const CONFINED: &str = "CARGO_HOME RUSTUP_HOME RUSTUP_TOOLCHAIN RUSTUP_AUTO_INSTALL SSL_CERT_FILE SSL_CERT_DIR NO_PROXY no_proxy";
     const PROXIES: &str = "HTTPS_PROXY https_proxy HTTP_PROXY http_proxy ALL_PROXY all_proxy";
-    let kept = inherited.iter().filter(|(name, value)| {
+    inherited.retaining(|name, value| {
         let Some(name) = name.to_str() else { return false };
         let is_open = || value.to_str().is_some_and(|value| !value.contains('@'));
         is_harmless(name)
@@ -416,8 +413,7 @@ pub(super) fn confined(inherited: &Environment) -> Vec<(OsString, Option<OsStrin
             || name.starts_with("CARGO_NET_")
             || name.starts_with("CARGO_HTTP_") && is_open()
             || is_listed(name, PROXIES) && is_open()
-    });
-    kept.map(|(name, value)| (name.to_owned(), Some(value.to_owned()))).collect()
+    })
 }
 
 /// Returns true for variables by which an outer cargo, a wrapper around it (clippy, coverage), or a shell changes what
@@ -604,13 +600,7 @@ mod environment_tests {
             ("RUSTFLAGS", "-Dwarnings"),
         ];
         let inherited = Environment::new(allowed.into_iter().chain(secret));
-        let names: Vec<_> = confined(&inherited)
-            .into_iter()
-            .map(|(name, value)| {
-                (name.into_string().unwrap(), value.unwrap().into_string().unwrap())
-            })
-            .collect();
-        assert_eq!(names, allowed.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        assert_eq!(confined(&inherited), Environment::new(allowed));
     }
 
     #[test]

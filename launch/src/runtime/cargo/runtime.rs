@@ -100,13 +100,15 @@ impl Cargo {
             .environment
             .find_program("cargo")
             .ok_or_else(|| PrepareError::runtime_missing(MISSING))?;
-        let env = if fetched {
-            build::confined(&self.environment)
+        let cargo = CommandSpec::new(cargo);
+        let cargo = if fetched {
+            build::confined(&self.environment).give_to(cargo)
         } else {
-            build::changes(&self.environment, env::current_exe().ok().as_deref())
+            let program = env::current_exe().ok();
+            CommandSpec { env: build::changes(&self.environment, program.as_deref()), ..cargo }
         };
         Ok(Toolchain {
-            cargo: CommandSpec { env, clear_env: fetched, ..CommandSpec::new(cargo) },
+            cargo,
             profile: self.profile.clone(),
             limit: self.build_limit,
             cancellation: cancellation.clone(),

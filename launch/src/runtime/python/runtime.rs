@@ -114,8 +114,7 @@ impl SharedVenv {
     /// Returns the index of an environment in `all`, and adds it if necessary.
     fn place(all: &mut Vec<Self>, plan: &Plan, wanted: Wanted) -> usize {
         let place = all.iter().position(|it| it.wanted.venv == wanted.venv).unwrap_or_else(|| {
-            let by_hand = wanted.by_hand(&plan.interpreter);
-            all.push(Self { wanted, by_hand, fetched: plan.fetched, evaluators: Vec::new() });
+            all.push(Self { wanted, fetched: plan.fetched, evaluators: Vec::new() });
             all.len() - 1
         });
         let shared = &mut all[place];

@@ -289,8 +289,6 @@ impl Installer {
 #[derive(Debug)]
 pub(super) struct SharedVenv {
     pub(super) wanted: Wanted,
-    /// How to provide the packages by hand if they cannot be fetched.
-    pub(super) by_hand: String,
     /// True if the requirements belong to a fetched evaluator.
     pub(super) fetched: bool,
     /// File names of its evaluators; at least one.
@@ -451,7 +449,7 @@ impl Build<'_> {
             Ok(status) => format!("{tool} cannot {what} ({})", ending(status)),
             Err(error) => format!("{tool} cannot {what}: {error}"),
         };
-        Err(tail.explain(&headline, &self.shared.by_hand))
+        Err(tail.explain(&headline, &self.shared.wanted.by_hand(self.interpreter)))
     }
 }
 
