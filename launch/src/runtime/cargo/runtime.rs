@@ -381,7 +381,7 @@ fn generate(
     sdk: &SdkSource,
     on_event: &mut dyn FnMut(PrepareEvent),
 ) -> Result<File, PrepareError> {
-    let lock = script.lock(on_event)?;
+    let lock = script.lock(&toolchain.cancellation, on_event)?;
     script.generate(sdk)?;
     if !script.has_lockfile() {
         toolchain.lock_offline(&script.manifest())?;

@@ -4,13 +4,19 @@ use std::{
     fs::{self, File, TryLockError},
     io,
     path::{Path, PathBuf},
+    thread,
+    time::Duration,
 };
 
 use super::manifest::{self, Parts, SdkSource};
 use crate::{
     files::{WriteOptions, atomic_write},
+    process::Cancellation,
     runtime::{PrepareError, PrepareEvent},
 };
+
+/// Interval between attempts to get a lock.
+const LOCK_POLL: Duration = Duration::from_millis(50);
 
 /// A lone file and the directory of its generated package.
 #[derive(Clone, Debug)]
@@ -63,31 +69,45 @@ impl Script {
     }
 
     /// Locks the package until the result is dropped.
+    ///
+    /// # Errors
+    ///
+    /// The system refuses, or the run was cancelled while another process held the lock.
     pub(super) fn lock(
         &self,
+        cancellation: &Cancellation,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Result<File, PrepareError> {
         let path = self.directory.join("lock");
-        let cannot = |error: io::Error| unusable("lock", &path, &error);
         fs::create_dir_all(&self.directory)
             .map_err(|error| unusable("create", &self.directory, &error))?;
-        let file = File::options().create(true).append(true).open(&path).map_err(cannot)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let line = format!("waiting for another run that builds {}", self.source.display());
-                on_event(PrepareEvent::Progress { line });
-                file.lock().map_err(cannot)?;
+        let file = File::options().create(true).append(true).open(&path);
+        let file = file.map_err(|error| unusable("lock", &path, &error))?;
+        let mut reported = false;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::WouldBlock) => {}
+                // Some network file systems do not support locks. Files are replaced atomically and cargo locks its own
+                // directory where it can, so running without a lock is acceptable.
+                Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
+                    let line = format!("cannot lock {}: {error}; going on without", path.display());
+                    on_event(PrepareEvent::Progress { line });
+                    return Ok(file);
+                }
+                Err(TryLockError::Error(error)) => return Err(unusable("lock", &path, &error)),
             }
-            // Some network file systems do not support locks. Files are replaced atomically and cargo locks its own
-            // directory where it can, so running without a lock is acceptable.
-            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
-                let line = format!("cannot lock {}: {error}; going on without", path.display());
+            if !reported {
+                reported = true;
+                let source = self.source.display();
+                let line = format!("waiting for another run that builds {source}");
                 on_event(PrepareEvent::Progress { line });
             }
-            Err(TryLockError::Error(error)) => return Err(cannot(error)),
+            if cancellation.is_cancelled() {
+                return Err(PrepareError::unusable("the run was cancelled"));
+            }
+            thread::sleep(LOCK_POLL);
         }
-        Ok(file)
     }
 
     /// Writes the package. Unchanged files keep their times, or cargo would build again.
@@ -208,12 +228,14 @@ mod tests {
     fn a_lock_is_waited_for_and_the_wait_is_told() {
         let directory = Folder::new("script-lock");
         let script = Script::new(directory.path("check.rs"), &directory.path("cache"));
-        let held = script.lock(&mut no_events).unwrap();
-        std::thread::scope(|scope| {
+        let cancellation = Cancellation::new();
+        let held = script.lock(&cancellation, &mut no_events).unwrap();
+        thread::scope(|scope| {
             let (sender, told) = std::sync::mpsc::channel();
-            let script = &script;
-            let waiting = scope
-                .spawn(move || script.lock(&mut |event| sender.send(event).unwrap()).map(drop));
+            let (script, cancellation) = (&script, &cancellation);
+            let waiting = scope.spawn(move || {
+                script.lock(cancellation, &mut |event| sender.send(event).unwrap()).map(drop)
+            });
             let PrepareEvent::Progress { line } = told.recv().unwrap() else {
                 panic!("expected progress")
             };
@@ -221,5 +243,15 @@ mod tests {
             drop(held);
             waiting.join().unwrap().unwrap();
         });
+    }
+
+    #[test]
+    fn a_cancelled_run_does_not_wait_for_a_lock() {
+        let directory = Folder::new("script-cancelled");
+        let script = Script::new(directory.path("check.rs"), &directory.path("cache"));
+        let cancellation = Cancellation::new();
+        let _held = script.lock(&cancellation, &mut no_events).unwrap();
+        let error = script.lock(&cancellation, &mut |_| cancellation.cancel()).unwrap_err();
+        assert_eq!(error.to_string(), "the run was cancelled");
     }
 }
