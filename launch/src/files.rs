@@ -271,7 +271,7 @@ mod tests {
         let new = directory.path("new");
         write(&new, "").unwrap();
         assert_eq!(mode(&new), mode(&usual));
-        // Only root can make the owner somebody else, and then it stays so.
+        // Only root can give the file another owner, who then stays.
         if std::os::unix::fs::chown(&file, Some(65534), Some(65534)).is_ok() {
             use std::os::unix::fs::MetadataExt as _;
             write(&file, "newer").unwrap();

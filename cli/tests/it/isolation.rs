@@ -86,8 +86,7 @@ fn what_is_unusual_is_started_and_told_once() {
     folder.file("statistics.py", "def mean(values): return 1\n");
     let (report, _, said, seen) = run(&folder, "");
     assert_eq!(seen, "started\n".repeat(5));
-    let why =
-        "check: a new process for every evaluation (statistics.py stands beside the evaluator)";
+    let why = "check: a new process for every evaluation (statistics.py is next to the evaluator)";
     assert_eq!(said.matches(why).count(), 1, "{said}");
     let (alone, ..) = run(&folder, ", isolation: process");
     assert_eq!(report, alone);
@@ -238,18 +237,18 @@ fn javascript_whose_compiled_code_is_kept_is_reported_as_any_other() {
     javascript(&folder);
     let (plain, exit, said, seen) = run_javascript(&folder, ", isolation: process");
     assert_eq!(seen, "plain\n".repeat(5));
-    assert!(!said.contains("compiled anew"), "{said}");
+    assert!(!said.contains("compiled again"), "{said}");
     for more in ["", ", isolation: auto"] {
         let (cached, code, said, seen) = run_javascript(&folder, more);
         assert_eq!((cached, code), (plain.clone(), exit), "{said}");
         // A Node.js that cannot is told once.
         if seen.contains("cached") {
             assert_eq!(seen, "cached\n".repeat(5), "{said}");
-            assert!(!said.contains("compiled anew"), "{said}");
+            assert!(!said.contains("compiled again"), "{said}");
             let kept = fs::read_to_string(folder.path().join("where")).expect("it was cached");
             assert!(!std::path::Path::new(&kept).exists(), "{kept} is left behind");
         } else {
-            let why = "check: compiled anew for every evaluation (Node.js ";
+            let why = "check: compiled again for every evaluation (Node.js ";
             assert_eq!(said.matches(why).count(), 1, "{said}");
         }
     }
@@ -264,7 +263,7 @@ fn javascript_that_brings_nothing_along_is_started_as_ever() {
     folder.file("check.js", JAVASCRIPT.replace(r#"require("mean")"#, "{ mean: () => 0.5 }"));
     let (_, _, said, seen) = run_javascript(&folder, "");
     assert_eq!(seen, "plain\n".repeat(5));
-    assert!(!said.contains("compiled anew"), "{said}");
+    assert!(!said.contains("compiled again"), "{said}");
 }
 
 #[test]
@@ -277,7 +276,7 @@ fn compiled_code_is_not_kept_where_something_is_unusual() {
     for more in [", env: {NODE_OPTIONS: --enable-source-maps}", ", limits: {cpu: 50}"] {
         let (_, _, said, seen) = run_javascript(&folder, more);
         assert_eq!(seen, "plain\n".repeat(5), "{more}");
-        let why = "check: compiled anew for every evaluation (";
+        let why = "check: compiled again for every evaluation (";
         assert_eq!(said.matches(why).count(), 1, "{more}: {said}");
     }
 }
@@ -288,7 +287,7 @@ fn a_folder_for_compiled_code_that_cannot_be_had_changes_nothing() {
         return;
     }
     let folder = Folder::new();
-    // What deletes its own code is compiled anew from then on, and no conversation is lost.
+    // What deletes its own code is compiled again from then on, and no conversation is lost.
     let deletes = format!(
         "const at = require('module')['getCompile' + 'CacheDir']?.();\n\
          if (at) require('fs').rmSync(require('path').dirname(require('path').dirname(at)), {{ recursive: true, force: true }});\n\

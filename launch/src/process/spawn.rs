@@ -326,7 +326,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_passes_by_itself_is_told_from_what_does_not() {
+    fn errors_that_pass_by_themselves_are_transient() {
         let spec = CommandSpec::new("x");
         for (errno, transient) in [
             (Errno::AGAIN, true),
@@ -346,7 +346,7 @@ mod tests {
 }
 
 #[cfg(all(test, unix))]
-mod living_tests {
+mod registry_tests {
     use std::{
         os::unix::process::{CommandExt, ExitStatusExt},
         process::{Child, Command, Stdio},
@@ -367,7 +367,7 @@ mod living_tests {
     }
 
     #[test]
-    fn all_that_is_listed_ends_and_nothing_begins() {
+    fn all_registered_processes_end_and_none_starts() {
         static LIST: ProcessRegistry = ProcessRegistry::new();
         let (mut stubborn, _listed) =
             LIST.start(|| shell("trap '' TERM INT; while :; do sleep 600; done"), id).unwrap();

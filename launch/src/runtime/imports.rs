@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_script_writes_beside_it_is_no_part_of_it() {
+    fn what_a_script_writes_next_to_it_is_not_a_part_of_it() {
         let directory = Folder::new("imports-sh");
         directory.file(
             "check",

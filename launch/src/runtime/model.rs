@@ -199,7 +199,7 @@ impl Reuse {
     /// Message about evaluations that do not share compiled code.
     #[must_use]
     pub fn not_cached(reason: &str) -> String {
-        format!("compiled anew for every evaluation ({reason})")
+        format!("compiled again for every evaluation ({reason})")
     }
 }
 

@@ -216,7 +216,7 @@ mod private_directory_tests {
 
     #[cfg(unix)]
     #[test]
-    fn nobody_else_can_enter_it() {
+    fn only_its_owner_can_enter_it() {
         use std::os::unix::fs::PermissionsExt;
         let directory = PrivateDirectory::new("test").unwrap();
         let mode = fs::metadata(directory.path()).unwrap().permissions().mode();

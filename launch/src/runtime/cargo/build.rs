@@ -523,7 +523,7 @@ mod launch_tests {
     }
 
     #[test]
-    fn a_plain_program_is_told_where_its_package_is() {
+    fn a_plain_program_gets_the_location_of_its_package() {
         let expected = [("CARGO_MANIFEST_DIR", "/p"), ("CARGO_MANIFEST_PATH", "/p/Cargo.toml")];
         let system = Findings { linked: vec!["native=/usr/lib".to_owned()], ..Findings::default() };
         for findings in [Findings::default(), system] {
@@ -625,7 +625,7 @@ mod environment_tests {
 
     #[cfg(all(unix, not(target_os = "macos")))]
     #[test]
-    fn folders_of_the_outer_build_leave_the_library_path() {
+    fn directories_of_the_outer_build_leave_the_library_path() {
         let outer = "/p/target/debug/build/x/out:/p/target/debug:/p/target/debug/deps:\
                      /r/toolchains/t/lib/rustlib/x/lib:/r/toolchains/t/lib";
         let vars = |paths: String| {

@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cargo_itself_refuses_is_told_in_its_words() {
+    fn an_error_of_cargo_is_reported_as_cargo_prints_it() {
         let stderr = [
             "warning: something",
             "error: no matching package named `gone` found",
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_build_that_hangs_is_told_apart() {
+    fn a_build_that_hangs_is_reported_as_such() {
         let failure = results(&[], &["hangs"], &["a"]).remove(0).unwrap_err();
         assert_eq!(failure.what, "was not built: cargo took longer than 9 s and was stopped");
     }

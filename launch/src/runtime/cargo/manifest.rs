@@ -498,7 +498,7 @@ debug = "line-tables-only"
     }
 
     #[test]
-    fn relative_paths_are_meant_from_the_folder_of_the_script() {
+    fn relative_paths_start_from_the_directory_of_the_script() {
         let text = rendered(Some(
             "[dependencies]\na = { path = \"lib/a\" }\nb = { path = \"/abs/b\" }\n\
              [target.'cfg(unix)'.dependencies.c]\npath = \"../c\"\n\
@@ -511,7 +511,7 @@ debug = "line-tables-only"
     }
 
     #[test]
-    fn mistakes_are_told_with_the_line_of_the_file() {
+    fn mistakes_are_reported_with_the_line_of_the_file() {
         let error = rendered(Some("[dependencies]\na = \n")).unwrap_err();
         assert!(
             error.starts_with("/evals/a \"b\".rs:4: embedded manifest is not valid TOML: "),

@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_not_a_file_whatever_it_is_called() {
+    fn a_directory_is_not_a_file_whatever_its_name() {
         let directory = Folder::new("owner-directory");
         fs::create_dir(directory.path("check.rs")).unwrap();
         assert_eq!(

@@ -225,18 +225,18 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_is_waited_for_and_the_wait_is_told() {
+    fn a_lock_is_waited_for_and_the_wait_is_reported() {
         let directory = Folder::new("script-lock");
         let script = Script::new(directory.path("check.rs"), &directory.path("cache"));
         let cancellation = Cancellation::new();
         let held = script.lock(&cancellation, &mut no_events).unwrap();
         thread::scope(|scope| {
-            let (sender, told) = std::sync::mpsc::channel();
+            let (sender, events) = std::sync::mpsc::channel();
             let (script, cancellation) = (&script, &cancellation);
             let waiting = scope.spawn(move || {
                 script.lock(cancellation, &mut |event| sender.send(event).unwrap()).map(drop)
             });
-            let PrepareEvent::Progress { line } = told.recv().unwrap() else {
+            let PrepareEvent::Progress { line } = events.recv().unwrap() else {
                 panic!("expected progress")
             };
             assert!(line.starts_with("waiting for another run that builds "), "{line}");

@@ -387,7 +387,7 @@ const TESTS: Convention = Convention {
     is_test,
     directories: &["test", "tests", "__tests__"],
     signs: &["node:test"],
-    places: "tests are looked for in *.test.* and *_test.* beside it and in test/, tests/ and __tests__/, where they \
+    places: "tests are looked for in *.test.* and *_test.* next to it and in test/, tests/ and __tests__/, where they \
              mention its name, and in the file itself",
 };
 

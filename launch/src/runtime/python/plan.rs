@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn the_server_sees_its_folder_first_and_the_evaluator_what_it_would_have_seen() {
+    fn the_server_sees_its_directory_first_and_the_evaluator_the_original_search_path() {
         for (value, greeting, rest) in [
             (None, "pythonpath -\n", ""),
             (Some(""), "pythonpath =\n", ""),

@@ -270,8 +270,8 @@ mod tests {
     use crate::runtime::testing::Folder;
 
     #[test]
-    fn the_file_beside_the_evaluator_counts() {
-        let directory = Folder::new("requirements-beside");
+    fn the_file_next_to_the_evaluator_counts() {
+        let directory = Folder::new("requirements-next");
         let source = directory.file("check.py", "");
         directory.file("deeper/requirements.txt", "a");
         assert!(Requirements::of(&source, false).is_none());
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_fetched_evaluator_may_not_have_is_told_with_its_place() {
+    fn what_a_fetched_evaluator_may_not_have_is_reported_with_its_position() {
         let directory = Folder::new("requirements-fetched");
         let source = directory.file("check.py", "");
         let path = directory.file("requirements.txt", "a\n--index-url https://elsewhere\n");
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn files_and_folders_are_found_in_all_their_forms() {
+    fn files_and_directories_are_found_in_all_their_forms() {
         let local = |line: &str| match reference(line) {
             Some(Named::Local(local)) => Some(local.path.display().to_string()),
             _ => None,

@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_is_told() {
+    fn the_line_is_reported() {
         let error = parse("a\n\r\n# x\nb\r-r c\n").unwrap_err();
         assert_eq!(error.to_string(), "line 5: installer options are not allowed: `-r c`");
     }

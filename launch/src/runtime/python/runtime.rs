@@ -368,7 +368,7 @@ fn all_found(interpreter: &Path, missing: &[MissingModule]) -> Result<(), Prepar
         all => (format!("modules {}", all.join(", ")), "are"),
     };
     Err(PrepareError::unusable(format!(
-        "{modules} {verb} not installed for {}; name the package in requirements.txt beside the file or in a \
+        "{modules} {verb} not installed for {}; name the package in requirements.txt next to the file or in a \
              `# /// script` block, or {}",
         interpreter.display(),
         by_hand(interpreter, "PACKAGE")
@@ -440,8 +440,8 @@ const TESTS: Convention = Convention {
     is_test,
     directories: &["tests", "test"],
     signs: &["import unittest", "def test_"],
-    places: "tests are looked for in test_*.py and *_test.py beside it and in tests/, where they mention its name, and \
-             in the file itself",
+    places: "tests are looked for in test_*.py and *_test.py next to it and in tests/ and test/, where they mention its \
+             name, and in the file itself",
 };
 
 fn is_test(name: &str) -> bool {

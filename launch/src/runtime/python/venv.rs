@@ -573,7 +573,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_knows_has_a_hint_too() {
+    fn an_unknown_failure_has_a_hint_too() {
         assert!(explained(&[], &["odd"]).ends_with(ANY_HINT));
     }
 }
