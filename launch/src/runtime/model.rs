@@ -246,9 +246,6 @@ impl Launch {
     /// Gives these variables to both commands.
     #[must_use]
     pub fn seeing(self, visible: &EnvironmentFilter) -> Self {
-        if visible.is_all() {
-            return self;
-        }
         self.map(|command| visible.give_to(command))
     }
 

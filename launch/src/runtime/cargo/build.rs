@@ -260,40 +260,28 @@ impl Findings {
         }
     }
 
-    /// The variables for a program of this unit; `inherited` is the inherited library path.
-    pub(super) fn environment(
-        &self,
-        unit: &Unit,
-        program: &Path,
-        inherited: Option<&OsStr>,
-        rust_libraries: Option<PathBuf>,
-    ) -> Vec<(OsString, Option<OsString>)> {
-        let mut variables: Vec<(OsString, Option<OsString>)> = Vec::new();
-        let mut set = |name: &str, value: OsString| variables.push((name.into(), Some(value)));
+    /// The command that starts a program of this unit; `libraries` are directories that the library path ends with.
+    fn command(&self, unit: &Unit, program: PathBuf, libraries: &[PathBuf]) -> CommandSpec {
+        let library_path = self.library_path(unit, &program, libraries);
+        let mut command = CommandSpec::new(program);
         if let Some(directory) = unit.manifest.parent() {
-            set("CARGO_MANIFEST_DIR", directory.into());
-            set("CARGO_MANIFEST_PATH", unit.manifest.clone().into());
+            command = command
+                .env("CARGO_MANIFEST_DIR", directory)
+                .env("CARGO_MANIFEST_PATH", &unit.manifest);
         }
         if let Some(directory) = &self.out_dir {
-            set("OUT_DIR", directory.into());
+            command = command.env("OUT_DIR", directory);
         }
-        for (name, value) in &self.own {
-            set(name, value.into());
+        let command =
+            self.own.iter().fold(command, |command, (name, value)| command.env(name, value));
+        match library_path {
+            Some(paths) => command.env(LIBRARY_PATH, paths),
+            None => command,
         }
-        if let Some(paths) = self.library_path(unit, program, inherited, rust_libraries) {
-            set(LIBRARY_PATH, paths);
-        }
-        variables
     }
 
     /// The library path; `None` if the program needs no library that the system does not find itself.
-    fn library_path(
-        &self,
-        unit: &Unit,
-        program: &Path,
-        inherited: Option<&OsStr>,
-        rust_libraries: Option<PathBuf>,
-    ) -> Option<OsString> {
+    fn library_path(&self, unit: &Unit, program: &Path, more: &[PathBuf]) -> Option<OsString> {
         let directory = program.parent()?;
         // Examples are in a subdirectory of the profile.
         let profile = if directory.ends_with("examples") { directory.parent()? } else { directory };
@@ -309,8 +297,7 @@ impl Findings {
             return None;
         }
         paths.extend([intermediate.join("deps"), profile.to_owned()]);
-        paths.extend(rust_libraries);
-        paths.extend(inherited.into_iter().flat_map(env::split_paths));
+        paths.extend_from_slice(more);
         // A directory whose name contains a separator cannot be on any path.
         env::join_paths(paths).ok()
     }
@@ -332,13 +319,15 @@ impl Toolchain {
         unit: &Unit,
         has_dylibs: bool,
     ) -> impl Fn(Findings, PathBuf) -> Launch {
-        let rust_libraries = if has_dylibs { self.rust_libraries() } else { None };
+        let mut libraries = Vec::new();
+        if has_dylibs {
+            libraries.extend(self.rust_libraries());
+        }
         // Without the directories of an outer cargo.
         let inherited = self.call([]).variable(LIBRARY_PATH);
+        libraries.extend(inherited.iter().flat_map(env::split_paths));
         move |findings, program| {
-            let (inherited, libraries) = (inherited.as_deref(), rust_libraries.clone());
-            let env = findings.environment(unit, &program, inherited, libraries);
-            Launch::new(CommandSpec { env, ..CommandSpec::new(program) }).with_stream()
+            Launch::new(findings.command(unit, program, &libraries)).with_stream()
         }
     }
 
@@ -510,7 +499,8 @@ mod launch_tests {
             renames: Vec::new(),
         };
         findings
-            .environment(&unit, Path::new(program), Some("/opt/lib".as_ref()), None)
+            .command(&unit, program.into(), &["/opt/lib".into()])
+            .env
             .into_iter()
             .map(|(name, value)| {
                 (name.into_string().unwrap(), value.unwrap().into_string().unwrap())
